@@ -1,1 +1,17 @@
-export {};
+export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
+export { isMinionId } from './minion-id.ts';
+export { Outstanding } from './outstanding.ts';
+export {
+  jobNewTag,
+  jobProgressTag,
+  jobPublishTag,
+  jobReturnTag,
+  mayMinionFire,
+  minionStartTag,
+  parseTag,
+} from './tags.ts';
+export { spanIdOf, traceIdOf } from './trace-id.ts';
+
+export type { Jid } from './jid.ts';
+export type { Booking, JobCounts } from './outstanding.ts';
+export type { ParsedTag } from './tags.ts';

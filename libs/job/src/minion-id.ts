@@ -1,0 +1,15 @@
+// A minion id is a file name in the key store; file systems end at 255 bytes.
+const MAX_ID_BYTES = 255;
+
+// `/`, `\` and NUL are refused by Salt (salt/utils/verify.py valid_id). Other control
+// characters and lone surrogates are refused here too: no host name has them, they would reach
+// terminals and logs, and a lone surrogate cannot be written as UTF-8.
+// eslint-disable-next-line no-control-regex
+const REFUSED = /[/\\\u0000-\u001f\u007f]|\p{Surrogate}/u;
+
+/** True for text that may name a minion. Safe as a file name. */
+export function isMinionId(text: unknown): text is string {
+  if (typeof text !== 'string' || text === '' || text === '.' || text === '..') return false;
+  if (text.length > MAX_ID_BYTES || REFUSED.test(text)) return false;
+  return Buffer.byteLength(text, 'utf8') <= MAX_ID_BYTES;
+}

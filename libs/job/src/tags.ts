@@ -1,0 +1,101 @@
+import { isJid, type Jid } from './jid.ts';
+
+/** Tag of the event that tells of a new job and its minions. */
+export function jobNewTag(jid: Jid): string {
+  return `salt/job/${jid}/new`;
+}
+
+/** Tag of the event that carries the publication itself (3007 and later). */
+export function jobPublishTag(jid: Jid): string {
+  return `salt/job/${jid}/publish`;
+}
+
+/** Tag of the event that carries a return. */
+export function jobReturnTag(jid: Jid, id: string): string {
+  return `salt/job/${jid}/ret/${id}`;
+}
+
+/** Tag of a part of a return that a minion sends while the job still runs. */
+export function jobProgressTag(jid: Jid, id: string, part: number | string): string {
+  return `salt/job/${jid}/prog/${id}/${part}`;
+}
+
+/** Tag of the event that a minion sends when it is ready for jobs. */
+export function minionStartTag(id: string): string {
+  return `salt/minion/${id}/start`;
+}
+
+/** What an event tag says. Tags outside Salt's own grammar are of kind `other`. */
+export type ParsedTag =
+  | { readonly kind: 'job-new' | 'job-publish' | 'job-error'; readonly jid: Jid }
+  | { readonly kind: 'job-return'; readonly jid: Jid; readonly id: string }
+  | {
+      readonly kind: 'job-progress';
+      readonly jid: Jid;
+      readonly id: string;
+      readonly part: string;
+    }
+  | { readonly kind: 'run' | 'wheel'; readonly jid: Jid; readonly step: string }
+  | { readonly kind: 'minion-start'; readonly id: string }
+  | { readonly kind: 'auth' | 'key' | 'presence' }
+  | { readonly kind: 'syndic'; readonly id: string; readonly tag: string }
+  | { readonly kind: 'other' };
+
+const OTHER: ParsedTag = { kind: 'other' };
+
+/** Reads an event tag (Salt: salt/utils/event.py TAGS). Never throws. */
+export function parseTag(tag: string): ParsedTag {
+  if (tag.startsWith('salt/job/')) return parseJobTag(tag.split('/'));
+  if (tag === 'salt/auth') return { kind: 'auth' };
+  if (tag === 'salt/key') return { kind: 'key' };
+  if (tag.startsWith('salt/presence/')) return { kind: 'presence' };
+  const start = /^salt\/minion\/([^/]+)\/start$/.exec(tag);
+  if (start?.[1] !== undefined) return { kind: 'minion-start', id: start[1] };
+  const run = /^salt\/(run|wheel)\/([^/]+)\/(.+)$/s.exec(tag);
+  if (run !== null) return parseRunTag(run);
+  const syndic = /^syndic\/([^/]+)\/(.+)$/s.exec(tag);
+  if (syndic?.[1] === undefined || syndic[2] === undefined) return OTHER;
+  return { kind: 'syndic', id: syndic[1], tag: syndic[2] };
+}
+
+function parseJobTag(words: readonly string[]): ParsedTag {
+  const [, , jid, step, id, part] = words;
+  if (!isJid(jid)) return OTHER;
+  if (words.length === 4 && step === 'new') return { kind: 'job-new', jid };
+  if (words.length === 4 && step === 'publish') return { kind: 'job-publish', jid };
+  if (words.length === 4 && step === 'error') return { kind: 'job-error', jid };
+  if (id === undefined || id === '') return OTHER;
+  if (words.length === 5 && step === 'ret') return { kind: 'job-return', jid, id };
+  if (words.length === 6 && step === 'prog' && part !== undefined) {
+    return { kind: 'job-progress', jid, id, part };
+  }
+  return OTHER;
+}
+
+function parseRunTag(match: RegExpExecArray): ParsedTag {
+  const [, kind, jid, step] = match;
+  if (!isJid(jid) || step === undefined) return OTHER;
+  return { kind: kind === 'run' ? 'run' : 'wheel', jid, step };
+}
+
+// Salt: salt/master.py, the tags refused from minions since CVE-2025-22239. There they are
+// shell globs in which `*` also matches `/` and line ends.
+const MASTER_ONLY: readonly RegExp[] = [
+  /^salt\/job\/[^]*\/publish$/,
+  /^salt\/job\/[^]*\/new$/,
+  /^salt\/job\/[^]*\/return$/,
+  /^salt\/key$/,
+  /^salt\/cloud\/[^]*$/,
+  /^salt\/run\/[^]*$/,
+  /^salt\/cluster\/[^]*$/,
+  /^salt\/wheel\/[^]*\/new$/,
+  /^salt\/wheel\/[^]*\/return$/,
+];
+
+/**
+ * False for tags that only a master may fire (CVE-2025-22239). To be asked for both forms of
+ * `_minion_event`, the single one and the `events` list.
+ */
+export function mayMinionFire(tag: string): boolean {
+  return !MASTER_ONLY.some((pattern) => pattern.test(tag));
+}
