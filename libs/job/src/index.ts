@@ -2,10 +2,12 @@ export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export { isMinionId } from './minion-id.ts';
 export { Outstanding } from './outstanding.ts';
 export {
+  jobErrorTag,
   jobNewTag,
   jobProgressTag,
   jobPublishTag,
   jobReturnTag,
+  jobSubErrorTag,
   mayMinionFire,
   minionStartTag,
   parseTag,

@@ -10,9 +10,19 @@ export function jobPublishTag(jid: Jid): string {
   return `salt/job/${jid}/publish`;
 }
 
+/** Tag of the event that tells of a refused publish; a job without an id has none in its tag. */
+export function jobErrorTag(jid: string): string {
+  return isJid(jid) ? `salt/job/${jid}/error` : 'salt/job/error';
+}
+
 /** Tag of the event that carries a return. */
 export function jobReturnTag(jid: Jid, id: string): string {
   return `salt/job/${jid}/ret/${id}`;
+}
+
+/** Tag of the event that tells of one failed state of a return (Salt: salt/utils/event.py). */
+export function jobSubErrorTag(jid: Jid, id: string, fun: string): string {
+  return `salt/job/${jid}/sub/${id}/error/${fun}`;
 }
 
 /** Tag of a part of a return that a minion sends while the job still runs. */
