@@ -1,0 +1,138 @@
+import { type ConfigMap, type ConfigValue, isConfigMap, Misfit, type Option } from './option.ts';
+
+interface Field<T> {
+  readonly default: T;
+  readonly doc: string;
+  readonly unit?: string;
+  readonly env?: string;
+  readonly underRoot?: boolean;
+  readonly reserved?: boolean;
+}
+
+interface NumberField<T> extends Field<T> {
+  readonly min?: number;
+  readonly max?: number;
+}
+
+const YES = new Set(['true', 'yes', 'on', '1']);
+const NO = new Set(['false', 'no', 'off', '0', '']);
+
+/** A switch. Quoted words and 0 / 1 are taken too, as they are common in real files. */
+export function flag(field: Field<boolean>): Option<boolean> {
+  const read = (value: ConfigValue): boolean | Misfit => {
+    if (typeof value === 'boolean') return value;
+    const word = String(value).toLowerCase();
+    if (typeof value === 'string' || typeof value === 'number') {
+      if (YES.has(word)) return true;
+      if (NO.has(word)) return false;
+    }
+    return new Misfit('true or false');
+  };
+  return { type: 'flag', ...field, read };
+}
+
+/** A whole number; the same in quotes is taken, as Salt's check takes it. */
+export function integer(field: NumberField<number>): Option<number> {
+  return { type: 'integer', ...field, read: numberReader(field, true) };
+}
+
+/** A number, whole or not. */
+export function decimal(field: NumberField<number>): Option<number> {
+  return { type: 'number', ...field, read: numberReader(field, false) };
+}
+
+/** A TCP port. */
+export function port(field: Field<number>): Option<number> {
+  return integer({ ...field, min: 0, max: 65_535 });
+}
+
+/** A text. Numbers are taken as their text, as Salt does with a numeric id. */
+export function text(field: Field<string>): Option<string> {
+  return { type: 'text', ...field, read: readText };
+}
+
+/** A text or nothing: an empty value in the file stays `undefined`. */
+export function maybeText(field: Omit<Field<string>, 'default'>): Option<string | undefined> {
+  return { type: 'text', ...field, default: undefined, read: readText };
+}
+
+/** One text of a closed list. */
+export function oneOf<const V extends string>(values: readonly V[], field: Field<V>): Option<V> {
+  const read = (value: ConfigValue): V | Misfit => {
+    const word = typeof value === 'boolean' ? undefined : readText(value);
+    const found = values.find((candidate) => candidate === word);
+    return found ?? new Misfit(`one of ${values.join(', ')}`);
+  };
+  return { type: values.map((value) => `\`${value}\``).join(' or '), ...field, read };
+}
+
+/** A list of texts; a single text is a list of one, as in many of Salt's options. */
+export function texts(field: Field<readonly string[]>): Option<readonly string[]> {
+  const read = (value: ConfigValue): readonly string[] | Misfit => {
+    const items = Array.isArray(value) ? (value as readonly ConfigValue[]) : [value];
+    const out: string[] = [];
+    for (const item of items) {
+      const word = readText(item);
+      if (word instanceof Misfit) return new Misfit('a list of texts');
+      out.push(word);
+    }
+    return out;
+  };
+  return { type: 'list of texts', ...field, read };
+}
+
+/** A map; a list of one-key maps is taken as one map (Salt: salt/utils/data repack_dictlist). */
+export function map(field: Field<ConfigMap>): Option<ConfigMap> {
+  const read = (value: ConfigValue): ConfigMap | Misfit => {
+    if (isConfigMap(value)) return value;
+    if (!Array.isArray(value)) return new Misfit('a map');
+    const out = Object.create(null) as Record<string, ConfigValue>;
+    for (const item of value as readonly ConfigValue[]) {
+      if (!isConfigMap(item)) return new Misfit('a map');
+      Object.assign(out, item);
+    }
+    return out;
+  };
+  return { type: 'map', ...field, read };
+}
+
+/** A list of whatever; the reader of the option checks its items. */
+export function list(field: Field<readonly ConfigValue[]>): Option<readonly ConfigValue[]> {
+  const read = (value: ConfigValue): readonly ConfigValue[] | Misfit =>
+    Array.isArray(value) ? (value as readonly ConfigValue[]) : new Misfit('a list');
+  return { type: 'list', ...field, read };
+}
+
+/** Any value at all. */
+export function anything(field: Field<ConfigValue>): Option<ConfigValue> {
+  return { type: 'any', ...field, read: (value) => value };
+}
+
+function readText(value: ConfigValue): string | Misfit {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  return new Misfit('a text');
+}
+
+function numberReader<T>(field: NumberField<T>, whole: boolean) {
+  const expected = describeNumber(field, whole);
+  return (value: ConfigValue): number | Misfit => {
+    const quoted = typeof value === 'string' && /^-?\d+(\.\d+)?$/.test(value);
+    const number = quoted ? Number(value) : value;
+    if (typeof number !== 'number' || !Number.isFinite(number)) return new Misfit(expected);
+    if (whole && !Number.isInteger(number)) return new Misfit(expected);
+    if (number < (field.min ?? -Infinity) || number > (field.max ?? Infinity)) {
+      return new Misfit(expected);
+    }
+    return number;
+  };
+}
+
+function describeNumber<T>(field: NumberField<T>, whole: boolean): string {
+  const noun = whole ? 'a whole number' : 'a number';
+  if (field.min !== undefined && field.max !== undefined) {
+    return `${noun} from ${field.min} to ${field.max}`;
+  }
+  if (field.min !== undefined) return `${noun} not below ${field.min}`;
+  return noun;
+}

@@ -1,0 +1,86 @@
+import { statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { ConfigWarning } from './errors.ts';
+import { readSources, type Sources } from './include.ts';
+import type { OptionTable, OptionValues } from './option.ts';
+import { isSaltOption } from './salt-names.ts';
+import { type Origin, readTable } from './table.ts';
+
+/** Environment variables, as process.env holds them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Where a configuration is read from. */
+export interface ConfigLocation {
+  /** Directory that holds the file `master` or `minion`; wins over the environment. */
+  readonly configDir?: string | undefined;
+  /** The file itself; wins over `configDir`. */
+  readonly file?: string | undefined;
+  /** `process.env` when absent. */
+  readonly env?: Environment | undefined;
+}
+
+/** The file a location means, and the directory it is in. */
+export interface ConfigPlace {
+  readonly file: string;
+  readonly configDir: string;
+}
+
+/**
+ * Finds the file: what was named, then `SALT_<ROLE>_CONFIG` (a file), `BRINE_CONFIG_DIR`,
+ * `SALT_CONFIG_DIR`, and at last `/etc/salt`.
+ */
+export function findConfig(role: 'master' | 'minion', location: ConfigLocation): ConfigPlace {
+  const env = location.env ?? process.env;
+  if (location.file !== undefined) return placeOf(location.file);
+  if (location.configDir !== undefined) return placeOf(join(location.configDir, role));
+  const named = env[`SALT_${role.toUpperCase()}_CONFIG`];
+  if (named) return placeOf(named);
+  return placeOf(join(env['BRINE_CONFIG_DIR'] || env['SALT_CONFIG_DIR'] || '/etc/salt', role));
+}
+
+function placeOf(path: string): ConfigPlace {
+  const file = resolve(path);
+  return { file, configDir: dirname(file) };
+}
+
+/** What was read, before anything is derived from it. */
+export interface LoadedTable<T> {
+  readonly values: OptionValues<T>;
+  readonly sources: Sources;
+  readonly warnings: ConfigWarning[];
+}
+
+/** Reads a file and all it includes into the values of a table. Throws ConfigError. */
+export function loadTable<T extends OptionTable>(
+  table: T,
+  place: ConfigPlace,
+  defaultInclude: string,
+  env: Environment,
+): LoadedTable<T> {
+  const warnings: ConfigWarning[] = [];
+  const warn = (warning: ConfigWarning): void => void warnings.push(warning);
+  warnOfMissingDirectory(place, warn);
+  const sources = readSources(place.file, defaultInclude, warn);
+  const originOf = (path: string): Origin => findOrigin(sources, place.file, path);
+  const context = { env, originOf, knownNames: isSaltOption, warn };
+  return { values: readTable(table, sources.values, context), sources, warnings };
+}
+
+function warnOfMissingDirectory(
+  { configDir, file }: ConfigPlace,
+  warn: (warning: ConfigWarning) => void,
+): void {
+  if (statSync(configDir, { throwIfNoEntry: false })?.isDirectory()) return;
+  // The text of salt/utils/parsers.py ConfigDirMixIn.
+  const text = `WARNING: CONFIG '${configDir}' directory does not exist.`;
+  warn({ kind: 'missing', text, file, line: 0 });
+}
+
+/** The last file that has the key wins, so it is the one to name. */
+function findOrigin(sources: Sources, main: string, path: string): Origin {
+  for (const parsed of sources.files.toReversed()) {
+    const line = parsed.lines.get(path);
+    if (line !== undefined) return { file: parsed.file, line };
+  }
+  return { file: main, line: 0 };
+}

@@ -1,0 +1,81 @@
+import { hostname } from 'node:os';
+import { isAbsolute, join, resolve } from 'node:path';
+import type { ConfigWarning } from './errors.ts';
+import { type ConfigLocation, findConfig, loadTable } from './load.ts';
+import type { OptionValues } from './option.ts';
+import { masterOptions } from './options/master.ts';
+import { placeUnderRoot } from './root-dir.ts';
+
+type FileValues = OptionValues<typeof masterOptions>;
+
+/** Options of the master: those of the file, and what follows from them. */
+export interface MasterOptions extends Omit<FileValues, 'brine'> {
+  readonly brine: FileValues['brine'];
+  /** The file that was read. */
+  readonly confFile: string;
+  readonly configDir: string;
+  /** `<cachedir>/tokens`. */
+  readonly tokenDir: string;
+  /** Name of this master; `<host>_master` unless `id` is set. */
+  readonly id: string;
+  /** The same, as the wire and the key files name it. */
+  readonly masterId: string;
+}
+
+/** A loaded configuration with what an operator should be told. */
+export interface LoadedConfig<T> {
+  readonly options: T;
+  readonly warnings: readonly ConfigWarning[];
+}
+
+/**
+ * Reads the master's configuration: files, then environment, then what follows from both.
+ * Throws ConfigError for broken YAML, an ill-typed option, or a file that can not be read.
+ */
+export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<MasterOptions> {
+  const env = location.env ?? process.env;
+  const place = findConfig('master', location);
+  const { values, sources, warnings } = loadTable(masterOptions, place, 'master.d/*.conf', env);
+  const given = (name: string): boolean => Object.hasOwn(sources.values, name);
+  const out: { -readonly [K in keyof FileValues]: FileValues[K] } = { ...values };
+  if (!given('extension_modules')) out.extensionModules = join(out.cachedir, 'extmods');
+  if (given('keep_jobs') && !given('keep_jobs_seconds')) out.keepJobsSeconds = out.keepJobs * 3600;
+  out.sockDir = shortSockDir(out.sockDir, out.cachedir);
+  out.syndicDir = join(out.cachedir, 'syndics');
+  if (Object.hasOwn(out.externalAuth, 'rest') && !out.keepAclInToken) {
+    // As salt/config apply_master_config: the HTTP surface keeps no password to look again with.
+    out.keepAclInToken = true;
+  }
+  placeUnderRoot(masterOptions, out, out.rootDir);
+  const root = resolve(out.rootDir);
+  out.syndicDir = placed(root, out.syndicDir);
+  const id = values.id === '' ? `${hostname()}_master` : values.id;
+  const brine = { ...out.brine };
+  brine.stateDir = brine.stateDir === '' ? join(out.cachedir, 'brine') : resolve(brine.stateDir);
+  if (brine.host === '') brine.host = hostname();
+  const options: MasterOptions = {
+    ...out,
+    brine,
+    id,
+    masterId: id,
+    confFile: place.file,
+    configDir: place.configDir,
+    tokenDir: join(out.cachedir, 'tokens'),
+  };
+  return { options, warnings };
+}
+
+/** Address a client of this host connects to (salt/config client_config: not the wildcard). */
+export function clientInterface(options: Pick<MasterOptions, 'interface'>): string {
+  if (options.interface === '0.0.0.0') return '127.0.0.1';
+  return options.interface === '::' ? '::1' : options.interface;
+}
+
+/** Salt moves the sockets when their path is much longer than the cache's (107 bytes at most). */
+export function shortSockDir(sockDir: string, cachedir: string): string {
+  return sockDir.length > cachedir.length + 10 ? join(cachedir, '.salt-unix') : sockDir;
+}
+
+function placed(root: string, path: string): string {
+  return isAbsolute(path) && path.startsWith(root) ? path : join(root, path);
+}

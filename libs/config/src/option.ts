@@ -1,0 +1,74 @@
+/** A value as YAML gives it, after Salt's own rules for plain scalars. */
+export type ConfigValue =
+  | null
+  | boolean
+  | number
+  | string
+  | Uint8Array
+  | readonly ConfigValue[]
+  | { readonly [key: string]: ConfigValue };
+
+/** A map of a configuration file. It has no prototype, so that no key of it is special. */
+export type ConfigMap = Readonly<Record<string, ConfigValue>>;
+
+/** What a value should have been, in words: the answer of an option that a value does not fit. */
+export class Misfit {
+  readonly expected: string;
+  constructor(expected: string) {
+    this.expected = expected;
+  }
+}
+
+/** One option: its default, its unit and its meaning stand on the field, and so does its check. */
+export interface Option<T> {
+  /** Name of the type, for the reference table. */
+  readonly type: string;
+  readonly default: T;
+  readonly doc: string;
+  /** Unit of a number, for example `s` or `bytes`. */
+  readonly unit?: string;
+  /** Environment variable that overrides the file, if any. */
+  readonly env?: string;
+  /** True where `root_dir` is put before a relative path (Salt: salt/config prepend_root_dir). */
+  readonly underRoot?: boolean;
+  /** True where Brine reads the option but does nothing with it yet. */
+  readonly reserved?: boolean;
+  readonly read: (value: ConfigValue) => T | Misfit;
+}
+
+/** Options by the name they have in the file; a nested table is a map in the file. */
+export interface OptionTable {
+  readonly [name: string]: Option<unknown> | OptionTable;
+}
+
+/** `publish_port` becomes `publishPort`. */
+export type CamelCase<S extends string> = S extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : S;
+
+/** The values of a table, with camelCase names. */
+export type OptionValues<T> = {
+  readonly [K in keyof T & string as CamelCase<K>]: T[K] extends Option<infer V>
+    ? V
+    : OptionValues<T[K]>;
+};
+
+/** Tells an option from a nested table. */
+export function isOption(entry: Option<unknown> | OptionTable): entry is Option<unknown> {
+  return typeof entry['read'] === 'function';
+}
+
+/** Tells a map from the other values. */
+export function isConfigMap(value: ConfigValue | undefined): value is ConfigMap {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Uint8Array)
+  );
+}
+
+/** `publish_port` becomes `publishPort`; the same rule as the type CamelCase. */
+export function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}

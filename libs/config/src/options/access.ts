@@ -1,0 +1,23 @@
+import { anything, flag, integer, map, text, texts } from '../kinds.ts';
+
+/** Who may run what. */
+export const accessOptions = {
+  publisher_acl: map({ default: {}, doc: 'Users of the host and what they may run.' }),
+  publisher_acl_blacklist: map({ default: {}, doc: 'Users and functions that are refused.' }),
+  client_acl_verify: flag({ default: true, doc: 'Check that users of publisher_acl exist.' }),
+  sudo_acl: flag({ default: false, doc: 'Apply publisher_acl to users who came by sudo.' }),
+  external_auth: map({ default: {}, doc: 'Users of other systems and what they may run.' }),
+  token_expire: integer({ default: 43_200, min: 0, unit: 's', doc: 'Life of an eauth token.' }),
+  token_expire_user_override: anything({
+    default: false,
+    doc: 'Who may ask for another life of a token.',
+  }),
+  keep_acl_in_token: flag({ default: false, doc: 'Keep the rights in the token.' }),
+  permissive_acl: flag({ default: false, reserved: true, doc: 'Older, laxer rules.' }),
+  eauth_acl_module: text({ default: '', reserved: true, doc: 'Module that gives rights.' }),
+  eauth_tokens: text({ default: 'localfs', doc: 'Where tokens are kept.' }),
+  peer: map({ default: {}, doc: 'What minions may run on other minions.' }),
+  peer_run: map({ default: {}, doc: 'What runners minions may run.' }),
+  sharedsecret: text({ default: '', doc: 'Password of the sharedsecret eauth module.' }),
+  netapi_enable_clients: texts({ default: [], doc: 'Clients that the HTTP surface serves.' }),
+} as const;

@@ -1,0 +1,108 @@
+import { decimal, flag, integer, map, maybeText, oneOf, port, text } from '../kinds.ts';
+
+/** Brine's own options, all below the one key `brine`, which Salt ignores. */
+export const brineOptions = {
+  nats: {
+    url: maybeText({
+      env: 'NATS_URL',
+      doc: 'NATS server; `brine master` starts its own when it is empty.',
+    }),
+  },
+  postgres: {
+    url: maybeText({
+      env: 'DATABASE_URL',
+      doc: 'PostgreSQL; `brine master` starts its own when it is empty.',
+    }),
+  },
+  workers: integer({
+    default: 2,
+    min: 1,
+    max: 64,
+    env: 'BRINE_WORKERS',
+    doc: 'Worker processes of `brine master`.',
+  }),
+  state_dir: text({
+    default: '',
+    env: 'BRINE_STATE_DIR',
+    doc: 'Where NATS, PostgreSQL and the supervisor keep their files; `<cachedir>/brine`.',
+  }),
+  host: text({
+    default: '',
+    env: 'BRINE_HOST',
+    doc: "Name of this host among the services; the host's own name when empty.",
+  }),
+  event_framing: oneOf(['auto', 'bare', 'prefixed'], {
+    default: 'auto',
+    env: 'BRINE_EVENT_FRAMING',
+    doc: "Framing of the event socket: that of the host's Salt, 3006's (bare), or later ones'.",
+  }),
+  job_deadline: decimal({
+    default: 3600,
+    min: 1,
+    unit: 's',
+    doc: 'Time after which a job is closed and what comes then counts as late.',
+  }),
+  not_after: decimal({
+    default: 30,
+    min: 1,
+    unit: 's',
+    doc: 'Age at which a publication is not sent any more.',
+  }),
+  max_request_size: integer({
+    default: 104_857_600,
+    min: 65_536,
+    unit: 'bytes',
+    doc: 'Largest request and reply.',
+  }),
+  cacheless_targets: oneOf(['drop', 'keep'], {
+    default: 'drop',
+    doc: 'Minions without grains in a grain target: left out (3008) or kept (3007).',
+  }),
+  ack: oneOf(['stream', 'store'], {
+    default: 'stream',
+    doc: 'What a return waits for before it is answered: the stream or PostgreSQL.',
+  }),
+  health_host: text({
+    default: '127.0.0.1',
+    env: 'BRINE_HEALTH_HOST',
+    doc: 'Address of the health endpoints.',
+  }),
+  health_port: port({
+    default: 0,
+    env: 'BRINE_HEALTH_PORT',
+    doc: 'Port of the health endpoint of a single service; 0 is any free port.',
+  }),
+  health_ports: map({
+    default: {},
+    doc: 'Ports by name of the service (`req-gateway: 9101`), for `brine master`.',
+  }),
+  stop_deadline: decimal({
+    default: 10,
+    min: 0.1,
+    unit: 's',
+    env: 'BRINE_STOP_DEADLINE',
+    doc: 'Longest time a service takes to stop.',
+  }),
+  trace: {
+    enabled: flag({ default: true, env: 'BRINE_TRACE', doc: 'Record a trace of each job.' }),
+    ratio: decimal({
+      default: 1,
+      min: 0,
+      max: 1,
+      env: 'BRINE_TRACE_RATIO',
+      doc: 'Share of jobs that are traced; all services choose the same jobs.',
+    }),
+    max_file_size: integer({
+      default: 8_388_608,
+      min: 65_536,
+      unit: 'bytes',
+      doc: 'Size at which a trace file is turned over.',
+    }),
+    max_total_size: integer({
+      default: 134_217_728,
+      min: 65_536,
+      unit: 'bytes',
+      doc: 'Size of all trace files of one host; the oldest go first.',
+    }),
+  },
+} as const;

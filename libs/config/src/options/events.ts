@@ -1,0 +1,34 @@
+import { flag, integer, list, map, oneOf, text, texts } from '../kinds.ts';
+
+/** The event bus and what listens to it. */
+export const eventOptions = {
+  max_event_size: integer({
+    default: 1_048_576,
+    min: 1,
+    unit: 'bytes',
+    doc: 'Largest event on the local sockets; longer values are trimmed.',
+  }),
+  presence_events: flag({ default: false, doc: 'Fire salt/presence events.' }),
+  event_match_type: oneOf(['startswith', 'endswith', 'find', 'regex', 'fnmatch'], {
+    default: 'startswith',
+    doc: 'How a tag is compared.',
+  }),
+  fire_event_state: flag({ default: false, reserved: true, doc: 'Older name of state_events.' }),
+  state_events: flag({ default: false, doc: 'Fire an event for each state of a run.' }),
+  event_return: texts({ default: [], reserved: true, doc: 'Returners that get all events.' }),
+  event_return_queue: integer({ default: 0, reserved: true, doc: 'Events in one write.' }),
+  event_return_whitelist: texts({ default: [], reserved: true, doc: 'Tags that are written.' }),
+  event_return_blacklist: texts({ default: [], reserved: true, doc: 'Tags that are not.' }),
+  reactor: list({ default: [], reserved: true, doc: 'Tags and the files that react to them.' }),
+  reactor_refresh_interval: integer({ default: 60, reserved: true, unit: 's', doc: 'Reread.' }),
+  reactor_worker_threads: integer({ default: 10, reserved: true, doc: 'Reactions at once.' }),
+  reactor_worker_hwm: integer({ default: 10_000, reserved: true, doc: 'Reactions kept.' }),
+  engines: list({ default: [], reserved: true, doc: 'Engines to run.' }),
+  schedule: map({ default: {}, reserved: true, doc: 'Jobs of the master itself.' }),
+  master_stats: flag({ default: false, reserved: true, doc: 'Fire statistics as events.' }),
+  order_masters: flag({ default: false, doc: 'This master has syndics below it.' }),
+  syndic_master: text({ default: 'masterofmasters', doc: 'The master above this one.' }),
+  syndic_master_port: integer({ default: 4506, doc: 'Port of the master above.' }),
+  syndic_wait: integer({ default: 5, unit: 's', doc: 'Extra time for returns of syndics.' }),
+  syndic_dir: text({ default: 'syndics', reserved: true, doc: 'Set from cachedir.' }),
+} as const;

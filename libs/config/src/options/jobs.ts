@@ -1,0 +1,56 @@
+import { decimal, flag, integer, map, oneOf, text, texts } from '../kinds.ts';
+
+/** Jobs, their records, and the time clients wait. */
+export const jobOptions = {
+  timeout: decimal({ default: 5, min: 0, unit: 's', doc: 'How long a client waits for returns.' }),
+  gather_job_timeout: decimal({
+    default: 10,
+    min: 0,
+    unit: 's',
+    doc: 'How long a client waits for answers to find_job.',
+  }),
+  publish_timeout: decimal({
+    default: 30,
+    min: 0,
+    unit: 's',
+    doc: 'How long a client waits for the reply to a publish.',
+  }),
+  keep_jobs: integer({ default: 24, min: 0, unit: 'h', doc: 'Older form of keep_jobs_seconds.' }),
+  keep_jobs_seconds: integer({
+    default: 86_400,
+    min: 0,
+    unit: 's',
+    doc: 'How long jobs are kept; 0 keeps them for ever.',
+  }),
+  job_cache: flag({ default: true, doc: 'Keep jobs and returns.' }),
+  master_job_cache: text({ default: 'local_cache', doc: 'Where local tools look for jobs.' }),
+  ext_job_cache: text({ default: '', doc: 'Returner that minions write to themselves.' }),
+  job_cache_store_endtime: flag({ default: false, doc: 'Keep the end time of a job.' }),
+  hash_type: oneOf(['sha256', 'sha512', 'sha384', 'sha224', 'sha1', 'md5'], {
+    default: 'sha256',
+    doc: 'Hash of file names in the job cache, and of files.',
+  }),
+  unique_jid: flag({ default: false, doc: 'Append the process id to job ids.' }),
+  cache: text({ default: 'localfs', doc: 'Where minion data is kept for local tools.' }),
+  minion_data_cache: flag({ default: true, doc: 'Keep grains, pillar and mine of minions.' }),
+  minion_data_cache_events: flag({ default: true, doc: 'Fire minion/refresh events.' }),
+  preserve_minion_cache: flag({ default: false, doc: 'Keep minion data of deleted keys.' }),
+  nodegroups: map({ default: {}, doc: 'Named groups of minions.' }),
+  range_server: text({ default: 'range:80', reserved: true, doc: 'Server of range targets.' }),
+  show_timeout: flag({ default: true, doc: 'Show minions that did not return.' }),
+  show_jid: flag({ default: false, doc: 'Show the job id.' }),
+  cli_summary: flag({ default: false, doc: 'Show a summary after the returns.' }),
+  output: text({ default: '', doc: 'Outputter that is used when no other is named.' }),
+  color: flag({ default: true, doc: 'Colours on a terminal.' }),
+  state_output: text({ default: 'full', doc: 'How much the highstate outputter shows.' }),
+  state_verbose: flag({ default: true, doc: 'Show states that changed nothing.' }),
+  state_output_diff: flag({ default: false, doc: 'Show changes only.' }),
+  state_output_profile: flag({ default: true, doc: 'Show start and duration of states.' }),
+  batch_safe_limit: integer({ default: 0, min: 0, doc: 'Targets above which a batch is used.' }),
+  batch_safe_size: integer({ default: 8, min: 1, doc: 'Size of that batch.' }),
+  default_include: text({
+    default: 'master.d/*.conf',
+    doc: 'Files read after the main one, in the order of their names.',
+  }),
+  include: texts({ default: [], doc: 'Further files, read after those of default_include.' }),
+} as const;

@@ -1,0 +1,64 @@
+import { decimal, flag, integer, maybeText, oneOf, text } from '../kinds.ts';
+import { userInfo } from 'node:os';
+
+/** Who may sign in, and the keys that protect the traffic. */
+export const keyOptions = {
+  id: text({ default: '', doc: "Name of the master; the host's name and `_master` when empty." }),
+  user: text({ default: currentUser(), doc: 'User the master runs as.' }),
+  open_mode: flag({ default: false, doc: 'Accept every key, also a changed one. Dangerous.' }),
+  auto_accept: flag({ default: false, doc: 'Accept the key of every new minion.' }),
+  max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may sign in; 0: any.' }),
+  keysize: integer({ default: 2048, min: 2048, unit: 'bits', doc: 'Size of a new key pair.' }),
+  key_pass: maybeText({ doc: "Passphrase of the master's private key.", reserved: true }),
+  auth_mode: integer({ default: 1, doc: "Salt's authentication protocol." }),
+  minimum_auth_version: integer({
+    default: 3,
+    min: 0,
+    doc: 'Lowest version of the request envelope that is served.',
+  }),
+  auth_events: flag({ default: true, doc: 'Fire salt/auth events.' }),
+  auth_events_pend_autosign_grains: flag({
+    default: false,
+    reserved: true,
+    doc: 'Put autosign grains into the event of a pending key.',
+  }),
+  publish_session: integer({
+    default: 86_400,
+    min: 0,
+    unit: 's',
+    doc: 'Age at which session keys and the AES key are renewed.',
+  }),
+  rotate_aes_key: flag({ default: true, doc: 'New AES key when a key is deleted or rejected.' }),
+  ping_on_rotate: flag({ default: false, doc: 'Ping all minions after a new AES key.' }),
+  sign_pub_messages: flag({ default: true, doc: 'Sign publications.' }),
+  publish_signing_algorithm: oneOf(['PKCS1v15-SHA1', 'PKCS1v15-SHA224'], {
+    default: 'PKCS1v15-SHA1',
+    doc: 'How publications are signed.',
+  }),
+  require_minion_sign_messages: flag({ default: false, doc: 'Refuse unsigned returns.' }),
+  drop_messages_signature_fail: flag({ default: false, doc: 'Drop wrongly signed returns.' }),
+  allow_minion_key_revoke: flag({ default: true, doc: 'A minion may revoke its own key.' }),
+  master_sign_pubkey: flag({ default: false, reserved: true, doc: 'Sign the public key.' }),
+  master_sign_key_name: text({
+    default: 'master_sign',
+    reserved: true,
+    doc: 'Name of the key pair that signs the public key.',
+  }),
+  permissive_pki_access: flag({ default: false, doc: 'Let the group read the pki directory.' }),
+  loop_interval: decimal({
+    default: 60,
+    min: 1,
+    unit: 's',
+    doc: 'How often maintenance work is looked at.',
+  }),
+} as const;
+
+/** Salt: salt/utils/user.get_user. A user id without a name in the host's list has none. */
+function currentUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // userInfo throws where the user id has no entry (containers): then the number is the name.
+    return String(process.getuid?.() ?? 'root');
+  }
+}

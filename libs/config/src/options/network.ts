@@ -1,0 +1,39 @@
+import { decimal, flag, integer, maybeText, oneOf, port, text } from '../kinds.ts';
+
+/** Addresses, ports and socket limits of the master. */
+export const networkOptions = {
+  interface: text({ default: '0.0.0.0', doc: 'Address that 4505 and 4506 are bound to.' }),
+  publish_port: port({ default: 4505, doc: 'Port minions listen to for publications.' }),
+  ret_port: port({ default: 4506, doc: 'Port minions and clients send requests to.' }),
+  ipv6: flag({ default: false, doc: 'Bind to IPv6.' }),
+  ipc_mode: oneOf(['ipc', 'tcp'], { default: 'ipc', doc: 'Kind of the local event sockets.' }),
+  zmq_backlog: integer({ default: 1000, min: 0, doc: 'Listen backlog of the ZeroMQ sockets.' }),
+  pub_hwm: integer({
+    default: 1000,
+    min: 0,
+    unit: 'messages',
+    doc: 'Publications kept for one minion that reads too slowly.',
+  }),
+  zmq_filtering: flag({
+    default: false,
+    doc: 'Send a list-targeted publication to its minions only.',
+  }),
+  worker_threads: integer({
+    default: 5,
+    min: 1,
+    doc: "Salt's number of workers. The processes of Brine are counted by brine.workers.",
+  }),
+  request_server_ttl: integer({
+    default: 0,
+    min: 0,
+    unit: 's',
+    doc: 'Oldest age of a request that is still answered; 0 is any age.',
+  }),
+  max_open_files: integer({ default: 100_000, min: 0, doc: 'Open files to ask the host for.' }),
+  tcp_keepalive: flag({ default: true, doc: 'Keep idle connections alive.' }),
+  tcp_keepalive_idle: decimal({ default: 300, unit: 's', doc: 'Idle time before a probe.' }),
+  tcp_keepalive_cnt: decimal({ default: -1, doc: 'Probes before the connection is lost.' }),
+  tcp_keepalive_intvl: decimal({ default: -1, unit: 's', doc: 'Time between probes.' }),
+  transport: oneOf(['zeromq'], { default: 'zeromq', doc: 'Transport to the minions.' }),
+  master_uri: maybeText({ doc: 'Where clients send requests; built from interface and ret_port.' }),
+} as const;

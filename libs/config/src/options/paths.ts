@@ -1,0 +1,55 @@
+import { maybeText, text } from '../kinds.ts';
+
+/** Files and directories of the master. Relative ones stand below `root_dir`. */
+export const pathOptions = {
+  root_dir: text({ default: '/', doc: 'What all other relative paths stand below.' }),
+  pki_dir: text({
+    default: '/etc/salt/pki/master',
+    underRoot: true,
+    doc: "The master's keys and the minions' public keys.",
+  }),
+  cachedir: text({
+    default: '/var/cache/salt/master',
+    underRoot: true,
+    doc: 'Job files, user keys, minion data and everything else that is kept.',
+  }),
+  sock_dir: text({
+    default: '/var/run/salt/master',
+    underRoot: true,
+    doc: 'The event sockets of local tools.',
+  }),
+  pidfile: text({
+    default: '/var/run/salt-master.pid',
+    underRoot: true,
+    doc: 'File that holds the process id of the master.',
+  }),
+  log_file: text({
+    default: '/var/log/salt/master',
+    underRoot: true,
+    doc: 'Log file, or a syslog address.',
+  }),
+  key_logfile: text({ default: '/var/log/salt/key', underRoot: true, doc: 'Log of salt-key.' }),
+  extension_modules: text({
+    default: '/var/cache/salt/master/extmods',
+    underRoot: true,
+    doc: 'Where synchronised modules are kept.',
+  }),
+  autosign_file: maybeText({
+    underRoot: true,
+    doc: 'File of ids, globs and expressions whose keys are accepted at once.',
+  }),
+  autoreject_file: maybeText({
+    underRoot: true,
+    doc: 'File of ids, globs and expressions whose keys are rejected at once.',
+  }),
+  autosign_grains_dir: maybeText({
+    underRoot: true,
+    doc: 'Directory of grain values whose minions are accepted at once.',
+  }),
+  sqlite_queue_dir: text({
+    default: '/var/cache/salt/master/queues',
+    underRoot: true,
+    reserved: true,
+    doc: 'Queues of the sqlite queue module.',
+  }),
+} as const;

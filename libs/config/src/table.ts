@@ -1,0 +1,105 @@
+import { ConfigError, type ConfigWarning } from './errors.ts';
+import {
+  camelCase,
+  type ConfigMap,
+  type ConfigValue,
+  isConfigMap,
+  isOption,
+  Misfit,
+  type Option,
+  type OptionTable,
+  type OptionValues,
+} from './option.ts';
+
+/** Where a value stands, to be named in errors. */
+export interface Origin {
+  readonly file: string;
+  readonly line: number;
+}
+
+/** What readTable needs beside the values. */
+export interface TableContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly originOf: (path: string) => Origin;
+  /** Names that belong to Salt but are not read here: no warning of kind `unknown`. */
+  readonly knownNames: (name: string) => boolean;
+  readonly warn: (warning: ConfigWarning) => void;
+}
+
+/**
+ * Reads the values of one table; what is absent or empty gets its default. Unknown names are
+ * warned of, never refused (only the name is told, a value may be a secret).
+ * Throws ConfigError naming option, file and line where a value does not fit.
+ */
+export function readTable<T extends OptionTable>(
+  table: T,
+  values: ConfigMap,
+  context: TableContext,
+  prefix = '',
+): OptionValues<T> {
+  const out: Record<string, unknown> = {};
+  for (const [name, entry] of Object.entries(table)) {
+    const path = prefix + name;
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    out[camelCase(name)] = isOption(entry)
+      ? readOption(entry, path, value, context)
+      : readTable(entry, mapAt(path, value, context), context, `${path}.`);
+  }
+  warnOfUnknown(table, values, context, prefix);
+  return out as OptionValues<T>;
+}
+
+function readOption(
+  option: Option<unknown>,
+  path: string,
+  value: ConfigValue | undefined,
+  context: TableContext,
+): unknown {
+  const override = option.env === undefined ? undefined : context.env[option.env];
+  if (option.env !== undefined && override !== undefined && override !== '') {
+    const read = option.read(override);
+    if (!(read instanceof Misfit)) return read;
+    throw new ConfigError(
+      'CONFIG_VALUE',
+      `Environment variable ${option.env} (option '${path}') must be ${read.expected}`,
+    );
+  }
+  if (value === undefined || value === null) return option.default;
+  const read = option.read(value);
+  if (!(read instanceof Misfit)) return read;
+  throw misfit(path, read, context);
+}
+
+function mapAt(path: string, value: ConfigValue | undefined, context: TableContext): ConfigMap {
+  if (value === undefined || value === null) return {};
+  if (isConfigMap(value)) return value;
+  throw misfit(path, new Misfit('a map'), context);
+}
+
+function misfit(path: string, { expected }: Misfit, context: TableContext): ConfigError {
+  const { file, line } = context.originOf(path);
+  const message = `Option '${path}' in ${file}, line ${line}, must be ${expected}`;
+  return new ConfigError('CONFIG_VALUE', message, { file, line });
+}
+
+function warnOfUnknown(
+  table: OptionTable,
+  values: ConfigMap,
+  context: TableContext,
+  prefix: string,
+): void {
+  for (const name of Object.keys(values)) {
+    if (Object.hasOwn(table, name)) continue;
+    const path = prefix + name;
+    const { file, line } = context.originOf(path);
+    const ofSalt = prefix === '' && context.knownNames(name);
+    context.warn({
+      kind: ofSalt ? 'unused' : 'unknown',
+      text: ofSalt
+        ? `Option '${path}' in ${file}, line ${line}, is Salt's but has no effect here`
+        : `Unknown option '${path}' in ${file}, line ${line}`,
+      file,
+      line,
+    });
+  }
+}
