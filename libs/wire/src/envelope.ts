@@ -1,0 +1,217 @@
+import { Refusal, RefusalText, WireError } from './errors.ts';
+import { pack } from './msgpack/encode.ts';
+import type { UnpackLimits } from './msgpack/limits.ts';
+import { scanMap } from './msgpack/scan.ts';
+import type { MapScan } from './msgpack/scan.ts';
+import { pyRepr } from './python-repr.ts';
+import { isMap, mapOf } from './value.ts';
+import type { SaltMap, SaltValue } from './value.ts';
+import { appendPacked } from './msgpack/splice.ts';
+
+/** What an envelope of 3006.8 and older, which names no algorithms, means. */
+export const DEFAULT_ENC_ALGO = 'OAEP-SHA1';
+/** What an envelope of 3006.8 and older, which names no algorithms, means. */
+export const DEFAULT_SIG_ALGO = 'PKCS1v15-SHA1';
+
+interface EnvelopeFields {
+  /** 0 when missing or not an integer. */
+  readonly version: number;
+  /** The outer minion id; always there (and a possible file name) for aes from version 3 on. */
+  readonly id?: string;
+  readonly encAlgo: string;
+  readonly sigAlgo: string;
+  /** The packed bytes of the load as they came: a view. */
+  readonly raw: Buffer;
+}
+
+/** A request in the clear: `_auth`, and the functions for local clients. */
+export interface ClearEnvelope extends EnvelopeFields {
+  readonly enc: 'clear';
+  readonly load: SaltMap;
+}
+
+/** A sealed request; `load` is the Crypticle blob. */
+export interface AesEnvelope extends EnvelopeFields {
+  readonly enc: 'aes';
+  readonly load: Buffer;
+}
+
+/** One request as it came in at port 4506. */
+export type Envelope = ClearEnvelope | AesEnvelope;
+
+/** How to read envelopes. */
+export interface EnvelopeOptions {
+  /** Lower versions are refused, for clear requests too; 0 (default) takes all. */
+  readonly minimumAuthVersion?: number;
+  readonly limits?: UnpackLimits;
+}
+
+/**
+ * Opens a request frame with the checks that a Salt master makes before it looks at the command
+ * (Salt: salt/channel/server.py _decode_payload), in its order: form, version, id of a sealed one,
+ * then, for clear loads, `checkLoad`, and an unknown `enc` last.
+ * Throws Refusal with the text to answer; never anything else for whatever bytes.
+ */
+export function readEnvelope(bytes: Uint8Array, options: EnvelopeOptions = {}): Envelope {
+  const scan = scanFrame(bytes, options.limits);
+  const raw = scan.raw('load');
+  if (raw === undefined || !scan.has('enc')) throw new Refusal(RefusalText.BAD_LOAD);
+  const version = versionOf(scan);
+  if (version < (options.minimumAuthVersion ?? 0)) throw new Refusal(RefusalText.BAD_LOAD);
+  const enc = scan.text('enc');
+  const id = scan.text('id');
+  const fields = {
+    version,
+    ...(id === undefined ? {} : { id }),
+    encAlgo: scan.text('enc_algo') ?? DEFAULT_ENC_ALGO,
+    sigAlgo: scan.text('sig_algo') ?? DEFAULT_SIG_ALGO,
+    raw,
+  };
+  if (enc === 'aes') {
+    if (version >= 3 && (id === undefined || !isIdName(id))) {
+      throw new Refusal(RefusalText.BAD_LOAD);
+    }
+    const load = scan.bytes('load');
+    if (load === undefined) throw new Refusal(RefusalText.BAD_LOAD);
+    return { enc, load, ...fields };
+  }
+  const load = readValue(scan, options.limits);
+  checkLoad(load);
+  if (enc !== 'clear') throw new Refusal(RefusalText.HANDLING);
+  return { enc, load, ...fields };
+}
+
+/** Which queue a request belongs to. */
+export type EnvelopeClass = 'auth' | 'clear' | 'aes';
+
+/** What a gateway needs to know of a request. */
+export interface EnvelopePeek {
+  readonly class: EnvelopeClass;
+  /** The outer id of a sealed request, the load's of an `_auth`; not checked in any way. */
+  readonly id?: string;
+}
+
+/**
+ * Tells the class of a request frame, reading as little of it as will do. What `readEnvelope` would
+ * refuse after its form counts as clear.
+ * Throws Refusal for frames that are not msgpack, no map, or lack `enc` or `load`.
+ */
+export function peekEnvelope(bytes: Uint8Array, limits?: UnpackLimits): EnvelopePeek {
+  const scan = scanFrame(bytes, limits);
+  const raw = scan.raw('load');
+  if (raw === undefined || !scan.has('enc')) throw new Refusal(RefusalText.BAD_LOAD);
+  if (scan.text('enc') === 'aes') {
+    const id = scan.text('id');
+    return id === undefined ? { class: 'aes' } : { class: 'aes', id };
+  }
+  if (!startsMap(raw)) return { class: 'clear' };
+  const load = scanMap(raw, limits);
+  if (load.text('cmd') !== '_auth') return { class: 'clear' };
+  const id = load.text('id');
+  return id === undefined ? { class: 'auth' } : { class: 'auth', id };
+}
+
+function startsMap(bytes: Buffer): boolean {
+  const type = bytes[0] ?? 0;
+  return (type >= 0x80 && type <= 0x8f) || type === 0xde || type === 0xdf;
+}
+
+function scanFrame(bytes: Uint8Array, limits: UnpackLimits | undefined): MapScan {
+  try {
+    return scanMap(bytes, limits);
+  } catch (cause) {
+    // A value that is read but is no map is refused by the worker, bytes that cannot be read already
+    // by the 3008 device in front of it.
+    if (cause instanceof WireError && isWholeValue(bytes, limits)) {
+      throw new Refusal(RefusalText.BAD_LOAD, { cause });
+    }
+    throw new Refusal(RefusalText.ROUTING, { asError: true, cause });
+  }
+}
+
+function isWholeValue(bytes: Uint8Array, limits: UnpackLimits | undefined): boolean {
+  try {
+    // A list of one: reads like a map's value, whatever its type.
+    const wrapped = Buffer.concat([Buffer.from([0x81, 0xc0]), bytes]);
+    scanMap(wrapped, limits);
+    return true;
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
+}
+
+function readValue(scan: MapScan, limits: UnpackLimits | undefined): SaltValue {
+  const value = scan.value('load', limits);
+  if (value === undefined) throw new Refusal(RefusalText.BAD_LOAD);
+  return value;
+}
+
+function versionOf(scan: MapScan): number {
+  const value = scan.value('version');
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : 0;
+}
+
+/**
+ * True if an id can be a key's file name, as Salt demands of the outer id
+ * (Salt: salt/utils/verify.py valid_id).
+ */
+export function isIdName(id: string): boolean {
+  return id !== '' && id !== '.' && id !== '..' && !/[/\\\0]/.test(id);
+}
+
+/**
+ * The checks of an opened load, clear or sealed: a map, and an `id` that is text without NUL.
+ * Throws Refusal with the text to answer.
+ */
+export function checkLoad(load: SaltValue | undefined): asserts load is SaltMap {
+  if (!isMap(load)) throw new Refusal(RefusalText.LOAD_NOT_A_MAP);
+  const id = load.get('id');
+  if (id === undefined || id === null) return;
+  if (typeof id !== 'string') throw new Refusal(`bad load: id ${pyRepr(id)} is not a string`);
+  if (id.includes('\0')) throw new Refusal(RefusalText.ID_HAS_NUL);
+}
+
+/** What to send for a refusal. */
+export function refusalReply(refusal: Refusal): Buffer {
+  return pack(refusal.asError ? mapOf({ error: refusal.text }) : refusal.text);
+}
+
+/** A clear request as clients send it. */
+export function clearEnvelope(load: SaltMap, version = 3): Buffer {
+  return pack(mapOf({ enc: 'clear', load, version }));
+}
+
+/** What goes into a sealed request. */
+export interface AesEnvelopeParts {
+  /** The Crypticle blob. */
+  readonly load: Uint8Array;
+  readonly version: number;
+  readonly id?: string;
+  readonly encAlgo?: string;
+  readonly sigAlgo?: string;
+}
+
+/** A sealed request as minions send it. */
+export function aesEnvelope(parts: AesEnvelopeParts): Buffer {
+  return pack(
+    mapOf({
+      enc: 'aes',
+      load: parts.load,
+      version: parts.version,
+      id: parts.id,
+      enc_algo: parts.encAlgo,
+      sig_algo: parts.sigAlgo,
+    }),
+  );
+}
+
+/** The plain `{"enc": "clear", "load": …}` form in which publish requests are answered. */
+export function clearReply(load: SaltValue): Buffer {
+  return pack(mapOf({ enc: 'clear', load }));
+}
+
+/** The signed clear form: `load` is the packed bytes that were signed, not a map. */
+export function signedReply(load: Uint8Array, sig: Uint8Array): Buffer {
+  return appendPacked(pack(mapOf({ enc: 'clear', load })), 'sig', pack(sig));
+}

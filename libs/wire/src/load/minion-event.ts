@@ -1,0 +1,68 @@
+import { mapOf } from '../value.ts';
+import type { SaltMap, SaltValue } from '../value.ts';
+import { fieldError, maybe, needText, optionalText } from './fields.ts';
+
+/*
+ * _minion_event (aes) =>
+ *   cmd "_minion_event"
+ *   id text
+ *   pretag text | nil
+ * and either
+ *   tag text, data any, [grains map]              the whole load is the event
+ * or
+ *   events list of { tag text, data any }         each data is an event
+ */
+
+/** One event inside a `_minion_event`. */
+export interface MinionEvent {
+  readonly tag: string;
+  readonly data: SaltValue;
+}
+
+/** What a minion (or a syndic) wants fired. */
+export type MinionEventLoad =
+  | { readonly kind: 'single'; readonly id: string; readonly tag: string; readonly load: SaltMap }
+  | {
+      readonly kind: 'list';
+      readonly id: string;
+      readonly pretag?: string;
+      readonly events: MinionEvent[];
+    };
+
+/**
+ * Reads a `_minion_event` load. List items that are no maps with a tag are left out, as they fire
+ * nothing. Throws WireError SALT_WIRE_FIELD where there is neither tag nor list.
+ */
+export function parseMinionEvent(load: SaltMap): MinionEventLoad {
+  const id = needText(load, 'id', '_minion_event');
+  const events = load.get('events');
+  if (events === undefined) {
+    const tag = needText(load, 'tag', '_minion_event');
+    if (!load.has('data')) throw fieldError('_minion_event', 'data', 'there');
+    return { kind: 'single', id, tag, load };
+  }
+  if (!Array.isArray(events)) throw fieldError('_minion_event', 'events', 'a list');
+  const parsed: MinionEvent[] = [];
+  for (const item of events) {
+    if (!(item instanceof Map)) continue;
+    const tag = item.get('tag');
+    if (typeof tag === 'string') parsed.push({ tag, data: item.get('data') ?? item });
+  }
+  const pretag = optionalText(load, 'pretag', '_minion_event');
+  return { kind: 'list', id, events: parsed, ...maybe('pretag', pretag) };
+}
+
+/** A `_minion_event` load of one event, as minions announce their start. */
+export function buildMinionEvent(id: string, tag: string, data: SaltValue): SaltMap {
+  return mapOf({ id, cmd: '_minion_event', pretag: null, data, tag });
+}
+
+/** A `_minion_event` load of several events, as syndics forward them. */
+export function buildMinionEvents(
+  id: string,
+  events: readonly MinionEvent[],
+  pretag: string | null,
+): SaltMap {
+  const list = events.map((event) => mapOf({ data: event.data, tag: event.tag }));
+  return mapOf({ id, cmd: '_minion_event', pretag, events: list });
+}

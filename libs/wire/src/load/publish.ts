@@ -1,0 +1,177 @@
+import { mapOf } from '../value.ts';
+import type { SaltMap, SaltValue } from '../value.ts';
+import {
+  fieldError,
+  listOrEmpty,
+  maybe,
+  needText,
+  needTexts,
+  optionalMap,
+  optionalText,
+} from './fields.ts';
+
+/*
+ * publish (clear, from local clients) =>
+ *   cmd "publish"
+ *   tgt text | list of texts
+ *   tgt_type text
+ *   fun text | list of texts
+ *   arg list                                      one list per function where fun is a list
+ *   ret text                                      comma list of returners
+ *   jid text                                      usually ""
+ *   key text                                      local key
+ *   user text
+ *   to int                                        with order_masters
+ *   kwargs map                                    eauth, token, delimiter, metadata, auth_list …
+ *   traceparent text                              3008 with tracing
+ */
+
+/** What a local client asks to be published. */
+export interface PublishRequest {
+  readonly tgt: string | string[];
+  readonly tgtType: string;
+  readonly fun: string | string[];
+  readonly arg: SaltValue[];
+  readonly ret: string;
+  readonly jid: string;
+  readonly key?: string;
+  readonly user?: string;
+  /** Seconds that a syndic's client waits. */
+  readonly to?: number;
+  readonly kwargs?: SaltMap;
+  readonly traceparent?: string;
+}
+
+/** Reads a `publish` load; throws WireError SALT_WIRE_FIELD. */
+export function parsePublish(load: SaltMap): PublishRequest {
+  const to = load.get('to');
+  return {
+    tgt: needTexts(load, 'tgt', 'publish'),
+    tgtType: optionalText(load, 'tgt_type', 'publish') ?? 'glob',
+    fun: needTexts(load, 'fun', 'publish'),
+    arg: listOrEmpty(load, 'arg', 'publish'),
+    ret: optionalText(load, 'ret', 'publish') ?? '',
+    jid: optionalText(load, 'jid', 'publish') ?? '',
+    ...maybe('key', optionalText(load, 'key', 'publish')),
+    ...maybe('user', optionalText(load, 'user', 'publish')),
+    ...maybe('to', typeof to === 'number' ? to : undefined),
+    ...maybe('kwargs', optionalMap(load, 'kwargs', 'publish')),
+    ...maybe('traceparent', optionalText(load, 'traceparent', 'publish')),
+  };
+}
+
+/** The `publish` load as the `salt` command sends it. */
+export function buildPublish(request: PublishRequest): SaltMap {
+  return mapOf({
+    cmd: 'publish',
+    tgt: request.tgt,
+    fun: request.fun,
+    arg: request.arg,
+    key: request.key,
+    tgt_type: request.tgtType,
+    ret: request.ret,
+    jid: request.jid,
+    kwargs: request.kwargs,
+    user: request.user,
+    to: request.to,
+    traceparent: request.traceparent,
+  });
+}
+
+/** The answer to a publish, inside `{"enc": "clear", "load": …}`. */
+export function buildPublishReply(reply: {
+  readonly jid: string | null;
+  readonly minions: string[];
+  readonly missing?: string[];
+  readonly error?: string;
+}): SaltMap {
+  return mapOf({
+    jid: reply.jid,
+    minions: reply.minions,
+    missing: reply.missing,
+    error: reply.error,
+  });
+}
+
+/** The plain map in which authentication and authorization errors are answered. */
+export function buildErrorReply(name: string, message: string): SaltMap {
+  return mapOf({ error: mapOf({ name, message }) });
+}
+
+/*
+ * publication P (inside the Crypticle blob of a frame of port 4505) =>
+ *   fun, arg, tgt, tgt_type, jid, ret, user
+ *   serial int                                    strictly increasing per AES key
+ *   delimiter text                                if not ":"
+ *   master_id, id, to, auth_list, ret_config, ret_kwargs, metadata, module_executors,
+ *   executor_opts, start_event, traceparent       where they apply
+ */
+
+/** A job as minions get it. `rest` holds whatever else the publication carries. */
+export interface PublishedJob {
+  readonly fun: string | string[];
+  readonly arg: SaltValue[];
+  readonly tgt: string | string[];
+  readonly tgtType: string;
+  readonly jid: string;
+  readonly ret: string;
+  readonly user?: string;
+  readonly delimiter?: string;
+  readonly serial?: number | bigint;
+  readonly rest: SaltMap;
+}
+
+const JOB_FIELDS: ReadonlySet<string> = new Set([
+  'fun',
+  'arg',
+  'tgt',
+  'tgt_type',
+  'jid',
+  'ret',
+  'user',
+  'delimiter',
+  'serial',
+]);
+
+/** Reads P; throws WireError SALT_WIRE_FIELD (a minion ignores such a publication). */
+export function parsePublishedJob(load: SaltMap): PublishedJob {
+  const serial = load.get('serial');
+  if (serial !== undefined && typeof serial !== 'number' && typeof serial !== 'bigint') {
+    throw fieldError('publication', 'serial', 'an integer');
+  }
+  const arg = load.get('arg');
+  if (!Array.isArray(arg)) throw fieldError('publication', 'arg', 'a list');
+  const rest: SaltMap = new Map();
+  for (const [key, value] of load) {
+    if (typeof key !== 'string' || !JOB_FIELDS.has(key)) rest.set(key, value);
+  }
+  return {
+    fun: needTexts(load, 'fun', 'publication'),
+    arg,
+    tgt: needTexts(load, 'tgt', 'publication'),
+    tgtType: optionalText(load, 'tgt_type', 'publication') ?? 'glob',
+    jid: needText(load, 'jid', 'publication'),
+    ret: optionalText(load, 'ret', 'publication') ?? '',
+    rest,
+    ...maybe('user', optionalText(load, 'user', 'publication')),
+    ...maybe('delimiter', optionalText(load, 'delimiter', 'publication')),
+    ...maybe('serial', serial),
+  };
+}
+
+/** P, in the order in which Salt writes it: `rest` before the targeting type, `serial` last. */
+export function buildPublishedJob(job: PublishedJob): SaltMap {
+  const map = mapOf({
+    fun: job.fun,
+    arg: job.arg,
+    tgt: job.tgt,
+    jid: job.jid,
+    ret: job.ret,
+    tgt_type: job.tgtType,
+    user: job.user,
+    delimiter: job.delimiter,
+  });
+  for (const [key, value] of job.rest) map.set(key, value);
+  if (job.serial !== undefined) map.set('serial', job.serial);
+  return map;
+}

@@ -1,0 +1,272 @@
+import { isUtf8 } from 'node:buffer';
+import { WireError } from '../errors.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
+import type { SaltMap, SaltValue } from '../value.ts';
+import { COST_LIST, COST_OBJECT, COST_SCALAR, COST_TEXT, fullLimits } from './limits.ts';
+import type { FullLimits, UnpackLimits } from './limits.ts';
+
+/** Extension code of a datetime (Salt: salt/payload.py dumps, ext_type_encoder). */
+export const EXT_DATETIME = 78;
+/** Extension code of a named constant (Salt: salt/payload.py, since 3007). */
+export const EXT_CONSTANT = 79;
+
+const DATETIME_TEXT = /^\d{8}T\d\d:\d\d:\d\d\.\d{1,6}$/;
+
+/** A Buffer over the same memory; no copy. */
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * Text if the bytes are valid UTF-8 (a byte order mark is kept), else a view of the bytes: the rule
+ * of Salt's receivers (Salt: salt/transport/frame.py decode_embedded_strs).
+ */
+export function textOrBytes(bytes: Buffer, start: number, end: number): string | Buffer {
+  const length = end - start;
+  if (length <= SHORT_TEXT_BYTES) {
+    let at = start;
+    while (at < end && (bytes[at] as number) < 0x80) at += 1;
+    if (at === end) return bytes.toString('latin1', start, end);
+  }
+  const view = bytes.subarray(start, end);
+  return isUtf8(view) ? bytes.toString('utf8', start, end) : view;
+}
+
+/** Below this length looking at each byte here is cheaper than a call into native code. */
+const SHORT_TEXT_BYTES = 48;
+
+/** A float64 as this library gives it: integral ones boxed, the rest plain. */
+function floatValue(value: number): SaltValue {
+  return Number.isInteger(value) ? new SaltFloat(value) : value;
+}
+
+/** Reads one msgpack message; one object per message. */
+export class Decoder {
+  readonly #bytes: Buffer;
+  readonly #limits: FullLimits;
+  #at: number;
+  readonly #end: number;
+  #cost = 0;
+
+  constructor(bytes: Buffer, start: number, end: number, limits: FullLimits) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#end = end;
+    this.#limits = limits;
+  }
+
+  /** Where the next value begins. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Cells spent so far. */
+  get cost(): number {
+    return this.#cost;
+  }
+
+  /** Reads the next value; `depth` is the number of lists and maps around it. */
+  read(depth: number): SaltValue {
+    const type = this.#byte();
+    if (type < 0x80) return this.#pay(COST_SCALAR, type);
+    if (type < 0x90) return this.#map(type & 0x0f, depth);
+    if (type < 0xa0) return this.#list(type & 0x0f, depth);
+    if (type < 0xc0) return this.#text(type & 0x1f);
+    if (type >= 0xe0) return this.#pay(COST_SCALAR, type - 0x100);
+    return this.#readLong(type, depth);
+  }
+
+  #readLong(type: number, depth: number): SaltValue {
+    switch (type) {
+      case 0xc0:
+        return this.#pay(COST_SCALAR, null);
+      case 0xc2:
+        return this.#pay(COST_SCALAR, false);
+      case 0xc3:
+        return this.#pay(COST_SCALAR, true);
+      case 0xc4:
+      case 0xd9:
+        return this.#text(this.#byte());
+      case 0xc5:
+      case 0xda:
+        return this.#text(this.#uint(2));
+      case 0xc6:
+      case 0xdb:
+        return this.#text(this.#uint(4));
+      case 0xc7:
+        return this.#ext(this.#byte(), depth);
+      case 0xc8:
+        return this.#ext(this.#uint(2), depth);
+      case 0xc9:
+        return this.#ext(this.#uint(4), depth);
+      case 0xdc:
+        return this.#list(this.#uint(2), depth);
+      case 0xdd:
+        return this.#list(this.#uint(4), depth);
+      case 0xde:
+        return this.#map(this.#uint(2), depth);
+      case 0xdf:
+        return this.#map(this.#uint(4), depth);
+      default:
+        return this.#readNumber(type, depth);
+    }
+  }
+
+  #readNumber(type: number, depth: number): SaltValue {
+    switch (type) {
+      case 0xca:
+        return this.#pay(COST_TEXT, floatValue(this.#bytes.readFloatBE(this.#take(4))));
+      case 0xcb:
+        return this.#pay(COST_TEXT, floatValue(this.#bytes.readDoubleBE(this.#take(8))));
+      case 0xcc:
+        return this.#pay(COST_SCALAR, this.#byte());
+      case 0xcd:
+        return this.#pay(COST_SCALAR, this.#uint(2));
+      case 0xce:
+        return this.#pay(COST_SCALAR, this.#uint(4));
+      case 0xcf:
+        return this.#pay(COST_TEXT, safeInt(this.#bytes.readBigUInt64BE(this.#take(8))));
+      case 0xd0:
+        return this.#pay(COST_SCALAR, this.#bytes.readInt8(this.#take(1)));
+      case 0xd1:
+        return this.#pay(COST_SCALAR, this.#bytes.readInt16BE(this.#take(2)));
+      case 0xd2:
+        return this.#pay(COST_SCALAR, this.#bytes.readInt32BE(this.#take(4)));
+      case 0xd3:
+        return this.#pay(COST_TEXT, safeInt(this.#bytes.readBigInt64BE(this.#take(8))));
+      case 0xd4:
+      case 0xd5:
+      case 0xd6:
+      case 0xd7:
+      case 0xd8:
+        return this.#ext(1 << (type - 0xd4), depth);
+      default:
+        throw new WireError('SALT_WIRE_TYPE', `0x${type.toString(16)} begins no msgpack value`);
+    }
+  }
+
+  #take(count: number): number {
+    const start = this.#at;
+    if (count > this.#end - start) {
+      throw new WireError('SALT_WIRE_TRUNCATED', `message ends ${start + count - this.#end} short`);
+    }
+    this.#at = start + count;
+    return start;
+  }
+
+  #byte(): number {
+    return this.#bytes[this.#take(1)] as number;
+  }
+
+  #uint(width: 2 | 4): number {
+    const start = this.#take(width);
+    return width === 2 ? this.#bytes.readUInt16BE(start) : this.#bytes.readUInt32BE(start);
+  }
+
+  #pay<T>(cells: number, value: T): T {
+    this.#cost += cells;
+    if (this.#cost > this.#limits.maxCost) {
+      throw new WireError('SALT_WIRE_COST', 'message has too many values');
+    }
+    return value;
+  }
+
+  #text(length: number): SaltValue {
+    const start = this.#take(length);
+    const value = textOrBytes(this.#bytes, start, start + length);
+    return this.#pay(typeof value === 'string' ? COST_TEXT : COST_OBJECT, value);
+  }
+
+  #enter(count: number, bytesEach: number, depth: number): void {
+    if (depth >= this.#limits.maxDepth) {
+      throw new WireError('SALT_WIRE_DEPTH', `message nests deeper than ${this.#limits.maxDepth}`);
+    }
+    // Each element has at least one byte: a huge count is refused before anything is allocated.
+    if (count * bytesEach > this.#end - this.#at) {
+      throw new WireError('SALT_WIRE_TRUNCATED', `message ends before its ${count} elements`);
+    }
+  }
+
+  #list(count: number, depth: number): SaltValue {
+    this.#enter(count, 1, depth);
+    const list: SaltValue[] = this.#pay(COST_LIST, []);
+    for (let index = 0; index < count; index += 1) list.push(this.read(depth + 1));
+    return list;
+  }
+
+  #map(count: number, depth: number): SaltValue {
+    this.#enter(count, 2, depth);
+    const map: SaltMap = this.#pay(COST_OBJECT, new Map());
+    for (let index = 0; index < count; index += 1) {
+      const key = this.read(depth + 1);
+      // Python refuses them too: lists and maps are not hashable.
+      if (typeof key === 'object' && (Array.isArray(key) || key instanceof Map)) {
+        throw new WireError('SALT_WIRE_KEY', 'a list or a map is no key');
+      }
+      map.set(key, this.read(depth + 1));
+    }
+    return map;
+  }
+
+  #ext(length: number, depth: number): SaltValue {
+    return this.readExtension(this.#bytes.readInt8(this.#take(1)), length, depth);
+  }
+
+  /** Reads the data of an extension whose header has been read. */
+  readExtension(code: number, length: number, depth: number): SaltValue {
+    const start = this.#take(length);
+    const end = start + length;
+    this.#pay(COST_OBJECT, null);
+    if (code === EXT_DATETIME) return datetimeFrom(this.#bytes.toString('latin1', start, end));
+    if (code !== EXT_CONSTANT) return textOrBytes(this.#bytes, start, end);
+    if (depth >= this.#limits.maxDepth) {
+      throw new WireError('SALT_WIRE_DEPTH', `message nests deeper than ${this.#limits.maxDepth}`);
+    }
+    const left = { ...this.#limits, maxCost: this.#limits.maxCost - this.#cost };
+    const inner = new Decoder(this.#bytes, start, end, left);
+    const pair = inner.read(depth + 1);
+    this.#pay(inner.cost, null);
+    if (inner.at !== end || !Array.isArray(pair) || pair.length !== 2) {
+      throw new WireError('SALT_WIRE_VALUE', 'a constant is not a pair of name and value');
+    }
+    const [name, value] = pair;
+    if (typeof name !== 'string' || value === undefined) {
+      throw new WireError('SALT_WIRE_VALUE', 'the name of a constant is not text');
+    }
+    return new SaltConstant(name, value);
+  }
+}
+
+function datetimeFrom(text: string): SaltDatetime {
+  if (!DATETIME_TEXT.test(text)) {
+    throw new WireError('SALT_WIRE_VALUE', 'extension 78 holds no datetime');
+  }
+  return new SaltDatetime(text);
+}
+
+function safeInt(value: bigint): number | bigint {
+  return value >= -MAX_SAFE && value <= MAX_SAFE ? Number(value) : value;
+}
+
+const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
+
+/**
+ * Reads one msgpack message. str, raw and bin become text if they are valid UTF-8, else bytes (a view
+ * of the input, not a copy); maps become Map; integers beyond 2^53 bigint.
+ * Throws WireError: bytes missing or left over, unknown type, a limit exceeded.
+ */
+export function unpack(bytes: Uint8Array, limits?: UnpackLimits): SaltValue {
+  const full = fullLimits(limits);
+  if (bytes.length > full.maxBytes) {
+    throw new WireError('SALT_WIRE_SIZE', `message of ${bytes.length} bytes is too long`);
+  }
+  const buffer = asBuffer(bytes);
+  const decoder = new Decoder(buffer, 0, buffer.length, full);
+  const value = decoder.read(0);
+  if (decoder.at !== buffer.length) {
+    throw new WireError('SALT_WIRE_TRAILING', `${buffer.length - decoder.at} bytes left over`);
+  }
+  return value;
+}

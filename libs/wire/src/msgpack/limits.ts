@@ -1,0 +1,45 @@
+/** Bounds for reading untrusted bytes; what exceeds one is a WireError, never a crash. */
+export interface UnpackLimits {
+  /** Bytes of the whole message. */
+  readonly maxBytes?: number;
+  /** Nesting of lists and maps. */
+  readonly maxDepth?: number;
+  /** Memory to spend on values, in cells of about 8 bytes (see the COST constants). */
+  readonly maxCost?: number;
+}
+
+/** 128 MiB: above the 100 MiB that a request may have, so that bus envelopes around one fit too. */
+export const DEFAULT_MAX_BYTES = 128 * 1024 * 1024;
+
+/** Python's unpacker stops at 1024 and Salt's own recursive passes near 990; no real load has 100. */
+export const DEFAULT_MAX_DEPTH = 512;
+
+/** 16 Mi cells, about 200 MB of heap at worst; a list of four million texts still fits. */
+export const DEFAULT_MAX_COST = 16 * 1024 * 1024;
+
+/** Cells of a number, boolean or null. */
+export const COST_SCALAR = 1;
+/** Cells of a text or of a boxed number. */
+export const COST_TEXT = 4;
+/** Cells of an (empty) list. */
+export const COST_LIST = 4;
+/** Cells of an (empty) map, a byte view, or an extension: a JavaScript Map takes some 200 bytes. */
+export const COST_OBJECT = 16;
+
+/** Limits with every field filled in. */
+export interface FullLimits {
+  readonly maxBytes: number;
+  readonly maxDepth: number;
+  readonly maxCost: number;
+}
+
+const DEFAULTS: FullLimits = {
+  maxBytes: DEFAULT_MAX_BYTES,
+  maxDepth: DEFAULT_MAX_DEPTH,
+  maxCost: DEFAULT_MAX_COST,
+};
+
+/** The given limits over the defaults. */
+export function fullLimits(limits: UnpackLimits | undefined): FullLimits {
+  return limits === undefined ? DEFAULTS : { ...DEFAULTS, ...limits };
+}

@@ -1,0 +1,271 @@
+import { WireError } from '../errors.ts';
+import type { SaltValue } from '../value.ts';
+import { asBuffer, Decoder, EXT_CONSTANT, EXT_DATETIME, textOrBytes } from './decode.ts';
+import { COST_LIST, COST_OBJECT, COST_SCALAR, COST_TEXT, fullLimits } from './limits.ts';
+import type { FullLimits, UnpackLimits } from './limits.ts';
+
+/** Bytes after the type byte of 0xca..0xd3: float32, float64, uint8..64, int8..64. */
+const NUMBER_WIDTHS = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8] as const;
+
+/** One entry of a scanned map; offsets are into the scanned bytes. */
+export interface ScannedEntry {
+  /** The key, or null when it is not text. */
+  readonly key: string | null;
+  readonly keyStart: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+/**
+ * Walks over values without making them. It refuses what `unpack` refuses (truncation, unknown
+ * types, nesting, keys that are lists or maps), so that bytes passed on unread can be read later.
+ */
+export class Scanner {
+  readonly #bytes: Buffer;
+  readonly #limits: FullLimits;
+  #at: number;
+  #cost = 0;
+
+  constructor(bytes: Buffer, start: number, limits: FullLimits) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#limits = limits;
+  }
+
+  /** Where the next value begins. */
+  get at(): number {
+    return this.#at;
+  }
+
+  /** Reads the header of a map and returns its number of entries; throws SALT_WIRE_TYPE. */
+  mapHeader(): number {
+    const type = this.#byte();
+    this.#pay(COST_OBJECT);
+    let count: number;
+    if (type >= 0x80 && type <= 0x8f) count = type & 0x0f;
+    else if (type === 0xde) count = this.#uint(2);
+    else if (type === 0xdf) count = this.#uint(4);
+    else throw new WireError('SALT_WIRE_TYPE', 'message is not a map');
+    this.#enter(count * 2, 0);
+    return count;
+  }
+
+  /** Steps over the next value; `depth` is the number of lists and maps around it. */
+  skip(depth: number): void {
+    const type = this.#byte();
+    if (type < 0x80 || type >= 0xe0) this.#pay(COST_SCALAR);
+    else if (type < 0x90) this.#skipMap(type & 0x0f, depth);
+    else if (type < 0xa0) this.#skipList(type & 0x0f, depth);
+    else if (type < 0xc0) this.#skipText(type & 0x1f);
+    else this.#skipLong(type, depth);
+  }
+
+  /** Steps over a key, which must not be a list or a map. */
+  skipKey(depth: number): void {
+    const type = this.#bytes[this.#at] ?? 0;
+    if ((type >= 0x80 && type < 0xa0) || (type >= 0xdc && type <= 0xdf)) {
+      throw new WireError('SALT_WIRE_KEY', 'a list or a map is no key');
+    }
+    this.skip(depth);
+  }
+
+  #skipLong(type: number, depth: number): void {
+    switch (type) {
+      case 0xc0:
+      case 0xc2:
+      case 0xc3:
+        return this.#pay(COST_SCALAR);
+      case 0xc4:
+      case 0xd9:
+        return this.#skipText(this.#byte());
+      case 0xc5:
+      case 0xda:
+        return this.#skipText(this.#uint(2));
+      case 0xc6:
+      case 0xdb:
+        return this.#skipText(this.#uint(4));
+      case 0xc7:
+        return this.#skipExt(this.#byte(), depth);
+      case 0xc8:
+        return this.#skipExt(this.#uint(2), depth);
+      case 0xc9:
+        return this.#skipExt(this.#uint(4), depth);
+      case 0xdc:
+        return this.#skipList(this.#uint(2), depth);
+      case 0xdd:
+        return this.#skipList(this.#uint(4), depth);
+      case 0xde:
+        return this.#skipMap(this.#uint(2), depth);
+      case 0xdf:
+        return this.#skipMap(this.#uint(4), depth);
+      default:
+        return this.#skipNumber(type, depth);
+    }
+  }
+
+  #skipNumber(type: number, depth: number): void {
+    if (type >= 0xd4 && type <= 0xd8) return this.#skipExt(1 << (type - 0xd4), depth);
+    const width = NUMBER_WIDTHS[type - 0xca];
+    if (width === undefined) {
+      throw new WireError('SALT_WIRE_TYPE', `0x${type.toString(16)} begins no msgpack value`);
+    }
+    this.#take(width);
+    this.#pay(width === 8 || type === 0xca ? COST_TEXT : COST_SCALAR);
+  }
+
+  #skipText(length: number): void {
+    this.#take(length);
+    this.#pay(COST_TEXT);
+  }
+
+  #skipList(count: number, depth: number): void {
+    this.#pay(COST_LIST);
+    this.#enter(count, depth);
+    for (let index = 0; index < count; index += 1) this.skip(depth + 1);
+  }
+
+  #skipMap(count: number, depth: number): void {
+    this.#pay(COST_OBJECT);
+    this.#enter(count * 2, depth);
+    for (let index = 0; index < count; index += 1) {
+      this.skipKey(depth + 1);
+      this.skip(depth + 1);
+    }
+  }
+
+  #skipExt(length: number, depth: number): void {
+    const code = this.#bytes.readInt8(this.#take(1));
+    const start = this.#take(length);
+    if (code !== EXT_DATETIME && code !== EXT_CONSTANT) return this.#pay(COST_OBJECT);
+    // Rare, and not every such extension is readable: read it to be sure.
+    const left = { ...this.#limits, maxCost: this.#limits.maxCost - this.#cost };
+    const decoder = new Decoder(this.#bytes, start, this.#at, left);
+    decoder.readExtension(code, length, depth);
+    this.#pay(decoder.cost);
+  }
+
+  #enter(elements: number, depth: number): void {
+    if (depth >= this.#limits.maxDepth) {
+      throw new WireError('SALT_WIRE_DEPTH', `message nests deeper than ${this.#limits.maxDepth}`);
+    }
+    if (elements > this.#bytes.length - this.#at) {
+      throw new WireError('SALT_WIRE_TRUNCATED', `message ends before its ${elements} elements`);
+    }
+  }
+
+  #take(count: number): number {
+    const start = this.#at;
+    if (count > this.#bytes.length - start) {
+      const short = start + count - this.#bytes.length;
+      throw new WireError('SALT_WIRE_TRUNCATED', `message ends ${short} bytes short`);
+    }
+    this.#at = start + count;
+    return start;
+  }
+
+  #byte(): number {
+    return this.#bytes[this.#take(1)] as number;
+  }
+
+  #uint(width: 2 | 4): number {
+    const start = this.#take(width);
+    return width === 2 ? this.#bytes.readUInt16BE(start) : this.#bytes.readUInt32BE(start);
+  }
+
+  #pay(cells: number): void {
+    this.#cost += cells;
+    if (this.#cost > this.#limits.maxCost) {
+      throw new WireError('SALT_WIRE_COST', 'message has too many values');
+    }
+  }
+}
+
+/** A map seen from outside: its keys, and where its values lie. */
+export class MapScan {
+  readonly bytesIn: Buffer;
+  readonly entries: readonly ScannedEntry[];
+
+  constructor(bytes: Buffer, entries: readonly ScannedEntry[]) {
+    this.bytesIn = bytes;
+    this.entries = entries;
+  }
+
+  /** True if the map has this text key. */
+  has(key: string): boolean {
+    return this.range(key) !== undefined;
+  }
+
+  /** Where the value of `key` lies; of a key that comes twice the last one counts, as in Python. */
+  range(key: string): ScannedEntry | undefined {
+    for (let index = this.entries.length - 1; index >= 0; index -= 1) {
+      const entry = this.entries[index];
+      if (entry?.key === key) return entry;
+    }
+    return undefined;
+  }
+
+  /** The packed bytes of the value of `key`: a view, not a copy. */
+  raw(key: string): Buffer | undefined {
+    const entry = this.range(key);
+    return entry && this.bytesIn.subarray(entry.valueStart, entry.valueEnd);
+  }
+
+  /** The value of `key`, read; undefined when absent. */
+  value(key: string, limits?: UnpackLimits): SaltValue | undefined {
+    const entry = this.range(key);
+    if (entry === undefined) return undefined;
+    return new Decoder(this.bytesIn, entry.valueStart, entry.valueEnd, fullLimits(limits)).read(1);
+  }
+
+  /** The content of a str, raw or bin value, whatever it is: a view. Undefined for other types. */
+  bytes(key: string): Buffer | undefined {
+    const entry = this.range(key);
+    return entry && blobContent(this.bytesIn, entry.valueStart, entry.valueEnd);
+  }
+
+  /** The text of `key`; undefined when absent, of another type, or not UTF-8. */
+  text(key: string): string | undefined {
+    const content = this.bytes(key);
+    if (content === undefined) return undefined;
+    const text = textOrBytes(content, 0, content.length);
+    return typeof text === 'string' ? text : undefined;
+  }
+}
+
+function blobContent(bytes: Buffer, start: number, end: number): Buffer | undefined {
+  const type = bytes[start] as number;
+  if (type >= 0xa0 && type <= 0xbf) return bytes.subarray(start + 1, end);
+  if (type === 0xc4 || type === 0xd9) return bytes.subarray(start + 2, end);
+  if (type === 0xc5 || type === 0xda) return bytes.subarray(start + 3, end);
+  if (type === 0xc6 || type === 0xdb) return bytes.subarray(start + 5, end);
+  return undefined;
+}
+
+/**
+ * Looks at the top level of a packed map without making its values.
+ * Throws WireError for whatever `unpack` would refuse, and for other values than maps.
+ */
+export function scanMap(bytes: Uint8Array, limits?: UnpackLimits): MapScan {
+  const full = fullLimits(limits);
+  if (bytes.length > full.maxBytes) {
+    throw new WireError('SALT_WIRE_SIZE', `message of ${bytes.length} bytes is too long`);
+  }
+  const buffer = asBuffer(bytes);
+  const scanner = new Scanner(buffer, 0, full);
+  const count = scanner.mapHeader();
+  const entries: ScannedEntry[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const keyStart = scanner.at;
+    scanner.skipKey(1);
+    const valueStart = scanner.at;
+    scanner.skip(1);
+    const content = blobContent(buffer, keyStart, valueStart);
+    const text = content === undefined ? null : textOrBytes(content, 0, content.length);
+    const key = typeof text === 'string' ? text : null;
+    entries.push({ key, keyStart, valueStart, valueEnd: scanner.at });
+  }
+  if (scanner.at !== buffer.length) {
+    throw new WireError('SALT_WIRE_TRAILING', `${buffer.length - scanner.at} bytes left over`);
+  }
+  return new MapScan(buffer, entries);
+}
