@@ -1,1 +1,8 @@
-export {};
+export { nowMs } from './clock.ts';
+export { createLog } from './log.ts';
+export { defaultParent, isSampled, parseTraceparent } from './span.ts';
+export { startTelemetry, traceDir } from './telemetry.ts';
+
+export type { Log, LogOptions, SaltLogLevel } from './log.ts';
+export type { SpanAttribute, SpanRecord } from './span.ts';
+export type { LiveSpan, SpanStart, Telemetry, TelemetryOptions } from './telemetry.ts';

@@ -1,0 +1,18 @@
+import type { Span } from './span.ts';
+
+/** Where finished spans go. Nothing here throws: telemetry never stops a service. */
+export interface SpanSink {
+  add(span: Span): void;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+  /** Spans that could not be kept or sent. */
+  readonly dropped: number;
+}
+
+/** The sink of a service that records no traces. */
+export const NO_SINK: SpanSink = {
+  dropped: 0,
+  add: () => undefined,
+  flush: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
