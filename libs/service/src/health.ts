@@ -1,0 +1,68 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a health endpoint tells; all of it is asked at each request. */
+export interface HealthSource {
+  readonly ready: () => boolean;
+  readonly status: () => object;
+  readonly metrics: () => string;
+}
+
+/** A running health endpoint. */
+export interface HealthServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves `/healthz` (the process lives), `/readyz` (it really serves), `/metrics` (Prometheus) and
+ * `/status` (JSON). Rejects where the port is taken.
+ */
+export async function startHealth(
+  source: HealthSource,
+  address: { readonly host: string; readonly port: number },
+): Promise<HealthServer> {
+  const server = createServer((request, response) => answer(source, request, response));
+  // A probe is a single short request: nothing may hold a connection open.
+  server.keepAliveTimeout = 1000;
+  server.requestTimeout = 5000;
+  server.maxConnections = 64;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address.port, address.host, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+}
+
+function answer(source: HealthSource, request: IncomingMessage, response: ServerResponse): void {
+  const path = (request.url ?? '/').split('?', 1)[0];
+  if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'GET only');
+  try {
+    switch (path) {
+      case '/healthz':
+        return send(response, 200, 'live\n');
+      case '/readyz':
+        return source.ready() ? send(response, 200, 'ready\n') : send(response, 503, 'not ready\n');
+      case '/metrics':
+        return send(response, 200, source.metrics(), 'text/plain; version=0.0.4; charset=utf-8');
+      case '/status':
+        return send(response, 200, `${JSON.stringify(source.status())}\n`, 'application/json');
+      default:
+        return send(response, 404, 'not found\n');
+    }
+  } catch (error) {
+    send(response, 500, `${(error as Error).message}\n`);
+  }
+}
+
+function send(response: ServerResponse, code: number, body: string, type = 'text/plain'): void {
+  response.writeHead(code, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+  response.end(body);
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,34 @@
+import { readdirSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { Metrics } from './metrics.ts';
+
+/** Adds what every process tells of itself, under the names that exporters commonly use. */
+export function addProcessMetrics(metrics: Metrics): void {
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  metrics.gaugeOf('process_start_time_seconds', 'Start of the process, Unix time.', () =>
+    Math.round(performance.timeOrigin / 1000),
+  );
+  metrics.gaugeOf('process_cpu_seconds_total', 'CPU time of the process.', () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  });
+  metrics.gaugeOf('process_resident_memory_bytes', 'Memory of the process.', () =>
+    process.memoryUsage.rss(),
+  );
+  metrics.gaugeOf('process_open_fds', 'Open files and sockets.', openFiles);
+  metrics.gaugeOf('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop.', () => {
+    const p99 = delay.percentile(99) / 1e9;
+    delay.reset();
+    return Number.isFinite(p99) ? p99 : 0;
+  });
+}
+
+function openFiles(): number {
+  try {
+    return readdirSync('/proc/self/fd').length;
+  } catch {
+    // Only Linux has this directory.
+    return 0;
+  }
+}

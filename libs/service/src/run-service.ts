@@ -1,0 +1,160 @@
+import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
+import { parseServiceArguments } from './arguments.ts';
+import { startHealth } from './health.ts';
+import { Metrics } from './metrics.ts';
+import { addProcessMetrics } from './process-metrics.ts';
+import { onStopSignal } from './stop-signals.ts';
+
+/** What the main function of a service gets. */
+export interface ServiceContext {
+  readonly name: string;
+  readonly options: MasterOptions;
+  readonly log: Log;
+  readonly telemetry: Telemetry;
+  readonly metrics: Metrics;
+  /** Aborted when the service is to stop; for what runs by itself. */
+  readonly signal: AbortSignal;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Ends the service as failed; its supervisor starts it again. For what can not be mended. */
+  readonly fail: (error: unknown) => void;
+}
+
+/** A running service, as the main function hands it back. */
+export interface RunningService {
+  /** Stops accepting, finishes what is in hand, closes. */
+  close(): Promise<void>;
+  /** True while it really serves. */
+  ready(): boolean;
+  /** What `brine status` and `/status` show: queue depths, counts. */
+  status(): object;
+}
+
+/** A service: its name and how it starts. */
+export interface Service {
+  readonly name: string;
+  readonly main: (context: ServiceContext) => Promise<RunningService>;
+}
+
+/** How often a service that is not ready yet is asked again. */
+const READY_POLL_MS = 20;
+
+/** Exit code for a configuration that can not be used; no supervisor can mend that. */
+export const EXIT_CONFIG = 78;
+
+/**
+ * Runs a service process from configuration to exit: options, logs and traces, health endpoint, the
+ * service itself, the ready message to the supervisor, and at a signal the stop in reverse. It ends
+ * the process; the promise is for tests of what comes before.
+ */
+export async function runService(service: Service): Promise<void> {
+  const env = process.env;
+  const args = parseServiceArguments(process.argv.slice(2));
+  let options: MasterOptions;
+  try {
+    const loaded = loadMasterConfig({ configDir: args.configDir, env });
+    options = args.logLevel ? { ...loaded.options, logLevel: args.logLevel } : loaded.options;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_CONFIG);
+  }
+  const telemetry = await startTelemetry({
+    service: instanceName(service.name, env),
+    options,
+    env,
+  });
+  await live(service, options, telemetry, env);
+}
+
+async function live(
+  service: Service,
+  options: MasterOptions,
+  telemetry: Telemetry,
+  env: ServiceContext['env'],
+): Promise<void> {
+  const { log } = telemetry;
+  const name = instanceName(service.name, env);
+  const stopping = new AbortController();
+  const metrics = new Metrics();
+  addProcessMetrics(metrics);
+  let running: RunningService | undefined;
+  const health = await startHealth(
+    {
+      ready: () => !stopping.signal.aborted && (running?.ready() ?? false),
+      status: () => ({ name, pid: process.pid, host: options.brine.host, ...running?.status() }),
+      metrics: () => metrics.text(),
+    },
+    { host: options.brine.healthHost, port: healthPort(options, name, service.name) },
+  );
+
+  let ending: Promise<void> | undefined;
+  const end = async (code: number, why: string): Promise<void> => {
+    log.info({ why }, 'stopping');
+    stopping.abort();
+    const deadline = setTimeout(() => {
+      log.error({ deadlineS: options.brine.stopDeadline }, 'not stopped in time, leaving');
+      process.exit(1);
+    }, options.brine.stopDeadline * 1000);
+    let exitCode = code;
+    try {
+      await running?.close();
+      await health.close();
+    } catch (error) {
+      log.error({ err: error }, 'stop failed');
+      exitCode = 1;
+    }
+    await telemetry.shutdown();
+    clearTimeout(deadline);
+    process.exit(exitCode);
+  };
+  const stop = (code: number, why: string): void => void (ending ??= end(code, why));
+  const fail = (error: unknown): void => {
+    log.fatal({ err: error }, 'failed');
+    stop(1, 'failed');
+  };
+  onStopSignal((why) => stop(0, why));
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+
+  const context: ServiceContext = {
+    name,
+    options,
+    log,
+    telemetry,
+    metrics,
+    signal: stopping.signal,
+    env,
+    fail,
+  };
+  try {
+    running = await service.main(context);
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  await untilReady(running, stopping.signal);
+  if (stopping.signal.aborted) return;
+  log.info({ healthPort: health.port }, 'ready');
+  process.send?.({ type: 'ready', healthPort: health.port });
+}
+
+async function untilReady(running: RunningService, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && !running.ready()) {
+    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+  }
+}
+
+/** Several processes of one service are told apart by what the supervisor calls them. */
+function instanceName(name: string, env: ServiceContext['env']): string {
+  return env['BRINE_INSTANCE'] || name;
+}
+
+function healthPort(options: MasterOptions, instance: string, service: string): number {
+  const ports = options.brine.healthPorts;
+  for (const name of [instance, service]) {
+    const port = Object.hasOwn(ports, name) ? ports[name] : undefined;
+    if (typeof port === 'number') return port;
+  }
+  return options.brine.healthPort;
+}

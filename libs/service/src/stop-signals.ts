@@ -1,0 +1,30 @@
+/** Exit code of a process that a second signal ended, as a shell tells it of SIGINT. */
+const EXIT_FORCED = 130;
+
+/**
+ * Calls back at the first SIGTERM or SIGINT, or when the supervisor is gone (its IPC channel
+ * closes, also where it was killed): no service outlives its supervisor. A second signal ends the
+ * process at once. Below a supervisor SIGINT is left to it: a terminal sends Ctrl-C to the whole
+ * group, and the services would stop all at once instead of in order.
+ */
+export function onStopSignal(stop: (why: string) => void): void {
+  let stopping = false;
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(EXIT_FORCED);
+    stopping = true;
+    stop(signal);
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGHUP', onSignal);
+  process.on('SIGINT', process.connected ? () => undefined : onSignal);
+  process.on('disconnect', () => {
+    if (stopping) return;
+    stopping = true;
+    stop('supervisor gone');
+  });
+  process.on('message', (message) => {
+    if (message !== 'stop' || stopping) return;
+    stopping = true;
+    stop('supervisor');
+  });
+}

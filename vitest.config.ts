@@ -1,0 +1,56 @@
+import { defineConfig } from 'vitest/config';
+
+// `@brine/<lib>` resolves to its source: tests need no build, and errors point at what was written.
+const conditions = ['source', 'node', 'import', 'default'];
+const resolve = { conditions };
+const ssr = { resolve: { conditions, externalConditions: ['source', 'node', 'import'] } };
+
+export default defineConfig({
+  resolve,
+  ssr,
+  test: {
+    projects: [
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'unit',
+          include: ['libs/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/*.test.ts'],
+          exclude: ['**/dist/**', '**/node_modules/**'],
+          // Native sockets (zeromq) want a process of their own, not a thread.
+          pool: 'forks',
+          testTimeout: 20_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'integration',
+          include: ['test/integration/**/*.test.ts'],
+          pool: 'forks',
+          // A whole master per file: two at once are as many as two cores carry.
+          maxWorkers: 2,
+          testTimeout: 60_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        resolve,
+        ssr,
+        test: {
+          name: 'interop',
+          include: ['test/interop/**/*.test.ts'],
+          pool: 'forks',
+          // Real minions time out when they starve, so one file after the other.
+          fileParallelism: false,
+          maxWorkers: 1,
+          testTimeout: 180_000,
+          // The first run installs Salt.
+          hookTimeout: 900_000,
+        },
+      },
+    ],
+  },
+});
