@@ -1,1 +1,3 @@
-export {};
+export { encodeMessage, ZmtpPeer } from './zmtp.ts';
+
+export type { ZmtpPeerOptions } from './zmtp.ts';
