@@ -1,1 +1,11 @@
-export {};
+export { CryptError } from './errors.ts';
+export type { CryptErrorCode } from './errors.ts';
+export { constantTimeEqual } from './bytes.ts';
+export { Crypticle, SerialMemory, newKeyString } from './crypticle.ts';
+export type { SealOptions } from './crypticle.ts';
+export { PrivateKey, PublicKey, isEncAlgo, isSigAlgo } from './keys.ts';
+export type { EncAlgo, SigAlgo } from './keys.ts';
+export { checkMinionToken, minionToken } from './token.ts';
+export { fingerprint, normalisePem } from './fingerprint.ts';
+export type { FingerprintStyle } from './fingerprint.ts';
+export { SecretBox } from './secret-box.ts';

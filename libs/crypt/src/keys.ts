@@ -1,0 +1,207 @@
+import {
+  constants,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  privateDecrypt,
+  publicEncrypt,
+  sign,
+  verify,
+} from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import { CryptError } from './errors.ts';
+import { x931Encrypt, x931Recover } from './x931.ts';
+
+/** How keys are sealed to a peer; MGF1 takes the same hash. */
+export type EncAlgo = 'OAEP-SHA1' | 'OAEP-SHA224';
+/** How bytes are signed. */
+export type SigAlgo = 'PKCS1v15-SHA1' | 'PKCS1v15-SHA224';
+
+const OAEP_HASHES: Readonly<Record<EncAlgo, string>> = {
+  'OAEP-SHA1': 'sha1',
+  'OAEP-SHA224': 'sha224',
+};
+const SIGN_HASHES: Readonly<Record<SigAlgo, string>> = {
+  'PKCS1v15-SHA1': 'RSA-SHA1',
+  'PKCS1v15-SHA224': 'RSA-SHA224',
+};
+
+/** True for the two names that Salt knows (Salt: salt/crypt.py VALID_ENCRYPTION_ALGORITHMS). */
+export function isEncAlgo(name: string): name is EncAlgo {
+  return Object.hasOwn(OAEP_HASHES, name);
+}
+
+/** True for the two names that Salt knows (Salt: salt/crypt.py VALID_SIGNING_ALGORITHMS). */
+export function isSigAlgo(name: string): name is SigAlgo {
+  return Object.hasOwn(SIGN_HASHES, name);
+}
+
+/** A key of 16384 bits takes some 12 KiB of PEM. */
+const MAX_PEM_CHARACTERS = 16_384;
+const MIN_BITS = 1024;
+const MAX_BITS = 16_384;
+/** OpenSSL's own bound for long moduli; a larger one only makes each check slow. */
+const MAX_EXPONENT = 2n ** 64n - 1n;
+const PUBLIC_HEADS = ['-----BEGIN PUBLIC KEY-----', '-----BEGIN RSA PUBLIC KEY-----'];
+const EXPONENT = 65_537;
+
+/** The modulus as bytes, as many as the key is long. */
+function modulusOf(key: KeyObject): Buffer {
+  const { n } = key.export({ format: 'jwk' });
+  return Buffer.from(n ?? '', 'base64url');
+}
+
+function checkRsa(key: KeyObject): number {
+  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
+  const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
+  if (key.asymmetricKeyType !== 'rsa') throw new CryptError('SALT_CRYPT_KEY', 'not an RSA key');
+  if (bits < MIN_BITS || bits > MAX_BITS || bits % 8 !== 0) {
+    throw new CryptError('SALT_CRYPT_KEY', `RSA key has ${bits} bits`);
+  }
+  if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n) {
+    throw new CryptError('SALT_CRYPT_KEY', 'RSA key has an unusable exponent');
+  }
+  return bits;
+}
+
+/** The public half of an RSA key, parsed once. */
+export class PublicKey {
+  /** SubjectPublicKeyInfo PEM with a line feed at its end, as in `master.pub`. */
+  readonly pem: string;
+  readonly bits: number;
+  readonly #key: KeyObject;
+  readonly #modulus: Buffer;
+
+  private constructor(key: KeyObject) {
+    this.bits = checkRsa(key);
+    this.#key = key;
+    this.#modulus = modulusOf(key);
+    this.pem = key.export({ type: 'spki', format: 'pem' }).toString();
+  }
+
+  /**
+   * Reads PEM text, `PUBLIC KEY` or `RSA PUBLIC KEY`. Throws CryptError SALT_CRYPT_KEY for anything
+   * else: private keys and certificates, other kinds, sizes outside 1024 to 16384 bits.
+   */
+  static parse(pemText: string): PublicKey {
+    const text = pemText.trim();
+    if (text.length > MAX_PEM_CHARACTERS || !PUBLIC_HEADS.some((head) => text.startsWith(head))) {
+      throw new CryptError('SALT_CRYPT_KEY', 'not a public key in PEM');
+    }
+    return new PublicKey(parseKey(() => createPublicKey(text)));
+  }
+
+  /** The public half of a parsed private key. */
+  static of(privateKey: KeyObject): PublicKey {
+    return new PublicKey(createPublicKey(privateKey));
+  }
+
+  /** Seals a few bytes to the owner; throws CryptError SALT_CRYPT_LENGTH when they are too many. */
+  oaepEncrypt(data: Uint8Array, algo: EncAlgo): Buffer {
+    try {
+      return publicEncrypt(
+        {
+          key: this.#key,
+          padding: constants.RSA_PKCS1_OAEP_PADDING,
+          oaepHash: OAEP_HASHES[algo],
+        },
+        data,
+      );
+    } catch (cause) {
+      throw new CryptError('SALT_CRYPT_LENGTH', 'data cannot be sealed to this key', { cause });
+    }
+  }
+
+  /** True if `sig` is the owner's signature of `data`; false for whatever else. */
+  verify(data: Uint8Array, sig: Uint8Array, algo: SigAlgo): boolean {
+    if (sig.length !== this.#modulus.length) return false;
+    return verify(SIGN_HASHES[algo], data, this.#key, sig);
+  }
+
+  /** The message behind an X9.31 block of the owner; undefined when it is none. */
+  x931Recover(sig: Uint8Array): Buffer | undefined {
+    return x931Recover(this.#key, this.#modulus, sig);
+  }
+}
+
+/** An RSA key pair, parsed once. */
+export class PrivateKey {
+  /** PKCS#1 PEM with a line feed at its end, as in `master.pem`. */
+  readonly pem: string;
+  readonly publicKey: PublicKey;
+  readonly #key: KeyObject;
+  readonly #modulus: Buffer;
+
+  private constructor(key: KeyObject) {
+    checkRsa(key);
+    this.#key = key;
+    this.#modulus = modulusOf(key);
+    this.publicKey = PublicKey.of(key);
+    this.pem = key.export({ type: 'pkcs1', format: 'pem' }).toString();
+  }
+
+  /**
+   * Reads PEM text, PKCS#1 or PKCS#8, with `passphrase` where it is encrypted (`key_pass`).
+   * Throws CryptError SALT_CRYPT_KEY.
+   */
+  static parse(pemText: string, passphrase?: string): PrivateKey {
+    if (pemText.length > 2 * MAX_PEM_CHARACTERS) {
+      throw new CryptError('SALT_CRYPT_KEY', 'not a private key in PEM');
+    }
+    const input = { key: pemText.trim(), format: 'pem' as const };
+    const options = passphrase === undefined ? input : { ...input, passphrase };
+    return new PrivateKey(parseKey(() => createPrivateKey(options)));
+  }
+
+  /** Makes a new key with exponent 65537; throws CryptError SALT_CRYPT_KEY for unusable sizes. */
+  static async generate(bits: number): Promise<PrivateKey> {
+    if (!Number.isInteger(bits) || bits < MIN_BITS || bits > MAX_BITS || bits % 8 !== 0) {
+      throw new CryptError('SALT_CRYPT_KEY', `RSA keys of ${bits} bits are not made`);
+    }
+    const pair = await promisify(generateKeyPair)('rsa', {
+      modulusLength: bits,
+      publicExponent: EXPONENT,
+    });
+    return new PrivateKey(pair.privateKey);
+  }
+
+  /** Opens what was sealed to this key; throws CryptError SALT_CRYPT_PADDING when it was not. */
+  oaepDecrypt(data: Uint8Array, algo: EncAlgo): Buffer {
+    try {
+      return privateDecrypt(
+        {
+          key: this.#key,
+          padding: constants.RSA_PKCS1_OAEP_PADDING,
+          oaepHash: OAEP_HASHES[algo],
+        },
+        data,
+      );
+    } catch (cause) {
+      throw new CryptError('SALT_CRYPT_PADDING', 'not sealed to this key', { cause });
+    }
+  }
+
+  /** The signature of `data`. */
+  sign(data: Uint8Array, algo: SigAlgo): Buffer {
+    return sign(SIGN_HASHES[algo], data, this.#key);
+  }
+
+  /** The X9.31 block of a short message; throws CryptError SALT_CRYPT_LENGTH when it is too long. */
+  x931Encrypt(message: Uint8Array): Buffer {
+    return x931Encrypt(this.#key, this.#modulus, message);
+  }
+
+  /** The key in DER (PKCS#1): the same bytes whatever the PEM looked like. */
+  der(): Buffer {
+    return this.#key.export({ type: 'pkcs1', format: 'der' });
+  }
+}
+
+function parseKey(parse: () => KeyObject): KeyObject {
+  try {
+    return parse();
+  } catch (cause) {
+    throw new CryptError('SALT_CRYPT_KEY', 'key cannot be read', { cause });
+  }
+}
