@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import type { ServiceSpec } from './child-service.ts';
+
+/** The services of a master, by the name of their app. */
+export const MASTER_SERVICES = [
+  'event-bus',
+  'job-cache-returner',
+  'worker-pool',
+  'publisher',
+  'req-gateway',
+  'syndic-relay',
+] as const;
+
+/** One of them. */
+export type MasterServiceName = (typeof MASTER_SERVICES)[number];
+
+/**
+ * The streams' owner first; then who works; then the doors, so that nobody is let in before
+ * somebody answers. Stopping goes the other way: the doors close first.
+ */
+const STAGES: Readonly<Record<MasterServiceName, number>> = {
+  'event-bus': 0,
+  'job-cache-returner': 1,
+  'worker-pool': 1,
+  publisher: 1,
+  'req-gateway': 2,
+  'syndic-relay': 2,
+};
+
+/** What the table of services is made from. */
+export interface MasterServicesSettings {
+  /** Directory that holds the apps, each with `dist/main.js`. */
+  readonly appsDir: string;
+  readonly configDir: string;
+  readonly workers: number;
+  readonly logLevel?: string | undefined;
+  /** NATS for a service; each may have a user of its own. */
+  readonly natsUrl: (service: MasterServiceName) => string;
+  readonly databaseUrl: string;
+  readonly host: string;
+  /** Added to every service's environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The processes of a whole master on one host. PostgreSQL is told to its one user only. */
+export function masterServices(settings: MasterServicesSettings): ServiceSpec[] {
+  return MASTER_SERVICES.flatMap((service) => {
+    const count = service === 'worker-pool' ? settings.workers : 1;
+    return Array.from({ length: count }, (_, index) =>
+      specOf(service, count === 1 ? service : `${service}-${index + 1}`, settings),
+    );
+  });
+}
+
+function specOf(
+  service: MasterServiceName,
+  name: string,
+  settings: MasterServicesSettings,
+): ServiceSpec {
+  const { appsDir, configDir, logLevel, databaseUrl, host } = settings;
+  return {
+    name,
+    entry: join(appsDir, service, 'dist', 'main.js'),
+    args: ['-c', configDir, ...(logLevel === undefined ? [] : ['-l', logLevel])],
+    env: {
+      ...settings.env,
+      BRINE_CONFIG_DIR: configDir,
+      BRINE_HOST: host,
+      // Several services on one host can not share one port; health_ports names them one by one.
+      BRINE_HEALTH_PORT: '0',
+      NATS_URL: settings.natsUrl(service),
+      DATABASE_URL: service === 'job-cache-returner' ? databaseUrl : '',
+    },
+    stage: STAGES[service],
+  };
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { ServiceState } from './child-service.ts';
+
+/** What `brine status` reads: who runs here. */
+export interface SupervisorState {
+  readonly pid: number;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly services: readonly ServiceState[];
+}
+
+/** `<state dir>/services.json`. */
+export function stateFile(stateDir: string): string {
+  return join(stateDir, 'services.json');
+}
+
+/** Writes the state as one change, readable by its owner only. Throws as the file system does. */
+export function writeState(stateDir: string, state: SupervisorState): void {
+  mkdirSync(stateDir, { recursive: true, mode: 0o750 });
+  replaceFile(stateFile(stateDir), `${JSON.stringify(state, undefined, 2)}\n`, 0o600);
+}
+
+/** Reads the state; undefined where no supervisor has written one. */
+export function readState(stateDir: string): SupervisorState | undefined {
+  try {
+    return JSON.parse(readFileSync(stateFile(stateDir), 'utf8')) as SupervisorState;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Removes the state, so that nothing seems to run. */
+export function removeState(stateDir: string): void {
+  rmSync(stateFile(stateDir), { force: true });
+}
+
+/** The supervisor that a state names, if it still lives: a process id alone may be another's. */
+export function livingSupervisor(state: SupervisorState | undefined): number | undefined {
+  if (!state || state.pid === process.pid) return undefined;
+  try {
+    process.kill(state.pid, 0);
+  } catch (error) {
+    // EPERM: it lives, but belongs to another user.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
+  }
+  return isNode(state.pid) ? state.pid : undefined;
+}
+
+/** Writes a pid file, as salt/utils/process set_pidfile does: the number and nothing else. */
+export function writePidfile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  replaceFile(path, String(process.pid), 0o644);
+}
+
+function replaceFile(path: string, text: string, mode: number): void {
+  const next = `${path}.${process.pid}.next`;
+  writeFileSync(next, text, { mode });
+  renameSync(next, path);
+}
+
+function isNode(pid: number): boolean {
+  try {
+    return /node|brine|salt/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8'));
+  } catch {
+    // Without /proc (not Linux) the process id has to be enough.
+    return true;
+  }
+}
