@@ -1,0 +1,70 @@
+import { watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
+
+/** What a drop file asks for: a new AES key, or nothing (then it is only removed). */
+export type DropFile = 'none' | 'rotate' | 'foreign';
+
+/** Inotify may be missing or exhausted: looked for this often anyway, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+
+/** `<cachedir>/.dfn`, by which `salt-key -d` and `-r` ask for a new AES key. */
+export function dropFilePath(cachedir: string): string {
+  return join(cachedir, '.dfn');
+}
+
+/**
+ * Looks for the drop file. 3006 writes an empty file of mode 0400; 3007 and later write the master's
+ * id (Salt: salt/crypt.py dropfile, salt/master.py Maintenance.handle_key_rotate). A file of another
+ * mode that does not hold the id is `foreign`: not what a tool has written.
+ */
+export async function readDropFile(cachedir: string, masterId: string): Promise<DropFile> {
+  const path = dropFilePath(cachedir);
+  try {
+    const { mode } = await stat(path);
+    if ((mode & 0o777) === 0o400) return 'rotate';
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return 'none';
+    throw error;
+  }
+  const content = (await readIfThere(path))?.toString('utf8').trim();
+  if (content === undefined) return 'none';
+  return content === masterId ? 'rotate' : 'foreign';
+}
+
+/** Removes the drop file; false when it was gone already. */
+export function removeDropFile(cachedir: string): Promise<boolean> {
+  return removeIfThere(dropFilePath(cachedir));
+}
+
+/** Writes a drop file as `salt-key` of 3007 and later does; it appears complete. */
+export function writeDropFile(cachedir: string, masterId: string): Promise<void> {
+  return writeAtomic(dropFilePath(cachedir), masterId, 0o400);
+}
+
+/** Calls `onSight` when there may be a drop file: at once on inotify, else every two seconds. */
+export class DropFileWatch {
+  readonly #timer: NodeJS.Timeout;
+  #watcher: FSWatcher | undefined;
+
+  constructor(cachedir: string, onSight: () => void) {
+    this.#timer = setInterval(onSight, LOOK_EVERY_MS);
+    this.#timer.unref();
+    try {
+      this.#watcher = watch(cachedir, (_event, name) => {
+        if (name === '.dfn') onSight();
+      });
+      this.#watcher.on('error', () => this.#watcher?.close());
+    } catch {
+      // The timer finds it too.
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#watcher?.close();
+  }
+}

@@ -1,0 +1,172 @@
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isMap, pack, unpack } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+import { isSystemError, readIfThere, writeAtomic } from './files.ts';
+import { jobDir, jobsRoot, returnDir } from './job-paths.ts';
+import type { JobFilesOptions } from './job-paths.ts';
+
+/** Files are read by other local users through `publisher_acl`; cachedir itself bars the way. */
+const FILE_MODE = 0o644;
+const DIR_MODE = 0o755;
+
+/** What is known of a job when it is published. */
+export interface JobToWrite {
+  readonly jid: string;
+  /** The clear load, without the caller's key. */
+  readonly load: SaltMap;
+  /** Who is expected to return; no file is written where it is undefined. */
+  readonly minions?: readonly string[] | undefined;
+  readonly nocache?: boolean;
+}
+
+/** One return as the files hold it. */
+export interface StoredReturn {
+  readonly id: string;
+  readonly value: SaltValue;
+  readonly out?: string;
+}
+
+/**
+ * The job cache on disk that stock `salt` and `salt-run jobs.*` read in their own process
+ * (Salt: salt/returners/local_cache.py).
+ */
+export class JobFiles {
+  readonly #options: JobFilesOptions;
+
+  constructor(options: JobFilesOptions) {
+    this.#options = options;
+  }
+
+  /** Directory of a job. */
+  dir(jid: string): string {
+    return jobDir(this.#options, jid);
+  }
+
+  /**
+   * Writes what a waiting CLI needs. `.load.p` is last: whoever sees it sees everything. Writing
+   * the same job again is harmless.
+   */
+  async writeJob(job: JobToWrite): Promise<void> {
+    const dir = this.dir(job.jid);
+    await mkdir(dir, { recursive: true, mode: DIR_MODE });
+    await writeAtomic(join(dir, 'jid'), job.jid, FILE_MODE);
+    if (job.nocache) await writeAtomic(join(dir, 'nocache'), '', FILE_MODE);
+    if (job.minions) {
+      await writeAtomic(join(dir, '.minions.p'), pack([...job.minions], 'bin'), FILE_MODE);
+    }
+    await writeAtomic(join(dir, '.load.p'), pack(job.load, 'bin'), FILE_MODE);
+  }
+
+  /** True when the job's load is on this disk. */
+  async has(jid: string): Promise<boolean> {
+    try {
+      await stat(join(this.dir(jid), '.load.p'));
+      return true;
+    } catch (error) {
+      if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
+      throw error;
+    }
+  }
+
+  /** The minions of one syndic: `.minions.<syndic id>.p`. */
+  async writeSyndicMinions(
+    jid: string,
+    syndicId: string,
+    minions: readonly string[],
+  ): Promise<void> {
+    const dir = this.dir(jid);
+    // Also refuses a syndic id that would leave the directory (CVE-2024-22231).
+    returnDir(dir, syndicId);
+    await mkdir(dir, { recursive: true, mode: DIR_MODE });
+    await writeAtomic(join(dir, `.minions.${syndicId}.p`), pack([...minions], 'bin'), FILE_MODE);
+  }
+
+  /**
+   * Writes a minion's return; false when there is one already: the first counts, a later one may
+   * be a replay.
+   */
+  async writeReturn(jid: string, id: string, value: SaltMap, out?: string): Promise<boolean> {
+    const dir = returnDir(this.dir(jid), id);
+    await mkdir(this.dir(jid), { recursive: true, mode: DIR_MODE });
+    try {
+      await mkdir(dir, { mode: DIR_MODE });
+    } catch (error) {
+      if (isSystemError(error, 'EEXIST')) return false;
+      throw error;
+    }
+    await writeAtomic(join(dir, 'return.p'), pack(value, 'bin'), FILE_MODE);
+    if (out !== undefined) await writeAtomic(join(dir, 'out.p'), pack(out, 'bin'), FILE_MODE);
+    return true;
+  }
+
+  /** When the job ended, as text; shown by `jobs.list_jobs` (`job_cache_store_endtime`). */
+  async writeEndTime(jid: string, text: string): Promise<void> {
+    await writeAtomic(join(this.dir(jid), 'endtime'), text, FILE_MODE);
+  }
+
+  /** The stored load, or undefined. */
+  async readLoad(jid: string): Promise<SaltMap | undefined> {
+    const bytes = await readIfThere(join(this.dir(jid), '.load.p'));
+    if (bytes === undefined) return undefined;
+    const value = unpack(bytes);
+    return isMap(value) ? value : undefined;
+  }
+
+  /** Sorted union of `.minions.p` and the syndics' lists. */
+  async readMinions(jid: string): Promise<readonly string[]> {
+    const dir = this.dir(jid);
+    const all = new Set<string>();
+    for (const name of await namesIn(dir)) {
+      if (!name.startsWith('.minions.') || !name.endsWith('.p')) continue;
+      const bytes = await readIfThere(join(dir, name));
+      const value = bytes && unpack(bytes);
+      if (!Array.isArray(value)) continue;
+      for (const id of value) if (typeof id === 'string') all.add(id);
+    }
+    return [...all].sort();
+  }
+
+  /** All returns on this disk. */
+  async readReturns(jid: string): Promise<readonly StoredReturn[]> {
+    const dir = this.dir(jid);
+    const returns: StoredReturn[] = [];
+    for (const id of await namesIn(dir)) {
+      if (id.startsWith('.')) continue;
+      const bytes = await readIfThere(join(dir, id, 'return.p'));
+      if (bytes === undefined) continue;
+      const outBytes = await readIfThere(join(dir, id, 'out.p'));
+      const out = outBytes && unpack(outBytes);
+      const value = unpack(bytes);
+      returns.push({ id, value, ...(typeof out === 'string' && { out }) });
+    }
+    return returns;
+  }
+
+  /** All job ids on this disk, in no order. */
+  async *jids(): AsyncGenerator<string> {
+    for await (const dir of this.directories()) {
+      const bytes = await readIfThere(join(dir, 'jid'));
+      if (bytes) yield bytes.toString('utf8').trim();
+    }
+  }
+
+  /** All job directories. */
+  async *directories(): AsyncGenerator<string> {
+    const root = jobsRoot(this.#options.cachedir);
+    for (const first of await namesIn(root)) {
+      for (const second of await namesIn(join(root, first))) yield join(root, first, second);
+    }
+  }
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,88 @@
+import { stat, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { isSystemError, removeIfThere } from './files.ts';
+import { isKeyFileName, shelfDir } from './key-dirs.ts';
+
+/** What a signing file holds; `refused` says why its lines do not count. */
+export interface SigningLines {
+  readonly lines: readonly string[];
+  readonly refused?: 'world-writable' | 'group-writable' | 'too-large';
+}
+
+/** A signing file is a short hand-kept list; 1 MiB is some 50,000 ids. */
+const MAX_SIGNING_FILE_BYTES = 1024 * 1024;
+
+/** The lines that count in the text of an autosign_file or autoreject_file. */
+export function parseSigningLines(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+}
+
+/**
+ * Reads an autosign_file or autoreject_file. A missing file has no lines. A file that others may
+ * write is refused, one that its group may write too unless `permissivePkiAccess`
+ * (Salt: salt/daemons/masterapi.py AutoKey.check_permissions).
+ */
+export async function readSigningFile(
+  path: string,
+  options: { readonly permissivePkiAccess?: boolean } = {},
+): Promise<SigningLines> {
+  try {
+    const { mode, size } = await stat(path);
+    if ((mode & 0o002) !== 0) return { lines: [], refused: 'world-writable' };
+    if ((mode & 0o020) !== 0 && !options.permissivePkiAccess) {
+      return { lines: [], refused: 'group-writable' };
+    }
+    if (size > MAX_SIGNING_FILE_BYTES) return { lines: [], refused: 'too-large' };
+    return { lines: parseSigningLines(await readFile(path, 'utf8')) };
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return { lines: [] };
+    throw error;
+  }
+}
+
+/**
+ * Uses up the stub `minions_autosign/<id>`: true when there was one. Stubs older than
+ * `timeoutMinutes` (`autosign_timeout`, 120; 0 = never) are removed first and do not count.
+ */
+export async function takeAutosignStub(
+  pkiDir: string,
+  id: string,
+  options: { readonly timeoutMinutes?: number; readonly nowMs?: number } = {},
+): Promise<boolean> {
+  if (!isKeyFileName(id)) return false;
+  const path = join(shelfDir(pkiDir, 'autosign'), id);
+  const timeoutMs = (options.timeoutMinutes ?? 120) * 60_000;
+  try {
+    const { mtimeMs } = await stat(path);
+    const expired = timeoutMs > 0 && mtimeMs < (options.nowMs ?? Date.now()) - timeoutMs;
+    const removed = await removeIfThere(path);
+    return removed && !expired;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
+    throw error;
+  }
+}
+
+/**
+ * The values listed for one grain in `autosign_grains_dir/<grain>`: one per line, `#` comments
+ * (Salt: salt/daemons/masterapi.py AutoKey.check_autosign_grains). Undefined without such a file.
+ */
+export async function readAutosignGrain(
+  dir: string,
+  grain: string,
+  options: { readonly permissivePkiAccess?: boolean } = {},
+): Promise<readonly string[] | undefined> {
+  if (!isKeyFileName(grain)) return undefined;
+  try {
+    const names = await readdir(dir);
+    if (!names.includes(grain)) return undefined;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+  return (await readSigningFile(join(dir, grain), options)).lines;
+}

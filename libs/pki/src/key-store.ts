@@ -1,0 +1,160 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { readdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { normalisePem } from '@brine/crypt';
+
+import { PkiError } from './errors.ts';
+import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
+import { isKeyFileName, KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
+import type { KeyShelf, KeyState } from './key-dirs.ts';
+
+/** What the files say of one minion id. */
+export interface KeyFiles {
+  readonly state?: KeyState;
+  /** PEM text, trimmed; present with `state`. */
+  readonly pub?: string;
+  /** PEM text of the last key that was refused because another one is accepted. */
+  readonly denied?: string;
+}
+
+/** Names by shelf, each sorted. */
+export type KeyListing = Readonly<Record<KeyShelf, readonly string[]>>;
+
+const PUBLIC_MODE = 0o644;
+
+/** Minion key files below pki_dir, in the layout that stock `salt-key` reads and moves. */
+export class KeyStore {
+  readonly pkiDir: string;
+
+  constructor(pkiDir: string) {
+    this.pkiDir = pkiDir;
+  }
+
+  /**
+   * All names by shelf; dot files are left out. Reads no key: 100,000 names take well under a
+   * second. Throws {@link PkiError} SALT_PKI_STORE_AWAY when a directory is missing.
+   */
+  async list(): Promise<KeyListing> {
+    const names = await Promise.all(KEY_SHELVES.map((shelf) => this.#names(shelf)));
+    return listing((shelf) => names[KEY_SHELVES.indexOf(shelf)] ?? []);
+  }
+
+  /** As {@link list}, without leaving the current turn of the event loop. */
+  listSync(): KeyListing {
+    return listing((shelf) => {
+      try {
+        return readdirSync(shelfDir(this.pkiDir, shelf)).filter(isKeyFileName).sort();
+      } catch (error) {
+        throw this.#away(shelf, error);
+      }
+    });
+  }
+
+  /** What the files say of one id. Where it is on several shelves, the master's order decides. */
+  async read(id: string): Promise<KeyFiles> {
+    checkId(id);
+    const denied = await this.readShelf('denied', id);
+    for (const state of STATE_PRECEDENCE) {
+      const pub = await this.readShelf(state, id);
+      if (pub === undefined) continue;
+      return { state, pub, ...(denied !== undefined && { denied }) };
+    }
+    return denied === undefined ? {} : { denied };
+  }
+
+  /**
+   * As {@link read} for an id that a listing has just shown on these shelves: opens those files
+   * only, without a round through the thread pool (5 times faster for a whole store).
+   */
+  readListed(id: string, shelves: readonly KeyShelf[]): KeyFiles {
+    const text = (shelf: KeyShelf): string | undefined => {
+      if (!shelves.includes(shelf)) return undefined;
+      try {
+        return normalisePem(readFileSync(join(shelfDir(this.pkiDir, shelf), id), 'utf8'));
+      } catch (error) {
+        if (isSystemError(error, 'ENOENT')) return undefined;
+        throw error;
+      }
+    };
+    const denied = text('denied');
+    const state = STATE_PRECEDENCE.find((shelf) => text(shelf) !== undefined);
+    const pub = state && text(state);
+    return {
+      ...(state && pub !== undefined && { state, pub }),
+      ...(denied !== undefined && { denied }),
+    };
+  }
+
+  /** The key text in one shelf, trimmed, or undefined. */
+  async readShelf(shelf: KeyShelf, id: string): Promise<string | undefined> {
+    checkId(id);
+    const text = await readIfThere(join(shelfDir(this.pkiDir, shelf), id));
+    return text === undefined ? undefined : normalisePem(text);
+  }
+
+  /** Puts a key in a state and takes it out of the other states, in this order. */
+  async put(id: string, state: KeyState, pub: string): Promise<void> {
+    await this.write(state, id, pub);
+    for (const other of STATE_PRECEDENCE) {
+      if (other !== state) await this.remove(other, id);
+    }
+  }
+
+  /** Writes one file, atomically. */
+  async write(shelf: KeyShelf, id: string, pub: string): Promise<void> {
+    checkId(id);
+    const path = join(shelfDir(this.pkiDir, shelf), id);
+    try {
+      await writeAtomic(path, `${normalisePem(pub)}\n`, PUBLIC_MODE);
+    } catch (error) {
+      throw isSystemError(error, 'ENOENT') ? this.#away(shelf, error) : error;
+    }
+  }
+
+  /** Moves a file between shelves; false when it was not there. */
+  async move(id: string, from: KeyShelf, to: KeyShelf): Promise<boolean> {
+    checkId(id);
+    try {
+      await rename(join(shelfDir(this.pkiDir, from), id), join(shelfDir(this.pkiDir, to), id));
+      return true;
+    } catch (error) {
+      if (isSystemError(error, 'ENOENT')) return false;
+      throw error;
+    }
+  }
+
+  /** Removes a file; false when it was not there. */
+  async remove(shelf: KeyShelf, id: string): Promise<boolean> {
+    checkId(id);
+    return removeIfThere(join(shelfDir(this.pkiDir, shelf), id));
+  }
+
+  async #names(shelf: KeyShelf): Promise<readonly string[]> {
+    try {
+      return (await readdir(shelfDir(this.pkiDir, shelf))).filter(isKeyFileName).sort();
+    } catch (error) {
+      throw this.#away(shelf, error);
+    }
+  }
+
+  #away(shelf: KeyShelf, cause: unknown): PkiError {
+    const dir = shelfDir(this.pkiDir, shelf);
+    return new PkiError('SALT_PKI_STORE_AWAY', `${dir}: key directory can not be read`, { cause });
+  }
+}
+
+function listing(names: (shelf: KeyShelf) => readonly string[]): KeyListing {
+  return {
+    accepted: names('accepted'),
+    pending: names('pending'),
+    rejected: names('rejected'),
+    denied: names('denied'),
+    autosign: names('autosign'),
+  };
+}
+
+function checkId(id: string): void {
+  if (isKeyFileName(id)) return;
+  throw new PkiError('SALT_PKI_BAD_ID', 'minion id can not be a file name');
+}

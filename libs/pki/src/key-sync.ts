@@ -1,0 +1,300 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import { PkiError } from './errors.ts';
+import type { KeyShelf } from './key-dirs.ts';
+import { keyHash, STATE_PRECEDENCE } from './key-dirs.ts';
+import type { KeyFiles, KeyStore } from './key-store.ts';
+import type { KeyJournal, KeySyncAlarm } from './journal.ts';
+import { agreedOn, reconcileKey, recordFor } from './reconcile.ts';
+import type { KeyRecord, StoredKey } from './reconcile.ts';
+import { VanishGuard } from './vanish-guard.ts';
+import { ShelfWatch } from './watch-shelves.ts';
+
+/** The shared record of key states, as the sync needs it. */
+export interface KeyRecords {
+  ids(): Iterable<string>;
+  get(id: string): StoredKey | undefined;
+  /** Writes if the stored revision is still `expected` (undefined: nothing stored); the new
+   * revision, or undefined when somebody else was first. */
+  put(id: string, record: KeyRecord, expected: number | undefined): Promise<number | undefined>;
+}
+
+/** What {@link KeySync} is told besides its three parties. Times in milliseconds. */
+export interface KeySyncOptions {
+  /** Default 10,000. */
+  readonly rescanMs?: number;
+  /** How long a file must be gone before that counts; default 1,000. */
+  readonly vanishMs?: number;
+  /** Told of what goes wrong, once per kind until it went well again. */
+  readonly onTrouble?: (text: string, cause?: unknown) => void;
+}
+
+/** Counts since the start. */
+export interface KeySyncStatus {
+  readonly keys: number;
+  readonly toFiles: number;
+  readonly toRecords: number;
+  readonly conflicts: number;
+  readonly failures: number;
+  readonly away: boolean;
+  readonly alarm?: KeySyncAlarm;
+}
+
+/** Ids handled at the same time: bounds open files and writes in flight. */
+const BATCH = 64;
+/** Ids whose content is read again in each rescan although nothing pointed at them. */
+const REREAD_PER_RESCAN = 1000;
+
+/** Keeps the key files of one host and the shared record the same. */
+export class KeySync {
+  readonly #store: KeyStore;
+  readonly #journal: KeyJournal;
+  readonly #records: KeyRecords;
+  readonly #options: Required<KeySyncOptions>;
+  readonly #guard: VanishGuard;
+  readonly #dirty = new Set<string>();
+  readonly #counts = { toFiles: 0, toRecords: 0, conflicts: 0, failures: 0 };
+  readonly #troubles = new Set<string>();
+  #shelves = new Map<string, KeyShelf[]>();
+  #reread: Iterator<string> = [].values();
+  #watch: ShelfWatch | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #draining: Promise<void> | undefined;
+  #firstRound = true;
+  #away = false;
+  #closed = false;
+
+  constructor(
+    parties: {
+      readonly store: KeyStore;
+      readonly journal: KeyJournal;
+      readonly records: KeyRecords;
+    },
+    options: KeySyncOptions = {},
+  ) {
+    this.#store = parties.store;
+    this.#journal = parties.journal;
+    this.#records = parties.records;
+    this.#options = { rescanMs: 10_000, vanishMs: 1_000, onTrouble: () => {}, ...options };
+    this.#guard = new VanishGuard(this.#journal.path, this.#options.vanishMs, () => {
+      void this.#rescan();
+    });
+  }
+
+  /** Brings all ids together once, then follows changes. Resolves after the first round. */
+  async start(): Promise<void> {
+    this.#watch = new ShelfWatch(this.#store.pkiDir, (_shelf, id) => this.changed(id));
+    this.#everything();
+    await this.#rescan();
+    await this.#drain();
+    this.#firstRound = false;
+  }
+
+  /** To be called when the shared record of an id has changed. */
+  changed(id: string): void {
+    this.#dirty.add(id);
+    void this.#drain();
+  }
+
+  status(): KeySyncStatus {
+    const alarm = this.#guard.alarm;
+    const { present } = this.#journal;
+    return { keys: present, ...this.#counts, away: this.#away, ...(alarm && { alarm }) };
+  }
+
+  /** Stops following; what is in hand is finished and the journal written. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#guard.close();
+    this.#watch?.close();
+    await this.#draining;
+    await this.#journal.flushed();
+  }
+
+  #everything(): void {
+    for (const id of this.#records.ids()) this.#dirty.add(id);
+    for (const id of this.#journal.ids()) this.#dirty.add(id);
+    for (const id of this.#shelves.keys()) this.#dirty.add(id);
+  }
+
+  /** Looks at the names of all files; asks for those that differ from the last look. */
+  async #rescan(): Promise<void> {
+    clearTimeout(this.#timer);
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.#rescan(), this.#options.rescanMs);
+    this.#timer.unref();
+    try {
+      if (!this.#look()) return;
+      await this.#judge();
+      await this.#journal.flushed();
+      this.#troubles.clear();
+    } catch (error) {
+      this.#trouble('key sync: rescan failed', error);
+    }
+    await this.#drain();
+  }
+
+  #look(): boolean {
+    const before = this.#shelves;
+    try {
+      this.#shelves = this.#currentShelves();
+    } catch (error) {
+      this.#away = true;
+      this.#trouble('key sync: pki_dir is not there; nothing is synchronised', error);
+      return false;
+    }
+    if (this.#away) {
+      this.#away = false;
+      this.#watch?.restart();
+      this.#everything();
+    }
+    this.#watch?.renew();
+    for (const [id, shelves] of this.#shelves) {
+      if (before.get(id)?.join() !== shelves.join()) this.#dirty.add(id);
+    }
+    for (const id of before.keys()) if (!this.#shelves.has(id)) this.#dirty.add(id);
+    this.#markForRereading();
+    return true;
+  }
+
+  #currentShelves(): Map<string, KeyShelf[]> {
+    // A volume that is not mounted shows an empty directory; the master's own key is never absent.
+    if (!existsSync(join(this.#store.pkiDir, 'master.pem'))) {
+      throw new PkiError('SALT_PKI_STORE_AWAY', `${this.#store.pkiDir}: no master.pem`);
+    }
+    const listing = this.#store.listSync();
+    const shelves = new Map<string, KeyShelf[]>();
+    for (const shelf of [...STATE_PRECEDENCE, 'denied'] as const) {
+      for (const id of listing[shelf]) {
+        const known = shelves.get(id);
+        if (known) known.push(shelf);
+        else shelves.set(id, [shelf]);
+      }
+    }
+    return shelves;
+  }
+
+  /** Content that changed while nobody watched is found over time; mtimes are never believed. */
+  #markForRereading(): void {
+    for (let n = 0; n < REREAD_PER_RESCAN; n += 1) {
+      const next = this.#reread.next();
+      if (next.done) {
+        this.#reread = this.#shelves.keys();
+        return;
+      }
+      this.#dirty.add(next.value);
+    }
+  }
+
+  async #judge(): Promise<void> {
+    const missing: string[] = [];
+    for (const id of this.#journal.ids()) {
+      const there = this.#shelves.get(id)?.some((shelf) => shelf !== 'denied') ?? false;
+      const agreed = this.#journal.get(id);
+      const stored = this.#records.get(id)?.record.state;
+      const inRecord = stored !== undefined && stored !== 'deleted';
+      if (agreed?.state && !there && inRecord) missing.push(id);
+    }
+    const verdict = await this.#guard.judge(missing, this.#journal.present);
+    if (verdict.resume) this.#everything();
+    for (const id of verdict.believed) this.#dirty.add(id);
+    const alarm = this.#guard.alarm;
+    if (!alarm) return;
+    const text = `key sync stopped: ${alarm.vanished} key files vanished at once`;
+    this.#trouble(`${text}; if that was meant: brine key sync --confirm`);
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#run().finally(() => {
+      this.#draining = undefined;
+    });
+    return this.#draining;
+  }
+
+  async #run(): Promise<void> {
+    // Lets a burst of notices about one file fall together.
+    await nextTurn();
+    while (this.#dirty.size > 0 && !this.#away && !this.#guard.alarm && !this.#closed) {
+      const batch = [...take(this.#dirty, BATCH)];
+      for (const id of batch) this.#dirty.delete(id);
+      await Promise.all(batch.map((id) => this.#reconcile(id)));
+      await nextTurn();
+    }
+  }
+
+  async #reconcile(id: string): Promise<void> {
+    try {
+      const stored = this.#records.get(id);
+      const shelves = this.#shelves.get(id);
+      // In the first round the listing is fresh; afterwards a notice says that it is not.
+      const files = shelves && this.#firstRound ? this.#store.readListed(id, shelves) : undefined;
+      await this.#bring(id, files?.state ? files : await this.#store.read(id), stored);
+    } catch (error) {
+      this.#counts.failures += 1;
+      this.#trouble('key sync: a key could not be synchronised', error);
+      setTimeout(() => this.changed(id), this.#options.rescanMs).unref();
+    }
+  }
+
+  async #bring(id: string, files: KeyFiles, stored: StoredKey | undefined): Promise<void> {
+    const agreed = this.#journal.get(id);
+    const decision = reconcileKey(agreed, files, stored);
+    if (decision.vanished && !this.#guard.believes(id)) {
+      this.#guard.suspect(id);
+      return;
+    }
+    this.#guard.forget(id);
+    if (decision.conflict) this.#counts.conflicts += 1;
+    if (decision.writeFiles) {
+      await this.#applyToFiles(id, files, decision.target);
+      this.#counts.toFiles += 1;
+    }
+    let revision = stored?.revision ?? 0;
+    if (decision.writeRecord) {
+      const record = recordFor(decision.target, stored, Date.now());
+      const written = await this.#records.put(id, record, stored?.revision);
+      if (written === undefined) {
+        setTimeout(() => this.changed(id), 20).unref();
+        return;
+      }
+      revision = written;
+      this.#counts.toRecords += 1;
+    }
+    if (agreed || stored || files.state || files.denied) {
+      this.#journal.set(id, agreedOn(decision.target, revision));
+    }
+  }
+
+  async #applyToFiles(id: string, files: KeyFiles, target: KeyFiles): Promise<void> {
+    if (target.state === undefined || target.pub === undefined) {
+      for (const shelf of STATE_PRECEDENCE) await this.#store.remove(shelf, id);
+    } else if (files.state === undefined || keyHash(files.pub ?? '') !== keyHash(target.pub)) {
+      await this.#store.put(id, target.state, target.pub);
+    } else if (files.state !== target.state) {
+      await this.#store.move(id, files.state, target.state);
+      await this.#store.put(id, target.state, target.pub);
+    }
+    if (target.denied === undefined) await this.#store.remove('denied', id);
+    else if (files.denied === undefined || keyHash(files.denied) !== keyHash(target.denied)) {
+      await this.#store.write('denied', id, target.denied);
+    }
+  }
+
+  #trouble(text: string, cause?: unknown): void {
+    if (this.#troubles.has(text)) return;
+    this.#troubles.add(text);
+    this.#options.onTrouble(text, cause);
+  }
+}
+
+function* take(set: ReadonlySet<string>, count: number): Generator<string> {
+  let left = count;
+  for (const id of set) {
+    if (left === 0) return;
+    left -= 1;
+    yield id;
+  }
+}

@@ -1,0 +1,117 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { normalisePem, PrivateKey } from '@brine/crypt';
+
+import { PkiError } from './errors.ts';
+import { readIfThere, writeAtomic, writeOnce } from './files.ts';
+import { ensureKeyDirs } from './key-dirs.ts';
+
+/** A private key with the PEM text of its public half, as Salt sends it (trimmed). */
+export interface KeyPair {
+  readonly privateKey: PrivateKey;
+  readonly publicPem: string;
+}
+
+/** The master's keys. */
+export interface MasterKeys extends KeyPair {
+  /** PEM text of master.pem, the root of every secret that is sealed for NATS. */
+  readonly privatePem: string;
+  /** The pair that signs the master's public key, if `master_sign_pubkey` is on. */
+  readonly sign?: KeyPair;
+  /** Base64 text of a signature made elsewhere (`master_pubkey_signature`), if the file exists. */
+  readonly precomputedSignature?: string;
+}
+
+/** Options of {@link loadOrCreateMasterKeys}; the names are those of Salt's master options. */
+export interface MasterKeyOptions {
+  /** `master_sign_pubkey`: also load (or create) the signing pair. */
+  readonly signPubkey?: boolean;
+  /** `master_sign_key_name`, default `master_sign`. */
+  readonly signKeyName?: string;
+  /** `master_use_pubkey_signature`: name of the file with a signature made elsewhere. */
+  readonly signatureFile?: string;
+}
+
+/** Salt: salt/crypt.py gen_keys writes private keys as 0400, public ones as 0644. */
+const PRIVATE_MODE = 0o400;
+const PUBLIC_MODE = 0o644;
+
+/**
+ * The master's key pair below `pkiDir`, made when there is none. Several services may start at
+ * once: all get the pair of the first that finished. `keysize` is in bits (Salt's default 2048).
+ * Throws {@link PkiError} when a key file exists but can not be read or parsed.
+ */
+export async function loadOrCreateMasterKeys(
+  pkiDir: string,
+  keysize = 2048,
+  options: MasterKeyOptions = {},
+): Promise<MasterKeys> {
+  await ensureKeyDirs(pkiDir);
+  const pair = await loadOrCreatePair(pkiDir, 'master', keysize);
+  const signName = options.signKeyName ?? 'master_sign';
+  const sign = options.signPubkey ? await loadOrCreatePair(pkiDir, signName, keysize) : undefined;
+  const signature = options.signatureFile
+    ? await readIfThere(join(pkiDir, options.signatureFile))
+    : undefined;
+  return {
+    privateKey: pair.privateKey,
+    privatePem: pair.privateKey.pem,
+    publicPem: pair.publicPem,
+    ...(sign && { sign }),
+    ...(signature !== undefined && { precomputedSignature: signature }),
+  };
+}
+
+/**
+ * `<dir>/<name>.pem` and `<dir>/<name>.pub`, made when there is none. The private key is the
+ * truth: a missing or foreign public file is written anew from it.
+ */
+export async function loadOrCreatePair(
+  dir: string,
+  name: string,
+  keysize: number,
+): Promise<KeyPair> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  const privatePath = join(dir, `${name}.pem`);
+  let text = await readPrivate(privatePath);
+  if (text === undefined) {
+    const made = await PrivateKey.generate(keysize);
+    const won = await writeOnce(privatePath, `${made.pem.trim()}\n`, PRIVATE_MODE);
+    text = won ? made.pem : await readPrivate(privatePath);
+  }
+  const privateKey = parsePrivate(privatePath, text);
+  const publicPem = normalisePem(privateKey.publicKey.pem);
+  await writePublic(join(dir, `${name}.pub`), publicPem);
+  return { privateKey, publicPem };
+}
+
+async function readPrivate(path: string): Promise<string | undefined> {
+  try {
+    return await readIfThere(path);
+  } catch (error) {
+    throw new PkiError('SALT_PKI_UNREADABLE', `${path}: private key is not readable`, {
+      cause: error,
+    });
+  }
+}
+
+function parsePrivate(path: string, text: string | undefined): PrivateKey {
+  if (text === undefined) {
+    throw new PkiError('SALT_PKI_UNREADABLE', `${path}: private key went away while starting`);
+  }
+  try {
+    return PrivateKey.parse(text);
+  } catch (error) {
+    throw new PkiError('SALT_PKI_BAD_KEY', `${path}: not a usable RSA private key (PEM)`, {
+      cause: error,
+    });
+  }
+}
+
+async function writePublic(path: string, pem: string): Promise<void> {
+  const present = await readIfThere(path);
+  if (present !== undefined && normalisePem(present) === pem) return;
+  await writeAtomic(path, `${pem}\n`, PUBLIC_MODE);
+  await chmod(path, PUBLIC_MODE);
+}

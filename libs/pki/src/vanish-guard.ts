@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+
+import { removeIfThere, writeAtomic } from './files.ts';
+import type { KeySyncAlarm } from './journal.ts';
+import { vanishLimit } from './reconcile.ts';
+
+/** While stopped, the operator's word is looked for this often, in milliseconds. */
+const CONFIRM_LOOK_MS = 500;
+const SAMPLE = 20;
+
+/** Ids whose vanishing is now believed; `resume` after an alarm has ended. */
+export interface VanishVerdict {
+  readonly believed: readonly string[];
+  readonly resume: boolean;
+}
+
+/**
+ * Decides when a vanished key file is a deletion: not before it was gone for a while (a move is a
+ * deletion and a creation), and not when very many are gone at once (a volume is not mounted).
+ */
+export class VanishGuard {
+  readonly #path: string;
+  readonly #waitMs: number;
+  readonly #look: () => void;
+  readonly #since = new Map<string, number>();
+  readonly #believed = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #alarm: KeySyncAlarm | undefined;
+  #closed = false;
+
+  constructor(journalPath: string, waitMs: number, look: () => void) {
+    this.#path = journalPath;
+    this.#waitMs = waitMs;
+    this.#look = look;
+  }
+
+  /** Set while the sync stands still. */
+  get alarm(): KeySyncAlarm | undefined {
+    return this.#alarm;
+  }
+
+  /** True when the file of this id counts as deleted. */
+  believes(id: string): boolean {
+    return this.#believed.has(id);
+  }
+
+  /** Notes that a file was not found; looks again when the time is up. */
+  suspect(id: string): void {
+    if (!this.#since.has(id)) this.#since.set(id, performance.now());
+    if (this.#timer === undefined) this.#arm(this.#waitMs);
+  }
+
+  /** The id is settled, in whatever way. */
+  forget(id: string): void {
+    this.#since.delete(id);
+    this.#believed.delete(id);
+  }
+
+  /** Judges from a fresh look at the directories: `missing` ids out of `known`. */
+  async judge(missing: readonly string[], known: number): Promise<VanishVerdict> {
+    const confirmed = this.#alarm !== undefined && existsSync(`${this.#path}.confirm`);
+    const limit = vanishLimit(known);
+    if (missing.length > limit && !confirmed) {
+      await this.#raise(missing, limit);
+      return { believed: [], resume: false };
+    }
+    const resume = this.#alarm !== undefined;
+    await this.#lower();
+    const now = performance.now();
+    const believed = [...this.#since]
+      .filter(([, since]) => now - since >= this.#waitMs)
+      .map(([id]) => id);
+    if (confirmed) believed.push(...missing);
+    for (const id of believed) this.#believed.add(id);
+    if (this.#since.size > believed.length) this.#arm(this.#waitMs / 4);
+    return { believed, resume };
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #raise(missing: readonly string[], limit: number): Promise<void> {
+    this.#arm(CONFIRM_LOOK_MS);
+    if (this.#alarm?.vanished === missing.length) return;
+    this.#alarm = {
+      since: this.#alarm?.since ?? Date.now(),
+      vanished: missing.length,
+      limit,
+      ids: missing.slice(0, SAMPLE),
+    };
+    await writeAtomic(`${this.#path}.alarm`, `${JSON.stringify(this.#alarm)}\n`, 0o600);
+  }
+
+  async #lower(): Promise<void> {
+    if (this.#alarm === undefined && !existsSync(`${this.#path}.alarm`)) return;
+    this.#alarm = undefined;
+    await removeIfThere(`${this.#path}.alarm`);
+    await removeIfThere(`${this.#path}.confirm`);
+  }
+
+  #arm(delayMs: number): void {
+    if (this.#closed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#look();
+    }, delayMs + 5);
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,54 @@
+import { watch } from 'node:fs';
+import type { FSWatcher } from 'node:fs';
+
+import { KEY_SHELVES, isKeyFileName, shelfDir } from './key-dirs.ts';
+import type { KeyShelf } from './key-dirs.ts';
+
+/** Watches the key directories; a directory that went away is watched again by {@link renew}. */
+export class ShelfWatch {
+  readonly #pkiDir: string;
+  readonly #onChange: (shelf: KeyShelf, id: string) => void;
+  readonly #watchers = new Map<KeyShelf, FSWatcher>();
+
+  constructor(pkiDir: string, onChange: (shelf: KeyShelf, id: string) => void) {
+    this.#pkiDir = pkiDir;
+    this.#onChange = onChange;
+    this.renew();
+  }
+
+  /** Starts watching what is not being watched; true when all directories are. */
+  renew(): boolean {
+    for (const shelf of KEY_SHELVES) {
+      if (!this.#watchers.has(shelf)) this.#start(shelf);
+    }
+    return this.#watchers.size === KEY_SHELVES.length;
+  }
+
+  /** Forgets all watchers, for directories that may have been replaced, and starts anew. */
+  restart(): boolean {
+    this.close();
+    return this.renew();
+  }
+
+  close(): void {
+    for (const watcher of this.#watchers.values()) watcher.close();
+    this.#watchers.clear();
+  }
+
+  #start(shelf: KeyShelf): void {
+    try {
+      const watcher = watch(shelfDir(this.#pkiDir, shelf), (_event, name) => {
+        if (name !== null && isKeyFileName(name)) this.#onChange(shelf, name);
+      });
+      watcher.on('error', () => this.#drop(shelf, watcher));
+      this.#watchers.set(shelf, watcher);
+    } catch {
+      // Not there, or no inotify watches left: the rescan every few seconds finds changes too.
+    }
+  }
+
+  #drop(shelf: KeyShelf, watcher: FSWatcher): void {
+    watcher.close();
+    if (this.#watchers.get(shelf) === watcher) this.#watchers.delete(shelf);
+  }
+}
