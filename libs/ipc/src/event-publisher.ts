@@ -1,0 +1,134 @@
+import { createServer } from 'node:net';
+import type { Server, Socket } from 'node:net';
+
+import { ipcFrame } from '@brine/wire';
+import type { IpcFraming } from '@brine/wire';
+
+import { listenOn } from './listen.ts';
+
+/** Options of {@link EventPublisher.listen}. */
+export interface EventPublisherOptions {
+  readonly path: string;
+  readonly framing: IpcFraming;
+  /** File mode: 0o600, or 0o666 with publisher_acl or external_auth (Salt: salt/transport/ipc.py). */
+  readonly mode?: number;
+  /** What may wait for one reader (`ipc_write_buffer`); above it the reader is dropped. */
+  readonly maxBufferedBytes?: number;
+  /** What may wait for all readers of this socket; above it the slowest is dropped. */
+  readonly maxTotalBufferedBytes?: number;
+  readonly maxReaders?: number;
+}
+
+/** Counts of one socket. */
+export interface EventPublisherStats {
+  readonly readers: number;
+  readonly accepted: number;
+  readonly events: number;
+  /** Readers that were disconnected because they did not read. */
+  readonly droppedReaders: number;
+  /** Connections refused because there were too many. */
+  readonly refusedReaders: number;
+}
+
+/** A `salt` CLI that waits for 10,000 returns of 5 KB while its machine is busy stays connected. */
+const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
+const MAX_TOTAL_BUFFERED_BYTES = 512 * 1024 * 1024;
+const MAX_READERS = 1024;
+
+/** The socket `master_event_pub.ipc`: every reader gets every event from its connect on. */
+export class EventPublisher {
+  readonly path: string;
+  readonly framing: IpcFraming;
+  readonly #server: Server;
+  readonly #limits: { readonly one: number; readonly total: number; readonly readers: number };
+  readonly #readers = new Set<Socket>();
+  readonly #counts = { accepted: 0, events: 0, droppedReaders: 0, refusedReaders: 0 };
+  #closing: Promise<void> | undefined;
+
+  private constructor(options: EventPublisherOptions) {
+    this.path = options.path;
+    this.framing = options.framing;
+    this.#limits = {
+      one: options.maxBufferedBytes ?? MAX_BUFFERED_BYTES,
+      total: options.maxTotalBufferedBytes ?? MAX_TOTAL_BUFFERED_BYTES,
+      readers: options.maxReaders ?? MAX_READERS,
+    };
+    this.#server = createServer((socket) => this.#accept(socket));
+  }
+
+  /** Serves the socket. Throws IpcError when the path is too long or served by another process. */
+  static async listen(options: EventPublisherOptions): Promise<EventPublisher> {
+    const publisher = new EventPublisher(options);
+    await listenOn(publisher.#server, options.path, options.mode ?? 0o600);
+    return publisher;
+  }
+
+  /** How many readers are connected: without any, an event need not even be encoded. */
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  /** Sends one event (`packEvent` bytes) to all readers. Never waits for any of them. */
+  publish(event: Uint8Array): void {
+    this.#counts.events += 1;
+    if (this.#readers.size === 0) return;
+    this.publishFrame(ipcFrame(event, this.framing));
+  }
+
+  /** As {@link publish} for a frame that is made already, in this socket's framing. */
+  publishFrame(frame: Uint8Array): void {
+    let total = 0;
+    for (const reader of this.#readers) {
+      reader.write(frame);
+      if (reader.writableLength > this.#limits.one) this.#drop(reader);
+      else total += reader.writableLength;
+    }
+    if (total > this.#limits.total) this.#dropSlowest();
+  }
+
+  stats(): EventPublisherStats {
+    return { readers: this.#readers.size, ...this.#counts };
+  }
+
+  /** Stops serving, disconnects the readers and removes the socket file. */
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#server.close(() => resolve());
+      for (const reader of this.#readers) reader.destroySoon();
+    });
+    return this.#closing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#readers.size >= this.#limits.readers) {
+      this.#counts.refusedReaders += 1;
+      socket.destroy();
+      return;
+    }
+    this.#counts.accepted += 1;
+    this.#readers.add(socket);
+    socket.once('close', () => this.#readers.delete(socket));
+    // A reader that goes away is no fault of ours; 'close' follows.
+    socket.on('error', () => socket.destroy());
+    // Readers write nothing; what they write all the same is thrown away, and their end is seen.
+    socket.resume();
+  }
+
+  #drop(reader: Socket): void {
+    this.#counts.droppedReaders += 1;
+    this.#readers.delete(reader);
+    reader.destroy();
+  }
+
+  #dropSlowest(): void {
+    let slowest: Socket | undefined;
+    for (const reader of this.#readers) {
+      if (slowest === undefined || reader.writableLength > slowest.writableLength) slowest = reader;
+    }
+    if (slowest) this.#drop(slowest);
+  }
+}
