@@ -1,9 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 // `@brine/<lib>` resolves to its source: tests need no build, and errors point at what was written.
-const conditions = ['source', 'node', 'import', 'default'];
+// No 'import' here: vitest hands the list to Node, where it would also hold for `require`, and CommonJS
+// packages (pg) would get the ES module of their dependencies.
+const conditions = ['source', 'node'];
 const resolve = { conditions };
-const ssr = { resolve: { conditions, externalConditions: ['source', 'node', 'import'] } };
+const ssr = { resolve: { conditions, externalConditions: conditions } };
 
 export default defineConfig({
   resolve,

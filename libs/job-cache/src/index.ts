@@ -1,1 +1,12 @@
-export {};
+export { JobCacheError, messageOf } from './errors.ts';
+export { JobCache } from './job-cache.ts';
+export { startPostgres } from './embedded/start-postgres.ts';
+
+export type { JobCacheErrorCode } from './errors.ts';
+export type { ReturnPage } from './get-jid.ts';
+export type { Job, Ledger, ReturnState } from './get-job.ts';
+export type { JobCacheOptions } from './job-cache.ts';
+export type { JobPage, ListJobsOptions } from './list-jobs.ts';
+export type { OutstandingJob } from './outstanding.ts';
+export type { JobRow, RefusedRow, ReturnRow, SaveReport, StreamPosition } from './rows.ts';
+export type { RunningPostgres, StartPostgresOptions } from './embedded/start-postgres.ts';

@@ -1,3 +1,26 @@
+export { jobRow, returnLoad, returnRow } from './job-rows.ts';
+export { startPostgres } from './postgres.ts';
 export { encodeMessage, ZmtpPeer } from './zmtp.ts';
+export {
+  findPython,
+  freePorts,
+  SALT_VERSIONS,
+  saltCacheDir,
+  SaltProcess,
+  SaltSandbox,
+  saltVenv,
+  SaltVenvError,
+  waitForPort,
+} from './salt/index.ts';
 
+export type {
+  SaltConfig,
+  SaltHome,
+  SaltOutput,
+  SaltPorts,
+  SaltVenv,
+  SaltVenvOptions,
+  SaltVersion,
+} from './salt/index.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
+export type { TestPostgres } from './postgres.ts';

@@ -1,0 +1,46 @@
+import type { Pool } from 'pg';
+import { asJobCacheError } from './errors.ts';
+
+/** Orphans of one statement. */
+const MAX_ORPHANS = 1_000;
+
+/** The lowest return of each jid makes the job, as Salt's store_job does (salt/utils/job.py). */
+const ADOPT = `
+WITH ripe AS (
+  SELECT jid FROM brine.orphans WHERE seen_at <= now() - $1::float8 * interval '1 millisecond'
+  ORDER BY jid LIMIT ${MAX_ORPHANS} FOR UPDATE SKIP LOCKED
+),
+adopted AS (
+  INSERT INTO brine.jobs (jid, load, "user", fun, tgt, tgt_type, minions, published_at, origin,
+    incarnation, seq)
+  SELECT ripe.jid,
+    jsonb_build_object('jid', ripe.jid, 'fun', r.full_ret->'fun',
+      'arg', coalesce(r.full_ret->'fun_args', '[]'), 'tgt', r.id, 'tgt_type', 'glob')
+      || CASE WHEN r.full_ret ? 'user' THEN jsonb_build_object('user', r.full_ret->'user')
+        ELSE '{}' END,
+    coalesce(r.full_ret->>'user', ''), brine.texts(r.full_ret->'fun'), ARRAY[r.id], 'glob',
+    ARRAY[r.id], r.received_at, 2, r.incarnation, r.seq
+  FROM ripe CROSS JOIN LATERAL (
+    SELECT * FROM brine.returns WHERE returns.jid = ripe.jid ORDER BY incarnation, seq LIMIT 1
+  ) AS r
+  ON CONFLICT (jid) DO NOTHING
+  RETURNING jid
+),
+forgotten AS (
+  DELETE FROM brine.orphans USING ripe WHERE orphans.jid = ripe.jid
+)
+SELECT count(*)::integer AS adopted FROM adopted`;
+
+/**
+ * Makes jobs for returns whose job has not come within `afterMs`: what was run without us
+ * publishing it (salt-call, schedule). A publication that still comes replaces such a job.
+ * Returns the number of jobs made. Throws JobCacheError.
+ */
+export async function adoptOrphans(pool: Pool, afterMs: number): Promise<number> {
+  try {
+    const result = await pool.query<{ adopted: number }>(ADOPT, [afterMs]);
+    return result.rows[0]?.adopted ?? 0;
+  } catch (error) {
+    throw asJobCacheError(error);
+  }
+}

@@ -1,0 +1,148 @@
+import type { Pool } from 'pg';
+import type { SaltMap } from '@brine/wire';
+import { readLoad } from './load-columns.ts';
+import type { LoadColumns } from './load-columns.ts';
+import { select } from './query.ts';
+
+/**
+ * Where a minion stands in a job. `late` goes before `failed`: a late return is late whatever its
+ * retcode. Each minion of targeted is in exactly one of them; waiting ends with the deadline.
+ */
+export type ReturnState = 'waiting' | 'returned' | 'failed' | 'late' | 'never';
+
+/** How many minions are in each state; targeted includes the unexpected ones. */
+export type Ledger = Readonly<Record<ReturnState, number>> & {
+  readonly targeted: number;
+  /** Returned without being in the target set; they are counted in the states too. */
+  readonly unexpected: number;
+  /** Different returns kept beside the counted ones. */
+  readonly evidence: number;
+};
+
+/** Everything known of a job. Times are unix milliseconds. */
+export interface Job {
+  readonly jid: string;
+  readonly load: SaltMap;
+  readonly principal: string;
+  readonly user: string;
+  readonly fun: readonly string[];
+  readonly tgt: readonly string[];
+  readonly tgtType: string;
+  readonly minions: readonly string[];
+  readonly missing: readonly string[];
+  readonly publishedAt: number;
+  readonly deadlineAt: number | undefined;
+  readonly hidden: boolean;
+  readonly origin: 'publication' | 'pgjsonb' | 'return';
+  readonly host: string;
+  readonly requestId: string;
+  readonly incarnation: string;
+  readonly seq: number;
+  readonly ledger: Ledger;
+  /** The state of each minion, where it was asked for. */
+  readonly states: ReadonlyMap<string, ReturnState> | undefined;
+}
+
+const JOB = `
+SELECT jid, load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json, principal,
+  "user", fun, tgt, tgt_type, minions, missing, hidden, origin, host, request_id, incarnation,
+  seq::float8 AS seq, extract(epoch FROM published_at)::float8 * 1000 AS published_at,
+  extract(epoch FROM deadline_at)::float8 * 1000 AS deadline_at,
+  (SELECT count(*)::integer FROM brine.evidence e WHERE e.jid = j.jid) AS evidence
+FROM brine.jobs j WHERE jid = $1`;
+
+const STATES = `
+WITH job AS (SELECT jid, minions, deadline_at FROM brine.jobs WHERE jid = $1),
+targeted AS (SELECT DISTINCT unnest(minions) COLLATE "C" AS id FROM job),
+returned AS (SELECT id, failed, received_at FROM brine.returns WHERE jid = $1),
+state AS (
+  SELECT id, targeted.id IS NULL AS unexpected,
+    CASE
+      WHEN returned.id IS NULL THEN CASE WHEN job.deadline_at <= now() THEN 'never' ELSE 'waiting' END
+      WHEN returned.received_at > job.deadline_at THEN 'late'
+      WHEN returned.failed THEN 'failed'
+      ELSE 'returned'
+    END AS state
+  FROM targeted FULL JOIN returned USING (id) CROSS JOIN job
+)
+SELECT state, count(*)::integer AS count,
+  (count(*) FILTER (WHERE unexpected))::integer AS unexpected,
+  CASE WHEN $2::boolean THEN array_agg(id ORDER BY id) ELSE '{}' END AS ids
+FROM state GROUP BY state`;
+
+interface JobColumns extends LoadColumns {
+  readonly jid: string;
+  readonly principal: string;
+  readonly user: string;
+  readonly fun: string[];
+  readonly tgt: string[];
+  readonly tgt_type: string;
+  readonly minions: string[];
+  readonly missing: string[];
+  readonly hidden: boolean;
+  readonly origin: number;
+  readonly host: string;
+  readonly request_id: string;
+  readonly incarnation: string;
+  readonly seq: number;
+  readonly published_at: number;
+  readonly deadline_at: number | null;
+  readonly evidence: number;
+}
+
+interface StateColumns {
+  readonly state: ReturnState;
+  readonly count: number;
+  readonly unexpected: number;
+  readonly ids: readonly string[];
+}
+
+/** The whole row of a job with its ledger; undefined for an unknown jid. */
+export async function getJob(
+  pool: Pool,
+  jid: string,
+  options: { readonly states?: boolean } = {},
+): Promise<Job | undefined> {
+  const [row] = await select<JobColumns>(pool, JOB, [jid]);
+  if (row === undefined) return undefined;
+  const found = await select<StateColumns>(pool, STATES, [jid, options.states ?? false]);
+  return {
+    jid: row.jid,
+    load: readLoad(row),
+    principal: row.principal,
+    user: row.user,
+    fun: row.fun,
+    tgt: row.tgt,
+    tgtType: row.tgt_type,
+    minions: row.minions,
+    missing: row.missing,
+    publishedAt: Math.round(row.published_at),
+    deadlineAt: row.deadline_at === null ? undefined : Math.round(row.deadline_at),
+    hidden: row.hidden,
+    origin: row.origin === 0 ? 'publication' : row.origin === 1 ? 'pgjsonb' : 'return',
+    host: row.host,
+    requestId: row.request_id,
+    incarnation: row.incarnation,
+    seq: row.seq,
+    ledger: ledgerOf(found, row.evidence),
+    states: options.states === true ? statesOf(found) : undefined,
+  };
+}
+
+function ledgerOf(found: readonly StateColumns[], evidence: number): Ledger {
+  const count = (state: ReturnState): number => found.find((f) => f.state === state)?.count ?? 0;
+  return {
+    targeted: found.reduce((sum, f) => sum + f.count, 0),
+    waiting: count('waiting'),
+    returned: count('returned'),
+    failed: count('failed'),
+    late: count('late'),
+    never: count('never'),
+    unexpected: found.reduce((sum, f) => sum + f.unexpected, 0),
+    evidence,
+  };
+}
+
+function statesOf(found: readonly StateColumns[]): ReadonlyMap<string, ReturnState> {
+  return new Map(found.flatMap(({ state, ids }) => ids.map((id) => [id, state] as const)));
+}

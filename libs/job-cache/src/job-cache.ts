@@ -1,0 +1,152 @@
+import pg from 'pg';
+import type { Pool } from 'pg';
+import type { SaltMap } from '@brine/wire';
+import { adoptOrphans } from './adopt-orphans.ts';
+import { getJid } from './get-jid.ts';
+import type { ReturnPage } from './get-jid.ts';
+import { getJob } from './get-job.ts';
+import type { Job } from './get-job.ts';
+import { getLoad } from './get-load.ts';
+import { JidMemory } from './jid-memory.ts';
+import { listJobs } from './list-jobs.ts';
+import type { JobPage, ListJobsOptions } from './list-jobs.ts';
+import { migrate } from './migrate.ts';
+import { outstanding } from './outstanding.ts';
+import type { OutstandingJob } from './outstanding.ts';
+import { Partitions } from './partitions.ts';
+import { dropOlderThan } from './retention.ts';
+import { saveJobs } from './save-jobs.ts';
+import { saveReturns } from './save-returns.ts';
+import type { JobRow, ReturnRow, SaveReport } from './rows.ts';
+
+/** Options of {@link JobCache.connect}. */
+export interface JobCacheOptions {
+  /** Connections at most; default 6: writers of jobs and of returns, and a few queries. */
+  readonly maxConnections?: number;
+  /** Gets faults of idle connections, which need no answer: the pool opens others. */
+  readonly onConnectionError?: (error: Error) => void;
+  /** Unix ms; for tests. */
+  readonly now?: () => number;
+}
+
+/** Opening a connection may take this long, in ms. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+/** After this long without an answer, in ms, the connection counts as dead. */
+const QUERY_TIMEOUT_MS = 70_000;
+
+/**
+ * The job cache in PostgreSQL. All writes are idempotent and commute: giving the same rows again,
+ * in any order, from several processes, ends in the same tables. Every method throws JobCacheError;
+ * `retryable` tells an outage from a fault of ours.
+ */
+export class JobCache {
+  readonly #pool: Pool;
+  readonly #partitions: Partitions;
+  readonly #jids = new JidMemory();
+  readonly #now: () => number;
+  #closed: Promise<void> | undefined;
+
+  private constructor(pool: Pool, now: () => number) {
+    this.#pool = pool;
+    this.#partitions = new Partitions(pool);
+    this.#now = now;
+  }
+
+  /**
+   * Connects and brings the schema up to this release. Throws JobCacheError: SALT_JOBCACHE_AWAY
+   * (try again), SALT_JOBCACHE_SCHEMA_NEWER, SALT_JOBCACHE_SCHEMA_CHANGED, SALT_JOBCACHE_MIGRATION.
+   */
+  static async connect(url: string, options: JobCacheOptions = {}): Promise<JobCache> {
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: options.maxConnections ?? 6,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
+      application_name: 'brine job-cache',
+      keepAlive: true,
+    });
+    pool.on('error', options.onConnectionError ?? (() => undefined));
+    const cache = new JobCache(pool, options.now ?? Date.now);
+    try {
+      await migrate(pool);
+      await cache.#partitions.ensureAhead(cache.#now());
+      return cache;
+    } catch (error) {
+      await cache.close();
+      throw error;
+    }
+  }
+
+  /** Stores jobs; resolves after the commit. */
+  async saveJobs(rows: readonly JobRow[]): Promise<SaveReport> {
+    await this.#partitions.ensureFor(rows, this.#now());
+    return saveJobs(this.#pool, rows, this.#jids);
+  }
+
+  /** Stores returns; resolves after the commit. A return may come before its job. */
+  async saveReturns(rows: readonly ReturnRow[]): Promise<SaveReport> {
+    await this.#partitions.ensureFor(rows, this.#now());
+    return saveReturns(this.#pool, rows, this.#jids);
+  }
+
+  /** The load of a job with `Minions`; undefined for an unknown jid. */
+  getLoad(jid: string): Promise<SaltMap | undefined> {
+    return getLoad(this.#pool, jid);
+  }
+
+  /** The counted returns of a job, a page at a time. */
+  getJid(jid: string, options: { after?: string; limit?: number } = {}): Promise<ReturnPage> {
+    return getJid(this.#pool, jid, options);
+  }
+
+  /** Everything known of a job, its ledger included; undefined for an unknown jid. */
+  getJob(jid: string, options: { states?: boolean } = {}): Promise<Job | undefined> {
+    return getJob(this.#pool, jid, options);
+  }
+
+  /** Jobs, newest first, a page at a time. */
+  listJobs(options: ListJobsOptions = {}): Promise<JobPage> {
+    return listJobs(this.#pool, options);
+  }
+
+  /** Published jobs since a time that still wait for minions. */
+  outstanding(options: { sinceMs: number }): Promise<readonly OutstandingJob[]> {
+    return outstanding(this.#pool, options);
+  }
+
+  /** Makes jobs for returns whose job did not come within `afterMs`; returns how many. */
+  adoptOrphans(afterMs: number): Promise<number> {
+    return adoptOrphans(this.#pool, afterMs);
+  }
+
+  /** Makes the partitions of the coming days. Call it at least once a day. */
+  ensurePartitions(): Promise<void> {
+    return this.#partitions.ensureAhead(this.#now());
+  }
+
+  /** Forgets what is older than a time (unix ms); returns the number of dropped partitions. */
+  async dropOlderThan(beforeMs: number): Promise<number> {
+    const dropped = await dropOlderThan(this.#pool, beforeMs);
+    if (dropped > 0) this.#partitions.forget();
+    return dropped;
+  }
+
+  /** Whether PostgreSQL answers now. */
+  async isAlive(): Promise<boolean> {
+    try {
+      await this.#pool.query('SELECT 1');
+      return true;
+    } catch {
+      return false; // Any fault means the same to the caller: not now.
+    }
+  }
+
+  /** Closes the connections after what is in hand. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.#closed ??= this.#pool.end();
+    return this.#closed;
+  }
+}

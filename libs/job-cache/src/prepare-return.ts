@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto';
+import { boolOf, intOf, isMap, scanMap, textOf, toJson, unpackMap } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import type { PreparedRow } from './batch.ts';
+import type { ReturnRow } from './rows.ts';
+
+/** A return made ready for the statement. */
+export interface PreparedReturn extends PreparedRow {
+  readonly row: ReturnRow;
+}
+
+/** The fields that make a return what it is; `ts` and the trace change at each send. */
+const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
+
+/**
+ * Reads a return's load and makes its row. Throws WireError where the load is no msgpack map.
+ */
+export function prepareReturn(row: ReturnRow): PreparedReturn {
+  const load = unpackMap(row.load);
+  const retcode = intOf(load, 'retcode');
+  const fields = {
+    jid: row.jid,
+    id: row.id,
+    fun: functionText(load),
+    retcode: retcode !== undefined && Math.abs(retcode) < 2 ** 31 ? retcode : null,
+    success: boolOf(load, 'success') ?? null,
+    failed: hasFailed(load),
+    at: row.receivedAt,
+    incarnation: row.incarnation,
+    seq: row.seq,
+    content: contentHash(row.load),
+  };
+  const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${toJson(load).json}`;
+  return { key: `${row.jid}\n${row.id}`, json, raw: row.load, row };
+}
+
+/** `fun` of a return; a compound job's list is joined by commas, as the CLI takes it. */
+export function functionText(load: SaltMap): string {
+  const fun = load.get('fun');
+  if (Array.isArray(fun)) return fun.filter((name) => typeof name === 'string').join(',');
+  return textOf(load, 'fun') ?? '';
+}
+
+/** retcode other than 0, or success false; of a compound job: of any of its functions. */
+export function hasFailed(load: SaltMap): boolean {
+  return anyOf(load.get('retcode'), isFailure) || anyOf(load.get('success'), (v) => v === false);
+}
+
+function isFailure(retcode: SaltValue): boolean {
+  if (typeof retcode === 'number' || typeof retcode === 'bigint') return Number(retcode) !== 0;
+  return retcode === true;
+}
+
+function anyOf(value: SaltValue | undefined, test: (value: SaltValue) => boolean): boolean {
+  if (value === undefined) return false;
+  if (Array.isArray(value)) return value.some(test);
+  if (isMap(value)) return [...value.values()].some(test);
+  return test(value);
+}
+
+/** 128 bits of SHA-256 over the raw bytes of the content fields, as hex (a uuid column's input). */
+function contentHash(load: Uint8Array): string {
+  const scan = scanMap(load);
+  const hash = createHash('sha256');
+  for (const key of CONTENT_KEYS) {
+    const bytes = scan.raw(key);
+    hash.update(`${key}:${bytes?.byteLength ?? -1}\n`);
+    if (bytes !== undefined) hash.update(bytes);
+  }
+  return hash.digest('hex').slice(0, 32);
+}

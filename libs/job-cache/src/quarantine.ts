@@ -1,0 +1,48 @@
+import type { Pool } from 'pg';
+import { asJobCacheError, messageOf, stateOf } from './errors.ts';
+import type { RefusedRow, StreamPosition } from './rows.ts';
+
+const QUARANTINE = `
+INSERT INTO brine.quarantine (kind, jid, id, incarnation, seq, sqlstate, reason, raw)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+ON CONFLICT (kind, incarnation, seq) DO NOTHING`;
+
+/** Longest text that is kept of a key or reason. */
+const MAX_TEXT = 1000;
+
+/** One row that was refused. */
+export interface Refusal extends StreamPosition {
+  readonly kind: 'job' | 'return';
+  readonly jid: string;
+  readonly id: string;
+  readonly raw: Uint8Array;
+}
+
+/**
+ * Puts a refused row away with its bytes. Texts lose what a text column can not hold; the bytes do
+ * not. Throws JobCacheError for outages.
+ */
+export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
+  const reason = plainText(messageOf(error));
+  try {
+    await pool.query(QUARANTINE, [
+      row.kind,
+      plainText(row.jid),
+      plainText(row.id),
+      plainText(row.incarnation),
+      Number.isSafeInteger(row.seq) ? row.seq : -1,
+      plainText(stateOf(error)),
+      reason,
+      Buffer.from(row.raw.buffer, row.raw.byteOffset, row.raw.byteLength),
+    ]);
+  } catch (failure) {
+    throw asJobCacheError(failure);
+  }
+  return { kind: row.kind, jid: row.jid, id: row.id, reason };
+}
+
+function plainText(text: string): string {
+  const plain = text.replaceAll('\0', '\uFFFD').slice(0, MAX_TEXT);
+  // The way through UTF-8 replaces halves of surrogate pairs.
+  return Buffer.from(plain, 'utf8').toString('utf8');
+}

@@ -1,0 +1,64 @@
+/** Where a row comes from in the stream: of several the lowest counts. */
+export interface StreamPosition {
+  /** Which life of the stream: a deleted and re-created one counts from 1 again. */
+  readonly incarnation: string;
+  readonly seq: number;
+}
+
+/** One job, as it was published. Times are unix milliseconds. */
+export interface JobRow extends StreamPosition {
+  readonly jid: string;
+  /** The clear load without its key, as raw msgpack. */
+  readonly load: Uint8Array;
+  /** Who was authenticated (Salt: the effective user or `eauth:name`). */
+  readonly principal: string;
+  /** The `user` field of the load. */
+  readonly user: string;
+  readonly fun: string | readonly string[];
+  readonly tgt: string | readonly string[];
+  readonly tgtType: string;
+  /** The targeted minions. */
+  readonly minions: readonly string[];
+  /** Those of a list target that are unknown. */
+  readonly missing: readonly string[];
+  readonly publishedAt: number;
+  /** From when on a return counts as late; undefined: never. */
+  readonly deadlineAt?: number | undefined;
+  /** From when on a publisher does not send it any more. */
+  readonly notAfter?: number | undefined;
+  /** find_job and the like. */
+  readonly hidden?: boolean;
+  readonly host?: string;
+  readonly requestId?: string;
+  /** True where there was no publication: salt-call, schedule, runner. Default false. */
+  readonly bornOfReturn?: boolean;
+}
+
+/** One return event. */
+export interface ReturnRow extends StreamPosition {
+  readonly jid: string;
+  /** The minion. */
+  readonly id: string;
+  /** The load of `_return` less `tok` and `nonce`, as raw msgpack. */
+  readonly load: Uint8Array;
+  /** When the stream stored it, unix milliseconds. */
+  readonly receivedAt: number;
+}
+
+/** A row that PostgreSQL (or the building of its statement) refused; its bytes are in quarantine. */
+export interface RefusedRow {
+  readonly kind: 'job' | 'return';
+  readonly jid: string;
+  /** The minion; '' for a job. */
+  readonly id: string;
+  readonly reason: string;
+}
+
+/** What became of a batch that was committed. */
+export interface SaveReport {
+  /** Rows that are new in the database. */
+  readonly stored: number;
+  /** Rows whose key was there already: redelivered, resent, or other returns kept as evidence. */
+  readonly known: number;
+  readonly refused: readonly RefusedRow[];
+}

@@ -1,0 +1,85 @@
+import type { Pool } from 'pg';
+import { statementParameters } from './batch.ts';
+import type { PreparedReturn } from './prepare-return.ts';
+import { RETURN_INPUT } from './return-input.ts';
+
+/** Different returns of one minion to one job that are kept beside the one that counts. */
+const MAX_EVIDENCE = 8;
+
+const COLUMNS = `jid, id, fun, retcode, success, failed, full_ret, raw, received_at, incarnation,
+    seq, content`;
+
+/** Locks what is there, in key order (no deadlock), and leaves out what is a mere redelivery. */
+const LOCK = `
+WITH input AS MATERIALIZED (${RETURN_INPUT})
+SELECT r.jid, r.id FROM brine.returns r JOIN input i ON i.jid = r.jid AND i.id = r.id
+WHERE (r.incarnation, r.seq) <> (i.incarnation, i.seq)
+ORDER BY r.jid, r.id
+FOR UPDATE OF r`;
+
+/** Of each pair with different content the later one is evidence, under its lowest position. */
+const KEEP_LOSERS = `
+WITH input AS MATERIALIZED (${RETURN_INPUT}),
+losers AS (
+  SELECT (CASE WHEN (i.incarnation, i.seq) < (r.incarnation, r.seq) THEN r ELSE
+    ROW(i.*)::brine.returns END).*
+  FROM brine.returns r JOIN input i ON i.jid = r.jid AND i.id = r.id
+  WHERE i.content <> r.content
+)
+INSERT INTO brine.evidence (${COLUMNS}) SELECT ${COLUMNS} FROM losers
+ON CONFLICT (jid, id, content) DO UPDATE SET full_ret = excluded.full_ret, raw = excluded.raw,
+  received_at = excluded.received_at, incarnation = excluded.incarnation, seq = excluded.seq
+WHERE (excluded.incarnation, excluded.seq) < (evidence.incarnation, evidence.seq)`;
+
+const LET_LOWEST_WIN = `
+WITH input AS MATERIALIZED (${RETURN_INPUT})
+UPDATE brine.returns r SET fun = i.fun, retcode = i.retcode, success = i.success,
+  failed = i.failed, full_ret = i.full_ret, raw = i.raw, received_at = i.received_at,
+  incarnation = i.incarnation, seq = i.seq, content = i.content
+FROM input i
+WHERE i.jid = r.jid AND i.id = r.id AND (i.incarnation, i.seq) < (r.incarnation, r.seq)`;
+
+/** What counts now is no evidence any more, and there is a bound on the rest. */
+const TIDY_EVIDENCE = `
+WITH input AS MATERIALIZED (${RETURN_INPUT}),
+ranked AS (
+  SELECT e.jid, e.id, e.content, e.content = r.content AS counts,
+    row_number() OVER (
+      PARTITION BY e.jid, e.id ORDER BY e.content = r.content, e.incarnation, e.seq
+    ) AS place
+  FROM brine.evidence e
+  JOIN input i ON i.jid = e.jid AND i.id = e.id
+  JOIN brine.returns r ON r.jid = e.jid AND r.id = e.id
+)
+DELETE FROM brine.evidence e USING ranked
+WHERE e.jid = ranked.jid AND e.id = ranked.id AND e.content = ranked.content
+  AND (ranked.counts OR ranked.place > ${MAX_EVIDENCE})`;
+
+/**
+ * Settles returns whose (jid, minion) is in the table already: nothing for a redelivery; the lowest
+ * stream position counts; a different content is evidence. One transaction, rare.
+ */
+export async function settleKnownReturns(
+  pool: Pool,
+  rows: readonly PreparedReturn[],
+): Promise<void> {
+  const client = await pool.connect();
+  let isDone = false;
+  try {
+    await client.query('BEGIN');
+    const locked = await client.query<{ jid: string; id: string }>(LOCK, statementParameters(rows));
+    const open = new Set(locked.rows.map((row) => `${row.jid}\n${row.id}`));
+    const rest = rows.filter((row) => open.has(row.key));
+    if (rest.length > 0) {
+      const parameters = statementParameters(rest);
+      for (const text of [KEEP_LOSERS, LET_LOWEST_WIN, TIDY_EVIDENCE]) {
+        await client.query(text, parameters);
+      }
+    }
+    await client.query('COMMIT');
+    isDone = true;
+  } finally {
+    // Closing a connection in the middle of a transaction rolls back.
+    client.release(!isDone);
+  }
+}
