@@ -52,6 +52,7 @@ function modulusOf(key: KeyObject): Buffer {
   return Buffer.from(n ?? '', 'base64url');
 }
 
+/** Throws unless Salt's schemes can be computed with the key; returns its length in bits. */
 function checkRsa(key: KeyObject): number {
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
   const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
@@ -61,6 +62,11 @@ function checkRsa(key: KeyObject): number {
   }
   if (exponent < 3n || exponent > MAX_EXPONENT || exponent % 2n === 0n) {
     throw new CryptError('SALT_CRYPT_KEY', 'RSA key has an unusable exponent');
+  }
+  const modulus = modulusOf(key);
+  // OpenSSL throws on even ones; leading zeros would shift every block.
+  if (modulus.length * 8 !== bits || ((modulus[modulus.length - 1] ?? 0) & 1) === 0) {
+    throw new CryptError('SALT_CRYPT_KEY', 'RSA key has an unusable modulus');
   }
   return bits;
 }

@@ -50,10 +50,20 @@ export function x931Encrypt(key: KeyObject, modulus: Buffer, message: Uint8Array
 /** The message behind a signature; undefined when it is none of this key. */
 export function x931Recover(key: KeyObject, modulus: Buffer, sig: Uint8Array): Buffer | undefined {
   if (sig.length !== modulus.length || Buffer.compare(sig, modulus) >= 0) return undefined;
-  const power = publicDecrypt({ key, padding: constants.RSA_NO_PADDING }, sig);
+  const power = rawPower(key, sig);
+  if (power === undefined) return undefined;
   // The trailer's low nibble tells which of m and n - m was meant.
   const last = power[power.length - 1] ?? 0;
   return x931Message((last & 0x0f) === (TRAILER & 0x0f) ? power : subtract(modulus, power));
+}
+
+function rawPower(key: KeyObject, sig: Uint8Array): Buffer | undefined {
+  try {
+    return publicDecrypt({ key, padding: constants.RSA_NO_PADDING }, sig);
+  } catch {
+    // A public key comes from a peer: one that OpenSSL cannot compute with recovers nothing.
+    return undefined;
+  }
 }
 
 /** a - b over big-endian bytes of one length, a >= b. */
