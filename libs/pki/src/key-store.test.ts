@@ -1,0 +1,144 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { readSigningFile, takeAutosignStub } from './autosign.ts';
+import { ensureKeyDirs } from './key-dirs.ts';
+import { KeyStore } from './key-store.ts';
+import { loadOrCreateMasterKeys } from './master-keys.ts';
+import { MinionKeyFiles } from './minion-keys.ts';
+
+let dir = '';
+beforeEach(() => {
+  dir = join(mkdtempSync(join(tmpdir(), 'pki-')), 'master');
+});
+afterEach(() => rmSync(join(dir, '..'), { recursive: true, force: true }));
+
+const mode = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
+
+describe('loadOrCreateMasterKeys', () => {
+  it('makes one pair for all that start at once', async () => {
+    const made = await Promise.all([1, 2, 3, 4].map(() => loadOrCreateMasterKeys(dir)));
+    expect(new Set(made.map((keys) => keys.privatePem)).size).toBe(1);
+    expect(new Set(made.map((keys) => keys.publicPem)).size).toBe(1);
+    const again = await loadOrCreateMasterKeys(dir);
+    expect(again.publicPem).toBe(made[0]?.publicPem);
+    expect(made[0]?.privatePem).toContain('BEGIN RSA PRIVATE KEY');
+    expect(await mode(join(dir, 'master.pem'))).toBe('400');
+    expect(await mode(dir)).toBe('700');
+  });
+
+  it('makes the public file anew from the private one', async () => {
+    const { publicPem } = await loadOrCreateMasterKeys(dir);
+    writeFileSync(join(dir, 'master.pub'), 'something else');
+    await loadOrCreateMasterKeys(dir);
+    expect((await stat(join(dir, 'master.pub'))).size).toBe(publicPem.length + 1);
+  });
+
+  it('does not replace a private key it can not read', async () => {
+    mkdirSync(dir);
+    writeFileSync(join(dir, 'master.pem'), 'no key');
+    await expect(loadOrCreateMasterKeys(dir)).rejects.toMatchObject({ code: 'SALT_PKI_BAD_KEY' });
+  });
+
+  it('has a signing pair only when asked', async () => {
+    expect((await loadOrCreateMasterKeys(dir)).sign).toBeUndefined();
+    const { sign } = await loadOrCreateMasterKeys(dir, 2048, { signPubkey: true });
+    expect(sign?.publicPem).toContain('BEGIN PUBLIC KEY');
+    expect(await mode(join(dir, 'master_sign.pem'))).toBe('400');
+  });
+});
+
+describe('KeyStore', () => {
+  it('moves a key as salt-key does and leaves dot files out', async () => {
+    await ensureKeyDirs(dir);
+    const store = new KeyStore(dir);
+    await store.put('web1.example.com', 'pending', 'PEM\r\ntext \n');
+    writeFileSync(join(dir, 'minions', '.key_cache'), '');
+    expect(await store.read('web1.example.com')).toEqual({ state: 'pending', pub: 'PEM\ntext' });
+    await store.put('web1.example.com', 'accepted', 'PEM\ntext');
+    expect(await store.list()).toMatchObject({ accepted: ['web1.example.com'], pending: [] });
+    expect(await store.move('web1.example.com', 'accepted', 'rejected')).toBe(true);
+    expect((await store.read('web1.example.com')).state).toBe('rejected');
+    expect(await store.remove('rejected', 'web1.example.com')).toBe(true);
+    expect(await store.read('web1.example.com')).toEqual({});
+  });
+
+  it('takes a rejected file as the state although an accepted one exists', async () => {
+    await ensureKeyDirs(dir);
+    const store = new KeyStore(dir);
+    await store.write('accepted', 'm', 'A');
+    await store.write('rejected', 'm', 'A');
+    await store.write('denied', 'm', 'B');
+    const files = { state: 'rejected', pub: 'A', denied: 'B' };
+    expect(await store.read('m')).toEqual(files);
+    expect(store.readListed('m', ['accepted', 'rejected', 'denied'])).toEqual(files);
+  });
+
+  it.each(['../x', 'a/b', '', '.', '..', '.hidden', 'a\0b', 'x'.repeat(300)])(
+    'refuses %j as a name',
+    async (id) => {
+      await ensureKeyDirs(dir);
+      const store = new KeyStore(dir);
+      await expect(store.write('accepted', id, 'A')).rejects.toMatchObject({
+        code: 'SALT_PKI_BAD_ID',
+      });
+      await expect(store.read(id)).rejects.toMatchObject({ code: 'SALT_PKI_BAD_ID' });
+    },
+  );
+
+  it('says that it is away rather than empty', async () => {
+    await expect(new KeyStore(dir).list()).rejects.toMatchObject({ code: 'SALT_PKI_STORE_AWAY' });
+  });
+
+  it('lists 100,000 keys within a second', async () => {
+    await ensureKeyDirs(dir);
+    for (let n = 0; n < 100_000; n += 1) writeFileSync(join(dir, 'minions', `m${n}`), '');
+    const start = performance.now();
+    const { accepted } = await new KeyStore(dir).list();
+    expect(accepted.length).toBe(100_000);
+    expect(performance.now() - start).toBeLessThan(1_000);
+  });
+});
+
+describe('minion key files', () => {
+  it('remember the master that was trusted first', async () => {
+    const files = new MinionKeyFiles(dir);
+    const { publicPem } = await files.loadOrCreate();
+    expect((await files.loadOrCreate()).publicPem).toBe(publicPem);
+    expect(await files.readMasterPub()).toBeUndefined();
+    await files.writeMasterPub(`${publicPem}\r\n`);
+    expect(await files.readMasterPub()).toBe(publicPem);
+    expect(await files.removeMasterPub()).toBe(true);
+  });
+});
+
+describe('autosign files', () => {
+  it('have lines without comments, and none when others may write them', async () => {
+    mkdirSync(dir);
+    const path = join(dir, 'autosign.conf');
+    writeFileSync(path, '# all\nweb*\n\n  db\\d+ \n', { mode: 0o644 });
+    expect(await readSigningFile(path)).toEqual({ lines: ['web*', 'db\\d+'] });
+    const { chmodSync } = await import('node:fs');
+    chmodSync(path, 0o664);
+    expect(await readSigningFile(path)).toMatchObject({ refused: 'group-writable' });
+    const lax = await readSigningFile(path, { permissivePkiAccess: true });
+    expect(lax.lines).toHaveLength(2);
+    chmodSync(path, 0o666);
+    const open = await readSigningFile(path, { permissivePkiAccess: true });
+    expect(open).toEqual({ lines: [], refused: 'world-writable' });
+  });
+
+  it('a stub is used once and not when it is too old', async () => {
+    await ensureKeyDirs(dir);
+    writeFileSync(join(dir, 'minions_autosign', 'm'), '');
+    expect(await takeAutosignStub(dir, 'm')).toBe(true);
+    expect(await takeAutosignStub(dir, 'm')).toBe(false);
+    writeFileSync(join(dir, 'minions_autosign', 'm'), '');
+    const later = Date.now() + 121 * 60_000;
+    expect(await takeAutosignStub(dir, 'm', { nowMs: later })).toBe(false);
+    expect(await takeAutosignStub(dir, '../minions/m')).toBe(false);
+  });
+});

@@ -1,0 +1,245 @@
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './journal.ts';
+import { ensureKeyDirs } from './key-dirs.ts';
+import { KeyStore } from './key-store.ts';
+import { KeySync } from './key-sync.ts';
+import type { KeyRecords } from './key-sync.ts';
+import type { KeyRecord, StoredKey } from './reconcile.ts';
+
+/** The shared record in memory: compare-and-set on the revision, as the real one. */
+class MemoryRecords implements KeyRecords {
+  readonly entries = new Map<string, StoredKey>();
+  onChange: (id: string) => void = () => {};
+  #revision = 0;
+
+  ids(): Iterable<string> {
+    return this.entries.keys();
+  }
+
+  get(id: string): StoredKey | undefined {
+    return this.entries.get(id);
+  }
+
+  put(id: string, record: KeyRecord, expected?: number): Promise<number | undefined> {
+    if (this.entries.get(id)?.revision !== expected) return Promise.resolve(undefined);
+    return Promise.resolve(this.set(id, record));
+  }
+
+  set(id: string, record: KeyRecord): number {
+    this.#revision += 1;
+    this.entries.set(id, { record, revision: this.#revision });
+    this.onChange(id);
+    return this.#revision;
+  }
+
+  state(id: string): string | undefined {
+    return this.entries.get(id)?.record.state;
+  }
+}
+
+let root = '';
+let pkiDir = '';
+let store: KeyStore;
+let records: MemoryRecords;
+let open: KeySync[] = [];
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'key-sync-'));
+  pkiDir = join(root, 'master');
+  await ensureKeyDirs(pkiDir);
+  writeFileSync(join(pkiDir, 'master.pem'), 'x');
+  store = new KeyStore(pkiDir);
+  records = new MemoryRecords();
+});
+afterEach(async () => {
+  for (const sync of open) await sync.close();
+  open = [];
+  rmSync(root, { recursive: true, force: true });
+});
+
+const VANISH_MS = 120;
+
+async function start(): Promise<KeySync> {
+  const journal = await KeyJournal.open(journalPath(pkiDir), 'life 1');
+  const sync = new KeySync(
+    { store, journal, records },
+    { vanishMs: VANISH_MS, rescanMs: 300, onTrouble: () => {} },
+  );
+  open.push(sync);
+  records.onChange = (id) => sync.changed(id);
+  await sync.start();
+  return sync;
+}
+
+const path = (shelf: string, id: string): string => join(pkiDir, shelf, id);
+const record = (state: KeyRecord['state'], pub = 'A'): KeyRecord => ({ state, pub, at: 1 });
+
+describe('KeySync', () => {
+  it('shows a new pending record in minions_pre within 100 ms', async () => {
+    await start();
+    const begin = performance.now();
+    records.set('m1', record('pending'));
+    await vi.waitFor(() => readFileSync(path('minions_pre', 'm1')), { interval: 5 });
+    expect(performance.now() - begin).toBeLessThan(100);
+  });
+
+  it('brings a file that salt-key moved into the record within a second', async () => {
+    await start();
+    records.set('m1', record('pending'));
+    await vi.waitFor(() => readFileSync(path('minions_pre', 'm1')), { interval: 5 });
+    const begin = performance.now();
+    renameSync(path('minions_pre', 'm1'), path('minions', 'm1'));
+    await vi.waitFor(() => expect(records.state('m1')).toBe('accepted'), { interval: 5 });
+    expect(performance.now() - begin).toBeLessThan(1_000);
+  });
+
+  it('takes a slow move, first gone and then there, for a move', async () => {
+    await start();
+    records.set('m1', record('pending'));
+    await vi.waitFor(() => readFileSync(path('minions_pre', 'm1')), { interval: 5 });
+    const seen: (string | undefined)[] = [];
+    records.onChange = (id) => {
+      seen.push(records.state(id));
+      open[0]?.changed(id);
+    };
+    unlinkSync(path('minions_pre', 'm1'));
+    await new Promise((resolve) => setTimeout(resolve, VANISH_MS / 2));
+    writeFileSync(path('minions', 'm1'), 'A\n');
+    await vi.waitFor(() => expect(records.state('m1')).toBe('accepted'), { interval: 5 });
+    expect(seen).toEqual(['accepted']);
+  });
+
+  it('takes a file that stays away for a deletion', async () => {
+    await start();
+    records.set('m1', record('accepted'));
+    await vi.waitFor(() => readFileSync(path('minions', 'm1')), { interval: 5 });
+    unlinkSync(path('minions', 'm1'));
+    await vi.waitFor(() => expect(records.state('m1')).toBe('deleted'), { timeout: 2_000 });
+  });
+
+  it('imports the keys of a stock master', async () => {
+    for (const id of ['a', 'b']) writeFileSync(path('minions', id), `${id}\n`);
+    writeFileSync(path('minions_rejected', 'c'), 'c\n');
+    writeFileSync(path('minions_denied', 'a'), 'other\n');
+    const sync = await start();
+    expect(['a', 'b', 'c'].map((id) => records.state(id))).toEqual([
+      'accepted',
+      'accepted',
+      'rejected',
+    ]);
+    expect(records.get('a')?.record.denied).toEqual(['other']);
+    expect(sync.status()).toMatchObject({ keys: 3, toRecords: 3, toFiles: 0 });
+  });
+
+  it('finds what changed while it was down', async () => {
+    const first = await start();
+    for (const id of ['a', 'b', 'c']) records.set(id, record('accepted', id));
+    await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions'))).toHaveLength(3));
+    await first.close();
+    records.onChange = () => {};
+    renameSync(path('minions', 'a'), path('minions_rejected', 'a'));
+    records.set('b', record('deleted', ''));
+    unlinkSync(path('minions', 'c'));
+    await start();
+    expect(records.state('a')).toBe('rejected');
+    expect(readdirSync(join(pkiDir, 'minions'))).toEqual([]);
+    await vi.waitFor(() => expect(records.state('c')).toBe('deleted'), { timeout: 2_000 });
+  });
+
+  it('stops when very many files vanish, until that is confirmed', async () => {
+    const sync = await start();
+    for (let n = 0; n < 30; n += 1) records.set(`m${n}`, record('accepted', `k${n}`));
+    await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions'))).toHaveLength(30));
+    for (let n = 0; n < 11; n += 1) unlinkSync(path('minions', `m${n}`));
+    await vi.waitFor(() => expect(sync.status().alarm).toMatchObject({ vanished: 11, limit: 10 }), {
+      timeout: 2_000,
+    });
+    records.set('late', record('pending'));
+    await new Promise((resolve) => setTimeout(resolve, 2 * VANISH_MS));
+    expect(records.state('m0')).toBe('accepted');
+    expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual([]);
+    expect((await readKeySyncAlarm(pkiDir))?.ids).toHaveLength(11);
+
+    expect(await confirmKeySync(pkiDir)).toBe(true);
+    await vi.waitFor(() => expect(records.state('m10')).toBe('deleted'), { timeout: 3_000 });
+    await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual(['late']));
+    expect(await readKeySyncAlarm(pkiDir)).toBeUndefined();
+    expect(sync.status().keys).toBe(20);
+  });
+
+  it('goes on by itself when the files are there again', async () => {
+    const sync = await start();
+    for (let n = 0; n < 20; n += 1) records.set(`m${n}`, record('accepted', `k${n}`));
+    await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions'))).toHaveLength(20));
+    renameSync(join(pkiDir, 'minions'), join(pkiDir, 'elsewhere'));
+    await ensureKeyDirs(pkiDir);
+    await vi.waitFor(() => expect(sync.status().alarm).toBeDefined(), { timeout: 3_000 });
+    rmSync(join(pkiDir, 'minions'), { recursive: true });
+    renameSync(join(pkiDir, 'elsewhere'), join(pkiDir, 'minions'));
+    await vi.waitFor(() => expect(sync.status().alarm).toBeUndefined(), { timeout: 3_000 });
+    expect([...records.entries.values()].every((one) => one.record.state === 'accepted')).toBe(
+      true,
+    );
+  });
+
+  it('does nothing at all while the volume is not mounted', async () => {
+    const sync = await start();
+    records.set('m1', record('accepted'));
+    await vi.waitFor(() => readFileSync(path('minions', 'm1')), { interval: 5 });
+    renameSync(pkiDir, `${pkiDir}-away`);
+    await vi.waitFor(() => expect(sync.status().away).toBe(true), { timeout: 2_000 });
+    renameSync(`${pkiDir}-away`, pkiDir);
+    await vi.waitFor(() => expect(sync.status().away).toBe(false), { timeout: 2_000 });
+    expect(records.state('m1')).toBe('accepted');
+    records.set('m2', record('pending'));
+    await vi.waitFor(() => readFileSync(path('minions_pre', 'm2')), { timeout: 2_000 });
+  });
+
+  it('brings 5,000 keys together in seconds', async () => {
+    for (let n = 0; n < 5_000; n += 1) writeFileSync(path('minions', `m${n}`), `key ${n}\n`);
+    const begin = performance.now();
+    const sync = await start();
+    expect(sync.status()).toMatchObject({ keys: 5_000, failures: 0 });
+    expect(performance.now() - begin).toBeLessThan(5_000);
+  });
+});
+
+describe('KeyJournal', () => {
+  it('survives a torn last line and forgets revisions of another life', async () => {
+    const file = join(root, 'j');
+    const journal = await KeyJournal.open(file, 'life 1');
+    journal.set('a', { state: 'accepted', hash: 'h', revision: 7 });
+    journal.set('b', { denied: 'd', revision: 8 });
+    await journal.flushed();
+    writeFileSync(file, `${readFileSync(file, 'utf8')}["c","acc`);
+    const again = await KeyJournal.open(file, 'life 1');
+    expect(again.existed).toBe(true);
+    expect([...again.ids()]).toEqual(['a', 'b']);
+    expect(again.get('b')).toEqual({ denied: 'd', revision: 8 });
+    const other = await KeyJournal.open(file, 'life 2');
+    expect(other.get('a')).toEqual({ state: 'accepted', hash: 'h', revision: 0 });
+  });
+
+  it('does not grow without end', async () => {
+    const file = join(root, 'j');
+    const journal = await KeyJournal.open(file, 'life 1');
+    for (let n = 0; n < 5_000; n += 1) {
+      journal.set('a', { state: 'accepted', hash: `h${n}`, revision: n });
+      if (n % 100 === 0) await journal.flushed();
+    }
+    await journal.flushed();
+    expect(readFileSync(file, 'utf8').split('\n').length).toBeLessThan(1_200);
+  });
+});
