@@ -1,1 +1,23 @@
-export {};
+export { CompoundCommandError, parseArguments, parseCompound, yamlArgument } from './arguments.ts';
+export { batchSize, highestRetcode, runBatch } from './batch.ts';
+export {
+  BatchSizeError,
+  MasterUnreachableError,
+  NodegroupError,
+  RefusedError,
+  RequestTimeoutError,
+} from './errors.ts';
+export { noResponseText } from './gather.ts';
+export { LocalClient } from './local-client.ts';
+export { expandCompound, expandNodegroup } from './nodegroup.ts';
+export { displayOf } from './output/display.ts';
+export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
+export type { CompoundCommand } from './arguments.ts';
+export type { BatchSettings, BatchStep } from './batch.ts';
+export type { JobReturn } from './gather.ts';
+export type { Command, LoadSettings } from './load.ts';
+export type { ClientSettings, PublishedCommand } from './local-client.ts';
+export type { Nodegroups } from './nodegroup.ts';
+export type { Display, DisplayOptions } from './output/display.ts';
+export type { StateDisplay } from './output/outputter.ts';
+export type { ClientPorts, EventPort, MasterPort, RequestPort } from './ports.ts';

@@ -1,0 +1,137 @@
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { resolvePlain } from './yaml-resolve.ts';
+import { loadYaml, YamlLoadError } from './yaml-load.ts';
+
+// `name=value` where the name is an identifier that may also hold `.` and `-`
+// (Salt: salt/utils/args.py KWARG_REGEX). The value must not begin with `=` and not hold a
+// line end, so such a text stays as it is.
+const KEYWORD = /^([\p{L}\p{Nl}_][\p{L}\p{N}\p{Mn}\p{Pc}.-]*)=(?!=)(.*)$/u;
+// Texts without any YAML syntax, for which the parser need not be loaded.
+const SIMPLE = /^[A-Za-z0-9_+./][A-Za-z0-9_+./-]*$/;
+
+/**
+ * The arguments of a command as they are sent: each read as YAML, `name=value` gathered in one
+ * map with `__kwarg__` at the end (Salt: salt/utils/args.py parse_input).
+ * @param noParse names of keywords whose value stays text (`--no-parse`).
+ */
+export function parseArguments(
+  words: readonly string[],
+  noParse: readonly string[] = [],
+): SaltValue[] {
+  const list: SaltValue[] = [];
+  const keywords: SaltMap = new Map();
+  for (const word of words) {
+    const keyword = KEYWORD.exec(word);
+    const name = keyword?.[1];
+    if (name === undefined) {
+      list.push(withoutJidNumber(yamlArgument(word)));
+    } else {
+      const value = keyword?.[2] ?? '';
+      keywords.set(name, noParse.includes(name) ? value : yamlArgument(value));
+    }
+  }
+  if (keywords.size > 0)
+    list.push(new Map<SaltValue, SaltValue>([['__kwarg__', true], ...keywords]));
+  return list;
+}
+
+/** A job id reads as a number; it is sent as text (Salt: condition_input). */
+function withoutJidNumber(value: SaltValue): SaltValue {
+  if (typeof value !== 'bigint' && typeof value !== 'number') return value;
+  const text = String(value);
+  return /^\d{20}$/.test(text) ? text : value;
+}
+
+/**
+ * One argument as YAML; what is no number, boolean, None, list or dictionary stays the text it
+ * is, and so does broken YAML (Salt: salt/utils/args.py yamlify_arg).
+ */
+export function yamlArgument(text: string): SaltValue {
+  const bare = text.trim();
+  if (bare === '' || bare === '---' || bare === '...') return text;
+  if (text.includes('_') && /^[0-9_]*$/.test(bare)) return text;
+  if (/[\t\r\n]/.test(text)) return text;
+  if (text === 'None') return null;
+  if (SIMPLE.test(text)) return simpleArgument(text);
+  let value: SaltValue;
+  try {
+    value = loadYaml(text);
+  } catch (error) {
+    if (error instanceof YamlLoadError) return text;
+    throw error;
+  }
+  if (text.includes('#')) return typeof value === 'string' || value === null ? text : value;
+  if (isMap(value)) return text.startsWith('{') ? value : text;
+  if (Array.isArray(value)) return text.startsWith('[') ? value : text;
+  if (value === '' && (text === '|' || text === '!')) return text;
+  return value === null && text === '!' ? text : value;
+}
+
+function simpleArgument(text: string): SaltValue {
+  const meaning = resolvePlain(text);
+  // Everything that needs care about its type goes the long way.
+  if (meaning.kind === 'bool') return meaning.value;
+  if (meaning.kind === 'null') return null;
+  if (meaning.kind === 'int' || meaning.kind === 'float') return loadYaml(text);
+  return text;
+}
+
+/** The functions and arguments of a compound command. */
+export interface CompoundCommand {
+  readonly fun: readonly string[];
+  readonly arg: readonly SaltValue[][];
+}
+
+/** A compound command whose groups of arguments do not fit its functions; exit code 42. */
+export class CompoundCommandError extends Error {
+  constructor(text: string) {
+    super(text);
+    this.name = 'CompoundCommandError';
+  }
+}
+
+/**
+ * Splits `fun1,fun2` and its arguments: groups are separated by a word that is the separator, or,
+ * the old way, by a separator within a word (Salt: salt/utils/parsers.py SaltCMDOptionParser).
+ * @throws CompoundCommandError
+ */
+export function parseCompound(
+  functions: string,
+  words: readonly string[],
+  separator: string,
+  noParse: readonly string[] = [],
+): CompoundCommand {
+  const fun = functions.split(',');
+  const alone = words.filter((word) => word === separator).length === fun.length - 1;
+  const groups = alone ? splitAlone(words, separator) : splitInside(words, separator);
+  if (!alone && fun.length > groups.length) {
+    throw new CompoundCommandError(
+      'Cannot execute compound command without defining all arguments.',
+    );
+  }
+  if (!alone && fun.length < groups.length) {
+    throw new CompoundCommandError(
+      'Cannot execute compound command with more arguments than commands.',
+    );
+  }
+  return { fun, arg: groups.map((group) => parseArguments(group, noParse)) };
+}
+
+function splitAlone(words: readonly string[], separator: string): string[][] {
+  const groups: string[][] = [[]];
+  for (const word of words) {
+    if (word === separator) groups.push([]);
+    else groups.at(-1)?.push(word);
+  }
+  return groups;
+}
+
+function splitInside(words: readonly string[], separator: string): string[][] {
+  const groups: string[][] = [[]];
+  for (const word of words) {
+    const [first = '', ...rest] = separator === '' ? [word] : word.split(separator);
+    if (first !== '' || rest.length === 0) groups.at(-1)?.push(first);
+    for (const part of rest) groups.push(part === '' ? [] : [part]);
+  }
+  return groups;
+}

@@ -1,0 +1,102 @@
+import { unpack, isMap, type SaltMap } from '@brine/wire';
+
+/** An event that a client waits for. */
+export interface ClientEvent {
+  readonly tag: string;
+  readonly data: SaltMap;
+}
+
+interface PackedEvent {
+  readonly tag: string;
+  readonly packed: Uint8Array;
+}
+
+// Events that come while a publish is unanswered may belong to it and are kept packed; more than
+// this in that short time cannot all be ours.
+const MAX_EARLY_EVENTS = 100_000;
+
+/** The events of one wait, in their order. */
+export class EventQueue {
+  readonly #inbox: EventInbox;
+  readonly #queue: ClientEvent[] = [];
+  readonly #wanted: ((tag: string) => boolean)[] = [];
+  #early: PackedEvent[] = [];
+  #holding = 0;
+  #wake: (() => void) | undefined;
+
+  constructor(inbox: EventInbox) {
+    this.#inbox = inbox;
+  }
+
+  /** Keeps everything from now on, until the publish that goes out now has been answered. */
+  hold(): void {
+    this.#holding += 1;
+  }
+
+  /** Ends `hold`; from now on events with such tags are kept as well. */
+  release(wanted?: (tag: string) => boolean): void {
+    if (wanted !== undefined) this.#wanted.push(wanted);
+    this.#holding -= 1;
+    if (this.#holding > 0) return;
+    const early = this.#early;
+    this.#early = [];
+    for (const event of early) this.take(event);
+  }
+
+  /** Takes an event from the inbox. */
+  take(event: PackedEvent): void {
+    if (this.#holding > 0) {
+      if (this.#early.length < MAX_EARLY_EVENTS) this.#early.push(event);
+      return;
+    }
+    if (!this.#wanted.some((wants) => wants(event.tag))) return;
+    const data = unpack(event.packed);
+    if (!isMap(data)) return;
+    this.#queue.push({ tag: event.tag, data });
+    this.#wake?.();
+  }
+
+  /** The next event, or undefined when `untilMs` (unix milliseconds) has passed. */
+  async next(untilMs: number): Promise<ClientEvent | undefined> {
+    const ready = this.#queue.shift();
+    if (ready !== undefined) return ready;
+    const waitMs = untilMs - Date.now();
+    if (waitMs <= 0) return undefined;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, waitMs);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.#wake = undefined;
+    return this.#queue.shift();
+  }
+
+  /** Ends the queue: nothing is kept for it any more. */
+  close(): void {
+    this.#inbox.forget(this);
+  }
+}
+
+/** Hands the events of one connection to the waits that want them. */
+export class EventInbox {
+  readonly #queues = new Set<EventQueue>();
+
+  /** Takes an event from the socket. */
+  readonly take = (tag: string, packed: Uint8Array): void => {
+    for (const queue of this.#queues) queue.take({ tag, packed });
+  };
+
+  /** A queue for one wait; to be closed. */
+  open(): EventQueue {
+    const queue = new EventQueue(this);
+    this.#queues.add(queue);
+    return queue;
+  }
+
+  /** Takes a queue out. */
+  forget(queue: EventQueue): void {
+    this.#queues.delete(queue);
+  }
+}

@@ -1,0 +1,69 @@
+import { buildPublish, type SaltMap, type SaltValue } from '@brine/wire';
+import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
+
+/** A command as the person gave it. */
+export interface Command {
+  readonly tgt: string | readonly string[];
+  /** `glob`, `list`, `pcre`, `grain`, `compound`, `nodegroup`, … */
+  readonly tgtType: string;
+  readonly fun: string | readonly string[];
+  readonly arg: readonly SaltValue[];
+  /** Returners, comma separated. */
+  readonly ret?: string;
+  /** A job id of the caller's choice, as batches have it; empty: the master makes one. */
+  readonly jid?: string;
+  /** What Salt puts in `kwargs`: delimiter, metadata, credentials, … */
+  readonly kwargs?: SaltMap;
+}
+
+/** Who publishes, and the settings that shape a publish load. */
+export interface LoadSettings {
+  readonly user: string;
+  readonly nodegroups: Nodegroups;
+  /** For the text about an unknown node group. */
+  readonly configFile: string;
+  readonly extJobCache?: string;
+  /** With `order_masters` the load carries the time-out, in seconds. */
+  readonly orderMastersTimeout?: number;
+}
+
+/**
+ * The `publish` load as the stock CLI builds it, fields in its order
+ * (Salt: salt/client/__init__.py _prep_pub).
+ * @throws NodegroupError for a node group that is not configured.
+ */
+export function publishLoad(command: Command, key: string, settings: LoadSettings): SaltMap {
+  const target = resolveTarget(command, settings);
+  const returners = [command.ret, settings.extJobCache].filter((name) => name !== undefined);
+  const hasKwargs = command.kwargs !== undefined && command.kwargs.size > 0;
+  return buildPublish({
+    ...target,
+    fun: typeof command.fun === 'string' ? command.fun : [...command.fun],
+    arg: [...command.arg],
+    key,
+    ret: returners.filter((name) => name !== '').join(','),
+    jid: command.jid ?? '',
+    user: settings.user,
+    ...(hasKwargs && command.kwargs !== undefined ? { kwargs: command.kwargs } : {}),
+    ...(settings.orderMastersTimeout === undefined ? {} : { to: settings.orderMastersTimeout }),
+  });
+}
+
+interface ResolvedTarget {
+  readonly tgt: string | string[];
+  readonly tgtType: string;
+}
+
+function resolveTarget(command: Command, settings: LoadSettings): ResolvedTarget {
+  const { tgt, tgtType } = command;
+  const { nodegroups, configFile } = settings;
+  if (tgtType === 'nodegroup') {
+    const name = typeof tgt === 'string' ? tgt : tgt.join(',');
+    const words = expandNodegroup(name, nodegroups, configFile);
+    return { tgt: expandCompound(words, nodegroups, configFile), tgtType: 'compound' };
+  }
+  if (tgtType === 'compound') {
+    return { tgt: expandCompound(tgt, nodegroups, configFile), tgtType };
+  }
+  return { tgt: typeof tgt === 'string' ? tgt : [...tgt], tgtType };
+}

@@ -1,0 +1,206 @@
+import {
+  clearEnvelope,
+  isMap,
+  listOf,
+  mapIn,
+  pyRepr,
+  textOf,
+  unpack,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
+import { EventInbox, type EventQueue } from './event-inbox.ts';
+import { gatherReturns, type GatherSettings, type JobReturn } from './gather.ts';
+import { publishLoad, type Command, type LoadSettings } from './load.ts';
+import type { ClientPorts } from './ports.ts';
+
+/** How a client publishes and waits. Times in milliseconds. */
+export interface ClientSettings extends LoadSettings {
+  /** `timeout`: how long to wait before the minions are asked whether they still run the job. */
+  readonly timeoutMs: number;
+  /** `gather_job_timeout`: how long to wait for their answer. */
+  readonly gatherJobTimeoutMs: number;
+  /** `order_masters`: returns also come through syndics. */
+  readonly orderMasters: boolean;
+  /** `syndic_wait`: how long to wait for the minion lists of lower masters. */
+  readonly syndicWaitMs: number;
+  /** `sock_dir`, for the text when no master is there. */
+  readonly sockDir: string;
+}
+
+/** A job that was published. */
+export interface PublishedCommand {
+  readonly jid: string;
+  readonly minions: readonly string[];
+  /** The job's events, where they are listened to. */
+  readonly events?: EventQueue;
+}
+
+/** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
+const REQUEST_TRIES = 3;
+/** Below this a busy master is taken for a dead one. Stock clients use `-t` as it is. */
+const MIN_REQUEST_TIMEOUT_MS = 5_000;
+
+/** Publishes jobs and gathers their returns (Salt: salt/client/__init__.py LocalClient). */
+export class LocalClient {
+  readonly #ports: ClientPorts;
+  readonly #settings: ClientSettings;
+  readonly #inbox = new EventInbox();
+  #connection: Promise<{ close(): void | Promise<void> }> | undefined;
+  #key: string | undefined;
+
+  constructor(ports: ClientPorts, settings: ClientSettings) {
+    this.#ports = ports;
+    this.#settings = settings;
+  }
+
+  /**
+   * Publishes a command. With `listen`, the event socket is connected before, so that no return
+   * can be missed; `into` is a queue that is to take the events of this job as well.
+   * @returns undefined where no minion matched: nothing was sent then.
+   * @throws MasterUnreachableError RequestTimeoutError RefusedError NodegroupError
+   */
+  async publish(
+    command: Command,
+    options: { readonly listen?: boolean; readonly into?: EventQueue } = {},
+  ): Promise<PublishedCommand | undefined> {
+    const { master } = this.#ports;
+    if (!master.isPresent()) {
+      throw new MasterUnreachableError(
+        `Unable to connect to the salt master publisher at ${this.#settings.sockDir}`,
+      );
+    }
+    this.#key ??= master.readKey();
+    const load = publishLoad(command, this.#key, this.#settings);
+    if (options.listen !== true && options.into === undefined) return this.#send(load);
+    await this.#connect();
+    const events = options.into ?? this.#inbox.open();
+    events.hold();
+    let published: PublishedCommand | undefined;
+    try {
+      published = await this.#send(load);
+      return published === undefined ? undefined : { ...published, events };
+    } finally {
+      events.release(published === undefined ? undefined : this.#tagsOf(published.jid));
+      if (published === undefined && options.into === undefined) events.close();
+    }
+  }
+
+  /** The returns of a job as they come, at last the minions that gave none. */
+  returns(
+    job: PublishedCommand,
+    options: {
+      readonly kwargs?: SaltMap;
+      readonly fixed?: boolean;
+      readonly timeoutMs?: number;
+    } = {},
+  ): AsyncGenerator<JobReturn> {
+    const settings: GatherSettings = {
+      timeoutMs: options.timeoutMs ?? this.#settings.timeoutMs,
+      gatherJobTimeoutMs: this.#settings.gatherJobTimeoutMs,
+      orderMasters: this.#settings.orderMasters,
+      syndicWaitMs: this.#settings.syndicWaitMs,
+      fixed: options.fixed === true,
+      ...(options.kwargs === undefined ? {} : { kwargs: options.kwargs }),
+    };
+    return gatherReturns(job, (command, into) => this.publish(command, { into }), settings, {
+      logError: this.#ports.logError,
+    });
+  }
+
+  /**
+   * Sends a clear command other than publish, with the caller's key.
+   * @throws MasterUnreachableError RequestTimeoutError RefusedError
+   */
+  async command(load: SaltMap): Promise<SaltMap> {
+    if (!this.#ports.master.isPresent()) throw new MasterUnreachableError();
+    this.#key ??= this.#ports.master.readKey();
+    load.set('key', this.#key);
+    load.set('user', this.#settings.user);
+    const reply = await this.#exchange(load);
+    refuse(reply);
+    return isMap(reply) ? reply : new Map();
+  }
+
+  /** Closes the event connection. The ports belong to the caller. */
+  async close(): Promise<void> {
+    const connection = await this.#connection?.catch(() => undefined);
+    this.#connection = undefined;
+    await connection?.close();
+  }
+
+  #tagsOf(jid: string): (tag: string) => boolean {
+    const prefix = `salt/job/${jid}`;
+    if (!this.#settings.orderMasters) return (tag) => tag.startsWith(prefix);
+    // Salt matches `(salt/job|syndic/.*)/<jid>` from the start of the tag.
+    return (tag) =>
+      tag.startsWith(prefix) || (/^syndic\/.*\//s.test(tag) && tag.includes(`/${jid}`));
+  }
+
+  async #connect(): Promise<void> {
+    this.#connection ??= this.#ports.events.listen(this.#inbox.take);
+    try {
+      await this.#connection;
+    } catch (error) {
+      throw new RequestTimeoutError({ cause: error });
+    }
+  }
+
+  async #send(load: SaltMap): Promise<PublishedCommand | undefined> {
+    let reply = await this.#exchange(load);
+    if (isEmpty(reply)) {
+      // The master may have been restarted: its keys are new then.
+      const key = this.#ports.master.readKey();
+      if (key === this.#key) {
+        throw new RefusedError('EauthAuthenticationError', NOT_PERMITTED);
+      }
+      this.#key = key;
+      load.set('key', key);
+      reply = await this.#exchange(load);
+    }
+    refuse(reply);
+    const answer = isMap(reply) ? mapIn(reply, 'load') : undefined;
+    if (answer === undefined) throw new RefusedError('PublishError', pyRepr(reply));
+    const jid = textOf(answer, 'jid');
+    const minions = (listOf(answer, 'minions') ?? []).filter((id) => typeof id === 'string');
+    if (jid === undefined || (minions.length === 0 && !this.#settings.orderMasters)) {
+      return undefined;
+    }
+    return { jid, minions };
+  }
+
+  async #exchange(load: SaltMap): Promise<SaltValue> {
+    const body = clearEnvelope(load);
+    const timeoutMs = Math.max(this.#settings.timeoutMs, MIN_REQUEST_TIMEOUT_MS);
+    let failure: unknown;
+    for (let tries = 0; tries < REQUEST_TRIES; tries += 1) {
+      try {
+        // The same bytes each time: the master tells a second try from a second command by them.
+        return unpack(await this.#ports.request.request(body, { timeoutMs }));
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw new RequestTimeoutError({ cause: failure });
+  }
+}
+
+const NOT_PERMITTED =
+  'Failed to authenticate! This is most likely because this user is not permitted to execute ' +
+  'commands, but there is a small possibility that a disk error occurred (check disk/inode usage).';
+
+function isEmpty(reply: SaltValue): boolean {
+  return reply === '' || reply === null || (isMap(reply) && reply.size === 0);
+}
+
+/** Turns an error in a reply into the error it names. */
+function refuse(reply: SaltValue): void {
+  if (typeof reply === 'string') throw new RefusedError('PublishError', reply);
+  if (!isMap(reply)) return;
+  const error = reply.get('error');
+  if (error === undefined || error === null) return;
+  if (!isMap(error)) throw new RefusedError('PublishError', pyRepr(error).replace(/^'|'$/g, ''));
+  const name = textOf(error, 'name') ?? 'PublishError';
+  throw new RefusedError(name, textOf(error, 'message') ?? pyRepr(error));
+}

@@ -1,0 +1,110 @@
+import type { SaltValue } from '@brine/wire';
+import { highstateOutput } from './highstate.ts';
+import { jsonOutput } from './json.ts';
+import { nestedOutput } from './nested.ts';
+import {
+  DEFAULT_STATE_DISPLAY,
+  UnfitDataError,
+  type OutputContext,
+  type Outputter,
+  type StateDisplay,
+} from './outputter.ts';
+import {
+  keyOutput,
+  noReturnOutput,
+  pprintOutput,
+  quietOutput,
+  rawOutput,
+  textOutput,
+} from './plain.ts';
+import { stripEnd } from './python-text.ts';
+import { tableOutput } from './table.ts';
+import { YamlEmitter } from './yaml-emitter.ts';
+
+const OUTPUTTERS: ReadonlyMap<string, Outputter> = new Map<string, Outputter>([
+  ['nested', nestedOutput],
+  ['json', jsonOutput],
+  ['yaml', yamlOutput],
+  ['txt', textOutput],
+  ['raw', rawOutput],
+  ['pprint', pprintOutput],
+  ['quiet', quietOutput],
+  ['no_return', noReturnOutput],
+  ['key', keyOutput],
+  ['highstate', highstateOutput],
+  ['table', tableOutput],
+]);
+
+function yamlOutput(data: SaltValue, context: OutputContext): string {
+  const indent = context.indent;
+  if (typeof indent !== 'number') return new YamlEmitter().dump(data);
+  return indent >= 0 ? new YamlEmitter(indent).dump(data) : new YamlEmitter(0, true).dump(data);
+}
+
+/** How the person at the command line wants the results. */
+export interface DisplayOptions {
+  /** `--out`; it wins over what a return asks for, except `highstate`. */
+  readonly output?: string;
+  readonly color: boolean;
+  readonly indent?: number | 'pretty';
+  readonly state?: StateDisplay;
+  /** `--static` and the function, by which state runs find their outputter. */
+  readonly static?: boolean;
+  readonly fun?: string;
+}
+
+/** The text of a display and the log lines to be written to stderr. */
+export interface Display {
+  readonly text: string;
+  readonly errors: readonly string[];
+  /** True where Salt gives up on the return: it counts as no return for the exit code. */
+  readonly failed?: true;
+}
+
+/**
+ * The text that Salt prints for a value (Salt: salt/output/__init__.py try_printout): the
+ * outputter asked for, nested where that cannot show it, raw where nested cannot either.
+ * Trailing white space is stripped.
+ */
+export function displayOf(
+  data: SaltValue,
+  out: string | undefined,
+  options: DisplayOptions,
+  retcode = 0,
+): Display {
+  const context: OutputContext = {
+    color: options.color,
+    retcode,
+    nestedIndent: 0,
+    state: options.state ?? DEFAULT_STATE_DISPLAY,
+    ...(options.indent === undefined ? {} : { indent: options.indent }),
+  };
+  const errors: string[] = [];
+  for (const wanted of [out, 'nested', 'raw']) {
+    const name = chooseOutputter(wanted, options);
+    const outputter = OUTPUTTERS.get(name);
+    if (outputter === undefined) {
+      errors.push(`Invalid outputter ${name} specified, fall back to nested`);
+    }
+    try {
+      const text = (outputter ?? nestedOutput)(data, context);
+      return { text: stripEnd(text ?? ''), errors };
+    } catch (error) {
+      if (!(error instanceof UnfitDataError)) throw error;
+      if (wanted === 'nested') errors.push(`Nested output failed: \n${error.message}`);
+    }
+  }
+  return { text: '', errors, failed: true };
+}
+
+/** Salt: salt/output/__init__.py get_printout. */
+function chooseOutputter(wanted: string | undefined, options: DisplayOptions): string {
+  let name = wanted;
+  if (options.output !== undefined && options.output !== 'highstate') name = options.output;
+  if ((name === undefined || name === '') && options.static === true) {
+    if (options.output !== undefined) name = options.output;
+    else if (options.fun?.split('.')[0] === 'state') name = 'highstate';
+  }
+  if (name === 'text') return 'txt';
+  return name === undefined || name === '' ? 'nested' : name;
+}

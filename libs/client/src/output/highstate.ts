@@ -1,0 +1,42 @@
+import { isMap, mapIn, type SaltMap, type SaltValue } from '@brine/wire';
+import { formatHost } from './highstate-host.ts';
+import { UnfitDataError, type OutputContext } from './outputter.ts';
+import { isNumber, pyStr } from './python-text.ts';
+
+/** The returns of state runs (Salt: salt/output/highstate.py). */
+export function highstateOutput(data: SaltValue, context: OutputContext): string {
+  return showStates(data, context, 1);
+}
+
+/** Orchestrations hold state returns of minions in the changes of a state; hence the level. */
+export function showStates(data: SaltValue, context: OutputContext, level: number): string {
+  const bare = unwrap(data);
+  if (typeof bare === 'string') return bare;
+  if (typeof bare === 'boolean' || isNumber(bare)) {
+    // Salt hands the number on and fails to strip it: nested takes over.
+    throw new UnfitDataError('AttributeError', 'no state data');
+  }
+  if (bare === null) return 'None';
+  if (!isMap(bare)) throw new UnfitDataError('AttributeError', 'no state data');
+  const hosts = withoutRetcode(bare);
+  return [...hosts]
+    .map(([host, states]) => formatHost(pyStr(host), states, context, level).text)
+    .join('\n');
+}
+
+/** Takes the state data out of what runners and job look-ups wrap it in. */
+function unwrap(data: SaltValue): SaltValue {
+  let inner = data;
+  if (isMap(inner)) inner = inner.get('return') ?? inner;
+  if (isMap(inner)) inner = inner.get('data') ?? inner;
+  if (!isMap(inner) || inner.size !== 1) return inner;
+  const [only] = inner.values();
+  if (only === undefined || !isMap(only) || !only.has('jid') || !only.has('fun')) return inner;
+  return mapIn(only, 'return')?.get('data') ?? inner;
+}
+
+function withoutRetcode(data: SaltMap): SaltMap {
+  const masters = [...data.keys()].filter((key) => pyStr(key).endsWith('_master'));
+  if (!data.has('retcode') || masters.length !== 1) return data;
+  return new Map([...data].filter(([key]) => key !== 'retcode'));
+}

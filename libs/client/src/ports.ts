@@ -1,0 +1,33 @@
+/** The request port of the master (4506). */
+export interface RequestPort {
+  /** Sends a body and gives the answer. Rejects with an error where no answer came in time. */
+  request(body: Uint8Array, options: { readonly timeoutMs: number }): Promise<Uint8Array>;
+}
+
+/** The event socket of this host. */
+export interface EventPort {
+  /**
+   * Connects, and from then on hands every event, tag and packed map, to the handler.
+   * Rejects where the socket is not there.
+   */
+  listen(
+    onEvent: (tag: string, packed: Uint8Array) => void,
+  ): Promise<{ close(): void | Promise<void> }>;
+}
+
+/** What this host knows of the master beside the two sockets. */
+export interface MasterPort {
+  /** False where no master runs on this host (Salt: `publish_pull.ipc` in `sock_dir`). */
+  isPresent(): boolean;
+  /** The text of the caller's key file, empty where it cannot be read. */
+  readKey(): string;
+}
+
+/** Everything a client needs of the outside. */
+export interface ClientPorts {
+  readonly request: RequestPort;
+  readonly events: EventPort;
+  readonly master: MasterPort;
+  /** Lines for stderr, as Salt logs them. */
+  readonly logError: (text: string) => void;
+}

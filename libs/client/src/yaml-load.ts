@@ -1,0 +1,88 @@
+import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
+import { Alias, isMap, isScalar, isSeq, parseAllDocuments, type Node, type Scalar } from 'yaml';
+import { resolvePlain } from './yaml-resolve.ts';
+
+/** A text that PyYAML would refuse to load. */
+export class YamlLoadError extends Error {
+  constructor(text: string, options?: ErrorOptions) {
+    super(text, options);
+    this.name = 'YamlLoadError';
+  }
+}
+
+// A text of the command line; deeper nesting is refused rather than risked.
+const MAX_DEPTH = 64;
+// Characters that cannot begin a token in PyYAML.
+const FORBIDDEN_START = /^[%@`]/;
+
+/**
+ * Loads one YAML 1.1 document as Salt's loader does: PyYAML's rules for what is a number or a
+ * boolean, dates stay text, doubled keys are refused (Salt: salt/utils/yamlloader.py).
+ * @throws YamlLoadError
+ */
+export function loadYaml(text: string): SaltValue {
+  if (FORBIDDEN_START.test(text.trimStart())) throw new YamlLoadError('a token cannot start so');
+  const documents = parseAllDocuments(text, {
+    version: '1.1',
+    schema: 'failsafe',
+    uniqueKeys: true,
+    logLevel: 'silent',
+  });
+  if (!Array.isArray(documents) || documents.length === 0) return null;
+  if (documents.length > 1) throw new YamlLoadError('more than one document');
+  const [document] = documents;
+  const error = document?.errors[0] ?? document?.warnings[0];
+  if (error !== undefined) throw new YamlLoadError(error.message, { cause: error });
+  return construct(document?.contents ?? null, 0, (alias) =>
+    document === undefined ? undefined : alias.resolve(document),
+  );
+}
+
+type Resolve = (alias: Alias) => Node | undefined;
+
+function construct(node: unknown, depth: number, resolve: Resolve): SaltValue {
+  if (depth > MAX_DEPTH) throw new YamlLoadError('nested too deep');
+  if (node === null || node === undefined) return null;
+  if (node instanceof Alias) {
+    const target = resolve(node);
+    if (target === undefined) throw new YamlLoadError(`undefined alias ${node.source}`);
+    return construct(target, depth + 1, resolve);
+  }
+  if (isSeq(node)) return node.items.map((item) => construct(item, depth + 1, resolve));
+  if (isMap(node)) {
+    const map: SaltMap = new Map();
+    for (const pair of node.items) {
+      const key = construct(pair.key, depth + 1, resolve);
+      if (Array.isArray(key) || key instanceof Map) throw new YamlLoadError('unhashable key');
+      if (map.has(key)) throw new YamlLoadError('Conflicting ID');
+      map.set(key, construct(pair.value, depth + 1, resolve));
+    }
+    return map;
+  }
+  if (!isScalar(node)) throw new YamlLoadError('not understood');
+  return constructScalar(node);
+}
+
+function constructScalar(node: Scalar): SaltValue {
+  const text = typeof node.value === 'string' ? node.value : String(node.value ?? '');
+  if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:')) {
+    throw new YamlLoadError(`could not determine a constructor for the tag ${node.tag}`);
+  }
+  const tag = node.tag?.slice('tag:yaml.org,2002:'.length);
+  if (tag === 'str' || (node.type !== 'PLAIN' && tag === undefined)) return text;
+  const meaning = resolvePlain(text);
+  switch (meaning.kind) {
+    case 'null':
+      return null;
+    case 'bool':
+      return meaning.value;
+    case 'int': {
+      const small = Number(meaning.value);
+      return Number.isSafeInteger(small) ? small : meaning.value;
+    }
+    case 'float':
+      return Number.isInteger(meaning.value) ? new SaltFloat(meaning.value) : meaning.value;
+    default:
+      return text;
+  }
+}
