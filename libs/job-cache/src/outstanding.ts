@@ -7,8 +7,8 @@ const MAX_JOBS = 1_000;
 const OUTSTANDING = `
 SELECT jid, waiting FROM (
   SELECT j.jid, j.published_at, ARRAY(
-    SELECT DISTINCT id COLLATE "C" FROM unnest(j.minions) AS id
-    WHERE NOT EXISTS (SELECT FROM brine.returns r WHERE r.jid = j.jid AND r.id = id)
+    SELECT DISTINCT minion COLLATE "C" FROM unnest(j.minions) AS minion
+    WHERE NOT EXISTS (SELECT FROM brine.returns r WHERE r.jid = j.jid AND r.id = minion)
     ORDER BY 1
   ) AS waiting
   FROM brine.jobs j

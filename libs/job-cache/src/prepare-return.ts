@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto';
 import { boolOf, intOf, isMap, scanMap, textOf, toJson, unpackMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { PreparedRow } from './batch.ts';
-import type { ReturnRow } from './rows.ts';
+import { bornJob } from './born-job.ts';
+import type { JobRow, ReturnRow } from './rows.ts';
 
 /** A return made ready for the statement. */
 export interface PreparedReturn extends PreparedRow {
   readonly row: ReturnRow;
+  /** The job, where the return tells of one by itself. */
+  readonly born: JobRow | undefined;
 }
 
 /** The fields that make a return what it is; `ts` and the trace change at each send. */
@@ -31,7 +34,7 @@ export function prepareReturn(row: ReturnRow): PreparedReturn {
     content: contentHash(row.load),
   };
   const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${toJson(load).json}`;
-  return { key: `${row.jid}\n${row.id}`, json, raw: row.load, row };
+  return { key: `${row.jid}\n${row.id}`, json, raw: row.load, row, born: bornJob(row, load) };
 }
 
 /** `fun` of a return; a compound job's list is joined by commas, as the CLI takes it. */

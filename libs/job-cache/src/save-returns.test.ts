@@ -215,6 +215,17 @@ test('a return of 50 MB is stored whole', async () => {
   expect(rest.next).toBeUndefined();
 }, 60_000);
 
+test('a return that names its target makes its own job at once', async () => {
+  const jid = '20261120145000000001';
+  const load = returnLoad(jid, 'm1', true, { tgt: 'm1', tgt_type: 'glob', arg: ['x'] });
+  await cache.saveReturns([returnRow(jid, 'm1', true, { load })]);
+  const job = await cache.getJob(jid, { states: true });
+  expect(job).toMatchObject({ origin: 'return', minions: ['m1'], tgt: ['m1'], fun: ['test.ping'] });
+  expect(job?.ledger).toMatchObject({ targeted: 1, returned: 1, unexpected: 0 });
+  expect(job?.load.has('return')).toBe(false);
+  expect(job?.states?.get('m1')).toBe('returned');
+});
+
 test('a return without a job gets one after a while, which the publication replaces', async () => {
   await clear();
   const jid = '20261120150000000001';

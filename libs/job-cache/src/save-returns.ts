@@ -5,6 +5,7 @@ import { prepareReturn } from './prepare-return.ts';
 import type { PreparedReturn } from './prepare-return.ts';
 import { quarantine } from './quarantine.ts';
 import { RETURN_INPUT } from './return-input.ts';
+import { saveJobs } from './save-jobs.ts';
 import { settleKnownReturns } from './settle-returns.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 
@@ -56,6 +57,8 @@ export async function saveReturns(
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
     }
   }
+  const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
+  if (born.length > 0) refused.push(...(await saveJobs(pool, born, jids)).refused);
   await writeInBatches(
     prepared,
     async (batch) => {

@@ -1,0 +1,43 @@
+import { cutFields, listOf, textOf } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
+import type { JobRow, ReturnRow } from './rows.ts';
+
+/** What belongs to the return and not to the job that it tells of. */
+const RETURN_FIELDS = [
+  'return',
+  'retcode',
+  'success',
+  'out',
+  'cmd',
+  'ts',
+  'sig',
+  '_stamp',
+] as const;
+
+/**
+ * The job that a return tells of by itself: one that nobody published (salt-call, a schedule) names
+ * its target (salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`).
+ * Targeted is the sender alone. Undefined for an ordinary return.
+ */
+export function bornJob(row: ReturnRow, load: SaltMap): JobRow | undefined {
+  const tgt = textOf(load, 'tgt');
+  const tgtType = textOf(load, 'tgt_type');
+  if (tgt === undefined || tgtType === undefined) return undefined;
+  const names = listOf(load, 'fun')?.filter((name) => typeof name === 'string');
+  const user = textOf(load, 'user') ?? '';
+  return {
+    jid: row.jid,
+    load: cutFields(row.load, RETURN_FIELDS),
+    principal: row.id,
+    user,
+    fun: names ?? textOf(load, 'fun') ?? '',
+    tgt,
+    tgtType,
+    minions: [row.id],
+    missing: [],
+    publishedAt: row.receivedAt,
+    incarnation: row.incarnation,
+    seq: row.seq,
+    bornOfReturn: true,
+  };
+}

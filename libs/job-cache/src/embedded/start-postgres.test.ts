@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import pg from 'pg';
+import { ended, postmasterPid } from './orphan.ts';
+import { startPostgres } from './start-postgres.ts';
+
+const isRoot = process.getuid?.() === 0;
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'brine-pg-'));
+  await chmod(dir, 0o755);
+});
+
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function ask(url: string, text: string): Promise<unknown[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const rows = (await client.query({ text, rowMode: 'array' })).rows as unknown[];
+  await client.end();
+  return rows;
+}
+
+test('data and password outlive a restart, and the password is for its owner only', async () => {
+  const first = await startPostgres({ dir });
+  await ask(first.url, 'CREATE TABLE kept AS SELECT 7 AS n');
+  await first.stop();
+  expect(await first.closed).toBeUndefined();
+  const second = await startPostgres({ dir });
+  expect(await ask(second.url, 'SELECT n FROM kept')).toEqual([[7]]);
+  expect((await stat(join(dir, 'password'))).mode & 0o777).toBe(0o600);
+  expect(await ask(second.url, 'SHOW listen_addresses')).toEqual([['127.0.0.1']]);
+  const wrong = second.url.replace(/:[^:@]+@/, ':wrong@');
+  await expect(ask(wrong, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+  await second.stop();
+}, 60_000);
+
+test('a killed server comes back on the same port with what was committed', async () => {
+  const server = await startPostgres({ dir });
+  await ask(server.url, 'CREATE TABLE kept AS SELECT 7 AS n');
+  const killed = server.pid();
+  process.kill(killed, 'SIGKILL');
+  await expect.poll(() => server.pid(), { timeout: 20_000 }).not.toBe(killed);
+  expect(await ask(server.url, 'SELECT n FROM kept')).toEqual([[7]]);
+  await server.stop();
+}, 60_000);
+
+test('a second start in the same directory is refused while the first runs', async () => {
+  const server = await startPostgres({ dir });
+  await expect(startPostgres({ dir })).rejects.toMatchObject({
+    code: 'SALT_JOBCACHE_EMBEDDED',
+    message: expect.stringContaining(`in use by process ${process.pid}`) as string,
+  });
+  await server.stop();
+}, 60_000);
+
+test('the server ends with the process that started it, and what it leaves is cleared', async () => {
+  const module = fileURLToPath(new URL('start-postgres.ts', import.meta.url));
+  const script = `import { startPostgres } from ${JSON.stringify(module)};
+    const server = await startPostgres({ dir: ${JSON.stringify(dir)} });
+    console.log(server.pid());`;
+  const options = ['--conditions=source', '--import=tsx', '--input-type=module', '-e', script];
+  const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = (await once(child.stdout, 'data')) as [Buffer];
+  const pid = Number(said.toString());
+  expect(postmasterPid(join(dir, 'data'))).toBe(pid);
+  child.kill('SIGKILL');
+  expect(await ended(pid, 15_000)).toBe(true);
+  const server = await startPostgres({ dir });
+  expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
+  await server.stop();
+}, 60_000);
+
+test('a postmaster.pid whose number belongs to another program does not block', async () => {
+  const first = await startPostgres({ dir });
+  await first.stop();
+  await writeFile(join(dir, 'data', 'postmaster.pid'), `${process.ppid}\n${dir}\n`);
+  const second = await startPostgres({ dir });
+  expect(await ask(second.url, 'SELECT 1')).toEqual([[1]]);
+  await second.stop();
+}, 60_000);
+
+test.runIf(isRoot)(
+  'a directory that the server can not enter is named with what to do',
+  async () => {
+    const closed = join(dir, 'closed');
+    await mkdir(closed, { mode: 0o700 });
+    await expect(startPostgres({ dir: join(closed, 'state') })).rejects.toMatchObject({
+      code: 'SALT_JOBCACHE_EMBEDDED',
+      message: expect.stringContaining(`can not enter ${closed}`) as string,
+    });
+  },
+);
