@@ -1,5 +1,8 @@
+export { BrineMaster } from './brine-master.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
+export { memoryMaster } from './master-ports.ts';
 export { startPostgres } from './postgres.ts';
+export { vectorFile } from './vectors.ts';
 export { encodeMessage, ZmtpPeer } from './zmtp.ts';
 export {
   findPython,
@@ -22,5 +25,7 @@ export type {
   SaltVenvOptions,
   SaltVersion,
 } from './salt/index.ts';
+export type { BrineOutput, ServiceLine } from './brine-master.ts';
+export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
 export type { TestPostgres } from './postgres.ts';

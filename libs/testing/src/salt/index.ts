@@ -1,0 +1,9 @@
+export { freePorts, SaltProcess, waitForPort } from './process.ts';
+export { findPython } from './python.ts';
+export { SALT_VERSIONS } from './recipe.ts';
+export { SaltSandbox } from './sandbox.ts';
+export { saltCacheDir, saltVenv, SaltVenvError } from './venv.ts';
+
+export type { SaltVersion } from './recipe.ts';
+export type { SaltPorts, SaltConfig, SaltHome, SaltOutput } from './sandbox.ts';
+export type { SaltVenv, SaltVenvOptions } from './venv.ts';

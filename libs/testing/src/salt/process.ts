@@ -1,0 +1,153 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const POLL_MS = 50;
+// A stock minion whose master is gone may ignore SIGTERM (seen on 3008.2).
+const TERM_GRACE_MS = 4_000;
+const KILL_GRACE_MS = 5_000;
+
+/** A long-running process of Salt's, in a process group of its own. */
+export class SaltProcess {
+  readonly #child: ChildProcess;
+  readonly #exited: Promise<number | null>;
+  readonly logFile: string;
+  #stopping: Promise<void> | undefined;
+
+  private constructor(child: ChildProcess, logFile: string) {
+    this.#child = child;
+    this.logFile = logFile;
+    this.#exited = new Promise((resolve, reject) => {
+      child.once('exit', resolve);
+      child.once('error', reject);
+    });
+    this.#exited.catch(() => undefined); // reported by whoever awaits `exited`
+  }
+
+  /** Starts a command; what it prints goes to `logFile`. */
+  static start(input: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly logFile: string;
+  }): SaltProcess {
+    const child = spawn(input.command, [...input.args], {
+      env: input.env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const log = createWriteStream(input.logFile, { flags: 'a' });
+    child.stdout.pipe(log, { end: false });
+    child.stderr.pipe(log, { end: false });
+    child.once('close', () => log.end());
+    return new SaltProcess(child, input.logFile);
+  }
+
+  /** Process id; also the id of its process group. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Resolves with the exit code; null where a signal ended the process. */
+  get exited(): Promise<number | null> {
+    return this.#exited;
+  }
+
+  /** What the process has printed and logged so far. */
+  async log(): Promise<string> {
+    return readFile(this.logFile, 'utf8').catch(() => '');
+  }
+
+  /**
+   * Waits for a line in the log.
+   * @throws Error when the process ends first or the time is up; the message has the log's end.
+   */
+  async waitForLog(pattern: RegExp, timeoutMs: number): Promise<void> {
+    const giveUpAt = Date.now() + timeoutMs;
+    let ended = false;
+    void this.#exited.then(
+      () => (ended = true),
+      () => (ended = true),
+    );
+    for (;;) {
+      const text = await this.log();
+      if (pattern.test(text)) return;
+      if (ended || Date.now() > giveUpAt) {
+        const why = ended ? 'the process ended' : `${timeoutMs} ms passed`;
+        throw new Error(`${pattern} not logged, ${why}:\n${text.slice(-3_000)}`);
+      }
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Ends the process and its children: SIGTERM, after a grace SIGKILL. Safe to call twice. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stop();
+    return this.#stopping;
+  }
+
+  async #stop(): Promise<void> {
+    const pid = this.#child.pid;
+    if (pid === undefined) return;
+    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+      this.#child.kill('SIGTERM');
+      await Promise.race([this.#exited, sleep(TERM_GRACE_MS, undefined, { ref: false })]);
+    }
+    // Children outlive a Salt daemon that was killed, or that left them behind: end the group.
+    signalGroup(pid, 'SIGKILL');
+    await Promise.race([this.#exited, sleep(KILL_GRACE_MS, undefined, { ref: false })]);
+  }
+
+  /** As {@link stop}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Ports on loopback that were free a moment ago. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, () => listen()));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+function listen(): Promise<ReturnType<typeof createServer>> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
+
+/**
+ * Waits until something listens on a loopback port.
+ * @throws Error when the time is up.
+ */
+export async function waitForPort(port: number, timeoutMs: number): Promise<void> {
+  const giveUpAt = Date.now() + timeoutMs;
+  while (!(await canConnect(port))) {
+    if (Date.now() > giveUpAt) throw new Error(`nothing listens on port ${port}`);
+    await sleep(POLL_MS);
+  }
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: '127.0.0.1' });
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}

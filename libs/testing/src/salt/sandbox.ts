@@ -1,0 +1,211 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { freePorts, SaltProcess, waitForPort } from './process.ts';
+import type { SaltVenv } from './venv.ts';
+
+const COMMAND_TIMEOUT_MS = 90_000;
+const START_TIMEOUT_MS = 60_000;
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+
+/** Options of a Salt configuration file, in Salt's spelling. */
+export type SaltConfig = Readonly<Record<string, unknown>>;
+
+/** What a finished command of Salt's left. */
+export interface SaltOutput {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Where a master listens, on loopback. */
+export interface SaltPorts {
+  readonly publishPort: number;
+  readonly retPort: number;
+}
+
+/** A configuration directory with the directories that it names. */
+export interface SaltHome {
+  readonly configDir: string;
+  readonly pkiDir: string;
+  readonly cacheDir: string;
+  readonly sockDir: string;
+  readonly logFile: string;
+}
+
+/**
+ * A place of its own for real Salt processes: configuration, keys, caches, sockets, HOME, all
+ * in one temporary directory, all on loopback. `close` ends what was started here and removes
+ * the directory, unless `keepLogs` was called.
+ */
+export class SaltSandbox {
+  readonly dir: string;
+  readonly #processes: SaltProcess[] = [];
+  #keep = false;
+
+  private constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** A new sandbox. The name stays short: paths of unix sockets end at 107 bytes. */
+  static async create(): Promise<SaltSandbox> {
+    const dir = await mkdtemp(join(tmpdir(), 'brine-'));
+    await mkdir(join(dir, 'home'));
+    return new SaltSandbox(dir);
+  }
+
+  /** Writes the configuration of a master; ports that are not given are free ones. */
+  async master(config: SaltConfig = {}, ports?: SaltPorts): Promise<SaltHome & SaltPorts> {
+    const [publishPort = 0, retPort = 0] = ports
+      ? [ports.publishPort, ports.retPort]
+      : await freePorts(2);
+    const home = await this.#home('master');
+    await writeConfig(home, 'master', {
+      ...COMMON,
+      ...paths(home),
+      interface: '127.0.0.1',
+      publish_port: publishPort,
+      ret_port: retPort,
+      auto_accept: true,
+      worker_threads: 3,
+      file_roots: { base: [join(home.configDir, 'files')] },
+      pillar_roots: { base: [join(home.configDir, 'pillar')] },
+      ...config,
+    });
+    return { ...home, publishPort, retPort };
+  }
+
+  /** Writes the configuration of a minion. */
+  async minion(id: string, retPort: number, config: SaltConfig = {}): Promise<SaltHome> {
+    const home = await this.#home(`minion-${id}`);
+    await writeConfig(home, 'minion', {
+      ...COMMON,
+      ...paths(home),
+      id,
+      master: '127.0.0.1',
+      master_port: retPort,
+      acceptance_wait_time: 1,
+      random_reauth_delay: 1,
+      recon_default: 200,
+      recon_max: 400,
+      // Look-ups of names and of graphics cards cost seconds and tell these tests nothing.
+      enable_fqdns_grains: false,
+      enable_gpu_grains: false,
+      ...config,
+    });
+    return home;
+  }
+
+  /** Starts a real master and waits until both ports are open. */
+  async startMaster(venv: SaltVenv, home: SaltHome & SaltPorts): Promise<SaltProcess> {
+    const started = this.#start(venv, 'salt-master', home);
+    await waitForPort(home.retPort, START_TIMEOUT_MS);
+    await waitForPort(home.publishPort, START_TIMEOUT_MS);
+    return started;
+  }
+
+  /** Starts a real minion; does not wait for it to sign in. */
+  startMinion(venv: SaltVenv, home: SaltHome): SaltProcess {
+    return this.#start(venv, 'salt-minion', home);
+  }
+
+  /**
+   * Runs one of Salt's commands to its end, as `salt`, `salt-key`, `salt-run`, `salt-call`.
+   * An exit code other than 0 is no error here.
+   */
+  run(
+    venv: SaltVenv,
+    command: string,
+    home: SaltHome,
+    args: readonly string[],
+    timeoutMs = COMMAND_TIMEOUT_MS,
+  ): Promise<SaltOutput> {
+    const all = [venv.bin(command), '-c', home.configDir, ...args];
+    const options = { env: this.env(), timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES };
+    return new Promise((resolve, reject) => {
+      execFile(venv.python, all, options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : error.code;
+        if (typeof code === 'number') resolve({ code, stdout, stderr });
+        else reject(new Error(`${command} ${args.join(' ')}: ${stderr}`, { cause: error }));
+      });
+    });
+  }
+
+  /** Environment of all processes here: a HOME of their own, so that no token leaks in. */
+  env(): Record<string, string> {
+    return {
+      PATH: process.env['PATH'] ?? '/usr/bin:/bin',
+      HOME: join(this.dir, 'home'),
+      LANG: 'C.UTF-8',
+      PYTHONNOUSERSITE: '1',
+      PYTHONWARNINGS: 'ignore',
+    };
+  }
+
+  /** Keeps the directory for a look at the logs; gives its path. */
+  keepLogs(): string {
+    this.#keep = true;
+    return this.dir;
+  }
+
+  /** Ends all processes that were started here, then removes the directory. */
+  async close(): Promise<void> {
+    await Promise.all(this.#processes.map((one) => one.stop()));
+    if (!this.#keep) await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  /** As {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #start(venv: SaltVenv, command: string, home: SaltHome): SaltProcess {
+    const args = [venv.bin(command), '-c', home.configDir, '-l', 'debug'];
+    const { logFile } = home;
+    const started = SaltProcess.start({ command: venv.python, args, env: this.env(), logFile });
+    this.#processes.push(started);
+    return started;
+  }
+
+  async #home(name: string): Promise<SaltHome> {
+    const configDir = join(this.dir, name);
+    const home = {
+      configDir,
+      pkiDir: join(configDir, 'pki'),
+      cacheDir: join(configDir, 'cache'),
+      sockDir: join(configDir, 'sock'),
+      logFile: join(this.dir, `${name}.log`),
+    };
+    for (const dir of ['pki', 'cache', 'sock', 'files', 'pillar']) {
+      await mkdir(join(configDir, dir), { recursive: true, mode: 0o700 });
+    }
+    return home;
+  }
+}
+
+const COMMON: SaltConfig = {
+  user: userInfo().username,
+  log_level_logfile: 'quiet',
+  log_file: '/dev/null',
+  ipv6: false,
+};
+
+function paths(home: SaltHome): SaltConfig {
+  return {
+    root_dir: home.configDir,
+    pki_dir: home.pkiDir,
+    cachedir: home.cacheDir,
+    sock_dir: home.sockDir,
+    pidfile: join(home.configDir, 'pid'),
+    extension_modules: join(home.cacheDir, 'extmods'),
+  };
+}
+
+// JSON is YAML: no writer for YAML is needed.
+async function writeConfig(home: SaltHome, name: string, config: SaltConfig): Promise<void> {
+  const lines = Object.entries(config)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
+  await writeFile(join(home.configDir, name), `${lines.join('\n')}\n`);
+}
