@@ -1,7 +1,9 @@
 import { Refusal, RefusalText, WireError } from './errors.ts';
+import { asBuffer } from './msgpack/decode.ts';
 import { pack } from './msgpack/encode.ts';
+import { fullLimits } from './msgpack/limits.ts';
 import type { UnpackLimits } from './msgpack/limits.ts';
-import { scanMap } from './msgpack/scan.ts';
+import { Scanner, scanMap } from './msgpack/scan.ts';
 import type { MapScan } from './msgpack/scan.ts';
 import { pyRepr } from './python-repr.ts';
 import { isMap, mapOf } from './value.ts';
@@ -12,6 +14,9 @@ import { appendPacked } from './msgpack/splice.ts';
 export const DEFAULT_ENC_ALGO = 'OAEP-SHA1';
 /** What an envelope of 3006.8 and older, which names no algorithms, means. */
 export const DEFAULT_SIG_ALGO = 'PKCS1v15-SHA1';
+
+/** Characters of a wrong id that a refusal repeats. */
+const MAX_SHOWN_ID = 200;
 
 interface EnvelopeFields {
   /** 0 when missing or not an integer. */
@@ -130,11 +135,10 @@ function scanFrame(bytes: Uint8Array, limits: UnpackLimits | undefined): MapScan
 }
 
 function isWholeValue(bytes: Uint8Array, limits: UnpackLimits | undefined): boolean {
+  const scanner = new Scanner(asBuffer(bytes), 0, fullLimits(limits));
   try {
-    // A list of one: reads like a map's value, whatever its type.
-    const wrapped = Buffer.concat([Buffer.from([0x81, 0xc0]), bytes]);
-    scanMap(wrapped, limits);
-    return true;
+    scanner.skip(0);
+    return scanner.at === bytes.length;
   } catch (error) {
     if (error instanceof WireError) return false;
     throw error;
@@ -167,8 +171,12 @@ export function isIdName(id: string): boolean {
 export function checkLoad(load: SaltValue | undefined): asserts load is SaltMap {
   if (!isMap(load)) throw new Refusal(RefusalText.LOAD_NOT_A_MAP);
   const id = load.get('id');
-  if (id === undefined || id === null) return;
-  if (typeof id !== 'string') throw new Refusal(`bad load: id ${pyRepr(id)} is not a string`);
+  if (id === undefined) return;
+  if (typeof id !== 'string') {
+    // Salt writes the whole of it; an answer need not be longer than this.
+    const shown = pyRepr(id).slice(0, MAX_SHOWN_ID);
+    throw new Refusal(`bad load: id ${shown} is not a string`);
+  }
   if (id.includes('\0')) throw new Refusal(RefusalText.ID_HAS_NUL);
 }
 

@@ -2,7 +2,14 @@ import { isUtf8 } from 'node:buffer';
 import { WireError } from '../errors.ts';
 import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { COST_LIST, COST_OBJECT, COST_SCALAR, COST_TEXT, fullLimits } from './limits.ts';
+import {
+  COST_BOXED,
+  COST_LIST,
+  COST_OBJECT,
+  COST_SCALAR,
+  COST_TEXT,
+  fullLimits,
+} from './limits.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
 
 /** Extension code of a datetime (Salt: salt/payload.py dumps, ext_type_encoder). */
@@ -117,9 +124,9 @@ export class Decoder {
   #readNumber(type: number, depth: number): SaltValue {
     switch (type) {
       case 0xca:
-        return this.#pay(COST_TEXT, floatValue(this.#bytes.readFloatBE(this.#take(4))));
+        return this.#pay(COST_BOXED, floatValue(this.#bytes.readFloatBE(this.#take(4))));
       case 0xcb:
-        return this.#pay(COST_TEXT, floatValue(this.#bytes.readDoubleBE(this.#take(8))));
+        return this.#pay(COST_BOXED, floatValue(this.#bytes.readDoubleBE(this.#take(8))));
       case 0xcc:
         return this.#pay(COST_SCALAR, this.#byte());
       case 0xcd:
@@ -127,7 +134,7 @@ export class Decoder {
       case 0xce:
         return this.#pay(COST_SCALAR, this.#uint(4));
       case 0xcf:
-        return this.#pay(COST_TEXT, safeInt(this.#bytes.readBigUInt64BE(this.#take(8))));
+        return this.#pay(COST_BOXED, safeInt(this.#bytes.readBigUInt64BE(this.#take(8))));
       case 0xd0:
         return this.#pay(COST_SCALAR, this.#bytes.readInt8(this.#take(1)));
       case 0xd1:
@@ -135,7 +142,7 @@ export class Decoder {
       case 0xd2:
         return this.#pay(COST_SCALAR, this.#bytes.readInt32BE(this.#take(4)));
       case 0xd3:
-        return this.#pay(COST_TEXT, safeInt(this.#bytes.readBigInt64BE(this.#take(8))));
+        return this.#pay(COST_BOXED, safeInt(this.#bytes.readBigInt64BE(this.#take(8))));
       case 0xd4:
       case 0xd5:
       case 0xd6:
@@ -175,8 +182,7 @@ export class Decoder {
 
   #text(length: number): SaltValue {
     const start = this.#take(length);
-    const value = textOrBytes(this.#bytes, start, start + length);
-    return this.#pay(typeof value === 'string' ? COST_TEXT : COST_OBJECT, value);
+    return this.#pay(COST_TEXT, textOrBytes(this.#bytes, start, start + length));
   }
 
   #enter(count: number, bytesEach: number, depth: number): void {
@@ -200,11 +206,8 @@ export class Decoder {
     this.#enter(count, 2, depth);
     const map: SaltMap = this.#pay(COST_OBJECT, new Map());
     for (let index = 0; index < count; index += 1) {
+      refuseContainerKey(this.#bytes[this.#at] ?? 0);
       const key = this.read(depth + 1);
-      // Python refuses them too: lists and maps are not hashable.
-      if (typeof key === 'object' && (Array.isArray(key) || key instanceof Map)) {
-        throw new WireError('SALT_WIRE_KEY', 'a list or a map is no key');
-      }
       map.set(key, this.read(depth + 1));
     }
     return map;
@@ -236,6 +239,16 @@ export class Decoder {
       throw new WireError('SALT_WIRE_VALUE', 'the name of a constant is not text');
     }
     return new SaltConstant(name, value);
+  }
+}
+
+/**
+ * Throws SALT_WIRE_KEY if this type byte begins a list or a map: no key in Python either, which
+ * cannot hash them.
+ */
+export function refuseContainerKey(type: number): void {
+  if ((type >= 0x80 && type < 0xa0) || (type >= 0xdc && type <= 0xdf)) {
+    throw new WireError('SALT_WIRE_KEY', 'a list or a map is no key');
   }
 }
 

@@ -48,16 +48,16 @@ class Encoder {
   }
 
   #object(value: Exclude<SaltValue & object, null>, depth: number): void {
-    if (depth > DEFAULT_MAX_DEPTH) {
-      throw new WireError('SALT_WIRE_DEPTH', `value nests deeper than ${DEFAULT_MAX_DEPTH}`);
-    }
-    if (value instanceof Map) return this.#map(value, depth);
-    if (Array.isArray(value)) return this.#list(value, depth);
     if (value instanceof Uint8Array) return this.#blob(value);
     if (value instanceof SaltFloat) return this.#float(value.value);
     if (value instanceof SaltDatetime) {
       return this.#ext(EXT_DATETIME, Buffer.from(value.text, 'latin1'));
     }
+    if (depth >= DEFAULT_MAX_DEPTH) {
+      throw new WireError('SALT_WIRE_DEPTH', `value nests deeper than ${DEFAULT_MAX_DEPTH}`);
+    }
+    if (value instanceof Map) return this.#map(value, depth);
+    if (Array.isArray(value)) return this.#list(value, depth);
     if (value instanceof SaltConstant) {
       return this.#ext(EXT_CONSTANT, packAt([value.name, value.value], 'bin', depth + 1));
     }

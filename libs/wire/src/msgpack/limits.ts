@@ -14,16 +14,18 @@ export const DEFAULT_MAX_BYTES = 128 * 1024 * 1024;
 /** Python's unpacker stops at 1024 and Salt's own recursive passes near 990; no real load has 100. */
 export const DEFAULT_MAX_DEPTH = 512;
 
-/** 16 Mi cells, about 200 MB of heap at worst; a list of four million texts still fits. */
+/** 16 Mi cells, about 200 MB of heap at worst; a list of two million texts still fits. */
 export const DEFAULT_MAX_COST = 16 * 1024 * 1024;
 
 /** Cells of a number, boolean or null. */
 export const COST_SCALAR = 1;
-/** Cells of a text or of a boxed number. */
-export const COST_TEXT = 4;
+/** Cells of a boxed number. */
+export const COST_BOXED = 4;
+/** Cells of a text or a byte view, beside its content, which is bounded by the message. */
+export const COST_TEXT = 8;
 /** Cells of an (empty) list. */
 export const COST_LIST = 4;
-/** Cells of an (empty) map, a byte view, or an extension: a JavaScript Map takes some 200 bytes. */
+/** Cells of an (empty) map or an extension: a JavaScript Map takes some 200 bytes. */
 export const COST_OBJECT = 16;
 
 /** Limits with every field filled in. */

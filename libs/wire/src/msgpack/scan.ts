@@ -1,7 +1,21 @@
 import { WireError } from '../errors.ts';
 import type { SaltValue } from '../value.ts';
-import { asBuffer, Decoder, EXT_CONSTANT, EXT_DATETIME, textOrBytes } from './decode.ts';
-import { COST_LIST, COST_OBJECT, COST_SCALAR, COST_TEXT, fullLimits } from './limits.ts';
+import {
+  asBuffer,
+  Decoder,
+  EXT_CONSTANT,
+  EXT_DATETIME,
+  refuseContainerKey,
+  textOrBytes,
+} from './decode.ts';
+import {
+  COST_BOXED,
+  COST_LIST,
+  COST_OBJECT,
+  COST_SCALAR,
+  COST_TEXT,
+  fullLimits,
+} from './limits.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
 
 /** Bytes after the type byte of 0xca..0xd3: float32, float64, uint8..64, int8..64. */
@@ -62,10 +76,7 @@ export class Scanner {
 
   /** Steps over a key, which must not be a list or a map. */
   skipKey(depth: number): void {
-    const type = this.#bytes[this.#at] ?? 0;
-    if ((type >= 0x80 && type < 0xa0) || (type >= 0xdc && type <= 0xdf)) {
-      throw new WireError('SALT_WIRE_KEY', 'a list or a map is no key');
-    }
+    refuseContainerKey(this.#bytes[this.#at] ?? 0);
     this.skip(depth);
   }
 
@@ -110,7 +121,7 @@ export class Scanner {
       throw new WireError('SALT_WIRE_TYPE', `0x${type.toString(16)} begins no msgpack value`);
     }
     this.#take(width);
-    this.#pay(width === 8 || type === 0xca ? COST_TEXT : COST_SCALAR);
+    this.#pay(width === 8 || type === 0xca ? COST_BOXED : COST_SCALAR);
   }
 
   #skipText(length: number): void {
