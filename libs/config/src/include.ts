@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, sep } from 'node:path';
 import { ConfigError, type ConfigWarning } from './errors.ts';
-import { type ConfigMap, type ConfigValue, isConfigMap } from './option.ts';
+import { type ConfigMap, type ConfigValue, isConfigMap, isList } from './option.ts';
 import { parseConfigText, type ParsedFile } from './yaml.ts';
 
 /** More files than this is a mistake (an include of itself), not a configuration. */
@@ -43,7 +43,7 @@ function readIncludes(
   warn: ((warning: ConfigWarning) => void) | undefined,
 ): ConfigMap {
   let merged: ConfigMap = emptyMap();
-  for (const pattern of Array.isArray(include) ? (include as ConfigValue[]) : [include]) {
+  for (const pattern of isList(include) ? include : [include]) {
     if (typeof pattern !== 'string' || pattern === '') continue;
     const matches = glob(absolute(pattern, from));
     if (matches.length === 0 && warn) {
@@ -75,7 +75,7 @@ export function mergeMaps(base: ConfigMap, update: ConfigMap): ConfigMap {
   for (const [key, value] of Object.entries(update)) {
     const old = out[key];
     if (isConfigMap(old) && isConfigMap(value)) out[key] = mergeMaps(old, value);
-    else if (Array.isArray(old) && Array.isArray(value)) {
+    else if (isList(old) && isList(value)) {
       const seen = new Set(old.map((item) => JSON.stringify(item)));
       out[key] = [...old, ...value.filter((item) => !seen.has(JSON.stringify(item)))];
     } else out[key] = value;

@@ -1,4 +1,11 @@
-import { type ConfigMap, type ConfigValue, isConfigMap, Misfit, type Option } from './option.ts';
+import {
+  type ConfigMap,
+  type ConfigValue,
+  isConfigMap,
+  isList,
+  Misfit,
+  type Option,
+} from './option.ts';
 
 interface Field<T> {
   readonly default: T;
@@ -21,8 +28,8 @@ const NO = new Set(['false', 'no', 'off', '0', '']);
 export function flag(field: Field<boolean>): Option<boolean> {
   const read = (value: ConfigValue): boolean | Misfit => {
     if (typeof value === 'boolean') return value;
-    const word = String(value).toLowerCase();
     if (typeof value === 'string' || typeof value === 'number') {
+      const word = String(value).toLowerCase();
       if (YES.has(word)) return true;
       if (NO.has(word)) return false;
     }
@@ -69,7 +76,7 @@ export function oneOf<const V extends string>(values: readonly V[], field: Field
 /** A list of texts; a single text is a list of one, as in many of Salt's options. */
 export function texts(field: Field<readonly string[]>): Option<readonly string[]> {
   const read = (value: ConfigValue): readonly string[] | Misfit => {
-    const items = Array.isArray(value) ? (value as readonly ConfigValue[]) : [value];
+    const items = isList(value) ? value : [value];
     const out: string[] = [];
     for (const item of items) {
       const word = readText(item);
@@ -85,9 +92,9 @@ export function texts(field: Field<readonly string[]>): Option<readonly string[]
 export function map(field: Field<ConfigMap>): Option<ConfigMap> {
   const read = (value: ConfigValue): ConfigMap | Misfit => {
     if (isConfigMap(value)) return value;
-    if (!Array.isArray(value)) return new Misfit('a map');
+    if (!isList(value)) return new Misfit('a map');
     const out = Object.create(null) as Record<string, ConfigValue>;
-    for (const item of value as readonly ConfigValue[]) {
+    for (const item of value) {
       if (!isConfigMap(item)) return new Misfit('a map');
       Object.assign(out, item);
     }
@@ -99,7 +106,7 @@ export function map(field: Field<ConfigMap>): Option<ConfigMap> {
 /** A list of whatever; the reader of the option checks its items. */
 export function list(field: Field<readonly ConfigValue[]>): Option<readonly ConfigValue[]> {
   const read = (value: ConfigValue): readonly ConfigValue[] | Misfit =>
-    Array.isArray(value) ? (value as readonly ConfigValue[]) : new Misfit('a list');
+    isList(value) ? value : new Misfit('a list');
   return { type: 'list', ...field, read };
 }
 

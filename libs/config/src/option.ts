@@ -68,6 +68,11 @@ export function isConfigMap(value: ConfigValue | undefined): value is ConfigMap 
   );
 }
 
+/** Tells a list from the other values. */
+export function isList(value: ConfigValue | undefined): value is readonly ConfigValue[] {
+  return Array.isArray(value);
+}
+
 /** `publish_port` becomes `publishPort`; the same rule as the type CamelCase. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
