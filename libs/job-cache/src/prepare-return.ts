@@ -19,6 +19,7 @@ const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out']
  * Reads a return's load and makes its row. Throws WireError where the load is no msgpack map.
  */
 export function prepareReturn(row: ReturnRow): PreparedReturn {
+  if (row.jid === '' || row.id === '') throw new RangeError('a return without a jid or a minion');
   const load = unpackMap(row.load);
   const retcode = intOf(load, 'retcode');
   const fields = {
@@ -34,7 +35,7 @@ export function prepareReturn(row: ReturnRow): PreparedReturn {
     content: contentHash(row.load),
   };
   const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${toJson(load).json}`;
-  return { key: `${row.jid}\n${row.id}`, json, raw: row.load, row, born: bornJob(row, load) };
+  return { key: `${row.jid}\0${row.id}`, json, raw: row.load, row, born: bornJob(row, load) };
 }
 
 /** `fun` of a return; a compound job's list is joined by commas, as the CLI takes it. */

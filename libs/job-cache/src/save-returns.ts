@@ -91,7 +91,7 @@ async function insertReturns(
   const known = new Set<string>();
   for (const found of result.rows) {
     if (found.kind === 'orphan') orphans.add(found.jid);
-    else known.add(`${found.jid}\n${found.id}`);
+    else known.add(`${found.jid}\0${found.id}`);
   }
   for (const jid of asked) if (!orphans.has(jid)) jids.add(jid);
   return batch.filter((row) => known.has(row.key));

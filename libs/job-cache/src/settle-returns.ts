@@ -68,7 +68,7 @@ export async function settleKnownReturns(
   try {
     await client.query('BEGIN');
     const locked = await client.query<{ jid: string; id: string }>(LOCK, statementParameters(rows));
-    const open = new Set(locked.rows.map((row) => `${row.jid}\n${row.id}`));
+    const open = new Set(locked.rows.map((row) => `${row.jid}\0${row.id}`));
     const rest = rows.filter((row) => open.has(row.key));
     if (rest.length > 0) {
       const parameters = statementParameters(rest);

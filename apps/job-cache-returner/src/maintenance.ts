@@ -1,0 +1,49 @@
+import type { JobCache } from '@brine/job-cache';
+import type { Log } from '@brine/telemetry';
+
+/** How often returns without a job are looked at, and how long their job may take, in ms. */
+const ORPHANS_EVERY_MS = 2_000;
+const ORPHAN_AGE_MS = 5_000;
+/** How often partitions are made ahead and old ones dropped, in ms. */
+const PARTITIONS_EVERY_MS = 60 * 60 * 1000;
+
+/**
+ * What has to be done now and then. Several processes may do it at once. What fails is logged and
+ * done at the next turn. Returns the way to stop it.
+ */
+export function startMaintenance(
+  cache: Pick<JobCache, 'adoptOrphans' | 'ensurePartitions' | 'dropOlderThan'>,
+  settings: { readonly keepMs: number; readonly log: Log },
+): () => Promise<void> {
+  const { keepMs, log } = settings;
+  const orphans = every(ORPHANS_EVERY_MS, 'adopting returns without a job', log, async () => {
+    const adopted = await cache.adoptOrphans(ORPHAN_AGE_MS);
+    if (adopted > 0) log.debug({ adopted }, 'made jobs for returns that had none');
+  });
+  const partitions = every(PARTITIONS_EVERY_MS, 'keeping partitions', log, async () => {
+    await cache.ensurePartitions();
+    if (keepMs <= 0) return;
+    const dropped = await cache.dropOlderThan(Date.now() - keepMs);
+    if (dropped > 0) log.info({ dropped }, 'dropped partitions of days that are over');
+  });
+  return async () => {
+    await Promise.all([orphans(), partitions()]);
+  };
+}
+
+function every(ms: number, what: string, log: Log, work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  const turn = (): void => {
+    running ??= work()
+      .catch((error: unknown) => log.warn({ err: error }, `${what} failed, next time again`))
+      .finally(() => {
+        running = undefined;
+      });
+  };
+  turn();
+  const timer = setInterval(turn, ms);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

@@ -1,0 +1,101 @@
+import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
+import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+/** Answers one query; both sides are maps as `@brine/wire` packs them. */
+export type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
+
+/** A request that lacks what it needs. */
+export class QueryError extends Error {
+  override readonly name = 'QueryError';
+}
+
+/** The queries by the last token of their subject, `brine.jobs.<name>`. See the README for shapes. */
+export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
+  ['get_load', async (cache, request) => (await cache.getLoad(jidOf(request))) ?? null],
+  ['get_jid', getJid],
+  ['list_jobs', listJobs],
+  ['outstanding', outstanding],
+  ['job', job],
+]);
+
+async function getJid(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const after = textOf(request, 'after');
+  const limit = intOf(request, 'limit');
+  const page = await cache.getJid(jidOf(request), {
+    ...(after === undefined ? {} : { after }),
+    ...(limit === undefined ? {} : { limit }),
+  });
+  return mapOf({ returns: new Map<SaltValue, SaltValue>(page.returns), next: page.next ?? null });
+}
+
+async function listJobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const options = {
+    limit: intOf(request, 'limit'),
+    before: textOf(request, 'before'),
+    searchFunction: patternsOf(request, 'searchFunction'),
+    searchTarget: patternsOf(request, 'searchTarget'),
+    searchMetadata: mapIn(request, 'searchMetadata'),
+    startTime: numberOf(request, 'startTime'),
+    endTime: numberOf(request, 'endTime'),
+    leaveOutHidden: boolOf(request, 'leaveOutHidden'),
+  };
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  const page = await cache.listJobs(Object.fromEntries(given) as ListJobsOptions);
+  return mapOf({ jobs: new Map<SaltValue, SaltValue>(page.jobs), next: page.next ?? null });
+}
+
+async function outstanding(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const sinceMs = numberOf(request, 'sinceMs');
+  if (sinceMs === undefined) throw new QueryError('outstanding needs sinceMs');
+  const jobs = await cache.outstanding({ sinceMs });
+  return jobs.map(({ jid, waiting }) => mapOf({ jid, waiting: [...waiting] }));
+}
+
+async function job(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const states = boolOf(request, 'states') ?? false;
+  const found = await cache.getJob(jidOf(request), { states });
+  return found === undefined ? null : jobMap(found);
+}
+
+function jobMap(found: Job): SaltMap {
+  return mapOf({
+    jid: found.jid,
+    load: found.load,
+    principal: found.principal,
+    user: found.user,
+    fun: [...found.fun],
+    tgt: [...found.tgt],
+    tgtType: found.tgtType,
+    minions: [...found.minions],
+    missing: [...found.missing],
+    publishedAt: found.publishedAt,
+    deadlineAt: found.deadlineAt ?? null,
+    hidden: found.hidden,
+    origin: found.origin,
+    host: found.host,
+    requestId: found.requestId,
+    incarnation: found.incarnation,
+    seq: found.seq,
+    ledger: mapOf(found.ledger),
+    states: found.states && new Map<SaltValue, SaltValue>(found.states),
+  });
+}
+
+function jidOf(request: SaltMap): string {
+  const jid = textOf(request, 'jid');
+  if (jid === undefined) throw new QueryError('the query needs a jid');
+  return jid;
+}
+
+function numberOf(request: SaltMap, key: string): number | undefined {
+  const value = request.get(key);
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}
+
+/** A text with commas or a list of texts (Salt: salt/utils/args.py split_input). */
+function patternsOf(request: SaltMap, key: string): readonly string[] | undefined {
+  const text = textOf(request, key);
+  const given = text === undefined ? listOf(request, key) : text.split(',');
+  return given?.filter((item) => typeof item === 'string').map((item) => item.trim());
+}

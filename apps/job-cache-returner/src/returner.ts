@@ -1,0 +1,141 @@
+import { EventReader, PublicationReader, serve } from '@brine/bus';
+import type { Answering, Bus } from '@brine/bus';
+import { JobCache } from '@brine/job-cache';
+import type { Metrics } from '@brine/service';
+import type { Log, Telemetry } from '@brine/telemetry';
+import { isMap } from '@brine/wire';
+import { Hold } from './hold.ts';
+import { startMaintenance } from './maintenance.ts';
+import { QUERIES, QueryError } from './queries.ts';
+import type { StoreContext } from './store-context.ts';
+import { StoreCounts } from './store-counts.ts';
+import { takeJobs } from './take-jobs.ts';
+import { takeReturns } from './take-returns.ts';
+
+/** Name of both durable consumers: several processes share the streams under it. */
+export const DURABLE = 'store';
+
+/** Events of one group; the statements are cut smaller by bytes. */
+const MAX_GROUP = 500;
+/** Groups in hand at once: one waits for PostgreSQL while the next is made ready. */
+const GROUPS_IN_HAND = 2;
+/**
+ * After this long without an acknowledgement, in ms, the stream gives a message to another process:
+ * longer than a statement of 50 MB takes, shorter than anybody waits for a killed process.
+ */
+const ACK_WAIT_MS = 30_000;
+/** Messages in hand of all processes together. */
+const MAX_ACK_PENDING = 4_000;
+
+/** What the returner needs. */
+export interface ReturnerPorts {
+  readonly bus: Bus;
+  readonly databaseUrl: string;
+  /** History is kept this long, in ms; 0 keeps all. */
+  readonly keepMs: number;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'recordSpan'>;
+  readonly metrics: Metrics;
+  /** Aborted when we are to stop: what can not be stored then goes back to the stream. */
+  readonly signal: AbortSignal;
+}
+
+/** The store of jobs and returns, from the streams to PostgreSQL. */
+export class Returner {
+  readonly #ports: ReturnerPorts;
+  readonly #hold: Hold;
+  readonly #counts: StoreCounts;
+  readonly #jobs: PublicationReader;
+  readonly #returns: EventReader;
+  readonly #answering: Answering[] = [];
+  #cache: JobCache | undefined;
+  #closing: Promise<void> | undefined;
+  /** Resolves when everything has ended; rejects with what can not be mended. */
+  readonly finished: Promise<void>;
+
+  /** Starts at once; PostgreSQL may come later. */
+  constructor(ports: ReturnerPorts) {
+    const { bus, log } = ports;
+    this.#ports = ports;
+    this.#counts = new StoreCounts(ports.metrics, log);
+    this.#hold = new Hold(
+      {
+        onOutage: (error) => log.error({ err: error }, 'PostgreSQL is away, holding returns'),
+        onRecovered: (seconds) => log.info({ seconds }, 'PostgreSQL is back'),
+      },
+      ports.signal,
+    );
+    const place = { durable: DURABLE, ackWaitMs: ACK_WAIT_MS, maxAckPending: MAX_ACK_PENDING };
+    this.#jobs = new PublicationReader(bus, { ...place, kinds: ['job'] });
+    this.#returns = new EventReader(bus, { ...place, kinds: ['ret'] });
+    this.finished = this.#run();
+  }
+
+  /** True while jobs and returns are stored as they come. */
+  get ready(): boolean {
+    const reading = this.#jobs.reading && this.#returns.reading;
+    return this.#cache !== undefined && !this.#hold.holding && reading;
+  }
+
+  /** What `/status` shows. */
+  get status(): object {
+    const strays = this.#jobs.strays + this.#returns.strays;
+    const resets = this.#jobs.resets + this.#returns.resets;
+    return { ...this.#counts.totals, holding: this.#hold.holding, strays, resets };
+  }
+
+  /** Stops reading, stores what is in hand, closes. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #run(): Promise<void> {
+    const { databaseUrl, keepMs, log, telemetry } = this.#ports;
+    const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
+    const cache = await this.#hold.until(() =>
+      JobCache.connect(databaseUrl, { onConnectionError }),
+    );
+    if (cache === undefined) return;
+    this.#cache = cache;
+    const context: StoreContext = {
+      cache,
+      hold: this.#hold,
+      telemetry,
+      log,
+      counts: this.#counts,
+      now: () => performance.timeOrigin + performance.now(),
+    };
+    this.#serve(cache);
+    const stopMaintenance = startMaintenance(cache, { keepMs, log });
+    try {
+      const groups = this.#returns.batches(MAX_GROUP);
+      const takers = Array.from({ length: GROUPS_IN_HAND }, () => takeReturns(groups, context));
+      await Promise.all([takeJobs(this.#jobs, context), ...takers]);
+    } finally {
+      await stopMaintenance();
+    }
+  }
+
+  #serve(cache: JobCache): void {
+    for (const [name, query] of QUERIES) {
+      this.#answering.push(
+        serve(this.#ports.bus, `brine.jobs.${name}`, (request) => {
+          if (!isMap(request)) throw new QueryError('a question is a map');
+          return query(cache, request);
+        }),
+      );
+    }
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.#answering.map((one) => one.close()));
+    this.#jobs.close();
+    this.#returns.close();
+    try {
+      await this.finished;
+    } finally {
+      await this.#cache?.close();
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import type { SaveReport } from '@brine/job-cache';
+import type { Counter, Histogram, Metrics } from '@brine/service';
+import type { Log } from '@brine/telemetry';
+
+/** The numbers of the store: for /metrics, /status, and the log where something was refused. */
+export class StoreCounts {
+  readonly #stored: Counter;
+  readonly #known: Counter;
+  readonly #refused: Counter;
+  readonly #seconds: Histogram;
+  readonly #log: Log;
+  readonly #totals = { jobs: 0, returns: 0, known: 0, refused: 0 };
+
+  constructor(metrics: Metrics, log: Log) {
+    this.#log = log;
+    this.#stored = metrics.counter('brine_store_rows_total', 'Rows stored, by kind.');
+    this.#known = metrics.counter(
+      'brine_store_known_rows_total',
+      'Rows that were there already: delivered again, resent, or evidence.',
+    );
+    this.#refused = metrics.counter(
+      'brine_store_refused_rows_total',
+      'Rows that PostgreSQL refused; they are in brine.quarantine.',
+    );
+    this.#seconds = metrics.histogram(
+      'brine_store_batch_seconds',
+      'Time from the first try of a batch to its commit, outages included.',
+    );
+  }
+
+  /** What was counted since the start. */
+  get totals(): Readonly<Record<'jobs' | 'returns' | 'known' | 'refused', number>> {
+    return this.#totals;
+  }
+
+  /** Counts a committed batch. */
+  add(kind: 'jobs' | 'returns', report: SaveReport, seconds: number): void {
+    this.#totals[kind] += report.stored;
+    this.#totals.known += report.known;
+    this.#totals.refused += report.refused.length;
+    this.#stored.add(report.stored, { kind });
+    this.#known.add(report.known, { kind });
+    this.#refused.add(report.refused.length, { kind });
+    this.#seconds.observe(seconds, { kind });
+    for (const { jid, id, reason } of report.refused) {
+      this.#log.error({ jid, minion: id, reason }, 'a row was refused; it is in brine.quarantine');
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { Published } from '@brine/bus';
+import type { JobRow } from '@brine/job-cache';
+import { gather } from './gather.ts';
+import type { StoreContext } from './store-context.ts';
+
+/** Jobs of one batch. With 100,000 targets each they are some 250 MB: the statements are smaller. */
+const MAX_JOBS = 100;
+
+type PublishedJob = Published & { readonly kind: 'job' };
+
+/**
+ * Stores the job of each publication, tells who waits for it, and acknowledges, in this order, until
+ * the reader ends.
+ */
+export async function takeJobs(
+  reader: AsyncIterable<Published>,
+  context: StoreContext,
+): Promise<void> {
+  for await (const group of gather(reader, MAX_JOBS)) {
+    const jobs: PublishedJob[] = [];
+    for (const published of group) {
+      if (published.kind === 'job') jobs.push(published);
+      else published.ack();
+    }
+    if (jobs.length > 0) await storeJobs(jobs, context);
+  }
+}
+
+async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): Promise<void> {
+  const { cache, hold, telemetry, counts } = context;
+  const startMs = context.now();
+  const rows = jobs.map(jobRow);
+  const report = await hold.until(() => cache.saveJobs(rows));
+  if (report === undefined) {
+    for (const job of jobs) job.nak(0);
+    return;
+  }
+  const endMs = context.now();
+  const refused = new Set(report.refused.map((row) => row.jid));
+  for (const job of jobs) {
+    const { jid, hidden } = job.record;
+    if (!refused.has(jid)) job.written('store');
+    job.ack();
+    const attributes = { rows: jobs.length, hidden };
+    telemetry.recordSpan({
+      name: 'store job',
+      jid,
+      part: 'store-job',
+      parentPart: 'record',
+      startMs,
+      endMs,
+      attributes,
+    });
+  }
+  counts.add('jobs', report, (endMs - startMs) / 1000);
+}
+
+function jobRow(published: PublishedJob): JobRow {
+  const { publication: _publication, ...record } = published.record;
+  return { ...record, incarnation: published.incarnation, seq: published.seq };
+}

@@ -1,0 +1,94 @@
+import type { StoredEvent } from '@brine/bus';
+import { parseTag } from '@brine/job';
+import type { ReturnRow } from '@brine/job-cache';
+import type { StoreContext } from './store-context.ts';
+
+/** A return and the event it came in. */
+interface Taken {
+  readonly event: StoredEvent;
+  readonly row: ReturnRow;
+}
+
+/**
+ * Stores returns and acknowledges them after the commit, until the groups end. Several may take from
+ * the same groups: while one waits for PostgreSQL, the other makes the next statement ready.
+ */
+export async function takeReturns(
+  groups: AsyncIterator<readonly StoredEvent[], void>,
+  context: StoreContext,
+): Promise<void> {
+  for (;;) {
+    const group = await groups.next();
+    if (group.done === true) return;
+    const small: Taken[] = [];
+    const large: StoredEvent[] = [];
+    for (const event of group.value) {
+      if (event.inline === undefined) large.push(event);
+      else small.push({ event, row: returnRow(event, event.inline) });
+    }
+    if (small.length > 0) await storeReturns(small, context);
+    // One at a time: each may be as large as the largest request.
+    for (const event of large) await storeLarge(event, context);
+  }
+}
+
+async function storeLarge(event: StoredEvent, context: StoreContext): Promise<void> {
+  const fetched = await context.hold.until(async () => {
+    try {
+      return { body: await event.body() };
+    } catch (error) {
+      if (!isGone(error)) throw error;
+      // Without its body it can only be put in quarantine, where it is seen.
+      context.log.error({ jid: event.jid, minion: event.minion }, 'the body of a return is gone');
+      return { body: new Uint8Array(0) };
+    }
+  });
+  if (fetched === undefined) event.nak(0);
+  else await storeReturns([{ event, row: returnRow(event, fetched.body) }], context);
+}
+
+async function storeReturns(taken: readonly Taken[], context: StoreContext): Promise<void> {
+  const { cache, hold, telemetry, counts } = context;
+  const startMs = context.now();
+  const rows = taken.map(({ row }) => row);
+  const report = await hold.until(() => cache.saveReturns(rows));
+  if (report === undefined) {
+    for (const { event } of taken) event.nak(0);
+    return;
+  }
+  const endMs = context.now();
+  for (const { event, row } of taken) {
+    event.ack();
+    telemetry.recordSpan({
+      name: 'store',
+      jid: row.jid,
+      part: `store.${row.id}`,
+      startMs,
+      endMs,
+      attributes: { minion: row.id, rows: taken.length },
+      link: event.link,
+    });
+  }
+  counts.add('returns', report, (endMs - startMs) / 1000);
+}
+
+function returnRow(event: StoredEvent, load: Uint8Array): ReturnRow {
+  const tag =
+    event.jid === undefined || event.minion === undefined ? parseTag(event.tag) : undefined;
+  const told = tag?.kind === 'job-return' ? tag : undefined;
+  return {
+    // An empty jid or id is refused as a row: such an event ends in quarantine.
+    jid: event.jid ?? told?.jid ?? '',
+    id: event.minion ?? told?.id ?? '',
+    load,
+    receivedAt: event.timeMs,
+    incarnation: event.incarnation,
+    seq: event.seq,
+  };
+}
+
+function isGone(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error
+    ? error.code === 'BUS_BODY_GONE'
+    : false;
+}
