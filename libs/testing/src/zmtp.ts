@@ -28,11 +28,13 @@ export class ZmtpPeer {
   }[] = [];
   #rest: Buffer = Buffer.alloc(0);
   #parts: Buffer[] = [];
+  readonly #onReady: () => void;
   #greeted = false;
   #closed = false;
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, onReady: () => void) {
     this.#socket = socket;
+    this.#onReady = onReady;
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#take(chunk));
     socket.on('close', () => this.#end());
@@ -40,16 +42,18 @@ export class ZmtpPeer {
     socket.on('error', () => undefined);
   }
 
-  /** Connects and sends greeting and READY; rejects when the connection is refused. */
+  /**
+   * Connects and shakes hands; rejects when the connection is refused or ended. Nothing may be
+   * sent before the other side's READY: libzmq takes it for a protocol error if it is early enough.
+   */
   static open(options: ZmtpPeerOptions): Promise<ZmtpPeer> {
     return new Promise((resolve, reject) => {
       const socket = connect({ host: options.host ?? '127.0.0.1', port: options.port });
       socket.once('error', reject);
       socket.once('connect', () => {
-        socket.off('error', reject);
-        const peer = new ZmtpPeer(socket);
+        const peer = new ZmtpPeer(socket, () => resolve(peer));
+        socket.once('close', () => reject(new Error('connection closed')));
         socket.write(Buffer.concat([greeting(), ready(options)]));
-        resolve(peer);
       });
     });
   }
@@ -137,7 +141,8 @@ export class ZmtpPeer {
 
   #frame(flags: number, body: Buffer): void {
     if ((flags & FLAG_COMMAND) !== 0) {
-      if (isPing(body)) this.#socket.write(pong(body));
+      if (isCommand(body, 'READY')) this.#onReady();
+      if (isCommand(body, 'PING')) this.#socket.write(pong(body));
       return;
     }
     this.#parts.push(Buffer.from(body));
@@ -207,8 +212,8 @@ function property(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), size, Buffer.from(value)]);
 }
 
-function isPing(body: Buffer): boolean {
-  return body.subarray(0, 5).toString('latin1') === '\x04PING';
+function isCommand(body: Buffer, name: string): boolean {
+  return body[0] === name.length && body.subarray(1, name.length + 1).toString('latin1') === name;
 }
 
 function pong(ping: Buffer): Buffer {
