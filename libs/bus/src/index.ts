@@ -1,1 +1,61 @@
-export {};
+export { Bucket } from './bucket.ts';
+export type { BucketEntry } from './bucket.ts';
+export { BucketWatch } from './bucket-watch.ts';
+export type { WatchOptions } from './bucket-watch.ts';
+export type { Appended } from './append.ts';
+export { BODY_MAX_BYTES, INLINE_MAX_BYTES } from './bodies.ts';
+export { Bus, connectBus } from './connect.ts';
+export type { BusOptions, BusStatus } from './connect.ts';
+export { ensureStreams, waitForStreams } from './ensure-streams.ts';
+export type { StreamLimits } from './ensure-streams.ts';
+export { BusError } from './errors.ts';
+export type { BusCode } from './errors.ts';
+export { escapeKey, splitKey, unescapeKey } from './escape.ts';
+export type { BucketKey } from './escape.ts';
+export { EventReader } from './event-reader.ts';
+export type { EventReaderOptions } from './event-reader.ts';
+export { EventWriter } from './events.ts';
+export type { EventToAppend } from './events.ts';
+export type { JobRecord } from './job-record.ts';
+export { BUCKETS, EVENT_KINDS, REQUEST_CLASSES, SERVICE_NAMES, STREAMS } from './names.ts';
+export type {
+  BucketName,
+  EventKind,
+  PublicationKind,
+  RequestClass,
+  ServiceName,
+  StreamName,
+} from './names.ts';
+export { natsConf, passwordVariable } from './nats-server/conf.ts';
+export type { NatsConfOptions } from './nats-server/conf.ts';
+export { resolveNatsServer } from './nats-server/resolve.ts';
+export type { ResolveOptions } from './nats-server/resolve.ts';
+export { startNatsServer } from './nats-server/start.ts';
+export type { NatsServer, StartNatsOptions } from './nats-server/start.ts';
+export { NATS_FLOOR } from './nats-server/version.ts';
+export type { RequestOutcome, RequestToSend } from './pending-request.ts';
+export { PublicationReader } from './publication-reader.ts';
+export type { PublicationReaderOptions } from './publication-reader.ts';
+export { PublicationWriter } from './publications.ts';
+export type { Again, AppendedJob, Marker } from './publications.ts';
+export type { Published, PublishedBase } from './published.ts';
+export { ask, serve } from './queries.ts';
+export type { Answering, QueryHandler } from './queries.ts';
+export { RequestReceiver } from './request-receiver.ts';
+export type {
+  Answer,
+  IncomingRequest,
+  RequestHandler,
+  RequestReceiverOptions,
+} from './request-receiver.ts';
+export { RequestSender } from './request-sender.ts';
+export type {
+  ClassLimit,
+  ClassStats,
+  RequestSenderOptions,
+  RequestSenderStats,
+} from './request-sender.ts';
+export type { StoredEvent } from './stored-event.ts';
+export type { ReadFrom } from './stream-reader.ts';
+export { waitWritten } from './written.ts';
+export type { WrittenWait } from './written.ts';

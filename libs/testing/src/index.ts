@@ -1,6 +1,7 @@
 export { BrineMaster } from './brine-master.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
 export { memoryMaster } from './master-ports.ts';
+export { startNats } from './nats.ts';
 export { startPostgres } from './postgres.ts';
 export { vectorFile } from './vectors.ts';
 export { encodeMessage, ZmtpPeer } from './zmtp.ts';
@@ -28,4 +29,5 @@ export type {
 export type { BrineOutput, ServiceLine } from './brine-master.ts';
 export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
+export type { TestNats } from './nats.ts';
 export type { TestPostgres } from './postgres.ts';

@@ -1,0 +1,204 @@
+import { randomBytes } from 'node:crypto';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { PermissionViolationError } from '@nats-io/nats-core';
+import { connect } from '@nats-io/transport-node';
+import { BusError, asError } from './errors.ts';
+import { Inbox } from './inbox.ts';
+import { SERVICE_INBOXES } from './names.ts';
+import type { ServiceName } from './names.ts';
+import { TimerWheel } from './timer-wheel.ts';
+import { NATS_FLOOR, isAtLeast } from './nats-server/version.ts';
+
+/** How to reach the server, and as whom. */
+export interface BusOptions {
+  /** `nats://host:port`, several joined by commas; `nats://user:password@host` is taken apart. */
+  readonly url: string;
+  /** Which service connects; it decides the inbox it may listen on. */
+  readonly name: ServiceName;
+  readonly user?: string;
+  readonly password?: string;
+  /** How long to wait for a server at first, in ms; default 30,000. Afterwards: for ever. */
+  readonly connectTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** What a connection tells of itself. */
+export type BusStatus = 'connected' | 'reconnecting' | 'closed';
+
+const RETRY_MS = 250;
+
+/**
+ * Connects to NATS and waits for it up to a bound. Reconnects for ever once connected.
+ * @throws BusError `BUS_UNREACHABLE`, or `BUS_SERVER_TOO_OLD` for a server below the floor.
+ */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const { options: natsOptions, shown } = connectionOptions(options);
+  const nc = await connectWithin(natsOptions, shown, options);
+  const version = nc.info?.version ?? '0';
+  if (!isAtLeast(version, NATS_FLOOR)) {
+    await nc.close();
+    const text = `the NATS server at ${shown} is ${version}; ${NATS_FLOOR} or newer is needed`;
+    throw new BusError('BUS_SERVER_TOO_OLD', text);
+  }
+  return new Bus(nc, options, natsOptions);
+}
+
+/** One connection to NATS and what hangs on it. Made by {@link connectBus}. */
+export class Bus {
+  readonly name: ServiceName;
+  /** Resolves when the connection is over, with the reason unless it was asked for. */
+  readonly closed: Promise<Error | undefined>;
+  /** For this library only: the client's connection. */
+  readonly connection: NatsConnection;
+  /** For this library only: the multiplexer of answers. */
+  readonly inbox: Inbox;
+  /** For this library only: time-outs. */
+  readonly wheel: TimerWheel;
+  /** For this library only: the prefix of this connection's inboxes. */
+  readonly inboxPrefix: string;
+  readonly #natsOptions: ConnectionOptions;
+  readonly #onReconnect = new Set<() => void>();
+  #status: BusStatus = 'connected';
+  #bodies: Promise<Bus> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(nc: NatsConnection, options: BusOptions, natsOptions: ConnectionOptions) {
+    this.name = options.name;
+    this.connection = nc;
+    this.#natsOptions = natsOptions;
+    this.wheel = new TimerWheel();
+    this.inboxPrefix = `${SERVICE_INBOXES[options.name]}.${randomBytes(9).toString('base64url')}`;
+    this.inbox = new Inbox(nc, `${this.inboxPrefix}.i`, this.wheel);
+    this.closed = nc.closed().then((error) => this.#ended(error));
+    void this.#follow();
+  }
+
+  get status(): BusStatus {
+    return this.#status;
+  }
+
+  /** Calls back after each reconnect; returns the way to stop that. */
+  onReconnect(callback: () => void): () => void {
+    this.#onReconnect.add(callback);
+    return () => void this.#onReconnect.delete(callback);
+  }
+
+  /** Resolves once the server has all that was published before. */
+  async flush(): Promise<void> {
+    await this.connection.flush();
+  }
+
+  /** For this library only: a second connection, so that large bodies do not hold up small ones. */
+  forBodies(): Promise<Bus> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(new BusError('BUS_CLOSED', 'the connection is closed'));
+    }
+    this.#bodies ??= this.#connectAgain();
+    return this.#bodies;
+  }
+
+  /** Sends what is still to be sent, then closes. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #connectAgain(): Promise<Bus> {
+    try {
+      const nc = await connect(this.#natsOptions);
+      return new Bus(nc, { url: '', name: this.name }, this.#natsOptions);
+    } catch (error) {
+      this.#bodies = undefined;
+      throw new BusError('BUS_UNREACHABLE', 'no second connection for large bodies', error);
+    }
+  }
+
+  async #close(): Promise<void> {
+    const bodies = await this.#bodies?.catch(() => undefined); // it never came to be
+    await bodies?.close();
+    if (!this.connection.isClosed()) {
+      // A drain waits for the server; without one there is nothing to wait for.
+      if (this.#status === 'connected') await this.connection.drain();
+      else await this.connection.close();
+    }
+    await this.closed;
+  }
+
+  #ended(error: Error | void): Error | undefined {
+    this.#status = 'closed';
+    this.wheel.close();
+    const reason = error instanceof Error ? error : undefined;
+    this.inbox.failAll(new BusError('BUS_CLOSED', 'the connection is closed', reason));
+    this.#onReconnect.clear();
+    return reason;
+  }
+
+  async #follow(): Promise<void> {
+    for await (const event of this.connection.status()) {
+      if (event.type === 'disconnect') {
+        if (this.#status === 'connected') this.#status = 'reconnecting';
+      } else if (event.type === 'reconnect') {
+        this.#status = 'connected';
+        for (const callback of [...this.#onReconnect]) callback();
+      } else if (event.type === 'error' && event.error instanceof PermissionViolationError) {
+        const { operation, subject } = event.error;
+        if (operation === 'publish') this.inbox.refuse(subject, event.error);
+      }
+    }
+  }
+}
+
+async function connectWithin(
+  natsOptions: ConnectionOptions,
+  shown: string,
+  options: BusOptions,
+): Promise<NatsConnection> {
+  const until = performance.now() + (options.connectTimeoutMs ?? 30_000);
+  for (;;) {
+    try {
+      return await connect(natsOptions);
+    } catch (error) {
+      const left = until - performance.now();
+      const hopeless = asError(error).name === 'AuthorizationError';
+      if (options.signal?.aborted === true || left <= RETRY_MS || hopeless) {
+        const text = `no NATS server answers at ${shown}: ${asError(error).message}`;
+        throw new BusError('BUS_UNREACHABLE', text, error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+function connectionOptions(options: BusOptions): { options: ConnectionOptions; shown: string } {
+  const urls = options.url.split(',').map((part) => {
+    const text = part.trim();
+    return new URL(text.includes('://') ? text : `nats://${text}`);
+  });
+  const first = urls[0];
+  const user = options.user ?? decodeURIComponent(first?.username ?? '');
+  const password = options.password ?? decodeURIComponent(first?.password ?? '');
+  const servers = urls.map((url) => `${url.hostname}:${url.port === '' ? '4222' : url.port}`);
+  return {
+    shown: servers.join(', '),
+    options: {
+      servers,
+      name: `brine ${options.name}`,
+      ...(user === '' ? {} : { user, pass: password }),
+      ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
+      inboxPrefix: SERVICE_INBOXES[options.name],
+      reconnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RETRY_MS,
+      reconnectJitter: RETRY_MS,
+      ignoreAuthErrorAbort: true,
+      pingInterval: 2_000,
+      maxPingOut: 2,
+      timeout: 5_000,
+      noAsyncTraces: true,
+    },
+  };
+}

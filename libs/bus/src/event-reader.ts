@@ -1,0 +1,88 @@
+import type { Bus } from './connect.ts';
+import { STREAMS, subjects } from './names.ts';
+import type { EventKind } from './names.ts';
+import { StoredEvent } from './stored-event.ts';
+import { StreamReader } from './stream-reader.ts';
+import type { ReadFrom } from './stream-reader.ts';
+
+/** What to read, and how the place is kept. */
+export interface EventReaderOptions {
+  /** Only these kinds; default all. */
+  readonly kinds?: readonly EventKind[];
+  /** Name of a durable consumer: its place is kept by the server, and each event must be acked. */
+  readonly durable?: string;
+  /** Where to begin, default `all` for a durable reader (the first time), else `new`. */
+  readonly from?: ReadFrom;
+  readonly ackWaitMs?: number;
+  readonly maxAckPending?: number;
+  /** A durable place that nobody used for so long is forgotten, in ms; default never. */
+  readonly forgetAfterMs?: number;
+}
+
+/**
+ * Reads EVENTS in order. A durable reader gets what was not acked again; several processes may share
+ * one durable name. Without one every reader gets every event, and acks do nothing.
+ */
+export class EventReader implements AsyncIterable<StoredEvent> {
+  readonly #bus: Bus;
+  readonly #reader: StreamReader;
+  #strays = 0;
+
+  constructor(bus: Bus, options: EventReaderOptions = {}) {
+    const { kinds, from, ...consumer } = options;
+    this.#bus = bus;
+    this.#reader = new StreamReader(bus, {
+      ...consumer,
+      stream: STREAMS.events,
+      from: from ?? (options.durable === undefined ? 'new' : 'all'),
+      ...(kinds === undefined ? {} : { filterSubjects: kinds.map(subjects.event) }),
+    });
+  }
+
+  /** Whether events are being read just now. */
+  get reading(): boolean {
+    return this.#reader.reading;
+  }
+
+  /** Why nothing is being read just now, as far as is known. */
+  get trouble(): string | undefined {
+    return this.#reader.trouble;
+  }
+
+  /** How often the stream turned out to be another: made anew, or put back from an older copy. */
+  get resets(): number {
+    return this.#reader.resets;
+  }
+
+  /** Messages in the stream that were no events of ours, and were passed over. */
+  get strays(): number {
+    return this.#strays;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<StoredEvent, void> {
+    for await (const batch of this.batches(1)) yield* batch;
+  }
+
+  /** The events in groups: what is here, at least one and at most `max`. Never waits to fill one. */
+  async *batches(max: number): AsyncGenerator<readonly StoredEvent[], void> {
+    for (;;) {
+      const received = await this.#reader.take(max);
+      if (received.length === 0) return;
+      const events: StoredEvent[] = [];
+      for (const one of received) {
+        const event = StoredEvent.read(this.#bus, one);
+        if (event !== undefined) events.push(event);
+        else {
+          this.#strays++;
+          one.settle('+TERM');
+        }
+      }
+      if (events.length > 0) yield events;
+    }
+  }
+
+  /** Ends the reading; the iterators end after what is here. */
+  close(): void {
+    this.#reader.close();
+  }
+}

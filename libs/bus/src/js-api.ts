@@ -1,0 +1,123 @@
+import type { Bus } from './connect.ts';
+import { BusError } from './errors.ts';
+
+/** The part of a stream's state that we look at. */
+export interface StreamInfo {
+  /** When the stream was made, RFC 3339; a stream made anew has another. */
+  readonly incarnation: string;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** JetStream's error numbers that we tell apart (nats-server, server/errors.json). */
+export const JS_ERRORS = {
+  streamNotFound: 10059,
+  consumerNotFound: 10014,
+  noMessage: 10037,
+  streamNameInUse: 10058,
+  wrongLastSequence: 10071,
+  storeFailed: 10077,
+  insufficientResources: 10023,
+  storageExceeded: 10047,
+  memoryExceeded: 10028,
+  maxMessagesExceeded: 10054,
+} as const;
+
+const NOT_NOW: ReadonlySet<number> = new Set([
+  10008, // JetStream system temporarily unavailable
+  10009, // no leader / peers
+  10076, // no quorum or not the leader
+  JS_ERRORS.consumerNotFound,
+]);
+
+/** What a JetStream request came back with. */
+export type JsAnswer =
+  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
+  | {
+      readonly ok: false;
+      readonly number: number;
+      readonly text: string;
+      readonly notNow: boolean;
+    };
+
+/**
+ * Asks the JetStream API; a refusal by it is a value, not an error.
+ * @throws BusError as `Inbox.request` does.
+ */
+export async function askJetStream(
+  bus: Bus,
+  verb: string,
+  value: unknown,
+  timeoutMs = 5_000,
+): Promise<JsAnswer> {
+  const payload = value === undefined ? '' : JSON.stringify(value);
+  const msg = await bus.inbox.request(`$JS.API.${verb}`, payload, { timeoutMs });
+  return readAnswer(msg.data);
+}
+
+/** Reads the JSON of a JetStream answer or acknowledgement. */
+export function readAnswer(data: Uint8Array): JsAnswer {
+  const value = objectIn(data);
+  const error = value['error'];
+  if (!isRecord(error)) return { ok: true, value };
+  const number = Number(error['err_code'] ?? 0);
+  const code = Number(error['code'] ?? 0);
+  const text = String(error['description'] ?? 'unknown');
+  return {
+    ok: false,
+    number,
+    text,
+    notNow: NOT_NOW.has(number) || (code === 503 && !isFull(number)),
+  };
+}
+
+/** Whether the number says that the stream or the disk has no room. */
+export function isFull(number: number): boolean {
+  return (
+    number === JS_ERRORS.storeFailed ||
+    number === JS_ERRORS.insufficientResources ||
+    number === JS_ERRORS.storageExceeded ||
+    number === JS_ERRORS.maxMessagesExceeded ||
+    number === JS_ERRORS.memoryExceeded
+  );
+}
+
+/**
+ * Reads a stream's state; undefined where there is no such stream.
+ * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
+ */
+export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo | undefined> {
+  const answer = await askJetStream(bus, `STREAM.INFO.${stream}`, undefined);
+  if (!answer.ok) {
+    if (answer.number === JS_ERRORS.streamNotFound) return undefined;
+    throw new BusError('BUS_REFUSED', `no state of stream ${stream}: ${answer.text}`);
+  }
+  const state = isRecord(answer.value['state']) ? answer.value['state'] : {};
+  return {
+    incarnation: String(answer.value['created']),
+    messages: Number(state['messages'] ?? 0),
+    bytes: Number(state['bytes'] ?? 0),
+    firstSeq: Number(state['first_seq'] ?? 0),
+    lastSeq: Number(state['last_seq'] ?? 0),
+    config: isRecord(answer.value['config']) ? answer.value['config'] : {},
+  };
+}
+
+/** Tells whether a parsed JSON value is an object. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function objectIn(data: Uint8Array): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'));
+  } catch (error) {
+    throw new BusError('BUS_BAD_MESSAGE', 'JetStream answered with what is no JSON', error);
+  }
+  if (!isRecord(value)) throw new BusError('BUS_BAD_MESSAGE', 'JetStream answered with no object');
+  return value;
+}

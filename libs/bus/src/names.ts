@@ -1,0 +1,97 @@
+/** The root of every subject of ours. */
+export const SUBJECT_ROOT = 'brine';
+
+/** The streams, by what they hold. `keptBodies` holds large events and jobs as long as those live. */
+export const STREAMS = {
+  events: 'EVENTS',
+  publications: 'PUBLICATIONS',
+  bodies: 'brine_bodies',
+  keptBodies: 'brine_kept_bodies',
+} as const;
+
+/** One of the streams' names. */
+export type StreamName = (typeof STREAMS)[keyof typeof STREAMS];
+
+/** The buckets of hot state; each is a JetStream KV bucket. */
+export const BUCKETS = [
+  'brine_keys',
+  'brine_sessions',
+  'brine_secrets',
+  'brine_minions',
+  'brine_requests',
+] as const;
+
+/** One of the buckets' names. */
+export type BucketName = (typeof BUCKETS)[number];
+
+/** The kinds of events; the last token of their subject. */
+export const EVENT_KINDS = ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job'] as const;
+
+/** A kind of event. */
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** Tells whether a text names a kind of event. */
+export function isEventKind(text: string): text is EventKind {
+  return (EVENT_KINDS as readonly string[]).includes(text);
+}
+
+/** The kinds of publications; the last token of their subject. */
+export const PUBLICATION_KINDS = ['job', 'again', 'marker'] as const;
+
+/** A kind of publication. */
+export type PublicationKind = (typeof PUBLICATION_KINDS)[number];
+
+/** Tells whether a text names a kind of publication. */
+export function isPublicationKind(text: string): text is PublicationKind {
+  return (PUBLICATION_KINDS as readonly string[]).includes(text);
+}
+
+/** The queues of requests: log-ins, clear commands, and everything under a session key. */
+export const REQUEST_CLASSES = ['auth', 'clear', 'aes'] as const;
+
+/** A queue of requests. */
+export type RequestClass = (typeof REQUEST_CLASSES)[number];
+
+/** Services that have a NATS user of their own, each with the inbox it alone may listen on. */
+export const SERVICE_INBOXES = {
+  'req-gateway': '_INBOX.gw',
+  'worker-pool': '_INBOX.wk',
+  publisher: '_INBOX.pub',
+  'event-bus': '_INBOX.evb',
+  'job-cache-returner': '_INBOX.jcr',
+  'syndic-relay': '_INBOX.syn',
+  admin: '_INBOX.adm',
+} as const;
+
+/** A service with a NATS user. */
+export type ServiceName = keyof typeof SERVICE_INBOXES;
+
+/** All services with a NATS user. */
+export const SERVICE_NAMES = Object.keys(SERVICE_INBOXES) as readonly ServiceName[];
+
+/** Tells whether a text names a service with a NATS user. */
+export function isServiceName(text: string): text is ServiceName {
+  return Object.hasOwn(SERVICE_INBOXES, text);
+}
+
+/**
+ * Replies to requests go below this inbox and nowhere else: a reply subject named by a sender is
+ * otherwise a way to write an event without the right to.
+ */
+export const REPLY_INBOX = SERVICE_INBOXES['req-gateway'];
+
+/** The subjects of ours, by what they are for. */
+export const subjects = {
+  event: (kind: EventKind) => `${SUBJECT_ROOT}.events.${kind}`,
+  publication: (kind: PublicationKind) => `${SUBJECT_ROOT}.publications.${kind}`,
+  request: (cls: RequestClass, workerId: string) => `${SUBJECT_ROOT}.req.${cls}.${workerId}`,
+  worker: (workerId: string) => `${SUBJECT_ROOT}.workers.${workerId}`,
+  /** Whoever sends requests asks here who is there; workers announce themselves at once. */
+  hello: `${SUBJECT_ROOT}.hello`,
+  grant: (workerId: string) => `${SUBJECT_ROOT}.grant.${workerId}`,
+} as const;
+
+/** What may stand as one token of a subject of ours: ids of workers, gateways, consumers. */
+export function isToken(text: string): boolean {
+  return /^[A-Za-z0-9_-]{1,128}$/.test(text);
+}

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+
+/** How a command ended. */
+export interface CommandResult {
+  readonly ok: boolean;
+  /** What it printed on both ways, the last part of it. */
+  readonly output: string;
+}
+
+const OUTPUT_MAX = 8_000;
+
+/** Runs a command to its end, for `timeoutMs` at most; a command that is missing is a failure. */
+export function runCommand(
+  file: string,
+  args: readonly string[],
+  options: { readonly timeoutMs: number; readonly env?: NodeJS.ProcessEnv; readonly cwd?: string },
+): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    const child = spawn(file, [...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: options.timeoutMs,
+      killSignal: 'SIGKILL',
+      ...(options.env === undefined ? {} : { env: options.env }),
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    });
+    let output = '';
+    const keep = (chunk: Buffer): void => {
+      output = (output + chunk.toString('utf8')).slice(-OUTPUT_MAX);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.on('error', (error) => resolve({ ok: false, output: error.message }));
+    child.on('close', (code) => resolve({ ok: code === 0, output }));
+  });
+}
+
+/** The first executable of that name on PATH. */
+export async function findOnPath(
+  name: string,
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
+  for (const dir of (env['PATH'] ?? '').split(delimiter)) {
+    if (dir === '') continue;
+    const path = join(dir, process.platform === 'win32' ? `${name}.exe` : name);
+    if (await isExecutable(path)) return path;
+  }
+  return undefined;
+}
+
+/** Whether a file is there and may be run. */
+export async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return true;
+  } catch {
+    return false; // not there, or not for us: both mean no
+  }
+}

@@ -1,0 +1,96 @@
+import { SERVICE_NAMES } from '../names.ts';
+import type { ServiceName } from '../names.ts';
+import { PERMISSIONS } from './permissions.ts';
+
+/** What a configuration of the NATS server says beyond what is always so. */
+export interface NatsConfOptions {
+  /** Where to listen; default 127.0.0.1. */
+  readonly host?: string;
+  /** -1 for any free one. */
+  readonly port: number;
+  /** For its own figures over HTTP; none if not given. */
+  readonly monitorPort?: number;
+  readonly storeDir: string;
+  /** In bytes; what the streams may take of the disk together. */
+  readonly maxFileStore?: number;
+  /** In bytes; default 64 MiB. */
+  readonly maxMemoryStore?: number;
+  /** Passwords of the services; without them each is `$BRINE_NATS_<SERVICE>` of the environment. */
+  readonly passwords?: Readonly<Record<ServiceName, string>>;
+  readonly serverName?: string;
+  /** Where the server leaves the ports that it got. */
+  readonly portsFileDir?: string;
+}
+
+const MIB = 1_048_576;
+
+/**
+ * The configuration of a NATS server as Brine wants it, in the server's own format. The same is used
+ * for the server that is started as a child and, with passwords from the environment, in `infra`.
+ */
+export function natsConf(options: NatsConfOptions): string {
+  const maxFile =
+    options.maxFileStore === undefined ? [] : [`  max_file_store: ${options.maxFileStore}`];
+  return [
+    '# Made by @brine/bus, natsConf().',
+    `server_name: ${quote(options.serverName ?? 'brine')}`,
+    `host: ${quote(options.host ?? '127.0.0.1')}`,
+    `port: ${options.port}`,
+    ...(options.monitorPort === undefined ? [] : [`http: "127.0.0.1:${options.monitorPort}"`]),
+    ...(options.portsFileDir === undefined
+      ? []
+      : [`ports_file_dir: ${quote(options.portsFileDir)}`]),
+    '',
+    '# Bodies above 256 KB go in pieces of 1 MB; this leaves room for the head of a message.',
+    `max_payload: ${8 * MIB}`,
+    '# What may wait for one slow client before it is cut off.',
+    `max_pending: ${128 * MIB}`,
+    '# A stopped client is dropped after about 6 s, not after 4 minutes.',
+    'ping_interval: "2s"',
+    'ping_max: 2',
+    'write_deadline: "5s"',
+    '',
+    'jetstream {',
+    `  store_dir: ${quote(options.storeDir)}`,
+    `  max_memory_store: ${options.maxMemoryStore ?? 64 * MIB}`,
+    ...maxFile,
+    '  # kill -9 loses nothing; a power cut at most the last 0.1 to 0.2 s.',
+    '  sync_interval: "100ms"',
+    '}',
+    '',
+    'authorization {',
+    '  users: [',
+    ...SERVICE_NAMES.flatMap((service) => userBlock(service, options.passwords?.[service])),
+    '  ]',
+    '}',
+    '',
+  ].join('\n');
+}
+
+/** The name of the environment variable with a service's password, as the template uses it. */
+export function passwordVariable(service: ServiceName): string {
+  return `BRINE_NATS_${service.toUpperCase().replaceAll('-', '_')}`;
+}
+
+function userBlock(service: ServiceName, password: string | undefined): readonly string[] {
+  const { publish, subscribe } = PERMISSIONS[service];
+  const shown = password === undefined ? `$${passwordVariable(service)}` : quote(password);
+  return [
+    '    {',
+    `      user: ${quote(service)}, password: ${shown}`,
+    '      permissions {',
+    `        publish { allow: [\n${list(publish)}\n        ] }`,
+    `        subscribe { allow: [\n${list(subscribe)}\n        ] }`,
+    '      }',
+    '    }',
+  ];
+}
+
+function list(subjects: readonly string[]): string {
+  return [...new Set(subjects)].map((subject) => `          ${quote(subject)}`).join('\n');
+}
+
+function quote(text: string): string {
+  if (/["\\\n\r]/.test(text)) throw new RangeError(`cannot be quoted for NATS: ${text}`);
+  return `"${text}"`;
+}

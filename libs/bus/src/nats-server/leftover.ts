@@ -1,0 +1,27 @@
+import { runCommand } from './commands.ts';
+
+/** Whether a process is a server that was started with this configuration: a pid alone may be anyone. */
+export async function isOursAlive(pid: number, confFile: string): Promise<boolean> {
+  if (!isAlive(pid)) return false;
+  const shown = await runCommand('ps', ['-o', 'args=', '-p', String(pid)], { timeoutMs: 5_000 });
+  return shown.ok && shown.output.includes(confFile);
+}
+
+/** Waits until a process is gone; false when it is still there after `timeoutMs`. */
+export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boolean> {
+  const until = performance.now() + timeoutMs;
+  while (isAlive(pid)) {
+    if (performance.now() > until) return false;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return true;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

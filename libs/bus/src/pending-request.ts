@@ -1,0 +1,75 @@
+import type { RequestClass } from './names.ts';
+import type { WheelTimer } from './timer-wheel.ts';
+
+/** A request on its way to a worker. */
+export interface RequestToSend {
+  /** The same whenever the same request is sent; all writes that it leads to are known by it. */
+  readonly id: string;
+  readonly class: RequestClass;
+  readonly body: Uint8Array;
+  /** The peer's address. */
+  readonly peer?: string;
+  /** In ms since 1970. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * What became of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
+ * answer, because of the deadline, because too much is in hand already (`limit`), because a worker
+ * that took it for once and all was lost (`lapsed`), or because its body could not be put (`body`).
+ */
+export type RequestOutcome =
+  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly jid?: string }
+  | { readonly kind: 'drop' }
+  | {
+      readonly kind: 'expired';
+      readonly why: 'deadline' | 'limit' | 'lapsed' | 'body' | 'closed';
+    };
+
+/** A request that has no outcome yet, with its tries. */
+export class Pending {
+  readonly request: RequestToSend;
+  /** By the monotonic clock. */
+  readonly deadline: number;
+  /** The numbers of all its tries: an answer to an earlier one is as good. */
+  readonly slots: string[] = [];
+  /** The workers that were tried. */
+  readonly tried = new Set<string>();
+  /** The try that counts; none while it lines up. */
+  current: string | undefined;
+  lapsesAt = 0;
+  /** Since when it has lined up; infinite while a worker has it. */
+  linedUpAt = Infinity;
+  /** Where the body is, if not in the message. */
+  reference: string | undefined;
+  /** A worker may do it this once: nobody else is tried. */
+  once = false;
+  /** The reply was made and is being fetched. */
+  fetching = false;
+  timer: WheelTimer | undefined;
+  readonly #resolve: (outcome: RequestOutcome) => void;
+  #settled = false;
+
+  constructor(
+    request: RequestToSend,
+    deadline: number,
+    resolve: (outcome: RequestOutcome) => void,
+  ) {
+    this.request = request;
+    this.deadline = deadline;
+    this.#resolve = resolve;
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** Resolves it; false when that was done before. */
+  settle(outcome: RequestOutcome): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.timer?.clear();
+    this.#resolve(outcome);
+    return true;
+  }
+}

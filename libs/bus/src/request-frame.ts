@@ -1,0 +1,157 @@
+import { REPLY_INBOX, isToken } from './names.ts';
+
+/** How long a claim holds that is not renewed, in ms; also how long a silent worker counts as alive. */
+export const CLAIM_MS = 2_500;
+/** How often a worker renews its claims, in ms: two may be lost on the way. */
+export const RENEW_MS = 800;
+/** How often a worker announces itself, in ms. */
+export const ANNOUNCE_MS = 1_000;
+
+/** The last token of the address that renewals for a whole gateway go to. */
+export const RENEWALS = 'renew';
+
+/** What goes with a request's bytes. */
+export interface RequestHead {
+  readonly id: string;
+  readonly host: string;
+  /** In ms since 1970. */
+  readonly deadlineMs: number;
+  /** The address of the peer as the gateway saw it. */
+  readonly peer?: string;
+  /** The reference of the body, where it is not in the message. */
+  readonly reference?: string;
+}
+
+/** Packs a request: u32 length of the head, the head as JSON, the body. */
+export function packRequest(head: RequestHead, body: Uint8Array): Buffer {
+  const text = JSON.stringify(head);
+  const length = Buffer.byteLength(text);
+  const packed = Buffer.allocUnsafe(4 + length + body.length);
+  packed.writeUInt32BE(length, 0);
+  packed.write(text, 4, 'utf8');
+  packed.set(body, 4 + length);
+  return packed;
+}
+
+/** Reads a request; undefined for anything that {@link packRequest} did not make. */
+export function unpackRequest(
+  data: Uint8Array,
+): { readonly head: RequestHead; readonly body: Buffer } | undefined {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  if (bytes.length < 4) return undefined;
+  const end = 4 + bytes.readUInt32BE(0);
+  if (end > bytes.length) return undefined;
+  let head: unknown;
+  try {
+    head = JSON.parse(bytes.toString('utf8', 4, end));
+  } catch {
+    return undefined; // the caller counts what it could not read
+  }
+  return isHead(head) ? { head, body: bytes.subarray(end) } : undefined;
+}
+
+function isHead(value: unknown): value is RequestHead {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, host, deadlineMs, peer, reference } = value as Record<string, unknown>;
+  return (
+    typeof id === 'string' &&
+    typeof host === 'string' &&
+    typeof deadlineMs === 'number' &&
+    (peer === undefined || typeof peer === 'string') &&
+    (reference === undefined || typeof reference === 'string')
+  );
+}
+
+/** The address of one try of one request: the gateway that made it and its number there. */
+export interface ReplyAddress {
+  readonly gateway: string;
+  readonly slot: string;
+}
+
+/**
+ * Takes a reply subject apart; undefined for any that is not a gateway's inbox, so that a reply can
+ * never be stored as an event.
+ */
+export function readReplyAddress(subject: string | undefined): ReplyAddress | undefined {
+  if (subject === undefined || !subject.startsWith(`${REPLY_INBOX}.`)) return undefined;
+  const [gateway, slot, ...more] = subject.slice(REPLY_INBOX.length + 1).split('.');
+  if (gateway === undefined || slot === undefined || more.length > 0) return undefined;
+  return isToken(gateway) && isToken(slot) ? { gateway, slot } : undefined;
+}
+
+/** What a worker says to a gateway of one try. */
+export type WorkerWord =
+  | { readonly kind: 'claim' }
+  | { readonly kind: 'refuse' }
+  | { readonly kind: 'ask-grant' }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'reply'; readonly jid?: string; readonly body: Uint8Array }
+  | { readonly kind: 'reply-elsewhere'; readonly jid?: string; readonly reference: string };
+
+const CLAIM = 0x43; // C
+const REFUSE = 0x4e; // N
+const ASK_GRANT = 0x47; // G
+const DROP = 0x44; // D
+const REPLY = 0x52; // R
+const REPLY_ELSEWHERE = 0x46; // F
+
+/** Words that are the same for every request. */
+export const WORDS = {
+  claim: Buffer.from([CLAIM]),
+  refuse: Buffer.from([REFUSE]),
+  askGrant: Buffer.from([ASK_GRANT]),
+  drop: Buffer.from([DROP]),
+} as const;
+
+/** Packs a reply: `R`, u8 length of the jid, the jid, the body. */
+export function packReply(body: Uint8Array, jid = ''): Buffer {
+  return packWord(REPLY, jid, body);
+}
+
+/** Packs a reply whose body was put elsewhere. */
+export function packReplyElsewhere(reference: string, jid = ''): Buffer {
+  return packWord(REPLY_ELSEWHERE, jid, Buffer.from(reference));
+}
+
+/** Reads what a worker said; undefined for anything else. */
+export function readWord(data: Uint8Array): WorkerWord | undefined {
+  switch (data[0]) {
+    case CLAIM:
+      return { kind: 'claim' };
+    case REFUSE:
+      return { kind: 'refuse' };
+    case ASK_GRANT:
+      return { kind: 'ask-grant' };
+    case DROP:
+      return { kind: 'drop' };
+    case REPLY: {
+      const { jid, rest } = afterJid(data);
+      return { kind: 'reply', body: rest, ...jid };
+    }
+    case REPLY_ELSEWHERE: {
+      const { jid, rest } = afterJid(data);
+      return { kind: 'reply-elsewhere', reference: Buffer.from(rest).toString('latin1'), ...jid };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function packWord(kind: number, jid: string, rest: Uint8Array): Buffer {
+  const length = Math.min(255, Buffer.byteLength(jid));
+  const word = Buffer.allocUnsafe(2 + length + rest.length);
+  word[0] = kind;
+  word[1] = length;
+  word.write(jid, 2, length, 'utf8');
+  word.set(rest, 2 + length);
+  return word;
+}
+
+function afterJid(data: Uint8Array): {
+  readonly jid: { readonly jid?: string };
+  readonly rest: Uint8Array;
+} {
+  const end = 2 + (data[1] ?? 0);
+  const jid = Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8', 2, end);
+  return { jid: jid === '' ? {} : { jid }, rest: data.subarray(end) };
+}

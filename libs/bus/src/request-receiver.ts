@@ -1,0 +1,290 @@
+import type { Msg, Subscription } from '@nats-io/nats-core';
+import { INLINE_MAX_BYTES, getBody, putBody } from './bodies.ts';
+import type { Bus } from './connect.ts';
+import { asError } from './errors.ts';
+import { REPLY_INBOX, REQUEST_CLASSES, isToken, subjects } from './names.ts';
+import type { RequestClass } from './names.ts';
+import { ClassQueue } from './class-queue.ts';
+import type { Held } from './class-queue.ts';
+import {
+  ANNOUNCE_MS,
+  CLAIM_MS,
+  RENEWALS,
+  RENEW_MS,
+  WORDS,
+  packReply,
+  packReplyElsewhere,
+  readReplyAddress,
+  unpackRequest,
+} from './request-frame.ts';
+import { packAnnouncement } from './worker-board.ts';
+
+/** A request as a worker gets it. */
+export interface IncomingRequest {
+  /** The same for every try of one request. */
+  readonly id: string;
+  readonly class: RequestClass;
+  readonly body: Uint8Array;
+  /** The peer's address as the gateway saw it. */
+  readonly peer: string | undefined;
+  readonly gatewayHost: string;
+  /** In ms since 1970. */
+  readonly deadlineMs: number;
+  /**
+   * Asks the gateway that nobody else be tried from here on, for work that leaves traces outside of
+   * the streams (runners, wheels, tokens). False: somebody else has it, or the gateway is silent;
+   * then the work must not be done.
+   */
+  readonly takeOnce: () => Promise<boolean>;
+}
+
+/** What a worker makes of a request; `drop`: no answer at all is sent to the peer. */
+export type Answer =
+  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly jid?: string }
+  | { readonly kind: 'drop' };
+
+/** Answers one request; `signal` is aborted at its deadline. */
+export type RequestHandler = (request: IncomingRequest, signal: AbortSignal) => Promise<Answer>;
+
+/** Who a worker is, and how much it takes. */
+export interface RequestReceiverOptions {
+  /** Unique for each start of a worker; letters, digits, `_`, `-`. */
+  readonly workerId: string;
+  readonly host: string;
+  /** How many run at once, for each class; log-ins have places of their own and starve nobody. */
+  readonly concurrency?: Partial<Readonly<Record<RequestClass, number>>>;
+  /** How many wait here beside them, for each class. */
+  readonly queue?: Partial<Readonly<Record<RequestClass, number>>>;
+  /** Told of a handler that threw; its request is dropped. */
+  readonly onError?: (error: Error, request: IncomingRequest) => void;
+}
+
+const CONCURRENCY = { auth: 8, clear: 64, aes: 256 };
+const QUEUE = { auth: 64, clear: 256, aes: 1024 };
+const GRANT_MS = 2_000;
+
+/** Takes requests that gateways send to this worker, claims them at once, and answers. */
+export class RequestReceiver {
+  readonly #bus: Bus;
+  readonly #options: RequestReceiverOptions;
+  readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
+  readonly #held = new Map<string, Held>();
+  readonly #grants = new Map<string, (granted: boolean) => void>();
+  readonly #subscriptions: Subscription[] = [];
+  readonly #timers: NodeJS.Timeout[] = [];
+  #renewedAt = performance.now();
+  #draining = false;
+  #drained: (() => void) | undefined;
+  #drain: Promise<void> | undefined;
+  #unreadable = 0;
+  #handler: RequestHandler | undefined;
+
+  constructor(bus: Bus, options: RequestReceiverOptions) {
+    if (!isToken(options.workerId)) throw new RangeError(`no worker id: ${options.workerId}`);
+    this.#bus = bus;
+    this.#options = options;
+    const queue = (cls: RequestClass): ClassQueue =>
+      new ClassQueue(
+        options.concurrency?.[cls] ?? CONCURRENCY[cls],
+        options.queue?.[cls] ?? QUEUE[cls],
+        (held) => this.#work(held),
+      );
+    this.#queues = { auth: queue('auth'), clear: queue('clear'), aes: queue('aes') };
+  }
+
+  /** Begins to take requests. Call once. */
+  serve(handler: RequestHandler): void {
+    if (this.#handler !== undefined) throw new Error('this receiver serves already');
+    this.#handler = handler;
+    const { connection } = this.#bus;
+    for (const cls of REQUEST_CLASSES) {
+      const subject = subjects.request(cls, this.#options.workerId);
+      this.#subscriptions.push(
+        connection.subscribe(subject, { callback: (_error, msg) => this.#receive(cls, msg) }),
+      );
+    }
+    const grants = subjects.grant(this.#options.workerId);
+    this.#subscriptions.push(
+      connection.subscribe(grants, { callback: (_error, msg) => this.#granted(msg) }),
+    );
+    this.#subscriptions.push(
+      connection.subscribe(subjects.hello, { callback: () => this.#announce() }),
+    );
+    this.#timers.push(setInterval(() => this.#announce(), ANNOUNCE_MS));
+    this.#timers.push(setInterval(() => this.#renew(), RENEW_MS));
+    this.#announce();
+    void this.#bus.closed.then(() => this.#stop());
+  }
+
+  /** What is in hand, for each class, and what could not be read. */
+  stats(): {
+    readonly hand: Readonly<Record<RequestClass, number>>;
+    readonly running: Readonly<Record<RequestClass, number>>;
+    readonly unreadable: number;
+  } {
+    const { auth, clear, aes } = this.#queues;
+    return {
+      hand: { auth: auth.hand, clear: clear.hand, aes: aes.hand },
+      running: { auth: auth.running, clear: clear.running, aes: aes.running },
+      unreadable: this.#unreadable,
+    };
+  }
+
+  /** Takes no more, finishes what is in hand, and resolves. Again: the same promise. */
+  drain(): Promise<void> {
+    this.#drain ??= this.#drainOnce();
+    return this.#drain;
+  }
+
+  async #drainOnce(): Promise<void> {
+    this.#draining = true;
+    this.#announce();
+    if (this.#held.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
+    }
+    if (this.#bus.status === 'connected') await this.#bus.flush();
+    this.#stop();
+  }
+
+  #stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    if (!this.#bus.connection.isClosed()) {
+      for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    }
+    this.#drained?.();
+  }
+
+  #receive(cls: RequestClass, msg: Msg): void {
+    const address = readReplyAddress(msg.reply);
+    const unpacked = unpackRequest(msg.data);
+    if (address === undefined || unpacked === undefined) {
+      this.#unreadable++;
+      return;
+    }
+    const subject = `${REPLY_INBOX}.${address.gateway}.${address.slot}`;
+    const { head, body } = unpacked;
+    if (Date.now() >= head.deadlineMs) return; // its sender has given it up by itself
+    const held: Held = { ...address, subject, cls, head, body, cancelled: false, started: false };
+    if (this.#draining || !this.#queues[cls].push(held)) {
+      this.#say(subject, WORDS.refuse);
+      return;
+    }
+    this.#held.set(subject, held);
+    this.#say(subject, WORDS.claim);
+    this.#queues[cls].next();
+  }
+
+  async #work(held: Held): Promise<void> {
+    const { head, subject } = held;
+    try {
+      const left = head.deadlineMs - Date.now();
+      if (held.cancelled || left <= 0) return;
+      held.started = true;
+      const answer = await this.#answer(held, left);
+      if (answer.kind === 'drop') this.#say(subject, WORDS.drop);
+      else if (answer.body.length <= INLINE_MAX_BYTES) {
+        this.#say(subject, packReply(answer.body, answer.jid));
+      } else {
+        const reference = await putBody(this.#bus, 'rep', answer.body);
+        this.#say(subject, packReplyElsewhere(reference, answer.jid));
+      }
+    } catch (error) {
+      // The body could not be fetched or put: another worker may be luckier.
+      this.#say(subject, WORDS.refuse);
+      this.#options.onError?.(asError(error), this.#request(held, held.body));
+    } finally {
+      this.#held.delete(subject);
+      if (this.#held.size === 0) this.#drained?.();
+    }
+  }
+
+  async #answer(held: Held, leftMs: number): Promise<Answer> {
+    const { reference } = held.head;
+    const body = reference === undefined ? held.body : await getBody(this.#bus, 'req', reference);
+    const request = this.#request(held, body);
+    const abort = new AbortController();
+    const timer = this.#bus.wheel.set(leftMs, () => abort.abort());
+    try {
+      if (this.#handler === undefined) return { kind: 'drop' };
+      return await this.#handler(request, abort.signal);
+    } catch (error) {
+      this.#options.onError?.(asError(error), request);
+      return { kind: 'drop' };
+    } finally {
+      timer.clear();
+    }
+  }
+
+  #request(held: Held, body: Uint8Array): IncomingRequest {
+    const { head, cls } = held;
+    return {
+      id: head.id,
+      class: cls,
+      body,
+      peer: head.peer,
+      gatewayHost: head.host,
+      deadlineMs: head.deadlineMs,
+      takeOnce: () => this.#takeOnce(held),
+    };
+  }
+
+  #takeOnce(held: Held): Promise<boolean> {
+    const key = `${held.gateway}.${held.slot}`;
+    return new Promise((resolve) => {
+      const settle = (granted: boolean): void => {
+        timer.clear();
+        this.#grants.delete(key);
+        resolve(granted);
+      };
+      const timer = this.#bus.wheel.set(GRANT_MS, () => settle(false));
+      this.#grants.set(key, settle);
+      this.#say(held.subject, WORDS.askGrant);
+    });
+  }
+
+  /** `<gateway>.<slot> 1`: nobody else is tried. `… 0`: somebody else has it. */
+  #granted(msg: Msg): void {
+    const [key = '', granted] = Buffer.from(msg.data).toString('latin1').split(' ');
+    this.#grants.get(key)?.(granted === '1');
+    if (granted === '1') return;
+    const held = this.#held.get(`${REPLY_INBOX}.${key}`);
+    if (held !== undefined && !held.started) held.cancelled = true;
+  }
+
+  #announce(): void {
+    const { auth, clear, aes } = this.#queues;
+    const announcement = packAnnouncement({
+      host: this.#options.host,
+      draining: this.#draining,
+      load: { auth: auth.load, clear: clear.load, aes: aes.load },
+    });
+    this.#say(subjects.worker(this.#options.workerId), Buffer.from(announcement));
+  }
+
+  #renew(): void {
+    const now = performance.now();
+    const stopped = now - this.#renewedAt > CLAIM_MS;
+    this.#renewedAt = now;
+    const slots = new Map<string, string[]>();
+    for (const held of this.#held.values()) {
+      // Our claims have lapsed meanwhile: who else was tried may be at work on these.
+      if (stopped && !held.started) {
+        held.cancelled = true;
+        this.#say(held.subject, WORDS.refuse);
+        continue;
+      }
+      const list = slots.get(held.gateway);
+      if (list === undefined) slots.set(held.gateway, [held.slot]);
+      else list.push(held.slot);
+    }
+    for (const [gateway, list] of slots) {
+      this.#say(`${REPLY_INBOX}.${gateway}.${RENEWALS}`, Buffer.from(list.join(' ')));
+    }
+  }
+
+  #say(subject: string, word: Uint8Array): void {
+    if (!this.#bus.connection.isClosed()) this.#bus.connection.publish(subject, word);
+  }
+}

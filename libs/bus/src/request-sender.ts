@@ -1,0 +1,367 @@
+import { randomBytes } from 'node:crypto';
+import type { Msg } from '@nats-io/nats-core';
+import { INLINE_MAX_BYTES, getBody, putBody } from './bodies.ts';
+import type { Bus } from './connect.ts';
+import { publish } from './inbox.ts';
+import { REPLY_INBOX, REQUEST_CLASSES, SUBJECT_ROOT, subjects } from './names.ts';
+import type { RequestClass } from './names.ts';
+import { Pending } from './pending-request.ts';
+import type { RequestOutcome, RequestToSend } from './pending-request.ts';
+import { CLAIM_MS, RENEWALS, packRequest, readWord } from './request-frame.ts';
+import { WaitingLine } from './waiting-line.ts';
+import { WorkerBoard, readAnnouncement } from './worker-board.ts';
+
+/** How much a gateway holds at once, for one class. */
+export interface ClassLimit {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+/** Who a gateway is, and how much it holds. */
+export interface RequestSenderOptions {
+  readonly host: string;
+  readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimit>>>;
+}
+
+/** What a gateway has in hand for one class. */
+export interface ClassStats {
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly bytes: number;
+}
+
+/** What a gateway counts. */
+export interface RequestSenderStats {
+  readonly classes: Readonly<Record<RequestClass, ClassStats>>;
+  /** Workers that are alive and take requests. */
+  readonly workers: number;
+  /** Tries of another worker after a claim had lapsed. */
+  readonly retries: number;
+  readonly expired: number;
+  readonly refusedByLimit: number;
+}
+
+const MIB = 1_048_576;
+const LIMITS: Readonly<Record<RequestClass, ClassLimit>> = {
+  auth: { count: 20_000, bytes: 64 * MIB },
+  clear: { count: 5_000, bytes: 256 * MIB },
+  aes: { count: 50_000, bytes: 512 * MIB },
+};
+const BEAT_MS = 500;
+
+/**
+ * Sends requests to workers: a worker is chosen, claims the request at once and renews that while it
+ * works; a lapsed claim is tried on another worker under the same id. While nobody takes requests
+ * they are held until their deadline. One subscription and one timer wheel serve them all.
+ */
+export class RequestSender {
+  readonly #bus: Bus;
+  readonly #host: string;
+  readonly #limits: Readonly<Record<RequestClass, ClassLimit>>;
+  readonly #id = `g${randomBytes(9).toString('hex')}`;
+  readonly #prefix: string;
+  readonly #board = new WorkerBoard();
+  readonly #tries = new Map<string, { readonly pending: Pending; readonly worker: string }>();
+  readonly #lines: Readonly<Record<RequestClass, WaitingLine<Pending>>>;
+  readonly #inHand = {
+    auth: { count: 0, bytes: 0 },
+    clear: { count: 0, bytes: 0 },
+    aes: { count: 0, bytes: 0 },
+  };
+  readonly #beat: NodeJS.Timeout;
+  readonly #stops: (() => void)[] = [];
+  #lastBeat = performance.now();
+  #graceUntil = 0;
+  #next = 0;
+  #closed = false;
+  #retries = 0;
+  #expired = 0;
+  #refusedByLimit = 0;
+
+  constructor(bus: Bus, options: RequestSenderOptions) {
+    this.#bus = bus;
+    this.#host = options.host;
+    this.#limits = { ...LIMITS, ...options.limits };
+    this.#prefix = `${REPLY_INBOX}.${this.#id}.`;
+    this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes: new WaitingLine() };
+    const replies = bus.connection.subscribe(`${this.#prefix}*`, {
+      callback: (_error, msg) => this.#receive(msg),
+    });
+    const workers = bus.connection.subscribe(`${SUBJECT_ROOT}.workers.*`, {
+      callback: (_error, msg) => this.#announced(msg),
+    });
+    this.#stops.push(() => replies.unsubscribe());
+    this.#stops.push(() => workers.unsubscribe());
+    this.#stops.push(
+      bus.onReconnect(() => {
+        publish(bus.connection, subjects.hello, '');
+        this.#hearAnew();
+      }),
+    );
+    publish(bus.connection, subjects.hello, '');
+    this.#beat = setInterval(() => this.#onBeat(), BEAT_MS);
+    void bus.closed.then(() => this.close());
+  }
+
+  /** Whether there is a worker that takes requests. */
+  get ready(): boolean {
+    return this.#bus.status === 'connected' && this.#board.ready;
+  }
+
+  /** What is in hand and what was counted. */
+  stats(): RequestSenderStats {
+    const of = (cls: RequestClass): ClassStats => ({
+      inFlight: this.#inHand[cls].count - this.#lines[cls].size,
+      waiting: this.#lines[cls].size,
+      bytes: this.#inHand[cls].bytes,
+    });
+    return {
+      classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
+      workers: this.#board.workers.filter((worker) => !worker.draining).length,
+      retries: this.#retries,
+      expired: this.#expired,
+      refusedByLimit: this.#refusedByLimit,
+    };
+  }
+
+  /** Sends one request; resolves with what became of it, at its deadline at the latest. */
+  send(request: RequestToSend): Promise<RequestOutcome> {
+    const inHand = this.#inHand[request.class];
+    const limit = this.#limits[request.class];
+    const left = request.deadlineMs - Date.now();
+    if (this.#closed) return Promise.resolve({ kind: 'expired', why: 'closed' });
+    if (left <= 0) return Promise.resolve({ kind: 'expired', why: 'deadline' });
+    const full = inHand.count >= limit.count || inHand.bytes + request.body.length > limit.bytes;
+    if (full) {
+      this.#refusedByLimit++;
+      return Promise.resolve({ kind: 'expired', why: 'limit' });
+    }
+    inHand.count++;
+    inHand.bytes += request.body.length;
+    return new Promise((resolve) => {
+      const pending = new Pending(request, performance.now() + left, resolve);
+      this.#watch(pending);
+      if (request.body.length > INLINE_MAX_BYTES) void this.#putBody(pending);
+      else this.#dispatch(pending);
+    });
+  }
+
+  /** Gives up all that is in hand, as expired. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#beat);
+    const open = new Set([...this.#tries.values()].map(({ pending }) => pending));
+    for (const cls of REQUEST_CLASSES) for (const pending of this.#lines[cls]) open.add(pending);
+    for (const pending of open) this.#settle(pending, { kind: 'expired', why: 'closed' });
+    if (!this.#bus.connection.isClosed()) for (const stop of this.#stops) stop();
+  }
+
+  async #putBody(pending: Pending): Promise<void> {
+    try {
+      pending.reference = await putBody(this.#bus, 'req', pending.request.body);
+    } catch {
+      // Nowhere to put it: the peer will send it again, and that may then go well.
+      this.#settle(pending, { kind: 'expired', why: 'body' });
+      return;
+    }
+    if (!pending.settled) this.#dispatch(pending);
+  }
+
+  /** Sends to a worker, or lines up until one has room. */
+  #dispatch(pending: Pending): void {
+    const { request } = pending;
+    const now = performance.now();
+    // Nobody else came: those that were tried and are alive may have it again.
+    if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
+    const worker =
+      this.#bus.status === 'connected'
+        ? this.#board.choose(request.class, pending.tried)
+        : undefined;
+    if (worker === undefined) {
+      pending.linedUpAt = Math.min(pending.linedUpAt, now);
+      this.#lines[request.class].add(pending);
+      return;
+    }
+    if (pending.tried.size > 0) this.#retries++;
+    const slot = (this.#next++).toString(36);
+    pending.slots.push(slot);
+    pending.current = slot;
+    pending.tried.add(worker.id);
+    pending.linedUpAt = Infinity;
+    pending.lapsesAt = now + CLAIM_MS;
+    this.#tries.set(slot, { pending, worker: worker.id });
+    this.#board.count(worker.id, request.class, 1);
+    const { reference } = pending;
+    const head = {
+      id: request.id,
+      host: this.#host,
+      deadlineMs: request.deadlineMs,
+      ...(request.peer === undefined ? {} : { peer: request.peer }),
+      ...(reference === undefined ? {} : { reference }),
+    };
+    const body = reference === undefined ? request.body : Buffer.alloc(0);
+    const subject = subjects.request(request.class, worker.id);
+    publish(this.#bus.connection, subject, packRequest(head, body), this.#prefix + slot);
+  }
+
+  #receive(msg: Msg): void {
+    const slot = msg.subject.slice(this.#prefix.length);
+    if (slot === RENEWALS) {
+      for (const one of Buffer.from(msg.data).toString('latin1').split(' ')) this.#claimed(one);
+      return;
+    }
+    const attempt = this.#tries.get(slot);
+    const word = readWord(msg.data);
+    if (word === undefined) return;
+    if (word.kind === 'ask-grant') return this.#grant(slot);
+    if (attempt === undefined) return;
+    const { pending } = attempt;
+    switch (word.kind) {
+      case 'claim':
+        return this.#claimed(slot);
+      case 'refuse':
+        // It had no room, or was leaving; once it announces itself again it may have some.
+        this.#board.refused(attempt.worker, pending.request.class);
+        pending.tried.delete(attempt.worker);
+        return this.#over(slot);
+      case 'drop':
+        return this.#settle(pending, { kind: 'drop' });
+      case 'reply': {
+        const jid = word.jid === undefined ? {} : { jid: word.jid };
+        return this.#settle(pending, { kind: 'reply', body: word.body, ...jid });
+      }
+      case 'reply-elsewhere':
+        void this.#fetch(pending, slot, word.reference, word.jid);
+    }
+  }
+
+  /** A worker has a request, or still has it. */
+  #claimed(slot: string): void {
+    const pending = this.#tries.get(slot)?.pending;
+    if (pending === undefined) return;
+    if (pending.current === undefined) {
+      // It was given up and lines up for another worker, but the first is at work after all.
+      this.#lines[pending.request.class].remove(pending);
+      pending.current = slot;
+    }
+    if (pending.current === slot) pending.lapsesAt = performance.now() + CLAIM_MS;
+    // Another one has it now: who has not begun with it need not.
+    else this.#tell(slot, false);
+  }
+
+  #grant(slot: string): void {
+    const pending = this.#tries.get(slot)?.pending;
+    const granted = pending !== undefined && pending.current === slot;
+    if (granted) pending.once = true;
+    this.#tell(slot, granted);
+  }
+
+  #tell(slot: string, granted: boolean): void {
+    const worker = this.#tries.get(slot)?.worker;
+    if (worker === undefined) return;
+    const word = `${this.#id}.${slot} ${granted ? 1 : 0}`;
+    this.#bus.connection.publish(subjects.grant(worker), word);
+  }
+
+  async #fetch(pending: Pending, slot: string, reference: string, jid?: string): Promise<void> {
+    if (pending.fetching) return;
+    pending.fetching = true;
+    try {
+      const body = await getBody(this.#bus, 'rep', reference);
+      this.#settle(pending, { kind: 'reply', body, ...(jid === undefined ? {} : { jid }) });
+    } catch {
+      // The reply was made and is lost: a second try gets the same one, by its id.
+      pending.fetching = false;
+      if (pending.current === slot) this.#over(slot);
+    }
+  }
+
+  /** One try is over without an answer. */
+  #over(slot: string): void {
+    const attempt = this.#tries.get(slot);
+    if (attempt === undefined) return;
+    const { pending } = attempt;
+    if (pending.settled || pending.current !== slot) return;
+    if (pending.once) {
+      this.#settle(pending, { kind: 'expired', why: 'lapsed' });
+      return;
+    }
+    pending.current = undefined;
+    this.#dispatch(pending);
+  }
+
+  #watch(pending: Pending): void {
+    const now = performance.now();
+    const until = Math.min(pending.deadline, pending.current ? pending.lapsesAt : Infinity);
+    pending.timer = this.#bus.wheel.set(Math.min(until - now, CLAIM_MS), () => {
+      if (pending.settled) return;
+      const at = performance.now();
+      if (at >= pending.deadline) {
+        this.#settle(pending, { kind: 'expired', why: 'deadline' });
+        return;
+      }
+      const { current } = pending;
+      const lapsed = current !== undefined && !pending.fetching && at >= pending.lapsesAt;
+      if (lapsed && this.#mayLapse(at)) this.#over(current);
+      if (!pending.settled) this.#watch(pending);
+    });
+  }
+
+  /** Whether silence tells of the workers, and not of us: stopped ourselves, or cut off. */
+  #mayLapse(now: number): boolean {
+    if (now - this.#lastBeat > BEAT_MS * 3) this.#hearAnew();
+    return this.#bus.status === 'connected' && now > this.#graceUntil;
+  }
+
+  #hearAnew(): void {
+    const now = performance.now();
+    this.#lastBeat = now;
+    this.#graceUntil = now + CLAIM_MS;
+    this.#board.hearAll(now);
+    for (const cls of REQUEST_CLASSES) this.#pump(cls);
+  }
+
+  #onBeat(): void {
+    const now = performance.now();
+    if (now - this.#lastBeat > BEAT_MS * 3) this.#hearAnew();
+    this.#lastBeat = now;
+    if (this.#bus.status === 'connected' && now > this.#graceUntil) this.#board.forgetSilent(now);
+  }
+
+  #announced(msg: Msg): void {
+    const announcement = readAnnouncement(msg.data);
+    const id = msg.subject.slice(SUBJECT_ROOT.length + '.workers.'.length);
+    if (announcement === undefined) return;
+    this.#board.announced(id, announcement, performance.now());
+    for (const cls of REQUEST_CLASSES) this.#pump(cls);
+  }
+
+  /** Sends those that line up, as far as workers have room. */
+  #pump(cls: RequestClass): void {
+    const line = this.#lines[cls];
+    for (let left = line.size; left > 0 && this.#board.ready; left--) {
+      const pending = line.take();
+      if (pending === undefined) return;
+      const before = line.size;
+      this.#dispatch(pending);
+      // Back in the line: nobody had room for one that nobody was tried for; so it is for the rest.
+      if (line.size > before && pending.tried.size === 0) return;
+    }
+  }
+
+  #settle(pending: Pending, outcome: RequestOutcome): void {
+    if (!pending.settle(outcome)) return;
+    const cls = pending.request.class;
+    if (outcome.kind === 'expired') this.#expired++;
+    this.#inHand[cls].count--;
+    this.#inHand[cls].bytes -= pending.request.body.length;
+    if (pending.current === undefined) this.#lines[cls].remove(pending);
+    for (const slot of pending.slots) {
+      const worker = this.#tries.get(slot)?.worker;
+      this.#tries.delete(slot);
+      if (worker !== undefined) this.#board.count(worker, cls, -1);
+    }
+    if (this.#lines[cls].size > 0) this.#pump(cls);
+  }
+}

@@ -1,0 +1,90 @@
+import { getBody, sizeOfReference } from './bodies.ts';
+import type { Bus } from './connect.ts';
+import { unescapeHeader } from './escape.ts';
+import { isEventKind } from './names.ts';
+import type { EventKind } from './names.ts';
+import type { Received } from './stream-reader.ts';
+
+/** The headers of an event; the tag is there, so that readers match it without decoding. */
+export const EVENT_HEADERS = {
+  tag: 'Brine-Tag',
+  jid: 'Brine-Jid',
+  minion: 'Brine-Minion',
+  link: 'Brine-Link',
+  reference: 'Brine-Body',
+} as const;
+
+/** An event as it came out of the stream. */
+export class StoredEvent {
+  readonly kind: EventKind;
+  readonly tag: string;
+  readonly jid: string | undefined;
+  readonly minion: string | undefined;
+  readonly link: string | undefined;
+  /** The bytes, unless they are elsewhere; then {@link body} fetches them. */
+  readonly inline: Uint8Array | undefined;
+  /** Of the body, in bytes. */
+  readonly size: number;
+  /** The stream's sequence, which only together with `incarnation` is unique. */
+  readonly seq: number;
+  /** When the stream was made. */
+  readonly incarnation: string;
+  /** When the stream stored the event, in ms since 1970. */
+  readonly timeMs: number;
+  /** 1 the first time; more after a missing ack. */
+  readonly deliveries: number;
+  readonly #bus: Bus;
+  readonly #received: Received;
+  readonly #reference: string | undefined;
+
+  private constructor(bus: Bus, received: Received, kind: EventKind, tag: string) {
+    const header = (name: string): string | undefined => {
+      const value = received.header(name);
+      return value === '' ? undefined : unescapeHeader(value);
+    };
+    this.#bus = bus;
+    this.#received = received;
+    this.kind = kind;
+    this.tag = tag;
+    this.jid = header(EVENT_HEADERS.jid);
+    this.minion = header(EVENT_HEADERS.minion);
+    this.link = header(EVENT_HEADERS.link);
+    this.#reference = header(EVENT_HEADERS.reference);
+    this.inline = this.#reference === undefined ? received.data : undefined;
+    this.size =
+      this.#reference === undefined
+        ? received.data.length
+        : (sizeOfReference(this.#reference) ?? 0);
+    this.seq = received.seq;
+    this.incarnation = received.incarnation;
+    this.timeMs = Math.floor(received.timeUs / 1_000);
+    this.deliveries = received.deliveries;
+  }
+
+  /** Reads an event; undefined for a message that no EventWriter made. For this library only. */
+  static read(bus: Bus, received: Received): StoredEvent | undefined {
+    const kind = received.subject.split('.')[2] ?? '';
+    const tag = received.header(EVENT_HEADERS.tag);
+    if (!isEventKind(kind) || tag === '') return undefined;
+    return new StoredEvent(bus, received, kind, unescapeHeader(tag));
+  }
+
+  /**
+   * The whole body, fetched if it is elsewhere.
+   * @throws BusError `BUS_BODY_GONE` and as `Inbox.request` does.
+   */
+  async body(): Promise<Uint8Array> {
+    if (this.#reference === undefined) return this.#received.data;
+    return getBody(this.#bus, 'evt', this.#reference);
+  }
+
+  /** Tells the stream that this durable reader is done with the event. */
+  ack(): void {
+    this.#received.settle('+ACK');
+  }
+
+  /** Asks for the event again after `delayMs`. */
+  nak(delayMs: number): void {
+    this.#received.settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`);
+  }
+}

@@ -1,0 +1,94 @@
+/** A time-out that has been set; clear it when what it waits for has come. */
+export interface WheelTimer {
+  readonly clear: () => void;
+}
+
+interface Entry extends WheelTimer {
+  readonly fire: () => void;
+  readonly turn: number;
+}
+
+const SLOTS = 512;
+
+/**
+ * Time-outs by the thousand for one timer: each is late by up to one tick. A Node timer per request
+ * costs more than the request itself.
+ */
+export class TimerWheel {
+  readonly #tickMs: number;
+  readonly #slots: Set<Entry>[] = Array.from({ length: SLOTS }, () => new Set<Entry>());
+  #tick = 0;
+  #size = 0;
+  #startedAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(tickMs = 50) {
+    this.#tickMs = tickMs;
+  }
+
+  /** How many time-outs are set. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Calls `fire` once after `delayMs` (at least one tick), unless cleared before. */
+  set(delayMs: number, fire: () => void): WheelTimer {
+    this.#start();
+    const now = Math.floor((performance.now() - this.#startedAt) / this.#tickMs);
+    const turn = Math.max(now, this.#tick) + Math.max(1, Math.ceil(delayMs / this.#tickMs));
+    const slot = this.#slot(turn);
+    const entry: Entry = { fire, turn, clear: () => this.#remove(slot, entry) };
+    slot.add(entry);
+    this.#size++;
+    return entry;
+  }
+
+  /** Forgets every time-out and stops the timer. */
+  close(): void {
+    for (const slot of this.#slots) slot.clear();
+    this.#size = 0;
+    this.#stop();
+  }
+
+  #slot(turn: number): Set<Entry> {
+    const slot = this.#slots[turn % SLOTS];
+    if (slot === undefined) throw new RangeError(`no slot for turn ${turn}`);
+    return slot;
+  }
+
+  #remove(slot: Set<Entry>, entry: Entry): void {
+    if (!slot.delete(entry)) return;
+    this.#size--;
+    // An idle wheel keeps turning until its next tick; that tick stops it.
+  }
+
+  #start(): void {
+    if (this.#timer !== undefined) return;
+    this.#startedAt = performance.now();
+    this.#tick = 0;
+    this.#timer = setInterval(() => this.#turn(), this.#tickMs);
+    this.#timer.unref();
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #turn(): void {
+    const until = Math.floor((performance.now() - this.#startedAt) / this.#tickMs);
+    // After a long stop of the process each slot needs one visit at most.
+    const from = Math.max(this.#tick + 1, until - SLOTS + 1);
+    this.#tick = Math.max(this.#tick, until);
+    for (let turn = from; turn <= until; turn++) this.#visit(this.#slot(turn), until);
+    if (this.#size === 0) this.#stop();
+  }
+
+  #visit(slot: Set<Entry>, until: number): void {
+    for (const entry of slot) {
+      if (entry.turn > until) continue;
+      this.#remove(slot, entry);
+      entry.fire();
+    }
+  }
+}
