@@ -55,7 +55,8 @@ function forgeSeal(keyString: string, iv: Buffer, padded: Buffer): Buffer {
   );
   cipher.start({ iv: iv.toString('binary') });
   cipher.update(forge.util.createBuffer(padded.toString('binary')));
-  cipher.finish(() => true);
+  // The padding is in place already; the type declarations do not know that it can be given.
+  (cipher as unknown as { finish(pad: () => boolean): boolean }).finish(() => true);
   const body = Buffer.concat([iv, Buffer.from(cipher.output.getBytes(), 'binary')]);
   const mac = forge.hmac.create();
   mac.start('sha256', key.subarray(24).toString('binary'));

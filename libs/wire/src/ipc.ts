@@ -16,6 +16,8 @@ const HEAD = Buffer.concat([
   Buffer.from('body'),
 ]);
 const PREFIX_BYTES = 4;
+/** Room that an idle reader holds on to; what a large frame needed beyond it is given back. */
+const KEPT_BYTES = 256 * 1024;
 
 /** One frame around the bytes of an event; the body is always bin, which all readers take. */
 export function ipcFrame(body: Uint8Array, framing: IpcFraming): Buffer {
@@ -102,6 +104,7 @@ export class IpcReader {
     if (this.pending === 0) {
       this.#start = 0;
       this.#end = 0;
+      if (this.#buffer.length > KEPT_BYTES) this.#buffer = Buffer.alloc(0);
       return undefined;
     }
     if (this.#framing === 'auto') this.#framing = framingOf(this.#buffer[this.#start] as number);

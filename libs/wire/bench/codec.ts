@@ -1,0 +1,91 @@
+/*
+ * What the hot paths cost, per call: `npx tsx --conditions=source libs/wire/bench/codec.ts`.
+ * Each line: microseconds per call, the best of five rounds.
+ */
+import { decode, encode } from '@msgpack/msgpack';
+import { cutFields, mapOf, pack, readEnvelope, scanMap, toBinMap, unpack } from '../src/index.ts';
+import type { SaltValue } from '../src/index.ts';
+
+const ROUNDS = 5;
+const ROUND_MS = 150;
+
+function measure(name: string, run: () => unknown): void {
+  let best = Infinity;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const start = performance.now();
+    let calls = 0;
+    while (performance.now() - start < ROUND_MS) {
+      for (let index = 0; index < 20; index += 1) run();
+      calls += 20;
+    }
+    best = Math.min(best, ((performance.now() - start) * 1000) / calls);
+  }
+  process.stdout.write(`${best.toFixed(2).padStart(10)} µs  ${name}\n`);
+}
+
+function returnLoad(content: SaltValue): SaltValue {
+  return mapOf({
+    cmd: '_return',
+    id: 'web1.example',
+    success: true,
+    return: content,
+    retcode: 0,
+    jid: '20261120171953105574',
+    fun: 'test.ping',
+    fun_args: [],
+    user: 'root',
+    _stamp: '2026-11-20T17:19:53.292947',
+    nonce: '86a4591453bc41a5af7a488067b2db4b',
+    ts: 1_795_195_193,
+    tok: Buffer.alloc(256, 0xfe),
+  });
+}
+
+const states = mapOf(
+  Object.fromEntries(
+    Array.from({ length: 50 }, (_, index) => [
+      `file_|-/srv/lab/out-${index}_|-/srv/lab/out-${index}_|-managed`,
+      mapOf({
+        changes: mapOf({ diff: 'New file', mode: '0640' }),
+        comment: `File /srv/lab/out-${index} updated`,
+        name: `/srv/lab/out-${index}`,
+        result: true,
+        __sls__: 'hello',
+        __run_num__: index,
+        start_time: '17:21:13.896054',
+        duration: 47.515,
+        __id__: `/srv/lab/out-${index}`,
+      }),
+    ]),
+  ),
+);
+const ping = pack(returnLoad(true));
+const apply = pack(returnLoad(states));
+const text = pack(returnLoad('x'.repeat(1_000_000)));
+const envelope = pack(
+  mapOf({
+    enc: 'aes',
+    load: Buffer.concat([Buffer.alloc(16, 0xfe), ping]),
+    version: 3,
+    id: 'web1.example',
+    enc_algo: 'OAEP-SHA1',
+    sig_algo: 'PKCS1v15-SHA1',
+  }),
+);
+
+for (const [name, bytes] of [
+  ['test.ping return', ping],
+  ['state.apply return, 50 states', apply],
+  ['return of 1 MB text', text],
+] as const) {
+  const value = unpack(bytes);
+  const plain = decode(bytes);
+  measure(`scanMap    ${name} (${bytes.length} bytes)`, () => scanMap(bytes));
+  measure(`cutFields  ${name}`, () => cutFields(bytes, ['tok', 'nonce']));
+  measure(`unpack     ${name}`, () => unpack(bytes));
+  measure(`pack       ${name}`, () => pack(value));
+  measure(`toBinMap   ${name}`, () => toBinMap(bytes));
+  measure(`decode     ${name} (@msgpack/msgpack)`, () => decode(bytes));
+  measure(`encode     ${name} (@msgpack/msgpack)`, () => encode(plain));
+}
+measure('readEnvelope of a sealed return', () => readEnvelope(envelope));
