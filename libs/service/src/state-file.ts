@@ -17,7 +17,8 @@ export function stateFile(stateDir: string): string {
 
 /** Writes the state as one change, readable by its owner only. Throws as the file system does. */
 export function writeState(stateDir: string, state: SupervisorState): void {
-  mkdirSync(stateDir, { recursive: true, mode: 0o750 });
+  // May be passed through: below it PostgreSQL, as a user of its own, has its directory.
+  mkdirSync(stateDir, { recursive: true, mode: 0o711 });
   replaceFile(stateFile(stateDir), `${JSON.stringify(state, undefined, 2)}\n`, 0o600);
 }
 

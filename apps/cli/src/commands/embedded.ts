@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import { resolveNatsServer, SERVICE_NAMES, startNatsServer, type NatsServer } from '@brine/bus';
+import type { MasterOptions } from '@brine/config';
+import { startPostgres } from '@brine/job-cache';
+import type { MasterServiceName } from '@brine/service';
+import type { Log } from '@brine/telemetry';
+
+/** Waits before NATS is started again after it ended unasked; the last repeats. */
+const RESTART_DELAYS_MS = [0, 200, 1000, 5000];
+
+/** NATS or PostgreSQL, ours or somebody else's. */
+export interface Neighbour<T> {
+  readonly value: T;
+  /** Stops it where it is ours. Never rejects. */
+  stop(): Promise<void>;
+}
+
+/** Where each service finds NATS: the server that is named, or one of our own. */
+export async function openNats(
+  options: MasterOptions,
+  log: Log,
+): Promise<Neighbour<(service: MasterServiceName) => string>> {
+  const named = options.brine.nats.url;
+  if (named !== undefined && named !== '') return { value: () => named, stop: async () => {} };
+  const binary = await resolveNatsServer({
+    env: process.env,
+    onProgress: (text) => log.info(text),
+  });
+  const dir = join(options.brine.stateDir, 'nats');
+  const first = await startNatsServer({ binary, dir });
+  log.info({ port: first.port, pid: first.pid }, 'NATS runs');
+  let stopping = false;
+  let current = first;
+  const keep = async (): Promise<void> => {
+    for (let failures = 0; !stopping; failures += 1) {
+      await current.exited;
+      if (stopping) return;
+      const delayMs = RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length - 1)] ?? 0;
+      log.error({ delayMs }, 'NATS ended, restarting');
+      await sleep(delayMs);
+      const next = await restart(() => startNatsServer({ binary, dir, port: first.port }), log);
+      if (next) current = next;
+    }
+  };
+  void keep();
+  return {
+    value: (service) => first.urls[SERVICE_NAMES.find((name) => name === service) ?? 'admin'],
+    stop: async () => {
+      stopping = true;
+      await current.stop();
+    },
+  };
+}
+
+/** Where the job cache is: the PostgreSQL that is named, or one of our own. */
+export async function openPostgres(options: MasterOptions, log: Log): Promise<Neighbour<string>> {
+  const named = options.brine.postgres.url;
+  if (named !== undefined && named !== '') return { value: named, stop: async () => {} };
+  const server = await startPostgres({
+    dir: join(options.brine.stateDir, 'postgres'),
+    onLog: (line) => log.debug({ line }, 'PostgreSQL'),
+  });
+  log.info({ port: server.port, pid: server.pid() }, 'PostgreSQL runs');
+  void server.closed.then((error) => {
+    if (error) log.error({ err: error }, 'PostgreSQL is down for good; returns wait in the stream');
+  });
+  return { value: server.url, stop: () => server.stop() };
+}
+
+async function restart(
+  start: () => Promise<NatsServer>,
+  log: Log,
+): Promise<NatsServer | undefined> {
+  try {
+    const server = await start();
+    log.info({ port: server.port, pid: server.pid }, 'NATS runs again');
+    return server;
+  } catch (error) {
+    log.error({ err: error }, 'NATS does not start');
+    return undefined;
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ConfigError, loadMasterConfig, type LogLevel, type MasterOptions } from '@brine/config';
+import {
+  consoleLine,
+  fileLine,
+  livingSupervisor,
+  LogFile,
+  masterServices,
+  readLogLine,
+  readState,
+  superviseServices,
+  type Supervisor,
+} from '@brine/service';
+import { createLog, type Log } from '@brine/telemetry';
+import { type Neighbour, openNats, openPostgres } from './embedded.ts';
+
+/** Salt's exit code of a start that failed (salt/defaults/exitcodes.py EX_GENERIC). */
+const EXIT_FAILED = 1;
+const EXIT_FORCED = 130;
+/** How long `-d` waits for the master to have taken its pid file. */
+const DAEMON_WAIT_MS = 30_000;
+const APPS = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** What `brine master` takes. */
+export interface MasterArguments {
+  readonly configDir?: string | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  readonly daemon?: boolean | undefined;
+}
+
+/**
+ * `brine master`: runs all services on this host, with NATS and PostgreSQL of its own where none are
+ * named, until a signal. Resolves with the exit code.
+ */
+export async function runMaster(args: MasterArguments): Promise<number> {
+  let options: MasterOptions;
+  try {
+    const loaded = loadMasterConfig({ configDir: args.configDir });
+    const { warnings } = loaded;
+    options = args.logLevel ? { ...loaded.options, logLevel: args.logLevel } : loaded.options;
+    for (const { kind, text } of warnings) if (kind !== 'unused') tell(text);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    tell(`[ERROR   ] ${error.message}`);
+    return EXIT_FAILED;
+  }
+  const missing = masterServices(settingsOf(options, () => '', '')).find(
+    ({ entry }) => !existsSync(entry),
+  );
+  if (missing) return failed(`${missing.name} is not built: run \`npm run build\` first`);
+  const holder = livingSupervisor(readState(options.brine.stateDir));
+  if (holder !== undefined) return failed(`a master runs on this cachedir already (pid ${holder})`);
+  return args.daemon === true ? startDaemon(args, options) : serve(options);
+}
+
+async function serve(options: MasterOptions): Promise<number> {
+  const file = new LogFile({
+    path: options.logFile,
+    maxBytes: options.logRotateMaxBytes,
+    backups: options.logRotateBackupCount,
+    onTrouble: (error) => tell(`[WARNING ] log file: ${(error as Error).message}`),
+  });
+  const onLine = (service: string, line: string): void => {
+    const read = readLogLine(service, line, () => new Date());
+    process.stderr.write(consoleLine(read));
+    file.write(fileLine(read));
+  };
+  const write = (line: string): void => onLine('master', line.trimEnd());
+  const log = createLog({ service: 'master', level: options.logLevel, destination: { write } });
+  const stopping = stopSignals();
+  const neighbours: Neighbour<unknown>[] = [];
+  let supervisor: Supervisor | undefined;
+  try {
+    // May be passed through: PostgreSQL runs as a user of its own where we are root.
+    mkdirSync(options.brine.stateDir, { recursive: true, mode: 0o711 });
+    const [nats, postgres] = await openBoth(options, log, neighbours);
+    if (!stopping.signal.aborted) {
+      supervisor = superviseServices(
+        masterServices(settingsOf(options, nats.value, postgres.value)),
+        {
+          log,
+          onLine,
+          stateDir: options.brine.stateDir,
+          pidfile: options.pidfile,
+          stopDeadlineMs: options.brine.stopDeadline * 1000 + 1000,
+        },
+      );
+      stopping.onForce(() => supervisor?.kill());
+      void supervisor.started.then(() => {
+        if (!stopping.signal.aborted) log.info({ id: options.id }, 'the master serves');
+      });
+    }
+    await stopping.first;
+    return 0;
+  } catch (error) {
+    log.fatal({ err: error }, 'the master does not start');
+    tell(`brine master: ${(error as Error).message}`);
+    return EXIT_FAILED;
+  } finally {
+    await supervisor?.stop();
+    for (const neighbour of neighbours.toReversed()) await neighbour.stop();
+    log.info('stopped');
+  }
+}
+
+/** Both at once; what has started is stopped where the other fails. */
+async function openBoth(
+  options: MasterOptions,
+  log: Log,
+  opened: Neighbour<unknown>[],
+): Promise<[Awaited<ReturnType<typeof openNats>>, Awaited<ReturnType<typeof openPostgres>>]> {
+  const keep = <T extends Neighbour<unknown>>(neighbour: T): T => {
+    opened.push(neighbour);
+    return neighbour;
+  };
+  const nats = openNats(options, log).then(keep);
+  const postgres = openPostgres(options, log).then(keep);
+  await Promise.allSettled([nats, postgres]);
+  return [await nats, await postgres];
+}
+
+function settingsOf(
+  options: MasterOptions,
+  natsUrl: Parameters<typeof masterServices>[0]['natsUrl'],
+  databaseUrl: string,
+): Parameters<typeof masterServices>[0] {
+  return {
+    appsDir: APPS,
+    configDir: options.configDir,
+    workers: options.brine.workers,
+    logLevel: options.logLevel,
+    natsUrl,
+    databaseUrl,
+    host: options.brine.host,
+  };
+}
+
+/** The first signal asks for an ordered stop; the second ends everything at once. */
+function stopSignals() {
+  const controller = new AbortController();
+  let force = (): void => undefined;
+  let resolveFirst = (): void => undefined;
+  const first = new Promise<void>((resolve) => (resolveFirst = resolve));
+  const onSignal = (): void => {
+    if (controller.signal.aborted) {
+      force();
+      process.exit(EXIT_FORCED);
+    }
+    controller.abort();
+    resolveFirst();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
+  return { first, signal: controller.signal, onForce: (kill: () => void) => void (force = kill) };
+}
+
+/** `-d`: the same command in a session of its own; returns when it has begun to run. */
+async function startDaemon(args: MasterArguments, options: MasterOptions): Promise<number> {
+  const program = process.argv[1] ?? '';
+  const level = args.logLevel === undefined ? [] : ['-l', args.logLevel];
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, program, 'master', '-c', options.configDir, ...level],
+    { detached: true, stdio: 'ignore' },
+  );
+  let ended = false;
+  child.once('exit', () => (ended = true));
+  const until = Date.now() + DAEMON_WAIT_MS;
+  while (!ended && Date.now() < until) {
+    if (readState(options.brine.stateDir)?.pid === child.pid) {
+      child.unref();
+      return 0;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  if (!ended) child.unref();
+  return ended ? failed(`the master ended at once; see ${options.logFile}`) : 0;
+}
+
+function failed(text: string): number {
+  tell(`brine master: ${text}`);
+  return EXIT_FAILED;
+}
+
+function tell(text: string): void {
+  process.stderr.write(`${text}\n`);
+}

@@ -1,0 +1,132 @@
+import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import { KeyStore } from '@brine/pki';
+import { livingSupervisor, probeService, type ProbedService, readState } from '@brine/service';
+
+/** Exit code while the master does not serve. */
+const EXIT_NOT_SERVING = 1;
+
+/** What `brine status` takes. */
+export interface StatusArguments {
+  readonly configDir?: string | undefined;
+  readonly out?: string | undefined;
+}
+
+/** The state of a master on this host. */
+export interface MasterStatus {
+  readonly id: string;
+  /** True while every service serves (the idle syndic-relay is not asked for). */
+  readonly serving: boolean;
+  readonly pid: number | undefined;
+  readonly startedAt: string | undefined;
+  readonly publishPort: number;
+  readonly retPort: number;
+  readonly services: readonly ProbedService[];
+  /** Keys by state; undefined where the directory can not be read. */
+  readonly minions: Readonly<Record<string, number>> | undefined;
+}
+
+/** `brine status`: prints how the master of this host is. Resolves with the exit code. */
+export async function showStatus(args: StatusArguments): Promise<number> {
+  let options: MasterOptions;
+  try {
+    options = loadMasterConfig({ configDir: args.configDir }).options;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`[ERROR   ] ${error.message}\n`);
+    return EXIT_NOT_SERVING;
+  }
+  const status = await readStatus(options);
+  const text = args.out === 'json' ? `${JSON.stringify(status, null, 4)}\n` : draw(status);
+  process.stdout.write(text);
+  return status.serving ? 0 : EXIT_NOT_SERVING;
+}
+
+/** Asks the supervisor's file and every service. */
+export async function readStatus(options: MasterOptions): Promise<MasterStatus> {
+  const state = readState(options.brine.stateDir);
+  const alive = livingSupervisor(state) !== undefined;
+  const host = options.brine.healthHost;
+  const services = alive
+    ? await Promise.all((state?.services ?? []).map((service) => probeService(service, host)))
+    : [];
+  const needed = services.filter(({ name }) => name !== 'syndic-relay');
+  return {
+    id: options.id,
+    serving: needed.length > 0 && needed.every(({ ready }) => ready),
+    pid: alive ? state?.pid : undefined,
+    startedAt: alive ? state?.startedAt : undefined,
+    publishPort: options.publishPort,
+    retPort: options.retPort,
+    services,
+    minions: await countKeys(options.pkiDir),
+  };
+}
+
+async function countKeys(pkiDir: string): Promise<Record<string, number> | undefined> {
+  try {
+    const shelves = await new KeyStore(pkiDir).list();
+    return Object.fromEntries(Object.entries(shelves).map(([state, ids]) => [state, ids.length]));
+  } catch {
+    // No keys yet, or not ours to read: the status of the services is still worth showing.
+    return undefined;
+  }
+}
+
+function draw(status: MasterStatus): string {
+  const { id, serving, pid, startedAt, publishPort, retPort, services, minions } = status;
+  if (pid === undefined) return `${id}: the master does not run\n${keysLine(minions)}`;
+  const head =
+    `${id}: ${serving ? 'serving' : 'NOT SERVING'}   pid ${pid}   up ${uptime(startedAt)}   ` +
+    `ports ${publishPort}, ${retPort}`;
+  const rows = services.map((service) => [
+    service.name,
+    service.state === 'ready' && !service.ready ? 'not ready' : service.state,
+    String(service.pid ?? '-'),
+    uptime(service.startedAt),
+    String(service.restarts),
+    figures(service.status),
+  ]);
+  const table = columns([['service', 'state', 'pid', 'up', 'restarts', 'figures'], ...rows]);
+  return `${head}\n\n${table}\n${keysLine(minions)}`;
+}
+
+function keysLine(minions: MasterStatus['minions']): string {
+  if (!minions) return 'minions: no keys found\n';
+  const counts = Object.entries(minions).map(([state, count]) => `${count} ${state}`);
+  return `minions: ${counts.join(', ')}\n`;
+}
+
+/** The numbers of a status, nested ones by their path: `queue.aes=3`. */
+function figures(status: Readonly<Record<string, unknown>> | undefined, prefix = ''): string {
+  return Object.entries(status ?? {})
+    .filter(([key]) => prefix !== '' || !['name', 'pid', 'host'].includes(key))
+    .map(([key, value]) => {
+      if (typeof value === 'object' && value !== null) {
+        return figures(value as Record<string, unknown>, `${prefix}${key}.`);
+      }
+      return typeof value === 'number' || typeof value === 'boolean'
+        ? `${prefix}${key}=${value}`
+        : '';
+    })
+    .filter((text) => text !== '')
+    .join(' ');
+}
+
+function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return `${rows.map((row) => line(row).trimEnd()).join('\n')}\n`;
+}
+
+function uptime(startedAt: string | undefined): string {
+  if (startedAt === undefined) return '-';
+  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(startedAt)) / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+  if (seconds < 86_400)
+    return `${Math.floor(seconds / 3600)}h${Math.floor((seconds % 3600) / 60)}m`;
+  return `${Math.floor(seconds / 86_400)}d${Math.floor((seconds % 86_400) / 3600)}h`;
+}
