@@ -1,1 +1,13 @@
-export {};
+export { compileGlob, matchGlob } from './glob.ts';
+export { checkMinions } from './master-side.ts';
+export { matchMinion } from './minion-side.ts';
+export { expandNodegroup } from './nodegroups.ts';
+export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre.ts';
+export { compileSubdict } from './subdict.ts';
+
+export type { Data } from './data.ts';
+export type { CheckedMinions } from './master-side.ts';
+export type { Nodegroups } from './nodegroups.ts';
+export type { TextTest } from './python-regex/compile.ts';
+export type { Comparison } from './subdict.ts';
+export type { MinionFacts, Target, TargetView } from './target.ts';

@@ -1,0 +1,82 @@
+/**
+ * A value of grains or pillar. Maps and plain objects are Python's dict, arrays its list;
+ * objects with a numeric `value` are floats that are whole (`wire` keeps those apart).
+ */
+export type Data = unknown;
+
+/** A dict in one of its two shapes. */
+export type Dict = ReadonlyMap<unknown, unknown> | Readonly<Record<string, unknown>>;
+
+/** True for Python's dict. */
+export function isDict(value: Data): value is Dict {
+  if (typeof value !== 'object' || value === null) return false;
+  if (value instanceof Map) return true;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+/** The member of a dict; undefined where the key is missing. Never reaches a prototype. */
+export function member(dict: Dict, key: string | number | bigint | boolean | null): Data {
+  if (dict instanceof Map) {
+    const found = (dict as ReadonlyMap<unknown, unknown>).get(key);
+    if (found !== undefined || typeof key !== 'number') return found;
+    return (dict as ReadonlyMap<unknown, unknown>).get(BigInt(Math.trunc(key)));
+  }
+  const name = String(key);
+  return Object.hasOwn(dict, name) ? (dict as Readonly<Record<string, unknown>>)[name] : undefined;
+}
+
+/** The values of a dict in order. */
+export function members(dict: Dict): Iterable<Data> {
+  if (dict instanceof Map) return (dict as ReadonlyMap<unknown, unknown>).values();
+  return Object.values(dict);
+}
+
+/** Number of members of a dict. */
+export function sizeOf(dict: Dict): number {
+  return dict instanceof Map ? dict.size : Object.keys(dict).length;
+}
+
+/** What Python's `str` gives for a value. */
+export function pythonText(value: Data): string {
+  return typeof value === 'string' ? value : pythonRepr(value);
+}
+
+function pythonRepr(value: Data): string {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'bigint') return String(value);
+  if (value === true) return 'True';
+  if (value === false) return 'False';
+  if (value === null || value === undefined) return 'None';
+  if (value instanceof Uint8Array) return `b${quoted(Buffer.from(value).toString('latin1'))}`;
+  if (Array.isArray(value)) return `[${value.map(pythonRepr).join(', ')}]`;
+  if (isDict(value)) {
+    const entries = value instanceof Map ? [...value.entries()] : Object.entries(value);
+    return `{${entries.map(([k, v]) => `${pythonRepr(k)}: ${pythonRepr(v)}`).join(', ')}}`;
+  }
+  const float = (value as { readonly value?: unknown }).value;
+  return typeof float === 'number' ? `${numberText(float)}.0` : String(value);
+}
+
+function numberText(value: number): string {
+  if (Number.isNaN(value)) return 'nan';
+  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
+  if (Math.abs(value) >= 1e-4 || value === 0) return String(value);
+  return value.toExponential().replace(/e-(\d)$/, 'e-0$1');
+}
+
+function quoted(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text
+    .replaceAll('\\', '\\\\')
+    .replaceAll(quote, `\\${quote}`)
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\t', '\\t')
+    .replace(
+      /[\0-\x1f\x7f-\xa0\xad]/g,
+      (c) => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`,
+    );
+  return quote + escaped + quote;
+}

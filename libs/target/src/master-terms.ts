@@ -1,0 +1,78 @@
+import { compileGlob } from './glob.ts';
+import { compileIpcidr } from './ipcidr.ts';
+import { compilePythonRegex } from './python-regex/compile.ts';
+import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
+import type { Comparison } from './subdict.ts';
+import { TargetError } from './target.ts';
+import type { TargetView } from './target.ts';
+
+/** Whom one term of an expression expects, and the ids of a list that have no accepted key. */
+export interface CheckedSets {
+  readonly minions: ReadonlySet<string>;
+  readonly missing: readonly string[];
+}
+
+/** The target types that are one expression of text. */
+export type TextType =
+  'glob' | 'pcre' | 'grain' | 'grain_pcre' | 'pillar' | 'pillar_pcre' | 'pillar_exact' | 'ipcidr';
+
+/** The accepted minions that match one expression. @throws RegexError for a broken `pcre`. */
+export function checkText(
+  type: TextType,
+  text: string,
+  view: TargetView,
+  delimiter: string = DEFAULT_DELIMITER,
+): ReadonlySet<string> {
+  switch (type) {
+    case 'glob':
+      return select(view.accepted, compileGlob(text));
+    case 'pcre':
+      return select(view.accepted, compilePythonRegex(text));
+    case 'ipcidr': {
+      const test = compileIpcidr(text);
+      return test === undefined ? new Set() : checkData('grains', test, view);
+    }
+    default: {
+      const bank = type.startsWith('grain') ? 'grains' : 'pillar';
+      return checkData(bank, compileSubdict(text, comparisonOf(type), delimiter), view);
+    }
+  }
+}
+
+function comparisonOf(type: TextType): Comparison {
+  if (type === 'grain_pcre' || type === 'pillar_pcre') return 'regex';
+  return type === 'pillar_exact' ? 'exact' : 'glob';
+}
+
+function checkData(
+  bank: 'grains' | 'pillar',
+  test: (data: unknown) => boolean,
+  view: TargetView,
+): ReadonlySet<string> {
+  const greedy = view.greedy ?? true;
+  if (view.dataCache === false) return greedy ? view.accepted : new Set();
+  return select(view.accepted, (id) => {
+    const data = view[bank](id);
+    if (data === undefined || data === null) return greedy && view.cacheless === 'keep';
+    return (greedy || view.grains(id) !== undefined) && test(data);
+  });
+}
+
+function select(ids: Iterable<string>, test: (id: string) => boolean): Set<string> {
+  const chosen = new Set<string>();
+  for (const id of ids) if (test(id)) chosen.add(id);
+  return chosen;
+}
+
+/** The ids of a list that are accepted, and those that are not. @throws TargetError. */
+export function checkList(tgt: unknown, view: TargetView): CheckedSets {
+  const ids = typeof tgt === 'string' ? tgt.split(',').filter((id) => id !== '') : (tgt as unknown);
+  if (!Array.isArray(ids)) throw new TargetError('neither text nor a list');
+  const minions = new Set<string>();
+  const missing: string[] = [];
+  for (const id of ids.map(String)) {
+    if (view.accepted.has(id)) minions.add(id);
+    else missing.push(id);
+  }
+  return { minions, missing };
+}

@@ -1,0 +1,52 @@
+import { compoundOnMinion } from './compound-minion.ts';
+import { matchGlob } from './glob.ts';
+import { compileIpcidr } from './ipcidr.ts';
+import { inList, matchPath } from './minion-terms.ts';
+import { RegexError } from './python-regex/ast.ts';
+import { compilePythonRegex } from './python-regex/compile.ts';
+import { TargetError } from './target.ts';
+import type { MinionFacts, Target } from './target.ts';
+
+/**
+ * True where a publication with this target is for this minion (Salt: salt/matchers/*).
+ * An unknown type, a broken expression and a nodegroup (the client expands those) are for
+ * nobody. Never throws.
+ */
+export function matchMinion(target: Target, me: MinionFacts): boolean {
+  try {
+    return matchByType(target, me);
+  } catch (error) {
+    if (error instanceof RegexError || error instanceof TargetError) return false;
+    throw error;
+  }
+}
+
+function matchByType({ tgt, tgtType = 'glob', delimiter }: Target, me: MinionFacts): boolean {
+  switch (tgtType) {
+    case 'glob':
+      return typeof tgt === 'string' && matchGlob(tgt, me.id);
+    case 'list':
+      return inList(tgt, me.id);
+    case 'pcre':
+      return typeof tgt === 'string' && compilePythonRegex(tgt)(me.id);
+    // Salt's minions read a delimiter for these three types only (salt/minion.py).
+    case 'grain':
+      return matchPath(tgt, me.grains, 'glob', delimiter);
+    case 'grain_pcre':
+      return matchPath(tgt, me.grains, 'regex', delimiter);
+    case 'pillar':
+      return matchPath(tgt, me.pillar, 'glob', delimiter);
+    case 'pillar_pcre':
+      return matchPath(tgt, me.pillar, 'regex');
+    case 'pillar_exact':
+      return matchPath(tgt, me.pillar, 'exact');
+    case 'ipcidr':
+      return typeof tgt === 'string' && (compileIpcidr(tgt)?.(me.grains) ?? false);
+    case 'compound':
+      return compoundOnMinion(tgt, me, false);
+    case 'compound_pillar_exact':
+      return compoundOnMinion(tgt, me, true);
+    default:
+      return false;
+  }
+}

@@ -1,0 +1,21 @@
+import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
+import type { Comparison } from './subdict.ts';
+
+/** True where the id is in a list, or in text with commas (Salt: salt/matchers/list_match.py). */
+export function inList(tgt: unknown, id: string): boolean {
+  if (Array.isArray(tgt)) return tgt.includes(id);
+  if (typeof tgt !== 'string') return false;
+  return (
+    tgt === id || tgt.startsWith(`${id},`) || tgt.endsWith(`,${id}`) || tgt.includes(`,${id},`)
+  );
+}
+
+/** Matches `key:value` against grains or pillar. */
+export function matchPath(
+  tgt: unknown,
+  data: unknown,
+  comparison: Comparison,
+  delimiter: string = DEFAULT_DELIMITER,
+): boolean {
+  return typeof tgt === 'string' && compileSubdict(tgt, comparison, delimiter)(data);
+}

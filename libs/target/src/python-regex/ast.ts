@@ -1,0 +1,47 @@
+/** One member of a character set. */
+export type SetItem =
+  | { readonly kind: 'range'; readonly from: number; readonly to: number }
+  | { readonly kind: 'class'; readonly name: ClassName; readonly ascii: boolean };
+
+/** The classes `\d \D \w \W \s \S`. */
+export type ClassName = 'd' | 'D' | 'w' | 'W' | 's' | 'S';
+
+/** Where an assertion holds: `start` is `^` or `\A`, `end` is `$`, `text-end` is `\Z`. */
+export type Place = 'start' | 'line-start' | 'end' | 'line-end' | 'text-end' | 'word' | 'not-word';
+
+/** A parsed regular expression of Python's. */
+export type Node =
+  | { readonly kind: 'char'; readonly code: number }
+  | { readonly kind: 'dot'; readonly all: boolean }
+  | { readonly kind: 'set'; readonly negated: boolean; readonly items: readonly SetItem[] }
+  | { readonly kind: 'seq'; readonly parts: readonly Node[] }
+  | { readonly kind: 'alt'; readonly options: readonly Node[] }
+  | { readonly kind: 'group'; readonly captures: boolean; readonly body: Node }
+  | { readonly kind: 'case'; readonly ignore: boolean; readonly body: Node }
+  | { readonly kind: 'at'; readonly place: Place }
+  | {
+      readonly kind: 'look';
+      readonly ahead: boolean;
+      readonly negated: boolean;
+      readonly body: Node;
+    }
+  | {
+      readonly kind: 'repeat';
+      readonly body: Node;
+      readonly min: number;
+      readonly max: number;
+      readonly lazy: boolean;
+    }
+  | { readonly kind: 'ref'; readonly group: number };
+
+/** What the whole expression asks for. */
+export interface Expression {
+  readonly body: Node;
+  readonly ignoreCase: boolean;
+}
+
+/** Thrown for text that is no regular expression, or one that is not supported here. */
+export class RegexError extends Error {
+  override readonly name = 'RegexError';
+  readonly code = 'SALT_TARGET_REGEX';
+}

@@ -1,0 +1,42 @@
+import type { Data } from './data.ts';
+import type { Nodegroups } from './nodegroups.ts';
+
+/** A target as it stands in a publication. */
+export interface Target {
+  readonly tgt: unknown;
+  /** `glob` where it is left out. */
+  readonly tgtType?: string;
+  /** Splits paths of grain and pillar targets; `:` where it is left out. */
+  readonly delimiter?: string;
+}
+
+/** What a minion knows of itself. */
+export interface MinionFacts {
+  readonly id: string;
+  readonly grains: Data;
+  readonly pillar: Data;
+  readonly nodegroups?: Nodegroups;
+}
+
+/** What a master knows of its minions. */
+export interface TargetView {
+  /** The ids with an accepted key. */
+  readonly accepted: ReadonlySet<string>;
+  /** Cached grains; undefined where this minion sent none. */
+  grains(id: string): Data;
+  /** Cached pillar; undefined where this minion has none. */
+  pillar(id: string): Data;
+  readonly nodegroups: Nodegroups;
+  /** Minions without the data that a target asks for: left out (3008.2), or kept (3007). */
+  readonly cacheless: 'drop' | 'keep';
+  /** False considers only minions with cached grains (mine, peers). Default true. */
+  readonly greedy?: boolean;
+  /** Salt's `minion_data_cache`; without it such targets expect everybody. Default true. */
+  readonly dataCache?: boolean;
+}
+
+/** Thrown inside for an expression that cannot be judged; never leaves this library. */
+export class TargetError extends Error {
+  override readonly name = 'TargetError';
+  readonly code = 'SALT_TARGET_EXPRESSION';
+}
