@@ -1,1 +1,4 @@
-export {};
+import { runService } from '@brine/service';
+import { startWorker } from './worker.ts';
+
+await runService({ name: 'worker-pool', main: startWorker });

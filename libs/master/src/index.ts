@@ -1,1 +1,26 @@
-export {};
+export { Answerer } from './answer.ts';
+export { judgeAuth } from './clear/auth-verdict.ts';
+export { MasterUnavailableError } from './errors.ts';
+export type { AuthAct, AuthFacts, AuthVerdict } from './clear/auth-verdict.ts';
+export type {
+  AesKeys,
+  Answer,
+  Autosign,
+  Events,
+  EventToAppend,
+  Job,
+  JobQueries,
+  KeyState,
+  MasterKey,
+  MasterOptsReply,
+  MasterPorts,
+  MasterRules,
+  MinionData,
+  MinionKey,
+  MinionKeys,
+  Publications,
+  Request,
+  SessionKeys,
+  StoredMinionKey,
+  UserKeys,
+} from './ports.ts';

@@ -7,6 +7,12 @@ export const keyOptions = {
   user: text({ default: currentUser(), doc: 'User the master runs as.' }),
   open_mode: flag({ default: false, doc: 'Accept every key, also a changed one. Dangerous.' }),
   auto_accept: flag({ default: false, doc: 'Accept the key of every new minion.' }),
+  autosign_timeout: integer({
+    default: 120,
+    min: 0,
+    unit: 'min',
+    doc: 'Age at which a stub in minions_autosign counts no more; 0: never.',
+  }),
   max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may sign in; 0: any.' }),
   keysize: integer({ default: 2048, min: 2048, unit: 'bits', doc: 'Size of a new key pair.' }),
   key_pass: maybeText({ doc: "Passphrase of the master's private key.", reserved: true }),

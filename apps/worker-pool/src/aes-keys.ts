@@ -1,0 +1,37 @@
+import type { AesEpochs } from '@brine/bus';
+import { Crypticle } from '@brine/crypt';
+import type { AesKeys } from '@brine/master';
+
+/** Version 2 minions still seal with the last key until they have signed in again. */
+const OVERLAP_MS = 60_000;
+
+/** The master's AES key, handed over where the stream of publications says so. */
+export class EpochAesKeys implements AesKeys {
+  readonly #epochs: AesEpochs;
+  #current: Crypticle;
+  #previous: Crypticle | undefined;
+  #changedAt = 0;
+
+  constructor(epochs: AesEpochs) {
+    this.#epochs = epochs;
+    this.#current = new Crypticle(epochs.current().keyString);
+  }
+
+  current(): Crypticle {
+    const { keyString } = this.#epochs.current();
+    if (keyString !== this.#current.keyString) {
+      this.#previous = this.#current;
+      this.#current = new Crypticle(keyString);
+      this.#changedAt = Date.now();
+    }
+    return this.#current;
+  }
+
+  forRequests(): readonly Crypticle[] {
+    const current = this.current();
+    if (this.#previous === undefined || Date.now() - this.#changedAt > OVERLAP_MS) {
+      return [current];
+    }
+    return [current, this.#previous];
+  }
+}

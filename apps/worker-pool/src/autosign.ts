@@ -1,0 +1,43 @@
+import type { MasterOptions } from '@brine/config';
+import type { Autosign } from '@brine/master';
+import { readSigningFile, takeAutosignStub } from '@brine/pki';
+import { matchGlob, matchPcreWhole } from '@brine/target';
+
+/** How long the lines of the signing files are used before they are read again. */
+const REREAD_MS = 1000;
+
+/** What the signing files of this host say of a minion that nobody has decided on. */
+export class SigningFiles implements Autosign {
+  readonly #options: MasterOptions;
+  readonly #lines = new Map<string, { readonly at: number; readonly lines: readonly string[] }>();
+
+  constructor(options: MasterOptions) {
+    this.#options = options;
+  }
+
+  async decide(id: string): Promise<'accept' | 'reject' | 'none'> {
+    const { autorejectFile, autosignFile, pkiDir, autosignTimeout } = this.#options;
+    if (await this.#matches(autorejectFile, id)) return 'reject';
+    if (await this.#matches(autosignFile, id)) return 'accept';
+    const timeoutMinutes = autosignTimeout;
+    return (await takeAutosignStub(pkiDir, id, { timeoutMinutes })) ? 'accept' : 'none';
+  }
+
+  async #matches(path: string | undefined, id: string): Promise<boolean> {
+    if (path === undefined || path === '') return false;
+    const lines = await this.#linesOf(path);
+    // Salt tries each line as the id itself, as a glob, and as a regex over the whole id
+    // (salt/daemons/masterapi.py AutoKey.check_signing_file).
+    return lines.some((line) => line === id || matchGlob(line, id) || matchPcreWhole(line, id));
+  }
+
+  async #linesOf(path: string): Promise<readonly string[]> {
+    const known = this.#lines.get(path);
+    const now = Date.now();
+    if (known !== undefined && now - known.at < REREAD_MS) return known.lines;
+    const { permissivePkiAccess } = this.#options;
+    const { lines } = await readSigningFile(path, { permissivePkiAccess });
+    this.#lines.set(path, { at: now, lines });
+    return lines;
+  }
+}

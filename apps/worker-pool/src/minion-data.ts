@@ -1,0 +1,72 @@
+import { escapeKey, splitKey, type Bucket, type BucketEntry, type BucketWatch } from '@brine/bus';
+import type { MinionData } from '@brine/master';
+import { mapIn, mapOf, pack, unpackMap, type SaltMap } from '@brine/wire';
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { fromHotState } from './hot-state.ts';
+
+/**
+ * Grains of all minions stay in memory only while somebody targets by them: 100,000 minions with
+ * 4 KB of grains are half a GB in each worker. Without a question for this long they are dropped.
+ */
+const IDLE_MS = 10 * 60_000;
+
+/** Hashes of the grains stored last, so that a minion that restarts does not write the same again. */
+const HASHES_KEPT_MAX = 100_000;
+
+/** What minions told of themselves, from the `brine_minions` bucket, read on demand. */
+export class BucketMinionData implements MinionData {
+  readonly #bucket: Bucket;
+  readonly #grains = new Map<string, SaltMap>();
+  readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
+  #watch: BucketWatch | undefined;
+  #idle: NodeJS.Timeout | undefined;
+
+  constructor(bucket: Bucket) {
+    this.#bucket = bucket;
+  }
+
+  async storeGrains(id: string, grains: SaltMap): Promise<void> {
+    const packed = pack(grains);
+    const hash = createHash('sha1').update(packed).digest('base64');
+    if (this.#stored.get(id) === hash) return;
+    const record = pack(mapOf({ grains, updated_at: Date.now() }));
+    await fromHotState('minion data', this.#bucket.put(escapeKey(id), record));
+    this.#stored.set(id, hash);
+    if (this.#watch !== undefined) this.#grains.set(id, grains);
+  }
+
+  async ready(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#drop(), IDLE_MS);
+    this.#idle.unref();
+    this.#watch ??= this.#bucket.watch({
+      onChange: (entry) => this.#changed(entry),
+      onReset: () => this.#grains.clear(),
+    });
+    await fromHotState('minion data', this.#watch.whenReady());
+  }
+
+  grains(id: string): SaltMap | undefined {
+    return this.#grains.get(id);
+  }
+
+  /** Stops watching. */
+  close(): void {
+    this.#drop();
+  }
+
+  #changed(entry: BucketEntry): void {
+    const [id = ''] = splitKey(entry.key);
+    const grains = mapIn(unpackMap(entry.value), 'grains');
+    if (grains === undefined) this.#grains.delete(id);
+    else this.#grains.set(id, grains);
+  }
+
+  #drop(): void {
+    clearTimeout(this.#idle);
+    this.#watch?.close();
+    this.#watch = undefined;
+    this.#grains.clear();
+  }
+}

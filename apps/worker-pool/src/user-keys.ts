@@ -1,0 +1,66 @@
+import { splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import type { SecretBox } from '@brine/crypt';
+import type { UserKeys } from '@brine/master';
+import { fromHotState, SingleFlight } from './hot-state.ts';
+
+/** Records of `brine_secrets` that hold the user keys of one host. */
+const KIND = 'userkeys';
+
+/** Strangers may try keys as fast as they like: the source is asked at most this often. */
+const REFRESH_PAUSE_MS = 250;
+
+/** Local users' keys of all hosts, from the sealed `brine_secrets` bucket. */
+export class BucketUserKeys implements UserKeys {
+  readonly #bucket: Bucket;
+  readonly #box: SecretBox;
+  readonly #hosts = new Map<string, ReadonlyMap<string, string>>();
+  readonly #flights = new SingleFlight<void>();
+  #refreshedAt = 0;
+
+  constructor(bucket: Bucket, box: SecretBox) {
+    this.#bucket = bucket;
+    this.#box = box;
+  }
+
+  /** Takes a change of the bucket; records of other kinds pass by. */
+  changed(entry: BucketEntry): void {
+    const [kind, host] = splitKey(entry.key);
+    if (kind !== KIND || host === undefined) return;
+    this.#hosts.set(host, parseKeys(this.#box.open(entry.value)));
+  }
+
+  /** Forgets everything: the bucket is another one than before. */
+  reset(): void {
+    this.#hosts.clear();
+  }
+
+  of(user: string): readonly string[] {
+    return [...this.#hosts.values()].flatMap((keys) => keys.get(user) ?? []);
+  }
+
+  all(): readonly string[] {
+    return [...this.#hosts.values()].flatMap((keys) => [...keys.values()]);
+  }
+
+  refresh(): Promise<void> {
+    return this.#flights.run('', async () => {
+      if (Date.now() - this.#refreshedAt < REFRESH_PAUSE_MS) return;
+      this.#refreshedAt = Date.now();
+      await fromHotState('user keys', this.#readAll());
+    });
+  }
+
+  async #readAll(): Promise<void> {
+    for await (const entry of this.#bucket.entries()) this.changed(entry);
+  }
+}
+
+function parseKeys(text: Uint8Array): ReadonlyMap<string, string> {
+  const value: unknown = JSON.parse(Buffer.from(text).toString('utf8'));
+  if (typeof value !== 'object' || value === null) return new Map();
+  return new Map(
+    Object.entries(value).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string' && entry[1] !== '',
+    ),
+  );
+}

@@ -1,0 +1,170 @@
+import {
+  AesEpochs,
+  Bucket,
+  connectBus,
+  EventWriter,
+  PublicationWriter,
+  RequestReceiver,
+  type Answer,
+  type Bus,
+  type IncomingRequest,
+} from '@brine/bus';
+import { SecretBox } from '@brine/crypt';
+import { JidMaker } from '@brine/job';
+import { Answerer, type MasterPorts } from '@brine/master';
+import { loadOrCreateMasterKeys } from '@brine/pki';
+import type { RunningService, ServiceContext } from '@brine/service';
+import { nowMs } from '@brine/telemetry';
+import { randomBytes } from 'node:crypto';
+import { EpochAesKeys } from './aes-keys.ts';
+import { SigningFiles } from './autosign.ts';
+import { JobCacheQueries } from './job-queries.ts';
+import { ThreadedMasterKey } from './master-key.ts';
+import { BucketMinionData } from './minion-data.ts';
+import { BucketMinionKeys } from './minion-keys.ts';
+import { StreamEvents, StreamPublications } from './publications.ts';
+import { masterRules } from './rules.ts';
+import { BucketSessionKeys } from './session-keys.ts';
+import { BucketUserKeys } from './user-keys.ts';
+
+/**
+ * Requests answered at a time, by class. Log-ins cost RSA work and wait for each other; returns
+ * only wait for the stream, so many of them make one batch.
+ */
+const CONCURRENCY = { auth: 16, clear: 64, aes: 512 } as const;
+
+/** Starts one worker: hot state, then keys, then requests. */
+export async function startWorker(context: ServiceContext): Promise<RunningService> {
+  const { options, telemetry, log } = context;
+  const url = options.brine.nats.url;
+  if (url === undefined) throw new Error('brine.nats.url is not set');
+  const bus = await connectBus({ url, name: 'worker-pool', signal: context.signal });
+  const masterKeys = await loadOrCreateMasterKeys(options.pkiDir, options.keysize);
+  const pem = masterKeys.privateKey.pem;
+  const state = await openHotState(bus, pem, options.publishSession);
+  const masterKey = new ThreadedMasterKey(masterKeys.privateKey);
+  const jids = new JidMaker();
+  const ports: MasterPorts = {
+    rules: masterRules(options),
+    keys: state.keys,
+    sessions: state.sessions,
+    aes: new EpochAesKeys(state.epochs),
+    masterKey,
+    events: new StreamEvents(new EventWriter(bus)),
+    publications: new StreamPublications({
+      bus,
+      writer: new PublicationWriter(bus),
+      requests: state.requests,
+      telemetry,
+    }),
+    minionData: state.minionData,
+    userKeys: state.userKeys,
+    autosign: new SigningFiles(options),
+    jobs: new JobCacheQueries(bus),
+    now: () => Date.now(),
+    nextJid: () => jids.next(Date.now()),
+    count: countInto(context),
+  };
+  const answerer = new Answerer(ports, (err, request) => {
+    log.error({ err, request: request.id }, 'could not answer a request');
+  });
+  const receiver = new RequestReceiver(bus, {
+    workerId: `${process.pid}-${randomBytes(4).toString('hex')}`,
+    host: options.brine.host,
+    concurrency: CONCURRENCY,
+  });
+  receiver.serve(async (request) => {
+    const startMs = nowMs();
+    const answer = await answerer.answer(request);
+    traceAnswer(context, request, answer, startMs);
+    return answer;
+  });
+  return {
+    ready: () => bus.status === 'connected' && state.ready(),
+    status: () => ({
+      minions: state.keys.counts(),
+      sessions: state.sessions.count(),
+      rsaQueued: masterKey.queued,
+      requests: receiver.stats(),
+    }),
+    close: async () => {
+      await receiver.drain();
+      state.close();
+      await masterKey.close();
+      await bus.close();
+    },
+  };
+}
+
+async function openHotState(bus: Bus, pem: string, publishSession: number) {
+  const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(pem, 'aes'));
+  const keysBucket = new Bucket(bus, 'brine_keys');
+  const sessionsBucket = new Bucket(bus, 'brine_sessions');
+  const secretsBucket = new Bucket(bus, 'brine_secrets');
+  const keys = new BucketMinionKeys(keysBucket);
+  const sessions = new BucketSessionKeys(
+    sessionsBucket,
+    SecretBox.fromMasterKey(pem, 'session'),
+    publishSession,
+  );
+  const userKeys = new BucketUserKeys(secretsBucket, SecretBox.fromMasterKey(pem, 'userkeys'));
+  const minionData = new BucketMinionData(new Bucket(bus, 'brine_minions'));
+  const watches = [
+    keysBucket.watch({
+      onChange: (entry) => keys.changed(entry),
+      onReset: () => keys.reset(),
+    }),
+    sessionsBucket.watch({
+      onChange: (entry) => sessions.changed(entry),
+      onReset: () => sessions.reset(),
+    }),
+    secretsBucket.watch({
+      onChange: (entry) => userKeys.changed(entry),
+      onReset: () => userKeys.reset(),
+    }),
+  ];
+  await Promise.all(watches.map((watch) => watch.whenReady()));
+  return {
+    epochs,
+    keys,
+    sessions,
+    userKeys,
+    minionData,
+    requests: new Bucket(bus, 'brine_requests'),
+    ready: () => watches.every((watch) => watch.ready),
+    close: () => {
+      for (const watch of watches) watch.close();
+      minionData.close();
+      epochs.close();
+    },
+  };
+}
+
+function countInto(context: ServiceContext): (name: string) => void {
+  const counter = context.metrics.counter(
+    'brine_master_total',
+    'What happened to requests, by outcome.',
+  );
+  return (outcome) => counter.add(1, { outcome });
+}
+
+/** One span per answer that belongs to a job; its id follows from the job id alone. */
+function traceAnswer(
+  context: ServiceContext,
+  request: IncomingRequest,
+  answer: Answer & { readonly minion?: string },
+  startMs: number,
+): void {
+  if (answer.kind !== 'reply' || answer.jid === undefined) return;
+  const { minion } = answer;
+  const part = minion === undefined ? 'publish' : `return.${minion}`;
+  context.telemetry.recordSpan({
+    name: minion === undefined ? 'worker publish' : 'worker return',
+    jid: answer.jid,
+    part: `worker.${part}`,
+    parentPart: `gateway.${part}`,
+    startMs,
+    endMs: nowMs(),
+    attributes: { request: request.id, ...(minion === undefined ? {} : { minion }) },
+  });
+}

@@ -1,0 +1,161 @@
+import { mapOf, pack, unpackMap, type MapScan, type SaltMap, type SaltValue } from '@brine/wire';
+import type { MasterPorts, Request } from '../ports.ts';
+import { masterOpts } from './master-opts.ts';
+import { takeMinionEvent } from './minion-event.ts';
+import { rememberPillarRequest } from './pillar.ts';
+import { takeReturn } from './return.ts';
+
+/** An opened and checked request of a minion. */
+export interface AesRequest {
+  readonly request: Request;
+  /** The opened msgpack map, channel fields still in it. */
+  readonly body: Buffer;
+  readonly scan: MapScan;
+  /** The id the load carries; version 2 file requests carry none. */
+  readonly minion: string | undefined;
+  /** True when `tok` was checked: always for version 3. */
+  readonly tokenChecked: boolean;
+  readonly version: number;
+}
+
+/** What a command answers, and how it is sealed (salt/master.py `AESFuncs.run_func`). */
+export interface AesResult {
+  readonly reply: 'send' | 'private';
+  readonly value: SaltValue;
+  /** The job a return belongs to, for its trace. */
+  readonly returned?: { readonly jid: string; readonly minion: string };
+}
+
+type AesCommand = (ports: MasterPorts, request: AesRequest) => Promise<AesResult> | AesResult;
+
+/** A fixed answer: Salt's "not found" of a command whose data this master does not serve. */
+const fixed = (value: () => SaltValue): AesCommand => {
+  return () => ({ reply: 'send', value: value() });
+};
+
+/** A command that takes the load field by field. */
+const decoded =
+  (
+    run: (ports: MasterPorts, request: AesRequest, load: SaltMap) => Promise<SaltValue> | SaltValue,
+  ) =>
+  async (ports: MasterPorts, request: AesRequest): Promise<AesResult> => ({
+    reply: 'send',
+    value: await run(ports, request, unpackMap(request.body)),
+  });
+
+/** Commands that version 2 minions send with `tok`; without it Salt answers the value given here. */
+const needsToken =
+  (refused: () => SaltValue, command: AesCommand): AesCommand =>
+  (ports, request) => {
+    if (request.tokenChecked) return command(ports, request);
+    ports.count('aes_without_token');
+    return { reply: 'send', value: refused() };
+  };
+
+const emptyMap = (): SaltMap => mapOf({});
+const no = (): boolean => false;
+
+const returned: AesCommand = async (ports, request) => {
+  const { minion } = request;
+  // A version 2 return carries no token: at least its id must be one of ours.
+  if (minion === undefined || ports.keys.cached(minion)?.state !== 'accepted') {
+    ports.count('return_of_unknown_minion');
+    return { reply: 'send', value: null };
+  }
+  const job = await takeReturn(ports, request.request, request.body);
+  return { reply: 'send', value: null, ...(job === undefined ? {} : { returned: job }) };
+};
+
+const pillar: AesCommand = async (ports, request) => {
+  const { minion } = request;
+  if (minion !== undefined) {
+    await rememberPillarRequest(ports, request.request, unpackMap(request.body), minion);
+  }
+  return { reply: 'private', value: emptyMap() };
+};
+
+const minionEvent = decoded(async (ports, request, load) => {
+  load.delete('tok');
+  load.delete('nonce');
+  return (await takeMinionEvent(ports, request.request, load)) ? null : emptyMap();
+});
+
+const registerResources = decoded(async (ports, request) => {
+  const { minion } = request;
+  if (minion === undefined) return true;
+  await ports.events.append({
+    kind: 'minion',
+    tag: `resource/refresh/${minion}`,
+    body: pack(mapOf({ 'Resource cache refresh': minion })),
+    minion,
+    msgId: `resource:${request.request.id}`,
+  });
+  return true;
+});
+
+/**
+ * The closed table of commands a minion may send (salt/master.py `AESFuncs.expose_methods`).
+ * What this version does not serve answers Salt's "not found" value, with which a stock minion
+ * goes on. A Map, never an object: a received name must not reach a prototype.
+ */
+const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
+  ['_return', returned],
+  ['_pillar', pillar],
+  ['_minion_event', needsToken(emptyMap, minionEvent)],
+  ['_register_resources', registerResources],
+  ['_master_opts', decoded((ports, _request, load) => masterOpts(ports.rules.masterOpts, load))],
+  [
+    '_mine',
+    needsToken(
+      emptyMap,
+      fixed(() => true),
+    ),
+  ],
+  ['_mine_get', needsToken(emptyMap, fixed(emptyMap))],
+  [
+    '_mine_delete',
+    needsToken(
+      emptyMap,
+      fixed(() => true),
+    ),
+  ],
+  [
+    '_mine_flush',
+    needsToken(
+      emptyMap,
+      fixed(() => true),
+    ),
+  ],
+  ['_master_tops', needsToken(emptyMap, fixed(emptyMap))],
+  ['_file_envs', fixed(() => ['base'])],
+  ['_file_list', fixed(() => [])],
+  ['_file_list_emptydirs', fixed(() => [])],
+  ['_dir_list', fixed(() => [])],
+  ['_symlink_list', fixed(emptyMap)],
+  ['_file_hash', fixed(() => '')],
+  ['_file_hash_and_stat', fixed(() => ['', null])],
+  ['_file_find', fixed(() => mapOf({ path: '', rel: '' }))],
+  ['_serve_file', fixed(() => mapOf({ data: '', dest: '' }))],
+  ['_file_recv', needsToken(no, fixed(no))],
+  ['_syndic_return', fixed(() => null)],
+  ['minion_runner', needsToken(emptyMap, fixed(emptyMap))],
+  ['minion_pub', needsToken(emptyMap, fixed(emptyMap))],
+  ['minion_publish', needsToken(emptyMap, fixed(emptyMap))],
+  ['pub_ret', needsToken(emptyMap, fixed(emptyMap))],
+  ['revoke_auth', needsToken(no, fixed(no))],
+  // Whitelisted in Salt, but its handler raises: an empty text comes back.
+  ['verify_minion', fixed(() => '')],
+]);
+
+/** Runs a minion's command; an unknown one answers an empty map, as Salt does. */
+export function runAesCommand(
+  ports: MasterPorts,
+  request: AesRequest,
+): Promise<AesResult> | AesResult {
+  const command = COMMANDS.get(request.scan.text('cmd') ?? '');
+  if (command === undefined) {
+    ports.count('aes_unknown_command');
+    return { reply: 'send', value: emptyMap() };
+  }
+  return command(ports, request);
+}

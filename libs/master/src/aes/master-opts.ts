@@ -1,0 +1,38 @@
+import { boolOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import type { MasterOptsReply } from '../ports.ts';
+
+/**
+ * Answer of `_master_opts` (salt/fileserver `_master_opts`, salt/master.py): the state compiler of
+ * a minion indexes these without defaults, so all of them are sent.
+ */
+export function masterOpts(opts: MasterOptsReply, load: SaltMap): SaltMap {
+  const roots = Object.entries(opts.fileRoots);
+  const environment = mapOf({
+    file_roots: new Map(roots.map(([env]): [SaltValue, SaltValue] => [env, []])),
+    top_file_merging_strategy: opts.topFileMergingStrategy,
+    env_order: [...opts.envOrder],
+    default_top: opts.defaultTop,
+  });
+  if (boolOf(load, 'env_only') === true) return environment;
+  const nodegroups = Object.entries(opts.nodegroups);
+  const compiler = mapOf({
+    renderer: opts.renderer,
+    failhard: opts.failhard,
+    state_top: opts.stateTop,
+    state_top_saltenv: opts.stateTopSaltenv,
+    nodegroups: new Map(
+      nodegroups.map(([name, words]): [SaltValue, SaltValue] => [
+        name,
+        typeof words === 'string' ? words : [...words],
+      ]),
+    ),
+    state_auto_order: opts.stateAutoOrder,
+    state_events: opts.stateEvents,
+    state_aggregate: opts.stateAggregate,
+    jinja_env: opts.jinjaEnv,
+    jinja_sls_env: opts.jinjaSlsEnv,
+    jinja_lstrip_blocks: opts.jinjaLstripBlocks,
+    jinja_trim_blocks: opts.jinjaTrimBlocks,
+  });
+  return new Map([...environment, ...compiler]);
+}

@@ -1,0 +1,68 @@
+import { Crypticle, isEncAlgo, isSigAlgo, newKeyString } from '@brine/crypt';
+import {
+  buildPrivateData,
+  buildPrivateReply,
+  buildSignedPrivate,
+  mapIn,
+  mapOf,
+  pack,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import type { MasterPorts, Request } from '../ports.ts';
+
+/** How the request was sealed; the reply is made with the same algorithms. */
+export interface PillarChannel {
+  readonly minion: string;
+  readonly nonce: string | undefined;
+  readonly encAlgo: string;
+  readonly sigAlgo: string;
+}
+
+/**
+ * Remembers the grains that a pillar request brings, so that `-G` works from the first day, and
+ * tells the bus. `grains.id` is the id of the channel, whatever the grains say.
+ */
+export async function rememberPillarRequest(
+  ports: MasterPorts,
+  request: Request,
+  load: SaltMap,
+  minion: string,
+): Promise<void> {
+  const grains = mapIn(load, 'grains');
+  if (grains === undefined || !ports.rules.minionDataCache) return;
+  await ports.minionData.storeGrains(minion, new Map(grains).set('id', minion));
+  if (!ports.rules.minionDataCacheEvents) return;
+  await ports.events.append({
+    kind: 'minion',
+    // The tag is not below `salt/`: the argument order of salt/master.py `_pillar` makes it so.
+    tag: `minion/refresh/${minion}`,
+    body: pack(mapOf({ 'Minion data cache refresh': minion })),
+    minion,
+    msgId: `refresh:${request.id}`,
+  });
+}
+
+/**
+ * Seals a pillar for one minion alone (salt/channel/server.py `_encrypt_private`): a fresh key,
+ * the data signed together with that key and the nonce (CVE-2022-22934).
+ */
+export async function sealPillar(
+  ports: MasterPorts,
+  channel: PillarChannel,
+  pillar: SaltValue,
+): Promise<Buffer> {
+  if (channel.nonce === undefined) return pack(mapOf({ error: 'Nonce not included in request' }));
+  const key = ports.keys.cached(channel.minion) ?? (await ports.keys.fetch(channel.minion));
+  if (key === undefined || !isEncAlgo(channel.encAlgo) || !isSigAlgo(channel.sigAlgo)) {
+    return pack(mapOf({ error: 'AES key not found' }));
+  }
+  const keyString = newKeyString();
+  const sealedKey = ports.keys
+    .parsed(channel.minion, key.pub)
+    .oaepEncrypt(Buffer.from(keyString, 'ascii'), channel.encAlgo);
+  const data = buildPrivateData({ key: sealedKey, pillar, nonce: channel.nonce });
+  const sig = await ports.masterKey.sign(data, channel.sigAlgo);
+  const sealed = new Crypticle(keyString).seal(buildSignedPrivate(data, sig));
+  return buildPrivateReply(sealedKey, sealed);
+}

@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { isJid, isMinionId, jobReturnTag, jobSubErrorTag, type Jid } from '@brine/job';
+import {
+  cutFields,
+  isMap,
+  pack,
+  appendField,
+  scanMap,
+  type MapScan,
+  type SaltMap,
+} from '@brine/wire';
+import type { MasterPorts, Request } from '../ports.ts';
+
+/** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
+const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
+
+/** Fields of the channel that must not travel on: the token is a credential. */
+const CHANNEL_FIELDS = ['tok', 'nonce'] as const;
+
+/** Stands for a field that is not there; no msgpack value begins with this byte. */
+const ABSENT = Buffer.from([0xc1]);
+
+/** Functions whose failed states are told one by one (salt/utils/event.py SUB_EVENT). */
+const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
+
+/** Sub events of one return; a run with more failed states than this is told by its return alone. */
+const SUB_EVENTS_MAX = 1000;
+
+/** What a return says of itself, for the answer's trace. */
+export interface ReturnedJob {
+  readonly jid: string;
+  readonly minion: string;
+}
+
+/**
+ * Takes a minion's return (salt/utils/job.py `store_job`): one event, appended before the answer.
+ * A load without `jid`, `id` or `return`, or with an id or jid that is none, is ignored as Salt does.
+ *
+ * The bytes go on as they came, less the channel's fields: nothing is decoded and encoded again.
+ */
+export async function takeReturn(
+  ports: MasterPorts,
+  request: Request,
+  body: Buffer,
+): Promise<ReturnedJob | undefined> {
+  const scan = scanMap(body);
+  const minion = scan.text('id');
+  const jid = scan.text('jid');
+  if (minion === undefined || jid === undefined || !scan.has('return')) {
+    ports.count('return_incomplete');
+    return undefined;
+  }
+  if (!isMinionId(minion)) {
+    ports.count('return_invalid_id');
+    return undefined;
+  }
+  if (jid === 'req') return takeUnpublished(ports, request, scan, minion);
+  const event = cutFields(scan, CHANNEL_FIELDS);
+  if (jid === 'nocache') return fireUnkept(ports, request, event, minion);
+  if (!isJid(jid)) {
+    ports.count('return_invalid_jid');
+    return undefined;
+  }
+  await append(ports, scan, {
+    body: event,
+    jid,
+    minion,
+    msgId: `ret:${jid}:${minion}:${returnHash(scan)}`,
+  });
+  await fireSubEvents(ports, scan, jid, minion);
+  return { jid, minion };
+}
+
+/** A return that is told and not kept: its event is of a kind the store does not read. */
+async function fireUnkept(
+  ports: MasterPorts,
+  request: Request,
+  body: Buffer,
+  minion: string,
+): Promise<undefined> {
+  const tag = `salt/job/nocache/ret/${minion}`;
+  await ports.events.append({ kind: 'job', tag, body, minion, msgId: `nocache:${request.id}` });
+}
+
+/** A return of a job that nobody published (a schedule): it gets a job id here. */
+async function takeUnpublished(
+  ports: MasterPorts,
+  request: Request,
+  scan: MapScan,
+  minion: string,
+): Promise<ReturnedJob> {
+  const jid = ports.nextJid();
+  let event = cutFields(scan, [...CHANNEL_FIELDS, 'jid']);
+  event = appendField(event, 'jid', jid);
+  event = appendField(event, 'tgt', minion);
+  event = appendField(event, 'tgt_type', 'glob');
+  if (!scan.has('arg')) {
+    event = appendField(event, 'arg', scan.value('fun_args') ?? []);
+  }
+  await append(ports, scan, { body: event, jid, minion, msgId: `ret:req:${request.id}` });
+  return { jid, minion };
+}
+
+async function append(
+  ports: MasterPorts,
+  scan: MapScan,
+  event: { body: Buffer; jid: Jid; minion: string; msgId: string },
+): Promise<void> {
+  const link = scan.text('traceparent');
+  await ports.events.append({
+    kind: 'ret',
+    tag: jobReturnTag(event.jid, event.minion),
+    ...event,
+    ...(link === undefined ? {} : { link }),
+  });
+  ports.count('returns');
+}
+
+/** Hash over the raw bytes of what was returned: the same for every re-send of one return. */
+function returnHash(scan: MapScan): string {
+  const hash = createHash('sha1');
+  for (const name of IDENTITY_FIELDS) {
+    hash.update(scan.raw(name) ?? ABSENT);
+  }
+  return hash.digest('base64url');
+}
+
+async function fireSubEvents(
+  ports: MasterPorts,
+  scan: MapScan,
+  jid: Jid,
+  minion: string,
+): Promise<void> {
+  const fun = scan.text('fun');
+  if (fun === undefined || !SUB_EVENT_FUNCTIONS.has(fun) || !scan.value('retcode')) return;
+  const returned = scan.value('return');
+  if (!isMap(returned)) return;
+  const failed = [...returned].filter(
+    (entry): entry is [string, SaltMap] =>
+      typeof entry[0] === 'string' && isMap(entry[1]) && entry[1].get('result') === false,
+  );
+  for (const [name, state] of failed.slice(0, SUB_EVENTS_MAX)) {
+    const parts = name.split('_|-');
+    const stateFunction = parts[3];
+    if (parts[0] === undefined || stateFunction === undefined) continue;
+    const data = new Map(state);
+    data.set('success', false).set('return', `Error: ${parts[0]}.${stateFunction}`);
+    data.set('fun', fun).set('id', minion).set('jid', jid);
+    const body = pack(data);
+    const msgId = `sub:${jid}:${minion}:${createHash('sha1').update(name).digest('base64url')}`;
+    const common = { kind: 'job', body, minion } as const;
+    await ports.events.append({
+      ...common,
+      tag: `${parts[0]}.${stateFunction}`,
+      msgId: `${msgId}:legacy`,
+    });
+    await ports.events.append({ ...common, tag: jobSubErrorTag(jid, minion, fun), msgId });
+  }
+}

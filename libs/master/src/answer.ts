@@ -1,0 +1,131 @@
+import {
+  pack,
+  readEnvelope,
+  Refusal,
+  refusalReply,
+  RefusalText,
+  WireError,
+  type AesEnvelope,
+  type ClearEnvelope,
+  type Envelope,
+  type SaltValue,
+} from '@brine/wire';
+import { runAesCommand } from './aes/commands.ts';
+import { sealPillar } from './aes/pillar.ts';
+import { openRequest, type OpenedRequest } from './channel.ts';
+import { answerAuth } from './clear/auth.ts';
+import { runClearCommand } from './clear/commands.ts';
+import { MasterUnavailableError } from './errors.ts';
+import type { Answer, MasterPorts, Request } from './ports.ts';
+import { TokenChecks } from './token-check.ts';
+
+/**
+ * Answers requests as a Salt master does: envelope, version, key, checks, command, seal
+ * (salt/channel/server.py `handle_message`). Never rejects: a fault becomes the answer that is
+ * safe for its kind of request, and is reported through `onFault`.
+ */
+export class Answerer {
+  readonly #ports: MasterPorts;
+  readonly #onFault: (fault: unknown, request: Request) => void;
+  readonly #tokens = new TokenChecks();
+
+  constructor(ports: MasterPorts, onFault: (fault: unknown, request: Request) => void) {
+    this.#ports = ports;
+    this.#onFault = onFault;
+  }
+
+  async answer(request: Request): Promise<Answer> {
+    let envelope: Envelope;
+    try {
+      const { minimumAuthVersion } = this.#ports.rules;
+      envelope = readEnvelope(request.body, { minimumAuthVersion });
+    } catch (cause) {
+      return this.#refuseFrame(cause, request);
+    }
+    switch (envelope.enc) {
+      case 'aes':
+        return this.#aes(request, envelope);
+      case 'clear':
+        return this.#clear(request, envelope);
+    }
+  }
+
+  #refuseFrame(cause: unknown, request: Request): Answer {
+    if (!(cause instanceof Refusal)) {
+      this.#onFault(cause, request);
+      return reply(RefusalText.HANDLING);
+    }
+    this.#ports.count('refused_frame');
+    return { kind: 'reply', body: refusalReply(cause) };
+  }
+
+  async #clear(request: Request, envelope: ClearEnvelope): Promise<Answer> {
+    const isAuth = envelope.load.get('cmd') === '_auth';
+    try {
+      if (isAuth) {
+        const { load, version } = envelope;
+        return { kind: 'reply', body: await answerAuth(this.#ports, request, load, version) };
+      }
+      const result = await runClearCommand(this.#ports, request, envelope.load);
+      return {
+        ...reply(result.value),
+        ...(result.jid === undefined ? {} : { jid: result.jid }),
+      };
+    } catch (fault) {
+      this.#fault(fault, request);
+      // A stock minion gets over `bad load` to a log-in; most other texts would end its sign-ins.
+      return reply(isAuth ? RefusalText.BAD_LOAD : RefusalText.HANDLING);
+    }
+  }
+
+  async #aes(request: Request, envelope: AesEnvelope): Promise<Answer> {
+    let opened: OpenedRequest | string;
+    try {
+      opened = await openRequest(this.#ports, this.#tokens, envelope);
+    } catch (fault) {
+      this.#fault(fault, request);
+      return { kind: 'drop' };
+    }
+    if (typeof opened === 'string') return reply(opened);
+    const { crypticle, nonce } = opened;
+    const seal = (value: SaltValue): Buffer =>
+      pack(crypticle.seal(pack(value), nonce === undefined ? {} : { nonce }));
+    try {
+      const result = await runAesCommand(this.#ports, {
+        request,
+        body: opened.body,
+        scan: opened.scan,
+        minion: opened.minion,
+        tokenChecked: opened.tokenChecked,
+        version: envelope.version,
+      });
+      if (result.reply === 'private') {
+        const channel = {
+          minion: opened.minion ?? '',
+          nonce,
+          encAlgo: envelope.encAlgo,
+          sigAlgo: envelope.sigAlgo,
+        };
+        return { kind: 'reply', body: await sealPillar(this.#ports, channel, result.value) };
+      }
+      return { kind: 'reply', body: seal(result.value), ...result.returned };
+    } catch (fault) {
+      this.#fault(fault, request);
+      // What was not kept is not acknowledged: the peer sends it again.
+      const isReturn = opened.scan.value('cmd') === '_return' && !(fault instanceof WireError);
+      if (fault instanceof MasterUnavailableError || isReturn) return { kind: 'drop' };
+      return { kind: 'reply', body: seal('') };
+    }
+  }
+
+  #fault(fault: unknown, request: Request): void {
+    this.#ports.count(
+      fault instanceof MasterUnavailableError ? 'answer_unavailable' : 'answer_fault',
+    );
+    this.#onFault(fault, request);
+  }
+}
+
+function reply(value: SaltValue): { kind: 'reply'; body: Buffer } {
+  return { kind: 'reply', body: pack(value) };
+}

@@ -1,0 +1,171 @@
+import { CryptError, type Crypticle } from '@brine/crypt';
+import { isMinionId } from '@brine/job';
+import {
+  mapOf,
+  checkLoad,
+  Refusal,
+  RefusalText,
+  scanMap,
+  WireError,
+  type MapScan,
+  type SaltValue,
+} from '@brine/wire';
+import type { MasterPorts } from './ports.ts';
+import type { TokenChecks } from './token-check.ts';
+
+/** The envelope of a sealed request, as the wire library read it. */
+export interface SealedRequest {
+  readonly version: number;
+  /** Outer id; version 3 requests must carry one. */
+  readonly id?: string;
+  readonly load: Uint8Array;
+}
+
+/** An opened and checked load, with the key the answer is sealed with. */
+export interface OpenedRequest {
+  readonly crypticle: Crypticle;
+  /** The msgpack map as it came. */
+  readonly body: Buffer;
+  readonly scan: MapScan;
+  readonly minion: string | undefined;
+  readonly nonce: string | undefined;
+  readonly tokenChecked: boolean;
+}
+
+/** Payload version from which on a request is sealed with the minion's own session key. */
+const SESSION_KEY_VERSION = 3;
+
+/**
+ * Opens a minion's request and checks it in Salt's order (salt/channel/server.py
+ * `handle_message`): key, MAC, id, age, id again, token.
+ *
+ * @returns the opened request, or the text to refuse it with
+ */
+export async function openRequest(
+  ports: MasterPorts,
+  tokens: TokenChecks,
+  sealed: SealedRequest,
+): Promise<OpenedRequest | string> {
+  const refuse = (reason: string): string => {
+    ports.count(`aes_refused_${reason}`);
+    return RefusalText.BAD_LOAD;
+  };
+  if (
+    sealed.version >= SESSION_KEY_VERSION &&
+    !(sealed.id !== undefined && isMinionId(sealed.id))
+  ) {
+    return refuse('id');
+  }
+  const opened = await unseal(ports, sealed);
+  if (opened === undefined) return refuse('mac');
+  const scan = scanOf(opened.body);
+  if (scan === undefined) return RefusalText.LOAD_NOT_A_MAP;
+  const wrongId = refuseId(scan);
+  if (wrongId !== undefined) return wrongId;
+  const minion = scan.text('id');
+  const nonce = scan.text('nonce');
+  const tok = scan.bytes('tok');
+  if (sealed.version >= SESSION_KEY_VERSION) {
+    if (isTooOld(ports, scan.value('ts'))) return refuse('ttl');
+    if (minion === undefined || minion !== sealed.id) return refuse('id_mismatch');
+    if (tok === undefined) return refuse('no_token');
+  }
+  let tokenChecked = false;
+  if (tok !== undefined && minion !== undefined) {
+    if (!(await isTokenGood(ports, tokens, minion, tok))) return refuse('token');
+    tokenChecked = true;
+  }
+  return { ...opened, scan, minion, nonce, tokenChecked };
+}
+
+/** A miss or a MAC failure is never final from the cache: the record is read once before refusing. */
+async function unseal(
+  ports: MasterPorts,
+  sealed: SealedRequest,
+): Promise<{ crypticle: Crypticle; body: Buffer } | undefined> {
+  if (sealed.version < SESSION_KEY_VERSION) {
+    return openWith(ports.aes.forRequests(), sealed.load);
+  }
+  const id = sealed.id ?? '';
+  const opened = openWith(ports.sessions.cached(id), sealed.load);
+  if (opened !== undefined) return opened;
+  if (!ports.keys.accepted().has(id)) {
+    // A key that was accepted a moment ago may not have reached the cache.
+    const key = await ports.keys.fetch(id);
+    if (key?.state !== 'accepted') return undefined;
+  }
+  return openWith(await ports.sessions.fetch(id), sealed.load);
+}
+
+/** A blob without Salt's `pickle::` prefix opens to an empty map in Salt. */
+const EMPTY_MAP = Buffer.from([0x80]);
+
+function openWith(
+  keys: readonly Crypticle[],
+  load: Uint8Array,
+): { crypticle: Crypticle; body: Buffer } | undefined {
+  for (const crypticle of keys) {
+    try {
+      return { crypticle, body: crypticle.open(load) ?? EMPTY_MAP };
+    } catch (cause) {
+      // A wrong MAC is the answer to "is it this key?"; anything else is a fault of ours.
+      if (!(cause instanceof CryptError)) throw cause;
+    }
+  }
+  return undefined;
+}
+
+function scanOf(body: Buffer): MapScan | undefined {
+  try {
+    return scanMap(body);
+  } catch (cause) {
+    if (cause instanceof WireError) return undefined;
+    throw cause;
+  }
+}
+
+/** The refusals of step 5: an id that is no text, or holds a NUL. */
+function refuseId(scan: MapScan): string | undefined {
+  if (scan.text('id')?.includes('\0') === false) return undefined;
+  try {
+    checkLoad(mapOf({ id: scan.value('id') }));
+    return undefined;
+  } catch (cause) {
+    if (cause instanceof Refusal) return cause.text;
+    throw cause;
+  }
+}
+
+function isTooOld(ports: MasterPorts, ts: SaltValue | undefined): boolean {
+  const ttl = ports.rules.requestServerTtl;
+  if (ttl <= 0) return false;
+  return typeof ts !== 'number' || ports.now() / 1000 - ts > ttl;
+}
+
+async function isTokenGood(
+  ports: MasterPorts,
+  tokens: TokenChecks,
+  minion: string,
+  tok: Uint8Array,
+): Promise<boolean> {
+  let key = ports.keys.cached(minion);
+  if (key?.state === 'accepted' && checkWith(ports, tokens, minion, key.pub, tok)) return true;
+  key = await ports.keys.fetch(minion);
+  return key?.state === 'accepted' && checkWith(ports, tokens, minion, key.pub, tok);
+}
+
+function checkWith(
+  ports: MasterPorts,
+  tokens: TokenChecks,
+  minion: string,
+  pub: string,
+  tok: Uint8Array,
+): boolean {
+  try {
+    return tokens.check(ports.keys.parsed(minion, pub), tok);
+  } catch (cause) {
+    // An accepted key that is no key: nobody can hold its private half.
+    if (cause instanceof CryptError) return false;
+    throw cause;
+  }
+}

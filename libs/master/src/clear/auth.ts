@@ -1,0 +1,198 @@
+import { isEncAlgo, isSigAlgo, type EncAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
+import { isMinionId } from '@brine/job';
+import {
+  buildAuthAccept,
+  buildAuthVerdict,
+  clearReply,
+  mapOf,
+  pack,
+  parseAuth,
+  RefusalText,
+  signedReply,
+  WireError,
+  type AuthRequest,
+  type SaltMap,
+} from '@brine/wire';
+import type { MasterPorts, Request, StoredMinionKey } from '../ports.ts';
+import { judgeAuth, type AuthVerdict } from './auth-verdict.ts';
+
+/** How often a lost compare-and-set is tried again before the minion is asked to come back. */
+const KEY_WRITE_TRIES_MAX = 5;
+
+/** Payload version from which on replies are signed and carry the nonce (CVE-2022-22935). */
+const SIGNED_REPLY_VERSION = 2;
+
+interface SignIn extends AuthRequest {
+  readonly version: number;
+  readonly sigAlgo: SigAlgo;
+}
+
+/**
+ * Answers `_auth`: decides on the minion's key and, when it is accepted, hands out the
+ * master's AES key and the minion's session key. Replies are signed; an unsigned one would stop
+ * a stock minion from ever signing in again, except the two algorithm texts and `bad load`.
+ *
+ * @returns the payload of the reply
+ */
+export async function answerAuth(
+  ports: MasterPorts,
+  request: Request,
+  load: SaltMap,
+  version: number,
+): Promise<Buffer> {
+  let parsed: AuthRequest;
+  try {
+    parsed = parseAuth(load);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    ports.count('auth_unreadable');
+    return pack(RefusalText.HANDLING);
+  }
+  const { sigAlgo } = parsed;
+  if (!isSigAlgo(sigAlgo)) return unsigned('bad sig algo');
+  // Salt trims the key before it compares and stores it.
+  const signIn: SignIn = { ...parsed, pub: parsed.pub.trim(), sigAlgo, version };
+  if (!isMinionId(signIn.id)) return refusal(ports, signIn, false);
+  const verdict = await decide(ports, signIn);
+  // "Not now": the one unsigned refusal that a minion gets over.
+  if (verdict === undefined) return pack(RefusalText.BAD_LOAD);
+  return reply(ports, request, signIn, verdict);
+}
+
+/** Judges, and writes what the judgement leaves behind; undefined when others kept writing first. */
+async function decide(ports: MasterPorts, signIn: SignIn): Promise<AuthVerdict | undefined> {
+  const { keys, rules } = ports;
+  const full =
+    rules.maxMinions > 0 &&
+    ports.sessions.count() > rules.maxMinions &&
+    !ports.sessions.has(signIn.id);
+  const facts = { pub: signIn.pub, openMode: rules.openMode, full };
+
+  // The watched cache may lag: only a plain acceptance is taken from it, because a wrong
+  // refusal makes a stock minion exit (salt/minion.py, `rejected_retry` off). An accepted key
+  // needs no signing files.
+  const fromCache = judgeAuth({ ...facts, key: keys.cached(signIn.id), autosign: 'none' });
+  if (fromCache.ret === undefined && fromCache.write === undefined) return fromCache;
+  const autosign = rules.autoAccept
+    ? 'accept'
+    : await ports.autosign.decide(signIn.id, signIn.autosignGrains);
+  const judge = (key: StoredMinionKey | undefined): AuthVerdict =>
+    judgeAuth({ ...facts, key, autosign });
+  for (let attempt = 0; attempt < KEY_WRITE_TRIES_MAX; attempt += 1) {
+    const key = await keys.fetch(signIn.id);
+    const verdict = judge(key);
+    if (verdict.write === undefined) return verdict;
+    const isNewPending = verdict.write.state === 'pending' && key === undefined;
+    if (isNewPending && keys.pendingCount() >= rules.maxPendingKeys) {
+      ports.count('auth_pending_full');
+      return undefined;
+    }
+    if (await keys.store(signIn.id, verdict.write, key)) return verdict;
+  }
+  ports.count('auth_key_contended');
+  return undefined;
+}
+
+async function reply(
+  ports: MasterPorts,
+  request: Request,
+  signIn: SignIn,
+  verdict: AuthVerdict,
+): Promise<Buffer> {
+  ports.count(`auth_${verdict.act}`);
+  if (verdict.ret !== undefined) {
+    await fireAuth(ports, request, signIn, verdict);
+    return refusal(ports, signIn, verdict.ret);
+  }
+  let publicKey: PublicKey;
+  try {
+    publicKey = ports.keys.parsed(signIn.id, signIn.pub);
+  } catch {
+    // An unusable PEM that somebody accepted: Salt answers a signed False.
+    ports.count('auth_unusable_key');
+    return refusal(ports, signIn, false);
+  }
+  if (!isEncAlgo(signIn.encAlgo)) return unsigned('bad enc algo');
+  const [payload] = await Promise.all([
+    acceptance(ports, signIn, publicKey, signIn.encAlgo),
+    fireAuth(ports, request, signIn, verdict),
+  ]);
+  return payload;
+}
+
+/** The reply of an accepted minion (salt/channel/server.py `_auth`, last part). */
+async function acceptance(
+  ports: MasterPorts,
+  signIn: SignIn,
+  publicKey: PublicKey,
+  encAlgo: EncAlgo,
+): Promise<Buffer> {
+  const { masterKey } = ports;
+  const aes = ports.aes.current();
+  const session = await ports.sessions.current(signIn.id);
+  const [token, sig, pubSig] = await Promise.all([
+    echoToken(ports, signIn, publicKey, encAlgo),
+    masterKey.aesKeySignature(aes.keyString),
+    masterKey.publicKeySignature?.(signIn.sigAlgo),
+  ]);
+  const load = buildAuthAccept({
+    pubKey: masterKey.publicPem,
+    publishPort: ports.rules.publishPort,
+    aes: publicKey.oaepEncrypt(Buffer.from(aes.keyString, 'ascii'), encAlgo),
+    session: publicKey.oaepEncrypt(Buffer.from(session.keyString, 'ascii'), encAlgo),
+    sig,
+    nonce: signIn.nonce,
+    ...(token === undefined ? {} : { token }),
+    ...(pubSig === undefined ? {} : { pubSig }),
+  });
+  return signIn.version >= SIGNED_REPLY_VERSION ? sign(ports, load, signIn.sigAlgo) : load;
+}
+
+/** A token that this master cannot open is left out; the minion then refuses the master, rightly. */
+async function echoToken(
+  ports: MasterPorts,
+  signIn: SignIn,
+  publicKey: PublicKey,
+  encAlgo: EncAlgo,
+): Promise<Buffer | undefined> {
+  if (signIn.token === undefined) return undefined;
+  try {
+    return publicKey.oaepEncrypt(await ports.masterKey.decrypt(signIn.token, encAlgo), encAlgo);
+  } catch {
+    ports.count('auth_foreign_token');
+    return undefined;
+  }
+}
+
+function refusal(
+  ports: MasterPorts,
+  signIn: SignIn,
+  ret: boolean | 'full',
+): Promise<Buffer> | Buffer {
+  if (signIn.version < SIGNED_REPLY_VERSION) return unsigned(ret);
+  return sign(ports, buildAuthVerdict(ret, signIn.nonce), signIn.sigAlgo);
+}
+
+async function sign(ports: MasterPorts, load: Buffer, sigAlgo: SigAlgo): Promise<Buffer> {
+  return signedReply(load, await ports.masterKey.sign(load, sigAlgo));
+}
+
+function unsigned(ret: boolean | string): Buffer {
+  return clearReply(mapOf({ ret }));
+}
+
+async function fireAuth(
+  ports: MasterPorts,
+  request: Request,
+  signIn: SignIn,
+  verdict: AuthVerdict,
+): Promise<void> {
+  if (!ports.rules.authEvents) return;
+  await ports.events.append({
+    kind: 'auth',
+    tag: 'salt/auth',
+    body: pack(mapOf({ result: verdict.result, act: verdict.act, id: signIn.id, pub: signIn.pub })),
+    msgId: `auth:${request.id}`,
+    minion: signIn.id,
+  });
+}

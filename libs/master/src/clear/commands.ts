@@ -1,0 +1,69 @@
+import { buildErrorReply, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { MasterUnavailableError } from '../errors.ts';
+import type { MasterPorts, Request } from '../ports.ts';
+import { publish } from './publish.ts';
+import { query } from './query.ts';
+import { refuseUnauthenticated } from './unauthorised.ts';
+
+/** Answer of a clear command: plain msgpack, unsigned. */
+export interface ClearResult {
+  readonly value: SaltValue;
+  readonly jid?: string;
+}
+
+type ClearCommand = (
+  ports: MasterPorts,
+  request: Request,
+  load: SaltMap,
+) => Promise<ClearResult> | ClearResult;
+
+/** Runners and wheels run inside `brine run` and `brine key` in this version, not over 4506. */
+const notServed =
+  (kind: string): ClearCommand =>
+  async (ports, _request, load) => {
+    const refused = await refuseUnauthenticated(ports, load);
+    if (refused !== undefined) return { value: refused };
+    const message = `This master does not serve ${kind} functions on its request port`;
+    return { value: buildErrorReply('SaltInvocationError', message) };
+  };
+
+/** A publish is answered with a text when the stream is away: it is clear then that nothing hangs. */
+const publishOrText: ClearCommand = async (ports, request, load) => {
+  try {
+    return await publish(ports, request, load);
+  } catch (cause) {
+    if (!(cause instanceof MasterUnavailableError)) throw cause;
+    ports.count('publish_unavailable');
+    return { value: mapOf({ error: `The job could not be published: ${cause.message}` }) };
+  }
+};
+
+/**
+ * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
+ * with Brine's own `brine_query`. No authentication backend is served yet, so `mk_token` fails as
+ * Salt's does for wrong credentials and no token is ever found.
+ */
+const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
+  ['ping', (_ports, _request, load) => ({ value: load })],
+  ['publish', publishOrText],
+  ['runner', notServed('runner')],
+  ['wheel', notServed('wheel')],
+  ['mk_token', () => ({ value: '' })],
+  ['get_token', () => ({ value: mapOf({}) })],
+  ['brine_query', async (ports, _request, load) => ({ value: await query(ports, load) })],
+]);
+
+/** Runs a clear command; an unknown one, or none, answers an empty map, as Salt does. */
+export function runClearCommand(
+  ports: MasterPorts,
+  request: Request,
+  load: SaltMap,
+): Promise<ClearResult> | ClearResult {
+  const name = load.get('cmd');
+  const command = typeof name === 'string' ? COMMANDS.get(name) : undefined;
+  if (command === undefined) {
+    ports.count('clear_unknown_command');
+    return { value: mapOf({}) };
+  }
+  return command(ports, request, load);
+}

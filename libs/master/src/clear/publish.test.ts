@@ -1,0 +1,130 @@
+import { PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { mapIn, mapOf, unpackMap, type SaltMap } from '@brine/wire';
+import { describe, expect, it } from 'vitest';
+import { publish } from './publish.ts';
+
+interface ClearVector {
+  readonly name: string;
+  readonly request: string;
+  readonly reply: string;
+}
+const vectors = vectorFile<{ readonly clear: readonly ClearVector[] }>('publish.json');
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const masterKey = PrivateKey.parse(auth.master_key.pem);
+const KEY = 'KWTOzuaOpK48spuGbeljIrUicRstcxIZV071AZbZPwWusEwj9ygQ8r3bZAYph3/2hMsyRj9OWDw=';
+
+function loadOf(vector: ClearVector): SaltMap {
+  return mapIn(unpackMap(Buffer.from(vector.request, 'base64')), 'load')!;
+}
+
+function master(ids: readonly string[]): MemoryMaster {
+  const made = memoryMaster({ masterKey, userKeys: { root: KEY } });
+  for (const id of ids) {
+    made.setKey(id, { state: 'accepted', pub: 'key', denied: [] });
+    made.grains.set(id, mapOf({ os: 'Debian', id }));
+  }
+  return made;
+}
+const request = (id = 'r1') => ({ id, body: Buffer.alloc(0), gatewayHost: 'host1' });
+
+/** Recorded publishes that a local key decides on. */
+const byKey = vectors.clear.filter(({ name }) => !/eauth|token|syndic/.test(name));
+
+describe('publishes recorded from the stock command line', () => {
+  it.each(byKey.map((vector) => [vector.name, vector] as const))(
+    '%s gets the answer of the stock master',
+    async (_name, vector) => {
+      const load = loadOf(vector);
+      const recorded = unpackMap(Buffer.from(vector.reply, 'base64'));
+      const theirs = mapIn(recorded, 'load');
+      const made = master(['rb', 'rd', 'va', 'vb', 'vc', 'vd']);
+      const { value } = await publish(made.ports, request(), load);
+      const ours = mapIn(value, 'load');
+      if (theirs === undefined || ours === undefined) {
+        expect(value).toEqual(recorded);
+        return;
+      }
+      expect([...ours.keys()]).toEqual([...theirs.keys()]);
+      if (theirs.get('jid') === null) expect(ours).toEqual(theirs);
+      const missing = theirs.get('missing') ?? null;
+      expect(ours.get('missing') ?? null).toEqual(missing);
+    },
+  );
+
+  it('one write holds the job: publication, load without the key, targets', async () => {
+    const made = master(['va', 'vd']);
+    const vector = vectors.clear.find(({ name }) => name === 'jobs: publish test.arg list')!;
+    const { value, jid } = await publish(made.ports, request(), loadOf(vector));
+    const job = made.jobs[0]!;
+    expect(job).toMatchObject({ jid, minions: ['va', 'vd'], missing: [], host: 'host1' });
+    const publication = unpackMap(job.publication);
+    expect([...publication.keys()]).toEqual([
+      'fun',
+      'arg',
+      'tgt',
+      'jid',
+      'ret',
+      'tgt_type',
+      'user',
+    ]);
+    const load = unpackMap(job.load);
+    expect(load.has('key')).toBe(false);
+    expect(load.get('jid')).toBe(jid);
+    expect(mapIn(value, 'load')?.get('jid')).toBe(jid);
+    expect(job.hidden).toBe(false);
+    expect(job.deadlineAt - job.publishedAt).toBe(3_600_000);
+    expect(Buffer.from(job.load).includes(KEY)).toBe(false);
+  });
+
+  it('the same request tried twice is one job', async () => {
+    const made = master(['va']);
+    const load = loadOf(byKey[0]!);
+    const first = await publish(made.ports, request('same'), load);
+    const second = await publish(made.ports, request('same'), load);
+    expect(second.jid).toBe(first.jid);
+    expect(made.jobs).toHaveLength(1);
+  });
+
+  it('find_job is kept out of sight', async () => {
+    const made = master(['rb']);
+    const vector = vectors.clear.find(({ name }) => name.includes('find_job'))!;
+    await publish(made.ports, request(), loadOf(vector));
+    expect(made.jobs[0]?.hidden).toBe(true);
+  });
+
+  it('a refused publish tells the bus, without key and password', async () => {
+    const made = master(['va']);
+    const vector = vectors.clear.find(({ name }) => name.startsWith('eauthfail'))!;
+    await publish(made.ports, request(), loadOf(vector));
+    const event = made.events[0]!;
+    expect(event.tag).toBe('salt/job/error');
+    expect(Buffer.from(event.body).includes(KEY)).toBe(false);
+    expect(unpackMap(event.body).has('kwargs')).toBe(false);
+  });
+
+  it('a function on the blacklist is refused, whoever asks', async () => {
+    const made = master(['va']);
+    const blacklist = { users: [], modules: ['cmd.*'] };
+    const ports = {
+      ...made.ports,
+      rules: { ...made.ports.rules, publisherAclBlacklist: blacklist },
+    };
+    const vector = vectors.clear.find(({ name }) => name === 'jobs: publish cmd.run list')!;
+    const { value } = await publish(ports, request(), loadOf(vector));
+    expect(mapIn(value, 'error')?.get('name')).toBe('AuthorizationError');
+    expect(made.jobs).toEqual([]);
+  });
+
+  it.each([
+    ['no target', mapOf({ cmd: 'publish', fun: 'test.ping', key: KEY, user: 'root' })],
+    ['a target that is a number', mapOf({ tgt: 7, fun: 'test.ping', key: KEY, user: 'root' })],
+    ['a function that is a map', mapOf({ tgt: '*', fun: mapOf({}), key: KEY, user: 'root' })],
+    ['kwargs that are a list', mapOf({ tgt: '*', fun: 'x', key: KEY, kwargs: [] })],
+  ])('%s is refused with a text, nothing is published', async (_what, load) => {
+    const made = master(['va']);
+    const { value } = await publish(made.ports, request(), load);
+    expect(typeof value.get('error')).toBe('string');
+    expect(made.jobs).toEqual([]);
+  });
+});

@@ -1,0 +1,246 @@
+import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
+import type { Jid } from '@brine/job';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+/** The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale replica cannot bring a key back. */
+export type KeyState = 'accepted' | 'pending' | 'rejected' | 'deleted';
+
+/** What the master knows of one minion's key. */
+export interface MinionKey {
+  readonly state: KeyState;
+  /** Public key, PEM text. */
+  readonly pub: string;
+  /** Other keys that were offered under this id and refused, PEM texts, oldest first. */
+  readonly denied: readonly string[];
+}
+
+/** A key together with the revision it was read at, for compare-and-set. */
+export interface StoredMinionKey extends MinionKey {
+  readonly revision: number;
+}
+
+/** Key states, shared by all workers. */
+export interface MinionKeys {
+  /** From the watched cache. A miss is not final: ask `fetch`. */
+  cached(id: string): StoredMinionKey | undefined;
+  /** Reads through to the record itself. */
+  fetch(id: string): Promise<StoredMinionKey | undefined>;
+  /** Writes by compare-and-set; false when somebody wrote first. */
+  store(id: string, next: MinionKey, previous: StoredMinionKey | undefined): Promise<boolean>;
+  /** The parsed form of a public key, cached. Throws CryptError for an unusable one. */
+  parsed(id: string, pem: string): PublicKey;
+  /** Ids whose key is accepted. */
+  accepted(): ReadonlySet<string>;
+  /** How many keys wait for a decision. */
+  pendingCount(): number;
+}
+
+/** Session keys of version 3 minions, shared by all workers. */
+export interface SessionKeys {
+  /** Current key first, then the one before it while it may still be used. */
+  cached(id: string): readonly Crypticle[];
+  /** Reads through, once, for an accepted id. */
+  fetch(id: string): Promise<readonly Crypticle[]>;
+  /** The key to hand out at a log-in: the current one, or a new one when there is none or it is too old. */
+  current(id: string): Promise<Crypticle>;
+  /** How many ids hold a session key: minions that logged in lately. */
+  count(): number;
+  /** Whether this id holds one. */
+  has(id: string): boolean;
+}
+
+/** The master's AES key: one per epoch, handed over in stream order. */
+export interface AesKeys {
+  /** Key of the last rotation marker this worker has read. */
+  current(): Crypticle;
+  /** Keys a version 2 request may be sealed with: the current one, then the last one while it may be used. */
+  forRequests(): readonly Crypticle[];
+}
+
+/** Work with the master's private key, off the event loop. */
+export interface MasterKey {
+  /** `master.pub`, trimmed PEM. */
+  readonly publicPem: string;
+  sign(data: Uint8Array, algo: SigAlgo): Promise<Buffer>;
+  /** Rejects when the data was not encrypted to this key. */
+  decrypt(data: Uint8Array, algo: EncAlgo): Promise<Buffer>;
+  /** X9.31 of the hex SHA-256 of an AES key string; cached per key (Salt: `sig` of the log-in reply). */
+  aesKeySignature(keyString: string): Promise<Buffer>;
+  /** Base64 text over `pub_key` where `master_sign_pubkey` is set. */
+  publicKeySignature?(algo: SigAlgo): Promise<string>;
+}
+
+/** An event for the bus, as it goes into the EVENTS stream. */
+export interface EventToAppend {
+  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job';
+  readonly tag: string;
+  /** msgpack map. */
+  readonly body: Uint8Array;
+  /** The same id for all tries of the same thing. */
+  readonly msgId: string;
+  readonly jid?: string;
+  readonly minion?: string;
+  /** W3C trace context the sender gave; becomes a span link. */
+  readonly link?: string;
+}
+
+/** Appends events; resolves when the stream has acknowledged. */
+export interface Events {
+  append(event: EventToAppend): Promise<{ readonly duplicate: boolean }>;
+}
+
+/** A job as one write: publication, row, `new` event and files are all derived from it. */
+export interface Job {
+  readonly jid: string;
+  /** msgpack of the publication without `serial`. */
+  readonly publication: Uint8Array;
+  /** msgpack of the clear load without `key`. */
+  readonly load: Uint8Array;
+  readonly principal: string;
+  readonly user: string;
+  readonly fun: string | readonly string[];
+  readonly tgt: string | readonly string[];
+  readonly tgtType: string;
+  readonly minions: readonly string[];
+  readonly missing: readonly string[];
+  /** Unix milliseconds. */
+  readonly publishedAt: number;
+  readonly deadlineAt: number;
+  /** After this moment a publisher no longer sends it. */
+  readonly notAfter: number;
+  /** `saltutil.find_job`: kept, but not listed. */
+  readonly hidden: boolean;
+  /** The host of the gateway that took the request; its event-bus writes the files. */
+  readonly host: string;
+  readonly requestId: string;
+}
+
+/** Publishes a job. */
+export interface Publications {
+  /** Takes a job id for this job alone; false when another job has it. */
+  reserve(jid: string): Promise<boolean>;
+  /**
+   * Appends the job and waits a moment until the store and the host's event-bus have it.
+   * Resolves with the stored job: on a repeated request that of the first try.
+   */
+  publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>>;
+}
+
+/** What the master remembers of each minion. */
+export interface MinionData {
+  storeGrains(id: string, grains: SaltMap): Promise<void>;
+  /** Makes the grains of all minions readable by `grains`; resolves at once when they are. */
+  ready(): Promise<void>;
+  grains(id: string): SaltMap | undefined;
+}
+
+/** Local users' keys (`.<user>_key` files of every host). */
+export interface UserKeys {
+  /** All keys of this user. */
+  of(user: string): readonly string[];
+  /** All keys of all users. */
+  all(): readonly string[];
+  /** Reads through to the record: a key that was just written counts at once. */
+  refresh(): Promise<void>;
+}
+
+/** What the signing files say of a new minion. */
+export interface Autosign {
+  decide(id: string, grains: SaltMap | undefined): Promise<'accept' | 'reject' | 'none'>;
+}
+
+/** Questions to the job cache. */
+export interface JobQueries {
+  /** Rejects when the job cache does not answer. */
+  ask(query: string, args: SaltMap): Promise<SaltValue>;
+}
+
+/** The options that rule the answers; Salt's names in camel case. */
+export interface MasterRules {
+  readonly minimumAuthVersion: number;
+  readonly requestServerTtl: number;
+  readonly autoAccept: boolean;
+  readonly openMode: boolean;
+  readonly maxMinions: number;
+  readonly maxPendingKeys: number;
+  readonly publishPort: number;
+  readonly authEvents: boolean;
+  readonly minionDataCache: boolean;
+  readonly minionDataCacheEvents: boolean;
+  readonly orderMasters: boolean;
+  readonly masterId: string | undefined;
+  readonly user: string;
+  /** Name of the user the worker runs as. */
+  readonly runningUser: string;
+  readonly nodegroups: Readonly<Record<string, string | readonly string[]>>;
+  readonly cachelessTargets: 'drop' | 'keep';
+  /** Seconds after which a job is closed. */
+  readonly jobDeadline: number;
+  /** Seconds after which a publication is not sent any more. */
+  readonly notAfter: number;
+  readonly publisherAclBlacklist: {
+    readonly users: readonly string[];
+    readonly modules: readonly string[];
+  };
+  /** Answer of `_master_opts`, complete. */
+  readonly masterOpts: MasterOptsReply;
+}
+
+/** What the state compiler of a minion indexes without defaults. */
+export interface MasterOptsReply {
+  readonly fileRoots: Readonly<Record<string, readonly string[]>>;
+  readonly topFileMergingStrategy: string;
+  readonly envOrder: readonly string[];
+  readonly defaultTop: string;
+  readonly renderer: string;
+  readonly failhard: boolean;
+  readonly stateTop: string;
+  readonly stateTopSaltenv: string | null;
+  readonly nodegroups: Readonly<Record<string, string | readonly string[]>>;
+  readonly stateAutoOrder: boolean;
+  readonly stateEvents: boolean;
+  readonly stateAggregate: boolean;
+  readonly jinjaEnv: SaltValue;
+  readonly jinjaSlsEnv: SaltValue;
+  readonly jinjaLstripBlocks: boolean;
+  readonly jinjaTrimBlocks: boolean;
+}
+
+/** Everything an answer may need. */
+export interface MasterPorts {
+  readonly rules: MasterRules;
+  readonly keys: MinionKeys;
+  readonly sessions: SessionKeys;
+  readonly aes: AesKeys;
+  readonly masterKey: MasterKey;
+  readonly events: Events;
+  readonly publications: Publications;
+  readonly minionData: MinionData;
+  readonly userKeys: UserKeys;
+  readonly autosign: Autosign;
+  readonly jobs: JobQueries;
+  /** Unix milliseconds. */
+  now(): number;
+  /** The next job id, strictly increasing in this process. */
+  nextJid(): Jid;
+  /** Counts a named occurrence, for the metrics. */
+  count(name: string): void;
+}
+
+/** One request as the gateway handed it over. */
+export interface Request {
+  /** The same for all tries. */
+  readonly id: string;
+  readonly body: Uint8Array;
+  readonly gatewayHost: string;
+}
+
+/** What goes back. `drop` leaves the peer without an answer, on purpose. */
+export type Answer =
+  | {
+      readonly kind: 'reply';
+      readonly body: Uint8Array;
+      readonly jid?: string;
+      readonly minion?: string;
+    }
+  | { readonly kind: 'drop' };

@@ -1,0 +1,195 @@
+import { execFile } from 'node:child_process';
+import { chmod, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import {
+  SaltProcess,
+  SaltSandbox,
+  type SaltConfig,
+  type SaltHome,
+  type SaltOutput,
+  type SaltPorts,
+} from './salt/index.ts';
+
+const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
+
+/** A first start sets up PostgreSQL and may install nats-server. */
+const READY_TIMEOUT_MS = 120_000;
+const COMMAND_TIMEOUT_MS = 90_000;
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const POLL_MS = 100;
+
+/** A line of `brine status --out json`. */
+export interface ServiceLine {
+  readonly name: string;
+  readonly pid: number;
+  readonly ready: boolean;
+}
+
+/** What a Brine command printed. */
+export interface BrineOutput extends SaltOutput {
+  /** Wall time in ms. */
+  readonly ms: number;
+}
+
+/** A whole Brine master (`brine master`) in a directory of its own, with minions beside it. */
+export class BrineMaster {
+  readonly sandbox: SaltSandbox;
+  readonly home: SaltHome & SaltPorts;
+  readonly #process: SaltProcess;
+  readonly #minions: SaltProcess[] = [];
+
+  private constructor(sandbox: SaltSandbox, home: SaltHome & SaltPorts, process: SaltProcess) {
+    this.sandbox = sandbox;
+    this.home = home;
+    this.#process = process;
+  }
+
+  /** Starts a master and waits until it serves. `config` goes into the master's file. */
+  static async start(config: SaltConfig = {}): Promise<BrineMaster> {
+    const sandbox = await SaltSandbox.create();
+    // PostgreSQL refuses to run as root and must reach its directory as another user.
+    await chmod(sandbox.dir, 0o711);
+    const home = await sandbox.master({ auto_accept: false, ...config });
+    for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
+    const started = SaltProcess.start({
+      command: process.execPath,
+      args: [BRINE, 'master', '-c', home.configDir, '-l', 'info'],
+      env: brineEnv(sandbox),
+      logFile: home.logFile,
+    });
+    const master = new BrineMaster(sandbox, home, started);
+    try {
+      await master.waitUntilReady();
+    } catch (cause) {
+      const log = await started.log();
+      await master.close();
+      throw new Error(`the master did not start:\n${log.slice(-4000)}`, { cause });
+    }
+    return master;
+  }
+
+  /** Process id of the supervisor. */
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** What the master has logged so far. */
+  log(): Promise<string> {
+    return this.#process.log();
+  }
+
+  /** Waits until `brine status` says that the master serves. */
+  async waitUntilReady(timeoutMs = READY_TIMEOUT_MS): Promise<void> {
+    const until = Date.now() + timeoutMs;
+    for (;;) {
+      const { code, stderr, stdout } = await this.brine('status', []);
+      if (code === 0) return;
+      if (Date.now() > until)
+        throw new Error(`not ready after ${timeoutMs} ms: ${stdout}${stderr}`);
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** The services, as `brine status` lists them. */
+  async services(): Promise<readonly ServiceLine[]> {
+    const { stdout } = await this.brine('status', ['--out', 'json']);
+    const parsed = JSON.parse(stdout) as { readonly services: readonly ServiceLine[] };
+    return parsed.services;
+  }
+
+  /** Runs a Brine command on the master's configuration. */
+  brine(
+    command: string,
+    args: readonly string[],
+    timeoutMs = COMMAND_TIMEOUT_MS,
+  ): Promise<BrineOutput> {
+    return this.run([BRINE, command, '-c', this.home.configDir, ...args], timeoutMs);
+  }
+
+  /** Starts a Brine minion. */
+  async startMinion(id: string, config: SaltConfig = {}): Promise<SaltProcess> {
+    const home = await this.sandbox.minion(id, this.home.retPort, config);
+    const started = SaltProcess.start({
+      command: process.execPath,
+      args: [BRINE, 'minion', '-c', home.configDir, '-l', 'info'],
+      env: brineEnv(this.sandbox),
+      logFile: home.logFile,
+    });
+    this.#minions.push(started);
+    return started;
+  }
+
+  /** Accepts the keys of these minions as they come; resolves when all are accepted. */
+  async acceptKeys(ids: readonly string[], timeoutMs = 60_000): Promise<void> {
+    const until = Date.now() + timeoutMs;
+    for (;;) {
+      const { stdout } = await this.brine('key', ['-l', 'acc', '--out', 'json']);
+      const accepted = new Set((JSON.parse(stdout) as { minions?: string[] }).minions ?? []);
+      if (ids.every((id) => accepted.has(id))) return;
+      if (Date.now() > until) {
+        throw new Error(`not all keys came: ${ids.filter((id) => !accepted.has(id)).join(', ')}`);
+      }
+      await this.brine('key', ['-A', '-y']);
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Waits until each of these minions answers a `test.ping`. */
+  async waitForMinions(ids: readonly string[], timeoutMs = 90_000): Promise<void> {
+    const until = Date.now() + timeoutMs;
+    let missing = [...ids];
+    while (missing.length > 0) {
+      const args = ['-L', missing.join(','), 'test.ping', '--static', '--out', 'json', '-t', '2'];
+      const { stdout } = await this.brine('salt', [...args, '--gather-job-timeout', '2']);
+      const answers = JSON.parse(stdout.trim() === '' ? '{}' : stdout) as Record<string, unknown>;
+      missing = missing.filter((id) => answers[id] !== true);
+      if (missing.length > 0 && Date.now() > until) {
+        throw new Error(
+          `no answer from ${missing.join(', ')}:\n${(await this.log()).slice(-3000)}`,
+        );
+      }
+    }
+  }
+
+  /** Runs Node on the given arguments in the sandbox's environment. */
+  run(args: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<BrineOutput> {
+    const options = {
+      env: brineEnv(this.sandbox),
+      timeout: timeoutMs,
+      maxBuffer: MAX_OUTPUT_BYTES,
+    };
+    const startedAt = performance.now();
+    return new Promise((resolve, reject) => {
+      execFile(process.execPath, [...args], options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : error.code;
+        const ms = performance.now() - startedAt;
+        if (typeof code === 'number') resolve({ code, stdout, stderr, ms });
+        else reject(new Error(`${args.slice(1).join(' ')}: ${stderr}`, { cause: error }));
+      });
+    });
+  }
+
+  /** Text of a file below the master's directory. */
+  file(...path: readonly string[]): Promise<string> {
+    return readFile(join(this.home.configDir, ...path), 'utf8');
+  }
+
+  /** Ends minions, then the master, then removes the directory. */
+  async close(): Promise<void> {
+    await Promise.all(this.#minions.map((one) => one.stop()));
+    await this.#process.stop();
+    await this.sandbox.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+/** A private environment that still finds what was installed once: nats-server, Python. */
+function brineEnv(sandbox: SaltSandbox): Record<string, string> {
+  const cache = process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/root', '.cache');
+  return { ...sandbox.env(), XDG_CACHE_HOME: cache };
+}

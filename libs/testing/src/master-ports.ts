@@ -1,0 +1,177 @@
+import { Crypticle, newKeyString, PublicKey, type PrivateKey } from '@brine/crypt';
+import type {
+  EventToAppend,
+  Job,
+  MasterPorts,
+  MasterRules,
+  MinionKey,
+  StoredMinionKey,
+} from '@brine/master';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { createHash } from 'node:crypto';
+
+/** The ports of a master in memory: everything a rule writes can be looked at afterwards. */
+export interface MemoryMaster {
+  readonly ports: MasterPorts;
+  readonly events: EventToAppend[];
+  readonly jobs: Job[];
+  readonly counts: Map<string, number>;
+  readonly minionKeys: Map<string, StoredMinionKey>;
+  readonly sessions: Map<string, Crypticle>;
+  readonly grains: Map<string, SaltMap>;
+  setKey(id: string, key: MinionKey): void;
+}
+
+/** What a test may choose. */
+export interface MemoryMasterOptions {
+  readonly masterKey: PrivateKey;
+  readonly aesKeyString?: string;
+  readonly rules?: Partial<MasterRules>;
+  readonly userKeys?: Readonly<Record<string, string>>;
+  readonly autosign?: 'accept' | 'reject' | 'none';
+  readonly nowMs?: number;
+  readonly answerQuery?: (query: string, args: SaltMap) => SaltValue;
+}
+
+/** Builds a master that keeps everything in memory. */
+export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
+  const events: EventToAppend[] = [];
+  const jobs: Job[] = [];
+  const counts = new Map<string, number>();
+  const minionKeys = new Map<string, StoredMinionKey>();
+  const sessions = new Map<string, Crypticle>();
+  const grains = new Map<string, SaltMap>();
+  const parsed = new Map<string, PublicKey>();
+  const aes = new Crypticle(options.aesKeyString ?? newKeyString());
+  let revision = 0;
+  let jid = 20_261_120_171_953_000_000n;
+  const setKey = (id: string, key: MinionKey): void => {
+    revision += 1;
+    minionKeys.set(id, { ...key, revision });
+  };
+  const ofId = (id: string): readonly Crypticle[] => {
+    const session = sessions.get(id);
+    return session === undefined ? [] : [session];
+  };
+  const users = options.userKeys ?? {};
+  const ports: MasterPorts = {
+    rules: { ...DEFAULT_RULES, ...options.rules },
+    keys: {
+      cached: (id) => minionKeys.get(id),
+      fetch: (id) => Promise.resolve(minionKeys.get(id)),
+      store: (id, next, previous) => {
+        if (minionKeys.get(id)?.revision !== previous?.revision) return Promise.resolve(false);
+        setKey(id, next);
+        return Promise.resolve(true);
+      },
+      parsed: (_id, pem) => {
+        const key = parsed.get(pem) ?? PublicKey.parse(pem);
+        parsed.set(pem, key);
+        return key;
+      },
+      accepted: () => idsIn(minionKeys, 'accepted'),
+      pendingCount: () => idsIn(minionKeys, 'pending').size,
+    },
+    sessions: {
+      cached: ofId,
+      fetch: (id) => Promise.resolve(ofId(id)),
+      current: (id) => {
+        const session = sessions.get(id) ?? new Crypticle(newKeyString());
+        sessions.set(id, session);
+        return Promise.resolve(session);
+      },
+      count: () => sessions.size,
+      has: (id) => sessions.has(id),
+    },
+    aes: { current: () => aes, forRequests: () => [aes] },
+    masterKey: {
+      publicPem: options.masterKey.publicKey.pem.trim(),
+      sign: (data, algo) => Promise.resolve(options.masterKey.sign(data, algo)),
+      decrypt: async (data, algo) => options.masterKey.oaepDecrypt(data, algo),
+      aesKeySignature: (keyString) => {
+        const digest = createHash('sha256').update(keyString).digest('hex');
+        return Promise.resolve(options.masterKey.x931Encrypt(Buffer.from(digest)));
+      },
+    },
+    events: {
+      append: (event) => {
+        const duplicate = events.some((known) => known.msgId === event.msgId);
+        if (!duplicate) events.push(event);
+        return Promise.resolve({ duplicate });
+      },
+    },
+    publications: {
+      reserve: (wanted) => Promise.resolve(!jobs.some((job) => job.jid === wanted)),
+      publish: (job) => {
+        const first = jobs.find((known) => known.requestId === job.requestId);
+        if (first === undefined) jobs.push(job);
+        return Promise.resolve(first ?? job);
+      },
+    },
+    minionData: {
+      storeGrains: (id, value) => Promise.resolve(void grains.set(id, value)),
+      ready: () => Promise.resolve(),
+      grains: (id) => grains.get(id),
+    },
+    userKeys: {
+      of: (user) => (Object.hasOwn(users, user) ? [users[user] ?? ''] : []),
+      all: () => Object.values(users),
+      refresh: () => Promise.resolve(),
+    },
+    autosign: { decide: () => Promise.resolve(options.autosign ?? 'none') },
+    jobs: {
+      ask: (query, args) =>
+        options.answerQuery === undefined
+          ? Promise.reject(new Error('no job cache here'))
+          : Promise.resolve(options.answerQuery(query, args)),
+    },
+    now: () => options.nowMs ?? Date.now(),
+    nextJid: () => String(jid++),
+    count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
+  };
+  return { ports, events, jobs, counts, minionKeys, sessions, grains, setKey };
+}
+
+function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {
+  return new Set([...keys].filter(([, key]) => key.state === state).map(([id]) => id));
+}
+
+const DEFAULT_RULES: MasterRules = {
+  minimumAuthVersion: 3,
+  requestServerTtl: 0,
+  autoAccept: false,
+  openMode: false,
+  maxMinions: 0,
+  maxPendingKeys: 1000,
+  publishPort: 4505,
+  authEvents: true,
+  minionDataCache: true,
+  minionDataCacheEvents: true,
+  orderMasters: false,
+  masterId: undefined,
+  user: 'root',
+  runningUser: 'root',
+  nodegroups: {},
+  cachelessTargets: 'drop',
+  jobDeadline: 3600,
+  notAfter: 30,
+  publisherAclBlacklist: { users: [], modules: [] },
+  masterOpts: {
+    fileRoots: { base: ['/srv/salt'] },
+    topFileMergingStrategy: 'merge',
+    envOrder: [],
+    defaultTop: 'base',
+    renderer: 'jinja|yaml',
+    failhard: false,
+    stateTop: 'top.sls',
+    stateTopSaltenv: null,
+    nodegroups: {},
+    stateAutoOrder: true,
+    stateEvents: false,
+    stateAggregate: false,
+    jinjaEnv: new Map(),
+    jinjaSlsEnv: new Map(),
+    jinjaLstripBlocks: false,
+    jinjaTrimBlocks: false,
+  },
+};

@@ -1,0 +1,196 @@
+import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const BRINE_MINIONS = Array.from({ length: 20 }, (_, index) => `brine-${index}`);
+const STOCK: readonly SaltVersion[] = ['3006.26', '3007.13', '3008.2'];
+const STOCK_MINIONS = STOCK.flatMap((version) =>
+  [1, 2].map((n) => ({ version, id: `s${version}-${n}` })),
+);
+const ALL = [...BRINE_MINIONS, ...STOCK_MINIONS.map(({ id }) => id)];
+const KILLS_PER_SERVICE = 5;
+const SERVICES = [
+  'req-gateway',
+  'worker-pool',
+  'publisher',
+  'event-bus',
+  'job-cache-returner',
+  'syndic-relay',
+];
+
+/** Commands typed at the same time: a pause between two keeps real minions able to follow. */
+const PAUSE_BETWEEN_COMMANDS_MS = 1200;
+const SERVES_AGAIN_TIMEOUT_MS = 60_000;
+
+/** A job of the cache, as `jobs.list_job` shows it. */
+interface ListedJob {
+  readonly Minions?: readonly string[];
+  readonly Result?: Record<string, { readonly return?: unknown }>;
+}
+
+/** Types commands one after the other until told to stop; each leaves a line per run in a file. */
+class CommandStream {
+  readonly tokens: string[] = [];
+  readonly #master: BrineMaster;
+  readonly #file: string;
+  #running = true;
+  readonly #done: Promise<void>;
+
+  constructor(master: BrineMaster, file: string) {
+    this.#master = master;
+    this.#file = file;
+    this.#done = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#running = false;
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    const typed: Promise<unknown>[] = [];
+    while (this.#running) {
+      const token = `token-${this.tokens.length}-x`;
+      this.tokens.push(token);
+      const command = `echo ${token} >> ${this.#file}`;
+      const args = ['*', 'cmd.run', command, '-t', '15', '--static', '--out', 'json'];
+      typed.push(this.#master.brine('salt', args, 180_000));
+      await sleep(PAUSE_BETWEEN_COMMANDS_MS);
+    }
+    await Promise.all(typed);
+  }
+}
+
+describe('any service may die at any moment', () => {
+  let master: BrineMaster;
+  let ranFile: string;
+
+  beforeAll(async () => {
+    const venvs = await Promise.all(STOCK.map((version) => saltVenv(version)));
+    master = await BrineMaster.start({ brine: { workers: 2 } });
+    ranFile = join(master.home.configDir, 'ran');
+    for (const id of BRINE_MINIONS) await master.startMinion(id);
+    for (const { version, id } of STOCK_MINIONS) {
+      const venv = venvs[STOCK.indexOf(version)];
+      if (venv === undefined) throw new Error(`no Salt ${version}`);
+      // Salt's own reconnect times: a stock minion is deaf for up to 11 s after a publisher's death.
+      const home = await master.sandbox.minion(id, master.home.retPort, {
+        recon_default: 1000,
+        recon_max: 10_000,
+      });
+      master.sandbox.startMinion(venv, home);
+    }
+    await master.acceptKeys(ALL, 180_000);
+    await master.waitForMinions(ALL, 240_000);
+  });
+  afterAll(async () => {
+    await master.close();
+  });
+
+  it('every job ends complete, none runs twice, no return is lost, one job per command', async () => {
+    const stream = new CommandStream(master, ranFile);
+    await sleep(3000);
+    for (const name of SERVICES) {
+      for (let round = 0; round < KILLS_PER_SERVICE; round += 1) {
+        const victim = await pick(master, name, round);
+        const ms = await killAndWait(master, name, victim);
+        report(`kill -9 ${name} #${round + 1}: serves again after ${ms} ms`);
+        await sleep(500);
+      }
+    }
+    for (const round of [0, 1]) {
+      const victim = await pick(master, 'worker-pool', round);
+      process.kill(victim, 'SIGSTOP');
+      await sleep(12_000);
+      const ms = await killAndWait(master, 'worker-pool', victim);
+      report(`SIGSTOP worker-pool for 12 s, then kill -9: serves again after ${ms} ms`);
+    }
+    await stream.stop();
+    report(`${stream.tokens.length} commands typed`);
+    await expectComplete(master, ranFile, stream.tokens);
+  }, 1_200_000);
+});
+
+/** Pid of a service; of replicas they take turns. */
+async function pick(master: BrineMaster, name: string, round: number): Promise<number> {
+  const living = (await master.services()).filter((service) => isNamed(service.name, name));
+  const service = living[round % living.length];
+  if (service === undefined) throw new Error(`no service ${name}`);
+  return service.pid;
+}
+
+/** Replicas carry a number behind the service's name. */
+function isNamed(instance: string, name: string): boolean {
+  return instance === name || instance.startsWith(`${name}-`) || instance.startsWith(`${name}.`);
+}
+
+async function killAndWait(master: BrineMaster, name: string, pid: number): Promise<number> {
+  const count = (await master.services()).filter((one) => isNamed(one.name, name)).length;
+  const startedAt = Date.now();
+  process.kill(pid, 'SIGKILL');
+  for (;;) {
+    const services = await master.services();
+    const ours = services.filter((one) => isNamed(one.name, name) && one.pid !== pid);
+    if (ours.length === count && ours.every((one) => one.ready)) return Date.now() - startedAt;
+    if (Date.now() - startedAt > SERVES_AGAIN_TIMEOUT_MS) {
+      throw new Error(`${name} does not serve again: ${JSON.stringify(services)}`);
+    }
+    await sleep(50);
+  }
+}
+
+async function expectComplete(
+  master: BrineMaster,
+  ranFile: string,
+  tokens: readonly string[],
+): Promise<void> {
+  const jids = await jidsByToken(master, tokens);
+  for (const token of tokens) {
+    expect(jids.get(token), `jobs of ${token}`).toHaveLength(1);
+  }
+  const wanted = [...ALL].sort();
+  for (const token of tokens) {
+    const jid = jids.get(token)?.[0] ?? '';
+    const returned = await returnsOf(master, jid, wanted.length);
+    expect(returned, `returns of ${token} (${jid})`).toEqual(wanted);
+  }
+  const ran = (await readFile(ranFile, 'utf8')).split('\n').filter((line) => line !== '');
+  for (const token of tokens) {
+    const runs = ran.filter((line) => line === token).length;
+    expect(runs, `runs of ${token}`).toBe(wanted.length);
+  }
+}
+
+/** Job ids by the token in their arguments. */
+async function jidsByToken(
+  master: BrineMaster,
+  tokens: readonly string[],
+): Promise<Map<string, string[]>> {
+  const args = ['jobs.list_jobs', 'search_function=cmd.run', '--out', 'json'];
+  const { stdout } = await master.brine('run', args);
+  const jobs = JSON.parse(stdout) as Record<string, { readonly Arguments: readonly unknown[] }>;
+  const byToken = new Map<string, string[]>(tokens.map((token) => [token, []]));
+  for (const [jid, job] of Object.entries(jobs)) {
+    const token = /token-\d+-x/.exec(JSON.stringify(job.Arguments))?.[0];
+    if (token !== undefined) byToken.get(token)?.push(jid);
+  }
+  return byToken;
+}
+
+/** Ids that returned; a stock minion may send a return again up to 30 s later. */
+async function returnsOf(master: BrineMaster, jid: string, count: number): Promise<string[]> {
+  const until = Date.now() + 30_000;
+  for (;;) {
+    const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
+    const job = JSON.parse(stdout) as ListedJob;
+    const ids = Object.keys(job.Result ?? {}).sort();
+    if (ids.length >= count || Date.now() > until) return ids;
+    await sleep(1000);
+  }
+}
+
+function report(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
