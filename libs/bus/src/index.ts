@@ -39,6 +39,8 @@ export type { PublicationReaderOptions } from './publication-reader.ts';
 export { PublicationWriter } from './publications.ts';
 export type { Again, AppendedJob, Marker } from './publications.ts';
 export type { Published, PublishedBase } from './published.ts';
+export { purgeStreams } from './purge.ts';
+export type { Purged, PurgeOptions } from './purge.ts';
 export { ask, serve } from './queries.ts';
 export type { Answering, QueryHandler } from './queries.ts';
 export { RequestReceiver } from './request-receiver.ts';
@@ -57,5 +59,7 @@ export type {
 } from './request-sender.ts';
 export type { StoredEvent } from './stored-event.ts';
 export type { ReadFrom } from './stream-reader.ts';
+export { streamUsage, trimStreams } from './trim-streams.ts';
+export type { StreamUsage, Trimmed } from './trim-streams.ts';
 export { waitWritten } from './written.ts';
 export type { WrittenWait } from './written.ts';
