@@ -19,10 +19,7 @@ export const DURABLE = 'store';
 const MAX_GROUP = 500;
 /** Groups in hand at once: one waits for PostgreSQL while the next is made ready. */
 const GROUPS_IN_HAND = 2;
-/**
- * After this long without an acknowledgement, in ms, the stream gives a message to another process:
- * longer than a statement of 50 MB takes, shorter than anybody waits for a killed process.
- */
+/** Longer than a statement of 50 MB takes, shorter than anybody waits for a killed process. */
 const ACK_WAIT_MS = 30_000;
 /** Messages in hand of all processes together. */
 const MAX_ACK_PENDING = 4_000;
@@ -38,6 +35,8 @@ export interface ReturnerPorts {
   readonly metrics: Metrics;
   /** Aborted when we are to stop: what can not be stored then goes back to the stream. */
   readonly signal: AbortSignal;
+  /** After this long without an acknowledgement the stream delivers again, in ms; default 30,000. */
+  readonly ackWaitMs?: number;
 }
 
 /** The store of jobs and returns, from the streams to PostgreSQL. */
@@ -65,7 +64,11 @@ export class Returner {
       },
       ports.signal,
     );
-    const place = { durable: DURABLE, ackWaitMs: ACK_WAIT_MS, maxAckPending: MAX_ACK_PENDING };
+    const place = {
+      durable: DURABLE,
+      ackWaitMs: ports.ackWaitMs ?? ACK_WAIT_MS,
+      maxAckPending: MAX_ACK_PENDING,
+    };
     this.#jobs = new PublicationReader(bus, { ...place, kinds: ['job'] });
     this.#returns = new EventReader(bus, { ...place, kinds: ['ret'] });
     this.finished = this.#run();
@@ -96,7 +99,7 @@ export class Returner {
     const cache = await this.#hold.until(() =>
       JobCache.connect(databaseUrl, { onConnectionError }),
     );
-    if (cache === undefined) return;
+    if (cache === undefined) return this.#giveBack();
     this.#cache = cache;
     const context: StoreContext = {
       cache,
@@ -115,6 +118,12 @@ export class Returner {
     } finally {
       await stopMaintenance();
     }
+  }
+
+  /** What was read ahead while PostgreSQL never came goes back at once, not after the ack wait. */
+  async #giveBack(): Promise<void> {
+    for await (const job of this.#jobs) job.nak(0);
+    for await (const event of this.#returns) event.nak(0);
   }
 
   #serve(cache: JobCache): void {
