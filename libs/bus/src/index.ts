@@ -1,3 +1,5 @@
+export { AesEpochs } from './aes-epochs.ts';
+export type { AesEpoch } from './aes-epochs.ts';
 export { Bucket } from './bucket.ts';
 export type { BucketEntry } from './bucket.ts';
 export { BucketWatch } from './bucket-watch.ts';
@@ -43,6 +45,13 @@ export { purgeStreams } from './purge.ts';
 export type { Purged, PurgeOptions } from './purge.ts';
 export { ask, serve } from './queries.ts';
 export type { Answering, QueryHandler } from './queries.ts';
+export {
+  claimRequestId,
+  REQUEST_MEMORY_MS,
+  requestAnswered,
+  serveRequestIds,
+} from './request-ids.ts';
+export type { RequestClaim } from './request-ids.ts';
 export { RequestReceiver } from './request-receiver.ts';
 export type {
   Answer,

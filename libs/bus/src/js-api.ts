@@ -9,6 +9,8 @@ export interface StreamInfo {
   readonly bytes: number;
   readonly firstSeq: number;
   readonly lastSeq: number;
+  /** When the first message that is still there was stored, RFC 3339. */
+  readonly firstTime: string;
   readonly config: Readonly<Record<string, unknown>>;
 }
 
@@ -102,6 +104,7 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
     bytes: Number(state['bytes'] ?? 0),
     firstSeq: Number(state['first_seq'] ?? 0),
     lastSeq: Number(state['last_seq'] ?? 0),
+    firstTime: String(state['first_ts'] ?? ''),
     config: isRecord(answer.value['config']) ? answer.value['config'] : {},
   };
 }

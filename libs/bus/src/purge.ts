@@ -152,12 +152,7 @@ function neededBy(consumer: Readonly<Record<string, unknown>>): number {
   return Number(floor['stream_seq'] ?? 0) + 1;
 }
 
-async function purge(
-  bus: Bus,
-  stream: StreamName,
-  seq: number,
-  filter?: string,
-): Promise<number> {
+async function purge(bus: Bus, stream: StreamName, seq: number, filter?: string): Promise<number> {
   if (seq <= 1) return 0;
   const answer = await askJetStream(
     bus,

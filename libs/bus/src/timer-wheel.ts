@@ -34,8 +34,8 @@ export class TimerWheel {
   /** Calls `fire` once after `delayMs` (at least one tick), unless cleared before. */
   set(delayMs: number, fire: () => void): WheelTimer {
     this.#start();
-    const now = Math.floor((performance.now() - this.#startedAt) / this.#tickMs);
-    const turn = Math.max(now, this.#tick) + Math.max(1, Math.ceil(delayMs / this.#tickMs));
+    const at = performance.now() - this.#startedAt + Math.max(0, delayMs);
+    const turn = Math.max(this.#tick + 1, Math.ceil(at / this.#tickMs));
     const slot = this.#slot(turn);
     const entry: Entry = { fire, turn, clear: () => this.#remove(slot, entry) };
     slot.add(entry);

@@ -51,13 +51,14 @@ const sendRequests = [
  */
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
-    publish: sendRequests,
+    publish: [...sendRequests, 'brine.requests.*', 'brine.bodies.qry.>'],
     subscribe: [ownInbox('req-gateway'), 'brine.workers.*'],
   },
   'worker-pool': {
     publish: [
       ownInbox('req-gateway'),
       'brine.workers.*',
+      'brine.epochs',
       'brine.events.*',
       'brine.publications.*',
       'brine.bodies.rep.>',
@@ -75,6 +76,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   },
   publisher: {
     publish: [
+      'brine.epochs',
       'brine.publications.again',
       'brine.publications.marker',
       'brine.kept.pub.>',
@@ -86,7 +88,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...readBucket('brine_keys'),
       ...askQueries,
     ],
-    subscribe: [ownInbox('publisher')],
+    subscribe: [ownInbox('publisher'), 'brine.epochs'],
   },
   'event-bus': {
     publish: [
@@ -96,11 +98,12 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.publications.*',
       'brine.kept.>',
       ...BUCKETS.map((bucket) => `$KV.${bucket}.>`),
+      'brine.epochs',
       ...askQueries,
       // "written", to workers that wait for it
       ownInbox('worker-pool'),
     ],
-    subscribe: [ownInbox('event-bus')],
+    subscribe: [ownInbox('event-bus'), 'brine.epochs'],
   },
   'job-cache-returner': {
     publish: [

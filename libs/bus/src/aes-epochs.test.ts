@@ -1,0 +1,94 @@
+import { SecretBox } from '@brine/crypt';
+import { startNats, vectorFile, type TestNats } from '@brine/testing';
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AesEpochs, Bucket, escapeKey, PublicationWriter } from './index.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+const box = SecretBox.fromMasterKey(keys[0]!.pem, 'aes');
+let nats: TestNats;
+const open: AesEpochs[] = [];
+
+beforeEach(async () => {
+  nats = await startNats();
+});
+
+afterEach(async () => {
+  for (const epochs of open.splice(0)) epochs.close();
+  await nats.close();
+});
+
+afterAll(() => vi.restoreAllMocks());
+
+async function connect(name: 'worker-pool' | 'publisher' | 'event-bus'): Promise<AesEpochs> {
+  const epochs = await AesEpochs.connect(await nats.connect(name), box);
+  open.push(epochs);
+  return epochs;
+}
+
+test('processes that start at once agree on the first key', async () => {
+  const all = await Promise.all([
+    connect('worker-pool'),
+    connect('worker-pool'),
+    connect('publisher'),
+    connect('event-bus'),
+  ]);
+  const first = all[0]!.current();
+  expect(first.epoch).toBe(1);
+  expect(first.keyString).toHaveLength(76);
+  for (const epochs of all) expect(epochs.current()).toEqual(first);
+});
+
+test('a rotation hands the next key to all before the marker, and all follow it', async () => {
+  const worker = await connect('worker-pool');
+  const publisher = await connect('publisher');
+  const owner = await connect('event-bus');
+  const before = worker.current();
+  const next = await owner.rotate();
+  expect(next.epoch).toBe(2);
+  expect(next.keyString).not.toBe(before.keyString);
+  await vi.waitFor(() => {
+    for (const epochs of [worker, publisher]) expect(epochs.current()).toEqual(next);
+  });
+  expect(worker.byEpoch(1)).toEqual(before);
+});
+
+test('two rotations at once begin one epoch', async () => {
+  const publisher = await connect('publisher');
+  const owner = await connect('event-bus');
+  const [one, other] = await Promise.all([publisher.rotate(), owner.rotate()]);
+  expect(one).toEqual(other);
+  expect(one.epoch).toBe(2);
+});
+
+test('the epoch of a publication is that of the last marker before it', async () => {
+  const owner = await connect('event-bus');
+  const writer = new PublicationWriter(await nats.connect('event-bus'));
+  const { seq: early } = await writer.appendAgain({ jid: '1', seq: 1, notAfter: 1 });
+  await owner.rotate();
+  const { seq: late } = await writer.appendAgain({ jid: '2', seq: 1, notAfter: 1 });
+  expect(owner.epochAt(early)).toBe(1);
+  expect(owner.epochAt(late)).toBe(2);
+  const fresh = await connect('publisher');
+  expect(fresh.epochAt(early)).toBe(1);
+  expect(fresh.epochAt(late)).toBe(2);
+});
+
+test('a process that starts after the markers were purged takes the last epoch', async () => {
+  const owner = await connect('event-bus');
+  const bus = await nats.connect('event-bus');
+  const { epoch } = await owner.rotate();
+  await vi.waitFor(async () => {
+    const note = await new Bucket(bus, 'brine_secrets').get(escapeKey('aes-current'));
+    expect(note).toBeDefined();
+  });
+  await bus.connection.request('$JS.API.STREAM.PURGE.PUBLICATIONS', '{}');
+  const fresh = await connect('worker-pool');
+  expect(fresh.current().epoch).toBe(epoch);
+});
+
+test('keys sealed with another master key are not taken', async () => {
+  await connect('worker-pool');
+  const other = SecretBox.fromMasterKey(keys[1]!.pem, 'aes');
+  const bus = await nats.connect('worker-pool');
+  await expect(AesEpochs.connect(bus, other)).rejects.toMatchObject({ code: 'BUS_BODY_GONE' });
+});

@@ -1,0 +1,90 @@
+import type { Bus } from './connect.ts';
+import { BusError } from './errors.ts';
+import { STREAMS, subjects } from './names.ts';
+import { PublicationReader } from './publication-reader.ts';
+
+/** From this sequence of PUBLICATIONS on, the key of this epoch holds. */
+export interface EpochMarker {
+  readonly seq: number;
+  readonly epoch: number;
+}
+
+/** Markers remembered; the stream is purged long before it holds so many. */
+const MAX_MARKERS = 1_000;
+const POLL_MS = 20;
+
+/** The markers of PUBLICATIONS: those that are in the stream, then each as it comes. */
+export class EpochMarkers {
+  readonly #bus: Bus;
+  readonly #reader: PublicationReader;
+  readonly #onMarker: (epoch: number) => void;
+  #markers: EpochMarker[] = [];
+  #incarnation: string | undefined;
+  #closed = false;
+
+  constructor(bus: Bus, onMarker: (epoch: number) => void) {
+    this.#bus = bus;
+    this.#onMarker = onMarker;
+    this.#reader = new PublicationReader(bus, { kinds: ['marker'], from: 'all' });
+    void this.#follow();
+  }
+
+  /** Whether the stream is being read just now. */
+  get reading(): boolean {
+    return this.#reader.reading;
+  }
+
+  /** The marker in force for a publication; undefined where none before it is known. */
+  before(seq: number): EpochMarker | undefined {
+    return this.#markers.findLast((marker) => marker.seq < seq);
+  }
+
+  /** The first marker that is known. */
+  get first(): EpochMarker | undefined {
+    return this.#markers[0];
+  }
+
+  /**
+   * Resolves when every marker stored so far has been read.
+   * @throws BusError `BUS_TIMEOUT` when that takes longer, and as `Inbox.request` does.
+   */
+  async caughtUp(timeoutMs: number): Promise<void> {
+    const until = performance.now() + timeoutMs;
+    const last = await this.#lastStored();
+    while ((this.#markers.at(-1)?.seq ?? 0) < last && !this.#closed) {
+      if (performance.now() > until) {
+        throw new BusError('BUS_TIMEOUT', 'the markers of the AES epochs were not read in time');
+      }
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#reader.close();
+  }
+
+  async #follow(): Promise<void> {
+    for await (const published of this.#reader) {
+      if (published.kind !== 'marker') continue;
+      if (published.incarnation !== this.#incarnation) {
+        // Another stream: its sequences have nothing to do with those noted.
+        this.#incarnation = published.incarnation;
+        this.#markers = [];
+      }
+      this.#markers.push({ seq: published.seq, epoch: published.marker.epoch });
+      if (this.#markers.length > MAX_MARKERS) this.#markers.shift();
+      this.#onMarker(published.marker.epoch);
+    }
+  }
+
+  async #lastStored(): Promise<number> {
+    const query = JSON.stringify({ last_by_subj: subjects.publication('marker') });
+    const verb = `$JS.API.DIRECT.GET.${STREAMS.publications}`;
+    const msg = await this.#bus.inbox.request(verb, query, { timeoutMs: 3_000 });
+    const code = msg.headers?.code ?? 0;
+    if (code === 404) return 0;
+    if (code !== 0) throw new BusError('BUS_REFUSED', `no read of the last marker: ${code}`);
+    return Number(msg.headers?.get('Nats-Sequence'));
+  }
+}

@@ -1,0 +1,147 @@
+import { isMap, mapOf, textOf } from '@brine/wire';
+import type { SaltValue } from '@brine/wire';
+import type { Bucket } from './bucket.ts';
+import type { Bus } from './connect.ts';
+import { BusError } from './errors.ts';
+import { escapeKey } from './escape.ts';
+import { isRecord } from './js-api.ts';
+import { ask, serve } from './queries.ts';
+import type { Answering } from './queries.ts';
+
+const CLAIM = 'brine.requests.claim';
+const ANSWERED = 'brine.requests.answered';
+
+/**
+ * How long an unanswered request may be taken up again, ms: a stock CLI sends the same bytes after
+ * 5 s, up to three times (Salt: salt/client LocalClient.pub).
+ */
+export const REQUEST_MEMORY_MS = 20_000;
+
+/** What a gateway asks: the id under which the bytes of this hash are to be sent. */
+export interface RequestClaim {
+  /** Hash of the request's bytes, hex. */
+  readonly hash: string;
+  /** The id to use if nobody has an unanswered one. */
+  readonly id: string;
+  /** The gateway's process; its own requests it joins by itself. */
+  readonly gateway: string;
+}
+
+interface Note {
+  readonly id: string;
+  readonly gateway: string;
+  readonly at: number;
+  readonly answered: boolean;
+}
+
+/**
+ * Asks for the id of a publish request, so that the same bytes sent again after a gateway was killed
+ * run no second job.
+ * @throws BusError as {@link ask}.
+ */
+export async function claimRequestId(
+  bus: Bus,
+  claim: RequestClaim,
+  timeoutMs: number,
+): Promise<string> {
+  const answer = await ask(bus, CLAIM, mapOf({ ...claim }), timeoutMs);
+  const id = isMap(answer) ? textOf(answer, 'id') : undefined;
+  if (id === undefined) throw new BusError('BUS_BAD_MESSAGE', 'no request id in the answer');
+  return id;
+}
+
+/**
+ * Tells that the request was answered: the same bytes are a new request from now on.
+ * @throws BusError as {@link ask}.
+ */
+export async function requestAnswered(
+  bus: Bus,
+  claim: RequestClaim,
+  timeoutMs: number,
+): Promise<void> {
+  await ask(bus, ANSWERED, mapOf({ ...claim }), timeoutMs);
+}
+
+/**
+ * Keeps the ids of unanswered publish requests in `brine_requests` for gateways, which have no
+ * rights to buckets: a gateway that could read from JetStream could have the answer written into a
+ * stream. Served by every worker.
+ */
+export function serveRequestIds(bus: Bus, requests: Bucket): readonly Answering[] {
+  return [
+    serve(bus, CLAIM, async (question) => {
+      const claim = readClaim(question);
+      return mapOf({ id: await claimIn(requests, claim) });
+    }),
+    serve(bus, ANSWERED, async (question) => {
+      await answeredIn(requests, readClaim(question));
+      return null;
+    }),
+  ];
+}
+
+async function claimIn(requests: Bucket, claim: RequestClaim): Promise<string> {
+  const key = escapeKey('publish', claim.hash);
+  // Two gateways may ask at once; who loses the race looks again.
+  for (let tries = 0; tries < 3; tries++) {
+    const entry = await requests.get(key);
+    const note = entry === undefined ? undefined : readNote(entry.value);
+    const open =
+      note !== undefined &&
+      !note.answered &&
+      note.gateway !== claim.gateway &&
+      Date.now() - note.at < REQUEST_MEMORY_MS;
+    if (open) return note.id;
+    const value = pack({ id: claim.id, gateway: claim.gateway, at: Date.now(), answered: false });
+    try {
+      if (entry === undefined) await requests.create(key, value);
+      else await requests.update(key, value, entry.revision);
+      return claim.id;
+    } catch (error) {
+      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
+    }
+  }
+  throw new BusError('BUS_BUSY', 'several gateways claim the same request');
+}
+
+async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> {
+  const key = escapeKey('publish', claim.hash);
+  const entry = await requests.get(key);
+  const note = entry === undefined ? undefined : readNote(entry.value);
+  // Only the request it was: a newer one of the same bytes stays open.
+  if (entry === undefined || note === undefined || note.id !== claim.id) return;
+  try {
+    await requests.update(key, pack({ ...note, answered: true }), entry.revision);
+  } catch (error) {
+    // Changed meanwhile: then it is another request's already.
+    if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
+  }
+}
+
+function readClaim(question: SaltValue): RequestClaim {
+  const map = isMap(question) ? question : undefined;
+  const text = (name: string): string | undefined =>
+    map === undefined ? undefined : textOf(map, name);
+  const [hash, id, gateway] = [text('hash'), text('id'), text('gateway')];
+  if (hash === undefined || id === undefined || gateway === undefined) {
+    throw new BusError('BUS_BAD_MESSAGE', 'a claim needs hash, id and gateway');
+  }
+  return { hash, id, gateway };
+}
+
+function pack(note: Note): Buffer {
+  return Buffer.from(JSON.stringify(note));
+}
+
+function readNote(bytes: Uint8Array): Note | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    if (!isRecord(value)) return undefined;
+    const { id, gateway, at, answered } = value;
+    const texts = typeof id === 'string' && typeof gateway === 'string';
+    if (!texts || typeof at !== 'number' || typeof answered !== 'boolean') return undefined;
+    return { id, gateway, at, answered };
+  } catch {
+    return undefined; // not written by us: as if it were not there
+  }
+}

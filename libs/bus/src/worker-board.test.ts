@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { WorkerBoard, packAnnouncement, readAnnouncement } from './worker-board.ts';
+import type { Announcement } from './worker-board.ts';
+
+const none: ReadonlySet<string> = new Set();
+
+function idle(hand = 0, room = 10): Announcement {
+  const load = { hand, room, concurrency: 4 };
+  return { host: 'h', draining: false, load: { auth: load, clear: load, aes: load } };
+}
+
+test('an announcement comes back as it was packed, anything else does not', () => {
+  const text = packAnnouncement(idle(3));
+  expect(readAnnouncement(Buffer.from(text))).toEqual(idle(3));
+  expect(readAnnouncement(Buffer.from('{}'))).toBeUndefined();
+  expect(readAnnouncement(Buffer.from('no json'))).toBeUndefined();
+});
+
+test('the less loaded of two is chosen', () => {
+  const board = new WorkerBoard();
+  board.announced('busy', idle(8), 0);
+  board.announced('free', idle(1), 0);
+  const chosen = Array.from({ length: 200 }, () => board.choose('aes', none)?.id);
+  const free = chosen.filter((id) => id === 'free').length;
+  // Both draws hit the busy one in a quarter of the cases.
+  expect(free).toBeGreaterThan(110);
+});
+
+test('what was sent since the last announcement counts', () => {
+  const board = new WorkerBoard();
+  board.announced('w', idle(0, 2), 0);
+  board.count('w', 'aes', 1);
+  board.count('w', 'aes', 1);
+  expect(board.choose('aes', none)).toBeUndefined();
+  board.announced('w', idle(0, 2), 1);
+  expect(board.choose('aes', none)).toBeUndefined();
+  board.count('w', 'aes', -1);
+  expect(board.choose('aes', none)?.id).toBe('w');
+});
+
+test('a draining, a full, an excluded and a silent worker get nothing', () => {
+  const board = new WorkerBoard();
+  board.announced('draining', { ...idle(), draining: true }, 0);
+  board.announced('full', idle(10), 0);
+  board.announced('tried', idle(), 0);
+  expect(board.choose('aes', new Set(['tried']))).toBeUndefined();
+  expect(board.choose('aes', none)?.id).toBe('tried');
+  board.forgetSilent(2_600);
+  expect(board.choose('aes', none)).toBeUndefined();
+  expect(board.ready).toBe(false);
+});

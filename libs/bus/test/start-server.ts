@@ -1,0 +1,7 @@
+// Starts a server in the directory given, tells its pid, and stays until it is killed.
+import { startNatsServer } from '@brine/bus';
+
+const [binary = '', dir = ''] = process.argv.slice(2);
+const server = await startNatsServer({ binary, dir });
+process.stdout.write(`${server.pid}\n`);
+setInterval(() => undefined, 60_000);
