@@ -51,7 +51,7 @@ const sendRequests = [
  */
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
-    publish: [...sendRequests, 'brine.requests.*', 'brine.bodies.qry.>'],
+    publish: [...sendRequests, 'brine.requests.*'],
     subscribe: [ownInbox('req-gateway'), 'brine.workers.*'],
   },
   'worker-pool': {
@@ -72,7 +72,14 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...useBuckets(...BUCKETS),
       ...askQueries,
     ],
-    subscribe: [ownInbox('worker-pool'), 'brine.hello', 'brine.req.*.*', 'brine.grant.*'],
+    subscribe: [
+      ownInbox('worker-pool'),
+      'brine.hello',
+      'brine.req.*.*',
+      'brine.grant.*',
+      'brine.requests.*',
+      'brine.epochs',
+    ],
   },
   publisher: {
     publish: [
