@@ -1,5 +1,5 @@
 import { Refusal, RefusalText, WireError } from './errors.ts';
-import { asBuffer } from './msgpack/decode.ts';
+import { asBuffer } from './msgpack/text.ts';
 import { pack } from './msgpack/encode.ts';
 import { fullLimits } from './msgpack/limits.ts';
 import type { UnpackLimits } from './msgpack/limits.ts';

@@ -1,5 +1,5 @@
 import { WireError } from './errors.ts';
-import { asBuffer } from './msgpack/decode.ts';
+import { asBuffer } from './msgpack/text.ts';
 import { pack } from './msgpack/encode.ts';
 import { unpackMap } from './msgpack/splice.ts';
 import { mapOf } from './value.ts';

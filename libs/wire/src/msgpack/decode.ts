@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { WireError } from '../errors.ts';
 import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
@@ -11,6 +10,7 @@ import {
   fullLimits,
 } from './limits.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
+import { asBuffer, isAsciiAt, textOrBytes } from './text.ts';
 
 /** Extension code of a datetime (Salt: salt/payload.py dumps, ext_type_encoder). */
 export const EXT_DATETIME = 78;
@@ -18,31 +18,6 @@ export const EXT_DATETIME = 78;
 export const EXT_CONSTANT = 79;
 
 const DATETIME_TEXT = /^\d{8}T\d\d:\d\d:\d\d\.\d{1,6}$/;
-
-/** A Buffer over the same memory; no copy. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-}
-
-/**
- * Text if the bytes are valid UTF-8 (a byte order mark is kept), else a view of the bytes: the rule
- * of Salt's receivers (Salt: salt/transport/frame.py decode_embedded_strs).
- */
-export function textOrBytes(bytes: Buffer, start: number, end: number): string | Buffer {
-  const length = end - start;
-  if (length <= SHORT_TEXT_BYTES) {
-    let at = start;
-    while (at < end && (bytes[at] as number) < 0x80) at += 1;
-    if (at === end) return bytes.toString('latin1', start, end);
-  }
-  const view = bytes.subarray(start, end);
-  return isUtf8(view) ? bytes.toString('utf8', start, end) : view;
-}
-
-/** Below this length looking at each byte here is cheaper than a call into native code. */
-const SHORT_TEXT_BYTES = 48;
 
 /** A float64 as this library gives it: integral ones boxed, the rest plain. */
 function floatValue(value: number): SaltValue {
@@ -56,6 +31,7 @@ export class Decoder {
   #at: number;
   readonly #end: number;
   #cost = 0;
+  readonly #keys: (string | undefined)[] = [];
 
   constructor(bytes: Buffer, start: number, end: number, limits: FullLimits) {
     this.#bytes = bytes;
@@ -207,7 +183,7 @@ export class Decoder {
     const map: SaltMap = this.#pay(COST_OBJECT, new Map());
     for (let index = 0; index < count; index += 1) {
       refuseContainerKey(this.#bytes[this.#at] ?? 0);
-      const key = this.read(depth + 1);
+      const key = this.#key(depth + 1);
       map.set(key, this.read(depth + 1));
     }
     return map;
@@ -215,6 +191,26 @@ export class Decoder {
 
   #ext(length: number, depth: number): SaltValue {
     return this.readExtension(this.#bytes.readInt8(this.#take(1)), length, depth);
+  }
+
+  /** Reads a key; the short texts among them come again and again, and are made once. */
+  #key(depth: number): SaltValue {
+    const type = this.#bytes[this.#at] ?? 0;
+    const length = type - 0xa0;
+    if (length <= 0 || length > 0x1f || length >= this.#end - this.#at) return this.read(depth);
+    const bytes = this.#bytes;
+    const start = this.#at + 1;
+    const slot =
+      (length + (bytes[start] as number) * 7 + (bytes[this.#at + length] as number)) & 63;
+    const known = this.#keys[slot];
+    if (known?.length === length && isAsciiAt(bytes, start, known)) {
+      this.#at = start + length;
+      return this.#pay(COST_TEXT, known);
+    }
+    const key = this.read(depth);
+    // As long in characters as in bytes means ASCII: others could be mistaken for bytes that are no text.
+    if (typeof key === 'string' && key.length === length) this.#keys[slot] = key;
+    return key;
   }
 
   /** Reads the data of an extension whose header has been read. */

@@ -11,8 +11,8 @@ import { EXT_CONSTANT, EXT_DATETIME } from './decode.ts';
 export type PackMode = 'raw' | 'bin';
 
 const FIRST_BYTES = 256;
-/** A text of up to this many UTF-16 units has at most 31 bytes, so its header is one byte. */
-const TINY_TEXT_UNITS = 10;
+/** Up to this length writing a text here is cheaper than a call into native code. */
+const SHORT_TEXT_UNITS = 40;
 const MIN_INT64 = -(2n ** 63n);
 const MAX_UINT64 = 2n ** 64n - 1n;
 
@@ -132,17 +132,28 @@ class Encoder {
   }
 
   #text(text: string): void {
-    if (text.length <= TINY_TEXT_UNITS) {
-      const start = this.#room(1 + text.length * 3);
-      const written = this.#bytes.write(text, start + 1, 'utf8');
-      this.#bytes[start] = 0xa0 + written;
-      this.#at = start + 1 + written;
-      return;
-    }
+    if (text.length <= SHORT_TEXT_UNITS && this.#asciiText(text)) return;
     const length = Buffer.byteLength(text, 'utf8');
     this.#textHead(length);
     const start = this.#room(length);
     this.#bytes.write(text, start, length, 'utf8');
+  }
+
+  /** Writes a short text if it is ASCII: most are, and a call into native code costs more. */
+  #asciiText(text: string): boolean {
+    const before = this.#at;
+    this.#textHead(text.length);
+    const start = this.#room(text.length);
+    const bytes = this.#bytes;
+    for (let index = 0; index < text.length; index += 1) {
+      const unit = text.charCodeAt(index);
+      if (unit >= 0x80) {
+        this.#at = before;
+        return false;
+      }
+      bytes[start + index] = unit;
+    }
+    return true;
   }
 
   #textHead(length: number): void {

@@ -240,6 +240,17 @@ describe('reading', () => {
     expect(own.has('__proto__')).toBe(true);
   });
 
+  it('tells keys apart that are alike: bytes that are no text from text with the same numbers', () => {
+    const twice = (first: string, second: string) =>
+      (unpack(hex(`9281${first}0181${second}02`)) as SaltMap[]).map((map) => [...map.keys()][0]);
+    // é as text has the character number that the lone byte has.
+    expect(twice('a2c3a9', 'a1e9')).toEqual(['é', hex('e9')]);
+    expect(twice('a1e9', 'a2c3a9')).toEqual([hex('e9'), 'é']);
+    expect(twice('a3616263', 'a3616263')).toEqual(['abc', 'abc']);
+    expect(twice('a3616263', 'a3616463')).toEqual(['abc', 'adc']);
+    expect(codeOf(() => unpack(hex('9281a36162630181a36162')))).toBe('SALT_WIRE_TRUNCATED');
+  });
+
   it('lets the last of equal keys count, as Python does', () => {
     expect(unpack(hex('82a16101a16102'))).toEqual(mapOf({ a: 2 }));
   });

@@ -1,13 +1,6 @@
 import { WireError } from '../errors.ts';
 import type { SaltValue } from '../value.ts';
-import {
-  asBuffer,
-  Decoder,
-  EXT_CONSTANT,
-  EXT_DATETIME,
-  refuseContainerKey,
-  textOrBytes,
-} from './decode.ts';
+import { Decoder, EXT_CONSTANT, EXT_DATETIME, refuseContainerKey } from './decode.ts';
 import {
   COST_BOXED,
   COST_LIST,
@@ -17,6 +10,7 @@ import {
   fullLimits,
 } from './limits.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
+import { asBuffer, textOrBytes } from './text.ts';
 
 /** Bytes after the type byte of 0xca..0xd3: float32, float64, uint8..64, int8..64. */
 const NUMBER_WIDTHS = [4, 8, 1, 2, 4, 8, 1, 2, 4, 8] as const;
