@@ -1,0 +1,121 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parseServiceArguments } from './arguments.ts';
+import { startHealth } from './health.ts';
+
+const SERVICE = fileURLToPath(new URL('../fixtures/service.mjs', import.meta.url));
+
+let dir: string;
+let child: ChildProcess | undefined;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'brine-service-'));
+});
+
+afterEach(() => {
+  child?.kill('SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+});
+
+interface Started {
+  readonly port: Promise<number>;
+  readonly exit: Promise<number | null>;
+  readonly stderr: () => string;
+  readonly process: ChildProcess;
+}
+
+function start(config: string, env: Record<string, string> = {}): Started {
+  writeFileSync(join(dir, 'master'), `root_dir: ${dir}\nlog_level: info\n${config}`);
+  const args = ['--import', 'tsx', '--conditions=source', SERVICE, '-c', dir];
+  const started = spawn(process.execPath, args, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
+  });
+  child = started;
+  let stderr = '';
+  started.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const port = new Promise<number>((resolve) => {
+    started.once('message', (message) => resolve((message as { healthPort: number }).healthPort));
+  });
+  const exit = new Promise<number | null>((resolve) => started.once('exit', resolve));
+  return { port, exit, stderr: () => stderr, process: started };
+}
+
+describe('a service process', () => {
+  test('says when it is ready, answers probes, and closes in order at SIGTERM', async () => {
+    const { port, exit, stderr, process: started } = start('');
+    const base = `http://127.0.0.1:${await port}`;
+    const get = async (path: string) => {
+      const response = await fetch(base + path);
+      return { code: response.status, body: await response.text() };
+    };
+    expect(await get('/healthz')).toEqual({ code: 200, body: 'live\n' });
+    expect(await get('/readyz')).toEqual({ code: 200, body: 'ready\n' });
+    expect((await get('/metrics')).body).toContain('\nfixture_served_total 1\n');
+    expect((await get('/metrics')).body).toContain('# TYPE process_resident_memory_bytes gauge');
+    expect(JSON.parse((await get('/status')).body)).toMatchObject({ name: 'fixture', served: 1 });
+    expect((await get('/other')).code).toBe(404);
+    started.kill('SIGTERM');
+    expect(await exit).toBe(0);
+    expect(stderr()).toContain('closed in order');
+  });
+
+  test('leaves when its supervisor is gone', async () => {
+    const { port, exit, process: started } = start('');
+    await port;
+    started.disconnect();
+    expect(await exit).toBe(0);
+  });
+
+  test('leaves with 1 when it can not close in time', async () => {
+    const { port, exit, process: started } = start('brine:\n  stop_deadline: 0.2\n', { HANG: '1' });
+    await port;
+    started.kill('SIGTERM');
+    expect(await exit).toBe(1);
+  });
+
+  test('a second signal ends it at once', async () => {
+    const { port, exit, stderr, process: started } = start('', { HANG: '1' });
+    await port;
+    started.kill('SIGTERM');
+    while (!stderr().includes('stopping')) await new Promise((resolve) => setTimeout(resolve, 5));
+    started.kill('SIGTERM');
+    expect(await exit).toBe(130);
+  });
+
+  test('a configuration that can not be used ends it with a clear line', async () => {
+    const { exit, stderr, process: started } = start('ret_port: many\n');
+    expect(await exit).toBe(78);
+    await new Promise((resolve) => started.stderr?.once('end', resolve));
+    expect(stderr().trim()).toBe(
+      `Option 'ret_port' in ${dir}/master, line 3, must be a whole number from 0 to 65535`,
+    );
+  });
+});
+
+test('arguments are -c and -l, and a level that Salt has not is refused', () => {
+  expect(parseServiceArguments(['-c', '/x', '-l', 'debug'])).toEqual({
+    configDir: '/x',
+    logLevel: 'debug',
+  });
+  expect(() => parseServiceArguments(['-l', 'loud'])).toThrow("invalid log level 'loud'");
+});
+
+test('a health endpoint survives a status that throws', async () => {
+  const source = {
+    ready: () => false,
+    metrics: () => '',
+    status: () => {
+      throw new Error('not now');
+    },
+  };
+  const health = await startHealth(source, { host: '127.0.0.1', port: 0 });
+  const response = await fetch(`http://127.0.0.1:${health.port}/status`);
+  expect([response.status, await response.text()]).toEqual([500, 'not now\n']);
+  expect((await fetch(`http://127.0.0.1:${health.port}/readyz`)).status).toBe(503);
+  await health.close();
+});
