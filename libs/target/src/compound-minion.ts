@@ -18,7 +18,7 @@ type Token = boolean | 'and' | 'or' | 'not' | '(' | ')';
  * a boolean expression of Python's (Salt: salt/matchers/compound_match.py).
  * @throws TargetError or RegexError where the expression is broken.
  */
-export function compoundOnMinion(tgt: unknown, me: MinionFacts, pillarExact: boolean): boolean {
+export function compoundOnMinion(tgt: unknown, me: MinionFacts): boolean {
   const words = splitWords(tgt);
   if (words === undefined) throw new TargetError('neither text nor a list');
   const tokens: Token[] = [];
@@ -27,7 +27,7 @@ export function compoundOnMinion(tgt: unknown, me: MinionFacts, pillarExact: boo
     if (isOperator(word)) pushOperator(tokens, word);
     else {
       const term = parseTerm(word);
-      if (term.engine !== 'N') tokens.push(matchTerm(term, me, pillarExact));
+      if (term.engine !== 'N') tokens.push(matchTerm(term, me));
       else queue.push(...expandNodegroup(term.pattern, me.nodegroups ?? {}).reverse());
     }
   }
@@ -51,7 +51,7 @@ function pushOperator(tokens: Token[], word: 'and' | 'or' | 'not' | '(' | ')'): 
   tokens.push(word);
 }
 
-function matchTerm(term: Term, me: MinionFacts, pillarExact: boolean): boolean {
+function matchTerm(term: Term, me: MinionFacts): boolean {
   const { engine, pattern, delimiter } = term;
   switch (engine) {
     case undefined:
@@ -61,9 +61,9 @@ function matchTerm(term: Term, me: MinionFacts, pillarExact: boolean): boolean {
     case 'P':
       return matchPath(pattern, me.grains, 'regex', delimiter);
     case 'I':
-      return matchPath(pattern, me.pillar, pillarExact ? 'exact' : 'glob', delimiter);
+      return matchPath(pattern, me.pillar, 'glob', delimiter);
     case 'J':
-      return matchPath(pattern, me.pillar, pillarExact ? 'exact' : 'regex', delimiter);
+      return matchPath(pattern, me.pillar, 'regex', delimiter);
     case 'L':
       return inList(pattern, me.id);
     case 'S':

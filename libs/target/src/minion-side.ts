@@ -9,8 +9,8 @@ import type { MinionFacts, Target } from './target.ts';
 
 /**
  * True where a publication with this target is for this minion (Salt: salt/matchers/*).
- * An unknown type, a broken expression and a nodegroup (the client expands those) are for
- * nobody. Never throws.
+ * An unknown type, a broken expression, a nodegroup (the client expands those) and
+ * `compound_pillar_exact` (for masters only) are for nobody. Never throws.
  */
 export function matchMinion(target: Target, me: MinionFacts): boolean {
   try {
@@ -43,9 +43,7 @@ function matchByType({ tgt, tgtType = 'glob', delimiter }: Target, me: MinionFac
     case 'ipcidr':
       return typeof tgt === 'string' && (compileIpcidr(tgt)?.(me.grains) ?? false);
     case 'compound':
-      return compoundOnMinion(tgt, me, false);
-    case 'compound_pillar_exact':
-      return compoundOnMinion(tgt, me, true);
+      return compoundOnMinion(tgt, me);
     default:
       return false;
   }

@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { compileGlob, matchGlob } from './index.ts';
+
+describe('globs have the meaning of fnmatch', () => {
+  test.each([
+    ['*', '', true],
+    ['web?', 'web1', true],
+    ['web?', 'web', false],
+    ['w*b*1', 'web-db-1', true],
+    ['[!w]eb', 'web', false],
+    ['[!w]eb', 'xeb', true],
+    ['[]]', ']', true],
+    ['[!]]', ']', false],
+    ['[a-c]x', 'bx', true],
+    ['[c-a]x', 'bx', false],
+    ['[a-]', '-', true],
+    ['[', '[', true],
+    ['[!', '[!', true],
+    ['WEB1', 'web1', false],
+    ['a*', 'a/b\nc', true],
+    ['\\*', '\\x', true],
+    ['?', '😀', true],
+    ['[😀-😂]', '😁', true],
+    ['a.c', 'abc', false],
+  ])('%j on %j: %s', (glob, text, expected) => {
+    expect(matchGlob(glob, text)).toBe(expected);
+  });
+  test('a glob with many stars cannot take long', () => {
+    const started = performance.now();
+    expect(matchGlob(`${'a*'.repeat(200)}b`, 'a'.repeat(20_000))).toBe(false);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+  test('any text is a glob, and text without special characters matches itself only', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (glob, text) => {
+        const expected = glob === text;
+        const matches = compileGlob(glob)(text);
+        if (!/[*?[]/.test(glob)) expect(matches).toBe(expected);
+      }),
+    );
+  });
+});
