@@ -41,8 +41,6 @@ export type { PublicationReaderOptions } from './publication-reader.ts';
 export { PublicationWriter } from './publications.ts';
 export type { Again, AppendedJob, Marker } from './publications.ts';
 export type { Published, PublishedBase } from './published.ts';
-export { purgeStreams } from './purge.ts';
-export type { Purged, PurgeOptions } from './purge.ts';
 export { ask, serve } from './queries.ts';
 export type { Answering, QueryHandler } from './queries.ts';
 export {
