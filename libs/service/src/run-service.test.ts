@@ -41,7 +41,10 @@ function start(config: string, env: Record<string, string> = {}): Started {
   const port = new Promise<number>((resolve) => {
     started.once('message', (message) => resolve((message as { healthPort: number }).healthPort));
   });
-  const exit = new Promise<number | null>((resolve) => started.once('exit', resolve));
+  // Not 'close': Node does not tell it where the parent has closed the channel.
+  const ended = new Promise((resolve) => started.stderr?.once('end', resolve));
+  const exited = new Promise<number | null>((resolve) => started.once('exit', resolve));
+  const exit = ended.then(() => exited);
   return { port, exit, stderr: () => stderr, process: started };
 }
 
@@ -88,9 +91,8 @@ describe('a service process', () => {
   });
 
   test('a configuration that can not be used ends it with a clear line', async () => {
-    const { exit, stderr, process: started } = start('ret_port: many\n');
+    const { exit, stderr } = start('ret_port: many\n');
     expect(await exit).toBe(78);
-    await new Promise((resolve) => started.stderr?.once('end', resolve));
     expect(stderr().trim()).toBe(
       `Option 'ret_port' in ${dir}/master, line 3, must be a whole number from 0 to 65535`,
     );
