@@ -1,0 +1,131 @@
+import type { JobFiles } from '@brine/cachedir';
+import { isJid, isMinionId, jidTimeMs, parseTag } from '@brine/job';
+import { listOf, textOf, unpackMap, WireError } from '@brine/wire';
+
+import { trimmedStandIn } from './readers.ts';
+import type { Readers } from './readers.ts';
+import { ReturnHold } from './return-hold.ts';
+
+/** An event of the stream. */
+export interface EventOfStream {
+  readonly kind: string;
+  readonly tag: string;
+  readonly inline: Uint8Array | undefined;
+  readonly size: number;
+  readonly jid: string | undefined;
+  readonly minion: string | undefined;
+  readonly timeMs: number;
+  body(): Promise<Uint8Array>;
+}
+
+/** What {@link EventFeed} works with. */
+export interface EventFeedParts {
+  readonly readers: Readers;
+  readonly files: JobFiles;
+  /** `max_event_size` in bytes. */
+  readonly maxEventSize: number;
+  readonly onTrouble: (text: string, error: unknown) => void;
+}
+
+/**
+ * A body that is stored elsewhere is fetched up to this many times max_event_size: its largest
+ * values are trimmed then. Beyond, nearly all of it would be trimmed, and it costs memory to fetch.
+ */
+const FETCH_FACTOR = 8;
+
+/** Brings the events of the stream to the readers, in order, except that no return comes too soon. */
+export class EventFeed {
+  readonly #parts: EventFeedParts;
+  readonly #hold: ReturnHold<EventOfStream>;
+  readonly #startedMs = Date.now();
+  readonly #counts = { events: 0, standIns: 0 };
+
+  constructor(parts: EventFeedParts) {
+    this.#parts = parts;
+    this.#hold = new ReturnHold<EventOfStream>({ release: (event) => this.#send(event) });
+  }
+
+  /** A job was announced: its returns may go out. */
+  announced(jid: string): void {
+    this.#hold.announced(jid);
+  }
+
+  stats(): object {
+    return { ...this.#counts, hold: this.#hold.stats() };
+  }
+
+  close(): void {
+    this.#hold.close();
+  }
+
+  /** Handles one event; resolves when the next may come. */
+  async handle(event: EventOfStream): Promise<void> {
+    this.#counts.events += 1;
+    const inline = event.inline === undefined ? await this.#fetched(event) : event;
+    if (event.kind === 'syndic') await this.#saveSyndicMinions(inline);
+    const jid = event.kind === 'ret' ? returnJid(event) : undefined;
+    if (jid === undefined) {
+      this.#send(inline);
+      return;
+    }
+    if (!this.#hold.knows(jid) && (await this.#isOlder(jid))) this.#hold.announced(jid);
+    this.#hold.offer(jid, inline);
+  }
+
+  /** A job from before this process is known by its files. */
+  async #isOlder(jid: string): Promise<boolean> {
+    if (!isJid(jid)) return false;
+    return jidTimeMs(jid) < this.#startedMs && (await this.#parts.files.has(jid));
+  }
+
+  /** Fetches a body that is elsewhere while anybody could read it; else a stand-in. */
+  async #fetched(event: EventOfStream): Promise<EventOfStream> {
+    const wanted = this.#parts.readers.count > 0;
+    if (wanted && event.size <= this.#parts.maxEventSize * FETCH_FACTOR) {
+      try {
+        return { ...plain(event), inline: await event.body() };
+      } catch (error) {
+        this.#parts.onTrouble('a large event could not be fetched', error);
+      }
+    }
+    this.#counts.standIns += 1;
+    return plain(event);
+  }
+
+  #send(event: EventOfStream): void {
+    const { tag, timeMs, inline } = event;
+    const { readers } = this.#parts;
+    if (inline !== undefined) {
+      readers.fire({ tag, data: inline, timeMs, stamped: event.kind === 'local' });
+      return;
+    }
+    readers.fireMap(tag, trimmedStandIn({ jid: event.jid, id: event.minion }), timeMs);
+  }
+
+  /** Salt: salt/master.py AESFuncs._handle_minion_event saves what a syndic's `new` expects. */
+  async #saveSyndicMinions(event: EventOfStream): Promise<void> {
+    const tag = parseTag(event.tag);
+    if (tag.kind !== 'syndic' || event.inline === undefined || !isMinionId(tag.id)) return;
+    try {
+      const data = unpackMap(event.inline);
+      const jid = textOf(data, 'jid');
+      const minions = listOf(data, 'minions')?.filter((id) => typeof id === 'string');
+      if (jid === undefined || minions === undefined || !isJid(jid)) return;
+      await this.#parts.files.writeSyndicMinions(jid, tag.id, minions);
+    } catch (error) {
+      if (error instanceof WireError) return; // Not a map: the readers' count shows it.
+      this.#parts.onTrouble("a syndic's minions could not be saved", error);
+    }
+  }
+}
+
+function returnJid(event: EventOfStream): string | undefined {
+  const tag = parseTag(event.tag);
+  return tag.kind === 'job-return' ? tag.jid : undefined;
+}
+
+/** Without the bytes of the stream's message: held events must not keep its buffer. */
+function plain(event: EventOfStream): EventOfStream {
+  const { kind, tag, inline, size, jid, minion, timeMs } = event;
+  return { kind, tag, inline, size, jid, minion, timeMs, body: () => event.body() };
+}

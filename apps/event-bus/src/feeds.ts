@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto';
+
+import { EventReader, PublicationReader } from '@brine/bus';
+import type { Bus, Published } from '@brine/bus';
+import type { JobFiles } from '@brine/cachedir';
+
+import { EventFeed } from './event-feed.ts';
+import { JobFeed } from './job-feed.ts';
+import type { Readers } from './readers.ts';
+import { ReturnFiles } from './return-files.ts';
+
+/** What the feeds of a host work with. */
+export interface FeedsOptions {
+  readonly bus: Bus;
+  readonly files: JobFiles;
+  readonly readers: Readers;
+  readonly host: string;
+  /** Readers could connect from this time on, in unix ms. */
+  readonly sinceMs: number;
+  readonly maxEventSize: number;
+  /** Also write `return.p` of every return. */
+  readonly returnFiles: boolean;
+  readonly onTrouble: (text: string, error?: unknown) => void;
+  /** The feed of a stream has ended for good. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The running feeds. */
+export interface Feeds {
+  readonly reading: boolean;
+  status(): object;
+  close(): Promise<void>;
+}
+
+/** A host that was gone so long starts anew; its place must not hold up the purge for ever. */
+const FORGET_AFTER_MS = 24 * 3600 * 1000;
+/** A host that is new reads this far back, so that no job of its first second is overlooked. */
+const FIRST_LOOK_BACK_MS = 60_000;
+/** The clocks of this host and of the NATS server may differ by this much. */
+const CLOCK_SLACK_MS = 1_000;
+/** Jobs whose files are being written at the same time. */
+const JOBS_AT_ONCE = 8;
+
+/** Reads the streams for one host: jobs to files and readers, events to readers, returns to files. */
+export function startFeeds(options: FeedsOptions): Feeds {
+  const { bus, files, readers, onTrouble } = options;
+  const token = hostToken(options.host);
+  const events = new EventFeed({
+    readers,
+    files,
+    maxEventSize: options.maxEventSize,
+    onTrouble,
+  });
+  const jobs = new JobFeed({
+    files,
+    readers,
+    writer: `host:${options.host}`,
+    announced: (jid) => events.announced(jid),
+    onTrouble: (jid, error) => onTrouble(`files of job ${jid} could not be written`, error),
+  });
+  const publications = new PublicationReader(bus, {
+    kinds: ['job'],
+    durable: `host-${token}`,
+    from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
+    forgetAfterMs: FORGET_AFTER_MS,
+  });
+  // No durable place: who was not connected gets nothing old.
+  const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
+  const running = [runJobs(publications, jobs), runEvents(live, events)];
+  const closers: (() => void)[] = [() => publications.close(), () => live.close()];
+  let returns: ReturnFiles | undefined;
+  if (options.returnFiles) {
+    const reader = new EventReader(bus, {
+      kinds: ['ret'],
+      durable: `returns-${token}`,
+      from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
+      forgetAfterMs: FORGET_AFTER_MS,
+    });
+    returns = new ReturnFiles(files, reader, (error) =>
+      onTrouble('a return could not be written', error),
+    );
+    running.push(returns.run());
+    closers.push(() => reader.close());
+  }
+  for (const run of running) run.catch(options.onFailure);
+  return {
+    get reading() {
+      return publications.reading && live.reading;
+    },
+    status: () => ({
+      jobs: jobs.stats(),
+      events: events.stats(),
+      ...(returns && { returns: returns.stats() }),
+      resets: publications.resets + live.resets,
+    }),
+    close: async () => {
+      for (const close of closers) close();
+      await Promise.allSettled(running);
+      events.close();
+    },
+  };
+}
+
+async function runJobs(publications: PublicationReader, jobs: JobFeed): Promise<void> {
+  const inHand = new Set<Promise<void>>();
+  for await (const published of publications) {
+    if (published.kind !== 'job') continue;
+    const handling = handleJob(jobs, published).finally(() => inHand.delete(handling));
+    inHand.add(handling);
+    if (inHand.size >= JOBS_AT_ONCE) await Promise.race(inHand);
+  }
+  await Promise.all(inHand);
+}
+
+async function handleJob(
+  jobs: JobFeed,
+  published: Published & { readonly kind: 'job' },
+): Promise<void> {
+  await jobs.handle(published.record, published);
+}
+
+async function runEvents(live: EventReader, events: EventFeed): Promise<void> {
+  for await (const event of live) await events.handle(event);
+}
+
+/** A host's name as part of the name of a durable place; made unique where it had to be changed. */
+export function hostToken(host: string): string {
+  const plain = host.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
+  if (plain === host) return plain;
+  return `${plain}-${createHash('sha256').update(host).digest('hex').slice(0, 8)}`;
+}

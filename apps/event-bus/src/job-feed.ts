@@ -1,0 +1,123 @@
+import type { JobFiles } from '@brine/cachedir';
+import { jobNewTag, jobPublishTag } from '@brine/job';
+import type { Jid } from '@brine/job';
+import { isMap, mapOf, unpack } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+import type { Readers } from './readers.ts';
+
+/** A job of the stream, as far as a host's files and readers need it. */
+export interface JobForHost {
+  readonly jid: string;
+  /** The publication without `serial`, packed. */
+  readonly publication: Uint8Array;
+  /** The clear load without the caller's key, packed. */
+  readonly load: Uint8Array;
+  readonly user: string;
+  readonly fun: string | readonly string[];
+  readonly tgt: string | readonly string[];
+  readonly tgtType: string;
+  readonly minions: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/** A message of PUBLICATIONS. */
+export interface JobMessage {
+  readonly timeUs: number;
+  readonly deliveries: number;
+  written(by: string): void;
+  ack(): void;
+  nak(delayMs: number): void;
+}
+
+/** Older jobs get their files, but no reader is told of them: nobody waits that long. */
+const ANNOUNCE_WITHIN_MS = 30_000;
+/** How often writing the files of one job is tried, and the pause between, in ms. */
+const MAX_DELIVERIES = 10;
+const RETRY_MS = 2_000;
+
+/** What {@link JobFeed} works with. */
+export interface JobFeedParts {
+  readonly files: JobFiles;
+  readonly readers: Readers;
+  /** `host:<name>`, for whoever waits until this host has written the job. */
+  readonly writer: string;
+  /** Called when the job was announced to the readers. */
+  readonly announced: (jid: string) => void;
+  readonly onTrouble: (jid: string, error: unknown) => void;
+}
+
+/** Makes of each job the files that stock tools look for, then the events they wait for. */
+export class JobFeed {
+  readonly #parts: JobFeedParts;
+  readonly #counts = { jobs: 0, failedFiles: 0 };
+
+  constructor(parts: JobFeedParts) {
+    this.#parts = parts;
+  }
+
+  stats(): { readonly jobs: number; readonly failedFiles: number } {
+    return { ...this.#counts };
+  }
+
+  /**
+   * Handles one job: files, `new`, `publish`, then tells that it is written. Handling it again
+   * writes the same files. When the files can not be written, the readers are told all the same.
+   */
+  async handle(record: JobForHost, message: JobMessage): Promise<void> {
+    const load = loadOf(record);
+    let written = true;
+    try {
+      await this.#parts.files.writeJob({ jid: record.jid, load, minions: record.minions });
+      this.#counts.jobs += 1;
+    } catch (error) {
+      written = false;
+      this.#counts.failedFiles += 1;
+      this.#parts.onTrouble(record.jid, error);
+    }
+    const first = message.deliveries <= 1 || written;
+    if (first) this.#announce(record, load, message.timeUs / 1000);
+    if (written) {
+      message.written(this.#parts.writer);
+      message.ack();
+    } else if (message.deliveries < MAX_DELIVERIES) message.nak(RETRY_MS);
+    else message.ack();
+  }
+
+  #announce(record: JobForHost, load: SaltMap, timeMs: number): void {
+    const { readers, announced } = this.#parts;
+    const jid = record.jid as Jid;
+    if (Date.now() - timeMs < ANNOUNCE_WITHIN_MS) {
+      readers.fireMap(jobNewTag(jid), newEvent(record, load.get('arg') ?? []), timeMs);
+      readers.fire({ tag: jobPublishTag(jid), data: record.publication, timeMs });
+    }
+    announced(record.jid);
+  }
+}
+
+/** The data of `salt/job/<jid>/new`, in Salt's order (Salt: salt/master.py ClearFuncs._prep_pub). */
+function newEvent(record: JobForHost, arg: SaltValue): SaltMap {
+  return mapOf({
+    jid: record.jid,
+    tgt_type: record.tgtType,
+    tgt: saltList(record.tgt),
+    user: record.user,
+    fun: saltList(record.fun),
+    arg,
+    minions: [...record.minions],
+    missing: [...record.missing],
+  });
+}
+
+/** The load as Salt stores it: with the jid it was given, never with the caller's key. */
+function loadOf(record: JobForHost): SaltMap {
+  const value = unpack(record.load);
+  const load: SaltMap = isMap(value) ? value : new Map<SaltValue, SaltValue>();
+  load.set('jid', record.jid);
+  load.delete('key');
+  return load;
+}
+
+function saltList(value: string | readonly string[]): SaltValue {
+  return typeof value === 'string' ? value : [...value];
+}

@@ -1,0 +1,113 @@
+import { BusError, escapeKey, unescapeKey } from '@brine/bus';
+import type { Bucket, BucketEntry, BucketWatch } from '@brine/bus';
+import type { KeyRecord, KeyRecords, StoredKey } from '@brine/pki';
+
+/** What of a bucket the key records need. */
+export type KeyBucket = Pick<Bucket, 'create' | 'update' | 'watch'>;
+
+const STATES: ReadonlySet<unknown> = new Set(['accepted', 'pending', 'rejected', 'deleted']);
+
+/** The bucket of key states, as the sync of files needs it: a copy that follows the bucket. */
+export class BucketKeyRecords implements KeyRecords {
+  readonly #bucket: KeyBucket;
+  readonly #watch: BucketWatch;
+  readonly #records = new Map<string, StoredKey>();
+  #onChange: (id: string) => void = () => {};
+  #onReady: () => void = () => {};
+  #unreadable = 0;
+
+  constructor(bucket: KeyBucket) {
+    this.#bucket = bucket;
+    this.#watch = bucket.watch({
+      onChange: (entry) => this.#take(entry),
+      onReset: () => this.#records.clear(),
+      onReady: (ready) => {
+        if (ready) this.#onReady();
+      },
+    });
+  }
+
+  /** Entries that are no key records of ours; they are left alone. */
+  get unreadable(): number {
+    return this.#unreadable;
+  }
+
+  /** Resolves when all records have been read. */
+  whenReady(): Promise<void> {
+    return this.#watch.whenReady();
+  }
+
+  /** Says whom to tell of changes, and when all has been read again. */
+  follow(onChange: (id: string) => void, onReady: () => void): void {
+    this.#onChange = onChange;
+    this.#onReady = onReady;
+  }
+
+  ready(): boolean {
+    return this.#watch.ready;
+  }
+
+  ids(): Iterable<string> {
+    return this.#records.keys();
+  }
+
+  get(id: string): StoredKey | undefined {
+    return this.#records.get(id);
+  }
+
+  async put(id: string, record: KeyRecord, expected?: number): Promise<number | undefined> {
+    const key = escapeKey(id);
+    const value = Buffer.from(JSON.stringify(record));
+    try {
+      const revision =
+        expected === undefined
+          ? await this.#bucket.create(key, value)
+          : await this.#bucket.update(key, value, expected);
+      this.#set(id, { record, revision });
+      return revision;
+    } catch (error) {
+      if (error instanceof BusError && error.code === 'BUS_CONFLICT') return undefined;
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  #take(entry: BucketEntry): void {
+    const record = parseRecord(entry.value);
+    if (record === undefined) {
+      this.#unreadable += 1;
+      return;
+    }
+    const id = unescapeKey(entry.key);
+    this.#set(id, { record, revision: entry.revision });
+    this.#onChange(id);
+  }
+
+  /** The watch lags behind our own writes: an older revision never replaces a newer one. */
+  #set(id: string, stored: StoredKey): void {
+    const known = this.#records.get(id);
+    if (known === undefined || known.revision < stored.revision) this.#records.set(id, stored);
+  }
+}
+
+function parseRecord(value: Uint8Array): KeyRecord | undefined {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(Buffer.from(value).toString('utf8'));
+  } catch {
+    return undefined; // Counted by the caller.
+  }
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  const { state, pub, denied, at } = parsed as Record<string, unknown>;
+  if (!STATES.has(state) || typeof pub !== 'string') return undefined;
+  const texts = Array.isArray(denied) ? denied.filter((one) => typeof one === 'string') : [];
+  return {
+    state: state as KeyRecord['state'],
+    pub,
+    ...(texts.length > 0 && { denied: texts }),
+    at: typeof at === 'number' ? at : 0,
+  };
+}

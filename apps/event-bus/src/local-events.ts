@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+
+import { splitEvent } from '@brine/wire';
+
+/** Stores an event for all hosts. */
+export interface LocalEventSink {
+  append(event: {
+    readonly kind: 'local';
+    readonly tag: string;
+    readonly body: Uint8Array;
+    readonly msgId: string;
+  }): Promise<unknown>;
+}
+
+/** Appends under way at once, over all sockets; beyond that the writing tools wait. */
+const MAX_IN_FLIGHT = 256;
+
+/** Takes events that local tools fire and appends them to the stream, in order, bounded. */
+export class LocalEvents {
+  readonly #sink: LocalEventSink;
+  readonly #onTrouble: (error: unknown) => void;
+  /** Ids are new for each process, so that a message resent by the writer is stored once. */
+  readonly #idPrefix = `local:${randomBytes(9).toString('base64url')}`;
+  readonly #inFlight = new Set<Promise<void>>();
+  #taken = 0;
+  #stored = 0;
+  #lost = 0;
+
+  constructor(sink: LocalEventSink, onTrouble: (error: unknown) => void) {
+    this.#sink = sink;
+    this.#onTrouble = onTrouble;
+  }
+
+  stats(): { readonly stored: number; readonly lost: number; readonly inFlight: number } {
+    return { stored: this.#stored, lost: this.#lost, inFlight: this.#inFlight.size };
+  }
+
+  /** Starts storing an event; resolves when more may come. Throws WireError for what is none. */
+  readonly take = async (event: Uint8Array): Promise<void> => {
+    const { tag, data } = splitEvent(event);
+    const id = `${this.#idPrefix}:${(this.#taken += 1)}`;
+    // Appended in the order of the calls: one connection keeps the order of what it sends.
+    const storing = this.#store(tag, data, id).finally(() => this.#inFlight.delete(storing));
+    this.#inFlight.add(storing);
+    while (this.#inFlight.size >= MAX_IN_FLIGHT) await Promise.race(this.#inFlight);
+  };
+
+  /** Resolves when all that was taken is stored or lost. */
+  async drained(): Promise<void> {
+    await Promise.all(this.#inFlight);
+  }
+
+  async #store(tag: string, body: Uint8Array, msgId: string): Promise<void> {
+    try {
+      await this.#sink.append({ kind: 'local', tag, body, msgId });
+      this.#stored += 1;
+    } catch (error) {
+      this.#lost += 1;
+      this.#onTrouble(error);
+    }
+  }
+}

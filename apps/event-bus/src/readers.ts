@@ -1,0 +1,108 @@
+import type { EventPublisher } from '@brine/ipc';
+import {
+  ipcFrame,
+  mapOf,
+  pack,
+  packEvent,
+  restampEvent,
+  scanMap,
+  toBinMap,
+  trimEvent,
+  VALUE_TRIMMED,
+  WireError,
+} from '@brine/wire';
+import type { IpcFraming, SaltMap } from '@brine/wire';
+
+/** One socket and how its readers want events. */
+export interface ReaderSocket {
+  readonly publisher: EventPublisher;
+  /** Does `_stamp` end in `+00:00`? */
+  readonly zone: boolean;
+}
+
+/** An event for the local readers. */
+export interface EventForReaders {
+  readonly tag: string;
+  /** A packed map, in whatever mode it came. */
+  readonly data: Uint8Array;
+  /** When it was stored, in ms; gives `_stamp` unless the data has one. */
+  readonly timeMs: number;
+  /** Local tools stamp their events themselves: then that is kept. */
+  readonly stamped?: boolean;
+}
+
+/** Writes events to all sockets of this host, each in its own framing. */
+export class Readers {
+  readonly #sockets: readonly ReaderSocket[];
+  readonly #maxEventSize: number;
+  #fired = 0;
+  #unreadable = 0;
+
+  constructor(sockets: readonly ReaderSocket[], maxEventSize: number) {
+    this.#sockets = sockets;
+    this.#maxEventSize = maxEventSize;
+  }
+
+  /** How many readers are connected to any socket. */
+  get count(): number {
+    return this.#sockets.reduce((sum, { publisher }) => sum + publisher.readers, 0);
+  }
+
+  stats(): {
+    readonly fired: number;
+    readonly unreadable: number;
+    readonly droppedReaders: number;
+  } {
+    const dropped = this.#sockets.map(({ publisher }) => publisher.stats().droppedReaders);
+    return {
+      fired: this.#fired,
+      unreadable: this.#unreadable,
+      droppedReaders: dropped.reduce((sum, one) => sum + one, 0),
+    };
+  }
+
+  /** Sends an event to whoever is connected now. An event that is no map is counted, not sent. */
+  fire(event: EventForReaders): void {
+    this.#fired += 1;
+    const frames = new Map<string, Uint8Array>();
+    try {
+      for (const { publisher, zone } of this.#sockets) {
+        if (publisher.readers === 0) continue;
+        const key = `${publisher.framing} ${zone}`;
+        let frame = frames.get(key);
+        if (frame === undefined) {
+          frame = this.#frame(event, publisher.framing, zone);
+          frames.set(key, frame);
+        }
+        publisher.publishFrame(frame);
+      }
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#unreadable += 1;
+    }
+  }
+
+  /** As {@link fire} for an event that is made here. */
+  fireMap(tag: string, map: SaltMap, timeMs: number): void {
+    if (this.count === 0) this.#fired += 1;
+    else this.fire({ tag, data: pack(map, 'bin'), timeMs });
+  }
+
+  #frame(event: EventForReaders, framing: IpcFraming, zone: boolean): Uint8Array {
+    const keep = event.stamped === true && scanMap(event.data).range('_stamp') !== undefined;
+    const data = keep ? toBinMap(event.data) : restampEvent(event.data, stamp(event.timeMs, zone));
+    return ipcFrame(packEvent(event.tag, trimEvent(data, this.#maxEventSize)), framing);
+  }
+}
+
+/** UTC, ISO 8601 with microseconds, as Python's isoformat writes it. */
+export function stamp(timeMs: number, zone: boolean): string {
+  const iso = new Date(Math.floor(timeMs)).toISOString().slice(0, -1);
+  const micros = Math.floor((timeMs % 1) * 1000);
+  return `${iso}${String(micros).padStart(3, '0')}${zone ? '+00:00' : ''}`;
+}
+
+/** What stands for the data of an event that is too large to be fetched at all. */
+export function trimmedStandIn(fields: Readonly<Record<string, string | undefined>>): SaltMap {
+  return mapOf({ ...fields, return: VALUE_TRIMMED });
+}

@@ -1,0 +1,27 @@
+/** Ways to let go of what was acquired, run in reverse order; one that fails stops no other. */
+export class Releasers {
+  readonly #releasers: (() => Promise<void> | void)[] = [];
+  #run: Promise<void> | undefined;
+
+  add(release: () => Promise<void> | void): void {
+    this.#releasers.push(release);
+  }
+
+  /** Runs all, the last first. Throws AggregateError when some failed. Again: the same promise. */
+  run(): Promise<void> {
+    this.#run ??= this.#runAll();
+    return this.#run;
+  }
+
+  async #runAll(): Promise<void> {
+    const errors: unknown[] = [];
+    for (const release of this.#releasers.reverse()) {
+      try {
+        await release();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors, 'not everything could be closed');
+  }
+}
