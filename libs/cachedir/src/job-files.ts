@@ -89,8 +89,11 @@ export class JobFiles {
    * be a replay.
    */
   async writeReturn(jid: string, id: string, value: SaltMap, out?: string): Promise<boolean> {
-    const dir = returnDir(this.dir(jid), id);
-    await mkdir(this.dir(jid), { recursive: true, mode: DIR_MODE });
+    const job = this.dir(jid);
+    const dir = returnDir(job, id);
+    const made = await mkdir(job, { recursive: true, mode: DIR_MODE });
+    // A return may precede its job; without the file `jid` the directory would never be cleaned.
+    if (made !== undefined) await writeAtomic(join(job, 'jid'), jid, FILE_MODE);
     try {
       await mkdir(dir, { mode: DIR_MODE });
     } catch (error) {

@@ -37,31 +37,27 @@ export class KeyJournal {
   /** False when there was no journal: then nothing that is absent counts as deleted. */
   readonly existed: boolean;
   readonly #entries: Map<string, AgreedKey>;
-  readonly #incarnation: string;
   #lines: number;
   #pending: string[] = [];
   #writing: Promise<void> = Promise.resolve();
   #scheduled = false;
   #present = 0;
 
-  private constructor(path: string, incarnation: string, loaded: Loaded | undefined) {
+  private constructor(path: string, loaded: Loaded | undefined) {
     this.path = path;
     this.existed = loaded !== undefined;
-    this.#incarnation = incarnation;
     this.#entries = loaded?.entries ?? new Map<string, AgreedKey>();
     this.#lines = loaded?.lines ?? 0;
     for (const entry of this.#entries.values()) if (entry.state) this.#present += 1;
   }
 
   /**
-   * Reads the journal. `incarnation` names the life of the shared record: revisions of another
-   * life can not be compared and are read as 0. Throws {@link PkiError} SALT_PKI_JOURNAL when the
-   * file is of a newer format.
+   * Reads the journal. Throws {@link PkiError} SALT_PKI_JOURNAL when the file is of a newer format.
    */
-  static async open(path: string, incarnation: string): Promise<KeyJournal> {
+  static async open(path: string): Promise<KeyJournal> {
     const text = await readIfThere(path);
-    const loaded = text === undefined ? undefined : parse(path, text, incarnation);
-    const journal = new KeyJournal(path, incarnation, loaded);
+    const loaded = text === undefined ? undefined : parse(path, text);
+    const journal = new KeyJournal(path, loaded);
     await journal.compact();
     return journal;
   }
@@ -110,7 +106,7 @@ export class KeyJournal {
     const draft = `${this.path}.${process.pid}-${randomBytes(4).toString('hex')}`;
     const file = await open(draft, 'wx', 0o600);
     try {
-      const header = JSON.stringify({ brineKeys: FORMAT, incarnation: this.#incarnation });
+      const header = JSON.stringify({ brineKeys: FORMAT });
       const lines = [header, ...[...this.#entries].map(([id, entry]) => line(id, entry))];
       await file.writeFile(`${lines.join('\n')}\n`);
       await file.sync();
@@ -167,14 +163,13 @@ interface Loaded {
   readonly lines: number;
 }
 
-function parse(path: string, text: string, incarnation: string): Loaded | undefined {
+function parse(path: string, text: string): Loaded | undefined {
   const [first = '', ...lines] = text.split('\n');
-  const header = parseLine(first) as { brineKeys?: unknown; incarnation?: unknown } | undefined;
+  const header = parseLine(first) as { brineKeys?: unknown } | undefined;
   if (typeof header?.brineKeys !== 'number') return undefined;
   if (header.brineKeys > FORMAT) {
     throw new PkiError('SALT_PKI_JOURNAL', `${path}: written by a newer Brine`);
   }
-  const comparable = header.incarnation === incarnation;
   const entries = new Map<string, AgreedKey>();
   for (const text of lines) {
     const fields = parseLine(text);
@@ -183,7 +178,7 @@ function parse(path: string, text: string, incarnation: string): Loaded | undefi
     entries.set(String(id), {
       ...(isState(state) && typeof hash === 'string' && { state, hash }),
       ...(typeof denied === 'string' && { denied }),
-      revision: comparable && typeof revision === 'number' ? revision : 0,
+      revision: typeof revision === 'number' ? revision : 0,
     });
   }
   return { entries, lines: lines.length };

@@ -14,6 +14,8 @@ import { ShelfWatch } from './watch-shelves.ts';
 
 /** The shared record of key states, as the sync needs it. */
 export interface KeyRecords {
+  /** False while they are being read: what is absent then says nothing. */
+  ready(): boolean;
   ids(): Iterable<string>;
   get(id: string): StoredKey | undefined;
   /** Writes if the stored revision is still `expected` (undefined: nothing stored); the new
@@ -95,6 +97,12 @@ export class KeySync {
   /** To be called when the shared record of an id has changed. */
   changed(id: string): void {
     this.#dirty.add(id);
+    void this.#drain();
+  }
+
+  /** To be called when the shared record was read anew: looks at every id again. */
+  resync(): void {
+    this.#everything();
     void this.#drain();
   }
 
@@ -190,6 +198,7 @@ export class KeySync {
   }
 
   async #judge(): Promise<void> {
+    if (!this.#records.ready()) return;
     const missing: string[] = [];
     for (const id of this.#journal.ids()) {
       const there = this.#shelves.get(id)?.some((shelf) => shelf !== 'denied') ?? false;
@@ -217,12 +226,16 @@ export class KeySync {
   async #run(): Promise<void> {
     // Lets a burst of notices about one file fall together.
     await nextTurn();
-    while (this.#dirty.size > 0 && !this.#away && !this.#guard.alarm && !this.#closed) {
+    while (this.#dirty.size > 0 && this.#mayAct()) {
       const batch = [...take(this.#dirty, BATCH)];
       for (const id of batch) this.#dirty.delete(id);
       await Promise.all(batch.map((id) => this.#reconcile(id)));
       await nextTurn();
     }
+  }
+
+  #mayAct(): boolean {
+    return !this.#away && !this.#guard.alarm && !this.#closed && this.#records.ready();
   }
 
   async #reconcile(id: string): Promise<void> {
