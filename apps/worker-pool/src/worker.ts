@@ -131,7 +131,7 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     userKeys,
     minionData,
     requests: new Bucket(bus, 'brine_requests'),
-    ready: () => watches.every((watch) => watch.ready),
+    ready: () => epochs.ready && watches.every((watch) => watch.ready),
     close: () => {
       for (const watch of watches) watch.close();
       minionData.close();
