@@ -2,7 +2,8 @@
 const GROUND = '^libs/(wire|crypt|job|target)/';
 const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|ipc|config|telemetry)/';
 const RULES = '^libs/(master|minion|client)/';
-const TESTS = '\\.test\\.ts$';
+// Tests, and what the tests of one library share (libs/<name>/test/).
+const TESTS = '(\\.test\\.ts$|^libs/[^/]+/test/)';
 
 /** Edges by the outside package that only they may import. */
 const OWNERS = [

@@ -7,6 +7,7 @@ import { readEnvelope } from '../envelope.ts';
 import { unpack } from '../msgpack/decode.ts';
 import { pack } from '../msgpack/encode.ts';
 import { scanMap, MapScan } from '../msgpack/scan.ts';
+import { pyRepr } from '../python-repr.ts';
 import { SaltDatetime } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import * as auth from './auth.ts';
@@ -70,7 +71,7 @@ function bare(load: SaltMap): SaltMap {
 }
 
 function sorted(map: SaltMap): SaltMap {
-  return new Map([...map].sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)));
+  return new Map([...map].sort(([a], [b]) => (pyRepr(a) < pyRepr(b) ? -1 : 1)));
 }
 
 const PARSERS: readonly (readonly [string, Parse])[] = [

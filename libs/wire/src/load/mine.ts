@@ -1,6 +1,6 @@
 import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { fieldError, needText, needTexts, optionalMap, optionalText } from './fields.ts';
+import { fieldError, isTexts, needText, needTexts, optionalMap, optionalText } from './fields.ts';
 
 /*
  * _mine (aes)        => cmd, id, data map by function, clear bool
@@ -72,10 +72,9 @@ export function parseMineEntry(stored: SaltValue): MineEntry {
   const value = stored.get('__data__') ?? null;
   const allowed = stored.get('allow_tgt');
   const type = stored.get('allow_tgt_type');
-  const many = Array.isArray(allowed) && allowed.every((item) => typeof item === 'string');
   return {
     value,
-    ...(typeof allowed === 'string' || many ? { allowTgt: allowed as string | string[] } : {}),
+    ...(typeof allowed === 'string' || isTexts(allowed) ? { allowTgt: allowed } : {}),
     ...(typeof type === 'string' ? { allowTgtType: type } : {}),
   };
 }

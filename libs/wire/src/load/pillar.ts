@@ -33,7 +33,7 @@ export function parsePillar(load: SaltMap): PillarRequest {
   const ver = load.get('ver');
   return {
     id: needText(load, 'id', '_pillar'),
-    grains: optionalMap(load, 'grains', '_pillar') ?? new Map(),
+    grains: optionalMap(load, 'grains', '_pillar') ?? mapOf({}),
     ...maybe('saltenv', optionalText(load, 'saltenv', '_pillar')),
     ...maybe('pillarenv', optionalText(load, 'pillarenv', '_pillar')),
     ...maybe('pillarOverride', optionalMap(load, 'pillar_override', '_pillar')),

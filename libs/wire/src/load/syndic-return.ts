@@ -50,7 +50,7 @@ function parseJob(job: SaltMap): SyndicJob {
     id: needText(job, 'id', '_syndic_return'),
     jid: needText(job, 'jid', '_syndic_return'),
     fun: needTexts(job, 'fun', '_syndic_return'),
-    load: optionalMap(job, 'load', '_syndic_return') ?? new Map(),
+    load: optionalMap(job, 'load', '_syndic_return') ?? mapOf({}),
     returns,
     ...maybe('masterId', optionalText(job, 'master_id', '_syndic_return')),
     ...maybe('out', optionalText(job, 'out', '_syndic_return')),

@@ -180,7 +180,7 @@ export class Decoder {
 
   #map(count: number, depth: number): SaltValue {
     this.#enter(count, 2, depth);
-    const map: SaltMap = this.#pay(COST_OBJECT, new Map());
+    const map: SaltMap = this.#pay(COST_OBJECT, new Map<SaltValue, SaltValue>());
     for (let index = 0; index < count; index += 1) {
       refuseContainerKey(this.#bytes[this.#at] ?? 0);
       const key = this.#key(depth + 1);
