@@ -1,0 +1,149 @@
+// What can be said of infra/ without a container engine: that its files are well formed, complete,
+// and in step with the services there are.
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { DockerfileParser } from 'dockerfile-ast';
+import { expect, describe, test } from 'vitest';
+import { parse } from 'yaml';
+import { natsConf, passwordVariable, resolveNatsServer, SERVICE_NAMES } from '@brine/bus';
+import { loadMasterConfig, loadMinionConfig } from '@brine/config';
+import { MASTER_SERVICES } from '@brine/service';
+
+const INFRA = new URL('../infra/', import.meta.url).pathname;
+
+interface ComposeService {
+  readonly image?: string;
+  readonly build?: { readonly dockerfile: string; readonly target: string };
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly volumes?: readonly string[];
+  readonly healthcheck?: object;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(readFileSync(join(INFRA, 'compose.yaml'), 'utf8'), {
+  merge: true,
+}) as Compose;
+const dockerfile = DockerfileParser.parse(readFileSync(join(INFRA, 'Dockerfile'), 'utf8'));
+const stages = dockerfile.getFROMs().map((from) => from.getBuildStage() ?? '');
+
+describe('compose.yaml', () => {
+  test('has every service of a master, built from its stage, bare of rights', () => {
+    for (const name of MASTER_SERVICES) {
+      const service = compose.services[name]!;
+      expect(service, name).toBeDefined();
+      expect(service.build).toMatchObject({ dockerfile: 'infra/Dockerfile', target: name });
+      expect([service.read_only, service.cap_drop]).toEqual([true, ['ALL']]);
+      expect(service.environment!['NATS_URL']).toContain(`nats://${name}:\${`);
+      expect(service.environment!['NATS_URL']).toContain(passwordVariable(name));
+      expect(service.volumes).toContain('./master:/etc/salt/master:ro');
+    }
+  });
+
+  test('what is waited for exists, and says when it is well', () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
+        const target = compose.services[other];
+        expect(target, `${name} waits for ${other}`).toBeDefined();
+        // The images of ours have their check in the Dockerfile.
+        const checked = target?.healthcheck !== undefined || target?.build !== undefined;
+        if (condition === 'service_healthy') expect(checked, `${other} has no check`).toBe(true);
+      }
+    }
+  });
+
+  test('every volume and every file that is mounted is there', () => {
+    for (const [name, service] of Object.entries(compose.services)) {
+      for (const mount of service.volumes ?? []) {
+        const [source = ''] = mount.split(':', 1);
+        const known = source.startsWith('./')
+          ? existsSync(join(INFRA, source))
+          : Object.hasOwn(compose.volumes, source);
+        expect(known, `${name}: ${mount}`).toBe(true);
+      }
+    }
+  });
+
+  test('NATS is told the password of each of its users', () => {
+    const told = Object.keys(compose.services['nats']!.environment!);
+    expect(told.sort()).toEqual(SERVICE_NAMES.map(passwordVariable).sort());
+  });
+
+  test('only the job cache is told of PostgreSQL', () => {
+    const told = Object.entries(compose.services).filter(
+      ([, { environment }]) => environment?.['DATABASE_URL'] !== undefined,
+    );
+    expect(told.map(([name]) => name)).toEqual(['job-cache-returner']);
+  });
+});
+
+describe('Dockerfile', () => {
+  test('has a stage for each service, and each runs that service', () => {
+    for (const name of MASTER_SERVICES) expect(stages).toContain(name);
+    const commands = dockerfile.getCMDs().map((cmd) => cmd.getArgumentsContent() ?? '');
+    for (const name of MASTER_SERVICES) {
+      expect(commands.some((text) => text.includes(`apps/${name}/dist/main.js`))).toBe(true);
+    }
+  });
+
+  test('every stage that is built from exists, and nothing runs as root', () => {
+    for (const from of dockerfile.getFROMs()) {
+      const image = from.getImage() ?? '';
+      expect(stages.includes(image) || image.includes(':'), image).toBe(true);
+    }
+    const users = dockerfile
+      .getInstructions()
+      .filter((instruction) => instruction.getKeyword() === 'USER')
+      .map((instruction) => instruction.getArgumentsContent());
+    expect(users).toEqual(['brine', 'minion']);
+  });
+
+  test('what compose builds is a stage', () => {
+    const targets = Object.values(compose.services).flatMap(({ build }) => build?.target ?? []);
+    expect(targets.filter((target) => !stages.includes(target))).toEqual([]);
+  });
+});
+
+describe('configuration', () => {
+  test('nats.conf is what the library makes', () => {
+    const made = natsConf({
+      host: '0.0.0.0',
+      port: 4222,
+      monitorPort: 8222,
+      storeDir: '/data/jetstream',
+    });
+    expect(readFileSync(join(INFRA, 'nats.conf'), 'utf8')).toBe(made);
+  });
+
+  test('nats-server takes nats.conf', async () => {
+    const binary = await resolveNatsServer({ env: process.env });
+    const env = Object.fromEntries(SERVICE_NAMES.map((name) => [passwordVariable(name), 'x1']));
+    const run = promisify(execFile)(binary, ['-t', '-c', join(INFRA, 'nats.conf')], { env });
+    await expect(run).resolves.toMatchObject({
+      stderr: expect.stringContaining('is valid'),
+    });
+  });
+
+  test("the masters' and the minions' files have known options only", () => {
+    const dir = mkdtempSync(join(tmpdir(), 'brine-infra-'));
+    try {
+      for (const name of ['master', 'client']) {
+        const loaded = loadMasterConfig({ file: join(INFRA, name), env: {} });
+        expect(loaded.warnings, name).toEqual([]);
+      }
+      writeFileSync(join(dir, 'minion'), readFileSync(join(INFRA, 'minion')));
+      expect(loadMinionConfig({ configDir: dir, env: {} }).warnings).toEqual([]);
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+});
