@@ -62,8 +62,8 @@ export default defineConfig([
     rules: { 'no-restricted-syntax': 'off' },
   },
   {
-    // Commands print; that is what they are for.
-    files: ['tools/**/*.ts', 'apps/cli/src/**/*.ts'],
+    // Commands and benchmarks print; that is what they are for.
+    files: ['tools/**/*.ts', 'apps/cli/src/**/*.ts', '**/bench/**/*.ts'],
     rules: { 'no-console': 'off' },
   },
 ]);

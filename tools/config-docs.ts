@@ -42,9 +42,7 @@ function rows(options: OptionTable, prefix: string): string[] {
 
 function show(value: unknown): string {
   if (value === undefined || value === null || value === '') return '';
-  return typeof value === 'object'
-    ? `\`${JSON.stringify(value)}\``
-    : `\`${String(value as string)}\``;
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``;
 }
 
 function escapeCell(text: string): string {

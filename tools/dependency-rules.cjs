@@ -19,8 +19,11 @@ const OWNERS = [
   ['node-forge', 'crypt'],
 ];
 
-// A line of the YAML outputter is not a configuration, and a test may speak to the neighbour itself.
-const ALSO = { yaml: '^libs/client/|^apps/cli/|^apps/minion/|^libs/minion/' };
+// YAML is also an outputter and the grammar of arguments; job records are not Salt's wire form.
+const ALSO = {
+  '@msgpack/': '^libs/bus/',
+  yaml: '^libs/client/|^apps/cli/|^apps/minion/|^libs/minion/',
+};
 
 const owned = OWNERS.map(([outside, lib]) => ({
   name: `only-${lib}-imports-${outside.replace(/[^a-z-]/g, '')}`,

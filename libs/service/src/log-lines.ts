@@ -32,7 +32,8 @@ export function readLogLine(service: string, line: string, now: () => Date): Log
   const pairs = Object.entries(fields)
     .filter(([key]) => !LEFT_OUT.has(key))
     .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const text = [String(fields['msg'] ?? ''), ...pairs, ...errorText(fields['err'])].join(' ');
+  const message = typeof fields['msg'] === 'string' ? fields['msg'] : '';
+  const text = [message, ...pairs, ...errorText(fields['err'])].join(' ');
   return { service, level, time, text: text.trim() };
 }
 
