@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -93,12 +93,17 @@ export class KeyStore {
     return text === undefined ? undefined : normalisePem(text);
   }
 
-  /** Puts a key in a state and takes it out of the other states, in this order. */
+  /**
+   * Puts a key in a state, then takes it out of the states where it was before. A file that turns
+   * up elsewhere meanwhile stays: an operator may move the new file as soon as it can be seen.
+   */
   async put(id: string, state: KeyState, pub: string): Promise<void> {
+    checkId(id);
+    const before = STATE_PRECEDENCE.filter(
+      (shelf) => shelf !== state && existsSync(join(shelfDir(this.pkiDir, shelf), id)),
+    );
     await this.write(state, id, pub);
-    for (const other of STATE_PRECEDENCE) {
-      if (other !== state) await this.remove(other, id);
-    }
+    for (const shelf of before) await this.remove(shelf, id);
   }
 
   /** Writes one file, atomically. */

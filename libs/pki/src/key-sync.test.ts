@@ -1,4 +1,5 @@
 import {
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -108,6 +109,23 @@ describe('KeySync', () => {
     renameSync(path('minions_pre', 'm1'), path('minions', 'm1'));
     await vi.waitFor(() => expect(records.state('m1')).toBe('accepted'), { interval: 5 });
     expect(performance.now() - begin).toBeLessThan(1_000);
+  });
+
+  it('keeps a file that is moved the moment it can be seen', async () => {
+    await start();
+    for (let n = 0; n < 20; n += 1) {
+      const id = `m${n}`;
+      records.set(id, record('pending', `k${n}`));
+      while (!existsSync(path('minions_pre', id))) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      renameSync(path('minions_pre', id), path('minions', id));
+    }
+    await vi.waitFor(() => {
+      expect([...records.ids()].map((id) => records.state(id))).toEqual(
+        Array<string>(20).fill('accepted'),
+      );
+    });
   });
 
   it('takes a slow move, first gone and then there, for a move', async () => {
