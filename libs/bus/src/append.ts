@@ -78,6 +78,7 @@ class Attempt {
         this.#what.subject,
         (msg) => this.#answered(msg),
         (error) => this.#fail(error),
+        this.#repeatable ? () => this.#send() : undefined,
       );
     } catch (error) {
       this.#reject(error instanceof BusError ? error : closed(error));
@@ -86,8 +87,12 @@ class Attempt {
     this.#send();
   }
 
+  /** Whether a second send is known for what it is. */
+  get #repeatable(): boolean {
+    return this.#what.msgId !== undefined || this.#what.expectedRevision !== undefined;
+  }
+
   #send(): void {
-    const repeatable = this.#what.msgId !== undefined || this.#what.expectedRevision !== undefined;
     try {
       publish(
         this.#bus.connection,
@@ -100,7 +105,7 @@ class Attempt {
       this.#fail(closed(error));
       return;
     }
-    if (repeatable) this.#again(RESEND_MS);
+    if (this.#repeatable) this.#again(RESEND_MS);
     else this.#again(Number.POSITIVE_INFINITY);
   }
 

@@ -143,6 +143,7 @@ export class Bus {
         if (this.#status === 'connected') this.#status = 'reconnecting';
       } else if (event.type === 'reconnect') {
         this.#status = 'connected';
+        this.inbox.reconnected();
         for (const callback of [...this.#onReconnect]) callback();
       } else if (event.type === 'error' && event.error instanceof PermissionViolationError) {
         const { operation, subject } = event.error;

@@ -15,6 +15,7 @@ interface OpenSlot {
   readonly target: string;
   readonly onMessage: (msg: Msg) => void;
   readonly onError: (error: BusError) => void;
+  readonly onReconnect: (() => void) | undefined;
 }
 
 /** What to send with a request. */
@@ -53,24 +54,27 @@ export class Inbox {
 
   /**
    * Opens an address; it stays open until closed. `target` is the subject that is asked, so that a
-   * refusal of that subject by the server ends the wait at once.
+   * refusal of that subject by the server ends the wait at once. `onReconnect` is called after a
+   * reconnect, when what was sent before is lost or was answered in vain.
    * @throws BusError `BUS_BUSY` when too many are open.
    */
   open(
     target: string,
     onMessage: (msg: Msg) => void,
     onError: (error: BusError) => void,
+    onReconnect?: () => void,
   ): InboxSlot {
     if (this.#slots.size >= MAX_SLOTS) {
       throw new BusError('BUS_BUSY', `${MAX_SLOTS} answers are awaited already`);
     }
     const id = (this.#next++).toString(36);
-    this.#slots.set(id, { target, onMessage, onError });
+    this.#slots.set(id, { target, onMessage, onError, onReconnect });
     return { subject: this.#prefix + id, close: () => void this.#slots.delete(id) };
   }
 
   /**
-   * Sends one message and waits for one answer.
+   * Sends one message and waits for one answer; sends it again after a reconnect, so it must be one
+   * that may come twice.
    * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER` (nobody listens), `BUS_FORBIDDEN`, `BUS_CLOSED`.
    */
   request(subject: string, payload: Uint8Array | string, options: RequestOptions): Promise<Msg> {
@@ -81,6 +85,13 @@ export class Inbox {
         timer?.clear();
         act();
       };
+      const send = (): void => {
+        try {
+          publish(this.#nc, subject, payload, slot.subject, options.headers);
+        } catch (error) {
+          settle(() => reject(new BusError('BUS_CLOSED', 'the connection is closed', error)));
+        }
+      };
       const slot = this.open(
         subject,
         (msg) =>
@@ -89,16 +100,13 @@ export class Inbox {
             else resolve(msg);
           }),
         (error) => settle(() => reject(error)),
+        () => send(),
       );
       timer = this.#wheel.set(options.timeoutMs, () => {
         const text = `no answer on ${subject} within ${options.timeoutMs} ms`;
         settle(() => reject(new BusError('BUS_TIMEOUT', text)));
       });
-      try {
-        publish(this.#nc, subject, payload, slot.subject, options.headers);
-      } catch (error) {
-        settle(() => reject(new BusError('BUS_CLOSED', 'the connection is closed', error)));
-      }
+      send();
     });
   }
 
@@ -109,6 +117,11 @@ export class Inbox {
       this.#slots.delete(id);
       slot.onError(new BusError('BUS_FORBIDDEN', `not allowed to publish to ${subject}`, cause));
     }
+  }
+
+  /** The connection is back: what was under way has to be sent again. */
+  reconnected(): void {
+    for (const slot of [...this.#slots.values()]) slot.onReconnect?.();
   }
 
   /** Ends every wait with this error. */
