@@ -1,1 +1,4 @@
-export {};
+import { runService } from '@brine/service';
+import { startGateway } from './start-gateway.ts';
+
+await runService({ name: 'req-gateway', main: startGateway });

@@ -32,7 +32,7 @@ export class EpochHolders {
       },
     });
     this.#stop = () => {
-      if (!bus.connection.isClosed()) subscription.unsubscribe();
+      if (!subscription.isClosed()) subscription.unsubscribe();
     };
     this.#timer = setInterval(() => this.announce(), ANNOUNCE_MS);
     this.announce();
@@ -40,11 +40,9 @@ export class EpochHolders {
 
   /** Tells the others now what this process holds. */
   announce(): void {
-    if (this.#bus.connection.isClosed()) return;
-    this.#bus.connection.publish(
-      SUBJECT,
-      JSON.stringify({ id: this.#id, holding: this.#holding() }),
-    );
+    const { connection } = this.#bus;
+    if (connection.isClosed() || connection.isDraining()) return;
+    connection.publish(SUBJECT, JSON.stringify({ id: this.#id, holding: this.#holding() }));
   }
 
   /** Whether every process heard of lately holds this epoch's key. */

@@ -1,0 +1,143 @@
+import type { RequestOutcome } from '@brine/bus';
+import { pack, RefusalText } from '@brine/wire';
+import type { Workers } from './ports.ts';
+
+/** One log-in that waits. */
+interface Login {
+  readonly id: string;
+  readonly body: Buffer;
+  readonly at: number;
+  readonly answer: (body: Uint8Array | undefined) => void;
+}
+
+/** Counts of the log-in lane. */
+export interface AuthLaneStats {
+  readonly waiting: number;
+  readonly inFlight: number;
+  /** Came while the lane was full. */
+  readonly refused: number;
+  /** Left unanswered at their deadline. */
+  readonly silent: number;
+  /** Went before others, because a refused request waits for them. */
+  readonly urgent: number;
+}
+
+// A stock minion waits 5 s for the answer (auth_timeout) and asks seven times: silence just below
+// that costs it nothing, and what is answered later than that has nobody to hear it.
+const HOLD_MS = 4_000;
+// Log-ins at the workers at once, per worker: enough to keep their RSA threads busy, few enough that
+// an urgent one does not stand behind a storm there.
+const IN_FLIGHT_PER_WORKER = 64;
+const MAX_WAITING = 20_000;
+const MAX_WAITING_BYTES = 64 * 1_048_576;
+const WORKERS_LOOK_MS = 1_000;
+
+/** The one unsigned reply that a stock minion gets over. Salt: salt/crypt.py AsyncAuth.sign_in. */
+export const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
+
+/**
+ * Log-ins wait here, apart from everything else: in a storm they come by the thousand and cost a
+ * worker a hundred times what a return costs. They are held up to 4 s and then left unanswered; only
+ * where there is no worker at all are they answered `bad load`, the one text that means "not now".
+ */
+export class AuthLane {
+  readonly #workers: Workers;
+  #lines: { urgent: Login[]; usual: Login[] } = { urgent: [], usual: [] };
+  #bytes = 0;
+  #inFlight = 0;
+  #allowed = IN_FLIGHT_PER_WORKER;
+  #lookedAt = 0;
+  #refused = 0;
+  #silent = 0;
+  #urgent = 0;
+
+  constructor(workers: Workers) {
+    this.#workers = workers;
+  }
+
+  get stats(): AuthLaneStats {
+    return {
+      waiting: this.#waiting,
+      inFlight: this.#inFlight,
+      refused: this.#refused,
+      silent: this.#silent,
+      urgent: this.#urgent,
+    };
+  }
+
+  /** Resolves with the answer, or undefined where there shall be none. */
+  send(id: string, body: Buffer, urgent: boolean): Promise<Uint8Array | undefined> {
+    const full = this.#waiting >= MAX_WAITING || this.#bytes + body.length > MAX_WAITING_BYTES;
+    if (full) {
+      this.#refused += 1;
+      return Promise.resolve(undefined);
+    }
+    return new Promise((answer) => {
+      this.#bytes += body.length;
+      if (urgent) this.#urgent += 1;
+      this.#lines[urgent ? 'urgent' : 'usual'].push({ id, body, at: Date.now(), answer });
+      this.#pump();
+    });
+  }
+
+  /** Gives up those whose time is over; to be called several times a second. */
+  tick(): void {
+    const over = Date.now() - HOLD_MS;
+    for (const name of ['urgent', 'usual'] as const) {
+      const line = this.#lines[name];
+      const live = line.findIndex((login) => login.at > over);
+      const dead = live < 0 ? line : line.slice(0, live);
+      if (dead.length === 0) continue;
+      this.#lines[name] = live < 0 ? [] : line.slice(live);
+      for (const login of dead) {
+        this.#bytes -= login.body.length;
+        this.#giveUp(login);
+      }
+    }
+    this.#pump();
+  }
+
+  get #waiting(): number {
+    return this.#lines.urgent.length + this.#lines.usual.length;
+  }
+
+  #pump(): void {
+    while (this.#inFlight < this.#allowedNow()) {
+      const login = this.#lines.urgent.shift() ?? this.#lines.usual.shift();
+      if (login === undefined) return;
+      this.#bytes -= login.body.length;
+      void this.#deliver(login);
+    }
+  }
+
+  async #deliver(login: Login): Promise<void> {
+    this.#inFlight += 1;
+    const { id, body, at } = login;
+    const deadlineMs = at + HOLD_MS;
+    const outcome = await this.#workers.send({ id, class: 'auth', body, deadlineMs });
+    this.#inFlight -= 1;
+    this.#settle(login, outcome);
+    this.#pump();
+  }
+
+  #settle(login: Login, outcome: RequestOutcome): void {
+    if (outcome.kind === 'reply') login.answer(outcome.body);
+    else if (outcome.kind === 'expired') this.#giveUp(login);
+    else login.answer(undefined);
+  }
+
+  #giveUp(login: Login): void {
+    if (!this.#workers.ready) return login.answer(BAD_LOAD_REPLY);
+    this.#silent += 1;
+    login.answer(undefined);
+  }
+
+  #allowedNow(): number {
+    const now = Date.now();
+    if (now - this.#lookedAt > WORKERS_LOOK_MS) {
+      this.#lookedAt = now;
+      this.#allowed = IN_FLIGHT_PER_WORKER * Math.max(1, this.#workers.stats().workers);
+    }
+    return this.#allowed;
+  }
+}

@@ -1,0 +1,69 @@
+import {
+  peekEnvelope,
+  readEnvelope,
+  Refusal,
+  RefusalText,
+  refusalReply,
+  scanMap,
+  type ClearEnvelope,
+} from '@brine/wire';
+
+/** Which queue a request goes to, and the little that the gateway needs to know of it. */
+export type Classified =
+  | { readonly class: 'auth'; readonly minion?: string }
+  | { readonly class: 'clear'; readonly cmd?: string }
+  | { readonly class: 'aes'; readonly minion?: string }
+  /** Refused here: the exact reply of a stock master. */
+  | { readonly class: 'refused'; readonly reply: Buffer };
+
+// Opening a clear load takes time in proportion to it. Larger ones are only looked over here, and
+// refused by a worker if need be; real log-ins are 1 KB, real publishes without long lists too.
+const OPEN_MAX_BYTES = 65_536;
+
+/**
+ * Tells what a request frame is by its clear envelope. What a stock master refuses whatever its keys
+ * are, is refused here with its very reply, so that no worker sees it. Never throws.
+ *
+ * Salt: salt/channel/server.py ReqServerChannel.handle_message, up to the decryption
+ */
+export function classify(body: Uint8Array, minimumAuthVersion: number): Classified {
+  try {
+    return body.length <= OPEN_MAX_BYTES ? opened(body, minimumAuthVersion) : lookedOver(body);
+  } catch (error) {
+    if (error instanceof Refusal) return { class: 'refused', reply: refusalReply(error) };
+    // Not a refusal: a fault of ours. It is answered as Salt answers its own.
+    const fault = new Refusal(RefusalText.HANDLING, { cause: error });
+    return { class: 'refused', reply: refusalReply(fault) };
+  }
+}
+
+function opened(body: Uint8Array, minimumAuthVersion: number): Classified {
+  const envelope = readEnvelope(body, { minimumAuthVersion });
+  if (envelope.enc === 'aes') return withMinion('aes', envelope.id);
+  return clear(envelope);
+}
+
+function clear(envelope: ClearEnvelope): Classified {
+  const cmd = envelope.load.get('cmd');
+  if (cmd !== '_auth')
+    return typeof cmd === 'string' ? { class: 'clear', cmd } : { class: 'clear' };
+  const id = envelope.load.get('id');
+  return withMinion('auth', typeof id === 'string' ? id : undefined);
+}
+
+function lookedOver(body: Uint8Array): Classified {
+  const peek = peekEnvelope(body);
+  if (peek.class !== 'clear') return withMinion(peek.class, peek.id);
+  const load = scanMap(body).raw('load');
+  const cmd = load === undefined || !startsMap(load) ? undefined : scanMap(load).text('cmd');
+  return cmd === undefined ? { class: 'clear' } : { class: 'clear', cmd };
+}
+
+function withMinion(cls: 'auth' | 'aes', minion: string | undefined): Classified {
+  return minion === undefined ? { class: cls } : { class: cls, minion };
+}
+
+function startsMap(bytes: Uint8Array): boolean {
+  const type = bytes[0] ?? 0;
+  return (type >= 0x80 && type <= 0x8f) || type === 0xde || type === 0xdf;
+}

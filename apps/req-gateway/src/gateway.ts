@@ -1,0 +1,188 @@
+import { randomBytes } from 'node:crypto';
+import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
+import { nowMs } from '@brine/telemetry';
+import { mapOf, pack } from '@brine/wire';
+import { ZmqError, type ZmqRequest } from '@brine/zmq';
+import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
+import { classify } from './classify.ts';
+import type { Asker, Peers, RequestMemory, Spans, Workers } from './ports.ts';
+import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
+import { RefusedMinions } from './refused-minions.ts';
+import { SealedLane, type SealedLaneStats } from './sealed-lane.ts';
+
+/** What the gateway works with. */
+export interface GatewayPorts {
+  readonly peers: Peers;
+  readonly workers: Workers;
+  readonly memory: RequestMemory;
+  readonly spans: Spans;
+  /** Salt: `minimum_auth_version`. */
+  readonly minimumAuthVersion: number;
+  /** Names this process in request ids. */
+  readonly incarnation?: string;
+}
+
+/** What the gateway has in hand and has counted. */
+export interface GatewayStatus {
+  readonly inFlight: number;
+  readonly answered: number;
+  readonly unanswered: number;
+  /** Answered here, with a stock master's refusal. */
+  readonly refused: number;
+  readonly auth: AuthLaneStats;
+  readonly publish: PublishLaneStats;
+  readonly sealed: SealedLaneStats;
+  readonly workers: RequestSenderStats;
+}
+
+// Runner, wheel and token requests: a CLI of 3006.5 gives up after 30 s.
+const CLEAR_DEADLINE_MS = 28_000;
+const TICK_MS = 100;
+const DRAIN_MS = 3_000;
+const DRAIN_LOOK_MS = 20;
+
+/**
+ * Port 4506: takes requests off the socket, sends each to a worker by its class, hands the answer
+ * back. Holds no keys and changes no byte. Every request gets one id for all its tries.
+ */
+export class Gateway {
+  readonly #ports: GatewayPorts;
+  readonly #auth: AuthLane;
+  readonly #publish: PublishLane;
+  readonly #sealed: SealedLane;
+  readonly #refusedMinions = new RefusedMinions();
+  readonly #incarnation: string;
+  #next = 0;
+  #inFlight = 0;
+  #answered = 0;
+  #unanswered = 0;
+  #refused = 0;
+  #stopping = false;
+
+  constructor(ports: GatewayPorts) {
+    this.#ports = ports;
+    this.#incarnation = ports.incarnation ?? randomBytes(9).toString('hex');
+    this.#auth = new AuthLane(ports.workers);
+    this.#publish = new PublishLane(ports.workers, ports.memory);
+    this.#sealed = new SealedLane(ports.workers);
+  }
+
+  get status(): GatewayStatus {
+    return {
+      inFlight: this.#inFlight,
+      answered: this.#answered,
+      unanswered: this.#unanswered,
+      refused: this.#refused,
+      auth: this.#auth.stats,
+      publish: this.#publish.stats,
+      sealed: this.#sealed.stats,
+      workers: this.#ports.workers.stats(),
+    };
+  }
+
+  /** Serves until the socket is closed; rejects when reading fails. */
+  async run(): Promise<void> {
+    const ticks = setInterval(() => this.#auth.tick(), TICK_MS);
+    try {
+      for await (const request of this.#ports.peers) {
+        // Peers that are left without an answer now ask again, and then find the next process.
+        if (this.#stopping) continue;
+        this.#inFlight += 1;
+        void this.#serve(request).finally(() => {
+          this.#inFlight -= 1;
+        });
+      }
+    } finally {
+      clearInterval(ticks);
+    }
+  }
+
+  /** Takes no more requests and gives those in hand up to 3 s. */
+  async drain(): Promise<void> {
+    this.#stopping = true;
+    const until = Date.now() + DRAIN_MS;
+    while (this.#inFlight > this.#sealed.stats.kept && Date.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    }
+    this.#sealed.close();
+  }
+
+  async #serve(request: ZmqRequest): Promise<unknown> {
+    const { body } = request;
+    const found = classify(body, this.#ports.minimumAuthVersion);
+    if (found.class === 'refused') {
+      this.#refused += 1;
+      return this.#reply(request, found.reply);
+    }
+    const id = `${this.#incarnation}-${(this.#next++).toString(36)}`;
+    if (found.class === 'aes') return this.#serveSealed(id, request, found.minion);
+    if (found.class === 'auth') {
+      const urgent = this.#refusedMinions.take(found.minion);
+      return this.#reply(request, await this.#auth.send(id, body, urgent));
+    }
+    if (found.cmd === 'publish') return this.#servePublish(id, request);
+    const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
+    const outcome = await this.#ports.workers.send({ id, class: 'clear', body, deadlineMs });
+    return this.#reply(request, clearAnswer(outcome));
+  }
+
+  async #serveSealed(id: string, request: ZmqRequest, minion: string | undefined): Promise<void> {
+    const startMs = nowMs();
+    const outcome = await this.#sealed.send(id, request.body);
+    await this.#reply(request, outcome?.body);
+    if (outcome === undefined) return;
+    if (BAD_LOAD_REPLY.equals(outcome.body)) this.#refusedMinions.add(minion);
+    const { jid } = outcome;
+    if (jid === undefined || minion === undefined) return;
+    const part = `gateway.return.${minion}`;
+    const attributes = { request: id, minion };
+    const name = 'gateway return';
+    this.#ports.spans.recordSpan({ name, jid, part, startMs, endMs: nowMs(), attributes });
+  }
+
+  async #servePublish(id: string, request: ZmqRequest): Promise<void> {
+    const startMs = nowMs();
+    const answer = await this.#publish.send(id, request.body, request);
+    // Joined: whoever sends the first one's answer sends this one's too.
+    if (answer === undefined) return;
+    const handed = await Promise.all(answer.askers.map((one) => this.#reply(one, answer.body)));
+    // With the socket gone nobody was answered: the next process gets the same bytes again.
+    if (handed.includes(true)) answer.answered();
+    const { jid } = answer;
+    if (jid === undefined) return;
+    const part = 'gateway.publish';
+    const attributes = { request: id, askers: answer.askers.length };
+    const name = 'gateway publish';
+    this.#ports.spans.recordSpan({ name, jid, part, startMs, endMs: nowMs(), attributes });
+  }
+
+  /** Whether the answer was handed to the socket. */
+  async #reply(asker: Asker, body: Uint8Array | undefined): Promise<boolean> {
+    if (body !== undefined) {
+      try {
+        await this.#ports.peers.reply(asker.peer, body, asker.turn);
+        this.#answered += 1;
+        return true;
+      } catch (error) {
+        // The socket was closed meanwhile: the peer asks the next process.
+        if (!(error instanceof ZmqError)) throw error;
+      }
+    }
+    this.#unanswered += 1;
+    return false;
+  }
+}
+
+/**
+ * The answer to a clear request other than publish. Clients raise what stands under `error` by its
+ * name (Salt: salt/utils/error.py raise_error).
+ */
+function clearAnswer(outcome: RequestOutcome): Uint8Array | undefined {
+  if (outcome.kind === 'reply') return outcome.body;
+  if (outcome.kind === 'drop') return undefined;
+  const message =
+    outcome.why === 'lapsed'
+      ? 'The worker that had the request was lost; it may have been carried out'
+      : 'The master did not answer in time';
+  return pack(mapOf({ error: mapOf({ name: 'SaltClientError', message }) }));
+}

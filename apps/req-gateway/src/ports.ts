@@ -1,0 +1,31 @@
+import type { RequestOutcome, RequestSenderStats, RequestToSend } from '@brine/bus';
+import type { SpanRecord } from '@brine/telemetry';
+import type { ZmqRequest } from '@brine/zmq';
+
+/** Workers, as the gateway needs them: `RequestSender` of the bus. */
+export interface Workers {
+  readonly ready: boolean;
+  send(request: RequestToSend): Promise<RequestOutcome>;
+  stats(): RequestSenderStats;
+}
+
+/** Peers, as the gateway needs them: `RequestServer`. */
+export interface Peers extends AsyncIterable<ZmqRequest> {
+  reply(peer: Uint8Array, body: Uint8Array, turn?: number): Promise<void>;
+}
+
+/** Who remembers the ids of unanswered publish requests over the life of a gateway. */
+export interface RequestMemory {
+  /** The id to send these bytes under. Rejects when nobody can be asked. */
+  claim(hash: string, id: string): Promise<string>;
+  /** The request of this id was answered. Rejects when nobody can be told. */
+  answered(hash: string, id: string): Promise<void>;
+}
+
+/** Where spans go: `Telemetry`. */
+export interface Spans {
+  recordSpan(record: SpanRecord): void;
+}
+
+/** Who gets the answer: given back to the ROUTER as it came. */
+export type Asker = Pick<ZmqRequest, 'peer' | 'turn'>;

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import type { RequestOutcome } from '@brine/bus';
+import { mapOf, pack } from '@brine/wire';
+import type { Asker, RequestMemory, Workers } from './ports.ts';
+
+/** One publish that is under way, and all who wait for its answer. */
+interface OpenPublish {
+  readonly askers: Asker[];
+}
+
+/** What became of a publish: the answer, for all who asked with the same bytes. */
+export interface PublishAnswer {
+  readonly askers: readonly Asker[];
+  readonly body: Uint8Array;
+  readonly jid?: string;
+  /** To be called once the answer was handed to the socket. */
+  readonly answered: () => void;
+}
+
+/** Counts of the publish lane. */
+export interface PublishLaneStats {
+  readonly open: number;
+  /** Byte-identical requests that joined one under way. */
+  readonly joined: number;
+  /** Requests whose id came from a gateway that had died. */
+  readonly resumed: number;
+  /** Requests sent without their id being remembered, because no worker could be asked. */
+  readonly unremembered: number;
+  readonly failed: number;
+}
+
+// A stock CLI sends the same bytes again after 5 s (Salt: salt/client LocalClient.pub); an answer
+// that takes longer than 3 s is too near to that.
+const ANSWER_WITHIN_MS = 2_800;
+// More with the very same bytes within seconds is no CLI that tries again.
+const MAX_ASKERS = 64;
+
+/** Publish requests: joined when byte-identical, answered in time whatever is down. */
+export class PublishLane {
+  readonly #workers: Workers;
+  readonly #memory: RequestMemory;
+  readonly #open = new Map<string, OpenPublish>();
+  #joined = 0;
+  #resumed = 0;
+  #unremembered = 0;
+  #failed = 0;
+
+  constructor(workers: Workers, memory: RequestMemory) {
+    this.#workers = workers;
+    this.#memory = memory;
+  }
+
+  get stats(): PublishLaneStats {
+    return {
+      open: this.#open.size,
+      joined: this.#joined,
+      resumed: this.#resumed,
+      unremembered: this.#unremembered,
+      failed: this.#failed,
+    };
+  }
+
+  /** Resolves with the answer; undefined when the asker joined a request that is under way. */
+  async send(id: string, body: Buffer, asker: Asker): Promise<PublishAnswer | undefined> {
+    const hash = createHash('sha256').update(body).digest('hex');
+    const under = this.#open.get(hash);
+    if (under !== undefined) {
+      this.#joined += 1;
+      if (under.askers.length < MAX_ASKERS) under.askers.push(asker);
+      return undefined;
+    }
+    const open: OpenPublish = { askers: [asker] };
+    this.#open.set(hash, open);
+    const deadlineMs = Date.now() + ANSWER_WITHIN_MS;
+    const known = await this.#claim(hash, id);
+    const outcome = await this.#workers.send({ id: known, class: 'clear', body, deadlineMs });
+    this.#open.delete(hash);
+    return {
+      askers: open.askers,
+      ...this.#answer(outcome),
+      answered: () => this.#tell(hash, known),
+    };
+  }
+
+  #answer(outcome: RequestOutcome): { readonly body: Uint8Array; readonly jid?: string } {
+    if (outcome.kind === 'reply') {
+      const { body, jid } = outcome;
+      return jid === undefined ? { body } : { body, jid };
+    }
+    this.#failed += 1;
+    return { body: publishFailure(outcome, this.#workers.ready) };
+  }
+
+  async #claim(hash: string, id: string): Promise<string> {
+    try {
+      const known = await this.#memory.claim(hash, id);
+      if (known !== id) this.#resumed += 1;
+      return known;
+    } catch {
+      // A publish without a memory is better than none; counted, and shown in the status.
+      this.#unremembered += 1;
+      return id;
+    }
+  }
+
+  #tell(hash: string, id: string): void {
+    this.#memory.answered(hash, id).catch(() => {
+      // The note says "unanswered" for 20 s: only another gateway could take it up, with the same
+      // bytes, and its CLI would get the jid of this job.
+      this.#unremembered += 1;
+    });
+  }
+}
+
+/**
+ * What a stock CLI prints cleanly: `{"error": text}` to a publish
+ * (Salt: salt/client LocalClient.pub raises PublishError of it).
+ */
+function publishFailure(
+  outcome: Exclude<RequestOutcome, { kind: 'reply' }>,
+  ready: boolean,
+): Buffer {
+  if (outcome.kind === 'expired' && outcome.why === 'limit') {
+    return pack(mapOf({ error: 'The master has too many requests in hand; try again later' }));
+  }
+  const why = ready
+    ? 'The master did not answer in time; the job may have been published, see jobs.list_jobs'
+    : 'The master is not ready: no worker answers; the job was not published';
+  return pack(mapOf({ error: why }));
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
+import type { RunningService, ServiceContext } from '@brine/service';
+import { RequestServer, tcpEndpoint } from '@brine/zmq';
+import { Gateway } from './gateway.ts';
+import { exposeMetrics } from './metrics.ts';
+import type { RequestMemory } from './ports.ts';
+
+// Envelope and ids around a load of the largest size.
+const ENVELOPE_SLACK_BYTES = 65_536;
+// Asking for a request's id is one hop and one read; a publish must be answered within 3 s.
+const MEMORY_TIMEOUT_MS = 400;
+
+/** Connects to NATS, binds 4506 and serves until closed. */
+export async function startGateway(context: ServiceContext): Promise<RunningService> {
+  const { options, telemetry, log, signal } = context;
+  const { nats, host, maxRequestSize } = options.brine;
+  if (!nats.url) throw new Error('no NATS server is given: set NATS_URL');
+  const bus = await connectBus({ url: nats.url, name: 'req-gateway', signal });
+  const sender = new RequestSender(bus, { host });
+  const server = await RequestServer.bind({
+    endpoint: tcpEndpoint(options.interface, options.retPort),
+    backlog: options.zmqBacklog,
+    maxMessageBytes: maxRequestSize + ENVELOPE_SLACK_BYTES,
+  });
+  const incarnation = randomBytes(9).toString('hex');
+  const gateway = new Gateway({
+    peers: server,
+    workers: sender,
+    memory: memoryOf(bus, incarnation),
+    spans: telemetry,
+    minimumAuthVersion: options.minimumAuthVersion,
+    incarnation,
+  });
+  exposeMetrics(context.metrics, gateway, server);
+  gateway.run().catch(context.fail);
+  log.info({ endpoint: server.endpoint }, 'serving requests');
+  return {
+    ready: () => bus.status === 'connected',
+    status: () => ({
+      endpoint: server.endpoint,
+      bus: bus.status,
+      socket: server.stats,
+      ...gateway.status,
+    }),
+    close: async () => {
+      await gateway.drain();
+      await server.close();
+      sender.close();
+      await bus.close();
+    },
+  };
+}
+
+function memoryOf(bus: Bus, gateway: string): RequestMemory {
+  return {
+    claim: (hash, id) => claimRequestId(bus, { hash, id, gateway }, MEMORY_TIMEOUT_MS),
+    answered: (hash, id) => requestAnswered(bus, { hash, id, gateway }, MEMORY_TIMEOUT_MS),
+  };
+}
