@@ -9,7 +9,7 @@ const LEVELS: Readonly<Record<string, string>> = {
 };
 
 /** Fields that are shown elsewhere in the line, or are of no use to a person. */
-const LEFT_OUT = new Set(['level', 'time', 'service', 'msg', 'err', 'pid', 'hostname']);
+const LEFT_OUT = new Set(['level', 'time', 'service', 'msg', 'err']);
 
 /** A line of a service's log, taken apart. */
 export interface LogLine {

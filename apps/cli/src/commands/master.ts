@@ -46,12 +46,12 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     tell(`[ERROR   ] ${error.message}`);
     return EXIT_FAILED;
   }
+  const holder = livingSupervisor(readState(options.brine.stateDir));
+  if (holder !== undefined) return failed(`a master runs on this cachedir already (pid ${holder})`);
   const missing = masterServices(settingsOf(options, () => '', '')).find(
     ({ entry }) => !existsSync(entry),
   );
   if (missing) return failed(`${missing.name} is not built: run \`npm run build\` first`);
-  const holder = livingSupervisor(readState(options.brine.stateDir));
-  if (holder !== undefined) return failed(`a master runs on this cachedir already (pid ${holder})`);
   return args.daemon === true ? startDaemon(args, options) : serve(options);
 }
 

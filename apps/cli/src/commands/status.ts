@@ -4,6 +4,8 @@ import { livingSupervisor, probeService, type ProbedService, readState } from '@
 
 /** Exit code while the master does not serve. */
 const EXIT_NOT_SERVING = 1;
+/** More of them do not fit on a line; `--out json` has all. */
+const FIGURES_MAX = 8;
 
 /** What `brine status` takes. */
 export interface StatusArguments {
@@ -36,7 +38,7 @@ export async function showStatus(args: StatusArguments): Promise<number> {
     return EXIT_NOT_SERVING;
   }
   const status = await readStatus(options);
-  const text = args.out === 'json' ? `${JSON.stringify(status, null, 4)}\n` : draw(status);
+  const text = args.out === 'json' ? `${JSON.stringify(status, null, 4)}\n` : drawStatus(status);
   process.stdout.write(text);
   return status.serving ? 0 : EXIT_NOT_SERVING;
 }
@@ -72,7 +74,8 @@ async function countKeys(pkiDir: string): Promise<Record<string, number> | undef
   }
 }
 
-function draw(status: MasterStatus): string {
+/** The status as a person reads it. */
+export function drawStatus(status: MasterStatus): string {
   const { id, serving, pid, startedAt, publishPort, retPort, services, minions } = status;
   if (pid === undefined) return `${id}: the master does not run\n${keysLine(minions)}`;
   const head =
@@ -96,20 +99,19 @@ function keysLine(minions: MasterStatus['minions']): string {
   return `minions: ${counts.join(', ')}\n`;
 }
 
-/** The numbers of a status, nested ones by their path: `queue.aes=3`. */
-function figures(status: Readonly<Record<string, unknown>> | undefined, prefix = ''): string {
-  return Object.entries(status ?? {})
-    .filter(([key]) => prefix !== '' || !['name', 'pid', 'host'].includes(key))
-    .map(([key, value]) => {
-      if (typeof value === 'object' && value !== null) {
-        return figures(value as Record<string, unknown>, `${prefix}${key}.`);
-      }
-      return typeof value === 'number' || typeof value === 'boolean'
-        ? `${prefix}${key}=${value}`
-        : '';
-    })
-    .filter((text) => text !== '')
-    .join(' ');
+/** The numbers of a status that are not 0, nested ones by their path: `queue.aes=3`. */
+function figures(status: Readonly<Record<string, unknown>> | undefined): string {
+  const { pid: _, ...told } = status ?? {};
+  const found = numbersOf(told, '');
+  const more = found.length > FIGURES_MAX ? ' …' : '';
+  return found.slice(0, FIGURES_MAX).join(' ') + more;
+}
+
+function numbersOf(status: object, prefix: string): string[] {
+  return Object.entries(status).flatMap(([key, value]: [string, unknown]) => {
+    if (typeof value === 'object' && value !== null) return numbersOf(value, `${prefix}${key}.`);
+    return typeof value === 'number' && value !== 0 ? [`${prefix}${key}=${value}`] : [];
+  });
 }
 
 function columns(rows: readonly (readonly string[])[]): string {

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadMasterConfig } from '@brine/config';
+import { stateFile } from '@brine/service';
+
+const MASTER = new URL('./master.ts', import.meta.url).pathname;
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'brine-master-'));
+});
+
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function run(config: string): Promise<{ code: number | string; stderr: string }> {
+  writeFileSync(join(dir, 'master'), config);
+  const script = `
+    const { runMaster } = await import(process.argv[1]);
+    process.exit(await runMaster({ configDir: process.argv[2] }));`;
+  const tsx = ['--import', 'tsx', '--conditions=source'];
+  const args = [...tsx, '--input-type=module', '-e', script, MASTER, dir];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, (error, _stdout, stderr) =>
+      resolve({ code: error?.code ?? 0, stderr }),
+    );
+  });
+}
+
+test('a configuration that is no YAML ends it with the words of Salt', async () => {
+  const { code, stderr } = await run('a: [1, 2\nb: 3\n');
+  expect(code).toBe(1);
+  expect(stderr).toContain(`[ERROR   ] Error parsing configuration file: ${dir}/master - `);
+});
+
+test('a second master on the same cachedir is refused', async () => {
+  const config = `root_dir: ${dir}\n`;
+  writeFileSync(join(dir, 'master'), config);
+  const path = stateFile(loadMasterConfig({ configDir: dir, env: {} }).options.brine.stateDir);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, JSON.stringify({ pid: process.pid, startedAt: '', services: [] }));
+  const { code, stderr } = await run(config);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`a master runs on this cachedir already (pid ${process.pid})`);
+});

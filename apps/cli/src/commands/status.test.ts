@@ -1,0 +1,76 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loadMasterConfig, type MasterOptions } from '@brine/config';
+import { type HealthServer, startHealth, stateFile } from '@brine/service';
+import { drawStatus, readStatus } from './status.ts';
+
+let dir: string;
+let options: MasterOptions;
+let servers: HealthServer[] = [];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'brine-status-'));
+  writeFileSync(join(dir, 'master'), `root_dir: ${dir}\nid: m1\npki_dir: pki\n`);
+  options = loadMasterConfig({ configDir: dir, env: {} }).options;
+  for (const shelf of ['minions', 'minions_pre', 'minions_rejected', 'minions_denied']) {
+    mkdirSync(join(dir, 'pki', shelf), { recursive: true });
+  }
+  mkdirSync(join(dir, 'pki', 'minions_autosign'));
+  writeFileSync(join(dir, 'pki', 'minions', 'web1.example'), 'PEM');
+});
+
+afterEach(async () => {
+  await Promise.all(servers.map((server) => server.close()));
+  servers = [];
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Services as a supervisor would have written them; the supervisor is the parent of the tests. */
+async function runningServices(ready: Record<string, boolean>): Promise<void> {
+  const services = [];
+  for (const [name, isReady] of Object.entries(ready)) {
+    const source = {
+      ready: () => isReady,
+      metrics: () => '',
+      status: () => ({ name, pid: 7, queue: { aes: 3, auth: 0 } }),
+    };
+    const server = await startHealth(source, { host: '127.0.0.1', port: 0 });
+    servers.push(server);
+    const startedAt = new Date(Date.now() - 65_000).toISOString();
+    const healthPort = server.port;
+    services.push({ name, state: 'ready', pid: 7, healthPort, startedAt, restarts: 1 });
+  }
+  const path = stateFile(options.brine.stateDir);
+  mkdirSync(dirname(path), { recursive: true });
+  const startedAt = new Date(Date.now() - 7_260_000).toISOString();
+  writeFileSync(path, JSON.stringify({ pid: process.ppid, startedAt, services }));
+}
+
+test('without a master the keys are told all the same', async () => {
+  const status = await readStatus(options);
+  expect(status).toMatchObject({ id: 'm1', serving: false, pid: undefined });
+  expect(drawStatus(status)).toMatch(/^m1: the master does not run\nminions: 1 accepted, 0 pend/);
+});
+
+test('a master serves while each of its services says so', async () => {
+  await runningServices({ 'event-bus': true, 'req-gateway': true });
+  const status = await readStatus(options);
+  expect(status.serving).toBe(true);
+  const text = drawStatus(status);
+  expect(text).toContain(`m1: serving   pid ${process.ppid}   up 2h1m   ports 4505, 4506`);
+  expect(text).toMatch(/req-gateway +ready +7 +1m5s +1 +queue\.aes=3\n/);
+});
+
+test('one service that does not serve is enough not to', async () => {
+  await runningServices({ 'event-bus': true, 'worker-pool-1': false });
+  const status = await readStatus(options);
+  expect(status.serving).toBe(false);
+  expect(drawStatus(status)).toMatch(/worker-pool-1 +not ready/);
+});
+
+test('the relay, which this version has not, does not count', async () => {
+  await runningServices({ 'event-bus': true, 'syndic-relay': false });
+  expect((await readStatus(options)).serving).toBe(true);
+});
