@@ -30,7 +30,7 @@ async function getJid(cache: JobCache, request: SaltMap): Promise<SaltValue> {
 }
 
 async function listJobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
-  const options = {
+  const wanted: { [Key in keyof ListJobsOptions]: ListJobsOptions[Key] | undefined } = {
     limit: intOf(request, 'limit'),
     before: textOf(request, 'before'),
     searchFunction: patternsOf(request, 'searchFunction'),
@@ -40,8 +40,8 @@ async function listJobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
     endTime: numberOf(request, 'endTime'),
     leaveOutHidden: boolOf(request, 'leaveOutHidden'),
   };
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  const page = await cache.listJobs(Object.fromEntries(given) as ListJobsOptions);
+  const given = Object.entries(wanted).filter(([, value]) => value !== undefined);
+  const page = await cache.listJobs(Object.fromEntries(given));
   return mapOf({ jobs: new Map<SaltValue, SaltValue>(page.jobs), next: page.next ?? null });
 }
 

@@ -1,9 +1,12 @@
-import { asJobCacheError, isRefusedRow } from './errors.ts';
+import { asJobCacheError, isRefusedRow, stateOf } from './errors.ts';
 
 /** Rows of one statement: beyond this the gain per row is gone (measured: see README). */
 const MAX_ROWS = 500;
 /** Bytes of one statement; a single row may be larger and then goes alone. */
 const MAX_BYTES = 8 * 1024 * 1024;
+
+/** The SQLSTATE of a statement that took too long: fewer rows may be done in time. */
+const STATEMENT_TIMEOUT = '57014';
 
 /** A row made ready for a statement. */
 export interface PreparedRow {
@@ -16,7 +19,7 @@ export interface PreparedRow {
 }
 
 /**
- * Writes rows in as few statements as the limits allow, in order. A statement may hold a key once,
+ * Writes rows in as few statements as the limits allow. A statement may hold a key once,
  * so a second row of the same key goes into a later one. Where PostgreSQL refuses a statement for
  * what a row holds, the statement is split until the row is alone, which is then handed to `refuse`.
  *
@@ -45,6 +48,8 @@ export async function writeInBatches<Row extends PreparedRow>(
       batch.push(row);
       bytes += size;
     }
+    // All writers lock in the same order, so that they can not wait for each other in a circle.
+    batch.sort((a, b) => (a.key < b.key ? -1 : 1));
     await writeOrSplit(batch, write, refuse);
     rest = later;
   }
@@ -58,7 +63,8 @@ async function writeOrSplit<Row extends PreparedRow>(
   try {
     await write(rows);
   } catch (error) {
-    if (!isRefusedRow(error)) throw asJobCacheError(error);
+    const isSlow = stateOf(error) === STATEMENT_TIMEOUT;
+    if (!isRefusedRow(error) && !(isSlow && rows.length > 1)) throw asJobCacheError(error);
     const [only] = rows;
     if (rows.length === 1 && only !== undefined) return refuse(only, error);
     const half = Math.ceil(rows.length / 2);

@@ -55,8 +55,8 @@ export function messageOf(error: unknown): string {
 
 /**
  * Wraps what `pg` threw. Only faults of the statement itself (class 42, an unknown table or column,
- * and 0A, not supported) are final; everything else is an outage, because a wrong "final" loses rows and a wrong "later"
- * only waits.
+ * and 0A, not supported) are final. Everything else is an outage, because a wrong "final" loses rows
+ * and a wrong "later" only waits.
  */
 export function asJobCacheError(error: unknown): JobCacheError {
   if (error instanceof JobCacheError) return error;

@@ -58,7 +58,8 @@ returned AS (SELECT id, failed, received_at FROM brine.returns WHERE jid = $1),
 state AS (
   SELECT id, targeted.id IS NULL AS unexpected,
     CASE
-      WHEN returned.id IS NULL THEN CASE WHEN job.deadline_at <= now() THEN 'never' ELSE 'waiting' END
+      WHEN returned.id IS NULL AND job.deadline_at <= now() THEN 'never'
+      WHEN returned.id IS NULL THEN 'waiting'
       WHEN returned.received_at > job.deadline_at THEN 'late'
       WHEN returned.failed THEN 'failed'
       ELSE 'returned'

@@ -32,9 +32,9 @@ export interface JobCacheOptions {
 /** Opening a connection may take this long, in ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
-const STATEMENT_TIMEOUT_MS = 60_000;
+const STATEMENT_TIMEOUT_MS = 120_000;
 /** After this long without an answer, in ms, the connection counts as dead. */
-const QUERY_TIMEOUT_MS = 70_000;
+const QUERY_TIMEOUT_MS = 130_000;
 
 /**
  * The job cache in PostgreSQL. All writes are idempotent and commute: giving the same rows again,

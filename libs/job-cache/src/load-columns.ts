@@ -1,5 +1,5 @@
 import { fromJson, isMap, unpackMap } from '@brine/wire';
-import type { SaltMap } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A load as the database has it: its bytes, or only JSON where somebody else wrote the row. */
 export interface LoadColumns {
@@ -11,5 +11,5 @@ export interface LoadColumns {
 export function readLoad(columns: LoadColumns): SaltMap {
   if (columns.raw !== null) return unpackMap(columns.raw);
   const value = fromJson(JSON.parse(columns.json ?? '{}'));
-  return isMap(value) ? value : new Map();
+  return isMap(value) ? value : new Map<SaltValue, SaltValue>();
 }

@@ -25,7 +25,6 @@ WITH saved AS (
     fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb, published_at float8,
     deadline_at float8, not_after float8, hidden boolean, origin smallint, host text,
     request_id text, incarnation text, seq bigint, start integer, length integer)
-  ORDER BY i.jid COLLATE "C"
   ON CONFLICT (jid) DO UPDATE SET load = excluded.load, load_raw = excluded.load_raw,
     principal = excluded.principal, "user" = excluded."user", fun = excluded.fun,
     tgt = excluded.tgt, tgt_type = excluded.tgt_type, minions = excluded.minions,

@@ -11,29 +11,22 @@ import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 
 /** $3: the jids of the batch of which it is not known yet that they have a job. */
 const INSERT_RETURNS = `
-WITH input AS MATERIALIZED (${RETURN_INPUT}),
-inserted AS (
+WITH inserted AS (
   INSERT INTO brine.returns (jid, id, fun, retcode, success, failed, full_ret, raw, received_at,
     incarnation, seq, content)
-  SELECT * FROM input
-  ORDER BY jid COLLATE "C", id COLLATE "C"
+  ${RETURN_INPUT}
   ON CONFLICT (jid, id) DO NOTHING
-  RETURNING jid, id
+  RETURNING 1
 ),
 orphaned AS (
   INSERT INTO brine.orphans (jid)
   SELECT asked FROM unnest($3::text[]) AS asked
   WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = asked)
-  ORDER BY asked COLLATE "C"
   ON CONFLICT (jid) DO UPDATE SET seen_at = orphans.seen_at
   RETURNING jid
 )
-SELECT 'known' AS kind, jid, id FROM input
-WHERE NOT EXISTS (
-  SELECT FROM inserted WHERE inserted.jid = input.jid AND inserted.id = input.id
-)
-UNION ALL
-SELECT 'orphan', jid, '' FROM orphaned`;
+SELECT (SELECT count(*)::integer FROM inserted) AS stored,
+  ARRAY(SELECT jid FROM orphaned) AS orphans`;
 
 /**
  * Stores returns; each batch is one statement. The first of a (jid, minion) by stream position
@@ -62,10 +55,10 @@ export async function saveReturns(
   await writeInBatches(
     prepared,
     async (batch) => {
-      const late = await insertReturns(pool, batch, jids);
-      if (late.length > 0) await settleKnownReturns(pool, late);
-      stored += batch.length - late.length;
-      known += late.length;
+      const fresh = await insertReturns(pool, batch, jids);
+      if (fresh < batch.length) await settleKnownReturns(pool, batch);
+      stored += fresh;
+      known += batch.length - fresh;
     },
     async ({ row }, error) => {
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
@@ -74,25 +67,22 @@ export async function saveReturns(
   return { stored, known, refused };
 }
 
-/** Inserts what is new and returns the rows whose key was there already. */
+/** Inserts what is new; returns how many rows that were. */
 async function insertReturns(
   pool: Pool,
   batch: readonly PreparedReturn[],
   jids: JidMemory,
-): Promise<PreparedReturn[]> {
+): Promise<number> {
   const asked = [...new Set(batch.map(({ row }) => row.jid))].filter((jid) => !jids.has(jid));
   const [json, raw] = statementParameters(batch);
-  const result = await pool.query<{ kind: 'known' | 'orphan'; jid: string; id: string }>({
+  const result = await pool.query<{ stored: number; orphans: string[] }>({
     name: 'insert-returns',
     text: INSERT_RETURNS,
-    values: [json, raw, asked],
+    values: [json, raw, asked.sort()],
   });
-  const orphans = new Set<string>();
-  const known = new Set<string>();
-  for (const found of result.rows) {
-    if (found.kind === 'orphan') orphans.add(found.jid);
-    else known.add(`${found.jid}\0${found.id}`);
-  }
+  const [found] = result.rows;
+  if (found === undefined) throw new Error('an aggregate without a row');
+  const orphans = new Set(found.orphans);
   for (const jid of asked) if (!orphans.has(jid)) jids.add(jid);
-  return batch.filter((row) => known.has(row.key));
+  return found.stored;
 }

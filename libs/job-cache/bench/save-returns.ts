@@ -1,0 +1,76 @@
+/**
+ * Rows per second of saveReturns on an embedded PostgreSQL of its own, and the time of a large return.
+ * Run: npx tsx --conditions=source libs/job-cache/bench/save-returns.ts [rows]
+ */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mapOf, pack } from '@brine/wire';
+import { JobCache, startPostgres } from '@brine/job-cache';
+import type { ReturnRow } from '@brine/job-cache';
+
+const ROWS = Number(process.argv[2] ?? 20_000);
+const BATCH = 500;
+
+/** A return of about 300 bytes, or of about 1.5 KB with a nested value. */
+function returnRow(jid: string, n: number, text: string): ReturnRow {
+  const id = `minion-${n}.example.org`;
+  const load = mapOf({
+    cmd: '_return',
+    id,
+    jid,
+    fun: 'cmd.run',
+    fun_args: ['uptime'],
+    return: mapOf({ stdout: text, stderr: '', pid: n, retcode: 0 }),
+    retcode: 0,
+    success: true,
+  });
+  return { jid, id, load: pack(load), receivedAt: Date.now(), incarnation: 'b', seq: n };
+}
+
+async function measure(cache: JobCache, jid: string, text: string, writers: number): Promise<void> {
+  const rows = Array.from({ length: ROWS }, (_, n) => returnRow(jid, n, text));
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  let at = 0;
+  const write = async (): Promise<void> => {
+    while (at < rows.length) {
+      const some = rows.slice(at, (at += BATCH));
+      await cache.saveReturns(some);
+    }
+  };
+  await Promise.all(Array.from({ length: writers }, write));
+  const seconds = (performance.now() - start) / 1000;
+  const used = process.cpuUsage(cpu);
+  const perRow = (used.user + used.system) / ROWS;
+  const rate = Math.round(ROWS / seconds);
+  const size = rows[0]?.load.byteLength ?? 0;
+  console.log(
+    `${size} B, ${writers} writer(s): ${rate} rows/s, ${perRow.toFixed(1)} us CPU of ours per row`,
+  );
+}
+
+const dir = await mkdtemp(join(tmpdir(), 'brine-bench-'));
+await chmod(dir, 0o755);
+const server = await startPostgres({ dir });
+const cache = await JobCache.connect(server.url);
+try {
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  let made = 0;
+  for (const text of ['12:00:00 up 1 day', 'Uptime of this host. '.repeat(60)]) {
+    for (const writers of [1, 2, 2]) {
+      made += 1;
+      await measure(cache, `${day}0000000000${String(made).padStart(2, '0')}`, text, writers);
+    }
+  }
+  for (const megabytes of [1, 10, 50]) {
+    const start = performance.now();
+    const text = 'some line of output\n'.repeat((megabytes * 1024 * 1024) / 20);
+    await cache.saveReturns([returnRow(`${day}000000000099`, megabytes, text)]);
+    console.log(`one return of ${megabytes} MB: ${Math.round(performance.now() - start)} ms`);
+  }
+} finally {
+  await cache.close();
+  await server.stop();
+  await rm(dir, { recursive: true, force: true });
+}
