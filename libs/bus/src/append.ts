@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { headers as makeHeaders } from '@nats-io/nats-core';
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import type { Bus } from './connect.ts';
@@ -45,6 +46,11 @@ export function append(bus: Bus, what: Append): Promise<Appended> {
   return new Promise((resolve, reject) => {
     new Attempt(bus, what, resolve, reject).start();
   });
+}
+
+/** An id for a message that has none by its nature, so that it can be sent again and stored once. */
+export function newMessageId(): string {
+  return randomBytes(12).toString('base64url');
 }
 
 class Attempt {

@@ -1,4 +1,4 @@
-import { append } from './append.ts';
+import { append, newMessageId } from './append.ts';
 import { BucketWatch } from './bucket-watch.ts';
 import type { WatchOptions } from './bucket-watch.ts';
 import type { Bus } from './connect.ts';
@@ -105,7 +105,8 @@ export class Bucket {
         subject: `$KV.${this.name}.${key}`,
         payload: value,
         timeoutMs: PUT_TIMEOUT_MS,
-        ...(expected === undefined ? {} : { expectedRevision: expected }),
+        // By its id, or by the revision it expects, a write may be sent twice and is done once.
+        ...(expected === undefined ? { msgId: newMessageId() } : { expectedRevision: expected }),
       });
       return seq;
     } catch (error) {

@@ -1,4 +1,4 @@
-import { append } from './append.ts';
+import { append, newMessageId } from './append.ts';
 import type { Appended } from './append.ts';
 import { INLINE_MAX_BYTES, putBody } from './bodies.ts';
 import type { Bus } from './connect.ts';
@@ -14,7 +14,7 @@ export interface EventToAppend {
   readonly tag: string;
   /** A msgpack map. */
   readonly body: Uint8Array;
-  /** By which the stream knows it has the event already; without one it is not sent again. */
+  /** By which the stream knows that it has the event already; without one each append is another. */
   readonly msgId?: string;
   readonly jid?: string;
   readonly minion?: string;
@@ -54,7 +54,7 @@ export class EventWriter {
       payload,
       headers,
       timeoutMs: this.#timeoutMs,
-      ...(event.msgId === undefined ? {} : { msgId: escapeHeader(event.msgId) }),
+      msgId: event.msgId === undefined ? newMessageId() : escapeHeader(event.msgId),
     });
   }
 

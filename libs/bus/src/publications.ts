@@ -1,4 +1,4 @@
-import { append } from './append.ts';
+import { append, newMessageId } from './append.ts';
 import type { Appended } from './append.ts';
 import { INLINE_MAX_BYTES, putBody } from './bodies.ts';
 import type { Bus } from './connect.ts';
@@ -72,6 +72,7 @@ export class PublicationWriter {
     return append(this.#bus, {
       subject: subjects.publication('again'),
       payload: Buffer.from(JSON.stringify(again)),
+      msgId: newMessageId(),
       timeoutMs: this.#timeoutMs,
     });
   }

@@ -176,7 +176,7 @@ export class RequestSender {
     if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
     const worker =
       this.#bus.status === 'connected'
-        ? this.#board.choose(request.class, pending.tried)
+        ? this.#board.choose(request.class, pending.tried, now)
         : undefined;
     if (worker === undefined) {
       pending.linedUpAt = Math.min(pending.linedUpAt, now);
@@ -277,6 +277,12 @@ export class RequestSender {
     }
   }
 
+  #lapse(slot: string): void {
+    const worker = this.#tries.get(slot)?.worker;
+    if (worker !== undefined) this.#board.suspect(worker);
+    this.#over(slot);
+  }
+
   /** One try is over without an answer. */
   #over(slot: string): void {
     const attempt = this.#tries.get(slot);
@@ -303,7 +309,7 @@ export class RequestSender {
       }
       const { current } = pending;
       const lapsed = current !== undefined && !pending.fetching && at >= pending.lapsesAt;
-      if (lapsed && this.#mayLapse(at)) this.#over(current);
+      if (lapsed && this.#mayLapse(at)) this.#lapse(current);
       if (!pending.settled) this.#watch(pending);
     });
   }

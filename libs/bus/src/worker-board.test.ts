@@ -20,7 +20,7 @@ test('the less loaded of two is chosen', () => {
   const board = new WorkerBoard();
   board.announced('busy', idle(8), 0);
   board.announced('free', idle(1), 0);
-  const chosen = Array.from({ length: 200 }, () => board.choose('aes', none)?.id);
+  const chosen = Array.from({ length: 200 }, () => board.choose('aes', none, 100)?.id);
   const free = chosen.filter((id) => id === 'free').length;
   // Both draws hit the busy one in a quarter of the cases.
   expect(free).toBeGreaterThan(110);
@@ -31,11 +31,30 @@ test('what was sent since the last announcement counts', () => {
   board.announced('w', idle(0, 2), 0);
   board.count('w', 'aes', 1);
   board.count('w', 'aes', 1);
-  expect(board.choose('aes', none)).toBeUndefined();
+  expect(board.choose('aes', none, 100)).toBeUndefined();
   board.announced('w', idle(0, 2), 1);
-  expect(board.choose('aes', none)).toBeUndefined();
+  expect(board.choose('aes', none, 100)).toBeUndefined();
   board.count('w', 'aes', -1);
-  expect(board.choose('aes', none)?.id).toBe('w');
+  expect(board.choose('aes', none, 100)?.id).toBe('w');
+});
+
+test('a worker that missed an announcement comes after the others', () => {
+  const board = new WorkerBoard();
+  board.announced('late', idle(), 0);
+  expect(board.choose('aes', none, 2_000)?.id).toBe('late');
+  board.announced('fresh', idle(5), 1_000);
+  const chosen = Array.from({ length: 100 }, () => board.choose('aes', none, 2_000)?.id);
+  expect(new Set(chosen)).toEqual(new Set(['fresh']));
+});
+
+test('a worker whose claim lapsed gets nothing until it is heard of', () => {
+  const board = new WorkerBoard();
+  board.announced('w', idle(), 0);
+  board.suspect('w');
+  expect(board.ready).toBe(false);
+  expect(board.choose('aes', none, 100)).toBeUndefined();
+  board.announced('w', idle(), 100);
+  expect(board.choose('aes', none, 100)?.id).toBe('w');
 });
 
 test('a draining, a full, an excluded and a silent worker get nothing', () => {
@@ -43,9 +62,9 @@ test('a draining, a full, an excluded and a silent worker get nothing', () => {
   board.announced('draining', { ...idle(), draining: true }, 0);
   board.announced('full', idle(10), 0);
   board.announced('tried', idle(), 0);
-  expect(board.choose('aes', new Set(['tried']))).toBeUndefined();
-  expect(board.choose('aes', none)?.id).toBe('tried');
+  expect(board.choose('aes', new Set(['tried']), 100)).toBeUndefined();
+  expect(board.choose('aes', none, 100)?.id).toBe('tried');
   board.forgetSilent(2_600);
-  expect(board.choose('aes', none)).toBeUndefined();
+  expect(board.choose('aes', none, 100)).toBeUndefined();
   expect(board.ready).toBe(false);
 });

@@ -1,7 +1,7 @@
 import { isRecord } from './js-api.ts';
 import { REQUEST_CLASSES } from './names.ts';
 import type { RequestClass } from './names.ts';
-import { CLAIM_MS } from './request-frame.ts';
+import { ANNOUNCE_MS, CLAIM_MS } from './request-frame.ts';
 
 /** What a worker tells of one class. */
 export interface ClassLoad {
@@ -20,6 +20,9 @@ export interface Announcement {
   readonly load: Readonly<Record<RequestClass, ClassLoad>>;
 }
 
+/** One announcement, and what it may be late by. */
+const FRESH_MS = ANNOUNCE_MS + 600;
+
 interface Seat extends ClassLoad {
   hand: number;
   /** Of ours. */
@@ -30,6 +33,8 @@ interface Seat extends ClassLoad {
 export interface WorkerView {
   readonly id: string;
   heardAt: number;
+  /** A claim of its lapsed and it has not been heard since. */
+  suspect: boolean;
   draining: boolean;
   readonly seats: Record<RequestClass, Seat>;
 }
@@ -75,7 +80,7 @@ export class WorkerBoard {
 
   /** Whether anybody takes requests. */
   get ready(): boolean {
-    return this.#list.some((worker) => !worker.draining);
+    return this.#list.some((worker) => !worker.draining && !worker.suspect);
   }
 
   /** The workers that are alive, the draining ones too. */
@@ -98,11 +103,13 @@ export class WorkerBoard {
     };
     const seats = { auth: seat('auth'), clear: seat('clear'), aes: seat('aes') };
     if (known === undefined) {
-      this.#workers.set(id, { id, heardAt: now, draining: announcement.draining, seats });
+      const { draining } = announcement;
+      this.#workers.set(id, { id, heardAt: now, suspect: false, draining, seats });
       this.#list = [...this.#workers.values()];
       return;
     }
     known.heardAt = now;
+    known.suspect = false;
     known.draining = announcement.draining;
     Object.assign(known.seats, seats);
   }
@@ -134,26 +141,43 @@ export class WorkerBoard {
     if (seat !== undefined) seat.hand = Math.max(seat.hand, seat.room);
   }
 
-  /** Chooses a worker with room, none of `not`; undefined where there is none. */
-  choose(cls: RequestClass, not: ReadonlySet<string>): WorkerView | undefined {
-    const one = this.#draw(cls, not);
-    const other = this.#draw(cls, not);
-    if (one === undefined || other === undefined) {
-      const free = this.#list.filter((worker) => takes(worker, cls, not));
-      return one ?? other ?? free[Math.floor(Math.random() * free.length)];
-    }
-    return loadOf(other, cls) < loadOf(one, cls) ? other : one;
+  /** A claim of a worker lapsed: it gets nothing more until it is heard of. */
+  suspect(id: string): void {
+    const worker = this.#workers.get(id);
+    if (worker !== undefined) worker.suspect = true;
   }
 
-  #draw(cls: RequestClass, not: ReadonlySet<string>): WorkerView | undefined {
-    const worker = this.#list[Math.floor(Math.random() * this.#list.length)];
-    return worker !== undefined && takes(worker, cls, not) ? worker : undefined;
+  /**
+   * Chooses a worker with room, none of `not`; undefined where there is none. Those that have missed
+   * an announcement come only after all others.
+   */
+  choose(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
+    const one = this.#draw(cls, not, now);
+    const other = this.#draw(cls, not, now);
+    if (one !== undefined && other !== undefined) {
+      return loadOf(other, cls) < loadOf(one, cls) ? other : one;
+    }
+    if (one !== undefined || other !== undefined) return one ?? other;
+    const free = this.#list.filter((worker) => takes(worker, cls, not));
+    const fresh = free.filter((worker) => isFresh(worker, now));
+    const among = fresh.length > 0 ? fresh : free;
+    return among[Math.floor(Math.random() * among.length)];
   }
+
+  #draw(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
+    const worker = this.#list[Math.floor(Math.random() * this.#list.length)];
+    if (worker === undefined || !isFresh(worker, now)) return undefined;
+    return takes(worker, cls, not) ? worker : undefined;
+  }
+}
+
+function isFresh(worker: WorkerView, now: number): boolean {
+  return now - worker.heardAt < FRESH_MS;
 }
 
 function takes(worker: WorkerView, cls: RequestClass, not: ReadonlySet<string>): boolean {
   const seat = worker.seats[cls];
-  return !worker.draining && seat.hand < seat.room && !not.has(worker.id);
+  return !worker.draining && !worker.suspect && seat.hand < seat.room && !not.has(worker.id);
 }
 
 function loadOf(worker: WorkerView, cls: RequestClass): number {
