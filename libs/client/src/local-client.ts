@@ -71,7 +71,7 @@ export class LocalClient {
         `Unable to connect to the salt master publisher at ${this.#settings.sockDir}`,
       );
     }
-    this.#key ??= master.readKey();
+    this.#key ??= await master.readKey();
     const load = publishLoad(command, this.#key, this.#settings);
     if (options.listen !== true && options.into === undefined) return this.#send(load);
     await this.#connect();
@@ -115,7 +115,7 @@ export class LocalClient {
    */
   async command(load: SaltMap): Promise<SaltMap> {
     if (!this.#ports.master.isPresent()) throw new MasterUnreachableError();
-    this.#key ??= this.#ports.master.readKey();
+    this.#key ??= await this.#ports.master.readKey();
     load.set('key', this.#key);
     load.set('user', this.#settings.user);
     const reply = await this.#exchange(load);
@@ -151,7 +151,7 @@ export class LocalClient {
     let reply = await this.#exchange(load);
     if (isEmpty(reply)) {
       // The master may have been restarted: its keys are new then.
-      const key = this.#ports.master.readKey();
+      const key = await this.#ports.master.readKey();
       if (key === this.#key) {
         throw new RefusedError('EauthAuthenticationError', NOT_PERMITTED);
       }

@@ -20,7 +20,7 @@ export interface MasterPort {
   /** False where no master runs on this host (Salt: `publish_pull.ipc` in `sock_dir`). */
   isPresent(): boolean;
   /** The text of the caller's key file, empty where it cannot be read. */
-  readKey(): string;
+  readKey(): Promise<string>;
 }
 
 /** Everything a client needs of the outside. */

@@ -1,7 +1,6 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { colorsOf, type Colors } from './colors.ts';
 import { formatChanges, formatState, formatTerse } from './highstate-state.ts';
-import { showStates } from './highstate.ts';
 import type { OutputContext } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';
 import { isTruthy, pyStr, splitLines, stripEscapes, typeName } from './python-text.ts';
@@ -12,13 +11,16 @@ export interface HostDisplay {
   readonly changed: boolean;
 }
 
+/** Where a display stands: states may hold the returns of other minions. */
+export interface HostPlace {
+  readonly context: OutputContext;
+  readonly level: number;
+  readonly showStates: (data: SaltValue, context: OutputContext, level: number) => string;
+}
+
 /** Shows the states of one minion, or the errors in their place. */
-export function formatHost(
-  host: string,
-  data: SaltValue,
-  context: OutputContext,
-  level: number,
-): HostDisplay {
+export function formatHost(host: string, data: SaltValue, place: HostPlace): HostDisplay {
+  const { context } = place;
   const colors = colorsOf(context.color);
   const head = (color: string): string => `${color}${stripEscapes(host)}:${colors.end}`;
   if (typeof data === 'boolean' || typeName(data) === 'int') {
@@ -31,7 +33,7 @@ export function formatHost(
   }
   if (Array.isArray(data)) return { text: formatErrors(head, data, colors), changed: false };
   if (!isMap(data)) return { text: head(colors.green), changed: false };
-  return formatStates(host, head, data, context, level);
+  return formatStates(host, head, data, place);
 }
 
 function formatErrors(
@@ -61,9 +63,9 @@ function formatStates(
   host: string,
   head: (color: string) => string,
   data: SaltMap,
-  context: OutputContext,
-  level: number,
+  place: HostPlace,
 ): HostDisplay {
+  const { context } = place;
   const colors = colorsOf(context.color);
   const lines: string[] = [];
   const states: [string, SaltMap][] = [];
@@ -87,7 +89,7 @@ function formatStates(
   };
   let headColor = colors.green;
   for (const [name, state] of states) {
-    const shown = showState(name, state, tally, context, level);
+    const shown = showState(name, state, tally, place);
     if (shown === undefined) continue;
     if (state.get('result') === false) headColor = colors.red;
     if (state.get('result') === null) headColor = colors.lightYellow;
@@ -113,18 +115,20 @@ function showState(
   name: string,
   state: SaltMap,
   tally: Tally,
-  context: OutputContext,
-  level: number,
+  place: HostPlace,
 ): string[] | undefined {
+  const { context, level } = place;
   const result = state.get('result') ?? null;
   if (result === true) tally.succeeded += 1;
   else if (result === false) tally.failed += 1;
   else if (result === null) tally.undecided += 1;
   else tally.other += 1;
   countDuration(state, tally);
-  let changes = formatChanges(state.get('changes') ?? null, context);
+  let changes = formatChanges(state.get('changes') ?? null, context, (host, states) =>
+    formatHost(host, states, { ...place, level: 1 }),
+  );
   if (NESTED_RUNS.has(state.get('name') ?? null)) {
-    const nested = `\n${showStates(state.get('changes') ?? null, context, level + 1)}`;
+    const nested = `\n${place.showStates(state.get('changes') ?? null, context, level + 1)}`;
     changes = { changed: true, text: nested.replace(/^/gm, ' '.repeat(14 * level)) };
   }
   if (changes.changed) tally.changes += 1;

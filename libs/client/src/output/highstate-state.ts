@@ -1,6 +1,5 @@
 import { isMap, listOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { colorsOf } from './colors.ts';
-import { formatHost } from './highstate-host.ts';
 import { nestedOutput } from './nested.ts';
 import type { OutputContext } from './outputter.ts';
 import { isTruthy, pyLength, pyStr, splitLines, strip, stripEnd } from './python-text.ts';
@@ -16,7 +15,11 @@ export interface ChangesDisplay {
 }
 
 /** Shows the changes of a state in the nested form, or as states where they are states. */
-export function formatChanges(changes: SaltValue, context: OutputContext): ChangesDisplay {
+export function formatChanges(
+  changes: SaltValue,
+  context: OutputContext,
+  formatHost: (host: string, states: SaltValue) => ChangesDisplay,
+): ChangesDisplay {
   if (!isTruthy(changes)) return { changed: false, text: '' };
   if (!isMap(changes)) return { changed: true, text: `Invalid Changes data: ${pyStr(changes)}` };
   const runs = changes.get('ret') ?? null;
@@ -27,7 +30,7 @@ export function formatChanges(changes: SaltValue, context: OutputContext): Chang
   let text = '';
   let changed = false;
   for (const [host, states] of runs) {
-    const shown = formatHost(pyStr(host), states, context, 1);
+    const shown = formatHost(pyStr(host), states);
     const lines = splitLines(shown.text).map((line) => ' '.repeat(COLUMN) + line);
     text += `\n${lines.join('\n')}`;
     changed ||= shown.changed;

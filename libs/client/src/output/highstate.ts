@@ -8,8 +8,8 @@ export function highstateOutput(data: SaltValue, context: OutputContext): string
   return showStates(data, context, 1);
 }
 
-/** Orchestrations hold state returns of minions in the changes of a state; hence the level. */
-export function showStates(data: SaltValue, context: OutputContext, level: number): string {
+// Orchestrations hold state returns of minions in the changes of a state; hence the level.
+function showStates(data: SaltValue, context: OutputContext, level: number): string {
   const bare = unwrap(data);
   if (typeof bare === 'string') return bare;
   if (typeof bare === 'boolean' || isNumber(bare)) {
@@ -20,7 +20,7 @@ export function showStates(data: SaltValue, context: OutputContext, level: numbe
   if (!isMap(bare)) throw new UnfitDataError('AttributeError', 'no state data');
   const hosts = withoutRetcode(bare);
   return [...hosts]
-    .map(([host, states]) => formatHost(pyStr(host), states, context, level).text)
+    .map(([host, states]) => formatHost(pyStr(host), states, { context, level, showStates }).text)
     .join('\n');
 }
 

@@ -1,0 +1,148 @@
+import { Exit, EXIT } from './exit-codes.ts';
+import { unhandled } from './display-settings.ts';
+import { HelpExit } from './options/parser.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A command: takes its arguments, gives its exit code. */
+type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
+
+interface Entry {
+  readonly help: string;
+  /** Loaded when it is called: each command pays for itself only. */
+  readonly load: () => Promise<Command>;
+}
+
+const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
+  [
+    'salt',
+    {
+      help: 'run a function on minions and show what they return',
+      load: async () => (await import('./commands/salt.ts')).runSalt,
+    },
+  ],
+  [
+    'key',
+    {
+      help: 'list, accept, reject and delete the keys of minions',
+      load: async () => (await import('./commands/key.ts')).runKey,
+    },
+  ],
+  [
+    'run',
+    {
+      help: 'look up jobs, see which minions are up',
+      load: async () => (await import('./commands/run.ts')).runRunner,
+    },
+  ],
+  [
+    'master',
+    {
+      help: 'start all services of a master on this host',
+      load: async () => (await import('./commands/daemons.ts')).startMaster,
+    },
+  ],
+  [
+    'minion',
+    {
+      help: 'start a minion in the foreground',
+      load: async () => (await import('./commands/minion.ts')).runMinion,
+    },
+  ],
+  [
+    'status',
+    {
+      help: 'show the services of the master on this host',
+      load: async () => (await import('./commands/daemons.ts')).status,
+    },
+  ],
+  [
+    'trace',
+    {
+      help: 'show the way of one job through all services',
+      load: async () => (await import('./commands/trace.ts')).runTrace,
+    },
+  ],
+  [
+    'demo',
+    {
+      help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',
+      load: async () => (await import('./commands/demo.ts')).runDemo,
+    },
+  ],
+]);
+
+// The names of Salt's own commands, for links to this program.
+const LINK_NAMES: ReadonlyMap<string, string> = new Map([
+  ['salt', 'salt'],
+  ['salt-key', 'key'],
+  ['salt-run', 'run'],
+  ['salt-master', 'master'],
+  ['salt-minion', 'minion'],
+]);
+
+/** Version of this program. */
+export const BRINE_VERSION = '0.1.0';
+
+/**
+ * Runs the command that the program's name or its first argument says.
+ * @param program the name it was called by: `brine`, or a link called `salt`, `salt-key`, …
+ */
+export async function runCommandLine(
+  program: string,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  const linked = LINK_NAMES.get(program);
+  const [first, ...rest] = args;
+  const name = linked ?? first;
+  try {
+    if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+      terminal.out(overview());
+      return name === undefined ? EXIT.usage : EXIT.ok;
+    }
+    if (name === '--version') {
+      terminal.out(`brine ${BRINE_VERSION}\n`);
+      return EXIT.ok;
+    }
+    const entry = COMMANDS.get(LINK_NAMES.get(name) ?? name);
+    if (entry === undefined) {
+      terminal.err(`Usage: brine <command> [options]\n\nbrine: error: no such command: ${name}\n`);
+      return EXIT.usage;
+    }
+    const command = await entry.load();
+    return await command(linked === undefined ? rest : args, terminal);
+  } catch (error) {
+    return codeOf(error, args, terminal);
+  }
+}
+
+/** What ended the command, as an exit code; nobody sees a stack unless asked for. */
+function codeOf(error: unknown, args: readonly string[], terminal: Terminal): number {
+  if (error instanceof HelpExit) terminal.out(error.page);
+  if (error instanceof Exit) {
+    terminal.err(error.text);
+    return error.code;
+  }
+  const known = error instanceof Error ? error : new Error(String(error));
+  const crash = args.includes('--hard-crash') || process.env['BRINE_STACKS'] === '1';
+  return unhandled(
+    terminal,
+    crash ? (known.stack ?? known.message) : `${known.name}: ${known.message}`,
+  ).code;
+}
+
+function overview(): string {
+  const lines = [...COMMANDS].map(([name, { help }]) => `  ${name.padEnd(10)}${help}`);
+  return [
+    'Usage: brine <command> [options]',
+    '',
+    'A Salt master that scales sideways, and its tools.',
+    '',
+    'Commands:',
+    ...lines,
+    '',
+    '`brine <command> --help` tells more. Called through a link named salt, salt-key, salt-run,',
+    'salt-master or salt-minion, it behaves as that command.',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,55 @@
+import { LOG_LEVELS, type LogLevel } from '@brine/config';
+import { BASE_OPTIONS, SALT_VERSION, loggingGroup } from '../options/common-groups.ts';
+import { flag, isOn, text, textValue } from '../options/option.ts';
+import { OptionParser } from '../options/parser.ts';
+
+/** `salt-master`: reads its options and starts all services of a master. */
+export async function startMaster(args: readonly string[]): Promise<number> {
+  const parser = new OptionParser({
+    prog: 'salt-master',
+    usage: '[options]',
+    description: 'Starts all services of a master on this host.',
+    version: SALT_VERSION,
+    groups: [
+      {
+        title: 'Options',
+        options: [
+          ...BASE_OPTIONS,
+          text(['-u', '--user'], 'user', 'Taken for compatibility, without effect.'),
+          flag(['-d', '--daemon'], 'daemon', 'Go on in the background.'),
+          text(['--pid-file'], 'pidfile', 'Taken for compatibility: set pidfile instead.'),
+          flag(['--disable-keepalive'], 'disable_keepalive', 'Without effect.'),
+        ],
+      },
+      loggingGroup(true),
+    ],
+  });
+  const options = parser.parse(args);
+  const level = LOG_LEVELS.find((name) => name === textValue(options, 'log_level'));
+  const { runMaster } = await import('./master.ts');
+  const logLevel: LogLevel | undefined = level;
+  const configDir = textValue(options, 'config_dir');
+  return runMaster({ configDir, logLevel, daemon: isOn(options, 'daemon') });
+}
+
+/** `brine status`: reads its options and shows how the master of this host is. */
+export async function status(args: readonly string[]): Promise<number> {
+  const parser = new OptionParser({
+    prog: 'brine status',
+    usage: '[options]',
+    description: 'Shows the services of the master on this host. Exit code 0 while all serve.',
+    version: '0.1.0',
+    groups: [
+      {
+        title: 'Options',
+        options: [...BASE_OPTIONS, text(['--out', '--output'], 'output', 'json, or a table.')],
+      },
+    ],
+  });
+  const options = parser.parse(args);
+  const { showStatus } = await import('./status.ts');
+  return showStatus({
+    configDir: textValue(options, 'config_dir'),
+    out: textValue(options, 'output'),
+  });
+}

@@ -1,0 +1,88 @@
+import { emptyOutputFile, Printer } from '../display-settings.ts';
+import { Exit, EXIT } from '../exit-codes.ts';
+import { generateKeys, signMasterKey } from '../keys/generate.ts';
+import { actOn, askFirst, type KeyAction } from '../keys/act.ts';
+import { KeyRing } from '../keys/key-ring.ts';
+import { listKeys, printFingerprints, printKeys } from '../keys/list.ts';
+import { readMasterConfig } from '../master-config.ts';
+import { KEY_FORM } from '../options/key-form.ts';
+import { isOn, numberValue, textValue, type ParsedOptions } from '../options/option.ts';
+import { OptionParser } from '../options/parser.ts';
+import type { Terminal } from '../terminal.ts';
+
+// In this order; the first one that was asked for is done (Salt: salt/key.py _update_opts).
+const VERBS = [
+  'gen_keys',
+  'gen_signature',
+  'list',
+  'list_all',
+  'print',
+  'print_all',
+  'accept',
+  'accept_all',
+  'reject',
+  'reject_all',
+  'delete',
+  'delete_all',
+  'finger',
+  'finger_all',
+] as const;
+
+const LIST_WORDS = ['acc', 'pre', 'un', 'rej', 'den', 'all'];
+
+/** `salt-key`: works on the key files, with and without a running master. */
+export async function runKey(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parser = new OptionParser(KEY_FORM);
+  const options = parser.parse(args);
+  checkOptions(parser, options);
+  emptyOutputFile(options, parser);
+  const config = readMasterConfig(options, terminal);
+  if (textValue(options, 'eauth') !== undefined) {
+    const text = "salt-key with --auth is not in this version: run it as the master's user";
+    throw new Exit(EXIT.generic, `[ERROR   ] ${text}\n`);
+  }
+  const printer = new Printer(options, config, terminal);
+  const verb = VERBS.find((name) => isAsked(options, name)) ?? 'list_all';
+  const match = verb.endsWith('_all') ? '*' : (textValue(options, verb) ?? '*');
+  const ring = new KeyRing(config);
+  switch (verb) {
+    case 'gen_keys':
+      return generateKeys(options, config, printer);
+    case 'gen_signature':
+      return signMasterKey(options, config, printer);
+    case 'list':
+      await listKeys(ring, match, printer);
+      return EXIT.ok;
+    case 'list_all':
+      await listKeys(ring, 'all', printer);
+      return EXIT.ok;
+    case 'print':
+    case 'print_all':
+      await printKeys(ring, match, printer);
+      return EXIT.ok;
+    case 'finger':
+    case 'finger_all':
+      await printFingerprints(ring, match, printer);
+      return EXIT.ok;
+    default: {
+      const action = verb.replace('_all', '') as KeyAction;
+      const chosen = await askFirst({ ring, action, match, options, printer, terminal });
+      if (chosen !== undefined) await actOn({ ring, action, options, terminal, config }, chosen);
+      return EXIT.ok;
+    }
+  }
+}
+
+function isAsked(options: ParsedOptions, verb: string): boolean {
+  return isOn(options, verb) || textValue(options, verb) !== undefined;
+}
+
+function checkOptions(parser: OptionParser, options: ParsedOptions): void {
+  const list = textValue(options, 'list');
+  if (list !== undefined && !LIST_WORDS.some((word) => list.startsWith(word))) {
+    throw parser.error(`'${list}' is not a valid argument to '--list'`);
+  }
+  const keysize = numberValue(options, 'keysize') ?? 2048;
+  if (keysize < 2048) throw parser.error('The minimum value for keysize is 2048');
+  if (keysize > 32768) throw parser.error('The maximum value for keysize is 32768');
+}

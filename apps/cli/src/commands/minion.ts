@@ -1,0 +1,49 @@
+import { fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Exit, EXIT } from '../exit-codes.ts';
+import { BASE_OPTIONS, SALT_VERSION, loggingGroup } from '../options/common-groups.ts';
+import { flag, textValue } from '../options/option.ts';
+import { OptionParser } from '../options/parser.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Where the minion's program lies; also used by the demonstration. */
+export function minionProgram(): string {
+  const path = fileURLToPath(new URL('../../../minion/dist/main.js', import.meta.url));
+  if (existsSync(path)) return path;
+  throw new Exit(EXIT.generic, `The minion is not built (${path}): run npm run build first\n`);
+}
+
+/** `salt-minion`: runs the minion in the foreground until it ends or is told to. */
+export async function runMinion(args: readonly string[], _terminal: Terminal): Promise<number> {
+  const parser = new OptionParser({
+    prog: 'salt-minion',
+    usage: '[options]',
+    description: 'Runs a minion in the foreground.',
+    version: SALT_VERSION,
+    groups: [
+      {
+        title: 'Options',
+        options: [...BASE_OPTIONS, flag(['-d', '--daemon'], 'daemon', 'Refused: use a service.')],
+      },
+      loggingGroup(true),
+    ],
+  });
+  const options = parser.parse(args);
+  if (options.values.get('daemon') === true) {
+    throw parser.error('-d is not in this version: let the service manager run it');
+  }
+  const passed: string[] = [];
+  const configDir = textValue(options, 'config_dir');
+  const logLevel = textValue(options, 'log_level');
+  if (configDir !== undefined) passed.push('-c', configDir);
+  if (logLevel !== undefined) passed.push('-l', logLevel);
+  const child = fork(minionProgram(), passed, { stdio: 'inherit' });
+  const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on('SIGINT', forward);
+  process.on('SIGTERM', forward);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 0)));
+  });
+}

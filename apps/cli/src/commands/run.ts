@@ -1,0 +1,157 @@
+import {
+  RefusedError,
+  MasterUnreachableError,
+  RequestTimeoutError,
+  parseArguments,
+} from '@brine/client';
+import { mapOf, type SaltValue } from '@brine/wire';
+import { emptyOutputFile, Printer } from '../display-settings.ts';
+import { Exit, EXIT } from '../exit-codes.ts';
+import { readMasterConfig } from '../master-config.ts';
+import { openMasterLink } from '../master-link.ts';
+import {
+  ARGUMENT_OPTIONS,
+  BASE_OPTIONS,
+  SALT_VERSION,
+  eauthGroup,
+  loggingGroup,
+  outputGroup,
+  timeoutOption,
+} from '../options/common-groups.ts';
+import { flag, isOn, numberValue, text, textValue, type ParsedOptions } from '../options/option.ts';
+import { OptionParser, type CommandForm } from '../options/parser.ts';
+import {
+  InvalidArgumentsError,
+  UnknownKeywordError,
+  bindArguments,
+  type RunnerContext,
+  type RunnerFunction,
+} from '../runners/function.ts';
+import { JobRecords } from '../runners/job-records.ts';
+import { JOBS_RUNNER } from '../runners/jobs.ts';
+import { MANAGE_RUNNER, OTHER_RUNNERS } from '../runners/manage.ts';
+import type { Terminal } from '../terminal.ts';
+
+const RUN_FORM: CommandForm = {
+  prog: 'salt-run',
+  usage: '[options] <function> [arguments]',
+  description: 'Runs a function on the master: looks up jobs, tells which minions are up.',
+  version: SALT_VERSION,
+  groups: [
+    {
+      title: 'Options',
+      options: [
+        ...BASE_OPTIONS,
+        timeoutOption(1),
+        flag(['-d', '--doc', '--documentation'], 'doc', 'Show what functions there are.'),
+        flag(['--async'], 'async', 'Refused: not in this version.'),
+        flag(['--skip-grains'], 'skip_grains', 'Taken for compatibility, without effect.'),
+        ...ARGUMENT_OPTIONS,
+        text(['--jid'], 'jid', 'Taken for compatibility, without effect.'),
+      ],
+    },
+    loggingGroup(true),
+    outputGroup([flag(['--quiet'], 'quiet', 'Show no result.')]),
+    {
+      title: 'Profiling',
+      options: [
+        text(['--profiling-path'], 'profiling_path', 'Without effect.'),
+        flag(['--enable-profiling'], 'profiling_enabled', 'Without effect.'),
+      ],
+    },
+    eauthGroup(true),
+  ],
+};
+
+const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
+  [...JOBS_RUNNER, ...MANAGE_RUNNER, ...OTHER_RUNNERS].map((fun) => [fun.name, fun]),
+);
+
+/** `salt-run`: runs a function on the master and shows what it returns. */
+export async function runRunner(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parser = new OptionParser(RUN_FORM);
+  const options = parser.parse(args);
+  emptyOutputFile(options, parser);
+  const config = readMasterConfig(options, terminal);
+  const [name, ...words] = options.args;
+  if (isOn(options, 'doc') && words.length > 0) {
+    throw parser.error('You can only get documentation for one method at one time');
+  }
+  refuseWhatIsMissing(parser, options);
+  const printer = new Printer(options, config, terminal);
+  if (name === undefined || isOn(options, 'doc')) {
+    showDocs(name ?? '', isOn(options, 'doc'), printer, terminal);
+    return EXIT.ok;
+  }
+  const fun = FUNCTIONS.get(name);
+  if (fun === undefined) {
+    printer.show(`'${name}' is not available.`, 'nested');
+    return EXIT.ok;
+  }
+  const noParse = (textValue(options, 'no_parse') ?? '').split(',');
+  const seconds = options.given.has('timeout') ? (numberValue(options, 'timeout') ?? 0) : 0;
+  const link = openMasterLink(config, terminal, seconds > 0 ? { timeoutMs: seconds * 1000 } : {});
+  const jobs = new JobRecords(link.client);
+  try {
+    const context = { config, terminal, client: link.client, jobs };
+    return await call(fun, parseArguments(words, noParse), context, printer, options);
+  } finally {
+    await link.close();
+  }
+}
+
+function refuseWhatIsMissing(parser: OptionParser, options: ParsedOptions): void {
+  if (isOn(options, 'async')) throw parser.error('--async is not in this version');
+  if (textValue(options, 'eauth') !== undefined) {
+    throw parser.error('--auth is not in this version: run it as the user of the master');
+  }
+}
+
+async function call(
+  fun: RunnerFunction,
+  args: readonly SaltValue[],
+  context: RunnerContext,
+  printer: Printer,
+  options: ParsedOptions,
+): Promise<number> {
+  const show = (value: SaltValue, outputter?: string): void => {
+    if (!isOn(options, 'quiet')) printer.show(value, outputter);
+  };
+  try {
+    const { value, outputter } = await fun.run(bindArguments(fun, args), context);
+    show(value, outputter);
+    return EXIT.ok;
+  } catch (error) {
+    if (error instanceof InvalidArgumentsError) {
+      show(`\nPassed invalid arguments: ${error.message}\n\nUsage:\n\n    ${fun.doc}\n`);
+      return EXIT.ok;
+    }
+    if (error instanceof UnknownKeywordError) {
+      showDocs(fun.name, false, printer, context.terminal);
+      return EXIT.ok;
+    }
+    if (error instanceof RefusedError) {
+      show(error.message);
+      return EXIT.ok;
+    }
+    if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
+      throw new Exit(EXIT.generic, `${error.message}\n`);
+    }
+    const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    show(`Exception occurred in runner ${fun.name}: ${text}`);
+    return EXIT.generic;
+  }
+}
+
+/** The functions whose name begins so; with `-d` as plain text. */
+function showDocs(prefix: string, plain: boolean, printer: Printer, terminal: Terminal): void {
+  const found = [...FUNCTIONS.values()]
+    .filter(({ name }) => name === prefix || name.startsWith(plain ? `${prefix}.` : prefix))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  if (plain) {
+    for (const { name, doc } of found) terminal.out(`${name}:\n\n    ${doc}\n\n`);
+    return;
+  }
+  if (found.length === 0) return;
+  printer.show(mapOf(Object.fromEntries(found.map(({ name, doc }) => [name, doc]))), 'nested');
+}

@@ -1,0 +1,116 @@
+import { appendFileSync, existsSync, truncateSync } from 'node:fs';
+import { displayOf, DEFAULT_STATE_DISPLAY, type DisplayOptions } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
+import type { SaltValue } from '@brine/wire';
+import { Exit, EXIT } from './exit-codes.ts';
+import { isOn, numberValue, textValue, type ParsedOptions } from './options/option.ts';
+import type { OptionParser } from './options/parser.ts';
+import { logLine, type Terminal } from './terminal.ts';
+
+/** Shows results as the options and the configuration say. */
+export class Printer {
+  readonly options: DisplayOptions;
+  readonly #terminal: Terminal;
+  readonly #file: string | undefined;
+
+  constructor(
+    parsed: ParsedOptions,
+    config: MasterOptions,
+    terminal: Terminal,
+    how: { readonly static?: boolean; readonly fun?: string } = {},
+  ) {
+    const output =
+      textValue(parsed, 'output') ?? (config.output === '' ? undefined : config.output);
+    const indent = numberValue(parsed, 'output_indent');
+    const plain = isOn(parsed, 'no_color') || !config.color;
+    const arg = {
+      output: textValue(parsed, 'state_output') ?? config.stateOutput,
+      verbose: verboseOf(textValue(parsed, 'state_verbose')) ?? config.stateVerbose,
+      diff: isOn(parsed, 'state_output_diff') || config.stateOutputDiff,
+      profile: config.stateOutputProfile,
+    };
+    this.#terminal = terminal;
+    this.#file = textValue(parsed, 'output_file');
+    const file = this.#file !== undefined;
+    this.options = {
+      ...how,
+      color: isOn(parsed, 'force_color') || (!plain && !file && terminal.isTerminal),
+      state: { ...DEFAULT_STATE_DISPLAY, ...arg },
+      ...(output === undefined ? {} : { output }),
+      ...(indent === undefined ? {} : { indent }),
+    };
+  }
+
+  /**
+   * Prints one display; false where no outputter could show it.
+   * @throws Exit 1 where the output file cannot be written.
+   */
+  show(data: SaltValue, out: string | undefined, retcode = 0): boolean {
+    const display = displayOf(data, out, this.options, retcode);
+    for (const line of display.errors) logLine(this.#terminal, 'ERROR', line);
+    if (display.text !== '') this.#write(`${display.text}\n`);
+    return display.failed !== true;
+  }
+
+  #write(text: string): void {
+    if (this.#file === undefined) {
+      this.#terminal.out(text);
+      return;
+    }
+    try {
+      appendFileSync(this.#file, text);
+    } catch (error) {
+      throw unhandled(this.#terminal, describe(error, this.#file));
+    }
+  }
+}
+
+/**
+ * Empties the output file, as Salt does when it reads the options.
+ * @throws Exit 64 where it may not.
+ */
+export function emptyOutputFile(parsed: ParsedOptions, parser: OptionParser): void {
+  const file = textValue(parsed, 'output_file');
+  if (file === undefined || isOn(parsed, 'output_file_append') || !existsSync(file)) return;
+  try {
+    truncateSync(file);
+  } catch (error) {
+    throw parser.error(`${file}: Access denied: ${describe(error, file)}`);
+  }
+}
+
+/** Reports an error as Salt's last resort does and gives the exit. */
+export function unhandled(terminal: Terminal, text: string): Exit {
+  logLine(
+    terminal,
+    'ERROR',
+    `An un-handled exception was caught by Salt's global exception handler:`,
+  );
+  terminal.err(`${text}\n`);
+  return new Exit(EXIT.generic);
+}
+
+const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number, text: string]> =
+  new Map([
+    ['ENOENT', ['FileNotFoundError', 2, 'No such file or directory']],
+    ['EACCES', ['PermissionError', 13, 'Permission denied']],
+    ['EISDIR', ['IsADirectoryError', 21, 'Is a directory']],
+    ['ENOTDIR', ['NotADirectoryError', 20, 'Not a directory']],
+    ['EROFS', ['OSError', 30, 'Read-only file system']],
+    ['ENOSPC', ['OSError', 28, 'No space left on device']],
+  ]);
+
+/** An error of the operating system in Python's words. */
+export function describe(error: unknown, path: string): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const known = PYTHON_ERRORS.get(code);
+  if (known === undefined) return error instanceof Error ? error.message : String(error);
+  const [name, number, text] = known;
+  return `${name}: [Errno ${number}] ${text}: '${path}'`;
+}
+
+function verboseOf(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  // Any other word is true, as any text is in Python.
+  return text !== 'False' && text !== 'false';
+}

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { writeDropFile } from '@brine/cachedir';
+import type { MasterOptions } from '@brine/config';
+import { CryptError, PublicKey } from '@brine/crypt';
+import { fireEvent } from '@brine/ipc';
+import { mapOf, pack, type SaltMap } from '@brine/wire';
+import type { Printer } from '../display-settings.ts';
+import { isOn, textValue, type ParsedOptions } from '../options/option.ts';
+import { logLine, type Terminal } from '../terminal.ts';
+import { SHELF_OF, type KeyChoice, type KeyRing, type KeySection } from './key-ring.ts';
+
+/** What can be done to keys. */
+export type KeyAction = 'accept' | 'reject' | 'delete';
+
+/** What choosing keys needs. */
+export interface KeyQuestion {
+  readonly ring: KeyRing;
+  readonly action: KeyAction;
+  readonly match: string;
+  readonly options: ParsedOptions;
+  readonly printer: Printer;
+  readonly terminal: Terminal;
+}
+
+/** Which sections an action takes beside the pending keys (Salt: salt/key.py _update_opts). */
+function includes(action: KeyAction, options: ParsedOptions): ReadonlyMap<KeySection, boolean> {
+  const all = isOn(options, 'include_all');
+  const accepted = isOn(options, 'include_accepted');
+  const rejected = isOn(options, 'include_rejected');
+  return new Map<KeySection, boolean>([
+    ['minions', action === 'reject' ? all || accepted : action === 'delete' && accepted],
+    ['minions_rejected', action === 'accept' ? all || rejected : action === 'delete' && rejected],
+    ['minions_denied', isOn(options, 'include_denied')],
+  ]);
+}
+
+/** Shows which keys match and asks; undefined where nothing is to be done. */
+export async function askFirst(question: KeyQuestion): Promise<KeyChoice | undefined> {
+  const { ring, action, match, options, printer, terminal } = question;
+  const chosen = filtered(await ring.match(match), action, options);
+  if (chosen.size === 0) {
+    terminal.out(noMatch(match, includes(action, options)));
+    return undefined;
+  }
+  terminal.out(`The following keys are going to be ${action.replace(/e$/, '')}ed:\n`);
+  const shown: SaltMap = new Map([...chosen].map(([section, ids]) => [section, [...ids]]));
+  printer.show(shown, 'key');
+  if (isOn(options, 'yes')) return chosen;
+  const deleting = action === 'delete';
+  const answer = await terminal.ask(`Proceed? [${deleting ? 'N/y' : 'n/Y'}] `, 'out');
+  if (answer === undefined) {
+    logLine(terminal, 'ERROR', 'EOF when reading a line');
+    return undefined;
+  }
+  const given = answer === '' ? (deleting ? 'n' : 'y') : answer;
+  return given.toLowerCase().startsWith('y') ? chosen : undefined;
+}
+
+function filtered(found: KeyChoice, action: KeyAction, options: ParsedOptions): KeyChoice {
+  if (action === 'delete') return found;
+  const also = includes(action, options);
+  return new Map([...found].filter(([section]) => section === 'minions_pre' || also.get(section)));
+}
+
+function noMatch(match: string, also: ReadonlyMap<KeySection, boolean>): string {
+  const states = ['unaccepted'];
+  if (also.get('minions') === true) states.push('accepted');
+  if (also.get('minions_rejected') === true) states.push('rejected');
+  if (also.get('minions_denied') === true) states.push('denied');
+  const last = states.pop() ?? '';
+  const text = states.length > 0 ? `${states.join(', ')} or ${last}` : last;
+  return `The key glob '${match}' does not match any ${text} keys.\n`;
+}
+
+/** What acting on keys needs. */
+export interface KeyDeed {
+  readonly ring: KeyRing;
+  readonly action: KeyAction;
+  readonly options: ParsedOptions;
+  readonly terminal: Terminal;
+  readonly config: MasterOptions;
+}
+
+// The words of the salt/key event in 3008 (Salt: salt/key.py change_state, delete_key).
+const EVENT_ACT: Readonly<Record<KeyAction, string>> = {
+  accept: 'accepted',
+  reject: 'rejected',
+  delete: 'delete',
+};
+
+/** Accepts, rejects or deletes the chosen keys and says so per key. */
+export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
+  const { ring, action, terminal, config } = deed;
+  const done: string[] = [];
+  for (const [section, ids] of chosen) {
+    for (const id of ids) {
+      if (action === 'delete') await ring.store.remove(SHELF_OF[section], id);
+      else await move(deed, section, id);
+      await tell(config, mapOf({ result: true, act: EVENT_ACT[action], id }));
+      done.push(id);
+    }
+  }
+  if (action !== 'accept' && rotates(deed.options, config)) await askForNewAesKey(config);
+  for (const id of done) {
+    terminal.out(`Key for minion ${id} ${action.replace(/e$/, '')}ed.\n`);
+  }
+}
+
+async function move(deed: KeyDeed, section: KeySection, id: string): Promise<void> {
+  const { ring, action, terminal } = deed;
+  const text = await ring.text(section, id);
+  if (text === undefined) return;
+  try {
+    PublicKey.parse(text);
+  } catch (error) {
+    if (!(error instanceof CryptError)) throw error;
+    terminal.err(`Unable to accept invalid key for ${id}.\n`);
+    return;
+  }
+  await ring.store.put(id, action === 'accept' ? 'accepted' : 'rejected', text);
+  if (section === 'minions_denied') await ring.store.remove('denied', id);
+}
+
+function rotates(options: ParsedOptions, config: MasterOptions): boolean {
+  const asked = textValue(options, 'rotate_aes_key')?.toLowerCase();
+  return asked === undefined ? config.rotateAesKey : asked !== 'false';
+}
+
+/** Leaves the drop file by which the master makes a new AES key. */
+async function askForNewAesKey(config: MasterOptions): Promise<void> {
+  try {
+    await writeDropFile(config.cachedir, config.id);
+  } catch (error) {
+    // Without a cache directory no master has run here: there is no AES key to renew.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  }
+}
+
+/** Fires `salt/key`, as stock salt-key does; nobody listens where no master runs. */
+async function tell(config: MasterOptions, data: SaltMap): Promise<void> {
+  const path = join(config.sockDir, 'master_event_pull.ipc');
+  data.set('_stamp', `${new Date().toISOString().replace('Z', '')}000+00:00`);
+  try {
+    await fireEvent('salt/key', pack(data, 'bin'), { path });
+  } catch {
+    // No master: the files are what counts, and they are changed.
+  }
+}

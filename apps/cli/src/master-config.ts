@@ -1,0 +1,49 @@
+import { userInfo } from 'node:os';
+import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import { Exit, EXIT } from './exit-codes.ts';
+import { textValue, type ParsedOptions } from './options/option.ts';
+import { logLine, type Terminal } from './terminal.ts';
+
+/**
+ * Reads the master's configuration for a command.
+ * @throws Exit 1 where it is broken; Salt reads it twice and says so twice.
+ */
+export function readMasterConfig(options: ParsedOptions, terminal: Terminal): MasterOptions {
+  const configDir = textValue(options, 'config_dir');
+  try {
+    const loaded = loadMasterConfig({ configDir });
+    for (const warning of loaded.warnings) {
+      if (warning.kind !== 'missing') continue;
+      const shown = configDir ?? loaded.options.configDir;
+      terminal.err(`WARNING: CONFIG '${shown}' directory does not exist.\n`);
+    }
+    return loaded.options;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    logLine(terminal, 'ERROR', error.message);
+    if (error.code === 'CONFIG_PARSE') logLine(terminal, 'ERROR', error.message);
+    throw new Exit(EXIT.generic);
+  }
+}
+
+/** The name of the calling user. */
+export function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A user id without a name (containers): the number stands for it.
+    return String(process.getuid?.() ?? 'root');
+  }
+}
+
+/** The user that a publish is made as (Salt: salt/utils/user.py get_specific_user). */
+export function specificUser(): string {
+  const user = systemUser();
+  const caller = process.env['SUDO_USER'];
+  return user === 'root' && caller !== undefined ? `sudo_${caller}` : user;
+}
+
+/** Whose key file is read (Salt: salt/client/__init__.py __read_master_key). */
+export function keyUser(user: string, masterUser: string): string {
+  return user === 'root' || user.startsWith('sudo_') ? masterUser : user;
+}

@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readUserKey } from '@brine/cachedir';
+import { LocalClient, type ClientPorts, type ClientSettings, type Nodegroups } from '@brine/client';
+import { clientInterface, type MasterOptions } from '@brine/config';
+import { EventClient } from '@brine/ipc';
+import { RequestClient, tcpEndpoint } from '@brine/zmq';
+import { keyUser, specificUser } from './master-config.ts';
+import { logLine, type Terminal } from './terminal.ts';
+
+/** How often a lost event socket is tried again, in milliseconds. */
+const RECONNECT_MS = 250;
+
+/** A client and the sockets behind it. */
+export interface MasterLink {
+  readonly client: LocalClient;
+  close(): Promise<void>;
+}
+
+/** Joins a client to the master of this host. Nothing is opened before it is needed. */
+export function openMasterLink(
+  options: MasterOptions,
+  terminal: Terminal,
+  overrides: Partial<Pick<ClientSettings, 'timeoutMs' | 'gatherJobTimeoutMs'>> = {},
+): MasterLink {
+  const endpoint = tcpEndpoint(clientInterface(options), options.retPort);
+  const request = new RequestClient({ endpoint });
+  const user = specificUser();
+  const ports: ClientPorts = {
+    request,
+    events: { listen: (onEvent) => listen(options, onEvent) },
+    master: {
+      isPresent: () =>
+        options.ipcMode === 'tcp' || existsSync(join(options.sockDir, 'publish_pull.ipc')),
+      readKey: async () => (await readKey(options, keyUser(user, options.user))) ?? '',
+    },
+    logError: (text) => logLine(terminal, 'ERROR', text),
+  };
+  const client = new LocalClient(ports, {
+    user,
+    nodegroups: nodegroupsOf(options.nodegroups),
+    configFile: options.confFile,
+    timeoutMs: options.timeout * 1000,
+    gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
+    orderMasters: options.orderMasters,
+    syndicWaitMs: options.syndicWait * 1000,
+    sockDir: options.sockDir,
+    ...(options.extJobCache === '' ? {} : { extJobCache: options.extJobCache }),
+    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
+    ...overrides,
+  });
+  const close = async (): Promise<void> => {
+    await client.close();
+    await request.close();
+  };
+  return { client, close };
+}
+
+async function readKey(options: MasterOptions, user: string): Promise<string | undefined> {
+  try {
+    return await readUserKey(options.cachedir, user);
+  } catch {
+    // No such file, or not ours to read: the master refuses an empty key by itself.
+    return undefined;
+  }
+}
+
+function nodegroupsOf(groups: Readonly<Record<string, unknown>>): Nodegroups {
+  const entries = Object.entries(groups).map(([name, value]): [string, string | string[]] => [
+    name,
+    Array.isArray(value) ? value.map(String) : String(value),
+  ]);
+  return new Map(entries);
+}
+
+/** Reads the event socket, and again after it was lost, until closed. */
+async function listen(
+  options: MasterOptions,
+  onEvent: (tag: string, packed: Uint8Array) => void,
+): Promise<{ close(): void }> {
+  const path = join(options.sockDir, 'master_event_pub.ipc');
+  const framing = options.brine.eventFraming;
+  let closed = false;
+  let current = await EventClient.connect({ path, framing });
+  const follow = async (): Promise<void> => {
+    while (!closed) {
+      try {
+        for await (const event of current) onEvent(event.tag, event.packed);
+      } catch {
+        // The master is being restarted; what was missed stands in the job cache.
+      }
+      while (!closed) {
+        await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+        try {
+          current = await EventClient.connect({ path, framing });
+          break;
+        } catch {
+          // Not there yet; the wait for returns has its own end.
+        }
+      }
+    }
+  };
+  void follow();
+  return {
+    close: () => {
+      closed = true;
+      current.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** One option of a command, as Python's optparse has it. */
+export interface Option {
+  /** `-t`, `--timeout`; the first long name stands in error texts. */
+  readonly names: readonly string[];
+  /** Under which the value is kept. */
+  readonly dest: string;
+  readonly kind:
+    'flag' | 'off' | 'text' | 'int' | 'float' | 'choice' | 'help' | 'version' | 'report';
+  readonly choices?: readonly string[];
+  readonly default?: OptionValue;
+  readonly metavar?: string;
+  readonly help: string;
+}
+
+/** The value of an option; undefined where it was not given and has no default. */
+export type OptionValue = string | number | boolean | undefined;
+
+/** Options under a heading of the help page. */
+export interface OptionGroup {
+  readonly title: string;
+  readonly options: readonly Option[];
+}
+
+/** What a command line says. */
+export interface ParsedOptions {
+  readonly values: ReadonlyMap<string, OptionValue>;
+  /** Destinations that the command line set, as against defaults. */
+  readonly given: ReadonlySet<string>;
+  readonly args: readonly string[];
+}
+
+/** A flag. */
+export function flag(names: readonly string[], dest: string, help: string): Option {
+  return { names, dest, kind: 'flag', default: false, help };
+}
+
+/** An option with a text. */
+export function text(
+  names: readonly string[],
+  dest: string,
+  help: string,
+  preset?: string,
+): Option {
+  const option: Option = { names, dest, kind: 'text', help };
+  return preset === undefined ? option : { ...option, default: preset };
+}
+
+/** The text of an option, undefined where it is none or empty. */
+export function textValue(options: ParsedOptions, dest: string): string | undefined {
+  const value = options.values.get(dest);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The number of an option. */
+export function numberValue(options: ParsedOptions, dest: string): number | undefined {
+  const value = options.values.get(dest);
+  return typeof value === 'number' ? value : undefined;
+}
+
+/** True where the option is on. */
+export function isOn(options: ParsedOptions, dest: string): boolean {
+  return options.values.get(dest) === true;
+}

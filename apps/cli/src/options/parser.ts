@@ -1,0 +1,196 @@
+import { Exit, EXIT } from '../exit-codes.ts';
+import { helpPage } from './help-page.ts';
+import type { Option, OptionGroup, OptionValue, ParsedOptions } from './option.ts';
+
+/** A command as its option parser knows it. */
+export interface CommandForm {
+  /** `salt`, `salt-key`, …: stands in usage and error lines. */
+  readonly prog: string;
+  /** Behind the name in the usage line. */
+  readonly usage: string;
+  readonly description: string;
+  readonly version: string;
+  readonly groups: readonly OptionGroup[];
+}
+
+/**
+ * Reads a command line as Python's optparse does: long options may be abbreviated, short ones
+ * joined, options and arguments mixed, `--` ends the options (Python: Lib/optparse.py).
+ */
+export class OptionParser {
+  readonly #form: CommandForm;
+  readonly #short = new Map<string, Option>();
+  readonly #long = new Map<string, Option>();
+
+  constructor(form: CommandForm) {
+    this.#form = form;
+    for (const option of form.groups.flatMap((group) => group.options)) {
+      for (const name of option.names) {
+        (name.startsWith('--') ? this.#long : this.#short).set(name, option);
+      }
+    }
+  }
+
+  /** @throws Exit 64 for a wrong command line, 0 for `--help` and `--version`. */
+  parse(argv: readonly string[]): ParsedOptions {
+    const state: ParseState = {
+      rest: [...argv],
+      args: [],
+      values: new Map(),
+      given: new Set(),
+    };
+    for (const option of this.#long.values()) state.values.set(option.dest, undefined);
+    for (const option of new Set([...this.#short.values(), ...this.#long.values()])) {
+      const known = state.values.get(option.dest);
+      if (option.default !== undefined && known === undefined) {
+        state.values.set(option.dest, option.default);
+      }
+    }
+    for (let word = state.rest.shift(); word !== undefined; word = state.rest.shift()) {
+      if (word === '--') {
+        state.args.push(...state.rest.splice(0));
+      } else if (word.startsWith('--')) {
+        this.#takeLong(word, state);
+      } else if (word.startsWith('-') && word.length > 1) {
+        this.#takeShort(word, state);
+      } else {
+        state.args.push(word);
+      }
+    }
+    return state;
+  }
+
+  /** Ends the command with the usage line and an error text. */
+  error(text: string): Exit {
+    const { prog, usage } = this.#form;
+    return new Exit(EXIT.usage, `Usage: ${prog} ${usage}\n\n${prog}: error: ${text}\n`);
+  }
+
+  /** The help page. */
+  help(): string {
+    return helpPage(this.#form);
+  }
+
+  /** Of these options the ones that are on, by their long names. */
+  namesOf(dests: readonly string[], options: ParsedOptions): string[] {
+    return dests
+      .filter((dest) => options.values.get(dest) === true)
+      .map((dest) => [...this.#long].find(([, option]) => option.dest === dest)?.[0] ?? dest);
+  }
+
+  #takeLong(word: string, state: ParseState): void {
+    const equals = word.indexOf('=');
+    const typed = equals < 0 ? word : word.slice(0, equals);
+    const name = this.#fullName(typed);
+    const option = this.#long.get(name);
+    if (option === undefined) throw this.error(`no such option: ${typed}`);
+    if (takesValue(option)) {
+      if (equals >= 0) state.rest.unshift(word.slice(equals + 1));
+      this.#takeValue(option, name, state);
+      return;
+    }
+    if (equals >= 0) throw this.error(`${name} option does not take a value`);
+    this.#switchOn(option, state);
+  }
+
+  #fullName(typed: string): string {
+    if (this.#long.has(typed)) return typed;
+    const matches = [...this.#long.keys()].filter((name) => name.startsWith(typed)).sort();
+    if (matches.length > 1) {
+      throw this.error(`ambiguous option: ${typed} (${matches.join(', ')}?)`);
+    }
+    return matches[0] ?? typed;
+  }
+
+  #takeShort(word: string, state: ParseState): void {
+    const letters = [...word.slice(1)];
+    for (let letter = letters.shift(); letter !== undefined; letter = letters.shift()) {
+      const name = `-${letter}`;
+      const option = this.#short.get(name);
+      if (option === undefined) throw this.error(`no such option: ${name}`);
+      if (takesValue(option)) {
+        if (letters.length > 0) state.rest.unshift(letters.splice(0).join(''));
+        this.#takeValue(option, name, state);
+        return;
+      }
+      this.#switchOn(option, state);
+    }
+  }
+
+  #takeValue(option: Option, name: string, state: ParseState): void {
+    const word = state.rest.shift();
+    if (word === undefined) throw this.error(`${name} option requires 1 argument`);
+    state.values.set(option.dest, this.#convert(option, name, word));
+    state.given.add(option.dest);
+  }
+
+  #convert(option: Option, name: string, word: string): OptionValue {
+    if (option.kind === 'int') {
+      const value = integerOf(word);
+      if (value !== undefined) return value;
+      throw this.error(`option ${name}: invalid integer value: '${word}'`);
+    }
+    if (option.kind === 'float') {
+      const value = word.trim() === '' ? Number.NaN : Number(word);
+      if (!Number.isNaN(value)) return value;
+      throw this.error(`option ${name}: invalid floating-point value: '${word}'`);
+    }
+    if (option.kind === 'choice' && option.choices?.includes(word) !== true) {
+      const choices = option.choices?.map((choice) => `'${choice}'`).join(', ') ?? '';
+      throw this.error(`option ${name}: invalid choice: '${word}' (choose from ${choices})`);
+    }
+    return word;
+  }
+
+  #switchOn(option: Option, state: ParseState): void {
+    const { prog, version } = this.#form;
+    if (option.kind === 'help') throw new HelpExit(this.help());
+    if (option.kind === 'version') throw new HelpExit(`${prog} ${version}\n`);
+    if (option.kind === 'report') throw new HelpExit(versionsReport(version));
+    state.values.set(option.dest, option.kind === 'flag');
+    state.given.add(option.dest);
+  }
+}
+
+/** A page for stdout instead of a run. */
+export class HelpExit extends Exit {
+  readonly page: string;
+
+  constructor(page: string) {
+    super(EXIT.ok);
+    this.page = page;
+  }
+}
+
+interface ParseState {
+  readonly rest: string[];
+  readonly args: string[];
+  readonly values: Map<string, OptionValue>;
+  readonly given: Set<string>;
+}
+
+function takesValue(option: Option): boolean {
+  return ['text', 'int', 'float', 'choice'].includes(option.kind);
+}
+
+/** Python's optparse reads `0x`, `0b` and a leading zero as other bases. */
+function integerOf(word: string): number | undefined {
+  const match = /^\s*([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]+|[0-9]+)\s*$/.exec(word);
+  const digits = match?.[2];
+  if (digits === undefined) return undefined;
+  const value = /^0[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
+  return match?.[1] === '-' ? -value : value;
+}
+
+function versionsReport(version: string): string {
+  const { node, v8, uv, openssl } = process.versions;
+  const rows = [
+    ['Brine', '0.1.0'],
+    ['Salt', version],
+    ['Node.js', node],
+    ['OpenSSL', openssl],
+    ['V8', v8],
+    ['libuv', uv],
+  ];
+  return rows.map(([name, value]) => `${(name ?? '').padStart(12)}: ${value ?? ''}\n`).join('');
+}

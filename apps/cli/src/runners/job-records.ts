@@ -1,0 +1,98 @@
+import type { LocalClient } from '@brine/client';
+import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+
+/** Jobs of one page of a query. */
+const PAGE_JOBS = 1_000;
+/** More jobs than this are not listed: whoever needs them narrows the search. */
+const MAX_JOBS = 100_000;
+
+/** A conditions of `jobs.list_jobs`. */
+export interface JobSearch {
+  readonly functions?: readonly string[];
+  readonly targets?: readonly string[];
+  readonly metadata?: SaltMap;
+  readonly startMs?: number;
+  readonly endMs?: number;
+  readonly leaveOutHidden?: boolean;
+  /** At most so many, the newest. */
+  readonly limit?: number;
+}
+
+/** The job cache, asked through the master by the clear command `brine_query`. */
+export class JobRecords {
+  readonly #client: LocalClient;
+
+  constructor(client: LocalClient) {
+    this.#client = client;
+  }
+
+  /** The load of a job with `Minions`; undefined for an unknown jid. */
+  async load(jid: string): Promise<SaltMap | undefined> {
+    const value = await this.#ask('get_load', mapOf({ jid }));
+    return isMap(value) && value.size > 0 ? value : undefined;
+  }
+
+  /** The returns of a job by minion. */
+  async returns(jid: string): Promise<SaltMap> {
+    const all: SaltMap = new Map();
+    let after: string | undefined;
+    do {
+      const page = await this.#ask('get_jid', mapOf({ jid, after }));
+      if (!isMap(page)) break;
+      for (const [id, value] of mapIn(page, 'returns') ?? []) all.set(id, value);
+      after = textOf(page, 'next');
+    } while (after !== undefined);
+    return all;
+  }
+
+  /** Jobs by jid, oldest first. */
+  async list(search: JobSearch): Promise<Map<string, SaltMap>> {
+    const limit = Math.min(search.limit ?? MAX_JOBS, MAX_JOBS);
+    const found: [string, SaltMap][] = [];
+    let before: string | undefined;
+    do {
+      const page = await this.#ask(
+        'list_jobs',
+        mapOf({
+          limit: Math.min(PAGE_JOBS, limit - found.length),
+          before,
+          searchFunction: search.functions && [...search.functions],
+          searchTarget: search.targets && [...search.targets],
+          searchMetadata: search.metadata,
+          startTime: search.startMs,
+          endTime: search.endMs,
+          leaveOutHidden: search.leaveOutHidden,
+        }),
+      );
+      if (!isMap(page)) break;
+      for (const [jid, job] of mapIn(page, 'jobs') ?? []) {
+        if (typeof jid === 'string' && isMap(job)) found.push([jid, job]);
+      }
+      before = textOf(page, 'next');
+    } while (before !== undefined && found.length < limit);
+    return new Map(found.reverse());
+  }
+
+  /** The whole row of a job with its ledger. */
+  async row(jid: string): Promise<SaltMap | undefined> {
+    const value = await this.#ask('job', mapOf({ jid, states: true }));
+    return isMap(value) ? value : undefined;
+  }
+
+  async #ask(query: string, args: SaltMap): Promise<SaltValue> {
+    const reply = await this.#client.command(mapOf({ cmd: 'brine_query', query, args }));
+    return reply.get('value') ?? null;
+  }
+}
+
+/** Names or globs: a list, or one text with commas (Salt: salt/utils/args.py split_input). */
+export function splitInput(value: SaltValue | undefined): string[] | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const items = Array.isArray(value) ? value : String(value).split(',');
+  return items.map((item) => String(item).trim());
+}
+
+/** The minions that a load was meant for. */
+export function minionsOf(load: SaltMap): string[] {
+  return (listOf(load, 'Minions') ?? []).filter((id) => typeof id === 'string');
+}

@@ -1,0 +1,104 @@
+import { textOf, mapOf, type SaltValue } from '@brine/wire';
+import {
+  runOnMinions,
+  type BoundArguments,
+  type RunnerContext,
+  type RunnerFunction,
+} from './function.ts';
+
+const PARAMETERS: RunnerFunction['parameters'] = [
+  ['tgt', '*'],
+  ['tgt_type', 'glob'],
+  ['timeout', null],
+  ['gather_job_timeout', null],
+];
+
+interface Presence {
+  readonly up: string[];
+  readonly down: string[];
+}
+
+/** Who of the accepted minions answers a ping (Salt: salt/runners/manage.py _ping). */
+async function ping(given: BoundArguments, { client }: RunnerContext): Promise<Presence> {
+  const timeout = given.named.get('timeout');
+  const returns = await runOnMinions(
+    client,
+    {
+      tgt: String(given.named.get('tgt')),
+      tgtType: String(given.named.get('tgt_type')),
+      fun: 'test.ping',
+      arg: [],
+    },
+    typeof timeout === 'number' && timeout > 0 ? timeout * 1000 : undefined,
+  );
+  const up: string[] = [];
+  const down: string[] = [];
+  for (const item of returns ?? []) (item.kind === 'return' ? up : down).push(item.id);
+  return { up: up.sort(), down: down.sort() };
+}
+
+const up: RunnerFunction = {
+  name: 'manage.up',
+  parameters: PARAMETERS,
+  doc: 'Lists the minions that answer a ping.',
+  run: async (given, context) => ({ value: (await ping(given, context)).up }),
+};
+
+const down: RunnerFunction = {
+  name: 'manage.down',
+  parameters: [['removekeys', false], ...PARAMETERS],
+  doc: 'Lists the accepted minions that do not answer a ping.',
+  async run(given, context) {
+    if (given.named.get('removekeys') === true) {
+      throw new Error('removekeys is not in this version: use salt-key -d');
+    }
+    return { value: (await ping(given, context)).down };
+  },
+};
+
+const status: RunnerFunction = {
+  name: 'manage.status',
+  parameters: [['output', true], ...PARAMETERS],
+  doc: 'Lists the minions that answer a ping and those that do not.',
+  async run(given, context) {
+    const found = await ping(given, context);
+    return { value: mapOf({ up: found.up, down: found.down }) };
+  },
+};
+
+/** The functions of the manage runner. */
+export const MANAGE_RUNNER: readonly RunnerFunction[] = [down, status, up];
+
+const arg: RunnerFunction = {
+  name: 'test.arg',
+  parameters: [],
+  open: true,
+  doc: 'Shows the arguments it was given.',
+  async run({ args, kwargs }) {
+    const shown = new Map([...kwargs].filter(([key]) => !String(key).startsWith('__')));
+    return { value: mapOf({ args: [...args], kwargs: shown }) };
+  },
+};
+
+const execute: RunnerFunction = {
+  name: 'salt.execute',
+  parameters: [],
+  open: true,
+  doc: 'Runs a function on minions: salt.execute <target> <function> [arguments].',
+  async run({ args, kwargs }, { client }) {
+    const [tgt, fun, ...rest] = args;
+    const words = rest.length === 1 && Array.isArray(rest[0]) ? rest[0] : rest;
+    const returns = await runOnMinions(client, {
+      tgt: String(tgt),
+      tgtType: textOf(kwargs, 'tgt_type') ?? 'glob',
+      fun: String(fun),
+      arg: words,
+    });
+    const shown = new Map<SaltValue, SaltValue>();
+    for (const item of returns ?? []) if (item.kind === 'return') shown.set(item.id, item.ret);
+    return { value: shown };
+  },
+};
+
+/** Functions of the test and salt runners. */
+export const OTHER_RUNNERS: readonly RunnerFunction[] = [arg, execute];

@@ -1,0 +1,36 @@
+import { EXIT } from '../exit-codes.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** What happens on Ctrl-C while a command waits. */
+export interface Interrupt {
+  /** Set once the job is published: then the text tells how to find it again. */
+  jid: string | undefined;
+  dispose(): void;
+}
+
+/** Ends the process on SIGINT with Salt's text and on SIGTERM without one, both with 0. */
+export function whenInterrupted(terminal: Terminal): Interrupt {
+  const interrupt: Interrupt = {
+    jid: undefined,
+    dispose: () => {
+      process.off('SIGINT', onInterrupt);
+      process.off('SIGTERM', onTerminate);
+    },
+  };
+  const onInterrupt = (): void => {
+    terminal.err('\nExiting gracefully on Ctrl-c\n');
+    if (interrupt.jid !== undefined) {
+      terminal.err(
+        `This job's jid is: ${interrupt.jid}\n` +
+          'The minions may not have all finished running and any remaining minions will return ' +
+          'upon completion. To look up the return data for this job later, run the following ' +
+          `command:\n\nsalt-run jobs.lookup_jid ${interrupt.jid}\n`,
+      );
+    }
+    process.exit(EXIT.ok);
+  };
+  const onTerminate = (): void => process.exit(EXIT.ok);
+  process.on('SIGINT', onInterrupt);
+  process.on('SIGTERM', onTerminate);
+  return interrupt;
+}

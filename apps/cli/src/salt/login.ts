@@ -1,0 +1,87 @@
+import { yamlArgument } from '@brine/client';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import type { SaltRun } from '../commands/salt.ts';
+import { Exit, EXIT } from '../exit-codes.ts';
+import { systemUser } from '../master-config.ts';
+import { isOn, textValue, type ParsedOptions } from '../options/option.ts';
+import type { Terminal } from '../terminal.ts';
+import type { SaltCommand } from './read-command.ts';
+
+// The authentication modules that 3008.2 names in its error text.
+const EAUTH_MODULES = ['auto', 'file', 'ldap', 'pam', 'rest', 'sharedsecret'];
+
+/**
+ * What stands in the publish load's `kwargs`: options that the master hands on, and the
+ * credentials where `-a` was given (Salt: salt/cli/salt.py _run).
+ * @throws Exit 2 where the login cannot be tried.
+ */
+export async function login(
+  run: Omit<SaltRun, 'command'>,
+  _command: SaltCommand,
+): Promise<SaltMap> {
+  const { options, terminal } = run;
+  const batch = isOn(options, 'static') || textValue(options, 'batch') !== undefined;
+  const kwargs = batch ? new Map<SaltValue, SaltValue>() : optionKwargs(options);
+  const eauth = textValue(options, 'eauth');
+  if (eauth === undefined) return kwargs;
+  const credentials = await askCredentials(eauth, options, terminal);
+  const token = isOn(options, 'mktoken') ? await makeToken(run, eauth, credentials) : undefined;
+  if (token !== undefined) {
+    kwargs.set('token', token);
+    return kwargs;
+  }
+  for (const [name, value] of credentials) kwargs.set(name, value);
+  kwargs.set('eauth', eauth);
+  return kwargs;
+}
+
+function optionKwargs(options: ParsedOptions): SaltMap {
+  const parsed = (dest: string): SaltValue | undefined => {
+    const text = textValue(options, dest);
+    return text === undefined ? undefined : yamlArgument(text);
+  };
+  return mapOf({
+    show_timeout: options.values.get('show_timeout') !== false,
+    show_jid: isOn(options, 'show_jid'),
+    delimiter: textValue(options, 'delimiter') ?? ':',
+    ret_config: textValue(options, 'return_config'),
+    ret_kwargs: parsed('return_kwargs'),
+    module_executors: parsed('module_executors'),
+    executor_opts: parsed('executor_opts'),
+    metadata: parsed('metadata'),
+    start_event: isOn(options, 'start_event') ? true : undefined,
+  });
+}
+
+/** Asks for what is missing (Salt: salt/auth/__init__.py Resolver.cli). */
+export async function askCredentials(
+  eauth: string,
+  options: ParsedOptions,
+  terminal: Terminal,
+): Promise<ReadonlyMap<string, string>> {
+  if (!EAUTH_MODULES.includes(eauth)) {
+    const names = EAUTH_MODULES.join(', ');
+    terminal.out(`The specified external authentication system "${eauth}" is not available\n`);
+    terminal.out(`Available eauth types: ${names}\n`);
+    throw new Exit(EXIT.noReturn, 'ERROR: Authentication failed\n');
+  }
+  const username =
+    textValue(options, 'username') ?? ((await terminal.ask('username: ', 'out')) || systemUser());
+  const password =
+    textValue(options, 'password') ?? (await terminal.ask('password: ', 'err')) ?? '';
+  return new Map([
+    ['username', username],
+    ['password', password],
+  ]);
+}
+
+async function makeToken(
+  run: Omit<SaltRun, 'command'>,
+  eauth: string,
+  credentials: ReadonlyMap<string, string>,
+): Promise<string | undefined> {
+  const load = mapOf({ cmd: 'mk_token', eauth, ...Object.fromEntries(credentials) });
+  const reply = await run.link.client.command(load);
+  const token = reply.get('token');
+  return typeof token === 'string' ? token : undefined;
+}

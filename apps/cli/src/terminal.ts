@@ -1,0 +1,54 @@
+import { createInterface, type Interface } from 'node:readline';
+import { text as readAll } from 'node:stream/consumers';
+
+/** Where a command reads and writes. */
+export interface Terminal {
+  readonly out: (text: string) => void;
+  readonly err: (text: string) => void;
+  /** True where stdout is a terminal: then colours are on. */
+  readonly isTerminal: boolean;
+  /** Prints a question and reads a line; undefined at the end of input. */
+  ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
+  /** All of stdin. */
+  readInput(): Promise<string>;
+}
+
+/** The terminal of this process. A reader that goes away ends the output, not the command. */
+export class ProcessTerminal implements Terminal {
+  readonly isTerminal = process.stdout.isTTY;
+  #lines: Interface | undefined;
+  #waiting: AsyncIterator<string> | undefined;
+
+  constructor() {
+    for (const stream of [process.stdout, process.stderr]) {
+      stream.on('error', (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EPIPE') throw error;
+      });
+    }
+  }
+
+  readonly out = (text: string): void => {
+    process.stdout.write(text);
+  };
+
+  readonly err = (text: string): void => {
+    process.stderr.write(text);
+  };
+
+  async ask(question: string, where: 'out' | 'err'): Promise<string | undefined> {
+    this[where](question);
+    this.#lines ??= createInterface({ input: process.stdin, terminal: false });
+    this.#waiting ??= this.#lines[Symbol.asyncIterator]();
+    const line = await this.#waiting.next();
+    return line.done === true ? undefined : line.value;
+  }
+
+  readInput(): Promise<string> {
+    return readAll(process.stdin);
+  }
+}
+
+/** Writes a line as Salt logs it on the terminal: the level in eight columns. */
+export function logLine(terminal: Terminal, level: 'ERROR' | 'WARNING', text: string): void {
+  terminal.err(`[${level.padEnd(8)}] ${text}\n`);
+}
