@@ -10,7 +10,7 @@ export class QueryError extends Error {
   override readonly name = 'QueryError';
 }
 
-/** The queries by the last token of their subject, `brine.jobs.<name>`. See the README for shapes. */
+/** The queries by the last token of their subject, `brine.jobs.<name>`; shapes: README. */
 export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['get_load', async (cache, request) => (await cache.getLoad(jidOf(request))) ?? null],
   ['get_jid', getJid],

@@ -35,7 +35,7 @@ export interface ReturnerPorts {
   readonly metrics: Metrics;
   /** Aborted when we are to stop: what can not be stored then goes back to the stream. */
   readonly signal: AbortSignal;
-  /** After this long without an acknowledgement the stream delivers again, in ms; default 30,000. */
+  /** After so long without an acknowledgement the stream delivers again, in ms; 30,000. */
   readonly ackWaitMs?: number;
 }
 

@@ -3,14 +3,14 @@ import type { JobRow } from '@brine/job-cache';
 import { gather } from './gather.ts';
 import type { StoreContext } from './store-context.ts';
 
-/** Jobs of one batch. With 100,000 targets each they are some 250 MB: the statements are smaller. */
+/** Jobs of one batch: with 100,000 targets each some 250 MB, so the statements are smaller. */
 const MAX_JOBS = 100;
 
 type PublishedJob = Published & { readonly kind: 'job' };
 
 /**
- * Stores the job of each publication, tells who waits for it, and acknowledges, in this order, until
- * the reader ends.
+ * Stores the job of each publication, tells who waits for it, and acknowledges, in this order,
+ * until the reader ends.
  */
 export async function takeJobs(
   reader: AsyncIterable<Published>,

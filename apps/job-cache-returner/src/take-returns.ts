@@ -10,8 +10,8 @@ interface Taken {
 }
 
 /**
- * Stores returns and acknowledges them after the commit, until the groups end. Several may take from
- * the same groups: while one waits for PostgreSQL, the other makes the next statement ready.
+ * Stores returns and acknowledges them after the commit, until the groups end. Several may take
+ * from the same groups: while one waits for PostgreSQL, the other makes the next statement ready.
  */
 export async function takeReturns(
   groups: AsyncIterator<readonly StoredEvent[], void>,

@@ -21,7 +21,7 @@ export interface PreparedRow {
 /**
  * Writes rows in as few statements as the limits allow. A statement may hold a key once,
  * so a second row of the same key goes into a later one. Where PostgreSQL refuses a statement for
- * what a row holds, the statement is split until the row is alone, which is then handed to `refuse`.
+ * what a row holds, the statement is split until the row is alone, which then goes to `refuse`.
  *
  * Throws JobCacheError for outages; what was written before stays written.
  */

@@ -38,7 +38,7 @@ export function stateOf(error: unknown): string {
 
 /**
  * Whether PostgreSQL (or the building of the statement) refused what a row holds, so that the row
- * would be refused at every try: data exceptions (22), broken constraints (23), program limits (54),
+ * would be refused at every try: bad data (22), broken constraints (23), program limits (54),
  * an allocation above 1 GB, a text above the limit of JavaScript's strings.
  */
 export function isRefusedRow(error: unknown): boolean {
@@ -55,8 +55,8 @@ export function messageOf(error: unknown): string {
 
 /**
  * Wraps what `pg` threw. Only faults of the statement itself (class 42, an unknown table or column,
- * and 0A, not supported) are final. Everything else is an outage, because a wrong "final" loses rows
- * and a wrong "later" only waits.
+ * and 0A, not supported) are final. Everything else is an outage: a wrong "final" loses rows, and a
+ * wrong "later" only waits.
  */
 export function asJobCacheError(error: unknown): JobCacheError {
   if (error instanceof JobCacheError) return error;

@@ -45,7 +45,7 @@ export interface ReturnRow extends StreamPosition {
   readonly receivedAt: number;
 }
 
-/** A row that PostgreSQL (or the building of its statement) refused; its bytes are in quarantine. */
+/** A row that PostgreSQL (or the building of its statement) refused; its bytes are kept. */
 export interface RefusedRow {
   readonly kind: 'job' | 'return';
   readonly jid: string;

@@ -47,7 +47,7 @@ test('a return is counted once, whatever is delivered again', async () => {
   expect(job?.ledger.evidence).toBe(0);
 });
 
-test('of different returns of a minion the lowest sequence counts, the other is evidence', async () => {
+test('of different returns the lowest sequence counts, the other is evidence', async () => {
   const jid = '20261120100000000002';
   await cache.saveReturns([returnRow(jid, 'm1', 'second', { seq: 9 })]);
   await cache.saveReturns([returnRow(jid, 'm1', 'first', { seq: 4 })]);

@@ -209,7 +209,8 @@ test('what pgjsonb sends is taken, and it reads what we wrote', async () => {
 
   // The purge of pgjsonb (clean_old_jobs).
   await db.pool.query(
-    'DELETE FROM jids WHERE jid IN (SELECT DISTINCT jid FROM salt_returns WHERE alter_time < now())',
+    `DELETE FROM jids WHERE jid IN (
+      SELECT DISTINCT jid FROM salt_returns WHERE alter_time < now())`,
   );
   await db.pool.query('DELETE FROM salt_returns WHERE alter_time < now()');
   await db.pool.query(

@@ -43,7 +43,7 @@ export interface Server {
   readonly pid: number;
   /** Resolves when the server has ended, for whatever reason, with its last lines. */
   readonly exited: Promise<string>;
-  /** Fast shutdown; immediate when that takes more than 30 s (the log is replayed at next start). */
+  /** Fast shutdown; immediate after 30 s (the log is replayed at the next start). */
   stop(): Promise<void>;
 }
 

@@ -62,7 +62,7 @@ test('a second start in the same directory is refused while the first runs', asy
   await server.stop();
 }, 60_000);
 
-test('the server ends with the process that started it, and what it leaves is cleared', async () => {
+test('the server ends with the process that started it, its leavings are cleared', async () => {
   const module = fileURLToPath(new URL('start-postgres.ts', import.meta.url));
   const script = `import { startPostgres } from ${JSON.stringify(module)};
     const server = await startPostgres({ dir: ${JSON.stringify(dir)} });

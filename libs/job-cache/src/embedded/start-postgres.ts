@@ -30,7 +30,7 @@ export interface RunningPostgres {
   readonly dir: string;
   /** Process id of the server; changes at a restart. */
   pid(): number;
-  /** Resolves when the server is down for good: with undefined after stop(), else with the error. */
+  /** Resolves when the server is down for good: undefined after stop(), else the error. */
   readonly closed: Promise<JobCacheError | undefined>;
   /** Clean stop. Calling it again returns the same promise. */
   stop(): Promise<void>;
