@@ -38,6 +38,8 @@ export { NATS_FLOOR } from './nats-server/version.ts';
 export type { RequestOutcome, RequestToSend } from './pending-request.ts';
 export { PublicationReader } from './publication-reader.ts';
 export type { PublicationReaderOptions } from './publication-reader.ts';
+export { readPublicationTimes } from './publication-times.ts';
+export type { PublicationTime, PublicationTimes } from './publication-times.ts';
 export { PublicationWriter } from './publications.ts';
 export type { Again, AppendedJob, Marker } from './publications.ts';
 export type { Published, PublishedBase } from './published.ts';
@@ -58,12 +60,8 @@ export type {
   RequestReceiverOptions,
 } from './request-receiver.ts';
 export { RequestSender } from './request-sender.ts';
-export type {
-  ClassLimit,
-  ClassStats,
-  RequestSenderOptions,
-  RequestSenderStats,
-} from './request-sender.ts';
+export type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
+export type { RequestSenderOptions } from './request-sender.ts';
 export type { StoredEvent } from './stored-event.ts';
 export type { ReadFrom } from './stream-reader.ts';
 export { streamUsage, trimStreams } from './trim-streams.ts';

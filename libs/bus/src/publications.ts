@@ -67,11 +67,16 @@ export class PublicationWriter {
     return { ...appended, record: await this.#storedJob(appended.seq) };
   }
 
-  /** Stores that a job is to be sent once more. Throws as {@link appendJob}. */
-  async appendAgain(again: Again): Promise<Appended> {
+  /**
+   * Stores that a job is to be sent once more; for one `slot` it is stored once, whichever of several
+   * publishers is first. Throws as {@link appendJob}.
+   */
+  async appendAgain(again: Again, options: { readonly slot?: string } = {}): Promise<Appended> {
+    const { slot } = options;
     return append(this.#bus, {
       subject: subjects.publication('again'),
       payload: Buffer.from(JSON.stringify(again)),
+      ...(slot === undefined ? {} : { msgId: escapeHeader(`again:${again.jid}:${slot}`) }),
       msgId: newMessageId(),
       timeoutMs: this.#timeoutMs,
     });

@@ -16,6 +16,8 @@ export interface ConsumerSpec {
   readonly maxAckPending?: number;
   /** A durable consumer that nobody has read for so long is forgotten; default never. In ms. */
   readonly forgetAfterMs?: number;
+  /** Without the messages' data, for a reader that wants places and times only. */
+  readonly headersOnly?: boolean;
 }
 
 /** One message with what JetStream tells of its delivery. */
@@ -236,6 +238,7 @@ function consumerConfig(spec: ConsumerSpec, name: string): Record<string, unknow
       num_replicas: 1,
       max_deliver: 1,
       inactive_threshold: FORGET_MS * 1e6,
+      ...(spec.headersOnly === true ? { headers_only: true } : {}),
     };
   }
   return {
