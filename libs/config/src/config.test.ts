@@ -214,7 +214,7 @@ test('the configuration of the command line is cheap to load', () => {
     const { loadMasterConfig } = await import(process.argv[1]);
     loadMasterConfig({ configDir: process.argv[2], env: {} });
     const { user, system } = process.cpuUsage(before);
-    console.log((user + system) / 1000);`;
+    console.log(String((user + system) / 1000));`;
   // The build, as the command line runs it; `npm test` has made it.
   const door = new URL('../dist/index.js', import.meta.url).pathname;
   const args = ['--input-type=module', '-e', script, door, dir];
