@@ -17,6 +17,8 @@ import { Releasers } from './releasers.ts';
 import { startRotation } from './aes-rotation.ts';
 import { watchUserKeys } from './user-keys.ts';
 
+type Trouble = (text: string, error?: unknown) => void;
+
 /**
  * Starts the event bus of a host. The order matters: the sockets are there within milliseconds of a
  * restart, the streams before anybody may write, and only when files, keys and feeds are in place is
@@ -35,20 +37,12 @@ export async function startEventBus(context: ServiceContext): Promise<RunningSer
 }
 
 async function start(context: ServiceContext, releasers: Releasers): Promise<RunningService> {
-  const { options, log, signal } = context;
-  const { host } = options.brine;
+  const { options, log } = context;
   const startedMs = Date.now();
   const trouble = (text: string, err?: unknown): void => log.warn({ err }, text);
 
   const connecting = connect(context);
-  // Whoever fires before the streams are there waits for them; the socket holds the rest back.
-  const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
-  // Awaited below; a failure before that must not count as unhandled.
-  writer.catch(() => undefined);
-  const local = new LocalEvents(
-    { append: async (event) => (await writer).append(event) },
-    (error) => trouble('an event of a local tool was lost', error),
-  );
+  const local = localEvents(connecting, trouble);
   const salt = findInstalledSalt(context.env['PATH'] ?? '');
   const sockets = await HostSockets.open({
     sockDir: options.sockDir,
@@ -58,12 +52,12 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     onTrouble: trouble,
   });
   releasers.add(() => sockets.close());
+  log.info({ salt: salt?.version, sockDir: options.sockDir }, 'event sockets are served');
 
   const bus = await connecting;
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
   await ensureStreams(bus);
-  const keys = await loadOrCreateMasterKeys(options.pkiDir, options.keysize);
 
   const files = new JobFiles({ cachedir: options.cachedir, hashType: options.hashType });
   const readers = new Readers(sockets.readerSockets, options.maxEventSize);
@@ -71,7 +65,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     bus,
     files,
     readers,
-    host,
+    host: options.brine.host,
     sinceMs: startedMs,
     maxEventSize: options.maxEventSize,
     // Only stock tools read them, and they cost more than all the rest of a return here.
@@ -80,48 +74,66 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     onFailure: context.fail,
   });
   releasers.add(() => feeds.close());
-
-  const box = SecretBox.fromMasterKey(keys.privatePem, 'userkeys');
-  const users = await watchUserKeys(
-    { ...options, host, clientAclVerify: options.clientAclVerify },
-    new Bucket(bus, 'brine_secrets'),
-    box,
-    trouble,
-  );
-  releasers.add(() => users.close());
-  const keySync = await startKeySync({ bus, pkiDir: options.pkiDir, onTrouble: trouble });
-  releasers.add(() => keySync.close());
-  const { cachedir, masterId } = options;
-  const rotation = await startRotation({ bus, keys, cachedir, masterId, onTrouble: trouble });
-  releasers.add(() => rotation.close());
+  const keys = await startHostKeys(context, bus, releasers, trouble);
   const housekeeping = startHousekeeping({
     bus,
     files,
     keepJobsSeconds: options.keepJobsSeconds,
-    signal,
+    signal: context.signal,
     onTrouble: trouble,
   });
   releasers.add(() => housekeeping.close());
 
-  const running = {
-    sockets: () => sockets.status(),
-    feeds: () => ({ ...readers.stats(), ...feeds.status() }),
-    local: () => local.stats(),
-    keys: () => ({ users: users.count, rotations: rotation.rotations, ...keySync.status() }),
-    housekeeping: () => housekeeping.status(),
-  };
   addMetrics(context, readers, local);
-  log.info({ salt: salt?.version, readers: options.sockDir }, 'event sockets are served');
   return {
     close: () => releasers.run(),
-    ready: () => bus.status === 'connected' && feeds.reading && keySync.inStep,
+    ready: () => bus.status === 'connected' && feeds.reading && keys.inStep(),
     status: () => ({
       bus: bus.status,
       salt: salt?.version,
       readers: readers.count,
-      ...Object.fromEntries(Object.entries(running).map(([name, read]) => [name, read()])),
+      sockets: sockets.status(),
+      feeds: { ...readers.stats(), ...feeds.status() },
+      local: local.stats(),
+      keys: keys.status(),
+      housekeeping: housekeeping.status(),
     }),
   };
+}
+
+/** The files with keys of this host: users', minions', and the wish for a new AES key. */
+async function startHostKeys(
+  context: ServiceContext,
+  bus: Bus,
+  releasers: Releasers,
+  onTrouble: Trouble,
+): Promise<{ readonly inStep: () => boolean; readonly status: () => object }> {
+  const { options } = context;
+  const { cachedir, masterId, pkiDir } = options;
+  const keys = await loadOrCreateMasterKeys(pkiDir, options.keysize);
+  const box = SecretBox.fromMasterKey(keys.privateKey, 'userkeys');
+  const secrets = new Bucket(bus, 'brine_secrets');
+  const userOptions = { ...options, host: options.brine.host };
+  const users = await watchUserKeys(userOptions, secrets, box, onTrouble);
+  releasers.add(() => users.close());
+  const minions = await startKeySync({ bus, pkiDir, onTrouble });
+  releasers.add(() => minions.close());
+  const rotation = await startRotation({ bus, keys, cachedir, masterId, onTrouble });
+  releasers.add(() => rotation.close());
+  return {
+    inStep: () => minions.inStep,
+    status: () => ({ users: users.count, rotations: rotation.rotations, ...minions.status() }),
+  };
+}
+
+function localEvents(connecting: Promise<Bus>, onTrouble: Trouble): LocalEvents {
+  // Whoever fires before the streams are there waits for them; the socket holds the rest back.
+  const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
+  // A failure to connect is thrown where the connection is awaited.
+  writer.catch(() => undefined);
+  return new LocalEvents({ append: async (event) => (await writer).append(event) }, (error) =>
+    onTrouble('an event of a local tool was lost', error),
+  );
 }
 
 async function connect(context: ServiceContext): Promise<Bus> {
