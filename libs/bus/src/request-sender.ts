@@ -2,52 +2,24 @@ import { randomBytes } from 'node:crypto';
 import type { Msg } from '@nats-io/nats-core';
 import { INLINE_MAX_BYTES, getBody, putBody } from './bodies.ts';
 import type { Bus } from './connect.ts';
+import { InHand } from './in-hand.ts';
+import type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
+import { followWorkers } from './follow-workers.ts';
+import { Hearing } from './hearing.ts';
 import { publish } from './inbox.ts';
-import { REPLY_INBOX, REQUEST_CLASSES, SUBJECT_ROOT, subjects } from './names.ts';
+import { REPLY_INBOX, REQUEST_CLASSES, subjects } from './names.ts';
 import type { RequestClass } from './names.ts';
 import { Pending } from './pending-request.ts';
 import type { RequestOutcome, RequestToSend } from './pending-request.ts';
 import { CLAIM_MS, RENEWALS, packRequest, readWord } from './request-frame.ts';
 import { WaitingLine } from './waiting-line.ts';
-import { WorkerBoard, readAnnouncement } from './worker-board.ts';
-
-/** How much a gateway holds at once, for one class. */
-export interface ClassLimit {
-  readonly count: number;
-  readonly bytes: number;
-}
+import { WorkerBoard } from './worker-board.ts';
 
 /** Who a gateway is, and how much it holds. */
 export interface RequestSenderOptions {
   readonly host: string;
   readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimit>>>;
 }
-
-/** What a gateway has in hand for one class. */
-export interface ClassStats {
-  readonly inFlight: number;
-  readonly waiting: number;
-  readonly bytes: number;
-}
-
-/** What a gateway counts. */
-export interface RequestSenderStats {
-  readonly classes: Readonly<Record<RequestClass, ClassStats>>;
-  /** Workers that are alive and take requests. */
-  readonly workers: number;
-  /** Tries of another worker after a claim had lapsed. */
-  readonly retries: number;
-  readonly expired: number;
-  readonly refusedByLimit: number;
-}
-
-const MIB = 1_048_576;
-const LIMITS: Readonly<Record<RequestClass, ClassLimit>> = {
-  auth: { count: 20_000, bytes: 64 * MIB },
-  clear: { count: 5_000, bytes: 256 * MIB },
-  aes: { count: 50_000, bytes: 512 * MIB },
-};
-const BEAT_MS = 500;
 
 /**
  * Sends requests to workers: a worker is chosen, claims the request at once and renews that while it
@@ -57,49 +29,39 @@ const BEAT_MS = 500;
 export class RequestSender {
   readonly #bus: Bus;
   readonly #host: string;
-  readonly #limits: Readonly<Record<RequestClass, ClassLimit>>;
   readonly #id = `g${randomBytes(9).toString('hex')}`;
   readonly #prefix: string;
   readonly #board = new WorkerBoard();
   readonly #tries = new Map<string, { readonly pending: Pending; readonly worker: string }>();
   readonly #lines: Readonly<Record<RequestClass, WaitingLine<Pending>>>;
-  readonly #inHand = {
-    auth: { count: 0, bytes: 0 },
-    clear: { count: 0, bytes: 0 },
-    aes: { count: 0, bytes: 0 },
-  };
-  readonly #beat: NodeJS.Timeout;
+  readonly #inHand: InHand;
+  readonly #hearing: Hearing;
   readonly #stops: (() => void)[] = [];
-  #lastBeat = performance.now();
-  #graceUntil = 0;
   #next = 0;
   #closed = false;
   #retries = 0;
   #expired = 0;
-  #refusedByLimit = 0;
 
   constructor(bus: Bus, options: RequestSenderOptions) {
     this.#bus = bus;
     this.#host = options.host;
-    this.#limits = { ...LIMITS, ...options.limits };
+    this.#inHand = new InHand(options.limits);
     this.#prefix = `${REPLY_INBOX}.${this.#id}.`;
     this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes: new WaitingLine() };
     const replies = bus.connection.subscribe(`${this.#prefix}*`, {
       callback: (_error, msg) => this.#receive(msg),
     });
-    const workers = bus.connection.subscribe(`${SUBJECT_ROOT}.workers.*`, {
-      callback: (_error, msg) => this.#announced(msg),
-    });
     this.#stops.push(() => replies.unsubscribe());
-    this.#stops.push(() => workers.unsubscribe());
     this.#stops.push(
-      bus.onReconnect(() => {
-        publish(bus.connection, subjects.hello, '');
-        this.#hearAnew();
+      followWorkers(bus, this.#board, () => {
+        for (const cls of REQUEST_CLASSES) this.#pump(cls);
       }),
     );
-    publish(bus.connection, subjects.hello, '');
-    this.#beat = setInterval(() => this.#onBeat(), BEAT_MS);
+    this.#hearing = new Hearing(
+      bus,
+      (now) => this.#hearAnew(now),
+      (now) => this.#board.forgetSilent(now),
+    );
     void bus.closed.then(() => this.close());
   }
 
@@ -111,33 +73,27 @@ export class RequestSender {
   /** What is in hand and what was counted. */
   stats(): RequestSenderStats {
     const of = (cls: RequestClass): ClassStats => ({
-      inFlight: this.#inHand[cls].count - this.#lines[cls].size,
+      inFlight: this.#inHand.of(cls).count - this.#lines[cls].size,
       waiting: this.#lines[cls].size,
-      bytes: this.#inHand[cls].bytes,
+      bytes: this.#inHand.of(cls).bytes,
     });
     return {
       classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
       workers: this.#board.workers.filter((worker) => !worker.draining).length,
       retries: this.#retries,
       expired: this.#expired,
-      refusedByLimit: this.#refusedByLimit,
+      refusedByLimit: this.#inHand.refused,
     };
   }
 
   /** Sends one request; resolves with what became of it, at its deadline at the latest. */
   send(request: RequestToSend): Promise<RequestOutcome> {
-    const inHand = this.#inHand[request.class];
-    const limit = this.#limits[request.class];
     const left = request.deadlineMs - Date.now();
     if (this.#closed) return Promise.resolve({ kind: 'expired', why: 'closed' });
     if (left <= 0) return Promise.resolve({ kind: 'expired', why: 'deadline' });
-    const full = inHand.count >= limit.count || inHand.bytes + request.body.length > limit.bytes;
-    if (full) {
-      this.#refusedByLimit++;
+    if (!this.#inHand.take(request.class, request.body.length)) {
       return Promise.resolve({ kind: 'expired', why: 'limit' });
     }
-    inHand.count++;
-    inHand.bytes += request.body.length;
     return new Promise((resolve) => {
       const pending = new Pending(request, performance.now() + left, resolve);
       this.#watch(pending);
@@ -150,7 +106,7 @@ export class RequestSender {
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
-    clearInterval(this.#beat);
+    this.#hearing.close();
     const open = new Set([...this.#tries.values()].map(({ pending }) => pending));
     for (const cls of REQUEST_CLASSES) for (const pending of this.#lines[cls]) open.add(pending);
     for (const pending of open) this.#settle(pending, { kind: 'expired', why: 'closed' });
@@ -165,7 +121,8 @@ export class RequestSender {
       this.#settle(pending, { kind: 'expired', why: 'body' });
       return;
     }
-    if (!pending.settled) this.#dispatch(pending);
+    if (this.#closed) this.#settle(pending, { kind: 'expired', why: 'closed' });
+    else if (!pending.settled) this.#dispatch(pending);
   }
 
   /** Sends to a worker, or lines up until one has room. */
@@ -309,37 +266,15 @@ export class RequestSender {
       }
       const { current } = pending;
       const lapsed = current !== undefined && !pending.fetching && at >= pending.lapsesAt;
-      if (lapsed && this.#mayLapse(at)) this.#lapse(current);
+      if (lapsed && this.#hearing.silenceCounts(at)) this.#lapse(current);
       if (!pending.settled) this.#watch(pending);
     });
   }
 
-  /** Whether silence tells of the workers, and not of us: stopped ourselves, or cut off. */
-  #mayLapse(now: number): boolean {
-    if (now - this.#lastBeat > BEAT_MS * 3) this.#hearAnew();
-    return this.#bus.status === 'connected' && now > this.#graceUntil;
-  }
-
-  #hearAnew(): void {
-    const now = performance.now();
-    this.#lastBeat = now;
-    this.#graceUntil = now + CLAIM_MS;
+  #hearAnew(now: number): void {
     this.#board.hearAll(now);
-    for (const cls of REQUEST_CLASSES) this.#pump(cls);
-  }
-
-  #onBeat(): void {
-    const now = performance.now();
-    if (now - this.#lastBeat > BEAT_MS * 3) this.#hearAnew();
-    this.#lastBeat = now;
-    if (this.#bus.status === 'connected' && now > this.#graceUntil) this.#board.forgetSilent(now);
-  }
-
-  #announced(msg: Msg): void {
-    const announcement = readAnnouncement(msg.data);
-    const id = msg.subject.slice(SUBJECT_ROOT.length + '.workers.'.length);
-    if (announcement === undefined) return;
-    this.#board.announced(id, announcement, performance.now());
+    if (this.#bus.status !== 'connected') return;
+    publish(this.#bus.connection, subjects.hello, '');
     for (const cls of REQUEST_CLASSES) this.#pump(cls);
   }
 
@@ -360,8 +295,7 @@ export class RequestSender {
     if (!pending.settle(outcome)) return;
     const cls = pending.request.class;
     if (outcome.kind === 'expired') this.#expired++;
-    this.#inHand[cls].count--;
-    this.#inHand[cls].bytes -= pending.request.body.length;
+    this.#inHand.give(cls, pending.request.body.length);
     if (pending.current === undefined) this.#lines[cls].remove(pending);
     for (const slot of pending.slots) {
       const worker = this.#tries.get(slot)?.worker;

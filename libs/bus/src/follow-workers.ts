@@ -1,0 +1,23 @@
+import type { Bus } from './connect.ts';
+import { publish } from './inbox.ts';
+import { SUBJECT_ROOT, subjects } from './names.ts';
+import { readAnnouncement } from './worker-board.ts';
+import type { WorkerBoard } from './worker-board.ts';
+
+/**
+ * Keeps a board up to date by what workers announce, and asks at once who is there; `onAnnounced` is
+ * called after each announcement. Returns the way to stop.
+ */
+export function followWorkers(bus: Bus, board: WorkerBoard, onAnnounced: () => void): () => void {
+  const root = `${SUBJECT_ROOT}.workers.`;
+  const subscription = bus.connection.subscribe(`${root}*`, {
+    callback: (_error, msg) => {
+      const announcement = readAnnouncement(msg.data);
+      if (announcement === undefined) return;
+      board.announced(msg.subject.slice(root.length), announcement, performance.now());
+      onAnnounced();
+    },
+  });
+  publish(bus.connection, subjects.hello, '');
+  return () => subscription.unsubscribe();
+}
