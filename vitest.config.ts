@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
 // `@brine/<lib>` resolves to its source: tests need no build, and errors point at what was written.
-// No 'import' here: vitest hands the list to Node, where it would also hold for `require`, and CommonJS
-// packages (pg) would get the ES module of their dependencies.
+// No 'import' here: vitest hands the list to Node, where it would also hold for `require`, and
+// CommonJS packages (pg) would get the ES module of their dependencies.
 const conditions = ['source', 'node'];
 const resolve = { conditions };
 const ssr = { resolve: { conditions, externalConditions: conditions } };

@@ -1,5 +1,5 @@
-// Writes the option reference of libs/config/README.md from the option tables: `npm run config-docs`.
-// With --check it only says whether the file is up to date (exit 1 if not).
+// Writes the option reference of libs/config/README.md from the option tables: `npm run
+// config-docs`. With --check it only says whether the file is up to date (exit 1 if not).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { isOption, masterOptions, minionOptions, type OptionTable } from '@brine/config';
 import { format } from 'prettier';

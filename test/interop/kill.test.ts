@@ -75,7 +75,8 @@ describe('any service may die at any moment', () => {
     for (const { version, id } of STOCK_MINIONS) {
       const venv = venvs[STOCK.indexOf(version)];
       if (venv === undefined) throw new Error(`no Salt ${version}`);
-      // Salt's own reconnect times: a stock minion is deaf for up to 11 s after a publisher's death.
+      // Salt's own reconnect times: a stock minion is deaf for up to 11 s after a publisher's
+      // death.
       const home = await master.sandbox.minion(id, master.home.retPort, {
         recon_default: 1000,
         recon_max: 10_000,

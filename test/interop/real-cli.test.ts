@@ -154,7 +154,9 @@ async function stockConfig(
   return { ...home, configDir, sockDir };
 }
 
-/** How often anybody asked whether a job still runs; such jobs are hidden from lists, not from disk. */
+/**
+ * How often anybody asked whether a job still runs; such jobs are hidden from lists, not from disk.
+ */
 async function findJobs(master: BrineMaster): Promise<number> {
   const dir = join(master.home.cacheDir, 'jobs');
   const names = await readdir(dir, { recursive: true });

@@ -21,8 +21,8 @@ type Trouble = (text: string, error?: unknown) => void;
 
 /**
  * Starts the event bus of a host. The order matters: the sockets are there within milliseconds of a
- * restart, the streams before anybody may write, and only when files, keys and feeds are in place is
- * the service ready.
+ * restart, the streams before anybody may write, and only when files, keys and feeds are in place
+ * is the service ready.
  */
 export async function startEventBus(context: ServiceContext): Promise<RunningService> {
   const { options, log } = context;

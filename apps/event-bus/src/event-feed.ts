@@ -33,7 +33,9 @@ export interface EventFeedParts {
  */
 const FETCH_FACTOR = 8;
 
-/** Brings the events of the stream to the readers, in order, except that no return comes too soon. */
+/**
+ * Brings the events of the stream to the readers, in order, except that no return comes too soon.
+ */
 export class EventFeed {
   readonly #parts: EventFeedParts;
   readonly #hold: ReturnHold<EventOfStream>;

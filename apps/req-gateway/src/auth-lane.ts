@@ -25,8 +25,8 @@ export interface AuthLaneStats {
 // A stock minion waits 5 s for the answer (auth_timeout) and asks seven times: silence just below
 // that costs it nothing, and what is answered later than that has nobody to hear it.
 const HOLD_MS = 4_000;
-// Log-ins at the workers at once, per worker: enough to keep their RSA threads busy, few enough that
-// an urgent one does not stand behind a storm there.
+// Log-ins at the workers at once, per worker: enough to keep their RSA threads busy, few enough
+// that an urgent one does not stand behind a storm there.
 const IN_FLIGHT_PER_WORKER = 64;
 const MAX_WAITING = 20_000;
 const MAX_WAITING_BYTES = 64 * 1_048_576;
@@ -37,8 +37,9 @@ export const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
 
 /**
  * Log-ins wait here, apart from everything else: in a storm they come by the thousand and cost a
- * worker a hundred times what a return costs. They are held up to 4 s and then left unanswered; only
- * where there is no worker at all are they answered `bad load`, the one text that means "not now".
+ * worker a hundred times what a return costs. They are held up to 4 s and then left unanswered;
+ * only where there is no worker at all are they answered `bad load`, the one text that means "not
+ * now".
  */
 export class AuthLane {
   readonly #workers: Workers;

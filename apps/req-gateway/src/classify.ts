@@ -21,8 +21,8 @@ export type Classified =
 const OPEN_MAX_BYTES = 65_536;
 
 /**
- * Tells what a request frame is by its clear envelope. What a stock master refuses whatever its keys
- * are, is refused here with its very reply, so that no worker sees it. Never throws.
+ * Tells what a request frame is by its clear envelope. What a stock master refuses whatever its
+ * keys are, is refused here with its very reply, so that no worker sees it. Never throws.
  *
  * Salt: salt/channel/server.py ReqServerChannel.handle_message, up to the decryption
  */

@@ -32,10 +32,11 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 5_000;
 
 /**
- * Sealed requests (returns above all): held as long as it takes, for the answer to be given whenever
- * the work is done. A worker that could not store a return leaves it unanswered; then the bytes are
- * kept here and delivered again under the same id, which is stored and counted once. No error text
- * is ever given: after three refusals within milliseconds a stock minion drops its return.
+ * Sealed requests (returns above all): held as long as it takes, for the answer to be given
+ * whenever the work is done. A worker that could not store a return leaves it unanswered; then the
+ * bytes are kept here and delivered again under the same id, which is stored and counted once. No
+ * error text is ever given: after three refusals within milliseconds a stock minion drops its
+ * return.
  */
 export class SealedLane {
   readonly #workers: Workers;

@@ -11,7 +11,9 @@ import { fromHotState } from './hot-state.ts';
  */
 const IDLE_MS = 10 * 60_000;
 
-/** Hashes of the grains stored last, so that a minion that restarts does not write the same again. */
+/**
+ * Hashes of the grains stored last, so that a minion that restarts does not write the same again.
+ */
 const HASHES_KEPT_MAX = 100_000;
 
 /** What minions told of themselves, from the `brine_minions` bucket, read on demand. */

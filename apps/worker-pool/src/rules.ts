@@ -4,7 +4,8 @@ import { userInfo } from 'node:os';
 
 /**
  * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of
- * undecided ones is bounded; an operator of 100,000 minions can still roll out half of them at once.
+ * undecided ones is bounded; an operator of 100,000 minions can still roll out half of them at
+ * once.
  */
 const PENDING_KEYS_MAX = 50_000;
 

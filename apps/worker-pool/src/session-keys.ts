@@ -7,7 +7,10 @@ import { fromHotState, SingleFlight, unlessConflict } from './hot-state.ts';
 /** Opened session keys kept; one is some 2 KB. The sealed ones are all in memory. */
 const OPENED_KEPT_MAX = 20_000;
 
-/** A replaced session key opens requests for this long: the minion learns of the new one at its next log-in. */
+/**
+ * A replaced session key opens requests for this long: the minion learns of the new one at its next
+ * log-in.
+ */
 const OVERLAP_MS = 60_000;
 
 /**

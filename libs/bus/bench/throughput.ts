@@ -1,5 +1,5 @@
-// How much one process does: node --conditions=source --import tsx libs/bus/bench/throughput.ts [seconds]
-// The sender, the worker and the server share the machine; see README.md for figures.
+// How much one process does: node --conditions=source --import tsx libs/bus/bench/throughput.ts
+// [seconds] The sender, the worker and the server share the machine; see README.md for figures.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

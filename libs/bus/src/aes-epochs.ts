@@ -18,7 +18,9 @@ export interface AesEpoch {
   readonly keyString: string;
 }
 
-/** How long a rotation waits for all holders, ms: who is slower fetches the key when it needs it. */
+/**
+ * How long a rotation waits for all holders, ms: who is slower fetches the key when it needs it.
+ */
 const HOLDERS_WAIT_MS = 3_000;
 const START_WAIT_MS = 15_000;
 const POLL_MS = 20;

@@ -48,7 +48,9 @@ export function append(bus: Bus, what: Append): Promise<Appended> {
   });
 }
 
-/** An id for a message that has none by its nature, so that it can be sent again and stored once. */
+/**
+ * An id for a message that has none by its nature, so that it can be sent again and stored once.
+ */
 export function newMessageId(): string {
   return randomBytes(12).toString('base64url');
 }

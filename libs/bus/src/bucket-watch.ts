@@ -27,8 +27,8 @@ const CHECK_MS = 10_000;
 
 /**
  * Follows a bucket. A watch lags, and after a restore it is silently stale: so every 10 s and after
- * each reconnect the bucket's incarnation and last sequence are compared with what was seen. If they
- * are others, it is not ready, its user forgets all, and it watches anew.
+ * each reconnect the bucket's incarnation and last sequence are compared with what was seen. If
+ * they are others, it is not ready, its user forgets all, and it watches anew.
  */
 export class BucketWatch {
   readonly #bus: Bus;

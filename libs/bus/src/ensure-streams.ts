@@ -28,8 +28,8 @@ const REQUESTS_AGE_MS = 10 * 60_000;
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
 /**
- * Makes the streams and buckets, or changes those that exist to what is wanted; for their owner, the
- * event-bus. Safe to run at several at once.
+ * Makes the streams and buckets, or changes those that exist to what is wanted; for their owner,
+ * the event-bus. Safe to run at several at once.
  * @throws BusError `BUS_STREAM_FULL` when the server has no room, `BUS_REFUSED`.
  */
 export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promise<void> {

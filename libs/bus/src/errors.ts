@@ -23,7 +23,10 @@ export const BUS_CODES = {
 /** One of the conditions in {@link BUS_CODES}. */
 export type BusCode = keyof typeof BUS_CODES;
 
-/** The one error class of this library; `code` tells the condition, `retryable` whether to try again. */
+/**
+ * The one error class of this library; `code` tells the condition, `retryable` whether to try
+ * again.
+ */
 export class BusError extends Error {
   override readonly name = 'BusError';
   readonly code: BusCode;

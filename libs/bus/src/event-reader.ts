@@ -20,8 +20,8 @@ export interface EventReaderOptions {
 }
 
 /**
- * Reads EVENTS in order. A durable reader gets what was not acked again; several processes may share
- * one durable name. Without one every reader gets every event, and acks do nothing.
+ * Reads EVENTS in order. A durable reader gets what was not acked again; several processes may
+ * share one durable name. Without one every reader gets every event, and acks do nothing.
  */
 export class EventReader implements AsyncIterable<StoredEvent> {
   readonly #bus: Bus;
@@ -63,7 +63,9 @@ export class EventReader implements AsyncIterable<StoredEvent> {
     for await (const batch of this.batches(1)) yield* batch;
   }
 
-  /** The events in groups: what is here, at least one and at most `max`. Never waits to fill one. */
+  /**
+   * The events in groups: what is here, at least one and at most `max`. Never waits to fill one.
+   */
   async *batches(max: number): AsyncGenerator<readonly StoredEvent[], void> {
     for (;;) {
       const received = await this.#reader.take(max);

@@ -14,7 +14,9 @@ export interface EventToAppend {
   readonly tag: string;
   /** A msgpack map. */
   readonly body: Uint8Array;
-  /** By which the stream knows that it has the event already; without one each append is another. */
+  /**
+   * By which the stream knows that it has the event already; without one each append is another.
+   */
   readonly msgId?: string;
   readonly jid?: string;
   readonly minion?: string;

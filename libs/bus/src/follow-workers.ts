@@ -5,8 +5,8 @@ import { readAnnouncement } from './worker-board.ts';
 import type { WorkerBoard } from './worker-board.ts';
 
 /**
- * Keeps a board up to date by what workers announce, and asks at once who is there; `onAnnounced` is
- * called after each announcement. Returns the way to stop.
+ * Keeps a board up to date by what workers announce, and asks at once who is there; `onAnnounced`
+ * is called after each announcement. Returns the way to stop.
  */
 export function followWorkers(bus: Bus, board: WorkerBoard, onAnnounced: () => void): () => void {
   const root = `${SUBJECT_ROOT}.workers.`;

@@ -4,8 +4,8 @@ import { CLAIM_MS } from './request-frame.ts';
 const BEAT_MS = 500;
 
 /**
- * Whether silence tells of the workers, and not of us: while the connection is away, and for a while
- * after this process itself was stopped or cut off, nobody can be heard.
+ * Whether silence tells of the workers, and not of us: while the connection is away, and for a
+ * while after this process itself was stopped or cut off, nobody can be heard.
  */
 export class Hearing {
   readonly #bus: Bus;

@@ -75,7 +75,8 @@ export class Inbox {
   /**
    * Sends one message and waits for one answer; sends it again after a reconnect, so it must be one
    * that may come twice.
-   * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER` (nobody listens), `BUS_FORBIDDEN`, `BUS_CLOSED`.
+   * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER` (nobody listens), `BUS_FORBIDDEN`,
+   * `BUS_CLOSED`.
    */
   request(subject: string, payload: Uint8Array | string, options: RequestOptions): Promise<Msg> {
     return new Promise<Msg>((resolve, reject) => {

@@ -1,7 +1,9 @@
 /** The root of every subject of ours. */
 export const SUBJECT_ROOT = 'brine';
 
-/** The streams, by what they hold. `keptBodies` holds large events and jobs as long as those live. */
+/**
+ * The streams, by what they hold. `keptBodies` holds large events and jobs as long as those live.
+ */
 export const STREAMS = {
   events: 'EVENTS',
   publications: 'PUBLICATIONS',

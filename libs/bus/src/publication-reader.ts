@@ -11,7 +11,9 @@ import type { ReadFrom, Received } from './stream-reader.ts';
 export interface PublicationReaderOptions {
   /** Only these kinds; default all. Workers read markers only. */
   readonly kinds?: readonly PublicationKind[];
-  /** Name of a durable consumer: its place is kept by the server, and each message must be acked. */
+  /**
+   * Name of a durable consumer: its place is kept by the server, and each message must be acked.
+   */
   readonly durable?: string;
   /**
    * Where to begin: default `all` for a durable reader (the first time), else `new`. `last` begins

@@ -68,8 +68,8 @@ export class PublicationWriter {
   }
 
   /**
-   * Stores that a job is to be sent once more; for one `slot` it is stored once, whichever of several
-   * publishers is first. Throws as {@link appendJob}.
+   * Stores that a job is to be sent once more; for one `slot` it is stored once, whichever of
+   * several publishers is first. Throws as {@link appendJob}.
    */
   async appendAgain(again: Again, options: { readonly slot?: string } = {}): Promise<Appended> {
     const { slot } = options;

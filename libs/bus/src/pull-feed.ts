@@ -7,7 +7,9 @@ import { askJetStream } from './js-api.ts';
 /** Which consumer to read through; made if it is not there. */
 export interface ConsumerSpec {
   readonly stream: string;
-  /** A durable consumer keeps its place and wants acks; without a name it is for this reader only. */
+  /**
+   * A durable consumer keeps its place and wants acks; without a name it is for this reader only.
+   */
   readonly durable?: string;
   readonly filterSubjects?: readonly string[];
   /** Where to begin, as JetStream names it; a durable consumer that exists keeps its place. */
@@ -252,8 +254,8 @@ function consumerConfig(spec: ConsumerSpec, name: string): Record<string, unknow
 }
 
 /**
- * Takes apart `$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns>.<pending>`, or the
- * newer form with the domain and the account's hash before the stream.
+ * Takes apart `$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns>.<pending>`, or
+ * the newer form with the domain and the account's hash before the stream.
  */
 function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
   const tokens = msg.reply?.split('.') ?? [];

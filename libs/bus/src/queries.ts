@@ -26,8 +26,8 @@ const MAX_IN_HAND = 256;
 const QUEUE = 'brine';
 
 /**
- * Answers questions on `brine.<subject>` (or the subject as given, if it begins so); several services
- * that serve the same subject share the questions.
+ * Answers questions on `brine.<subject>` (or the subject as given, if it begins so); several
+ * services that serve the same subject share the questions.
  */
 export function serve(bus: Bus, subject: string, handler: QueryHandler): Answering {
   const inHand = new Set<Promise<void>>();

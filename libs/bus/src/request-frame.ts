@@ -1,6 +1,8 @@
 import { REPLY_INBOX, isToken } from './names.ts';
 
-/** How long a claim holds that is not renewed, in ms; also how long a silent worker counts as alive. */
+/**
+ * How long a claim holds that is not renewed, in ms; also how long a silent worker counts as alive.
+ */
 export const CLAIM_MS = 2_500;
 /** How often a worker renews its claims, in ms: two may be lost on the way. */
 export const RENEW_MS = 800;

@@ -35,8 +35,8 @@ interface Note {
 }
 
 /**
- * Asks for the id of a publish request, so that the same bytes sent again after a gateway was killed
- * run no second job.
+ * Asks for the id of a publish request, so that the same bytes sent again after a gateway was
+ * killed run no second job.
  * @throws BusError as {@link ask}.
  */
 export async function claimRequestId(

@@ -22,9 +22,9 @@ export interface RequestSenderOptions {
 }
 
 /**
- * Sends requests to workers: a worker is chosen, claims the request at once and renews that while it
- * works; a lapsed claim is tried on another worker under the same id. While nobody takes requests
- * they are held until their deadline. One subscription and one timer wheel serve them all.
+ * Sends requests to workers: a worker is chosen, claims the request at once and renews that while
+ * it works; a lapsed claim is tried on another worker under the same id. While nobody takes
+ * requests they are held until their deadline. One subscription and one timer wheel serve them all.
  */
 export class RequestSender {
   readonly #bus: Bus;

@@ -70,8 +70,8 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
 }
 
 /**
- * The workers that are alive, and the choice among them: of two drawn at random the less loaded one.
- * Choosing the least loaded of all would send every gateway to the same worker between two
+ * The workers that are alive, and the choice among them: of two drawn at random the less loaded
+ * one. Choosing the least loaded of all would send every gateway to the same worker between two
  * announcements.
  */
 export class WorkerBoard {
@@ -148,8 +148,8 @@ export class WorkerBoard {
   }
 
   /**
-   * Chooses a worker with room, none of `not`; undefined where there is none. Those that have missed
-   * an announcement come only after all others.
+   * Chooses a worker with room, none of `not`; undefined where there is none. Those that have
+   * missed an announcement come only after all others.
    */
   choose(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
     const one = this.#draw(cls, not, now);

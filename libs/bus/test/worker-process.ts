@@ -1,4 +1,5 @@
-// A worker in a process of its own: answers each request with its own id, after a while if asked to.
+// A worker in a process of its own: answers each request with its own id, after a while if asked
+// to.
 import { RequestReceiver, connectBus } from '@brine/bus';
 
 const [url = '', workerId = '', delayMs = '0'] = process.argv.slice(2);

@@ -17,9 +17,9 @@ export function dropFilePath(cachedir: string): string {
 }
 
 /**
- * Looks for the drop file. 3006 writes an empty file of mode 0400; 3007 and later write the master's
- * id (Salt: salt/crypt.py dropfile, salt/master.py Maintenance.handle_key_rotate). A file of another
- * mode that does not hold the id is `foreign`: not what a tool has written.
+ * Looks for the drop file. 3006 writes an empty file of mode 0400; 3007 and later write the
+ * master's id (Salt: salt/crypt.py dropfile, salt/master.py Maintenance.handle_key_rotate). A file
+ * of another mode that does not hold the id is `foreign`: not what a tool has written.
  */
 export async function readDropFile(cachedir: string, masterId: string): Promise<DropFile> {
   const path = dropFilePath(cachedir);

@@ -7,7 +7,9 @@ import { CachedirError } from './errors.ts';
 import { readIfThere, writeAtomic } from './files.ts';
 import type { Owner } from './files.ts';
 
-/** A Crypticle key string: base64 of 56 bytes (Salt: salt/crypt.py Crypticle.generate_key_string). */
+/**
+ * A Crypticle key string: base64 of 56 bytes (Salt: salt/crypt.py Crypticle.generate_key_string).
+ */
 const USER_KEY = /^[A-Za-z0-9+/]{75}=$/;
 
 /** Salt: salt/daemons/masterapi.py access_keys creates them with umask 0o277 and chmod 0o600. */

@@ -69,7 +69,9 @@ function readIncludes(
   return merged;
 }
 
-/** As salt/utils/dictupdate.update with merge_lists: values already in the list are not repeated. */
+/**
+ * As salt/utils/dictupdate.update with merge_lists: values already in the list are not repeated.
+ */
 export function mergeMaps(base: ConfigMap, update: ConfigMap): ConfigMap {
   const out: Record<string, ConfigValue> = Object.assign(emptyMap(), base);
   for (const [key, value] of Object.entries(update)) {

@@ -193,7 +193,9 @@ export class PrivateKey {
     return sign(SIGN_HASHES[algo], data, this.#key);
   }
 
-  /** The X9.31 block of a short message; throws CryptError SALT_CRYPT_LENGTH when it is too long. */
+  /**
+   * The X9.31 block of a short message; throws CryptError SALT_CRYPT_LENGTH when it is too long.
+   */
   x931Encrypt(message: Uint8Array): Buffer {
     return x931Encrypt(this.#key, this.#modulus, message);
   }

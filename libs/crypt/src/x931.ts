@@ -3,9 +3,9 @@ import type { KeyObject } from 'node:crypto';
 import { CryptError } from './errors.ts';
 
 /*
- * RSA with ANSI X9.31 padding and no hash, as OpenSSL 1 had it behind RSA_X931_PADDING: the scheme of
- * minion tokens. Node refuses that padding on OpenSSL 3 ("invalid x931 digest"), so the block is made
- * here and only the raw power is Node's (Salt: salt/utils/rsax931.py).
+ * RSA with ANSI X9.31 padding and no hash, as OpenSSL 1 had it behind RSA_X931_PADDING: the scheme
+ * of minion tokens. Node refuses that padding on OpenSSL 3 ("invalid x931 digest"), so the block is
+ * made here and only the raw power is Node's (Salt: salt/utils/rsax931.py).
  *
  *   6A | message | CC                            where it fills the modulus
  *   6B | BB … BB | BA | message | CC             else

@@ -10,7 +10,9 @@ import { listenOn } from './listen.ts';
 export interface EventPublisherOptions {
   readonly path: string;
   readonly framing: IpcFraming;
-  /** File mode: 0o600, or 0o666 with publisher_acl or external_auth (Salt: salt/transport/ipc.py). */
+  /**
+   * File mode: 0o600, or 0o666 with publisher_acl or external_auth (Salt: salt/transport/ipc.py).
+   */
   readonly mode?: number;
   /** What may wait for one reader (`ipc_write_buffer`); above it the reader is dropped. */
   readonly maxBufferedBytes?: number;

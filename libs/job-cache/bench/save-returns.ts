@@ -1,6 +1,6 @@
 /**
- * Rows per second of saveReturns on an embedded PostgreSQL of its own, and the time of a large return.
- * Run: npx tsx --conditions=source libs/job-cache/bench/save-returns.ts [rows]
+ * Rows per second of saveReturns on an embedded PostgreSQL of its own, and the time of a large
+ * return. Run: npx tsx --conditions=source libs/job-cache/bench/save-returns.ts [rows]
  */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -78,7 +78,9 @@ export async function openRequest(
   return { ...opened, scan, minion, nonce, tokenChecked };
 }
 
-/** A miss or a MAC failure is never final from the cache: the record is read once before refusing. */
+/**
+ * A miss or a MAC failure is never final from the cache: the record is read once before refusing.
+ */
 async function unseal(
   ports: MasterPorts,
   sealed: SealedRequest,

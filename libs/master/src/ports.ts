@@ -2,7 +2,10 @@ import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
 import type { Jid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale replica cannot bring a key back. */
+/**
+ * The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale
+ * replica cannot bring a key back.
+ */
 export type KeyState = 'accepted' | 'pending' | 'rejected' | 'deleted';
 
 /** What the master knows of one minion's key. */
@@ -41,7 +44,10 @@ export interface SessionKeys {
   cached(id: string): readonly Crypticle[];
   /** Reads through, once, for an accepted id. */
   fetch(id: string): Promise<readonly Crypticle[]>;
-  /** The key to hand out at a log-in: the current one, or a new one when there is none or it is too old. */
+  /**
+   * The key to hand out at a log-in: the current one, or a new one when there is none or it is too
+   * old.
+   */
   current(id: string): Promise<Crypticle>;
   /** How many ids hold a session key: minions that logged in lately. */
   count(): number;
@@ -53,7 +59,10 @@ export interface SessionKeys {
 export interface AesKeys {
   /** Key of the last rotation marker this worker has read. */
   current(): Crypticle;
-  /** Keys a version 2 request may be sealed with: the current one, then the last one while it may be used. */
+  /**
+   * Keys a version 2 request may be sealed with: the current one, then the last one while it may be
+   * used.
+   */
   forRequests(): readonly Crypticle[];
 }
 
@@ -64,7 +73,10 @@ export interface MasterKey {
   sign(data: Uint8Array, algo: SigAlgo): Promise<Buffer>;
   /** Rejects when the data was not encrypted to this key. */
   decrypt(data: Uint8Array, algo: EncAlgo): Promise<Buffer>;
-  /** X9.31 of the hex SHA-256 of an AES key string; cached per key (Salt: `sig` of the log-in reply). */
+  /**
+   * X9.31 of the hex SHA-256 of an AES key string; cached per key (Salt: `sig` of the log-in
+   * reply).
+   */
   aesKeySignature(keyString: string): Promise<Buffer>;
   /** Base64 text over `pub_key` where `master_sign_pubkey` is set. */
   publicKeySignature?(algo: SigAlgo): Promise<string>;

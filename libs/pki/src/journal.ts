@@ -31,7 +31,9 @@ export function journalPath(pkiDir: string): string {
   }
 }
 
-/** The journal of one host: id -> what files and record last agreed on. One JSON line per change. */
+/**
+ * The journal of one host: id -> what files and record last agreed on. One JSON line per change.
+ */
 export class KeyJournal {
   readonly path: string;
   /** False when there was no journal: then nothing that is absent counts as deleted. */

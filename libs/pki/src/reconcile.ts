@@ -34,7 +34,9 @@ export interface KeyDecision {
   readonly target: KeyFiles;
   readonly writeFiles: boolean;
   readonly writeRecord: boolean;
-  /** A file that the journal knows is gone: only to be believed after a while, and not in masses. */
+  /**
+   * A file that the journal knows is gone: only to be believed after a while, and not in masses.
+   */
   readonly vanished: boolean;
   /** Both sides had changed in different ways; the record has won. */
   readonly conflict: boolean;

@@ -1,6 +1,8 @@
 import type { Readable } from 'node:stream';
 
-/** A line without an end is passed on in pieces of this size, so that it can not fill the memory. */
+/**
+ * A line without an end is passed on in pieces of this size, so that it can not fill the memory.
+ */
 const LINE_BYTES_MAX = 65_536;
 
 /** Calls back for each line of a stream, and for what is left at its end. */

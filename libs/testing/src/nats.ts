@@ -19,7 +19,9 @@ export interface TestNats extends AsyncDisposable {
 /** Small enough for any disk, large enough for any test. In bytes. */
 const STORE_BYTES = 1024 ** 3;
 
-/** Starts a real nats-server in a directory of its own, with the streams made unless told not to. */
+/**
+ * Starts a real nats-server in a directory of its own, with the streams made unless told not to.
+ */
 export async function startNats(
   options: { readonly streams?: boolean; readonly limits?: StreamLimits } = {},
 ): Promise<TestNats> {

@@ -125,8 +125,8 @@ function scanFrame(bytes: Uint8Array, limits: UnpackLimits | undefined): MapScan
   try {
     return scanMap(bytes, limits);
   } catch (cause) {
-    // A value that is read but is no map is refused by the worker, bytes that cannot be read already
-    // by the 3008 device in front of it.
+    // A value that is read but is no map is refused by the worker, bytes that cannot be read
+    // already by the 3008 device in front of it.
     if (cause instanceof WireError && isWholeValue(bytes, limits)) {
       throw new Refusal(RefusalText.BAD_LOAD, { cause });
     }

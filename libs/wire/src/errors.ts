@@ -24,8 +24,8 @@ export class WireError extends Error {
 }
 
 /**
- * The texts with which a Salt master refuses a request. They are protocol: a minion re-authenticates
- * after a text shorter than 32 characters and only retries after a longer one.
+ * The texts with which a Salt master refuses a request. They are protocol: a minion
+ * re-authenticates after a text shorter than 32 characters and only retries after a longer one.
  * Salt: salt/channel/server.py ReqServerChannel.
  */
 export const RefusalText = {

@@ -16,7 +16,9 @@ export function packEvent(tag: string, data: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from(tag + TAG_END, 'utf8'), data]);
 }
 
-/** The parts of an event; `data` is still packed, and a view. Throws WireError without separator. */
+/**
+ * The parts of an event; `data` is still packed, and a view. Throws WireError without separator.
+ */
 export function splitEvent(bytes: Uint8Array): { readonly tag: string; readonly data: Buffer } {
   const buffer = asBuffer(bytes);
   const at = buffer.indexOf(TAG_END);

@@ -120,9 +120,9 @@ function base64(bytes: Uint8Array): string {
 }
 
 /**
- * Writes a value as JSON without losing anything silently: see JsonText. The order of keys that look
- * like integers is the one thing that JavaScript's own reader changes.
- * Throws WireError beyond 512 levels and for values of foreign classes.
+ * Writes a value as JSON without losing anything silently: see JsonText. The order of keys that
+ * look like integers is the one thing that JavaScript's own reader changes. Throws WireError beyond
+ * 512 levels and for values of foreign classes.
  */
 export function toJson(value: SaltValue): JsonText {
   const writer = new JsonWriter();

@@ -7,7 +7,9 @@ export class SaltFloat {
   }
 }
 
-/** A datetime: msgpack extension 78, text `%Y%m%dT%H:%M:%S.%f` without zone (Salt: salt/payload.py). */
+/**
+ * A datetime: msgpack extension 78, text `%Y%m%dT%H:%M:%S.%f` without zone (Salt: salt/payload.py).
+ */
 export class SaltDatetime {
   readonly text: string;
 

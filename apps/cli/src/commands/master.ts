@@ -31,8 +31,8 @@ export interface MasterArguments {
 }
 
 /**
- * `brine master`: runs all services on this host, with NATS and PostgreSQL of its own where none are
- * named, until a signal. Resolves with the exit code.
+ * `brine master`: runs all services on this host, with NATS and PostgreSQL of its own where none
+ * are named, until a signal. Resolves with the exit code.
  */
 export async function runMaster(args: MasterArguments): Promise<number> {
   let options: MasterOptions;

@@ -40,7 +40,9 @@ export class KeyRing {
     this.#pkiDir = config.pkiDir;
   }
 
-  /** All ids by section, sorted without regard to case; a key directory that is not there is empty. */
+  /**
+   * All ids by section, sorted without regard to case; a key directory that is not there is empty.
+   */
   async all(): Promise<Map<KeySection, string[]>> {
     const listing = await this.#list();
     return new Map(

@@ -25,8 +25,9 @@ export interface NatsConfOptions {
 const MIB = 1_048_576;
 
 /**
- * The configuration of a NATS server as Brine wants it, in the server's own format. The same is used
- * for the server that is started as a child and, with passwords from the environment, in `infra`.
+ * The configuration of a NATS server as Brine wants it, in the server's own format. The same is
+ * used for the server that is started as a child and, with passwords from the environment, in
+ * `infra`.
  */
 export function natsConf(options: NatsConfOptions): string {
   const maxFile =

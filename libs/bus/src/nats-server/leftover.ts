@@ -1,6 +1,9 @@
 import { runCommand } from './commands.ts';
 
-/** Whether a process is a server that was started with this configuration: a pid alone may be anyone. */
+/**
+ * Whether a process is a server that was started with this configuration: a pid alone may be
+ * anyone.
+ */
 export async function isOursAlive(pid: number, confFile: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
   const shown = await runCommand('ps', ['-o', 'args=', '-p', String(pid)], { timeoutMs: 5_000 });

@@ -43,8 +43,8 @@ export interface NatsServer {
 const GIB = 1024 ** 3;
 
 /**
- * The shell that stands between: it ends the server when our end of its input is closed, that is also
- * when this process is killed. Node has no other way to tie a child's life to its own.
+ * The shell that stands between: it ends the server when our end of its input is closed, that is
+ * also when this process is killed. Node has no other way to tie a child's life to its own.
  */
 const GUARD = [
   'exec 3<&0',

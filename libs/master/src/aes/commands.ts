@@ -43,7 +43,9 @@ const decoded =
     value: await run(ports, request, unpackMap(request.body)),
   });
 
-/** Commands that version 2 minions send with `tok`; without it Salt answers the value given here. */
+/**
+ * Commands that version 2 minions send with `tok`; without it Salt answers the value given here.
+ */
 const needsToken =
   (refused: () => SaltValue, command: AesCommand): AesCommand =>
   (ports, request) => {

@@ -23,7 +23,9 @@ const ABSENT = Buffer.from([0xc1]);
 /** Functions whose failed states are told one by one (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
 
-/** Sub events of one return; a run with more failed states than this is told by its return alone. */
+/**
+ * Sub events of one return; a run with more failed states than this is told by its return alone.
+ */
 const SUB_EVENTS_MAX = 1000;
 
 /** What a return says of itself, for the answer's trace. */
@@ -34,7 +36,8 @@ export interface ReturnedJob {
 
 /**
  * Takes a minion's return (salt/utils/job.py `store_job`): one event, appended before the answer.
- * A load without `jid`, `id` or `return`, or with an id or jid that is none, is ignored as Salt does.
+ * A load without `jid`, `id` or `return`, or with an id or jid that is none, is ignored as Salt
+ * does.
  *
  * The bytes go on as they came, less the channel's fields: nothing is decoded and encoded again.
  */

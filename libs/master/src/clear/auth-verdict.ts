@@ -7,7 +7,9 @@ export interface AuthFacts {
   /** The offered public key, as it is stored. */
   readonly pub: string;
   readonly openMode: boolean;
-  /** `accept` by auto_accept, autosign_file, stub or autosign_grains; `reject` by autoreject_file. */
+  /**
+   * `accept` by auto_accept, autosign_file, stub or autosign_grains; `reject` by autoreject_file.
+   */
   readonly autosign: 'accept' | 'reject' | 'none';
   /** More minions than `max_minions` are signed in and this one is not among them. */
   readonly full: boolean;

@@ -59,7 +59,9 @@ export async function answerAuth(
   return reply(ports, request, signIn, verdict);
 }
 
-/** Judges, and writes what the judgement leaves behind; undefined when others kept writing first. */
+/**
+ * Judges, and writes what the judgement leaves behind; undefined when others kept writing first.
+ */
 async function decide(ports: MasterPorts, signIn: SignIn): Promise<AuthVerdict | undefined> {
   const { keys, rules } = ports;
   const full =
@@ -148,7 +150,9 @@ async function acceptance(
   return signIn.version >= SIGNED_REPLY_VERSION ? sign(ports, load, signIn.sigAlgo) : load;
 }
 
-/** A token that this master cannot open is left out; the minion then refuses the master, rightly. */
+/**
+ * A token that this master cannot open is left out; the minion then refuses the master, rightly.
+ */
 async function echoToken(
   ports: MasterPorts,
   signIn: SignIn,

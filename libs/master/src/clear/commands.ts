@@ -27,7 +27,9 @@ const notServed =
     return { value: buildErrorReply('SaltInvocationError', message) };
   };
 
-/** A publish is answered with a text when the stream is away: it is clear then that nothing hangs. */
+/**
+ * A publish is answered with a text when the stream is away: it is clear then that nothing hangs.
+ */
 const publishOrText: ClearCommand = async (ports, request, load) => {
   try {
     return await publish(ports, request, load);

@@ -8,7 +8,9 @@ export interface Expected {
   readonly missing: string[];
 }
 
-/** Target types that are judged by the ids alone; the rest needs what minions told of themselves. */
+/**
+ * Target types that are judged by the ids alone; the rest needs what minions told of themselves.
+ */
 const BY_ID: ReadonlySet<string> = new Set(['glob', 'pcre', 'list']);
 
 /**

@@ -171,7 +171,10 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
   };
 }
 
-/** The inner load of a publication, without `serial`: that is the publisher's (salt/master.py `_prep_pub`). */
+/**
+ * The inner load of a publication, without `serial`: that is the publisher's (salt/master.py
+ * `_prep_pub`).
+ */
 function publicationOf(ports: MasterPorts, prepared: Prepared): SaltMap {
   const { asked, jid } = prepared;
   const { fun, arg, tgt, tgtType, ret, user, traceparent } = asked;

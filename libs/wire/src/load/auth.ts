@@ -28,7 +28,9 @@ export interface AuthRequest {
   readonly autosignGrains?: SaltMap;
 }
 
-/** Reads an `_auth` load; throws WireError SALT_WIRE_FIELD (Salt answers with its handling text). */
+/**
+ * Reads an `_auth` load; throws WireError SALT_WIRE_FIELD (Salt answers with its handling text).
+ */
 export function parseAuth(load: SaltMap): AuthRequest {
   const token = bytesOf(load, 'token');
   const grains = optionalMap(load, 'autosign_grains', '_auth');

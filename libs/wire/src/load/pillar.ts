@@ -83,7 +83,9 @@ export function parsePrivateData(bytes: Uint8Array): PrivateData {
   };
 }
 
-/** The map `{"data": D, "sig": S}` that goes, without nonce, into the Crypticle of a private reply. */
+/**
+ * The map `{"data": D, "sig": S}` that goes, without nonce, into the Crypticle of a private reply.
+ */
 export function buildSignedPrivate(data: Uint8Array, sig: Uint8Array): Buffer {
   return pack(mapOf({ data, sig }));
 }

@@ -208,7 +208,8 @@ export class Decoder {
       return this.#pay(COST_TEXT, known);
     }
     const key = this.read(depth);
-    // As long in characters as in bytes means ASCII: others could be mistaken for bytes that are no text.
+    // As long in characters as in bytes means ASCII: others could be mistaken for bytes that are no
+    // text.
     if (typeof key === 'string' && key.length === length) this.#keys[slot] = key;
     return key;
   }
@@ -262,9 +263,9 @@ function safeInt(value: bigint): number | bigint {
 const MAX_SAFE = BigInt(Number.MAX_SAFE_INTEGER);
 
 /**
- * Reads one msgpack message. str, raw and bin become text if they are valid UTF-8, else bytes (a view
- * of the input, not a copy); maps become Map; integers beyond 2^53 bigint.
- * Throws WireError: bytes missing or left over, unknown type, a limit exceeded.
+ * Reads one msgpack message. str, raw and bin become text if they are valid UTF-8, else bytes (a
+ * view of the input, not a copy); maps become Map; integers beyond 2^53 bigint. Throws WireError:
+ * bytes missing or left over, unknown type, a limit exceeded.
  */
 export function unpack(bytes: Uint8Array, limits?: UnpackLimits): SaltValue {
   const full = fullLimits(limits);

@@ -11,7 +11,9 @@ export interface UnpackLimits {
 /** 128 MiB: above the 100 MiB that a request may have, so that bus envelopes around one fit too. */
 export const DEFAULT_MAX_BYTES = 128 * 1024 * 1024;
 
-/** Python's unpacker stops at 1024 and Salt's own recursive passes near 990; no real load has 100. */
+/**
+ * Python's unpacker stops at 1024 and Salt's own recursive passes near 990; no real load has 100.
+ */
 export const DEFAULT_MAX_DEPTH = 512;
 
 /** 16 Mi cells, some 250 MB of heap at worst (measured); a list of two million texts still fits. */
