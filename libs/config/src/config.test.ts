@@ -183,7 +183,8 @@ describe('environment', () => {
 
   test('a variable that does not fit is named', () => {
     expect(errorOf(() => load('', { BRINE_WORKERS: 'all' })).message).toBe(
-      "Environment variable BRINE_WORKERS (option 'brine.workers') must be a whole number from 1 to 64",
+      "Environment variable BRINE_WORKERS (option 'brine.workers') must be " +
+        'a whole number from 1 to 64',
     );
   });
 

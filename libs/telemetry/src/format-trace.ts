@@ -32,7 +32,8 @@ function draw(
 ): void {
   services.add(node.service);
   const title = `${lead}${branch}${node.part}`;
-  const times = `+${ms(node.startMs - zeroMs).padStart(10)} ${ms(node.endMs - node.startMs).padStart(11)}`;
+  const start = ms(node.startMs - zeroMs).padStart(10);
+  const times = `+${start} ${ms(node.endMs - node.startMs).padStart(11)}`;
   const details = detailsOf(node);
   lines.push(`${title.padEnd(TIME_COLUMN)} ${times}  ${node.service}${details}`);
   const inner = branch === '' ? '' : lead + (branch.startsWith('├') ? '│  ' : '   ');
