@@ -1,1 +1,3 @@
-export {};
+import { runMinionProcess } from './process.ts';
+
+process.exit(await runMinionProcess(process.argv.slice(2), process.env));

@@ -1,0 +1,26 @@
+import { LOG_LEVELS } from '@brine/config';
+import type { LogLevel } from '@brine/config';
+import { parseArgs } from 'node:util';
+
+/** What the minion takes on its command line. */
+export interface MinionArguments {
+  readonly configDir: string | undefined;
+  readonly logLevel: LogLevel | undefined;
+}
+
+/** Reads `-c DIR` and `-l LEVEL`; throws a TypeError with a clear text for anything else. */
+export function parseMinionArguments(argv: readonly string[]): MinionArguments {
+  const { values } = parseArgs({
+    args: [...argv],
+    options: {
+      'config-dir': { type: 'string', short: 'c' },
+      'log-level': { type: 'string', short: 'l' },
+    },
+  });
+  const level = values['log-level'];
+  const logLevel = LOG_LEVELS.find((name) => name === level);
+  if (level !== undefined && logLevel === undefined) {
+    throw new TypeError(`invalid log level '${level}' (choose from ${LOG_LEVELS.join(', ')})`);
+  }
+  return { configDir: values['config-dir'], logLevel };
+}

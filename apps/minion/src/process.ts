@@ -1,0 +1,130 @@
+import { ConfigError, loadMinionConfig } from '@brine/config';
+import type { ConfigMap, ConfigValue, MinionOptions } from '@brine/config';
+import { collectGrains, Minion, MinionError } from '@brine/minion';
+import type { FinishedJob } from '@brine/minion';
+import { MinionKeyFiles } from '@brine/pki';
+import { EXIT_CONFIG, onStopSignal } from '@brine/service';
+import { nowMs, startTelemetry } from '@brine/telemetry';
+import type { Telemetry } from '@brine/telemetry';
+import { fromJson } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
+import { hostname } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseMinionArguments } from './arguments.ts';
+import { MasterLink } from './master-link.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+// Minions of this version are what the master's compatibility was measured with; some scripts
+// read the grain and expect Salt's numbers.
+const SALT_VERSION = '3008.2';
+const TRACE_FILE_BYTES = 16 * 1024 * 1024;
+const TRACE_TOTAL_BYTES = 128 * 1024 * 1024;
+
+/**
+ * Runs a minion from its configuration to its end and gives the exit code: 0 after a signal, 77
+ * when the master has rejected it, 42 for a master with another fingerprint, 78 for a
+ * configuration that can not be used.
+ */
+export async function runMinionProcess(argv: readonly string[], env: Environment): Promise<number> {
+  const args = parseMinionArguments(argv);
+  let options: MinionOptions;
+  try {
+    const { configDir } = args;
+    options = loadMinionConfig({ ...(configDir === undefined ? {} : { configDir }), env }).options;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    return EXIT_CONFIG;
+  }
+  const telemetry = await startTelemetry({
+    service: 'minion',
+    options: telemetryOptions({ ...options, logLevel: args.logLevel ?? options.logLevel }, env),
+    env,
+  });
+  try {
+    return await serve(options, telemetry);
+  } finally {
+    await telemetry.shutdown();
+  }
+}
+
+async function serve(options: MinionOptions, telemetry: Telemetry): Promise<number> {
+  const { log } = telemetry;
+  const stopping = new AbortController();
+  onStopSignal((why) => stopping.abort(new Error(why)));
+  const keys = new MinionKeyFiles(options.pkiDir);
+  const { privateKey } = await keys.loadOrCreate(options.keysize);
+  const [host = 'salt'] = options.master;
+  const link = new MasterLink({
+    ...hostAndPort(host, options.masterPort),
+    reconnectMs: options.reconDefault,
+    reconnectMaxMs: options.reconMax,
+    reconnectRandomize: options.reconRandomize,
+  });
+  const grains = grainsOf(options.grains);
+  const minion = new Minion({
+    settings: options,
+    key: privateKey,
+    masterKeyFile: keys,
+    master: link,
+    clock: { nowMs, random: Math.random, sleep: (ms, signal) => wait(ms, undefined, { signal }) },
+    log,
+    collectGrains: () =>
+      collectGrains({ id: options.id, master: host, grains, saltVersion: SALT_VERSION }),
+    finished: (job) => recordJob(telemetry, options.id, job),
+  });
+  try {
+    await minion.run(stopping.signal);
+    return 0;
+  } catch (error) {
+    log.fatal({ err: error }, error instanceof Error ? error.message : 'failed');
+    return error instanceof MinionError ? (error.exitCode ?? 1) : 1;
+  } finally {
+    await link.close();
+  }
+}
+
+function recordJob(telemetry: Telemetry, id: string, job: FinishedJob): void {
+  const { jid, fun, startMs, endMs, success, link } = job;
+  telemetry.recordSpan({
+    name: 'minion.run',
+    jid,
+    part: `minion.${id}`,
+    startMs,
+    endMs,
+    attributes: { 'salt.minion': id, 'salt.fun': fun },
+    link,
+    error: success ? undefined : 'the job failed',
+  });
+}
+
+/** `BRINE_TRACE_CACHEDIR` puts the spans beside those of a master on the same host. */
+function telemetryOptions(options: MinionOptions, env: Environment) {
+  const trace = {
+    enabled: true,
+    ratio: 1,
+    maxFileSize: TRACE_FILE_BYTES,
+    maxTotalSize: TRACE_TOTAL_BYTES,
+  };
+  return {
+    cachedir: env['BRINE_TRACE_CACHEDIR'] ?? options.cachedir,
+    logLevel: options.logLevel,
+    brine: { host: hostname(), trace },
+  };
+}
+
+/** `master: host:port` names a port of its own; brackets hold an IPv6 address. */
+function hostAndPort(
+  master: string,
+  port: number,
+): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(master);
+  const host = match?.[1] ?? match?.[2] ?? master;
+  return { host, port: match?.[3] === undefined ? port : Number(match[3]) };
+}
+
+function grainsOf(map: ConfigMap): SaltMap {
+  const value = fromJson(map as ConfigValue);
+  return value instanceof Map ? value : new Map();
+}

@@ -1,0 +1,153 @@
+import { Crypticle, fingerprint, newKeyString, normalisePem, PublicKey } from '@brine/crypt';
+import type { EncAlgo, PrivateKey, SigAlgo } from '@brine/crypt';
+import { buildAuth, bytesOf, clearEnvelope, mapIn, parseAuthAnswer, unpackMap } from '@brine/wire';
+import type { AuthAccept, SaltMap } from '@brine/wire';
+import { createHash, randomBytes } from 'node:crypto';
+import { MinionError } from '../errors.ts';
+
+/** Who signs in, and how. */
+export interface SignInIdentity {
+  readonly id: string;
+  readonly key: PrivateKey;
+  readonly encAlgo: EncAlgo;
+  readonly sigAlgo: SigAlgo;
+  /** Fingerprint that the master's key must have; empty for any. */
+  readonly masterFinger: string;
+}
+
+/** What a minion holds once it is signed in. */
+export interface Credentials {
+  readonly masterKey: PublicKey;
+  readonly masterPub: string;
+  /** Opens publications. */
+  readonly aes: Crypticle;
+  /** Seals requests and opens their answers. */
+  readonly session: Crypticle;
+  readonly publishPort: number;
+}
+
+/** How a sign-in ended: with credentials, or to wait, or not now. */
+export type SignInOutcome =
+  | { readonly kind: 'accepted'; readonly credentials: Credentials; readonly newMaster: boolean }
+  | { readonly kind: 'pending' | 'full' };
+
+/** One `_auth` on its way. */
+export interface SignInAttempt {
+  readonly body: Buffer;
+  readonly nonce: string;
+  readonly token: string | undefined;
+}
+
+/** Builds an `_auth`. With a known master it carries a token that only that master can read. */
+export function beginSignIn(me: SignInIdentity, masterPub: string | undefined): SignInAttempt {
+  const nonce = randomBytes(16).toString('hex');
+  const token = masterPub === undefined ? undefined : newKeyString();
+  const sealed =
+    masterPub === undefined || token === undefined
+      ? {}
+      : { token: PublicKey.parse(masterPub).oaepEncrypt(Buffer.from(token), me.encAlgo) };
+  const load = buildAuth({
+    id: me.id,
+    nonce,
+    pub: normalisePem(me.key.publicKey.pem),
+    encAlgo: me.encAlgo,
+    sigAlgo: me.sigAlgo,
+    ...sealed,
+  });
+  return { body: clearEnvelope(load), nonce, token };
+}
+
+/**
+ * Checks the answer to an `_auth` (Salt: salt/crypt.py AsyncAuth.sign_in, handle_signin_response).
+ * The key of an unknown master is believed (first use) after it has proved to hold it.
+ * Throws MinionError: `exitCode` set where trying again is of no use; WireError, CryptError.
+ */
+export function finishSignIn(
+  me: SignInIdentity,
+  attempt: SignInAttempt,
+  known: string | undefined,
+  reply: Uint8Array,
+): SignInOutcome {
+  const outer = unpackMap(reply);
+  const unsigned = mapIn(outer, 'load');
+  if (unsigned !== undefined) return refuseUnsigned(unsigned);
+  const load = bytesOf(outer, 'load');
+  const sig = bytesOf(outer, 'sig');
+  if (load === undefined || sig === undefined) throw failed('the answer is not signed');
+  const answer = parseAuthAnswer(load);
+  if (answer.kind === 'verdict') {
+    if (known !== undefined) checkSignature(PublicKey.parse(known), load, sig, me.sigAlgo);
+    if (answer.nonce !== attempt.nonce) throw failed('the answer has another nonce');
+    return verdict(answer.ret);
+  }
+  const { accept } = answer;
+  const masterPub = normalisePem(accept.pubKey);
+  if (known !== undefined && known !== masterPub) {
+    throw failed('the master has another key than before: it may be somebody else');
+  }
+  const masterKey = PublicKey.parse(masterPub);
+  checkSignature(masterKey, load, sig, me.sigAlgo);
+  if (accept.nonce !== attempt.nonce) throw failed('the answer has another nonce');
+  checkFinger(me, masterPub);
+  checkToken(me, attempt, accept);
+  const credentials = openCredentials(me, accept, masterKey, masterPub);
+  return { kind: 'accepted', credentials, newMaster: known === undefined };
+}
+
+function openCredentials(
+  me: SignInIdentity,
+  accept: AuthAccept,
+  masterKey: PublicKey,
+  masterPub: string,
+): Credentials {
+  const open = (sealed: Uint8Array): string =>
+    me.key.oaepDecrypt(sealed, me.encAlgo).toString('utf8');
+  const aes = open(accept.aes);
+  const digest = createHash('sha256').update(aes).digest('hex');
+  if (masterKey.x931Recover(accept.sig)?.toString('latin1') !== digest) {
+    throw failed('the key for publications is not vouched for');
+  }
+  const session = new Crypticle(open(accept.session));
+  const { publishPort } = accept;
+  return { masterKey, masterPub, aes: new Crypticle(aes), session, publishPort };
+}
+
+function checkSignature(key: PublicKey, load: Uint8Array, sig: Uint8Array, algo: SigAlgo): void {
+  if (!key.verify(load, sig, algo)) throw failed('the answer is not signed by the master');
+}
+
+function checkToken(me: SignInIdentity, attempt: SignInAttempt, accept: AuthAccept): void {
+  if (attempt.token === undefined) return;
+  const token = accept.token && me.key.oaepDecrypt(accept.token, me.encAlgo).toString('utf8');
+  if (token !== attempt.token) throw failed('the master could not read the token');
+}
+
+function checkFinger(me: SignInIdentity, masterPub: string): void {
+  if (me.masterFinger === '') return;
+  const fingers = [fingerprint(masterPub, '3006'), fingerprint(masterPub, '3008')];
+  if (!fingers.includes(me.masterFinger.trim().toLowerCase())) {
+    throw new MinionError('SALT_MINION_FINGER', 'the master has another fingerprint');
+  }
+}
+
+function verdict(ret: unknown): SignInOutcome {
+  if (ret === true) return { kind: 'pending' };
+  if (ret === 'full') return { kind: 'full' };
+  if (ret === false) {
+    throw new MinionError('SALT_MINION_REJECTED', 'the master has rejected the key of this minion');
+  }
+  throw failed('the answer says nothing that is known');
+}
+
+/** Only the two texts about algorithms may come unsigned; anything else is tried again later. */
+function refuseUnsigned(load: SaltMap): never {
+  const ret = load.get('ret');
+  if (ret === 'bad enc algo' || ret === 'bad sig algo') {
+    throw new MinionError('SALT_MINION_ALGORITHM', `the master answers: ${ret}`);
+  }
+  throw failed('the answer is not signed');
+}
+
+function failed(why: string): MinionError {
+  return new MinionError('SALT_MINION_SIGN_IN', why);
+}

@@ -1,0 +1,30 @@
+/** Why a minion can not go on or a request failed. */
+export type MinionErrorCode =
+  | 'SALT_MINION_REJECTED'
+  | 'SALT_MINION_FINGER'
+  | 'SALT_MINION_ALGORITHM'
+  | 'SALT_MINION_SIGN_IN'
+  | 'SALT_MINION_REQUEST';
+
+// Salt: salt/defaults/exitcodes.py EX_NOPERM; salt/crypt.py exits 42 for a wrong fingerprint.
+const EXIT_CODES: Readonly<Partial<Record<MinionErrorCode, number>>> = {
+  SALT_MINION_REJECTED: 77,
+  SALT_MINION_FINGER: 42,
+  SALT_MINION_ALGORITHM: 1,
+};
+
+/** An operating error of the minion. */
+export class MinionError extends Error {
+  override readonly name = 'MinionError';
+  readonly code: MinionErrorCode;
+
+  constructor(code: MinionErrorCode, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+
+  /** The exit code that this ends the process with; undefined where trying again may help. */
+  get exitCode(): number | undefined {
+    return EXIT_CODES[this.code];
+  }
+}

@@ -1,0 +1,6 @@
+import type { FunctionTable } from '../functions/function.ts';
+import { cmdFunctions } from './cmd-functions.ts';
+import { testFunctions } from './test-functions.ts';
+
+/** The functions that run in processes of their own: they touch the host, or take their time. */
+export const hostFunctions: FunctionTable = new Map([...testFunctions, ...cmdFunctions]);

@@ -1,0 +1,49 @@
+/** One connection to port 4506 of the master: requests go one after the other. */
+export interface MasterRequests {
+  /** Rejects when there is no answer in time. */
+  request(body: Uint8Array, options: RequestLimits): Promise<Uint8Array>;
+}
+
+/** How long one request may take. */
+export interface RequestLimits {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A subscription of port 4505: yields frames of publications until it is closed. */
+export interface Publications extends AsyncIterable<Uint8Array> {
+  /** Resolves when the master has been reached for the first time. */
+  readonly connected: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The roads to the master. */
+export interface MasterPort {
+  /** For signing in: never waits behind returns. */
+  readonly auth: MasterRequests;
+  /** For everything else. */
+  readonly requests: MasterRequests;
+  subscribe(publishPort: number): Publications;
+}
+
+/** The key of the master as this minion knows it. */
+export interface MasterKeyFile {
+  readMasterPub(): Promise<string | undefined>;
+  writeMasterPub(pem: string): Promise<void>;
+}
+
+/** Time and chance, replaceable in tests. */
+export interface Clock {
+  nowMs(): number;
+  /** Rejects with the signal's reason when it is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** From 0 up to, not including, 1. */
+  random(): number;
+}
+
+/** Where the minion writes what it does; pino fits. */
+export interface MinionLog {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+  error(fields: object, text: string): void;
+}

@@ -1,0 +1,59 @@
+import { isMap, listOf, mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import type { Outcome } from '../functions/execute.ts';
+
+/** A message to a runner: a packed {@link RunRequest}. */
+export interface RunMessage {
+  readonly type: 'run';
+  readonly body: Uint8Array;
+}
+
+/** A message from a runner: it can take work, or a packed {@link Outcome}. */
+export type RunnerMessage =
+  { readonly type: 'ready' } | { readonly type: 'done'; readonly body: Uint8Array };
+
+/** One function to run. */
+export interface RunRequest {
+  readonly fun: string;
+  readonly args: readonly SaltValue[];
+  /** The publication, for functions that take any name. */
+  readonly published: SaltMap;
+}
+
+// Packed with bin types: bytes that are valid UTF-8 must not become text on the way.
+export function packRequest(request: RunRequest): Buffer {
+  const { fun, args, published } = request;
+  return pack(mapOf({ fun, args: [...args], published }), 'bin');
+}
+
+export function readRequest(body: Uint8Array): RunRequest {
+  const map = unpackMap(body);
+  return {
+    fun: textOf(map, 'fun') ?? '',
+    args: listOf(map, 'args') ?? [],
+    published: mapIn(map, 'published') ?? new Map(),
+  };
+}
+
+export function packOutcome(outcome: Outcome): Buffer {
+  return pack(mapOf({ ...outcome }), 'bin');
+}
+
+export function readOutcome(body: Uint8Array): Outcome {
+  const map = unpackMap(body);
+  const out = textOf(map, 'out');
+  const retcode = map.get('retcode');
+  return {
+    return: map.get('return') ?? null,
+    retcode: typeof retcode === 'number' ? retcode : 1,
+    success: map.get('success') === true,
+    ...(out === undefined ? {} : { out }),
+  };
+}
+
+/** True for what a runner may send. */
+export function isRunnerMessage(message: unknown): message is RunnerMessage {
+  if (typeof message !== 'object' || message === null || isMap(message as SaltValue)) return false;
+  const { type, body } = message as { readonly type?: unknown; readonly body?: unknown };
+  return type === 'ready' || (type === 'done' && body instanceof Uint8Array);
+}
