@@ -76,8 +76,7 @@ export class PublicationWriter {
     return append(this.#bus, {
       subject: subjects.publication('again'),
       payload: Buffer.from(JSON.stringify(again)),
-      ...(slot === undefined ? {} : { msgId: escapeHeader(`again:${again.jid}:${slot}`) }),
-      msgId: newMessageId(),
+      msgId: slot === undefined ? newMessageId() : escapeHeader(`again:${again.jid}:${slot}`),
       timeoutMs: this.#timeoutMs,
     });
   }
