@@ -1,1 +1,4 @@
-export {};
+import { runService } from '@brine/service';
+import { startPublisher } from './start-publisher.ts';
+
+await runService({ name: 'publisher', main: startPublisher });

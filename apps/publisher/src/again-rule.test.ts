@@ -1,0 +1,103 @@
+import type { Again, JobRecord } from '@brine/bus';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AgainRule, startWindow } from './again-rule.ts';
+import { RecentJobs } from './recent-jobs.ts';
+
+let now: number;
+let jobs: RecentJobs;
+let stored: (Again & { slot: string })[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  now = Date.now();
+  jobs = new RecentJobs();
+  stored = [];
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const publications = {
+  storedJob: () => Promise.reject(new Error('not asked for')),
+  appendAgain: (again: Again, { slot }: { slot: string }) => {
+    stored.push({ ...again, slot });
+    return Promise.resolve();
+  },
+};
+
+function job(jid: string, atMs: number, more: Partial<JobRecord> = {}): void {
+  const record: JobRecord = {
+    jid,
+    publication: new Uint8Array(1),
+    load: new Uint8Array(0),
+    principal: '',
+    user: 'root',
+    fun: 'test.ping',
+    tgt: '*',
+    tgtType: 'glob',
+    minions: ['a'],
+    missing: [],
+    publishedAt: atMs,
+    deadlineAt: atMs + 3_600_000,
+    notAfter: atMs + 30_000,
+    hidden: false,
+    host: 'h',
+    requestId: jid,
+    ...more,
+  };
+  jobs.note(record, jobs.count + 1, atMs * 1000);
+}
+
+test('after a start unreturned jobs are stored again at 3, 7 and 12 s, in slots of their own', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(new Set(['early', 'new'])));
+  job('old', now - 5_000);
+  job('early', now - 1_000);
+  job('returned', now - 500);
+  rule.open(startWindow(now));
+  await vi.advanceTimersByTimeAsync(1_000);
+  job('new', now + 1_000);
+  expect(stored).toEqual([]);
+  await vi.advanceTimersByTimeAsync(2_100);
+  expect(stored.map(({ jid }) => jid)).toEqual(['early', 'new']);
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(stored.filter(({ jid }) => jid === 'new')).toHaveLength(3);
+  expect(new Set(stored.map(({ slot }) => slot)).size).toBe(3);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(stored).toHaveLength(6);
+});
+
+test('without a word from the store all are stored again', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
+  job('a', now);
+  job('b', now);
+  await rule.look(now - 1_000);
+  expect(stored.map(({ jid }) => jid)).toEqual(['a', 'b']);
+});
+
+test('a job that more than 80 others followed is not stored again, nor hidden and expired ones', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
+  job('far', now);
+  for (let n = 0; n < 79; n++) job(`j${String(n)}`, now, { hidden: true });
+  job('expired', now, { notAfter: now - 1 });
+  await rule.look(now - 1_000);
+  expect(stored).toEqual([]);
+  job('near', now);
+  await rule.look(now - 1_000);
+  expect(stored.map(({ jid }) => jid)).toEqual(['near']);
+});
+
+test('while a window is open no other is opened, and a closed rule opens none', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
+  job('a', now);
+  rule.open(startWindow(now));
+  rule.open(startWindow(now));
+  expect(rule.stats.windows).toBe(1);
+  await vi.advanceTimersByTimeAsync(3_500);
+  expect(stored).toHaveLength(1);
+  rule.close();
+  await vi.advanceTimersByTimeAsync(20_000);
+  rule.open(startWindow(Date.now()));
+  expect(stored).toHaveLength(1);
+  expect(rule.stats.windows).toBe(1);
+});

@@ -1,0 +1,39 @@
+import type { Again, AesEpoch, JobRecord, Published } from '@brine/bus';
+import type { SpanRecord } from '@brine/telemetry';
+
+/** The publications to send, in stream order. */
+export type Feed = AsyncIterable<Published>;
+
+/** Port 4505: `PublishServer`. */
+export interface Subscribers {
+  send(frames: readonly Uint8Array[]): Promise<void>;
+}
+
+/** The keys: `AesEpochs`. */
+export interface Epochs {
+  epochAt(seq: number): number;
+  keyOf(epoch: number): Promise<AesEpoch>;
+  rotate(): Promise<AesEpoch>;
+}
+
+/** What was published: `PublicationWriter`. */
+export interface Publications {
+  storedJob(seq: number): Promise<JobRecord>;
+  appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;
+}
+
+/** The highest serial that was ever sent, kept where it outlives the stream. */
+export interface HighWater {
+  /** For one epoch; 0 where none is kept. */
+  read(epoch: number): Promise<number>;
+  /** Keeps it, now or within a second; never throws. */
+  note(epoch: number, serial: number): void;
+}
+
+/** Jobs that some minion has not returned, by the store; undefined when it does not say. */
+export type Unreturned = (sinceMs: number) => Promise<ReadonlySet<string> | undefined>;
+
+/** Where spans go: `Telemetry`. */
+export interface Spans {
+  recordSpan(record: SpanRecord): void;
+}

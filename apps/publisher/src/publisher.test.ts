@@ -1,0 +1,223 @@
+import {
+  AesEpochs,
+  Bucket,
+  escapeKey,
+  PublicationReader,
+  PublicationWriter,
+  readPublicationTimes,
+  type Bus,
+  type JobRecord,
+} from '@brine/bus';
+import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
+import { startNats, vectorFile, type TestNats } from '@brine/testing';
+import { isMap, mapOf, pack, readPublication, unpack, type SaltMap } from '@brine/wire';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { BucketHighWater } from './high-water.ts';
+import { Publisher } from './publisher.ts';
+import { Sealer } from './sealer.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+const masterKey = PrivateKey.parse(keys[0]!.pem);
+const box = SecretBox.fromMasterKey(masterKey, 'aes');
+
+let nats: TestNats;
+let worker: Bus;
+let writer: PublicationWriter;
+const closing: { close(): unknown }[] = [];
+
+beforeEach(async () => {
+  nats = await startNats();
+  worker = await nats.connect('worker-pool');
+  writer = new PublicationWriter(worker);
+});
+
+afterEach(async () => {
+  for (const thing of closing.splice(0).reverse()) await thing.close();
+  await nats.close();
+});
+
+function record(jid: string, more: Partial<JobRecord> = {}): JobRecord {
+  const now = Date.now();
+  return {
+    jid,
+    publication: pack(
+      mapOf({ fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', jid, ret: '' }),
+    ),
+    load: pack(mapOf({ jid })),
+    principal: 'root key',
+    user: 'root',
+    fun: 'test.ping',
+    tgt: '*',
+    tgtType: 'glob',
+    minions: ['a'],
+    missing: [],
+    publishedAt: now,
+    deadlineAt: now + 3_600_000,
+    notAfter: now + 30_000,
+    hidden: false,
+    host: 'h',
+    requestId: jid,
+    ...more,
+  };
+}
+
+interface Sent {
+  readonly jid: string;
+  readonly serial: number;
+  readonly frame: Buffer;
+}
+
+interface Started {
+  readonly publisher: Publisher;
+  readonly epochs: AesEpochs;
+  readonly sent: Sent[];
+  readonly spans: ReturnType<typeof vi.fn>;
+}
+
+/** A publisher over a real stream; its subscribers are an array. */
+async function start(): Promise<Started> {
+  const bus = await nats.connect('publisher');
+  const epochs = await AesEpochs.connect(bus, box);
+  const sent: Sent[] = [];
+  const spans = vi.fn();
+  const send = (frames: readonly Uint8Array[]): Promise<void> => {
+    const frame = Buffer.from(frames[0]!);
+    const { load } = readPublication(frame);
+    const opened = open(load, epochs);
+    sent.push({ jid: String(opened.get('jid')), serial: Number(opened.get('serial')), frame });
+    return Promise.resolve();
+  };
+  const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
+  const publisher = new Publisher({
+    subscribers: { send },
+    epochs,
+    publications: new PublicationWriter(bus),
+    highWater,
+    sealer: new Sealer(masterKey, {
+      signPubMessages: true,
+      publishSigningAlgorithm: 'PKCS1v15-SHA1',
+    }),
+    spans: { recordSpan: spans },
+    topics: { zmqFiltering: false, orderMasters: false },
+    onTrouble: () => undefined,
+  });
+  const sinceMs = Date.now() - 30_000;
+  const { times, lastSeq } = await readPublicationTimes(bus, { count: 1000, sinceMs });
+  const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
+  await publisher.seed(times, startSeq);
+  const reader = new PublicationReader(bus, { from: { seq: startSeq } });
+  closing.push(epochs, reader);
+  void publisher.run(reader);
+  return { publisher, epochs, sent, spans };
+}
+
+function open(load: Uint8Array, epochs: AesEpochs): SaltMap {
+  for (const epoch of [2, 1]) {
+    const key = epochs.byEpoch(epoch);
+    if (key === undefined) continue;
+    try {
+      const opened = new Crypticle(key.keyString).open(load);
+      const value = opened === undefined ? undefined : unpack(opened);
+      if (isMap(value)) return value;
+    } catch {
+      // Sealed with the key of another epoch.
+    }
+  }
+  throw new Error('opens with no key');
+}
+
+const jidsOf = (sent: readonly Sent[]): string[] => sent.map(({ jid }) => jid);
+
+test('publications go out in stream order, sealed and signed, with rising serials', async () => {
+  const { sent, spans, publisher } = await start();
+  const jids = Array.from({ length: 50 }, (_, n) => `2026112017103700${String(1000 + n)}`);
+  await Promise.all(jids.map((jid) => writer.appendJob(record(jid))));
+  await vi.waitFor(() => expect(sent).toHaveLength(50));
+  expect(sent.every(({ serial }, n) => n === 0 || serial > sent[n - 1]!.serial)).toBe(true);
+  expect(Math.abs(sent[0]!.serial / 1000 - Date.now())).toBeLessThan(5000);
+  const { load, sig, sigAlgo } = readPublication(sent[0]!.frame);
+  expect(sigAlgo).toBe('PKCS1v15-SHA1');
+  expect(masterKey.publicKey.verify(load, sig!, 'PKCS1v15-SHA1')).toBe(true);
+  expect(spans).toHaveBeenCalledTimes(50);
+  expect(publisher.status).toMatchObject({ sent: 50, expired: 0, epoch: 1 });
+});
+
+test('a second publisher, and one that starts later, send the same serials', async () => {
+  const one = await start();
+  const other = await start();
+  await Promise.all(
+    Array.from({ length: 30 }, (_, n) => writer.appendJob(record(`a${String(n)}`))),
+  );
+  await vi.waitFor(() => expect([one.sent.length, other.sent.length]).toEqual([30, 30]));
+  const late = await start();
+  await vi.waitFor(() => expect(late.sent).toHaveLength(30));
+  const serials = (sent: readonly Sent[]) => sent.map(({ jid, serial }) => [jid, serial]);
+  expect(serials(other.sent)).toEqual(serials(one.sent));
+  expect(serials(late.sent)).toEqual(serials(one.sent));
+});
+
+test('a publication past its time is not sent', async () => {
+  const { sent, publisher } = await start();
+  await writer.appendJob(record('old', { notAfter: Date.now() - 1 }));
+  await writer.appendJob(record('new'));
+  await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['new']));
+  expect(publisher.status.expired).toBe(1);
+});
+
+test('an again sends the same jid with a new serial, once per slot', async () => {
+  const { sent, publisher } = await start();
+  const { seq } = await writer.appendJob(record('j'));
+  const again = { jid: 'j', seq, notAfter: Date.now() + 5000 };
+  await writer.appendAgain(again, { slot: '1' });
+  await writer.appendAgain(again, { slot: '1' });
+  await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['j', 'j']));
+  await writer.appendAgain(again, { slot: '2' });
+  await vi.waitFor(() => expect(sent).toHaveLength(3));
+  expect(sent[1]!.serial).toBeGreaterThan(sent[0]!.serial);
+  expect(publisher.status.sentAgain).toBe(2);
+  const { sent: elsewhere } = await start();
+  await vi.waitFor(() => expect(elsewhere).toHaveLength(3));
+});
+
+test('from a marker on the next key seals, before it the last one', async () => {
+  const { sent, epochs, publisher } = await start();
+  const first = epochs.current();
+  await writer.appendJob(record('before'));
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  const second = await epochs.rotate();
+  await writer.appendJob(record('after'));
+  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  const opens = (key: string, n: number): boolean => {
+    try {
+      return new Crypticle(key).open(readPublication(sent[n]!.frame).load) !== undefined;
+    } catch {
+      return false;
+    }
+  };
+  expect([opens(first.keyString, 0), opens(second.keyString, 0)]).toEqual([true, false]);
+  expect([opens(first.keyString, 1), opens(second.keyString, 1)]).toEqual([false, true]);
+  expect(publisher.status.epoch).toBe(2);
+});
+
+test('a clock that went back after the stream was lost begins a new AES key', async () => {
+  const before = await start();
+  await writer.appendJob(record('a'));
+  await vi.waitFor(() => expect(before.sent).toHaveLength(1));
+  for (const thing of closing.splice(0).reverse()) await thing.close();
+  // As if the clock had been an hour ahead when the last serial was given.
+  const ahead = String((Date.now() + 3_600_000) * 1000);
+  await new Bucket(worker, 'brine_secrets').put(escapeKey('serial', '1'), Buffer.from(ahead));
+  const after = await start();
+  await writer.appendJob(record('b'));
+  await vi.waitFor(() => expect(jidsOf(after.sent)).toContain('b'));
+  expect(after.publisher.status).toMatchObject({ epoch: 2, clockRotations: 1 });
+});
+
+test('the high water of serials outlives the process', async () => {
+  const { sent } = await start();
+  await writer.appendJob(record('a'));
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  const kept = new BucketHighWater(new Bucket(worker, 'brine_secrets'));
+  await vi.waitFor(async () => expect(await kept.read(1)).toBe(sent[0]!.serial), { timeout: 3000 });
+  expect(await kept.read(7)).toBe(0);
+});

@@ -1,0 +1,216 @@
+import type { JobRecord, PublicationTimes, Published } from '@brine/bus';
+import { nowMs } from '@brine/telemetry';
+import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
+import { RecentJobs } from './recent-jobs.ts';
+import type { Sealer } from './sealer.ts';
+import { SerialClock } from './serial-clock.ts';
+import { messagesOf, type TopicRules } from './topics.ts';
+
+/** What a publisher works with. */
+export interface PublisherPorts {
+  readonly subscribers: Subscribers;
+  readonly epochs: Epochs;
+  readonly publications: Publications;
+  readonly highWater: HighWater;
+  readonly sealer: Sealer;
+  readonly spans: Spans;
+  readonly topics: TopicRules;
+  /** Told of what went wrong and is mended or counted here. */
+  readonly onTrouble: (what: string, error: unknown) => void;
+}
+
+/** What a publisher has done. */
+export interface PublisherStatus {
+  readonly epoch: number;
+  readonly lastSeq: number;
+  readonly lastSerial: number;
+  /** Publications sent, the repeated ones too. */
+  readonly sent: number;
+  readonly sentAgain: number;
+  /** Not sent, because they were too old. */
+  readonly expired: number;
+  /** Not sent, because the job was purged or can not be sealed. */
+  readonly lost: number;
+  /** New AES keys because a clock went back. */
+  readonly clockRotations: number;
+}
+
+/** A clock may be stepped back so far without anybody taking notice, in microseconds. */
+const CLOCK_SLACK_US = 1_000_000;
+/** The high water is written once a second. */
+const HIGH_WATER_SLACK_US = 2_000_000;
+/** What was stored longer ago than this says nothing about the clock now, in ms. */
+const FRESH_MS = 10_000;
+const KEY_RETRY_MS = 250;
+const KEY_TRIES = 120;
+
+/** Sends what PUBLICATIONS says, in its order, to the subscribers of 4505. */
+export class Publisher {
+  readonly jobs = new RecentJobs();
+  readonly #ports: PublisherPorts;
+  readonly #serials = new SerialClock();
+  #epoch = 0;
+  #lastSeq = 0;
+  #sent = 0;
+  #sentAgain = 0;
+  #expired = 0;
+  #lost = 0;
+  #clockRotations = 0;
+  #rotating: Promise<void> | undefined;
+
+  constructor(ports: PublisherPorts) {
+    this.#ports = ports;
+  }
+
+  get status(): PublisherStatus {
+    return {
+      epoch: this.#epoch,
+      lastSeq: this.#lastSeq,
+      lastSerial: this.#serials.last,
+      sent: this.#sent,
+      sentAgain: this.#sentAgain,
+      expired: this.#expired,
+      lost: this.#lost,
+      clockRotations: this.#clockRotations,
+    };
+  }
+
+  /**
+   * Comes to the serial and the AES key that hold at `startSeq`, from what was stored before it.
+   * Begins a new AES key where serials would else go back: the clock has, and the stream was lost.
+   */
+  async seed(before: PublicationTimes['times'], startSeq: number): Promise<void> {
+    for (const { seq, kind, timeUs } of before) {
+      if (seq >= startSeq) break;
+      this.#serials.next(timeUs);
+      if (kind === 'marker') this.#serials.newKey();
+    }
+    const { epochs, highWater } = this.#ports;
+    await this.#useEpoch(epochs.epochAt(startSeq));
+    const newest = Math.max(before.at(-1)?.timeUs ?? 0, this.#serials.last);
+    const given = await highWater.read(this.#epoch);
+    const next = Math.max(newest, Date.now() * 1000);
+    if (given > 0 && given + HIGH_WATER_SLACK_US > next && given > newest) {
+      await this.#rotate('the clock went back and the stream was lost');
+    }
+  }
+
+  /** Sends until the feed ends. */
+  async run(feed: Feed): Promise<void> {
+    for await (const published of feed) {
+      await this.#take(published);
+      this.#lastSeq = published.seq;
+    }
+  }
+
+  async #take(published: Published): Promise<void> {
+    const startMs = nowMs();
+    if (published.kind === 'marker') {
+      this.#serials.newKey();
+      await this.#useEpoch(published.marker.epoch);
+      return;
+    }
+    this.#watchClock(published.timeUs);
+    const serial = this.#serials.next(published.timeUs);
+    if (published.kind === 'again') {
+      const record = await this.#recordAgain(published.again.seq);
+      if (record === undefined) return;
+      const sent = await this.#send(record, serial, published.again.notAfter, startMs, 'again');
+      if (sent) this.#sentAgain += 1;
+      return;
+    }
+    const { record } = published;
+    this.jobs.note(record, published.seq, published.timeUs);
+    await this.#send(record, serial, record.notAfter, startMs, 'publish');
+  }
+
+  async #send(
+    record: JobRecord,
+    serial: number,
+    notAfter: number,
+    startMs: number,
+    kind: 'publish' | 'again',
+  ): Promise<boolean> {
+    if (Date.now() > notAfter) {
+      this.#expired += 1;
+      return false;
+    }
+    let frame: Buffer;
+    try {
+      frame = this.#ports.sealer.frame(record.publication, serial);
+    } catch (error) {
+      // A publication that is no map: nothing a worker of ours stored. The next ones must go out.
+      this.#lost += 1;
+      this.#ports.onTrouble(`publication ${record.jid} can not be sealed`, error);
+      return false;
+    }
+    let copies = 0;
+    for (const message of messagesOf(frame, record, this.#ports.topics)) {
+      await this.#ports.subscribers.send(message);
+      copies += 1;
+    }
+    this.#sent += 1;
+    this.#ports.highWater.note(this.#epoch, serial);
+    // One span per job; that of a repetition would have the same id.
+    if (kind === 'publish') this.#span(record.jid, startMs, { serial, copies });
+    return true;
+  }
+
+  #span(jid: string, startMs: number, attributes: Readonly<Record<string, number>>): void {
+    const [name, part, parentPart] = ['publish', 'publish', 'record'];
+    const endMs = nowMs();
+    this.#ports.spans.recordSpan({ name, jid, part, parentPart, startMs, endMs, attributes });
+  }
+
+  async #recordAgain(seq: number): Promise<JobRecord | undefined> {
+    const here = this.jobs.record(seq);
+    if (here !== undefined) return here;
+    try {
+      return await this.#ports.publications.storedJob(seq);
+    } catch (error) {
+      this.#lost += 1;
+      this.#ports.onTrouble(`publication ${String(seq)} can not be sent again`, error);
+      return undefined;
+    }
+  }
+
+  /** Nothing is sent before the key is here: sealed with another it would reach nobody. */
+  async #useEpoch(epoch: number): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const { keyString } = await this.#ports.epochs.keyOf(epoch);
+        this.#epoch = epoch;
+        this.#ports.sealer.useKey(keyString);
+        return;
+      } catch (error) {
+        if (tries === KEY_TRIES) throw error;
+        if (tries === 1) this.#ports.onTrouble(`no AES key of epoch ${String(epoch)} yet`, error);
+        await new Promise((resolve) => setTimeout(resolve, KEY_RETRY_MS));
+      }
+    }
+  }
+
+  /** While it runs, serials can not go back; but a process that starts later could not know. */
+  #watchClock(timeUs: number): void {
+    const fresh = Math.abs(Date.now() - timeUs / 1000) < FRESH_MS;
+    if (fresh && timeUs + CLOCK_SLACK_US < this.#serials.last) {
+      void this.#rotate('the clock of the stream went back');
+    }
+  }
+
+  #rotate(why: string): Promise<void> {
+    this.#rotating ??= this.#ports.epochs
+      .rotate()
+      .then(
+        () => {
+          this.#clockRotations += 1;
+          this.#ports.onTrouble('a new AES key begins', why);
+        },
+        (error: unknown) => this.#ports.onTrouble('no new AES key', error),
+      )
+      .finally(() => {
+        this.#rotating = undefined;
+      });
+    return this.#rotating;
+  }
+}

@@ -1,0 +1,106 @@
+import {
+  AesEpochs,
+  ask,
+  Bucket,
+  connectBus,
+  PublicationReader,
+  PublicationWriter,
+  readPublicationTimes,
+  type Bus,
+} from '@brine/bus';
+import { SecretBox } from '@brine/crypt';
+import { loadOrCreateMasterKeys } from '@brine/pki';
+import type { RunningService, ServiceContext } from '@brine/service';
+import { isMap, mapOf, textOf } from '@brine/wire';
+import { PublishServer, tcpEndpoint } from '@brine/zmq';
+import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
+import { Burst } from './burst.ts';
+import { BucketHighWater } from './high-water.ts';
+import { exposeMetrics } from './metrics.ts';
+import type { Unreturned } from './ports.ts';
+import { Publisher } from './publisher.ts';
+import { Sealer } from './sealer.ts';
+
+/** Publications stored within this before the start are read again; older ones are over, ms. */
+const READ_BACK_MS = 30_000;
+/** Messages whose times give the serial to go on from. */
+const SEED_COUNT = 1_000;
+const STORE_TIMEOUT_MS = 1_500;
+
+/** Connects to NATS, reads the keys, binds 4505 and sends until closed. */
+export async function startPublisher(context: ServiceContext): Promise<RunningService> {
+  const { options, telemetry, log, signal } = context;
+  const url = options.brine.nats.url;
+  if (!url) throw new Error('no NATS server is given: set NATS_URL');
+  const bus = await connectBus({ url, name: 'publisher', signal });
+  const { privateKey } = await loadOrCreateMasterKeys(options.pkiDir, options.keysize);
+  const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
+  const writer = new PublicationWriter(bus);
+  const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
+  const burst = new Burst();
+  const server: PublishServer = await PublishServer.bind({
+    endpoint: tcpEndpoint(options.interface, options.publishPort),
+    hwm: options.pubHwm,
+    backlog: options.zmqBacklog,
+    onConnect: () => {
+      const now = Date.now();
+      if (burst.connected(now, server.peers)) again.open(burstWindow(now));
+    },
+  });
+  const publisher = new Publisher({
+    subscribers: server,
+    epochs,
+    publications: writer,
+    highWater,
+    sealer: new Sealer(privateKey, options),
+    spans: telemetry,
+    topics: options,
+    onTrouble: (what, error) => log.warn({ err: error }, what),
+  });
+  const again = new AgainRule(publisher.jobs, writer, unreturnedBy(bus));
+  const reader = await startReading(bus, publisher);
+  again.open(startWindow(Date.now()));
+  exposeMetrics(context.metrics, publisher, again, server);
+  publisher.run(reader).catch(context.fail);
+  log.info({ endpoint: server.endpoint, epoch: publisher.status.epoch }, 'publishing');
+  return {
+    ready: () => bus.status === 'connected' && reader.reading,
+    status: () => ({
+      endpoint: server.endpoint,
+      bus: bus.status,
+      peers: server.peers,
+      ...publisher.status,
+      again: again.stats,
+    }),
+    close: async () => {
+      again.close();
+      reader.close();
+      await highWater.flush();
+      await server.close();
+      epochs.close();
+      await bus.close();
+    },
+  };
+}
+
+async function startReading(bus: Bus, publisher: Publisher): Promise<PublicationReader> {
+  const sinceMs = Date.now() - READ_BACK_MS;
+  const { times, lastSeq } = await readPublicationTimes(bus, { count: SEED_COUNT, sinceMs });
+  const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
+  await publisher.seed(times, startSeq);
+  return new PublicationReader(bus, { from: { seq: startSeq } });
+}
+
+function unreturnedBy(bus: Bus): Unreturned {
+  return async (sinceMs) => {
+    try {
+      const answer = await ask(bus, 'brine.jobs.outstanding', mapOf({ sinceMs }), STORE_TIMEOUT_MS);
+      if (!Array.isArray(answer)) return undefined;
+      const jids = answer.map((job) => (isMap(job) ? textOf(job, 'jid') : undefined));
+      return new Set(jids.filter((jid) => jid !== undefined));
+    } catch {
+      // Not there, or busy: the caller sends again rather than loses.
+      return undefined;
+    }
+  };
+}
