@@ -1,4 +1,4 @@
-// The floors of the house, for dependency-cruiser (`npm run boundaries`). CONTRIBUTING.md draws them.
+// The floors of the house, for dependency-cruiser (`npm run boundaries`); see CONTRIBUTING.md.
 const GROUND = '^libs/(wire|crypt|job|target)/';
 const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|ipc|config|telemetry)/';
 const RULES = '^libs/(master|minion|client)/';
