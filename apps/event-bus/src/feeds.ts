@@ -54,6 +54,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
   const jobs = new JobFeed({
     files,
     readers,
+    announceSinceMs: options.sinceMs - CLOCK_SLACK_MS,
     writer: `host:${options.host}`,
     announced: (jid) => events.announced(jid),
     onTrouble: (jid, error) => onTrouble(`files of job ${jid} could not be written`, error),

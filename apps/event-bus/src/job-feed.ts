@@ -30,8 +30,6 @@ export interface JobMessage {
   nak(delayMs: number): void;
 }
 
-/** Older jobs get their files, but no reader is told of them: nobody waits that long. */
-const ANNOUNCE_WITHIN_MS = 30_000;
 /** How often writing the files of one job is tried, and the pause between, in ms. */
 const MAX_DELIVERIES = 10;
 const RETRY_MS = 2_000;
@@ -40,6 +38,8 @@ const RETRY_MS = 2_000;
 export interface JobFeedParts {
   readonly files: JobFiles;
   readonly readers: Readers;
+  /** Jobs stored before (unix ms) get their files, but who reads now did not wait for them. */
+  readonly announceSinceMs: number;
   /** `host:<name>`, for whoever waits until this host has written the job. */
   readonly writer: string;
   /** Called when the job was announced to the readers. */
@@ -87,7 +87,7 @@ export class JobFeed {
   #announce(record: JobForHost, load: SaltMap, timeMs: number): void {
     const { readers, announced } = this.#parts;
     const jid = record.jid as Jid;
-    if (Date.now() - timeMs < ANNOUNCE_WITHIN_MS) {
+    if (timeMs >= this.#parts.announceSinceMs) {
       readers.fireMap(jobNewTag(jid), newEvent(record, load.get('arg') ?? []), timeMs);
       readers.fire({ tag: jobPublishTag(jid), data: record.publication, timeMs });
     }

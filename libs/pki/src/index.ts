@@ -19,6 +19,6 @@ export type { PkiErrorCode } from './errors.ts';
 export type { KeySyncAlarm } from './journal.ts';
 export type { KeyShelf, KeyState } from './key-dirs.ts';
 export type { KeyFiles, KeyListing } from './key-store.ts';
-export type { KeyRecords, KeySyncOptions, KeySyncStatus } from './key-sync.ts';
+export type { KeyRecords, KeySyncOptions, KeySyncStatus } from './ports.ts';
 export type { KeyPair, MasterKeyOptions, MasterKeys } from './master-keys.ts';
 export type { AgreedKey, KeyDecision, KeyRecord, StoredKey } from './reconcile.ts';

@@ -16,7 +16,7 @@ import { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './jou
 import { ensureKeyDirs } from './key-dirs.ts';
 import { KeyStore } from './key-store.ts';
 import { KeySync } from './key-sync.ts';
-import type { KeyRecords } from './key-sync.ts';
+import type { KeyRecords } from './ports.ts';
 import type { KeyRecord, StoredKey } from './reconcile.ts';
 
 /** The shared record in memory: compare-and-set on the revision, as the real one. */

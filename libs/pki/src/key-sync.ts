@@ -6,43 +6,12 @@ import { PkiError } from './errors.ts';
 import type { KeyShelf } from './key-dirs.ts';
 import { keyHash, STATE_PRECEDENCE } from './key-dirs.ts';
 import type { KeyFiles, KeyStore } from './key-store.ts';
-import type { KeyJournal, KeySyncAlarm } from './journal.ts';
+import type { KeyJournal } from './journal.ts';
+import type { KeyRecords, KeySyncOptions, KeySyncStatus } from './ports.ts';
 import { agreedOn, reconcileKey, recordFor } from './reconcile.ts';
-import type { KeyRecord, StoredKey } from './reconcile.ts';
+import type { StoredKey } from './reconcile.ts';
 import { VanishGuard } from './vanish-guard.ts';
 import { ShelfWatch } from './watch-shelves.ts';
-
-/** The shared record of key states, as the sync needs it. */
-export interface KeyRecords {
-  /** False while they are being read: what is absent then says nothing. */
-  ready(): boolean;
-  ids(): Iterable<string>;
-  get(id: string): StoredKey | undefined;
-  /** Writes if the stored revision is still `expected` (undefined: nothing stored); the new
-   * revision, or undefined when somebody else was first. */
-  put(id: string, record: KeyRecord, expected: number | undefined): Promise<number | undefined>;
-}
-
-/** What {@link KeySync} is told besides its three parties. Times in milliseconds. */
-export interface KeySyncOptions {
-  /** Default 10,000. */
-  readonly rescanMs?: number;
-  /** How long a file must be gone before that counts; default 1,000. */
-  readonly vanishMs?: number;
-  /** Told of what goes wrong, once per kind until it went well again. */
-  readonly onTrouble?: (text: string, cause?: unknown) => void;
-}
-
-/** Counts since the start. */
-export interface KeySyncStatus {
-  readonly keys: number;
-  readonly toFiles: number;
-  readonly toRecords: number;
-  readonly conflicts: number;
-  readonly failures: number;
-  readonly away: boolean;
-  readonly alarm?: KeySyncAlarm;
-}
 
 /** Ids handled at the same time: bounds open files and writes in flight. */
 const BATCH = 64;

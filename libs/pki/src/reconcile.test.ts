@@ -191,9 +191,7 @@ describe('reconcileKey', () => {
 });
 
 const pubs = fc.constantFrom(A, B);
-const states = fc.constantFrom('accepted', 'pending', 'rejected') as fc.Arbitrary<
-  'accepted' | 'pending' | 'rejected'
->;
+const states = fc.constantFrom('accepted' as const, 'pending' as const, 'rejected' as const);
 const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
 const anyFiles: fc.Arbitrary<KeyFiles> = fc
   .tuple(optional(fc.tuple(states, pubs)), optional(pubs))

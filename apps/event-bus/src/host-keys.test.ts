@@ -1,0 +1,78 @@
+import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+
+import { Bucket, escapeKey } from '@brine/bus';
+import { readUserKey, writeDropFile } from '@brine/cachedir';
+import { SecretBox } from '@brine/crypt';
+import { loadOrCreateMasterKeys } from '@brine/pki';
+
+import { tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
+
+let master: TestMaster;
+let host: TestHost;
+beforeAll(async () => {
+  master = await TestMaster.start();
+});
+afterAll(() => master.close());
+beforeEach(async () => {
+  host = new TestHost(master);
+  await host.start();
+});
+afterEach(() => host.close());
+
+describe('user keys', () => {
+  it('are in files and, sealed, in the bucket of secrets; and stay over a restart', async () => {
+    const key = await readUserKey(host.cache(), 'root');
+    const { privatePem } = await loadOrCreateMasterKeys(host.pki());
+    const entry = await new Bucket(master.worker, 'brine_secrets').get(
+      escapeKey('userkeys', host.name),
+    );
+    const sealed = SecretBox.fromMasterKey(privatePem, 'userkeys');
+    const opened = JSON.parse(sealed.open(entry?.value ?? Buffer.alloc(0)).toString('utf8'));
+    expect(opened).toMatchObject({ root: key });
+    await host.restart();
+    expect(await readUserKey(host.cache(), 'root')).toBe(key);
+  });
+
+  it('that somebody else has written are not believed', async () => {
+    const key = await readUserKey(host.cache(), 'root');
+    await host.service.close();
+    writeFileSync(host.cache('.root_key'), `${'A'.repeat(75)}=`);
+    await host.start();
+    expect(await readUserKey(host.cache(), 'root')).toBe(key);
+  });
+});
+
+describe('minion keys', () => {
+  const bucket = (): Bucket => new Bucket(master.worker, 'brine_keys');
+  const put = (id: string, state: string, pub = 'PEM') =>
+    bucket().put(escapeKey(id), Buffer.from(JSON.stringify({ state, pub, at: Date.now() })));
+  const state = async (id: string): Promise<unknown> => {
+    const entry = await bucket().get(escapeKey(id));
+    return entry && JSON.parse(Buffer.from(entry.value).toString('utf8')).state;
+  };
+
+  it('that workers write appear as files, and moved files reach the workers', async () => {
+    const id = `${host.name}.minion`;
+    const pending = host.pki('minions_pre', id);
+    let begin = performance.now();
+    await put(id, 'pending');
+    await vi.waitFor(() => expect(existsSync(pending)).toBe(true), { interval: 5 });
+    expect(performance.now() - begin).toBeLessThan(200);
+    begin = performance.now();
+    renameSync(pending, host.pki('minions', id));
+    await vi.waitFor(async () => expect(await state(id)).toBe('accepted'), { interval: 10 });
+    expect(performance.now() - begin).toBeLessThan(1_000);
+    unlinkSync(host.pki('minions', id));
+    await vi.waitFor(async () => expect(await state(id)).toBe('deleted'), { timeout: 3_000 });
+  });
+
+  it('deleted by a stock tool rotate the AES key', async () => {
+    const { seen, client } = await host.reader();
+    await writeDropFile(host.cache(), host.options.masterId);
+    await vi.waitFor(() => expect(tagsOf(seen)).toContain('key'), { timeout: 8_000 });
+    expect(seen.find(({ tag }) => tag === 'key')?.data.get('rotate_aes_key')).toBe(true);
+    expect(existsSync(host.cache('.dfn'))).toBe(false);
+    client.close();
+  });
+});
