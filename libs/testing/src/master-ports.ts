@@ -1,4 +1,5 @@
 import { Crypticle, newKeyString, PublicKey, type PrivateKey } from '@brine/crypt';
+import { JidMaker } from '@brine/job';
 import type {
   EventToAppend,
   Job,
@@ -44,7 +45,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const parsed = new Map<string, PublicKey>();
   const aes = new Crypticle(options.aesKeyString ?? newKeyString());
   let revision = 0;
-  let jid = 20_261_120_171_953_000_000n;
+  const jids = new JidMaker();
   const setKey = (id: string, key: MinionKey): void => {
     revision += 1;
     minionKeys.set(id, { ...key, revision });
@@ -126,7 +127,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
           : Promise.resolve(options.answerQuery(query, args)),
     },
     now: () => options.nowMs ?? Date.now(),
-    nextJid: () => String(jid++),
+    nextJid: () => jids.next(options.nowMs ?? Date.now()),
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
   return { ports, events, jobs, counts, minionKeys, sessions, grains, setKey };
