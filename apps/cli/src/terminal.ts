@@ -7,6 +7,8 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** True where stdout is a terminal: then colours are on. */
   readonly isTerminal: boolean;
+  /** False where Ctrl-C belongs to somebody else than the command that waits for returns. */
+  readonly ownsSignals: boolean;
   /** Prints a question and reads a line; undefined at the end of input. */
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
   /** All of stdin. */
@@ -16,6 +18,7 @@ export interface Terminal {
 /** The terminal of this process. A reader that goes away ends the output, not the command. */
 export class ProcessTerminal implements Terminal {
   readonly isTerminal = process.stdout.isTTY;
+  readonly ownsSignals = true;
   #lines: Interface | undefined;
   #waiting: AsyncIterator<string> | undefined;
 

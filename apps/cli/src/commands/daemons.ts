@@ -29,7 +29,15 @@ export async function startMaster(args: readonly string[]): Promise<number> {
   const { runMaster } = await import('./master.ts');
   const logLevel: LogLevel | undefined = level;
   const configDir = textValue(options, 'config_dir');
+  stopWithParent();
   return runMaster({ configDir, logLevel, daemon: isOn(options, 'daemon') });
+}
+
+/** The demonstration starts a master as its child: when it is gone, however, the master stops. */
+function stopWithParent(): void {
+  if (process.env['BRINE_PARENT_WATCH'] !== '1' || !process.connected) return;
+  delete process.env['BRINE_PARENT_WATCH'];
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 }
 
 /** `brine status`: reads its options and shows how the master of this host is. */

@@ -30,7 +30,9 @@ export function whenInterrupted(terminal: Terminal): Interrupt {
     process.exit(EXIT.ok);
   };
   const onTerminate = (): void => process.exit(EXIT.ok);
-  process.on('SIGINT', onInterrupt);
-  process.on('SIGTERM', onTerminate);
+  if (terminal.ownsSignals) {
+    process.on('SIGINT', onInterrupt);
+    process.on('SIGTERM', onTerminate);
+  }
   return interrupt;
 }

@@ -1,0 +1,74 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+
+/** How long a process may take to stop in order, in milliseconds. */
+const STOP_MS = 20_000;
+/** Lines of a log that a failure shows. */
+const TAIL_LINES = 15;
+
+/** A process of the demonstration, its output in a file. */
+export class DemoProcess {
+  readonly name: string;
+  readonly log: string;
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<string>;
+  #running = true;
+
+  constructor(name: string, program: string, args: readonly string[], log: string) {
+    this.name = name;
+    this.log = log;
+    const file = openSync(log, 'a');
+    // The channel tells the child when we are gone, however we went.
+    this.#child = spawn(process.execPath, [program, ...args], {
+      stdio: ['ignore', file, file, 'ipc'],
+      env: { ...process.env, BRINE_PARENT_WATCH: '1' },
+    });
+    closeSync(file);
+    this.#ended = new Promise((resolve) => {
+      this.#child.once('error', (error) => this.#end(resolve, error.message));
+      this.#child.once('exit', (code, signal) => {
+        this.#end(resolve, signal === null ? `exit code ${code ?? 0}` : `signal ${signal}`);
+      });
+    });
+  }
+
+  /** False once the process has ended. */
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** Resolves with how the process ended. */
+  get ended(): Promise<string> {
+    return this.#ended;
+  }
+
+  /** The last lines it wrote. */
+  tail(): string {
+    try {
+      const lines = readFileSync(this.log, 'utf8').trimEnd().split('\n');
+      return lines.slice(-TAIL_LINES).join('\n');
+    } catch {
+      // It has written nothing.
+      return '';
+    }
+  }
+
+  /** Asks the process to stop and waits; ends it by force where that takes too long. */
+  async stop(): Promise<void> {
+    if (!this.#running) return;
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => this.kill(), STOP_MS);
+    await this.#ended;
+    clearTimeout(timer);
+  }
+
+  /** Ends the process at once; for the last moment of our own. */
+  kill(): void {
+    if (this.#running) this.#child.kill('SIGKILL');
+  }
+
+  #end(resolve: (how: string) => void, how: string): void {
+    this.#running = false;
+    resolve(how);
+  }
+}
