@@ -4,7 +4,7 @@ import type { WatchOptions } from './bucket-watch.ts';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 import type { BucketKey } from './escape.ts';
-import { askJetStream, isRecord, streamInfo, JS_ERRORS } from './js-api.ts';
+import { JS_ERRORS, askJetStream, isRecord, streamInfo, textIn } from './js-api.ts';
 import type { BucketName } from './names.ts';
 import { StreamReader } from './stream-reader.ts';
 import { microseconds } from './stored.ts';
@@ -155,9 +155,9 @@ export class Bucket {
     if (!isRecord(message)) throw new BusError('BUS_BAD_MESSAGE', 'a read without a message');
     return {
       key,
-      value: Buffer.from(String(message['data'] ?? ''), 'base64'),
+      value: Buffer.from(textIn(message, 'data'), 'base64'),
       revision: Number(message['seq']),
-      timeMs: Math.floor(microseconds(String(message['time'])) / 1_000),
+      timeMs: Math.floor(microseconds(textIn(message, 'time')) / 1_000),
     };
   }
 }

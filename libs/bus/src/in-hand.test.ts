@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { InHand } from './in-hand.ts';
 
-test('beyond the limits of count and bytes of a class nothing is taken, and that is counted', () => {
+test('beyond the limits of count and bytes nothing is taken, and that is counted', () => {
   const inHand = new InHand({ auth: { count: 2, bytes: 100 }, aes: { count: 10, bytes: 12 } });
   expect(inHand.take('auth', 1)).toBe(true);
   expect(inHand.take('auth', 1)).toBe(true);

@@ -1,6 +1,6 @@
 import type { Msg, MsgHdrs, NatsConnection } from '@nats-io/nats-core';
 import { BusError } from './errors.ts';
-import type { TimerWheel, WheelTimer } from './timer-wheel.ts';
+import type { TimerWheel } from './timer-wheel.ts';
 
 /** How many answers may be awaited at once on one connection; beyond it callers get `BUS_BUSY`. */
 const MAX_SLOTS = 65_536;
@@ -80,10 +80,9 @@ export class Inbox {
    */
   request(subject: string, payload: Uint8Array | string, options: RequestOptions): Promise<Msg> {
     return new Promise<Msg>((resolve, reject) => {
-      let timer: WheelTimer | undefined;
       const settle = (act: () => void): void => {
         slot.close();
-        timer?.clear();
+        timer.clear();
         act();
       };
       const send = (): void => {
@@ -103,7 +102,7 @@ export class Inbox {
         (error) => settle(() => reject(error)),
         () => send(),
       );
-      timer = this.#wheel.set(options.timeoutMs, () => {
+      const timer = this.#wheel.set(options.timeoutMs, () => {
         const text = `no answer on ${subject} within ${options.timeoutMs} ms`;
         settle(() => reject(new BusError('BUS_TIMEOUT', text)));
       });

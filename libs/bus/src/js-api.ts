@@ -67,7 +67,7 @@ export function readAnswer(data: Uint8Array): JsAnswer {
   if (!isRecord(error)) return { ok: true, value };
   const number = Number(error['err_code'] ?? 0);
   const code = Number(error['code'] ?? 0);
-  const text = String(error['description'] ?? 'unknown');
+  const text = textIn(error, 'description');
   return {
     ok: false,
     number,
@@ -99,12 +99,12 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
   }
   const state = isRecord(answer.value['state']) ? answer.value['state'] : {};
   return {
-    incarnation: String(answer.value['created']),
+    incarnation: textIn(answer.value, 'created'),
     messages: Number(state['messages'] ?? 0),
     bytes: Number(state['bytes'] ?? 0),
     firstSeq: Number(state['first_seq'] ?? 0),
     lastSeq: Number(state['last_seq'] ?? 0),
-    firstTime: String(state['first_ts'] ?? ''),
+    firstTime: textIn(state, 'first_ts'),
     config: isRecord(answer.value['config']) ? answer.value['config'] : {},
   };
 }
@@ -112,6 +112,12 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
 /** Tells whether a parsed JSON value is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A text of a parsed JSON object; empty where there is none. */
+export function textIn(value: Readonly<Record<string, unknown>>, key: string): string {
+  const text = value[key];
+  return typeof text === 'string' ? text : '';
 }
 
 function objectIn(data: Uint8Array): Record<string, unknown> {

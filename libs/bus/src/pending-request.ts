@@ -1,4 +1,5 @@
 import type { RequestClass } from './names.ts';
+import { packRequest } from './request-frame.ts';
 import type { WheelTimer } from './timer-wheel.ts';
 
 /** A request on its way to a worker. */
@@ -62,6 +63,14 @@ export class Pending {
 
   get settled(): boolean {
     return this.#settled;
+  }
+
+  /** As it goes to a worker, from a gateway on `host`. */
+  pack(host: string): Buffer {
+    const { id, deadlineMs, peer, body } = this.request;
+    const head = { id, host, deadlineMs, ...(peer === undefined ? {} : { peer }) };
+    if (this.reference === undefined) return packRequest(head, body);
+    return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
   }
 
   /** Resolves it; false when that was done before. */

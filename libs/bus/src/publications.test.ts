@@ -60,7 +60,7 @@ test('a job record comes back as it was packed, anything else is refused', () =>
   expect(() => unpackJob(packJob({ ...job('r'), minions: [1] } as unknown as JobRecord))).toThrow();
 });
 
-test('the same request is one job, and its second append is answered with the stored one', async () => {
+test('the same request is one job; its second append brings the stored one', async () => {
   const writer = new PublicationWriter(worker);
   const first = await writer.appendJob(job('once'));
   const again = await writer.appendJob(job('once', { jid: 'another' }));

@@ -11,7 +11,7 @@ import { REPLY_INBOX, REQUEST_CLASSES, subjects } from './names.ts';
 import type { RequestClass } from './names.ts';
 import { Pending } from './pending-request.ts';
 import type { RequestOutcome, RequestToSend } from './pending-request.ts';
-import { CLAIM_MS, RENEWALS, packRequest, readWord } from './request-frame.ts';
+import { CLAIM_MS, RENEWALS, readWord } from './request-frame.ts';
 import { WaitingLine } from './waiting-line.ts';
 import { WorkerBoard } from './worker-board.ts';
 
@@ -79,7 +79,7 @@ export class RequestSender {
     });
     return {
       classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
-      workers: this.#board.workers.filter((worker) => !worker.draining).length,
+      workers: this.#board.willing,
       retries: this.#retries,
       expired: this.#expired,
       refusedByLimit: this.#inHand.refused,
@@ -125,8 +125,10 @@ export class RequestSender {
     else if (!pending.settled) this.#dispatch(pending);
   }
 
-  /** Sends to a worker, or lines up until one has room. */
-  #dispatch(pending: Pending): void {
+  /**
+   * Sends to a worker, or lets it line up until one has room: false. One in line keeps its place.
+   */
+  #dispatch(pending: Pending): boolean {
     const { request } = pending;
     const now = performance.now();
     // Nobody else came: those that were tried and are alive may have it again.
@@ -138,8 +140,9 @@ export class RequestSender {
     if (worker === undefined) {
       pending.linedUpAt = Math.min(pending.linedUpAt, now);
       this.#lines[request.class].add(pending);
-      return;
+      return false;
     }
+    this.#lines[request.class].remove(pending);
     if (pending.tried.size > 0) this.#retries++;
     const slot = (this.#next++).toString(36);
     pending.slots.push(slot);
@@ -149,17 +152,9 @@ export class RequestSender {
     pending.lapsesAt = now + CLAIM_MS;
     this.#tries.set(slot, { pending, worker: worker.id });
     this.#board.count(worker.id, request.class, 1);
-    const { reference } = pending;
-    const head = {
-      id: request.id,
-      host: this.#host,
-      deadlineMs: request.deadlineMs,
-      ...(request.peer === undefined ? {} : { peer: request.peer }),
-      ...(reference === undefined ? {} : { reference }),
-    };
-    const body = reference === undefined ? request.body : Buffer.alloc(0);
     const subject = subjects.request(request.class, worker.id);
-    publish(this.#bus.connection, subject, packRequest(head, body), this.#prefix + slot);
+    publish(this.#bus.connection, subject, pending.pack(this.#host), this.#prefix + slot);
+    return true;
   }
 
   #receive(msg: Msg): void {
@@ -280,14 +275,10 @@ export class RequestSender {
 
   /** Sends those that line up, as far as workers have room. */
   #pump(cls: RequestClass): void {
-    const line = this.#lines[cls];
-    for (let left = line.size; left > 0 && this.#board.ready; left--) {
-      const pending = line.take();
-      if (pending === undefined) return;
-      const before = line.size;
-      this.#dispatch(pending);
-      // Back in the line: nobody had room for one that nobody was tried for; so it is for the rest.
-      if (line.size > before && pending.tried.size === 0) return;
+    for (const pending of this.#lines[cls]) {
+      const sent = this.#dispatch(pending);
+      // Nobody has room for one that anybody may have; so nobody has for the rest.
+      if (!sent && pending.tried.size === 0) return;
     }
   }
 

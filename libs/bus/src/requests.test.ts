@@ -91,7 +91,7 @@ async function startProcess(workerId: string, delayMs = 0): Promise<ChildProcess
   return child;
 }
 
-test('a request reaches a worker with all that belongs to it, and the answer comes back', async () => {
+test('a request reaches a worker with all that belongs to it, and is answered', async () => {
   let seen: IncomingRequest | undefined;
   await startWorker('all', async (incoming) => {
     seen = incoming;
@@ -164,7 +164,7 @@ test('the request of a slow worker that renews its claim is not tried on another
   expect(sender.stats().retries).toBe(0);
 });
 
-test('a stopped worker gets no new requests once it is silent, and its old ones are tried elsewhere', async () => {
+test('a stopped worker gets no new requests, and its old ones are tried elsewhere', async () => {
   const stopped = await startProcess('stopped', 60_000);
   await until(() => sender.ready);
   const first = sender.send(request());
@@ -196,7 +196,7 @@ test('without a worker until its deadline a request expires', async () => {
   expect(await sender.send(request({ deadlineMs: started }))).toMatchObject({ kind: 'expired' });
 });
 
-test('what is too much is refused at once, and what is in hand expires when the sender closes', async () => {
+test('too much is refused at once, and what is in hand expires at close', async () => {
   const limits = { auth: { count: 1, bytes: 100 } };
   const limited = new RequestSender(gateway, { host: 'gw', limits });
   const held = limited.send(request({ class: 'auth' }));

@@ -132,8 +132,7 @@ export class StreamReader {
     this.#incarnation = info.incarnation;
     const spec = { ...this.#spec, start: this.#start() };
     const { incarnation } = info;
-    let feed: PullFeed | undefined;
-    feed = await PullFeed.open(this.#bus, spec, (delivery) => {
+    const feed: PullFeed = await PullFeed.open(this.#bus, spec, (delivery) => {
       this.#lastSeq = Math.max(this.#lastSeq, delivery.seq);
       this.#lastTimeMs = Math.max(this.#lastTimeMs, Math.floor(delivery.timeUs / 1_000));
       this.#queue.push({ received: { ...delivery, incarnation }, feed });

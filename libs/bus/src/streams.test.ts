@@ -202,7 +202,7 @@ test('an append waits for a stream that comes late, and gives up at its time', a
   expect(await held).toEqual({ seq: 1, duplicate: false });
 });
 
-test('a reader notices that the stream was made anew, and reads the new one from its start', async () => {
+test('a reader notices a stream made anew, and reads it from its start', async () => {
   await using own = await startNats();
   const bus = await own.connect('event-bus');
   const writer = new EventWriter(bus);

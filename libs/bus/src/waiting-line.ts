@@ -7,15 +7,9 @@ export class WaitingLine<T> implements Iterable<T> {
     return this.#line.size;
   }
 
+  /** Joins at the end; who is in line already keeps its place. */
   add(one: T): void {
     this.#line.add(one);
-  }
-
-  /** Takes the first. */
-  take(): T | undefined {
-    const [first] = this.#line;
-    if (first !== undefined) this.#line.delete(first);
-    return first;
   }
 
   remove(one: T): void {

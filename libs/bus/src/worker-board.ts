@@ -83,9 +83,9 @@ export class WorkerBoard {
     return this.#list.some((worker) => !worker.draining && !worker.suspect);
   }
 
-  /** The workers that are alive, the draining ones too. */
-  get workers(): readonly WorkerView[] {
-    return this.#list;
+  /** How many take requests. */
+  get willing(): number {
+    return this.#list.filter((worker) => !worker.draining && !worker.suspect).length;
   }
 
   get(id: string): WorkerView | undefined {

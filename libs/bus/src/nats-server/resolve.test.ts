@@ -32,7 +32,8 @@ const says = (version: string): string => `echo "nats-server: v${version}"`;
 
 /** A go that "builds" a server of a version. */
 const goMaking = (version: string): string =>
-  `/bin/mkdir -p "$GOBIN"\n/bin/sleep 0.1\necho '#!/bin/sh\n${says(version)}' > "$GOBIN/nats-server"`;
+  `/bin/mkdir -p "$GOBIN"; /bin/sleep 0.1
+echo '#!/bin/sh\n${says(version)}' > "$GOBIN/nats-server"`;
 
 test.each([
   ['2.12.8', true],

@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-test('credentials, port and streams are the same after a restart, and duplicates still known', async () => {
+test('after a restart credentials, port, streams and known duplicates are the same', async () => {
   const first = await startNatsServer({ binary, dir });
   const event = { kind: 'ret', tag: 't', body: Buffer.from([0x80]), msgId: 'one' } as const;
   const bus = await connectBus({ url: first.urls['event-bus'], name: 'event-bus' });
