@@ -5,6 +5,7 @@ import {
   EventWriter,
   PublicationWriter,
   RequestReceiver,
+  serveRequestIds,
   type Answer,
   type Bus,
   type IncomingRequest,
@@ -79,6 +80,7 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     traceAnswer(context, request, answer, startMs);
     return answer;
   });
+  const requestIds = serveRequestIds(bus, state.requests);
   return {
     ready: () => bus.status === 'connected' && state.ready(),
     status: () => ({
@@ -89,6 +91,7 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     }),
     close: async () => {
       await receiver.drain();
+      await Promise.all(requestIds.map((serving) => serving.close()));
       state.close();
       await masterKey.close();
       await bus.close();
