@@ -88,10 +88,6 @@ export class WorkerBoard {
     return this.#list.filter((worker) => !worker.draining && !worker.suspect).length;
   }
 
-  get(id: string): WorkerView | undefined {
-    return this.#workers.get(id);
-  }
-
   /** Notes what a worker told of itself. */
   announced(id: string, announcement: Announcement, now: number): void {
     const known = this.#workers.get(id);
