@@ -94,12 +94,16 @@ async function build() {
   const references = JSON.parse(readText(join(ROOT, 'tsconfig.json'))).references.length;
   const tsc = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
   let built = 0;
+  let failing = false;
   await run(process.execPath, [tsc, '-b', '--verbose'], {
     onLine: (line) => {
       if (line.includes('Building project')) {
         built += 1;
         say(`building ${built} of at most ${references}`, true);
-      } else if (/error TS|^Found /.test(line) || line.startsWith(' ')) say(line);
+      } else if (/error TS/.test(line) || (failing && line.startsWith(' '))) {
+        failing = true;
+        say(line);
+      }
     },
   });
   if (built > 0) say(`built ${built} projects`);

@@ -124,6 +124,20 @@ describe('projects', () => {
     expect([...new Set(manifests.map(({ license }) => license))]).toEqual(['Apache-2.0']);
   });
 
+  test('the lockfile names the packages of all platforms, or `npm ci` refuses it', () => {
+    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+    };
+    const missing = Object.entries(lock.packages).flatMap(([path, entry]) =>
+      Object.keys(entry.optionalDependencies ?? {}).filter(
+        (name) =>
+          lock.packages[`node_modules/${name}`] === undefined &&
+          lock.packages[`${path}/node_modules/${name}`] === undefined,
+      ),
+    );
+    expect(missing).toEqual([]);
+  });
+
   test('each is part of the build', () => {
     const { references } = JSON.parse(readFileSync(join(ROOT, 'tsconfig.json'), 'utf8')) as {
       references: { path: string }[];
