@@ -10,15 +10,12 @@ import {
 import type { MasterOptions } from '@brine/config';
 import { emptyOutputFile, Printer, unhandled } from '../display-settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import { dumpConfig } from '../config-dump.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { openMasterLink, type MasterLink } from '../master-link.ts';
 import { isOn, numberValue, textValue, type ParsedOptions } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
 import { SALT_FORM, TARGET_KINDS } from '../options/salt-form.ts';
-import { previewTarget } from '../salt/preview.ts';
 import { readCommand, type SaltCommand } from '../salt/read-command.ts';
-import { runInBatches } from '../salt/batches.ts';
 import { runAndShow } from '../salt/run-and-show.ts';
 import { login } from '../salt/login.ts';
 import { logLine, type Terminal } from '../terminal.ts';
@@ -47,6 +44,7 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
     );
   }
   if (isOn(options, 'config_dump')) {
+    const { dumpConfig } = await import('../config-dump.ts');
     terminal.out(dumpConfig(config));
     return EXIT.ok;
   }
@@ -55,7 +53,11 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
     static: isOn(options, 'static'),
     fun: typeof parsed.fun === 'string' ? parsed.fun : parsed.fun.join(','),
   });
-  if (isOn(options, 'preview_target')) return previewTarget(parsed, config, printer, terminal);
+  if (isOn(options, 'preview_target')) {
+    // Judging targets is the heaviest part of this command, and hardly ever needed here.
+    const { previewTarget } = await import('../salt/preview.ts');
+    return previewTarget(parsed, config, printer, terminal);
+  }
   const seconds = numberValue(options, 'timeout') ?? 0;
   const given = options.given.has('timeout') && seconds > 0;
   const link = openMasterLink(config, terminal, given ? { timeoutMs: seconds * 1000 } : {});
@@ -72,9 +74,11 @@ async function runWith(run: Omit<SaltRun, 'command'>, parsed: SaltCommand): Prom
   const kwargs = await login(run, parsed);
   const command: Command = { ...parsed, kwargs };
   try {
-    if (batched) return await runInBatches({ ...run, command });
     const limit = numberValue(options, 'batch_safe_limit') || config.batchSafeLimit;
-    if (limit > 1) return await runInBatches({ ...run, command }, limit);
+    if (batched || limit > 1) {
+      const { runInBatches } = await import('../salt/batches.ts');
+      return await runInBatches({ ...run, command }, batched ? undefined : limit);
+    }
     return await runAndShow({ ...run, command });
   } catch (error) {
     if (!isSaltError(error)) throw error;

@@ -6,7 +6,6 @@ import { Exit, EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, textValue } from '../options/option.ts';
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
-import { targetedMinions } from './preview.ts';
 import { runAndShow } from './run-and-show.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
@@ -19,6 +18,7 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
   const { options, terminal, config } = run;
   let size = textValue(options, 'batch');
   if (safeLimit !== undefined) {
+    const { targetedMinions } = await import('./preview.ts');
     const minions = await targetedMinions(run.command, config);
     if (minions.length < safeLimit) return runAndShow(run);
     terminal.out('\nNOTICE: Too many minions targeted, switching to batch execution.\n');

@@ -1,4 +1,4 @@
-import { yamlArgument } from '@brine/client';
+import { RefusedError, yamlArgument } from '@brine/client';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { SaltRun } from '../commands/salt.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
@@ -81,7 +81,12 @@ async function makeToken(
   credentials: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   const load = mapOf({ cmd: 'mk_token', eauth, ...Object.fromEntries(credentials) });
-  const reply = await run.link.client.command(load);
-  const token = reply.get('token');
-  return typeof token === 'string' ? token : undefined;
+  try {
+    const token = (await run.link.client.command(load)).get('token');
+    return typeof token === 'string' ? token : undefined;
+  } catch (error) {
+    // No token: the credentials go with the command itself, and are refused there if need be.
+    if (error instanceof RefusedError) return undefined;
+    throw error;
+  }
 }

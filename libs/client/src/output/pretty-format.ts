@@ -29,6 +29,7 @@ function format(
     return formatList(value, printer, indent, allowance, level);
   }
   if (typeof value === 'string') return formatText(value, indent, allowance, level);
+  if (value instanceof Uint8Array) return formatBytes(value, indent, allowance, level);
   return short;
 }
 
@@ -74,7 +75,7 @@ function formatText(text: string, indent: number, allowance: number, level: numb
   const room = outer ? allowance + 1 : allowance;
   const max = WIDTH - column;
   const chunks = textChunks(text, max, room);
-  if (chunks.length === 1) return pyRepr(text);
+  if (chunks.length <= 1) return pyRepr(text);
   const body = chunks.join(`\n${' '.repeat(column)}`);
   return outer ? `(${body})` : body;
 }
@@ -105,6 +106,31 @@ function textChunks(text: string, max: number, allowance: number): string[] {
     if (current !== '') chunks.push(pyRepr(current));
   });
   return chunks;
+}
+
+/** Long bytes as several literals, four bytes at a time (Python: _wrap_bytes_repr). */
+function formatBytes(bytes: Uint8Array, indent: number, allowance: number, level: number): string {
+  if (bytes.length <= 4) return pyRepr(bytes);
+  const outer = level === 1;
+  const column = outer ? indent + 1 : indent;
+  const room = outer ? allowance + 1 : allowance;
+  const last = Math.floor(bytes.length / 4) * 4;
+  let width = WIDTH - column;
+  const chunks: string[] = [];
+  let current = new Uint8Array();
+  for (let at = 0; at < bytes.length; at += 4) {
+    const candidate = bytes.slice(at - current.length, at + 4);
+    if (at === last) width -= room;
+    if (pyRepr(candidate).length > width) {
+      if (current.length > 0) chunks.push(pyRepr(current));
+      current = bytes.slice(at, at + 4);
+    } else {
+      current = candidate;
+    }
+  }
+  if (current.length > 0) chunks.push(pyRepr(current));
+  const body = chunks.join(`\n${' '.repeat(column)}`);
+  return outer ? `(${body})` : body;
 }
 
 /** The repr with every dictionary sorted, as pprint measures and prints it. */

@@ -46,6 +46,10 @@ function displayRows(rows: readonly SaltValue[], indent: number, colors: Colors)
     header = true;
   }
   for (const row of rows) cells.push(cellsOf(row));
+  if (header && cells[0]?.length === 0) cells.shift();
+  if (cells.some((row) => row.length === 0)) {
+    throw new UnfitDataError('TypeError', 'a row without cells');
+  }
   return prepareRows(cells, indent + 4, colors, header);
 }
 

@@ -116,7 +116,7 @@ export class YamlEmitter {
       this.#plain(scalarText(value), indent, place);
       return;
     }
-    const style = styleOfText(value, this.#flow || place.flowLevel > 0, place.simpleKey);
+    const style = styleOfText(value, place.flowLevel > 0, place.simpleKey);
     if (style === 'plain') this.#plain(value, indent, place);
     else if (style === 'single') this.#single(value, indent, !place.simpleKey);
     else this.#double(value, indent, !place.simpleKey);
@@ -126,7 +126,7 @@ export class YamlEmitter {
     const base64 = Buffer.from(bytes).toString('base64');
     const lines = base64.match(/.{1,76}/g) ?? [];
     this.#indicator('!!binary', true, false);
-    if (this.#flow || place.flowLevel > 0 || place.simpleKey) {
+    if (place.flowLevel > 0 || place.simpleKey) {
       this.#double(lines.map((line) => `${line}\n`).join(''), indent, !place.simpleKey);
       return;
     }

@@ -54,7 +54,7 @@ export function analyseScalar(text: string): ScalarFacts {
   const characters = [...text];
   characters.forEach((character, at) => {
     findIndicators(characters, at, found);
-    if (!isPrintable(character) && !isBreak(character)) found.special = true;
+    if (!isPrintable(character)) found.special = true;
     if (isBreak(character)) found.breaks = true;
     if (character !== ' ' && !isBreak(character)) return;
     if (at === 0 || at === characters.length - 1) found.edge = true;
