@@ -10,7 +10,7 @@ import {
 } from '@brine/bus';
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
-import { isMap, mapOf, pack, readPublication, unpack, type SaltMap } from '@brine/wire';
+import { isMap, mapOf, pack, readPublication, textOf, unpack, type SaltMap } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { BucketHighWater } from './high-water.ts';
 import { Publisher } from './publisher.ts';
@@ -84,7 +84,7 @@ async function start(): Promise<Started> {
     const frame = Buffer.from(frames[0]!);
     const { load } = readPublication(frame);
     const opened = open(load, epochs);
-    sent.push({ jid: String(opened.get('jid')), serial: Number(opened.get('serial')), frame });
+    sent.push({ jid: textOf(opened, 'jid') ?? '', serial: Number(opened.get('serial')), frame });
     return Promise.resolve();
   };
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));

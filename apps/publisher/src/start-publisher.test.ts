@@ -5,7 +5,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { Metrics, type RunningService, type ServiceContext } from '@brine/service';
 import { startTelemetry } from '@brine/telemetry';
 import { freePorts, startNats, type TestNats, ZmtpPeer } from '@brine/testing';
-import { isMap, mapOf, pack, readPublication, unpack } from '@brine/wire';
+import { isMap, mapOf, pack, readPublication, type SaltValue, unpack } from '@brine/wire';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -92,7 +92,7 @@ async function publish(jid: string, more: Readonly<Record<string, unknown>> = {}
   });
 }
 
-async function opened(frame: Buffer | undefined): Promise<unknown> {
+async function opened(frame: Buffer | undefined): Promise<SaltValue> {
   const { options } = loadMasterConfig({ configDir: dir, env: {} });
   const { privateKey } = await loadOrCreateMasterKeys(options.pkiDir, options.keysize);
   const box = SecretBox.fromMasterKey(privateKey, 'aes');

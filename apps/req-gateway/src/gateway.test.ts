@@ -9,7 +9,7 @@ import {
   type IncomingRequest,
 } from '@brine/bus';
 import { startNats, ZmtpPeer, type TestNats } from '@brine/testing';
-import { aesEnvelope, clearEnvelope, isMap, mapOf, pack, unpack } from '@brine/wire';
+import { aesEnvelope, clearEnvelope, isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { Gateway } from './gateway.ts';
@@ -149,7 +149,7 @@ test('a publish that is byte-identical to one under way joins it', async () => {
     expect.objectContaining({ part: 'gateway.publish', jid: '20261120171037123456' }),
   );
   // Once answered, the same bytes are a new request.
-  await peers[0]!.request(publish('test.ping'), 3000);
+  await peers[0].request(publish('test.ping'), 3000);
   expect(ids).toHaveLength(2);
   expect(new Set(ids).size).toBe(2);
 });
@@ -253,7 +253,7 @@ test('the log-in of a minion whose return was just refused goes before others', 
     if (request.class === 'aes') return { kind: 'reply', body: pack('bad load') };
     const envelope = unpack(request.body);
     const load = isMap(envelope) ? envelope.get('load') : undefined;
-    if (isMap(load)) order.push(String(load.get('id')));
+    if (isMap(load)) order.push(textOf(load, 'id') ?? '');
     await new Promise((done) => setTimeout(done, 20));
     return echo(request);
   });

@@ -32,7 +32,7 @@ test('processes that start at once agree on the first key', async () => {
     connect('publisher'),
     connect('event-bus'),
   ]);
-  const first = all[0]!.current();
+  const first = all[0].current();
   expect(first.epoch).toBe(1);
   expect(first.keyString).toHaveLength(76);
   for (const epochs of all) expect(epochs.current()).toEqual(first);
