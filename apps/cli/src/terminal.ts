@@ -38,6 +38,11 @@ export class ProcessTerminal implements Terminal {
     process.stderr.write(text);
   };
 
+  /** Resolves once the reader has taken everything, or has gone away. */
+  async flush(): Promise<void> {
+    await Promise.all([drained(process.stdout), drained(process.stderr)]);
+  }
+
   async ask(question: string, where: 'out' | 'err'): Promise<string | undefined> {
     this[where](question);
     this.#lines ??= createInterface({ input: process.stdin, terminal: false });
@@ -49,6 +54,15 @@ export class ProcessTerminal implements Terminal {
   readInput(): Promise<string> {
     return readAll(process.stdin);
   }
+}
+
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed) return resolve();
+    stream.once('close', resolve);
+    // An empty write comes back after all writes before it.
+    stream.write('', () => resolve());
+  });
 }
 
 /** Writes a line as Salt logs it on the terminal: the level in eight columns. */

@@ -51,7 +51,12 @@ export class BrineMaster {
     const sandbox = await SaltSandbox.create();
     // PostgreSQL refuses to run as root and must reach its directory as another user.
     await chmod(sandbox.dir, 0o711);
-    const home = await sandbox.master({ auto_accept: false, ...config });
+    const home = await sandbox.master({
+      auto_accept: false,
+      // An absent minion costs a test this long.
+      gather_job_timeout: 2,
+      ...config,
+    });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
     const started = SaltProcess.start({
       command: process.execPath,
@@ -142,7 +147,7 @@ export class BrineMaster {
     let missing = [...ids];
     while (missing.length > 0) {
       const args = ['-L', missing.join(','), 'test.ping', '--static', '--out', 'json', '-t', '2'];
-      const { stdout } = await this.brine('salt', [...args, '--gather-job-timeout', '2']);
+      const { stdout } = await this.brine('salt', args);
       const answers = JSON.parse(stdout.trim() === '' ? '{}' : stdout) as Record<string, unknown>;
       missing = missing.filter((id) => answers[id] !== true);
       if (missing.length > 0 && Date.now() > until) {

@@ -3,6 +3,7 @@ export { jobRow, returnLoad, returnRow } from './job-rows.ts';
 export { memoryMaster } from './master-ports.ts';
 export { startNats } from './nats.ts';
 export { startPostgres } from './postgres.ts';
+export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
 export { vectorFile } from './vectors.ts';
 export { encodeMessage, ZmtpPeer } from './zmtp.ts';
 export {
