@@ -82,14 +82,16 @@ export class BucketKeyRecords implements KeyRecords {
       return;
     }
     const id = unescapeKey(entry.key);
-    this.#set(id, { record, revision: entry.revision });
-    this.#onChange(id);
+    // The echo of our own write says nothing new.
+    if (this.#set(id, { record, revision: entry.revision })) this.#onChange(id);
   }
 
   /** The watch lags behind our own writes: an older revision never replaces a newer one. */
-  #set(id: string, stored: StoredKey): void {
+  #set(id: string, stored: StoredKey): boolean {
     const known = this.#records.get(id);
-    if (known === undefined || known.revision < stored.revision) this.#records.set(id, stored);
+    if (known !== undefined && known.revision >= stored.revision) return false;
+    this.#records.set(id, stored);
+    return true;
   }
 }
 

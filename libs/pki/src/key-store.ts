@@ -78,12 +78,11 @@ export class KeyStore {
       }
     };
     const denied = text('denied');
-    const state = STATE_PRECEDENCE.find((shelf) => text(shelf) !== undefined);
-    const pub = state && text(state);
-    return {
-      ...(state && pub !== undefined && { state, pub }),
-      ...(denied !== undefined && { denied }),
-    };
+    for (const state of STATE_PRECEDENCE) {
+      const pub = text(state);
+      if (pub !== undefined) return { state, pub, ...(denied !== undefined && { denied }) };
+    }
+    return denied === undefined ? {} : { denied };
   }
 
   /** The key text in one shelf, trimmed, or undefined. */

@@ -54,13 +54,21 @@ export class KeySync {
     });
   }
 
-  /** Brings all ids together once, then follows changes. Resolves after the first round. */
+  /**
+   * Brings the ids together whose record or place has changed since the journal was written, then
+   * follows changes. That all other files still hold what they held is seen to in the background.
+   */
   async start(): Promise<void> {
     this.#watch = new ShelfWatch(this.#store.pkiDir, (_shelf, id) => this.changed(id));
+    if (this.#look()) {
+      this.#dirty.clear();
+      for (const id of this.#allIds()) if (this.#isMoved(id)) this.#dirty.add(id);
+      await this.#drain();
+    }
     this.#everything();
-    await this.#rescan();
-    await this.#drain();
-    this.#firstRound = false;
+    void this.#rescan().finally(() => {
+      this.#firstRound = false;
+    });
   }
 
   /** To be called when the shared record of an id has changed. */
@@ -92,9 +100,22 @@ export class KeySync {
   }
 
   #everything(): void {
-    for (const id of this.#records.ids()) this.#dirty.add(id);
-    for (const id of this.#journal.ids()) this.#dirty.add(id);
-    for (const id of this.#shelves.keys()) this.#dirty.add(id);
+    for (const id of this.#allIds()) this.#dirty.add(id);
+  }
+
+  *#allIds(): Generator<string> {
+    yield* this.#records.ids();
+    yield* this.#journal.ids();
+    yield* this.#shelves.keys();
+  }
+
+  /** Has the record another revision, or the file another place, than the journal says? */
+  #isMoved(id: string): boolean {
+    const agreed = this.#journal.get(id);
+    if (agreed === undefined || this.#records.get(id)?.revision !== agreed.revision) return true;
+    const shelves = this.#shelves.get(id) ?? [];
+    const wanted = [...(agreed.state ? [agreed.state] : []), ...(agreed.denied ? ['denied'] : [])];
+    return shelves.join() !== wanted.join();
   }
 
   /** Looks at the names of all files; asks for those that differ from the last look. */
@@ -196,7 +217,8 @@ export class KeySync {
     // Lets a burst of notices about one file fall together.
     await nextTurn();
     while (this.#dirty.size > 0 && this.#mayAct()) {
-      const batch = [...take(this.#dirty, BATCH)];
+      const batch: string[] = [];
+      for (const id of this.#dirty) if (batch.push(id) === BATCH) break;
       for (const id of batch) this.#dirty.delete(id);
       await Promise.all(batch.map((id) => this.#reconcile(id)));
       await nextTurn();
@@ -269,14 +291,5 @@ export class KeySync {
     if (this.#troubles.has(text)) return;
     this.#troubles.add(text);
     this.#options.onTrouble(text, cause);
-  }
-}
-
-function* take(set: ReadonlySet<string>, count: number): Generator<string> {
-  let left = count;
-  for (const id of set) {
-    if (left === 0) return;
-    left -= 1;
-    yield id;
   }
 }
