@@ -1,12 +1,12 @@
 import { ConfigError, loadMinionConfig } from '@brine/config';
-import type { ConfigMap, ConfigValue, MinionOptions } from '@brine/config';
+import type { ConfigMap, MinionOptions } from '@brine/config';
 import { collectGrains, Minion, MinionError } from '@brine/minion';
 import type { FinishedJob } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
 import { EXIT_CONFIG, onStopSignal } from '@brine/service';
 import { nowMs, startTelemetry } from '@brine/telemetry';
 import type { Telemetry } from '@brine/telemetry';
-import { fromJson } from '@brine/wire';
+import { fromJson, isMap, mapOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -125,6 +125,6 @@ function hostAndPort(
 }
 
 function grainsOf(map: ConfigMap): SaltMap {
-  const value = fromJson(map as ConfigValue);
-  return value instanceof Map ? value : new Map();
+  const value = fromJson(map);
+  return isMap(value) ? value : mapOf({});
 }

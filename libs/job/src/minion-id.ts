@@ -4,7 +4,6 @@ const MAX_ID_BYTES = 255;
 // `/`, `\` and NUL are refused by Salt (salt/utils/verify.py valid_id). Other control
 // characters and lone surrogates are refused here too: no host name has them, they would reach
 // terminals and logs, and a lone surrogate cannot be written as UTF-8.
-// eslint-disable-next-line no-control-regex
 const REFUSED = /[/\\\u0000-\u001f\u007f]|\p{Surrogate}/u;
 
 /** True for text that may name a minion. Safe as a file name. */

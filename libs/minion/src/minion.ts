@@ -1,6 +1,6 @@
 import type { PrivateKey } from '@brine/crypt';
 import { minionStartTag } from '@brine/job';
-import { buildMinionEvent, isMap } from '@brine/wire';
+import { buildMinionEvent, isMap, mapOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { Authenticator } from './channel/authenticator.ts';
 import { Channel } from './channel/channel.ts';
@@ -58,6 +58,7 @@ export class Minion {
       encAlgo: settings.encryptionAlgorithm,
       sigAlgo: settings.signingAlgorithm,
       masterFinger: settings.masterFinger,
+      hashType: settings.hashType,
     };
     const { masterKeyFile, master } = parts;
     const auth = { me, requests: master.auth, masterKeyFile, clock, log };
@@ -139,7 +140,7 @@ export class Minion {
       signal,
     };
     const pillar = await this.#channel.pillar(this.#grains, request);
-    this.#pillar = isMap(pillar) ? pillar : new Map();
+    this.#pillar = isMap(pillar) ? pillar : mapOf({});
   }
 
   async #listen(publications: Publications, signal: AbortSignal): Promise<void> {
@@ -161,7 +162,7 @@ export class Minion {
   }
 
   #worker(signal: AbortSignal): JobWorker {
-    const { settings, clock, log, finished } = this.#parts;
+    const { settings, clock, log } = this.#parts;
     const returner = new Returner({ channel: this.#channel, clock, log, signal }, settings);
     return new JobWorker({
       id: settings.id,
@@ -174,7 +175,7 @@ export class Minion {
       grains: () => this.#grains,
       pillar: () => this.#pillar,
       deliver: (load) => returner.deliver(load),
-      finished: (job) => finished(job),
+      finished: (job) => this.#parts.finished(job),
     });
   }
 

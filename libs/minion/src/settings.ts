@@ -10,6 +10,7 @@ export interface MinionSettings {
   readonly acceptanceWaitTimeMax: number;
   readonly rejectedRetry: boolean;
   readonly masterFinger: string;
+  readonly hashType: string;
   readonly encryptionAlgorithm: EncAlgo;
   readonly signingAlgorithm: SigAlgo;
   readonly requestChannelTimeout: number;

@@ -19,8 +19,8 @@ export function isDict(value: Data): value is Dict {
 export function member(dict: Dict, key: string | number | bigint | boolean | null): Data {
   if (dict instanceof Map) {
     const found = (dict as ReadonlyMap<unknown, unknown>).get(key);
-    if (found !== undefined || typeof key !== 'number') return found;
-    return (dict as ReadonlyMap<unknown, unknown>).get(BigInt(Math.trunc(key)));
+    if (found !== undefined || !Number.isInteger(key)) return found;
+    return (dict as ReadonlyMap<unknown, unknown>).get(BigInt(Number(key)));
   }
   const name = String(key);
   return Object.hasOwn(dict, name) ? (dict as Readonly<Record<string, unknown>>)[name] : undefined;
@@ -29,7 +29,7 @@ export function member(dict: Dict, key: string | number | bigint | boolean | nul
 /** The values of a dict in order. */
 export function members(dict: Dict): Iterable<Data> {
   if (dict instanceof Map) return (dict as ReadonlyMap<unknown, unknown>).values();
-  return Object.values(dict);
+  return Object.values(dict as Readonly<Record<string, unknown>>);
 }
 
 /** Number of members of a dict. */
@@ -56,7 +56,8 @@ function pythonRepr(value: Data): string {
     return `{${entries.map(([k, v]) => `${pythonRepr(k)}: ${pythonRepr(v)}`).join(', ')}}`;
   }
   const float = (value as { readonly value?: unknown }).value;
-  return typeof float === 'number' ? `${numberText(float)}.0` : String(value);
+  // Dates and constants of msgpack have no text that an expression could name.
+  return typeof float === 'number' ? `${numberText(float)}.0` : '<object>';
 }
 
 function numberText(value: number): string {

@@ -66,7 +66,7 @@ function select(ids: Iterable<string>, test: (id: string) => boolean): Set<strin
 
 /** The ids of a list that are accepted, and those that are not. @throws TargetError. */
 export function checkList(tgt: unknown, view: TargetView): CheckedSets {
-  const ids = typeof tgt === 'string' ? tgt.split(',').filter((id) => id !== '') : (tgt as unknown);
+  const ids = typeof tgt === 'string' ? tgt.split(',').filter((id) => id !== '') : tgt;
   if (!Array.isArray(ids)) throw new TargetError('neither text nor a list');
   const minions = new Set<string>();
   const missing: string[] = [];

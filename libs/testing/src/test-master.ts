@@ -1,4 +1,5 @@
-import { Crypticle, newKeyString, PrivateKey, PublicKey } from '@brine/crypt';
+import { Crypticle, newKeyString, PublicKey } from '@brine/crypt';
+import type { PrivateKey } from '@brine/crypt';
 import {
   buildAuthAccept,
   buildAuthVerdict,

@@ -13,6 +13,8 @@ export interface SignInIdentity {
   readonly sigAlgo: SigAlgo;
   /** Fingerprint that the master's key must have; empty for any. */
   readonly masterFinger: string;
+  /** Hash of that fingerprint, as `sha256`. */
+  readonly hashType: string;
 }
 
 /** What a minion holds once it is signed in. */
@@ -124,7 +126,13 @@ function checkToken(me: SignInIdentity, attempt: SignInAttempt, accept: AuthAcce
 
 function checkFinger(me: SignInIdentity, masterPub: string): void {
   if (me.masterFinger === '') return;
-  const fingers = [fingerprint(masterPub, '3006'), fingerprint(masterPub, '3008')];
+  // 3006 leaves the ends of the text out; 3008 takes the file as it is, with a last line feed or
+  // without, and `salt-key -F master` shows whichever the master has.
+  const fingers = [
+    fingerprint(masterPub, '3006', me.hashType),
+    fingerprint(masterPub, '3008', me.hashType),
+    fingerprint(`${masterPub}\n`, '3008', me.hashType),
+  ];
   if (!fingers.includes(me.masterFinger.trim().toLowerCase())) {
     throw new MinionError('SALT_MINION_FINGER', 'the master has another fingerprint');
   }

@@ -1,6 +1,6 @@
-import { isMap, pyRepr } from '@brine/wire';
+import { isMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { ArgumentError, InvocationError } from './function.ts';
+import { ArgumentError, InvocationError, shownText } from './function.ts';
 import type { Call, MinionFunction } from './function.ts';
 
 /** Arguments as they come in a publication, split into positional and named ones. */
@@ -48,7 +48,8 @@ export function bindArguments(
   fillDefaults(short, parameters, named);
   const kwargs: SaltMap = new Map(rest);
   // Salt hands what it knows of the job to every function that takes any name.
-  if (takesKwargs) for (const [key, value] of published) kwargs.set(`__pub_${String(key)}`, value);
+  if (takesKwargs)
+    for (const [key, value] of published) kwargs.set(`__pub_${shownText(key)}`, value);
   return { named, args: given.args.slice(parameters.length), kwargs };
 }
 
@@ -65,7 +66,9 @@ function bindNamed(
     else rest.set(key, value);
   }
   if (!takesKwargs && rest.size > 0) {
-    const list = [...rest].map(([key, value]) => `${shown(key)}=${shown(value)}`).join(', ');
+    const list = [...rest]
+      .map(([key, value]) => `${shownText(key)}=${shownText(value)}`)
+      .join(', ');
     throw new InvocationError(`The following keyword arguments are not valid: ${list}`);
   }
   return { named, rest };
@@ -97,8 +100,4 @@ function tooMany(short: string, fun: MinionFunction, given: number): string {
   const noun = takes === '1' ? 'argument' : 'arguments';
   const were = given === 1 ? 'was' : 'were';
   return `${short}() takes ${takes} positional ${noun} but ${given} ${were} given`;
-}
-
-function shown(value: SaltValue): string {
-  return typeof value === 'string' ? value : pyRepr(value);
 }

@@ -1,5 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { matchGlob } from '@brine/target';
+import { shownText } from './function.ts';
 import type { FunctionTable, MinionFunction } from './function.ts';
 
 /** The docs of all functions whose names match one of the globs; all without globs. */
@@ -11,14 +12,14 @@ export function docsOf(table: FunctionTable, globs: readonly string[]): SaltMap 
 
 /** The module `sys`, about the functions of a table that is complete when they are called. */
 export function sysFunctions(table: FunctionTable): FunctionTable {
-  const names = (globs: readonly SaltValue[]): string[] => chosen(table, globs.map(String));
+  const names = (globs: readonly SaltValue[]): string[] => chosen(table, globs.map(shownText));
   return new Map<string, MinionFunction>([
     [
       'sys.list_functions',
       {
         doc: 'List the functions for all modules.',
         takes: 'args',
-        run: (call) => names(call.args.map((glob) => asFunctionGlob(String(glob)))),
+        run: (call) => names(call.args.map((glob) => asFunctionGlob(shownText(glob)))),
       },
     ],
     [
@@ -28,7 +29,7 @@ export function sysFunctions(table: FunctionTable): FunctionTable {
         takes: 'args',
         run: (call) => {
           const modules = new Set(names([]).map((name) => name.slice(0, name.indexOf('.'))));
-          const globs = call.args.map(String);
+          const globs = call.args.map(shownText);
           return [...modules].filter(
             (name) => globs.length === 0 || globs.some((glob) => matchGlob(glob, name)),
           );
@@ -43,7 +44,7 @@ export function sysFunctions(table: FunctionTable): FunctionTable {
         run: (call) =>
           docsOf(
             table,
-            call.args.map((glob) => asFunctionGlob(String(glob))),
+            call.args.map((glob) => asFunctionGlob(shownText(glob))),
           ),
       },
     ],

@@ -53,7 +53,9 @@ export class JobWorker {
 
   constructor(parts: JobWorkerParts) {
     this.#parts = parts;
-    this.#all = new Map([...hostFunctions, ...parts.own]);
+    const isOn = ([name]: readonly [string, unknown]): boolean =>
+      !parts.disabled.includes(name.slice(0, Math.max(0, name.indexOf('.'))));
+    this.#all = new Map([...hostFunctions, ...parts.own].filter(isOn));
   }
 
   /** Runs a job if it is for this minion. Resolves when its return is delivered; never rejects. */
@@ -78,7 +80,13 @@ export class JobWorker {
     const startMs = this.#parts.clock.nowMs();
     const several = Array.isArray(job.fun);
     const outcomes: [string, Outcome][] = [];
-    for (const call of callsOf(job)) {
+    const calls = callsOf(job);
+    // Also a job that still waits for a process is told as running; functions about the minion
+    // itself, such as `saltutil.running`, are over at once and not told.
+    if (!calls.every((call) => this.#parts.own.has(call.fun))) {
+      this.#parts.jobs.begin(running(job, process.pid));
+    }
+    for (const call of calls) {
       const outcome = await this.#outcome(call, job);
       if (outcome === undefined) return; // ended from outside: Salt's minions return nothing then
       outcomes.push([call.fun, outcome]);
@@ -98,14 +106,11 @@ export class JobWorker {
   }
 
   async #outcome(call: FunctionCall, job: PublishedJob): Promise<Outcome | undefined> {
-    const { own, disabled, jobs } = this.#parts;
     const { fun, args } = call;
-    const isDisabled = disabled.includes(fun.slice(0, Math.max(0, fun.indexOf('.'))));
-    const found = isDisabled ? undefined : this.#all.get(fun);
+    const found = this.#all.get(fun);
     if (found === undefined) return missingFunction(fun, docsOf(this.#all, [`${fun}*`]));
     const published = publishedOf(job);
-    if (!own.has(fun)) return this.#inRunner(call, job, published);
-    if (fun !== 'saltutil.find_job') jobs.begin(running(job, process.pid));
+    if (!this.#parts.own.has(fun)) return this.#inRunner(call, job, published);
     return execute(fun, found, args, published);
   }
 

@@ -1,8 +1,8 @@
-import { isMap, pyRepr, SaltFloat } from '@brine/wire';
+import { isMap, SaltFloat } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { ExecutionError, InvocationError, textArgument } from '../functions/function.ts';
+import { ExecutionError, InvocationError, shownText, textArgument } from '../functions/function.ts';
 import type { Call, FunctionTable, MinionFunction, Parameter } from '../functions/function.ts';
 import { runCommand } from './run-command.ts';
 import type { Command, CommandResult } from './run-command.ts';
@@ -71,13 +71,9 @@ function environment(call: Call): Record<string, string> {
   }
   const given = call.named.get('env') ?? null;
   for (const map of (Array.isArray(given) ? given : [given]).filter(isMap)) {
-    for (const [key, value] of map) env.set(textOfKey(key), textOfKey(value));
+    for (const [key, value] of map) env.set(shownText(key), shownText(value));
   }
   return Object.fromEntries(env);
-}
-
-function textOfKey(value: SaltValue): string {
-  return typeof value === 'string' ? value : pyRepr(value);
 }
 
 function successCodes(call: Call): readonly number[] {

@@ -1,7 +1,7 @@
 import { pyRepr, SaltFloat } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ExecutionError, InvocationError } from '../functions/function.ts';
+import { ExecutionError, InvocationError, shownText } from '../functions/function.ts';
 import type { Call, FunctionTable, MinionFunction } from '../functions/function.ts';
 
 const MAX_FIB = 10_000;
@@ -34,7 +34,7 @@ const argClean: MinionFunction = {
   run: (call) =>
     new Map<SaltValue, SaltValue>([
       ['args', [...call.args]],
-      ['kwargs', new Map([...call.kwargs].filter(([key]) => !String(key).startsWith('__pub_')))],
+      ['kwargs', new Map([...call.kwargs].filter(([key]) => !shownText(key).startsWith('__pub_')))],
     ]),
 };
 
@@ -109,7 +109,7 @@ const exception: MinionFunction = {
   doc: 'Raise an exception.',
   parameters: [{ name: 'message', default: 'Test Exception' }],
   run: (call) => {
-    throw new Error(String(call.named.get('message')));
+    throw new Error(shownText(call.named.get('message') ?? null));
   },
 };
 
@@ -117,7 +117,7 @@ const raiseError: MinionFunction = {
   doc: 'Say that the command could not be carried out.',
   parameters: [{ name: 'message', default: 'Test' }],
   run: (call) => {
-    throw new ExecutionError(String(call.named.get('message')));
+    throw new ExecutionError(shownText(call.named.get('message') ?? null));
   },
 };
 

@@ -31,7 +31,7 @@ export function readRequest(body: Uint8Array): RunRequest {
   return {
     fun: textOf(map, 'fun') ?? '',
     args: listOf(map, 'args') ?? [],
-    published: mapIn(map, 'published') ?? new Map(),
+    published: mapIn(map, 'published') ?? mapOf({}),
   };
 }
 

@@ -73,11 +73,9 @@ export class RunnerPool {
 
   #take(): Promise<Runner> {
     const idle = this.#idle.shift();
-    if (idle !== undefined) {
-      // The next job shall not wait either.
-      setImmediate(() => this.warm());
-      return Promise.resolve(idle);
-    }
+    // The next job shall not wait either.
+    setImmediate(() => this.warm());
+    if (idle !== undefined) return Promise.resolve(idle);
     if (this.#hasRoom()) return Promise.resolve(this.#fork());
     if (this.#waiting.length >= MAX_WAITING) throw new Error('too many jobs wait for a process');
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -85,10 +83,11 @@ export class RunnerPool {
 
   #release(runner: Runner): void {
     const next = this.#waiting.shift();
-    if (next !== undefined) next(runner.alive ? runner : this.#fork());
-    else if (!runner.alive) this.warm();
-    else if (this.#idle.length < this.#options.spareRunners) this.#idle.push(runner);
-    else runner.end();
+    if (next !== undefined) return next(runner.alive ? runner : this.#fork());
+    if (!runner.alive) return this.warm();
+    // First in, as it has shown that it runs; the one at the end may still be starting.
+    this.#idle.unshift(runner);
+    if (this.#idle.length > this.#options.spareRunners + 1) this.#idle.pop()?.end();
   }
 
   #hasRoom(): boolean {

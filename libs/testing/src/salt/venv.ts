@@ -133,7 +133,8 @@ async function step(command: string, args: readonly string[]): Promise<void> {
       env: { ...process.env, PYTHONNOUSERSITE: '1' },
     });
   } catch (cause) {
-    const said = String((cause as { stderr?: unknown }).stderr ?? '').trim();
+    const { stderr } = cause as { readonly stderr?: unknown };
+    const said = typeof stderr === 'string' ? stderr.trim() : '';
     const last = said.split('\n').slice(-5).join(' | ');
     throw new SaltVenvError(`${args.slice(0, 4).join(' ')} failed: ${last}`, { cause });
   }

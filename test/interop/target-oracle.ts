@@ -1,0 +1,23 @@
+import { saltVenv } from '@brine/testing';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
+
+const ORACLE = join(import.meta.dirname, 'target-oracle.py');
+
+/** Puts questions to Salt 3008.2's own matchers; one answer for each. */
+export async function askSalt(questions: readonly unknown[]): Promise<unknown[]> {
+  const venv = await saltVenv('3008.2');
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    PYTHONWARNINGS: 'ignore',
+    PYTHONIOENCODING: 'utf-8',
+  };
+  const child = spawn(venv.python, [ORACLE], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  child.stdin.end(questions.map((question) => JSON.stringify(question)).join('\n'));
+  const output = await text(child.stdout);
+  return output
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+}
