@@ -14,7 +14,8 @@ function toSalt(value: unknown): SaltValue {
   }
   if (value instanceof Uint8Array) return value;
   if (Array.isArray(value)) return value.map(toSalt);
-  if (typeof value !== 'object') return String(value);
+  // Options hold plain data only.
+  if (typeof value !== 'object') return null;
   const map: SaltMap = new Map();
   for (const [name, item] of Object.entries(value)) {
     map.set(

@@ -153,7 +153,7 @@ class Parts {
   readonly #jid: string;
   readonly #arrived: JobReturn[] = [];
   readonly #waiting = new Set<string>();
-  #failure: unknown;
+  #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
   constructor(client: LocalClient, command: Command, jid: string) {
@@ -177,7 +177,7 @@ class Parts {
       return;
     }
     this.#collect(job, kwargs).catch((error: unknown) => {
-      this.#failure = error;
+      this.#failure = error instanceof Error ? error : new Error(String(error));
       this.#wake?.();
     });
   }

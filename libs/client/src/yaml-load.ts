@@ -64,7 +64,7 @@ function construct(node: unknown, depth: number, resolve: Resolve): SaltValue {
 }
 
 function constructScalar(node: Scalar): SaltValue {
-  const text = typeof node.value === 'string' ? node.value : String(node.value ?? '');
+  const text = typeof node.value === 'string' ? node.value : '';
   if (node.tag !== undefined && !node.tag.startsWith('tag:yaml.org,2002:')) {
     throw new YamlLoadError(`could not determine a constructor for the tag ${node.tag}`);
   }

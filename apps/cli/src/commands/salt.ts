@@ -1,6 +1,6 @@
 import {
   BatchSizeError,
-  CompoundCommandError,
+  type CompoundCommandError,
   MasterUnreachableError,
   NodegroupError,
   RefusedError,

@@ -67,7 +67,7 @@ export function bindArguments(fun: RunnerFunction, args: readonly SaltValue[]): 
   const names = fun.parameters.map(([name]) => name);
   const unknown = [...keywords].filter(([key]) => typeof key !== 'string' || !names.includes(key));
   if (unknown.length > 0) {
-    const shown = unknown.map(([key, value]) => `${text(key)}=${text(value)}`).join(', ');
+    const shown = unknown.map(([key, value]) => `${asText(key)}=${asText(value)}`).join(', ');
     throw new UnknownKeywordError(`The following keyword arguments are not valid: ${shown}`);
   }
   const short = fun.name.split('.').at(-1) ?? fun.name;
@@ -88,7 +88,8 @@ export function bindArguments(fun: RunnerFunction, args: readonly SaltValue[]): 
   return { named, args: [], kwargs: new Map() };
 }
 
-function text(value: SaltValue): string {
+/** A value as the text it was on the command line, or its repr. */
+export function asText(value: SaltValue): string {
   return typeof value === 'string' ? value : pyRepr(value);
 }
 

@@ -1,4 +1,5 @@
 import type { LocalClient } from '@brine/client';
+import { asText } from './function.ts';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Jobs of one page of a query. */
@@ -88,8 +89,8 @@ export class JobRecords {
 /** Names or globs: a list, or one text with commas (Salt: salt/utils/args.py split_input). */
 export function splitInput(value: SaltValue | undefined): string[] | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  const items = Array.isArray(value) ? value : String(value).split(',');
-  return items.map((item) => String(item).trim());
+  const items = Array.isArray(value) ? value : asText(value).split(',');
+  return items.map((item) => asText(item).trim());
 }
 
 /** The minions that a load was meant for. */

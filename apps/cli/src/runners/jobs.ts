@@ -1,6 +1,6 @@
 import { isJid, jidStartTime } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { runOnMinions, type BoundArguments, type RunnerFunction } from './function.ts';
+import { asText, runOnMinions, type BoundArguments, type RunnerFunction } from './function.ts';
 import { minionsOf, splitInput, type JobRecords, type JobSearch } from './job-records.ts';
 
 const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
@@ -32,7 +32,7 @@ function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | unde
 }
 
 function jidOf(given: BoundArguments): string {
-  return String(given.named.get('jid'));
+  return asText(given.named.get('jid') ?? '');
 }
 
 async function listJob(jobs: JobRecords, jid: string): Promise<SaltMap> {
@@ -212,7 +212,7 @@ const active: RunnerFunction = {
       for (const job of item.ret.filter(isMap)) addRunning(found, item.id, job);
     }
     for (const [jid, job] of found) {
-      if (isMap(job)) job.set('Returned', [...(await jobs.returns(String(jid))).keys()]);
+      if (isMap(job)) job.set('Returned', [...(await jobs.returns(asText(jid))).keys()]);
     }
     return { value: found };
   },

@@ -1,5 +1,6 @@
 import { textOf, mapOf, type SaltValue } from '@brine/wire';
 import {
+  asText,
   runOnMinions,
   type BoundArguments,
   type RunnerContext,
@@ -24,8 +25,8 @@ async function ping(given: BoundArguments, { client }: RunnerContext): Promise<P
   const returns = await runOnMinions(
     client,
     {
-      tgt: String(given.named.get('tgt')),
-      tgtType: String(given.named.get('tgt_type')),
+      tgt: asText(given.named.get('tgt') ?? '*'),
+      tgtType: asText(given.named.get('tgt_type') ?? 'glob'),
       fun: 'test.ping',
       arg: [],
     },
@@ -75,7 +76,7 @@ const arg: RunnerFunction = {
   open: true,
   doc: 'Shows the arguments it was given.',
   async run({ args, kwargs }) {
-    const shown = new Map([...kwargs].filter(([key]) => !String(key).startsWith('__')));
+    const shown = new Map([...kwargs].filter(([key]) => !asText(key).startsWith('__')));
     return { value: mapOf({ args: [...args], kwargs: shown }) };
   },
 };
@@ -89,9 +90,9 @@ const execute: RunnerFunction = {
     const [tgt, fun, ...rest] = args;
     const words = rest.length === 1 && Array.isArray(rest[0]) ? rest[0] : rest;
     const returns = await runOnMinions(client, {
-      tgt: String(tgt),
+      tgt: asText(tgt ?? ''),
       tgtType: textOf(kwargs, 'tgt_type') ?? 'glob',
-      fun: String(fun),
+      fun: asText(fun ?? ''),
       arg: words,
     });
     const shown = new Map<SaltValue, SaltValue>();

@@ -18,7 +18,7 @@ export async function targetedMinions(
     accepted: new Set(await acceptedIds(config.pkiDir)),
     grains: () => undefined,
     pillar: () => undefined,
-    nodegroups: config.nodegroups as TargetView['nodegroups'],
+    nodegroups: config.nodegroups,
     cacheless: config.brine.cachelessTargets,
   };
   const { tgt, tgtType } = command;

@@ -26,7 +26,9 @@ export function summaryText(rows: readonly Row[], verbose: boolean): string {
     `# of minions with errors: ${failed.length}`,
   ];
   if (verbose) {
-    const away = missing.filter(({ ret }) => String(ret).includes('Not connected'));
+    const away = missing.filter(
+      ({ ret }) => typeof ret === 'string' && ret.includes('Not connected'),
+    );
     const silent = missing.filter((row) => !away.includes(row));
     if (away.length > 0) lines.push(`Minions not connected: ${names(away)}`);
     if (silent.length > 0) lines.push(`Minions not responding: ${names(silent)}`);

@@ -97,10 +97,10 @@ export function sortedValues(values: Iterable<SaltValue>): SaltValue[] | undefin
   const list = [...values];
   if (list.length < 2) return list;
   if (list.every((value) => typeof value === 'string')) {
-    return list.sort((a, b) => compareText(a as string, b as string));
+    return list.sort((a, b) => compareText(a, b));
   }
   if (list.every((value) => value instanceof Uint8Array)) {
-    return list.sort((a, b) => Buffer.compare(a as Uint8Array, b as Uint8Array));
+    return list.sort((a, b) => Buffer.compare(a, b));
   }
   if (list.every((value) => numeric(value) !== undefined)) {
     return list.sort((a, b) => {

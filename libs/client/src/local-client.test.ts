@@ -1,0 +1,244 @@
+import {
+  clearReply,
+  isMap,
+  mapIn,
+  mapOf,
+  pack,
+  textOf,
+  unpack,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import { describe, expect, it } from 'vitest';
+import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
+import { LocalClient, type ClientSettings } from './local-client.ts';
+import type { JobReturn } from './gather.ts';
+import type { ClientPorts } from './ports.ts';
+
+const JID = '20261120171037123456';
+const FIND_JID = '20261120171042000000';
+
+const SETTINGS: ClientSettings = {
+  user: 'root',
+  nodegroups: new Map(),
+  configFile: '/etc/salt/master',
+  timeoutMs: 60,
+  gatherJobTimeoutMs: 60,
+  orderMasters: false,
+  syndicWaitMs: 50,
+  sockDir: '/var/run/salt/master',
+};
+
+/** A master in memory: answers loads and fires events. */
+class FakeMaster {
+  readonly loads: SaltMap[] = [];
+  readonly bodies: Uint8Array[] = [];
+  present = true;
+  key = 'k'.repeat(76);
+  answer: (load: SaltMap, count: number) => SaltValue | Error;
+  #fire: (tag: string, packed: Uint8Array) => void = () => undefined;
+
+  constructor(answer: FakeMaster['answer']) {
+    this.answer = answer;
+  }
+
+  readonly ports: ClientPorts = {
+    request: {
+      request: async (body) => {
+        this.bodies.push(body);
+        const envelope = unpack(body);
+        const load = isMap(envelope) ? (mapIn(envelope, 'load') ?? new Map()) : new Map();
+        this.loads.push(load);
+        const reply = this.answer(load, this.loads.length);
+        if (reply instanceof Error) throw reply;
+        return pack(reply);
+      },
+    },
+    events: {
+      listen: async (onEvent) => {
+        this.#fire = onEvent;
+        return { close: () => undefined };
+      },
+    },
+    master: { isPresent: () => this.present, readKey: async () => this.key },
+    logError: () => undefined,
+  };
+
+  fire(tag: string, data: Readonly<Record<string, SaltValue>>): void {
+    this.#fire(tag, pack(mapOf(data), 'bin'));
+  }
+
+  returns(id: string, value: SaltValue, jid = JID): void {
+    const data = { id, jid, return: value, retcode: 0, success: true };
+    this.fire(`salt/job/${jid}/ret/${id}`, data);
+  }
+}
+
+function published(jid: string, minions: readonly string[]): SaltValue {
+  const load = mapOf({ jid, minions: [...minions], missing: [] });
+  return mapOf({ enc: 'clear', load });
+}
+
+const PING = { tgt: '*', tgtType: 'glob', fun: 'test.ping', arg: [] };
+
+async function gather(client: LocalClient): Promise<JobReturn[]> {
+  const job = await client.publish(PING, { listen: true });
+  if (job === undefined) return [];
+  const all: JobReturn[] = [];
+  for await (const item of client.returns(job)) all.push(item);
+  return all;
+}
+
+describe('publishing', () => {
+  it('sends the load as the stock CLI builds it', async () => {
+    const master = new FakeMaster(() => published(JID, ['a']));
+    const client = new LocalClient(master.ports, SETTINGS);
+    await client.publish({ ...PING, kwargs: mapOf({ delimiter: ':' }) });
+    expect([...(master.loads[0] ?? [])]).toEqual([
+      ['cmd', 'publish'],
+      ['tgt', '*'],
+      ['fun', 'test.ping'],
+      ['arg', []],
+      ['key', master.key],
+      ['tgt_type', 'glob'],
+      ['ret', ''],
+      ['jid', ''],
+      ['kwargs', mapOf({ delimiter: ':' })],
+      ['user', 'root'],
+    ]);
+  });
+
+  it('sends the same bytes up to three times when no answer comes', async () => {
+    const master = new FakeMaster(() => new Error('late'));
+    const client = new LocalClient(master.ports, SETTINGS);
+    await expect(client.publish(PING)).rejects.toThrow(RequestTimeoutError);
+    expect(master.bodies).toHaveLength(3);
+    expect(master.bodies[1]).toEqual(master.bodies[0]);
+  });
+
+  it('reads the key again when the answer is empty, and tries once more', async () => {
+    const master = new FakeMaster((_load, count) => (count === 1 ? '' : published(JID, ['a'])));
+    const client = new LocalClient(master.ports, SETTINGS);
+    const first = client.publish(PING);
+    master.key = 'n'.repeat(76);
+    // The key is read before the first try; the new one is there for the second.
+    await first.catch(() => undefined);
+    expect(master.loads.map((load) => textOf(load, 'key')).at(-1)).toBe(master.key);
+  });
+
+  it('names the error that the master gave', async () => {
+    const master = new FakeMaster(() =>
+      mapOf({
+        error: mapOf({ name: 'AuthorizationError', message: 'Authorization error occurred.' }),
+      }),
+    );
+    const client = new LocalClient(master.ports, SETTINGS);
+    const failure = client.publish(PING);
+    await expect(failure).rejects.toThrow('Authorization error occurred.');
+    await expect(failure).rejects.toBeInstanceOf(RefusedError);
+  });
+
+  it('gives nothing where nobody matched', async () => {
+    const load = mapOf({ jid: null, minions: [], error: 'no minions' });
+    const master = new FakeMaster(() => mapOf({ enc: 'clear', load }));
+    expect(await gather(new LocalClient(master.ports, SETTINGS))).toEqual([]);
+  });
+
+  it('says so where no master runs', async () => {
+    const master = new FakeMaster(() => null);
+    master.present = false;
+    const failure = new LocalClient(master.ports, SETTINGS).publish(PING);
+    await expect(failure).rejects.toThrow(MasterUnreachableError);
+    expect(master.loads).toEqual([]);
+  });
+});
+
+describe('gathering', () => {
+  it('does not miss a return that comes before the answer to the publish', async () => {
+    const master: FakeMaster = new FakeMaster(() => {
+      master.returns('a', true);
+      return published(JID, ['a']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all).toEqual([{ kind: 'return', id: 'a', ret: true, retcode: 0, jid: JID }]);
+  });
+
+  it('counts a return once, and leaves events of other jobs alone', async () => {
+    const master: FakeMaster = new FakeMaster(() => {
+      master.returns('a', 1);
+      master.returns('a', 2);
+      master.returns('b', 3, FIND_JID);
+      setTimeout(() => master.returns('b', 4), 5);
+      return published(JID, ['a', 'b']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all.map((item) => [item.id, item.kind === 'return' && item.ret])).toEqual([
+      ['a', 1],
+      ['b', 4],
+    ]);
+  });
+
+  it('waits for minions that an event adds', async () => {
+    const master: FakeMaster = new FakeMaster(() => {
+      master.fire(`salt/job/${JID}/new`, { minions: ['a', 'c'] });
+      master.returns('a', true);
+      setTimeout(() => master.returns('c', true), 10);
+      return published(JID, ['a']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all.map(({ id }) => id)).toEqual(['a', 'c']);
+  });
+
+  it('asks who still runs the job, and reports who does not answer', async () => {
+    const master: FakeMaster = new FakeMaster((load) => {
+      if (load.get('fun') === 'saltutil.find_job') return published(FIND_JID, ['b']);
+      master.returns('a', true);
+      return published(JID, ['a', 'b']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all.at(-1)).toEqual({ kind: 'missing', id: 'b' });
+    expect(master.loads[1]?.get('tgt')).toEqual(['b']);
+    expect(master.loads[1]?.get('arg')).toEqual([JID]);
+  });
+
+  it('goes on waiting as long as a minion runs the job', async () => {
+    let asked = 0;
+    const master: FakeMaster = new FakeMaster((load) => {
+      if (load.get('fun') !== 'saltutil.find_job') return published(JID, ['a']);
+      asked += 1;
+      const jid = `${FIND_JID.slice(0, -1)}${asked}`;
+      setTimeout(() => {
+        if (asked < 3) master.returns('a', mapOf({ jid: JID, pid: 1 }), jid);
+        else master.returns('a', 'done');
+      }, 5);
+      return published(jid, ['a']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all).toMatchObject([{ kind: 'return', ret: 'done' }]);
+    expect(asked).toBe(3);
+  });
+
+  it('ends when the minions say that they do not run it', async () => {
+    const master: FakeMaster = new FakeMaster((load) => {
+      if (load.get('fun') !== 'saltutil.find_job') return published(JID, ['a']);
+      setTimeout(() => master.returns('a', new Map(), FIND_JID), 5);
+      return published(FIND_JID, ['a']);
+    });
+    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    expect(all).toEqual([{ kind: 'missing', id: 'a' }]);
+  });
+
+  it('stops on an error that the master tells of', async () => {
+    const master: FakeMaster = new FakeMaster(() => {
+      master.fire(`salt/job/${JID}/error`, { error: 'refused' });
+      return published(JID, ['a']);
+    });
+    const failure = gather(new LocalClient(master.ports, SETTINGS));
+    await expect(failure).rejects.toThrow('Authorization error occurred');
+  });
+});
+
+it('a reply in the outer form of the master is understood', () => {
+  const reply = unpack(clearReply(mapOf({ jid: JID, minions: ['a'] })));
+  expect(isMap(reply) && mapIn(reply, 'load')?.get('jid')).toBe(JID);
+});
