@@ -22,6 +22,9 @@ const LOOK_EVERY_MS = 150;
 /** How long a job's row and the last spans of its trace may take to be there. */
 const RECORD_MS = 10_000;
 
+/** Of no interest to somebody who sees it for the first time. */
+const ROW_DETAILS = ['load', 'hidden', 'incarnation', 'requestId', 'origin', 'missing', 'seq'];
+
 /** A step of the demonstration that did not work, with what to look at. */
 export class DemoError extends Error {
   readonly advice: string;
@@ -134,7 +137,11 @@ export class Demo {
         row = await records.row(jid);
       }
       if (row === undefined) throw new DemoError('the job is not recorded', this.#whereToLook());
-      row.delete('load');
+      for (const name of ROW_DETAILS) row.delete(name);
+      for (const name of ['publishedAt', 'deadlineAt']) {
+        const ms = row.get(name);
+        if (typeof ms === 'number') row.set(name, new Date(ms).toISOString());
+      }
       this.#terminal.out(
         `The row of job ${jid} in PostgreSQL (tables brine.jobs, brine.returns):\n\n`,
       );
