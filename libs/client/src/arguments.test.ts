@@ -1,4 +1,5 @@
-import { mapOf, SaltFloat, type SaltValue } from '@brine/wire';
+import { readFileSync } from 'node:fs';
+import { mapOf, pyRepr, SaltFloat, type SaltValue } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { CompoundCommandError, parseArguments, parseCompound, yamlArgument } from './arguments.ts';
 
@@ -102,4 +103,12 @@ describe('compound commands', () => {
   it('refuses fewer groups than functions', () => {
     expect(() => parseCompound('f,g,h', ['1', ',', '2'], ',')).toThrow(CompoundCommandError);
   });
+});
+
+it('words with and without syntax are read as by Salt 3008.2', () => {
+  const path = new URL('../fixtures/arguments.json', import.meta.url);
+  const recorded = JSON.parse(readFileSync(path, 'utf8')) as { word: string; repr: string }[];
+  expect(recorded.length).toBeGreaterThan(300);
+  for (const { word, repr } of recorded)
+    expect([word, pyRepr(parseArguments([word]))]).toEqual([word, repr]);
 });

@@ -1,5 +1,14 @@
 import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
-import { Alias, isMap, isScalar, isSeq, parseAllDocuments, type Node, type Scalar } from 'yaml';
+import {
+  Alias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseAllDocuments,
+  type Node,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml';
 import { resolvePlain } from './yaml-resolve.ts';
 
 /** A text that PyYAML would refuse to load. */
@@ -31,7 +40,9 @@ export function loadYaml(text: string): SaltValue {
   if (!Array.isArray(documents) || documents.length === 0) return null;
   if (documents.length > 1) throw new YamlLoadError('more than one document');
   const [document] = documents;
-  const error = document?.errors[0] ?? document?.warnings[0];
+  // Tags that the parser does not know are judged where they stand.
+  const warning = document?.warnings.find(({ code }) => code !== 'TAG_RESOLVE_FAILED');
+  const error = document?.errors[0] ?? warning;
   if (error !== undefined) throw new YamlLoadError(error.message, { cause: error });
   return construct(document?.contents ?? null, 0, (alias) =>
     document === undefined ? undefined : alias.resolve(document),
@@ -49,18 +60,29 @@ function construct(node: unknown, depth: number, resolve: Resolve): SaltValue {
     return construct(target, depth + 1, resolve);
   }
   if (isSeq(node)) return node.items.map((item) => construct(item, depth + 1, resolve));
-  if (isMap(node)) {
-    const map: SaltMap = new Map();
-    for (const pair of node.items) {
-      const key = construct(pair.key, depth + 1, resolve);
-      if (Array.isArray(key) || key instanceof Map) throw new YamlLoadError('unhashable key');
-      if (map.has(key)) throw new YamlLoadError('Conflicting ID');
-      map.set(key, construct(pair.value, depth + 1, resolve));
-    }
-    return map;
-  }
+  if (isMap(node)) return constructMap(node, depth, resolve);
   if (!isScalar(node)) throw new YamlLoadError('not understood');
   return constructScalar(node);
+}
+
+function constructMap(node: YAMLMap, depth: number, resolve: Resolve): SaltMap {
+  const map: SaltMap = new Map();
+  const merged: SaltMap = new Map();
+  for (const pair of node.items) {
+    const value = construct(pair.value, depth + 1, resolve);
+    if (isScalar(pair.key) && pair.key.type === 'PLAIN' && pair.key.value === '<<') {
+      for (const source of Array.isArray(value) ? value : [value]) {
+        if (!(source instanceof Map)) throw new YamlLoadError('expected a mapping for merging');
+        for (const [key, item] of source) if (!merged.has(key)) merged.set(key, item);
+      }
+      continue;
+    }
+    const key = construct(pair.key, depth + 1, resolve);
+    if (Array.isArray(key) || key instanceof Map) throw new YamlLoadError('unhashable key');
+    if (map.has(key)) throw new YamlLoadError('Conflicting ID');
+    map.set(key, value);
+  }
+  return new Map([...merged, ...map]);
 }
 
 function constructScalar(node: Scalar): SaltValue {
@@ -69,8 +91,10 @@ function constructScalar(node: Scalar): SaltValue {
     throw new YamlLoadError(`could not determine a constructor for the tag ${node.tag}`);
   }
   const tag = node.tag?.slice('tag:yaml.org,2002:'.length);
+  if (tag === 'binary') return binary(text);
   if (tag === 'str' || (node.type !== 'PLAIN' && tag === undefined)) return text;
   const meaning = resolvePlain(text);
+  if (tag !== undefined && tag !== meaning.kind) throw new YamlLoadError(`not of type ${tag}`);
   switch (meaning.kind) {
     case 'null':
       return null;
@@ -85,4 +109,11 @@ function constructScalar(node: Scalar): SaltValue {
     default:
       return text;
   }
+}
+
+/** Text where the bytes are text, as every binary that Salt sends. */
+function binary(base64: string): SaltValue {
+  const bytes = Buffer.from(base64, 'base64');
+  const text = bytes.toString('utf8');
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : new Uint8Array(bytes);
 }

@@ -1,4 +1,5 @@
-import { mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
+import { readFileSync } from 'node:fs';
+import { mapOf, SaltFloat, unpack, type SaltMap, type SaltValue } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { displayOf } from './display.ts';
 import { DEFAULT_STATE_DISPLAY } from './outputter.ts';
@@ -100,4 +101,24 @@ describe('highstate', () => {
       "m:\n    Data failed to compile:\n----------\n    No matching sls found for 'x' in env 'base'",
     );
   });
+});
+
+interface Recorded {
+  readonly packed: string;
+  readonly mode: string;
+  readonly verbose: boolean;
+  readonly diff: boolean;
+  readonly color: boolean;
+  readonly shown: string | null;
+}
+
+it('shows random state returns as Salt 3008.2 does, in every mode', () => {
+  const path = new URL('../../fixtures/highstate.json', import.meta.url);
+  const recorded = JSON.parse(readFileSync(path, 'utf8')) as Recorded[];
+  expect(recorded.length).toBeGreaterThan(30);
+  for (const { packed, mode, verbose, diff, color, shown } of recorded) {
+    const state = { ...DEFAULT_STATE_DISPLAY, output: mode, verbose, diff };
+    const value = unpack(Buffer.from(packed, 'hex'));
+    expect(displayOf(value, 'highstate', { color, state }).text).toBe(shown ?? '');
+  }
 });
