@@ -107,7 +107,8 @@ export function formatTerse(
   }
   const before = warnings === undefined ? '' : `${lightRed}Warnings:\n${warnings}${end}`;
   const time = profile ? ` - Started: ${started} - Duration: ${duration} ms` : '';
-  return `${before} ${color} Name: ${name} - Function: ${module}.${fun} - Result: ${word}${time}${end}`;
+  const what = `Name: ${name} - Function: ${module}.${fun} - Result: ${word}`;
+  return `${before} ${color} ${what}${time}${end}`;
 }
 
 function padStart(text: string, width: number): string {

@@ -98,7 +98,8 @@ describe('highstate', () => {
     const data = mapOf({ m: ["No matching sls found for 'x' in env 'base'"] });
     const { text } = displayOf(data, 'highstate', { color: false });
     expect(text).toBe(
-      "m:\n    Data failed to compile:\n----------\n    No matching sls found for 'x' in env 'base'",
+      'm:\n    Data failed to compile:\n----------\n' +
+        "    No matching sls found for 'x' in env 'base'",
     );
   });
 });
