@@ -29,7 +29,8 @@ describe('the stock command line on the host of a Brine master', () => {
     for (const version of Object.keys(FRAMING)) {
       venvs.set(version, await saltVenv(version as SaltVersion));
     }
-    master = await BrineMaster.start({ brine: { workers: 2 } });
+    // Named, so that the job files hold returns too: no stock salt is on this host's PATH.
+    master = await BrineMaster.start({ brine: { workers: 2, event_framing: 'bare' } });
     for (const [version, framing] of Object.entries(FRAMING)) {
       homes.set(version, await stockConfig(master, version, framing));
     }
@@ -95,6 +96,9 @@ describe('the stock command line on the host of a Brine master', () => {
     expect([...(job['Minions'] as string[])].sort()).toEqual(MINIONS);
     const looked = await run('3008.2', 'salt-run', ['jobs.lookup_jid', jid, '--out', 'json']);
     expect(looked.code).toBe(0);
+    expect(JSON.parse(looked.stdout)).toEqual(
+      Object.fromEntries(MINIONS.map((id) => [id, 'kept'])),
+    );
   });
 
   it('the real salt-key lists and accepts a waiting key within a second', async () => {

@@ -1,3 +1,6 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
 import { Bucket, connectBus, ensureStreams, EventWriter } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { JobFiles } from '@brine/cachedir';
@@ -16,6 +19,12 @@ import { Readers } from './readers.ts';
 import { Releasers } from './releasers.ts';
 import { startRotation } from './aes-rotation.ts';
 import { watchUserKeys } from './user-keys.ts';
+
+/**
+ * Folders of the cachedir that a stock master makes at its start and that stock tools then take for
+ * granted: `salt-run` writes each run into `proc` (Salt: salt/client/mixins.py).
+ */
+const STOCK_DIRS = ['proc', 'jobs', 'syndics', 'tokens'] as const;
 
 type Trouble = (text: string, error?: unknown) => void;
 
@@ -59,6 +68,9 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   releasers.add(() => local.drained());
   await ensureStreams(bus);
 
+  for (const name of STOCK_DIRS) {
+    await mkdir(join(options.cachedir, name), { recursive: true, mode: 0o750 });
+  }
   const files = new JobFiles({ cachedir: options.cachedir, hashType: options.hashType });
   const readers = new Readers(sockets.readerSockets, options.maxEventSize);
   const feeds = startFeeds({

@@ -1,4 +1,5 @@
 import type { EventPublisher } from '@brine/ipc';
+import { parseTag } from '@brine/job';
 import {
   ipcFrame,
   mapOf,
@@ -30,6 +31,10 @@ export interface EventForReaders {
   /** Local tools stamp their events themselves: then that is kept. */
   readonly stamped?: boolean;
 }
+
+/** Wakes a CLI that overlooked its returns; no tool asks for this tag. */
+const TICK_TAG = 'brine/tick';
+const TICK_DATA = pack(mapOf({}), 'bin');
 
 /** Writes events to all sockets of this host, each in its own framing. */
 export class Readers {
@@ -65,6 +70,7 @@ export class Readers {
   fire(event: EventForReaders): void {
     this.#fired += 1;
     const frames = new Map<string, Uint8Array>();
+    const wakes = parseTag(event.tag).kind === 'job-return';
     try {
       for (const { publisher, zone } of this.#sockets) {
         if (publisher.readers === 0) continue;
@@ -75,6 +81,9 @@ export class Readers {
           frames.set(key, frame);
         }
         publisher.publishFrame(frame);
+        if (wakes && publisher.framing === 'bare') {
+          publisher.wakeNewReaders(ipcFrame(packEvent(TICK_TAG, TICK_DATA), 'bare'));
+        }
       }
     } catch (error) {
       if (!(error instanceof WireError)) throw error;

@@ -63,7 +63,7 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     autosign: new SigningFiles(options),
     jobs: new JobCacheQueries(bus),
     now: () => Date.now(),
-    nextJid: () => jids.next(Date.now()),
+    nextJid: () => jids.next(nowMs()),
     count: countInto(context),
   };
   const answerer = new Answerer(ports, (err, request) => {

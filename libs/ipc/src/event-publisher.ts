@@ -4,6 +4,7 @@ import type { Server, Socket } from 'node:net';
 import { ipcFrame } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire';
 
+import { LateWakes } from './late-wakes.ts';
 import { listenOn } from './listen.ts';
 
 /** Options of {@link EventPublisher.listen}. */
@@ -36,6 +37,8 @@ export interface EventPublisherStats {
 const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 const MAX_TOTAL_BUFFERED_BYTES = 512 * 1024 * 1024;
 const MAX_READERS = 1024;
+/** A reader that has been there for longer than this reads in time: it is no CLI that just started. */
+const NEW_READER_MS = 15_000;
 
 /** The socket `master_event_pub.ipc`: every reader gets every event from its connect on. */
 export class EventPublisher {
@@ -43,7 +46,10 @@ export class EventPublisher {
   readonly framing: IpcFraming;
   readonly #server: Server;
   readonly #limits: { readonly one: number; readonly total: number; readonly readers: number };
-  readonly #readers = new Set<Socket>();
+  /** When each connected, by the monotonic clock. */
+  readonly #readers = new Map<Socket, number>();
+  readonly #wakes = new LateWakes(() => this.#wakeNewReaders());
+  #wakeFrame: Uint8Array | undefined;
   readonly #counts = { accepted: 0, events: 0, droppedReaders: 0, refusedReaders: 0 };
   #closing: Promise<void> | undefined;
 
@@ -80,12 +86,23 @@ export class EventPublisher {
   /** As {@link publish} for a frame that is made already, in this socket's framing. */
   publishFrame(frame: Uint8Array): void {
     let total = 0;
-    for (const reader of this.#readers) {
+    for (const reader of this.#readers.keys()) {
       reader.write(frame);
       if (reader.writableLength > this.#limits.one) this.#drop(reader);
       else total += reader.writableLength;
     }
     if (total > this.#limits.total) this.#dropSlowest();
+  }
+
+  /**
+   * Sends `frame` a few times within the next seconds to readers that connected lately. A CLI of
+   * 3007 overlooks what is on its socket before it first looks (Salt: salt/transport/tcp.py
+   * PublishClient.recv asks the socket, while the bytes are in its stream's buffer already), and
+   * sees it as soon as one more byte arrives. Stock masters are too slow for it to happen often.
+   */
+  wakeNewReaders(frame: Uint8Array): void {
+    this.#wakeFrame = frame;
+    if (this.#readers.size > 0) this.#wakes.start();
   }
 
   stats(): EventPublisherStats {
@@ -95,8 +112,9 @@ export class EventPublisher {
   /** Stops serving, disconnects the readers and removes the socket file. */
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
+      this.#wakes.stop();
       this.#server.close(() => resolve());
-      for (const reader of this.#readers) reader.destroySoon();
+      for (const reader of this.#readers.keys()) reader.destroySoon();
     });
     return this.#closing;
   }
@@ -112,12 +130,22 @@ export class EventPublisher {
       return;
     }
     this.#counts.accepted += 1;
-    this.#readers.add(socket);
+    this.#readers.set(socket, performance.now());
     socket.once('close', () => this.#readers.delete(socket));
     // A reader that goes away is no fault of ours; 'close' follows.
     socket.on('error', () => socket.destroy());
     // Readers write nothing; what they write all the same is thrown away, and their end is seen.
     socket.resume();
+  }
+
+  #wakeNewReaders(): void {
+    const frame = this.#wakeFrame;
+    const since = performance.now() - NEW_READER_MS;
+    if (frame === undefined) return;
+    for (const [reader, connectedAt] of this.#readers) {
+      // Who has bytes waiting anyway is not asleep.
+      if (connectedAt > since && reader.writableLength === 0) reader.write(frame);
+    }
   }
 
   #drop(reader: Socket): void {
@@ -128,7 +156,7 @@ export class EventPublisher {
 
   #dropSlowest(): void {
     let slowest: Socket | undefined;
-    for (const reader of this.#readers) {
+    for (const reader of this.#readers.keys()) {
       if (slowest === undefined || reader.writableLength > slowest.writableLength) slowest = reader;
     }
     if (slowest) this.#drop(slowest);
