@@ -26,7 +26,8 @@ with salt.utils.event.get_event("master", sock_dir=sys.argv[1], opts=opts, liste
         event = bus.get_event(wait=20, tag=tag, full=True)
         data = event["data"]
         print(json.dumps({"tag": event["tag"], "data": data}, default=repr), flush=True)
-    print(json.dumps({"fired": bus.fire_event({"a": 1, "b": b"\\xff\\x00", "t": "\\u00e9"}, "my/tag")}))
+    print(json.dumps({"fired": bus.fire_event(
+        {"a": 1, "b": b"\\xff\\x00", "t": "\\u00e9"}, "my/tag")}))
 `;
 
 const VERSIONS = ['3006.5', '3006.26', '3007.13', '3008.2'] as const satisfies SaltVersion[];

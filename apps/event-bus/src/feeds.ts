@@ -41,7 +41,9 @@ const CLOCK_SLACK_MS = 1_000;
 /** Jobs whose files are being written at the same time. */
 const JOBS_AT_ONCE = 8;
 
-/** Reads the streams for one host: jobs to files and readers, events to readers, returns to files. */
+/**
+ * Reads the streams for one host: jobs to files and readers, events to readers, returns to files.
+ */
 export function startFeeds(options: FeedsOptions): Feeds {
   const { bus, files, readers, onTrouble } = options;
   const token = hostToken(options.host);

@@ -95,7 +95,9 @@ export class JobFeed {
   }
 }
 
-/** The data of `salt/job/<jid>/new`, in Salt's order (Salt: salt/master.py ClearFuncs._prep_pub). */
+/**
+ * The data of `salt/job/<jid>/new`, in Salt's order (Salt: salt/master.py ClearFuncs._prep_pub).
+ */
 function newEvent(record: JobForHost, arg: SaltValue): SaltMap {
   return mapOf({
     jid: record.jid,

@@ -37,8 +37,8 @@ export function burstWindow(nowMs: number): Window {
 
 /**
  * A PUB keeps nothing for absent peers, and stock minions are deaf for 1 to 11 s after a publisher
- * went. So jobs of that time which are not returned are stored again in PUBLICATIONS, under the same
- * jid: they go out with a new serial, who ran them drops them by the jid, the others run them.
+ * went. So jobs of that time which are not returned are stored again in PUBLICATIONS, under the
+ * same jid: they go out with a new serial, who ran them drops them by the jid, the others run them.
  */
 export class AgainRule {
   readonly #jobs: RecentJobs;

@@ -1,5 +1,5 @@
-// One minion that is restarted loses what was sent meanwhile from a stock master too; only when many
-// come at once was it us, another publisher or the network.
+// One minion that is restarted loses what was sent meanwhile from a stock master too; only when
+// many come at once was it us, another publisher or the network.
 const MIN_BURST = 3;
 const MIN_SHARE = 0.1;
 const WITHIN_MS = 2_000;

@@ -3,7 +3,7 @@ import type { HighWater } from './ports.ts';
 
 const WRITE_EVERY_MS = 1_000;
 
-/** Keeps the highest serial of each epoch in `brine_secrets`; it is no secret, only next to them. */
+/** Keeps the highest serial of each epoch in `brine_secrets`: no secret, only next to them. */
 export class BucketHighWater implements HighWater {
   readonly #bucket: Bucket;
   #pending: { readonly epoch: number; readonly serial: number } | undefined;

@@ -1,8 +1,8 @@
 /**
  * The serial of publications: the time, in microseconds, at which the stream stored each, raised to
- * one more than the one before where that is not greater. Every publisher that reads the same stream
- * comes to the same numbers, today and after a restart; a minion drops what is not greater than the
- * last it saw under the same AES key (Salt: salt/crypt.py Crypticle.loads).
+ * one more than the one before where that is not greater. Every publisher that reads the same
+ * stream comes to the same numbers, today and after a restart; a minion drops what is not greater
+ * than the last it saw under the same AES key (Salt: salt/crypt.py Crypticle.loads).
  */
 export class SerialClock {
   #last = 0;

@@ -37,7 +37,7 @@ export interface EventPublisherStats {
 const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 const MAX_TOTAL_BUFFERED_BYTES = 512 * 1024 * 1024;
 const MAX_READERS = 1024;
-/** A reader that has been there for longer than this reads in time: it is no CLI that just started. */
+/** Who has read for longer than this reads in time: it is no CLI that just started. */
 const NEW_READER_MS = 15_000;
 
 /** The socket `master_event_pub.ipc`: every reader gets every event from its connect on. */

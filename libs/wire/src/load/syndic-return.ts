@@ -11,7 +11,7 @@ import { fieldError, maybe, needText, needTexts, optionalMap, optionalText } fro
  *   jid text, fun text | list
  *   arg, tgt, tgt_type                            usually nil
  *   load map                                      the lower master's load, once per jid; else {}
- *   return map                                    minion id -> { return, retcode, success, fun_args }
+ *   return map                                    minion id -> {return, retcode, success, fun_args}
  *   master_id text, out text                      where they apply
  */
 
