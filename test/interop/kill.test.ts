@@ -33,6 +33,8 @@ interface ListedJob {
 /** Types commands one after the other until told to stop; each leaves a line per run in a file. */
 class CommandStream {
   readonly tokens: string[] = [];
+  /** What each command printed, by its token. */
+  readonly said = new Map<string, string>();
   readonly #master: BrineMaster;
   readonly #file: string;
   #running = true;
@@ -56,10 +58,16 @@ class CommandStream {
       this.tokens.push(token);
       const command = `echo ${token} >> ${this.#file}`;
       const args = ['*', 'cmd.run', command, '-t', '15', '--static', '--out', 'json'];
-      typed.push(this.#master.brine('salt', args, 180_000));
+      typed.push(this.#type(token, args));
       await sleep(PAUSE_BETWEEN_COMMANDS_MS);
     }
     await Promise.all(typed);
+  }
+
+  async #type(token: string, args: readonly string[]): Promise<void> {
+    const { code, stdout, stderr, ms } = await this.#master.brine('salt', args, 180_000);
+    const said = `after ${Math.round(ms)} ms exit ${code}: ${stderr}${stdout}`;
+    this.said.set(token, said.replaceAll(/\s+/g, ' ').slice(0, 600));
   }
 }
 
@@ -110,7 +118,7 @@ describe('any service may die at any moment', () => {
     }
     await stream.stop();
     report(`${stream.tokens.length} commands typed`);
-    await expectComplete(master, ranFile, stream.tokens);
+    await expectComplete(master, ranFile, stream);
   }, 1_200_000);
 });
 
@@ -145,22 +153,24 @@ async function killAndWait(master: BrineMaster, name: string, pid: number): Prom
 async function expectComplete(
   master: BrineMaster,
   ranFile: string,
-  tokens: readonly string[],
+  stream: CommandStream,
 ): Promise<void> {
+  const { tokens, said } = stream;
   const jids = await jidsByToken(master, tokens);
-  for (const token of tokens) {
-    expect(jids.get(token), `jobs of ${token}`).toHaveLength(1);
-  }
+  const other = tokens.filter((token) => jids.get(token)?.length !== 1);
+  const what = (token: string): string =>
+    `${token}: jobs ${jids.get(token)?.join(' ')}; it said ${said.get(token)}`;
+  expect(other.map(what)).toEqual([]);
   const wanted = [...ALL].sort();
   for (const token of tokens) {
     const jid = jids.get(token)?.[0] ?? '';
     const returned = await returnsOf(master, jid, wanted.length);
-    expect(returned, `returns of ${token} (${jid})`).toEqual(wanted);
+    expect(returned, `returns of ${what(token)}`).toEqual(wanted);
   }
   const ran = (await readFile(ranFile, 'utf8')).split('\n').filter((line) => line !== '');
   for (const token of tokens) {
     const runs = ran.filter((line) => line === token).length;
-    expect(runs, `runs of ${token}`).toBe(wanted.length);
+    expect(runs, `runs of ${what(token)}`).toBe(wanted.length);
   }
 }
 

@@ -10,6 +10,8 @@ import { logLine, type Terminal } from './terminal.ts';
 
 /** How often a lost event socket is tried again, in milliseconds. */
 const RECONNECT_MS = 250;
+/** How long the event socket of a master that is being restarted is waited for, in milliseconds. */
+const EVENTS_WAIT_MS = 15_000;
 
 /** A client and the sockets behind it. */
 export interface MasterLink {
@@ -73,6 +75,22 @@ function nodegroupsOf(groups: Readonly<Record<string, unknown>>): Nodegroups {
   return new Map(entries);
 }
 
+/** The files of a master are there, so its event socket will be: a restart takes a second. */
+async function connectEvents(
+  path: string,
+  framing: MasterOptions['brine']['eventFraming'],
+): Promise<EventClient> {
+  const until = Date.now() + EVENTS_WAIT_MS;
+  for (;;) {
+    try {
+      return await EventClient.connect({ path, framing });
+    } catch (error) {
+      if (Date.now() >= until) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+    }
+  }
+}
+
 /** Reads the event socket, and again after it was lost, until closed. */
 async function listen(
   options: MasterOptions,
@@ -81,7 +99,7 @@ async function listen(
   const path = join(options.sockDir, 'master_event_pub.ipc');
   const framing = options.brine.eventFraming;
   let closed = false;
-  let current = await EventClient.connect({ path, framing });
+  let current = await connectEvents(path, framing);
   const follow = async (): Promise<void> => {
     while (!closed) {
       try {

@@ -34,6 +34,9 @@ import { BucketUserKeys } from './user-keys.ts';
  */
 const CONCURRENCY = { auth: 16, clear: 64, aes: 512 } as const;
 
+/** How long a request waits for a copy of the hot state that is being read anew. */
+const STATE_WAIT_MS = 2000;
+
 /** Starts one worker: hot state, then keys, then requests. */
 export async function startWorker(context: ServiceContext): Promise<RunningService> {
   const { options, telemetry, log } = context;
@@ -75,6 +78,8 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     concurrency: CONCURRENCY,
   });
   receiver.serve(async (request) => {
+    // A copy of the hot state that is being read anew is no ground for an answer.
+    if (!state.ready() && !(await state.readyWithin(STATE_WAIT_MS))) return { kind: 'drop' };
     const startMs = nowMs();
     const answer = await answerer.answer(request);
     traceAnswer(context, request, answer, startMs);
@@ -135,6 +140,11 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     minionData,
     requests: new Bucket(bus, 'brine_requests'),
     ready: () => epochs.ready && watches.every((watch) => watch.ready),
+    readyWithin: (timeoutMs: number) => {
+      const all = Promise.all(watches.map((watch) => watch.whenReady()));
+      const late = new Promise<false>((resolve) => setTimeout(resolve, timeoutMs, false).unref());
+      return Promise.race([all.then(() => epochs.ready), late]);
+    },
     close: () => {
       for (const watch of watches) watch.close();
       minionData.close();

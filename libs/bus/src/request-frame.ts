@@ -1,11 +1,14 @@
 import { REPLY_INBOX, isToken } from './names.ts';
 
 /**
- * How long a claim holds that is not renewed, in ms; also how long a silent worker counts as alive.
+ * How long a claim holds that is not renewed, in ms. A publish is answered within 3 s, so that a
+ * second worker needs its part of them; a second try of a request changes nothing twice.
  */
-export const CLAIM_MS = 2_500;
+export const CLAIM_MS = 1_200;
+/** How long a worker that no more announces itself counts as alive, in ms. */
+export const SILENT_MS = 2_500;
 /** How often a worker renews its claims, in ms: two may be lost on the way. */
-export const RENEW_MS = 800;
+export const RENEW_MS = 350;
 /** How often a worker announces itself, in ms. */
 export const ANNOUNCE_MS = 1_000;
 

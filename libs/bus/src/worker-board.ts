@@ -1,7 +1,7 @@
 import { isRecord } from './js-api.ts';
 import { REQUEST_CLASSES } from './names.ts';
 import type { RequestClass } from './names.ts';
-import { ANNOUNCE_MS, CLAIM_MS } from './request-frame.ts';
+import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
 
 /** What a worker tells of one class. */
 export interface ClassLoad {
@@ -113,7 +113,7 @@ export class WorkerBoard {
   /** Forgets the workers that have been silent for too long. */
   forgetSilent(now: number): void {
     for (const worker of this.#list) {
-      if (now - worker.heardAt > CLAIM_MS) this.#workers.delete(worker.id);
+      if (now - worker.heardAt > SILENT_MS) this.#workers.delete(worker.id);
     }
     if (this.#workers.size !== this.#list.length) this.#list = [...this.#workers.values()];
   }
