@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '@brine/telemetry';
 import { Backoff } from './backoff.ts';
 import type { ServiceSpec } from './child-service.ts';
@@ -126,6 +126,7 @@ test('no service outlives a supervisor that is killed', async () => {
     ['--import', 'tsx', '--conditions=source', join(FIXTURES, 'supervise.mjs'), CHILD, dir],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
+  onTestFinished(() => void child.kill('SIGKILL'));
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   await until(() => printed.includes('\n'));
