@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
 import { mapOf, pack } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
-import { jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
 import { globToRegex } from './glob.ts';
 import { JobCache } from './job-cache.ts';
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cache.close();
-  await pool.end();
+  await endPool(pool);
   await server.stop();
 });
 

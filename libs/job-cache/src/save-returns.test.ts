@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { SaltDatetime, SaltFloat, mapOf, pack } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
-import { jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
 import { JobCache } from './job-cache.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await cache.close();
-  await pool.end();
+  await endPool(pool);
   await server.stop();
 });
 

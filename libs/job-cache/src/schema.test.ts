@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
-import { jobRow, returnRow, startPostgres } from '@brine/testing';
+import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
 import { JobCache } from './job-cache.ts';
 import { migrate, readMigrations } from './migrate.ts';
@@ -26,7 +26,7 @@ async function emptyDatabase(): Promise<{ url: string; pool: pg.Pool } & AsyncDi
   await admin.end();
   const url = server.url.replace(/\/brine$/, `/${name}`);
   const pool = new pg.Pool({ connectionString: url, max: 4 });
-  return { url, pool, [Symbol.asyncDispose]: () => pool.end() };
+  return { url, pool, [Symbol.asyncDispose]: () => endPool(pool) };
 }
 
 /** The schema as text, one object a line: what a migration changes shows in review. */

@@ -2,6 +2,8 @@ export { BrineMaster } from './brine-master.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
 export { memoryMaster } from './master-ports.ts';
 export { startNats } from './nats.ts';
+export { endPool } from './end-pool.ts';
+export type { EndingPool } from './end-pool.ts';
 export { startPostgres } from './postgres.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
 export { vectorFile } from './vectors.ts';

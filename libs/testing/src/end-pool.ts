@@ -1,0 +1,24 @@
+/** What {@link endPool} needs of a `pg.Pool`. */
+export interface EndingPool {
+  readonly totalCount: number;
+  on(event: 'remove', listener: () => void): unknown;
+  end(): Promise<void>;
+}
+
+/**
+ * Ends a pool of connected clients and waits until their connections are closed. The pool's own
+ * end() only asks them to close; a server that stops meanwhile makes errors of them that nobody
+ * awaits.
+ */
+export async function endPool(pool: EndingPool): Promise<void> {
+  let open = pool.totalCount;
+  const closed = new Promise<void>((resolve) => {
+    if (open === 0) resolve();
+    pool.on('remove', () => {
+      open -= 1;
+      if (open === 0) resolve();
+    });
+  });
+  await pool.end();
+  await closed;
+}
