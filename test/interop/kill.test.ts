@@ -57,7 +57,7 @@ class CommandStream {
       const token = `token-${this.tokens.length}-x`;
       this.tokens.push(token);
       const command = `echo ${token} >> ${this.#file}`;
-      const args = ['*', 'cmd.run', command, '-t', '15', '--static', '--out', 'json'];
+      const args = ['*', 'cmd.run', command, '-t', '20', '--show-jid'];
       typed.push(this.#type(token, args));
       await sleep(PAUSE_BETWEEN_COMMANDS_MS);
     }
@@ -126,7 +126,7 @@ describe('any service may die at any moment', () => {
 async function pick(master: BrineMaster, name: string, round: number): Promise<number> {
   const living = (await master.services()).filter((service) => isNamed(service.name, name));
   const service = living[round % living.length];
-  if (service === undefined) throw new Error(`no service ${name}`);
+  if (service?.pid === undefined) throw new Error(`no service ${name}`);
   return service.pid;
 }
 
@@ -158,8 +158,10 @@ async function expectComplete(
   const { tokens, said } = stream;
   const jids = await jidsByToken(master, tokens);
   const other = tokens.filter((token) => jids.get(token)?.length !== 1);
+  const ran = (await readFile(ranFile, 'utf8')).split('\n').filter((line) => line !== '');
+  const runsOf = (token: string): number => ran.filter((line) => line === token).length;
   const what = (token: string): string =>
-    `${token}: jobs ${jids.get(token)?.join(' ')}; it said ${said.get(token)}`;
+    `${token}: jobs ${jids.get(token)?.join(' ')}; ran ${runsOf(token)} times; it said ${said.get(token)}`;
   expect(other.map(what)).toEqual([]);
   const wanted = [...ALL].sort();
   for (const token of tokens) {
@@ -167,10 +169,8 @@ async function expectComplete(
     const returned = await returnsOf(master, jid, wanted.length);
     expect(returned, `returns of ${what(token)}`).toEqual(wanted);
   }
-  const ran = (await readFile(ranFile, 'utf8')).split('\n').filter((line) => line !== '');
   for (const token of tokens) {
-    const runs = ran.filter((line) => line === token).length;
-    expect(runs, `runs of ${what(token)}`).toBe(wanted.length);
+    expect(runsOf(token), `runs of ${what(token)}`).toBe(wanted.length);
   }
 }
 

@@ -32,7 +32,10 @@ export interface EventForReaders {
   readonly stamped?: boolean;
 }
 
-/** Wakes a CLI that overlooked its returns; no tool asks for this tag. */
+/**
+ * Wakes a CLI that overlooked its returns. No tool asks for this tag; one that shows all events and
+ * has just connected shows a few of them.
+ */
 const TICK_TAG = 'brine/tick';
 const TICK_DATA = pack(mapOf({}), 'bin');
 

@@ -39,6 +39,10 @@ export interface PublishedCommand {
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;
+/** A request that was lost with its connection is sent again after this, and not counted as a try. */
+const LOST_PAUSE_MS = 100;
+/** So many losses within one try are a port that drops every caller, not a master that restarts. */
+const LOSSES_MAX = 100;
 /** Below this a busy master is taken for a dead one. Stock clients use `-t` as it is. */
 const MIN_REQUEST_TIMEOUT_MS = 5_000;
 
@@ -174,12 +178,17 @@ export class LocalClient {
     const body = clearEnvelope(load);
     const timeoutMs = Math.max(this.#settings.timeoutMs, MIN_REQUEST_TIMEOUT_MS);
     let failure: unknown;
+    let losses = 0;
     for (let tries = 0; tries < REQUEST_TRIES; tries += 1) {
       try {
         // The same bytes each time: the master tells a second try from a second command by them.
         return unpack(await this.#ports.request.request(body, { timeoutMs }));
       } catch (error) {
         failure = error;
+        if (!isLost(error) || losses >= LOSSES_MAX) continue;
+        losses += 1;
+        tries -= 1;
+        await new Promise((resolve) => setTimeout(resolve, LOST_PAUSE_MS));
       }
     }
     throw new RequestTimeoutError({ cause: failure });
@@ -189,6 +198,11 @@ export class LocalClient {
 const NOT_PERMITTED =
   'Failed to authenticate! This is most likely because this user is not permitted to execute ' +
   'commands, but there is a small possibility that a disk error occurred (check disk/inode usage).';
+
+/** The request port's error of a connection that went away with the request in hand. */
+function isLost(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'SALT_ZMQ_LOST';
+}
 
 function isEmpty(reply: SaltValue): boolean {
   return reply === '' || reply === null || (isMap(reply) && reply.size === 0);

@@ -35,6 +35,7 @@ export class RequestClient implements AsyncDisposable {
   #socket: Request | undefined;
   #turn: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
+  #onLost: (() => void) | undefined;
 
   constructor(options: RequestClientOptions) {
     this.#options = options;
@@ -44,7 +45,8 @@ export class RequestClient implements AsyncDisposable {
    * Sends the body and waits for the answer. The time counts from the moment when the request
    * is sent, not while earlier ones of the same client are in flight.
    *
-   * @throws ZmqError `SALT_ZMQ_TIMEOUT`, `SALT_ZMQ_ABORTED`, `SALT_ZMQ_CLOSED`, `SALT_ZMQ_SOCKET`
+   * @throws ZmqError `SALT_ZMQ_TIMEOUT`, `SALT_ZMQ_LOST` when the peer went away with the request
+   * in hand, `SALT_ZMQ_ABORTED`, `SALT_ZMQ_CLOSED`, `SALT_ZMQ_SOCKET`
    */
   request(body: Uint8Array, options: RequestOptions): Promise<Buffer> {
     const result = this.#turn.then(() => this.#exchange(body, options));
@@ -74,14 +76,18 @@ export class RequestClient implements AsyncDisposable {
     if (options.signal?.aborted === true) throw aborted(options.signal);
     const socket = this.#open();
     const limit = deadline(options, this.#end.signal);
+    const lost = new Promise<never>((_resolve, reject) => {
+      this.#onLost = () => reject(new ZmqError('SALT_ZMQ_LOST', 'the connection was lost'));
+    });
     try {
-      return await Promise.race([exchange(socket, body), limit.reached]);
+      return await Promise.race([exchange(socket, body), limit.reached, lost]);
     } catch (error) {
       // Whatever happened, this socket may still get an answer that belongs to nobody.
       this.#drop();
       if (error instanceof ZmqError) throw error;
       throw new ZmqError('SALT_ZMQ_SOCKET', 'the request could not be sent', error);
     } finally {
+      this.#onLost = undefined;
       limit.stop();
     }
   }
@@ -94,6 +100,11 @@ export class RequestClient implements AsyncDisposable {
       linger: this.#options.lingerMs ?? 0,
       maxMessageSize: this.#options.maxMessageBytes ?? -1,
       reconnectMaxInterval: RECONNECT_MAX_MS,
+    });
+    // libzmq connects again by itself, but what the peer had taken is gone: an answer to it would be
+    // waited for in vain. A connection that never was is no loss; the request waits for the first.
+    socket.events.on('disconnect', () => {
+      if (this.#socket === socket) this.#onLost?.();
     });
     socket.connect(this.#options.endpoint);
     this.#socket = socket;

@@ -169,3 +169,29 @@ test('closing ends the iteration, and a taken port is a typed error', async () =
     code: 'SALT_ZMQ_CLOSED',
   });
 });
+
+test('a server that goes away with a request in hand is noticed at once', async () => {
+  const server = await bind();
+  const peerOfIt = client(server);
+  const answer = peerOfIt.request(Buffer.from('taken'), { timeoutMs: 20_000 });
+  const taken = server[Symbol.asyncIterator]();
+  expect((await taken.next()).done).toBe(false);
+  const startedAt = performance.now();
+  await server.close();
+  await expect(answer).rejects.toMatchObject({ code: 'SALT_ZMQ_LOST', retryable: true });
+  expect(performance.now() - startedAt).toBeLessThan(10_000);
+});
+
+test('after a loss the client reaches the next server on the same port', async () => {
+  const first = await bind();
+  const endpoint = first.endpoint;
+  const asker = client(first);
+  const lost = asker.request(Buffer.from('a'), { timeoutMs: 20_000 });
+  await first[Symbol.asyncIterator]().next();
+  await first.close();
+  await expect(lost).rejects.toMatchObject({ code: 'SALT_ZMQ_LOST' });
+  const second = await RequestServer.bind({ endpoint, maxMessageBytes: 1 << 20 });
+  open.push(second);
+  void echo(second);
+  expect(String(await asker.request(Buffer.from('b'), { timeoutMs: 20_000 }))).toBe('b!');
+});
