@@ -25,9 +25,13 @@ const MAX_PER_LOOK = 200;
 // Several publishers look at about the same time; what they store within this is the same slot.
 const SLOT_MS = 4_000;
 
+// A publisher that died again before its looks has left its own deaf time to this one, and that may
+// have begun with a third. A job whose `notAfter` has passed is not sent in any case.
+const EARLIER_DEATHS_MS = 20_000;
+
 /** A publisher that starts: minions hear nothing for 1 to 11 s after they lost 4505. */
 export function startWindow(nowMs: number): Window {
-  return { fromMs: nowMs - 2_000, looksMs: [3_000, 7_000, 12_000] };
+  return { fromMs: nowMs - EARLIER_DEATHS_MS, looksMs: [3_000, 7_000, 12_000] };
 }
 
 /** Subscribers came in a burst: they lost another publisher, or the network, up to 11 s ago. */
