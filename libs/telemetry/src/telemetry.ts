@@ -72,20 +72,26 @@ export async function startTelemetry(settings: {
   readonly options: TelemetryOptions;
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly destination?: NonNullable<LogOptions['destination']>;
+  /** All processes of this service write one trace file: for commands that end at once. */
+  readonly sharedFile?: boolean;
 }): Promise<Telemetry> {
   const { service, options, destination } = settings;
   const level = options.logLevel;
   const log = createLog({ service, level, ...(destination ? { destination } : {}) });
-  const sink = await openSink(service, options, settings.env ?? process.env, log);
+  const sink = await openSink(settings, settings.env ?? process.env, log);
   return makeTelemetry(log, sink, options.brine.trace.enabled ? options.brine.trace.ratio : 0);
 }
 
 async function openSink(
-  service: string,
-  options: TelemetryOptions,
+  settings: {
+    readonly service: string;
+    readonly options: TelemetryOptions;
+    readonly sharedFile?: boolean;
+  },
   env: Readonly<Record<string, string | undefined>>,
   log: Log,
 ): Promise<SpanSink> {
+  const { service, options } = settings;
   const { enabled, ratio, maxFileSize, maxTotalSize } = options.brine.trace;
   if (!enabled || ratio <= 0) return NO_SINK;
   const source = { service, host: options.brine.host || hostname(), pid: process.pid };
@@ -99,6 +105,7 @@ async function openSink(
   return new TraceFiles({
     dir: traceDir(options.cachedir),
     source,
+    shared: settings.sharedFile === true,
     maxFileBytes: maxFileSize,
     maxTotalBytes: maxTotalSize,
     onTrouble: (what, error) => log.warn({ err: error }, `${what} can not be written`),

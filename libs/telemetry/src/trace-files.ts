@@ -15,6 +15,8 @@ const FLUSH_INTERVAL_MS = 250;
 export interface TraceFileOptions {
   readonly dir: string;
   readonly source: SpanSource;
+  /** One file for all processes of the service, as commands need that live for a second. */
+  readonly shared?: boolean;
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
   /** Told once per kind of trouble. */
@@ -39,7 +41,8 @@ export class TraceFiles implements SpanSink {
   constructor(options: TraceFileOptions) {
     this.#options = options;
     const { service, pid } = options.source;
-    this.#path = join(options.dir, `${service}-${pid}.jsonl`);
+    const name = options.shared === true ? service : `${service}-${pid}`;
+    this.#path = join(options.dir, `${name}.jsonl`);
     try {
       mkdirSync(options.dir, { recursive: true, mode: 0o750 });
       // A process id that was used before continues the old file.

@@ -14,14 +14,20 @@ export class DemoProcess {
   readonly #ended: Promise<string>;
   #running = true;
 
-  constructor(name: string, program: string, args: readonly string[], log: string) {
+  constructor(
+    name: string,
+    program: string,
+    args: readonly string[],
+    log: string,
+    env: Readonly<Record<string, string>> = {},
+  ) {
     this.name = name;
     this.log = log;
     const file = openSync(log, 'a');
     // The channel tells the child when we are gone, however we went.
     this.#child = spawn(process.execPath, [program, ...args], {
       stdio: ['ignore', file, file, 'ipc'],
-      env: { ...process.env, BRINE_PARENT_WATCH: '1' },
+      env: { ...process.env, ...env, BRINE_PARENT_WATCH: '1' },
     });
     closeSync(file);
     this.#ended = new Promise((resolve) => {

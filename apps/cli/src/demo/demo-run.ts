@@ -87,7 +87,9 @@ export class Demo {
       for (const id of DEMO_MINIONS) {
         const args = ['-c', this.directory.minionConfig(id)];
         const log = this.directory.minionLog(id);
-        this.#processes.push(new DemoProcess(`minion ${id}`, minionProgram(), args, log));
+        // On one host the minions' spans can stand beside the master's.
+        const env = { BRINE_TRACE_CACHEDIR: this.#config.cachedir };
+        this.#processes.push(new DemoProcess(`minion ${id}`, minionProgram(), args, log, env));
       }
       const ring = new KeyRing(this.#config);
       await this.#until(MINION_START_MS, 'the minions did not send their keys', async () => {

@@ -9,6 +9,7 @@ import type { SaltRun } from '../commands/salt.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue } from '../options/option.ts';
 import { whenInterrupted } from './interrupt.ts';
+import { recordRequest, spanTime } from './request-span.ts';
 import { summaryText, type Row } from './summary.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
@@ -18,6 +19,7 @@ export async function runAndShow(run: SaltRun): Promise<number> {
   const { options, terminal, printer } = run;
   if (isOn(options, 'async')) return publishOnly(run);
   const interrupt = whenInterrupted(terminal);
+  const startMs = spanTime();
   try {
     const job = await publish(run);
     if (job === undefined) {
@@ -30,7 +32,10 @@ export async function runAndShow(run: SaltRun): Promise<number> {
     if (isOn(options, 'progress')) return await waitSilently(run, job);
     if (run.command.fun === 'sys.doc') return await showDocs(run, job);
     announce(run, job.jid);
-    return await showReturns(run, job);
+    const code = await showReturns(run, job);
+    const { fun } = run.command;
+    await recordRequest(run.config, { jid: job.jid, startMs, fun: String(fun) });
+    return code;
   } finally {
     interrupt.dispose();
   }
