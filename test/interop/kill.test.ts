@@ -161,7 +161,8 @@ async function expectComplete(
   const ran = (await readFile(ranFile, 'utf8')).split('\n').filter((line) => line !== '');
   const runsOf = (token: string): number => ran.filter((line) => line === token).length;
   const what = (token: string): string =>
-    `${token}: jobs ${jids.get(token)?.join(' ')}; ran ${runsOf(token)} times; it said ${said.get(token)}`;
+    `${token}: jobs ${jids.get(token)?.join(' ')}; ran ${runsOf(token)} times; ` +
+    `it said ${said.get(token)}`;
   expect(other.map(what)).toEqual([]);
   const wanted = [...ALL].sort();
   for (const token of tokens) {

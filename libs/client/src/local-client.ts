@@ -39,7 +39,7 @@ export interface PublishedCommand {
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;
-/** A request that was lost with its connection is sent again after this, and not counted as a try. */
+/** A request that was lost with its connection is sent again after this; it counts as no try. */
 const LOST_PAUSE_MS = 100;
 /** So many losses within one try are a port that drops every caller, not a master that restarts. */
 const LOSSES_MAX = 100;

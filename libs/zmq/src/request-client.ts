@@ -101,8 +101,8 @@ export class RequestClient implements AsyncDisposable {
       maxMessageSize: this.#options.maxMessageBytes ?? -1,
       reconnectMaxInterval: RECONNECT_MAX_MS,
     });
-    // libzmq connects again by itself, but what the peer had taken is gone: an answer to it would be
-    // waited for in vain. A connection that never was is no loss; the request waits for the first.
+    // libzmq connects again by itself, but what the peer had taken is gone: an answer to it would
+    // be waited for in vain. A connection that never was is no loss; the request waits for the first.
     socket.events.on('disconnect', () => {
       if (this.#socket === socket) this.#onLost?.();
     });

@@ -60,6 +60,7 @@ export const brineOptions = {
   }),
   ack: oneOf(['stream', 'store'], {
     default: 'stream',
+    reserved: true,
     doc: 'What a return waits for before it is answered: the stream or PostgreSQL.',
   }),
   health_host: text({
