@@ -1,5 +1,6 @@
 export { BrineMaster } from './brine-master.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
+export { mutated, randomFrom, seedFrames } from './mutated-frames.ts';
 export { memoryMaster } from './master-ports.ts';
 export { startNats } from './nats.ts';
 export { endPool } from './end-pool.ts';
@@ -30,6 +31,7 @@ export type {
   SaltVersion,
 } from './salt/index.ts';
 export type { BrineOutput, ServiceLine } from './brine-master.ts';
+export type { Mutated } from './mutated-frames.ts';
 export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
 export type { TestNats } from './nats.ts';

@@ -102,7 +102,7 @@ export class RequestClient implements AsyncDisposable {
       reconnectMaxInterval: RECONNECT_MAX_MS,
     });
     // libzmq connects again by itself, but what the peer had taken is gone: an answer to it would
-    // be waited for in vain. A connection that never was is no loss; the request waits for the first.
+    // be waited for in vain. A connection that never was is no loss: the request waits for it.
     socket.events.on('disconnect', () => {
       if (this.#socket === socket) this.#onLost?.();
     });

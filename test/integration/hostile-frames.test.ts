@@ -1,0 +1,111 @@
+import { BrineMaster, mutated, randomFrom, seedFrames, ZmtpPeer } from '@brine/testing';
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+/** How many mutated frames; a night's run sets a million. */
+const FRAMES = Math.min(Number(process.env['BRINE_FUZZ_FRAMES'] ?? 20_000), 1_000_000);
+const SEED = Number(process.env['BRINE_FUZZ_SEED'] ?? 1);
+const PEERS = 32;
+
+/** A log-in that is held for its time and then left unanswered ends this wait. */
+const ANSWER_WITHIN_MS = 15_000;
+
+/** What the services together may grow by in the second half of the frames. */
+const GROWTH_MAX = 0.25;
+
+let master: BrineMaster;
+
+beforeAll(async () => {
+  // Every key that a frame offers may wait for a decision; the good minion's is accepted.
+  master = await BrineMaster.start({ minimum_auth_version: 0, brine: { workers: 2 } });
+  await master.startMinion('good');
+  await master.acceptKeys(['good']);
+  await master.waitForMinions(['good']);
+});
+afterAll(async () => {
+  await master.close();
+});
+
+it('a whole master stands mutated frames, and serves a good minion meanwhile', async () => {
+  const seeds = seedFrames();
+  const random = randomFrom(SEED);
+  const outcome = { answered: 0, closed: 0, silent: 0 };
+  let left = FRAMES;
+  let halfway: Promise<Map<string, number>> | undefined;
+
+  const hostile = async (): Promise<void> => {
+    let peer = await ZmtpPeer.open({ port: master.home.retPort });
+    while (left > 0) {
+      left -= 1;
+      if (left === Math.floor(FRAMES / 2)) halfway = memoryOf(master);
+      const { bytes, whole } = mutated(seeds, random);
+      try {
+        if (whole) {
+          await peer.request(bytes, ANSWER_WITHIN_MS);
+        } else {
+          peer.raw(bytes);
+          // Broken framing: the other side may wait for the rest of a frame for ever.
+          await peer.receive(20).catch(() => undefined);
+          peer.close();
+        }
+        outcome.answered += 1;
+      } catch (error) {
+        if (peer.closed) {
+          outcome.closed += 1;
+        } else {
+          // A request cannot be answered twice on one connection: go on with a new one.
+          outcome.silent += 1;
+          peer.close();
+          if (outcome.silent > FRAMES / 100) throw error;
+        }
+      }
+      if (peer.closed) peer = await ZmtpPeer.open({ port: master.home.retPort });
+    }
+    peer.close();
+  };
+
+  let done = false;
+  let served = 0;
+  const good = async (): Promise<void> => {
+    while (!done) {
+      const args = ['good', 'test.ping', '-t', '30', '--out', 'json'];
+      const { code, stdout } = await master.brine('salt', args);
+      expect({ code, answer: JSON.parse(stdout) as unknown }).toEqual({
+        code: 0,
+        answer: { good: true },
+      });
+      served += 1;
+    }
+  };
+  const serving = good();
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: PEERS }, () => hostile()));
+  const seconds = (performance.now() - startedAt) / 1000;
+  done = true;
+  await serving;
+
+  const [before, after] = [await halfway, await memoryOf(master)];
+  const total = (memory: Map<string, number> | undefined): number =>
+    [...(memory ?? new Map<string, number>()).values()].reduce((sum, one) => sum + one, 0);
+  process.stdout.write(
+    `${FRAMES} frames in ${seconds.toFixed(0)} s: ${JSON.stringify(outcome)}; ` +
+      `good minion served ${served} times; ` +
+      `memory of the services ${total(before)} MB, then ${total(after)} MB\n`,
+  );
+  expect(outcome.answered + outcome.closed + outcome.silent).toBeGreaterThanOrEqual(FRAMES);
+  expect(served).toBeGreaterThan(0);
+  expect(total(before)).toBeGreaterThan(0);
+  expect(total(after)).toBeLessThan(total(before) * (1 + GROWTH_MAX));
+  for (const service of await master.services()) expect(service.ready).toBe(true);
+}, 3_600_000);
+
+/** Resident memory of each service, in MB; a service that died has another pid. */
+async function memoryOf(master: BrineMaster): Promise<Map<string, number>> {
+  const memory = new Map<string, number>();
+  for (const { name, pid } of await master.services()) {
+    const status = await readFile(`/proc/${pid}/status`, 'utf8');
+    const kilobytes = Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);
+    memory.set(`${name} ${pid}`, Math.round(kilobytes / 1024));
+  }
+  return memory;
+}
