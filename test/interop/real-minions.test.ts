@@ -111,7 +111,7 @@ describe('a minion of payload version 2 under the default floor', () => {
     await using master = await BrineMaster.start({ brine: { workers: 1 } });
     const home = await master.sandbox.minion('old', master.home.retPort);
     const minion = master.sandbox.startMinion(venv, home);
-    await minion.waitForLog(/bad load|Attempt to authenticate|auth/i, 60_000);
+    await minion.waitForLog(/Sign-in attempt failed: bad load/, 60_000);
     const { stdout } = await master.brine('key', ['-L', '--out', 'json']);
     const keys = JSON.parse(stdout) as Record<string, readonly string[]>;
     expect(Object.values(keys).flat()).not.toContain('old');

@@ -23,7 +23,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'key',
     {
-      help: 'list, accept, reject and delete the keys of minions',
+      help: 'list, accept, reject, delete minion keys (sync: are the files followed?)',
       load: async () => (await import('./commands/key.ts')).runKey,
     },
   ],
@@ -109,8 +109,13 @@ export async function runCommandLine(
       terminal.err(`Usage: brine <command> [options]\n\nbrine: error: no such command: ${name}\n`);
       return EXIT.usage;
     }
+    const own = linked === undefined ? rest : args;
+    if (name === 'key' && own[0] === 'sync') {
+      const { runKeySync } = await import('./commands/key-sync.ts');
+      return await runKeySync(own.slice(1), terminal);
+    }
     const command = await entry.load();
-    return await command(linked === undefined ? rest : args, terminal);
+    return await command(own, terminal);
   } catch (error) {
     return codeOf(error, args, terminal);
   }

@@ -3,14 +3,13 @@ import type { ConfigMap, MinionOptions } from '@brine/config';
 import { collectGrains, Minion, MinionError } from '@brine/minion';
 import type { FinishedJob } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
-import { EXIT_CONFIG, onStopSignal } from '@brine/service';
+import { EXIT_CONFIG, onStopSignal, parseServiceArguments } from '@brine/service';
 import { nowMs, startTelemetry } from '@brine/telemetry';
 import type { Telemetry } from '@brine/telemetry';
 import { fromJson, isMap, mapOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { parseMinionArguments } from './arguments.ts';
 import { MasterLink } from './master-link.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,7 +26,7 @@ const TRACE_TOTAL_BYTES = 128 * 1024 * 1024;
  * configuration that can not be used.
  */
 export async function runMinionProcess(argv: readonly string[], env: Environment): Promise<number> {
-  const args = parseMinionArguments(argv);
+  const args = parseServiceArguments(argv);
   let options: MinionOptions;
   try {
     const { configDir } = args;

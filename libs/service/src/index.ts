@@ -1,3 +1,4 @@
+export { parseServiceArguments } from './arguments.ts';
 export { startHealth } from './health.ts';
 export { LogFile } from './log-file.ts';
 export { consoleLine, fileLine, readLogLine } from './log-lines.ts';

@@ -1,0 +1,58 @@
+import { journalPath } from '@brine/pki';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../command-line.ts';
+import type { Terminal } from '../terminal.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'brine-key-sync-'));
+  await mkdir(join(dir, 'pki'));
+  await writeFile(join(dir, 'master'), `root_dir: ${dir}\npki_dir: ${join(dir, 'pki')}\n`);
+});
+afterEach(async () => {
+  await rm(dir, { recursive: true });
+});
+
+async function keySync(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const said = { out: '', err: '' };
+  const terminal: Terminal = {
+    out: (text) => void (said.out += text),
+    err: (text) => void (said.err += text),
+    isTerminal: false,
+    ownsSignals: false,
+    ask: () => Promise.resolve(undefined),
+    readInput: () => Promise.resolve(''),
+  };
+  const code = await runCommandLine('brine', ['key', 'sync', '-c', dir, ...args], terminal);
+  return { code, ...said };
+}
+
+const alarm = { since: 1_795_195_193_000, vanished: 30, limit: 10, ids: ['web1', 'web2'] };
+
+describe('brine key sync', () => {
+  it('says that all is well where nothing vanished', async () => {
+    const { code, out } = await keySync();
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: 'The key files are followed; nothing waits to be confirmed.\n',
+    });
+  });
+
+  it('says what vanished, and changes nothing by itself', async () => {
+    await writeFile(`${journalPath(join(dir, 'pki'))}.alarm`, JSON.stringify(alarm));
+    const { code, out } = await keySync();
+    expect(code).toBe(1);
+    expect(out).toContain('30 key files vanished at once, more than 10: web1, web2 and 28 more');
+    await expect(readFile(`${journalPath(join(dir, 'pki'))}.confirm`)).rejects.toThrow('ENOENT');
+  });
+
+  it('confirms', async () => {
+    await writeFile(`${journalPath(join(dir, 'pki'))}.alarm`, JSON.stringify(alarm));
+    expect((await keySync('--confirm')).code).toBe(0);
+    const confirmed = await readFile(`${journalPath(join(dir, 'pki'))}.confirm`, 'utf8');
+    expect(confirmed).toMatch(/^\d{4}-/);
+  });
+});
