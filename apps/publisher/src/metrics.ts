@@ -1,27 +1,40 @@
-import type { ServiceContext } from '@brine/service';
+import type { Bus } from '@brine/bus';
+import { addConnectionMetrics, type ServiceContext } from '@brine/service';
 import type { PublishServer } from '@brine/zmq';
 import type { AgainRule } from './again-rule.ts';
 import type { Publisher } from './publisher.ts';
 
+/** What the publisher's metrics are read from. */
+export interface MeasuredParts {
+  readonly publisher: Publisher;
+  readonly again: AgainRule;
+  readonly server: PublishServer;
+  readonly bus: Bus;
+}
+
 /** Figures of the publisher for `/metrics`, read when they are asked for. */
-export function exposeMetrics(
-  metrics: ServiceContext['metrics'],
-  publisher: Publisher,
-  again: AgainRule,
-  server: PublishServer,
-): void {
+export function exposeMetrics(metrics: ServiceContext['metrics'], parts: MeasuredParts): void {
+  const { publisher, again, server, bus } = parts;
   const gauge = (name: string, help: string, read: () => number): void =>
     metrics.gaugeOf(`brine_publisher_${name}`, help, read);
+  const counter = (name: string, help: string, read: () => number): void =>
+    metrics.counterOf(`brine_publisher_${name}_total`, help, read);
+  addConnectionMetrics(metrics, bus);
   gauge('peers', 'Connections to 4505.', () => server.peers);
-  gauge('sent', 'Publications sent since the start.', () => publisher.status.sent);
-  gauge('sent_again', 'Of these, repetitions.', () => publisher.status.sentAgain);
-  gauge('expired', 'Publications too old to be sent.', () => publisher.status.expired);
-  gauge('lost', 'Publications that could not be sent.', () => publisher.status.lost);
+  metrics.gaugeOf(
+    'salt_master_connected_minions_count',
+    'Connections of minions to 4505, under the name of Salt 3008.',
+    () => server.peers,
+  );
+  counter('sent', 'Publications sent.', () => publisher.status.sent);
+  counter('sent_again', 'Of these, repetitions.', () => publisher.status.sentAgain);
+  counter('expired', 'Publications too old to be sent.', () => publisher.status.expired);
+  counter('lost', 'Publications that could not be sent.', () => publisher.status.lost);
   gauge('epoch', 'Epoch of the AES key in use.', () => publisher.status.epoch);
-  gauge(
+  counter(
     'clock_rotations',
     'New AES keys because of a clock.',
     () => publisher.status.clockRotations,
   );
-  gauge('again_windows', 'Times subscribers had been deaf.', () => again.stats.windows);
+  counter('again_windows', 'Times subscribers had been deaf.', () => again.stats.windows);
 }

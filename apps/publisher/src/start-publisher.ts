@@ -60,7 +60,7 @@ export async function startPublisher(context: ServiceContext): Promise<RunningSe
   const again = new AgainRule(publisher.jobs, writer, unreturnedBy(bus));
   const reader = await startReading(bus, publisher);
   again.open(startWindow(Date.now()));
-  exposeMetrics(context.metrics, publisher, again, server);
+  exposeMetrics(context.metrics, { publisher, again, server, bus });
   publisher.run(reader).catch(context.fail);
   log.info({ endpoint: server.endpoint, epoch: publisher.status.epoch }, 'publishing');
   return {

@@ -1,25 +1,80 @@
-import type { ServiceContext } from '@brine/service';
+import type { Bus, RequestClass } from '@brine/bus';
+import {
+  addConnectionMetrics,
+  type Sample,
+  type ServiceContext,
+  type TracedJob,
+} from '@brine/service';
 import type { RequestServer } from '@brine/zmq';
 import type { Gateway } from './gateway.ts';
+import type { Workers } from './ports.ts';
+
+type Metrics = ServiceContext['metrics'];
+
+const CLASSES = ['auth', 'clear', 'aes'] as const satisfies readonly RequestClass[];
+
+/** What the gateway's metrics are read from. */
+export interface MeasuredParts {
+  readonly gateway: Gateway;
+  readonly server: RequestServer;
+  readonly bus: Bus;
+}
 
 /** Figures of the gateway for `/metrics`, read when they are asked for. */
-export function exposeMetrics(
-  metrics: ServiceContext['metrics'],
-  gateway: Gateway,
-  server: RequestServer,
-): void {
-  const gauge = (name: string, help: string, read: () => number): void =>
+export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: MeasuredParts): void {
+  const gauge = (name: string, help: string, read: () => number | Sample[]): void =>
     metrics.gaugeOf(`brine_gateway_${name}`, help, read);
-  gauge('received', 'Requests since the start.', () => server.stats.received);
-  gauge('malformed', 'Messages that no Salt peer sends.', () => server.stats.malformed);
+  const counter = (name: string, help: string, read: () => number): void =>
+    metrics.counterOf(`brine_gateway_${name}_total`, help, read);
+  const perClass = (read: 'inFlight' | 'waiting') => (): Sample[] => {
+    const { classes } = gateway.status.workers;
+    return CLASSES.map((cls) => ({ labels: { class: cls }, value: classes[cls][read] }));
+  };
+  addConnectionMetrics(metrics, bus);
+  counter('received', 'Requests.', () => server.stats.received);
+  counter('malformed', 'Messages that no Salt peer sends.', () => server.stats.malformed);
   gauge('in_flight', 'Requests in hand.', () => gateway.status.inFlight);
-  gauge('answered', 'Requests answered since the start.', () => gateway.status.answered);
-  gauge('unanswered', 'Requests left without an answer.', () => gateway.status.unanswered);
-  gauge('refused', 'Requests refused without a worker.', () => gateway.status.refused);
+  gauge('class_in_hand', 'Requests that workers have, by class.', perClass('inFlight'));
+  gauge('class_waiting', 'Requests that wait for a worker, by class.', perClass('waiting'));
+  counter('answered', 'Requests answered.', () => gateway.status.answered);
+  counter('unanswered', 'Requests left without an answer.', () => gateway.status.unanswered);
+  counter('refused', 'Requests refused without a worker.', () => gateway.status.refused);
   gauge('auth_waiting', 'Log-ins that wait.', () => gateway.status.auth.waiting);
-  gauge('auth_silent', 'Log-ins left unanswered.', () => gateway.status.auth.silent);
-  gauge('kept', 'Sealed requests to be delivered again.', () => gateway.status.sealed.kept);
-  gauge('lost', 'Sealed requests given up.', () => gateway.status.sealed.lost);
-  gauge('publish_joined', 'Publishes joined.', () => gateway.status.publish.joined);
+  counter('auth_silent', 'Log-ins left unanswered.', () => gateway.status.auth.silent);
+  gauge('held', 'Sealed requests to be delivered again.', () => gateway.status.sealed.kept);
+  counter('lost', 'Sealed requests given up.', () => gateway.status.sealed.lost);
+  counter('publish_joined', 'Publishes joined.', () => gateway.status.publish.joined);
   gauge('workers', 'Workers that take requests.', () => gateway.status.workers.workers);
+}
+
+/**
+ * The workers, with the time that each request took there. A value that lies in a trace has the
+ * trace's id as its exemplar.
+ */
+export function timedWorkers(metrics: Metrics, workers: Workers, traced: TracedJob): Workers {
+  const seconds = metrics.histogram(
+    'brine_gateway_request_seconds',
+    'Time from the gateway to a worker and back, by class and outcome.',
+  );
+  const of = (cls: RequestClass) => ({
+    reply: seconds.of({ class: cls, outcome: 'reply' }),
+    drop: seconds.of({ class: cls, outcome: 'drop' }),
+    expired: seconds.of({ class: cls, outcome: 'expired' }),
+  });
+  const byClass = { auth: of('auth'), clear: of('clear'), aes: of('aes') };
+  return {
+    get ready() {
+      return workers.ready;
+    },
+    stats: () => workers.stats(),
+    send: async (request) => {
+      const start = performance.now();
+      const outcome = await workers.send(request);
+      const took = (performance.now() - start) / 1000;
+      byClass[request.class][outcome.kind].observe(took, () =>
+        outcome.kind === 'reply' ? traced(outcome.jid) : undefined,
+      );
+      return outcome;
+    },
+  };
 }

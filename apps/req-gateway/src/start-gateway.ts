@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
-import type { RunningService, ServiceContext } from '@brine/service';
+import { tracedJobs, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
-import { exposeMetrics } from './metrics.ts';
+import { exposeMetrics, timedWorkers } from './metrics.ts';
 import type { RequestMemory } from './ports.ts';
 
 // Envelope and ids around a load of the largest size.
@@ -26,13 +26,13 @@ export async function startGateway(context: ServiceContext): Promise<RunningServ
   const incarnation = randomBytes(9).toString('hex');
   const gateway = new Gateway({
     peers: server,
-    workers: sender,
+    workers: timedWorkers(context.metrics, sender, tracedJobs(options)),
     memory: memoryOf(bus, incarnation),
     spans: telemetry,
     minimumAuthVersion: options.minimumAuthVersion,
     incarnation,
   });
-  exposeMetrics(context.metrics, gateway, server);
+  exposeMetrics(context.metrics, { gateway, server, bus });
   gateway.run().catch(context.fail);
   log.info({ endpoint: server.endpoint }, 'serving requests');
   return {

@@ -59,6 +59,7 @@ export class Bus {
   readonly #natsOptions: ConnectionOptions;
   readonly #onReconnect = new Set<() => void>();
   #status: BusStatus = 'connected';
+  #reconnects = 0;
   #bodies: Promise<Bus> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -75,6 +76,11 @@ export class Bus {
 
   get status(): BusStatus {
     return this.#status;
+  }
+
+  /** How often the connection came back. */
+  get reconnects(): number {
+    return this.#reconnects;
   }
 
   /** Calls back after each reconnect; returns the way to stop that. */
@@ -143,6 +149,7 @@ export class Bus {
         if (this.#status === 'connected') this.#status = 'reconnecting';
       } else if (event.type === 'reconnect') {
         this.#status = 'connected';
+        this.#reconnects += 1;
         this.inbox.reconnected();
         for (const callback of [...this.#onReconnect]) callback();
       } else if (event.type === 'error' && event.error instanceof PermissionViolationError) {

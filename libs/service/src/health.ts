@@ -1,11 +1,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { CONTENT_TYPES, formatFor, type ExpositionFormat } from './exposition.ts';
 
 /** What a health endpoint tells; all of it is asked at each request. */
 export interface HealthSource {
   readonly ready: () => boolean;
   readonly status: () => object;
-  readonly metrics: () => string;
+  readonly metrics: (format: ExpositionFormat) => Promise<string>;
 }
 
 /** A running health endpoint. */
@@ -44,12 +45,24 @@ function answer(source: HealthSource, request: IncomingMessage, response: Server
       case '/readyz':
         return source.ready() ? send(response, 200, 'ready\n') : send(response, 503, 'not ready\n');
       case '/metrics':
-        return send(response, 200, source.metrics(), 'text/plain; version=0.0.4; charset=utf-8');
+        return void sendMetrics(source, formatFor(request.headers.accept), response);
       case '/status':
         return send(response, 200, `${JSON.stringify(source.status())}\n`, 'application/json');
       default:
         return send(response, 404, 'not found\n');
     }
+  } catch (error) {
+    send(response, 500, `${(error as Error).message}\n`);
+  }
+}
+
+async function sendMetrics(
+  source: HealthSource,
+  format: ExpositionFormat,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    send(response, 200, await source.metrics(format), CONTENT_TYPES[format]);
   } catch (error) {
     send(response, 500, `${(error as Error).message}\n`);
   }

@@ -1,22 +1,38 @@
 export { parseServiceArguments } from './arguments.ts';
 export { startHealth } from './health.ts';
 export { LogFile } from './log-file.ts';
+export { addConnectionMetrics } from './connection-metrics.ts';
 export { consoleLine, fileLine, readLogLine } from './log-lines.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
-export { Metrics } from './metrics.ts';
+export { startJoinedMetrics } from './joined-metrics.ts';
+export { Metrics, MILLISECOND_BUCKETS } from './metrics.ts';
 export { probeService } from './probe.ts';
 export { EXIT_CONFIG, runService } from './run-service.ts';
 export { onStopSignal } from './stop-signals.ts';
 export { livingSupervisor, readState, stateFile } from './state-file.ts';
 export { superviseServices } from './supervisor.ts';
+export { tracedJobs } from './traced-job.ts';
 
 export type { ServiceSpec, ServiceState } from './child-service.ts';
 export type { HealthServer, HealthSource } from './health.ts';
 export type { LogFileOptions } from './log-file.ts';
 export type { LogLine } from './log-lines.ts';
 export type { MasterServiceName, MasterServicesSettings } from './master-services.ts';
-export type { Counter, Gauge, Histogram } from './metrics.ts';
+export type {
+  Counter,
+  Exemplar,
+  ExpositionFormat,
+  Family,
+  Gauge,
+  Histogram,
+  HistogramSample,
+  Labels,
+  Reading,
+  Sample,
+  TracedBy,
+} from './metrics.ts';
 export type { ProbedService } from './probe.ts';
 export type { RunningService, Service, ServiceContext } from './run-service.ts';
 export type { SupervisorState } from './state-file.ts';
 export type { Supervisor, SupervisorOptions } from './supervisor.ts';
+export type { TracedJob } from './traced-job.ts';

@@ -1,11 +1,51 @@
-/** Series of one metric; more are counted together, so that labels can not fill the memory. */
-const SERIES_MAX = 1000;
+import { renderFamily, type ExpositionFormat } from './exposition.ts';
+import {
+  CountSeries,
+  HistogramSeries,
+  type Exemplar,
+  type Folding,
+  type Labels,
+} from './metric-series.ts';
 
-type Labels = Readonly<Record<string, string>>;
+export type { Exemplar, Labels } from './metric-series.ts';
+export type { ExpositionFormat } from './exposition.ts';
+
+/** One number of a family. */
+export interface Sample {
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+/** One histogram: how many values lie in each bucket (the last has no bound), and their sum. */
+export interface HistogramSample {
+  readonly labels?: Labels;
+  /** One more than the family has bounds; not cumulative. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly exemplars?: readonly (Exemplar | undefined)[];
+}
+
+/** All numbers of one name. */
+export type Family =
+  | {
+      readonly name: string;
+      readonly type: 'counter' | 'gauge';
+      readonly help: string;
+      readonly samples: readonly Sample[];
+    }
+  | {
+      readonly name: string;
+      readonly type: 'histogram';
+      readonly help: string;
+      readonly bounds: readonly number[];
+      readonly samples: readonly HistogramSample[];
+    };
 
 /** A number that only grows. */
 export interface Counter {
   add(by?: number, labels?: Labels): void;
+  /** The same for labels that are known beforehand: no text is made at each call. */
+  of(labels: Labels): { add(by?: number): void };
 }
 
 /** A number that goes up and down. */
@@ -13,137 +53,178 @@ export interface Gauge {
   set(value: number, labels?: Labels): void;
 }
 
-/** How long things take, in seconds. */
+/** How values are spread. */
 export interface Histogram {
-  observe(seconds: number, labels?: Labels): void;
+  /** `traced` is asked at most once a second for each bucket: an exemplar is an example. */
+  observe(value: number, labels?: Labels, traced?: () => TracedBy | undefined): void;
+  /** The same for labels that are known beforehand: no text is made at each call. */
+  of(labels: Labels): { observe(value: number, traced?: () => TracedBy | undefined): void };
 }
 
-interface Metric {
-  readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'histogram';
-  readonly help: string;
-  /** Lines of the text form, without HELP and TYPE. */
-  readonly lines: () => string[];
-}
+/** The trace that a value belongs to: 32 and 16 hexadecimal digits. */
+export type TracedBy = Pick<Exemplar, 'traceId' | 'spanId'>;
+
+/** What is asked at each reading: one number, or one for each set of labels. */
+export type Reading = () => number | readonly Sample[];
 
 /** Upper bounds of histograms in seconds: from a local hop to the time-out of a minion. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
+/** Bounds of what Salt 3008 tells in milliseconds (salt/config `metrics:histogram_boundaries`). */
+export const MILLISECOND_BUCKETS: readonly number[] = [
+  1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
+];
+
+/** Families that have to be asked for are waited for this long, in ms. */
+const FAMILIES_WAIT_MS = 2_000;
+
+interface Metric {
+  readonly name: string;
+  readonly type: Family['type'];
+  readonly handle: object;
+  readonly family: () => Family;
+}
+
 /**
- * The metrics of one process. The same name gives the same metric. It throws where a name is used
- * for two types, which is a fault of the program.
+ * The metrics of one process. The same name gives the same metric. Making one throws where a name
+ * is used for two types, or a counter's does not end in `_total`: faults of the program.
  */
 export class Metrics {
-  readonly #metrics = new Map<string, Metric & { readonly handle: Counter | Gauge | Histogram }>();
+  readonly #metrics = new Map<string, Metric>();
+  readonly #asked: (() => Promise<readonly Family[]>)[] = [];
+  readonly #constant: Labels;
+  readonly #folding: Folding = { folded: 0 };
+  #failedReadings = 0;
+
+  /** `constant`: labels of every number but those of {@link families}. */
+  constructor(constant: Labels = {}) {
+    this.#constant = constant;
+    this.counterOf(
+      'brine_metrics_folded_total',
+      'Values counted under "other", because a metric had all the series that it may have.',
+      () => this.#folding.folded,
+    );
+    this.counterOf(
+      'brine_metrics_failed_readings_total',
+      'Times that metrics which have to be asked for were not to be had.',
+      () => this.#failedReadings,
+    );
+  }
 
   counter(name: string, help: string): Counter {
-    return this.#make(name, 'counter', help, () => {
-      const series = new Series(name);
-      const add = (by = 1, labels: Labels = {}): void => {
-        if (by > 0) series.add(labels, by);
+    return this.#make(name, 'counter', () => {
+      const series = new CountSeries(this.#folding);
+      const handle: Counter = {
+        add: (by = 1, labels = {}) => {
+          if (by > 0) series.at(labels).value += by;
+        },
+        of: (labels) => {
+          const one = series.at(labels);
+          return { add: (by = 1) => void (one.value += Math.max(0, by)) };
+        },
       };
-      return { handle: { add }, lines: () => series.lines() };
-    }) as Counter;
+      return { handle, family: () => ({ name, type: 'counter', help, samples: series.samples() }) };
+    });
+  }
+
+  /** A counter that is kept elsewhere and asked when the metrics are read. */
+  counterOf(name: string, help: string, read: Reading): void {
+    this.#make(name, 'counter', () => ({
+      handle: {},
+      family: () => ({ name, type: 'counter', help, samples: samplesOf(read()) }),
+    }));
   }
 
   gauge(name: string, help: string): Gauge {
-    return this.#make(name, 'gauge', help, () => {
-      const series = new Series(name);
-      const set = (value: number, labels: Labels = {}): void => series.set(labels, value);
-      return { handle: { set }, lines: () => series.lines() };
-    }) as Gauge;
+    return this.#make(name, 'gauge', () => {
+      const series = new CountSeries(this.#folding);
+      const handle: Gauge = { set: (value, labels = {}) => void (series.at(labels).value = value) };
+      return { handle, family: () => ({ name, type: 'gauge', help, samples: series.samples() }) };
+    });
   }
 
   /** A gauge that is asked when the metrics are read. */
-  gaugeOf(name: string, help: string, read: () => number): void {
-    const lines = (): string[] => [`${name} ${number(read())}`];
-    this.#make(name, 'gauge', help, () => ({ handle: { set: () => undefined }, lines }));
+  gaugeOf(name: string, help: string, read: Reading): void {
+    this.#make(name, 'gauge', () => ({
+      handle: {},
+      family: () => ({ name, type: 'gauge', help, samples: samplesOf(read()) }),
+    }));
   }
 
-  histogram(name: string, help: string): Histogram {
-    return this.#make(name, 'histogram', help, () => {
-      const buckets = new Series(`${name}_bucket`);
-      const sum = new Series(`${name}_sum`);
-      const count = new Series(`${name}_count`);
-      const observe = (seconds: number, labels: Labels = {}): void => {
-        for (const bound of BUCKETS) {
-          buckets.add({ ...labels, le: String(bound) }, seconds <= bound ? 1 : 0);
-        }
-        buckets.add({ ...labels, le: '+Inf' }, 1);
-        sum.add(labels, seconds);
-        count.add(labels, 1);
+  /** `buckets`: upper bounds, growing; seconds from 1 ms to 10 s when absent. */
+  histogram(
+    name: string,
+    help: string,
+    options: { readonly buckets?: readonly number[] } = {},
+  ): Histogram {
+    return this.#make(name, 'histogram', () => {
+      const bounds = options.buckets ?? BUCKETS;
+      const series = new HistogramSeries(bounds, this.#folding);
+      const handle: Histogram = {
+        observe: (value, labels = {}, traced) => series.at(labels).observe(value, traced),
+        of: (labels) => series.at(labels),
       };
-      return {
-        handle: { observe },
-        lines: () => [...buckets.lines(), ...sum.lines(), ...count.lines()],
+      const family = (): Family => {
+        return { name, type: 'histogram', help, bounds, samples: series.samples() };
       };
-    }) as Histogram;
+      return { handle, family };
+    });
   }
 
-  /** All metrics in Prometheus' text format 0.0.4. */
-  text(): string {
+  /**
+   * Families that are asked for at each reading, without the constant labels: numbers of the whole
+   * master, which one process tells at a time. Where they can not be had, the rest is served.
+   */
+  families(read: () => Promise<readonly Family[]>): void {
+    this.#asked.push(read);
+  }
+
+  /** All metrics as text: Prometheus' own form 0.0.4, or OpenMetrics 1.0 with exemplars. */
+  async text(format: ExpositionFormat = 'prometheus'): Promise<string> {
+    const read = await Promise.all(this.#asked.map((ask) => this.#ask(ask)));
     const out: string[] = [];
-    for (const { name, type, help, lines } of this.#metrics.values()) {
-      out.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`);
-      out.push(`# TYPE ${name} ${type}`, ...lines());
+    for (const { family } of this.#metrics.values()) {
+      renderFamily(family(), { format, constant: this.#constant, out });
     }
+    for (const family of read.flat()) renderFamily(family, { format, constant: {}, out });
+    if (format === 'openmetrics') out.push('# EOF');
     return `${out.join('\n')}\n`;
   }
 
-  #make(
+  async #ask(ask: () => Promise<readonly Family[]>): Promise<readonly Family[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error('no answer in time')), FAMILIES_WAIT_MS);
+    });
+    try {
+      return await Promise.race([ask(), late]);
+    } catch {
+      this.#failedReadings += 1; // That is how it is seen.
+      return [];
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #make<T extends object>(
     name: string,
     type: Metric['type'],
-    help: string,
-    make: () => { handle: Counter | Gauge | Histogram; lines: () => string[] },
-  ): Counter | Gauge | Histogram {
+    make: () => { handle: T; family: () => Family },
+  ): T {
+    if ((type === 'counter') !== name.endsWith('_total') && type !== 'gauge') {
+      throw new Error(`metric ${name}: counters, and only they, end in _total`);
+    }
     const existing = this.#metrics.get(name);
     if (existing) {
-      if (existing.type === type) return existing.handle;
+      if (existing.type === type) return existing.handle as T;
       throw new Error(`metric ${name} is a ${existing.type} already`);
     }
-    const metric = { name, type, help, ...make() };
-    this.#metrics.set(name, metric);
-    return metric.handle;
+    const made = make();
+    this.#metrics.set(name, { name, type, ...made });
+    return made.handle;
   }
 }
 
-class Series {
-  readonly #name: string;
-  readonly #values = new Map<string, number>();
-
-  constructor(name: string) {
-    this.#name = name;
-  }
-
-  add(labels: Labels, by: number): void {
-    const key = this.#key(labels);
-    this.#values.set(key, (this.#values.get(key) ?? 0) + by);
-  }
-
-  set(labels: Labels, value: number): void {
-    this.#values.set(this.#key(labels), value);
-  }
-
-  lines(): string[] {
-    return [...this.#values].map(([key, value]) => `${this.#name}${key} ${number(value)}`);
-  }
-
-  #key(labels: Labels): string {
-    const key = labelText(labels);
-    if (this.#values.has(key) || this.#values.size < SERIES_MAX) return key;
-    return labelText(Object.fromEntries(Object.keys(labels).map((name) => [name, 'other'])));
-  }
-}
-
-function labelText(labels: Labels): string {
-  const pairs = Object.entries(labels).map(([name, value]) => {
-    const escaped = value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
-    return `${name}="${escaped}"`;
-  });
-  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`;
-}
-
-function number(value: number): string {
-  if (value === Infinity) return '+Inf';
-  return value === -Infinity ? '-Inf' : String(value);
+function samplesOf(read: number | readonly Sample[]): readonly Sample[] {
+  return typeof read === 'number' ? [{ value: read }] : read;
 }

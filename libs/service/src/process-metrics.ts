@@ -9,7 +9,7 @@ export function addProcessMetrics(metrics: Metrics): void {
   metrics.gaugeOf('process_start_time_seconds', 'Start of the process, Unix time.', () =>
     Math.round(performance.timeOrigin / 1000),
   );
-  metrics.gaugeOf('process_cpu_seconds_total', 'CPU time of the process.', () => {
+  metrics.counterOf('process_cpu_seconds_total', 'CPU time of the process.', () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
@@ -17,6 +17,11 @@ export function addProcessMetrics(metrics: Metrics): void {
     process.memoryUsage.rss(),
   );
   metrics.gaugeOf('process_open_fds', 'Open files and sockets.', openFiles);
+  metrics.gaugeOf(
+    'salt_process_open_fds',
+    'Open files and sockets, under the name of Salt 3008.',
+    openFiles,
+  );
   metrics.gaugeOf('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop.', () => {
     const p99 = delay.percentile(99) / 1e9;
     delay.reset();

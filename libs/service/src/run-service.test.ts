@@ -58,7 +58,9 @@ describe('a service process', () => {
     };
     expect(await get('/healthz')).toEqual({ code: 200, body: 'live\n' });
     expect(await get('/readyz')).toEqual({ code: 200, body: 'ready\n' });
-    expect((await get('/metrics')).body).toContain('\nfixture_served_total 1\n');
+    expect((await get('/metrics')).body).toContain(
+      '\nfixture_served_total{service="fixture",replica="fixture"} 1\n',
+    );
     expect((await get('/metrics')).body).toContain('# TYPE process_resident_memory_bytes gauge');
     expect(JSON.parse((await get('/status')).body)).toMatchObject({ name: 'fixture', served: 1 });
     expect((await get('/other')).code).toBe(404);

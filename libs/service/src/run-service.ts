@@ -76,14 +76,16 @@ async function live(
   const { log } = telemetry;
   const name = instanceName(service.name, env);
   const stopping = new AbortController();
-  const metrics = new Metrics();
-  addProcessMetrics(metrics);
   let running: RunningService | undefined;
+  const ready = (): boolean => !stopping.signal.aborted && (running?.ready() ?? false);
+  const metrics = new Metrics({ service: service.name, replica: name });
+  addProcessMetrics(metrics);
+  metrics.gaugeOf('brine_ready', '1 while the service really serves.', () => Number(ready()));
   const health = await startHealth(
     {
-      ready: () => !stopping.signal.aborted && (running?.ready() ?? false),
+      ready,
       status: () => ({ name, pid: process.pid, host: options.brine.host, ...running?.status() }),
-      metrics: () => metrics.text(),
+      metrics: (format) => metrics.text(format),
     },
     { host: options.brine.healthHost, port: healthPort(options, name, service.name) },
   );

@@ -10,12 +10,16 @@ import {
   masterServices,
   readLogLine,
   readState,
+  startJoinedMetrics,
   superviseServices,
+  type HealthServer,
   type Supervisor,
 } from '@brine/service';
 import { createLog, type Log } from '@brine/telemetry';
 import { type Neighbour, openNats, openPostgres } from './embedded.ts';
 
+/** Release of Brine, as its package says. */
+const VERSION = '0.1.0';
 /** Salt's exit code of a start that failed (salt/defaults/exitcodes.py EX_GENERIC). */
 const EXIT_FAILED = 1;
 const EXIT_FORCED = 130;
@@ -72,6 +76,7 @@ async function serve(options: MasterOptions): Promise<number> {
   const stopping = stopSignals();
   const neighbours: Neighbour<unknown>[] = [];
   let supervisor: Supervisor | undefined;
+  let metrics: HealthServer | undefined;
   try {
     // May be passed through: PostgreSQL runs as a user of its own where we are root.
     mkdirSync(options.brine.stateDir, { recursive: true, mode: 0o711 });
@@ -88,6 +93,7 @@ async function serve(options: MasterOptions): Promise<number> {
         },
       );
       stopping.onForce(() => supervisor?.kill());
+      metrics = await serveMetrics(options, supervisor, log);
       void supervisor.started.then(() => {
         if (!stopping.signal.aborted) log.info({ id: options.id }, 'the master serves');
       });
@@ -100,8 +106,33 @@ async function serve(options: MasterOptions): Promise<number> {
     return EXIT_FAILED;
   } finally {
     await supervisor?.stop();
+    await metrics?.close();
     for (const neighbour of neighbours.toReversed()) await neighbour.stop();
     log.info('stopped');
+  }
+}
+
+/** The joined endpoint, where one is asked for. Jobs matter more: a taken port is only told. */
+async function serveMetrics(
+  options: MasterOptions,
+  supervisor: Supervisor,
+  log: Log,
+): Promise<HealthServer | undefined> {
+  const { metrics, healthHost } = options.brine;
+  if (metrics.port === 0) return undefined;
+  try {
+    const server = await startJoinedMetrics({
+      services: () => supervisor.services(),
+      ready: () => supervisor.ready(),
+      healthHost,
+      ...metrics,
+      version: VERSION,
+    });
+    log.info({ host: metrics.host, port: server.port }, 'metrics are served');
+    return server;
+  } catch (error) {
+    log.error({ err: error, port: metrics.port }, 'metrics are not served: is the port taken?');
+    return undefined;
   }
 }
 

@@ -77,6 +77,23 @@ export const brineOptions = {
     default: {},
     doc: 'Ports by name of the service (`req-gateway: 9101`), for `brine master`.',
   }),
+  metrics: {
+    port: port({
+      default: 0,
+      env: 'BRINE_METRICS_PORT',
+      doc: 'Port where `brine master` tells the metrics of all services of its host; 0 is none.',
+    }),
+    host: text({
+      default: '127.0.0.1',
+      env: 'BRINE_METRICS_HOST',
+      doc: 'Address of that port.',
+    }),
+    per_minion: oneOf(['auto', 'always', 'never'], {
+      default: 'auto',
+      env: 'BRINE_METRICS_PER_MINION',
+      doc: 'Metrics with a label for each minion: auto is up to 500 minions, always up to 5,000.',
+    }),
+  },
   stop_deadline: decimal({
     default: 10,
     min: 0.1,

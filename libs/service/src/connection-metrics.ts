@@ -1,0 +1,19 @@
+import type { Metrics } from './metrics.ts';
+
+/** A connection to NATS, as its metrics need it: `Bus`. */
+export interface MeasuredConnection {
+  readonly status: string;
+  readonly reconnects: number;
+}
+
+/** Adds what a service tells of its connection to NATS. */
+export function addConnectionMetrics(metrics: Metrics, connection: MeasuredConnection): void {
+  metrics.gaugeOf('brine_nats_connected', '1 while the connection to NATS stands.', () =>
+    Number(connection.status === 'connected'),
+  );
+  metrics.counterOf(
+    'brine_nats_reconnects_total',
+    'Times the connection to NATS came back.',
+    () => connection.reconnects,
+  );
+}
