@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { headers as makeHeaders } from '@nats-io/nats-core';
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import type { Bus } from './connect.ts';
 import { BusError, asError } from './errors.ts';
+import { writeHeaders } from './headers.ts';
 import { isNoResponders, publish } from './inbox.ts';
 import type { InboxSlot } from './inbox.ts';
 import { JS_ERRORS, isFull, readAnswer } from './js-api.ts';
@@ -181,13 +181,12 @@ function headersOf(what: Append): MsgHdrs | undefined {
   ) {
     return undefined;
   }
-  const headers = makeHeaders();
-  if (what.msgId !== undefined) headers.append(MSG_ID, what.msgId);
+  const lines: [string, string][] = Object.entries(what.headers ?? {});
+  if (what.msgId !== undefined) lines.push([MSG_ID, what.msgId]);
   if (what.expectedRevision !== undefined) {
-    headers.append(EXPECTED_LAST_REVISION, String(what.expectedRevision));
+    lines.push([EXPECTED_LAST_REVISION, String(what.expectedRevision)]);
   }
-  for (const [name, value] of Object.entries(what.headers ?? {})) headers.append(name, value);
-  return headers;
+  return writeHeaders(lines);
 }
 
 function closed(error: unknown): BusError {

@@ -13,6 +13,8 @@ export interface Held {
   readonly body: Uint8Array;
   cancelled: boolean;
   started: boolean;
+  /** Answered, or given up. */
+  done: boolean;
 }
 
 /** The places of one class in a worker: so many run at once, so many wait. */

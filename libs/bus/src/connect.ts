@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
-import { connect } from '@nats-io/transport-node';
 import { BusError, asError } from './errors.ts';
+import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
 import { SERVICE_INBOXES } from './names.ts';
 import type { ServiceName } from './names.ts';
@@ -115,7 +115,7 @@ export class Bus {
 
   async #connectAgain(): Promise<Bus> {
     try {
-      const nc = await connect(this.#natsOptions);
+      const nc = await connectGathering(this.#natsOptions);
       return new Bus(nc, { url: '', name: this.name }, this.#natsOptions);
     } catch (error) {
       this.#bodies = undefined;
@@ -168,7 +168,7 @@ async function connectWithin(
   const until = performance.now() + (options.connectTimeoutMs ?? 30_000);
   for (;;) {
     try {
-      return await connect(natsOptions);
+      return await connectGathering(natsOptions);
     } catch (error) {
       const left = until - performance.now();
       const hopeless = asError(error).name === 'AuthorizationError';

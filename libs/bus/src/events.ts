@@ -6,7 +6,7 @@ import { escapeHeader } from './escape.ts';
 import { STREAMS, subjects } from './names.ts';
 import type { EventKind } from './names.ts';
 import { readStored } from './stored.ts';
-import { StoredEvent, EVENT_HEADERS } from './stored-event.ts';
+import { StoredEvent, EVENT_HEADERS, returnOf } from './stored-event.ts';
 
 /** An event on its way into the stream. */
 export interface EventToAppend {
@@ -43,8 +43,10 @@ export class EventWriter {
     const headers: Record<string, string> = {
       [EVENT_HEADERS.tag]: escapeHeader(event.tag),
     };
-    if (event.jid !== undefined) headers[EVENT_HEADERS.jid] = escapeHeader(event.jid);
-    if (event.minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(event.minion);
+    if (!saysTag(event)) {
+      if (event.jid !== undefined) headers[EVENT_HEADERS.jid] = escapeHeader(event.jid);
+      if (event.minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(event.minion);
+    }
     if (event.link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(event.link);
     let payload = event.body;
     if (payload.length > INLINE_MAX_BYTES) {
@@ -65,4 +67,10 @@ export class EventWriter {
     const received = await readStored(this.#bus, STREAMS.events, seq);
     return received === undefined ? undefined : StoredEvent.read(this.#bus, received);
   }
+}
+
+/** Whether its tag says which job and minion a return is of: then no header need say it. */
+function saysTag({ kind, tag, jid, minion }: EventToAppend): boolean {
+  const told = returnOf(kind, tag);
+  return told !== undefined && told.jid === jid && told.id === minion;
 }

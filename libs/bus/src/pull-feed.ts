@@ -1,6 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
+import { headersOf } from './headers.ts';
 import { publish } from './inbox.ts';
 import { askJetStream } from './js-api.ts';
 
@@ -264,8 +265,8 @@ function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
   return {
     subject: msg.subject,
     data: msg.data,
-    header: (name) => msg.headers?.get(name) ?? '',
-    settle: ordered ? () => undefined : (how) => void msg.respond(how),
+    header: headersOf(msg),
+    settle: ordered ? nothing : (how) => void msg.respond(how),
     deliveries: Number(tokens[at]),
     seq: Number(tokens[at + 1]),
     consumerSeq: Number(tokens[at + 2]),
@@ -273,4 +274,8 @@ function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
     timeUs: Number((tokens[at + 3] ?? '0').slice(0, -3)),
     pending: Number(tokens[at + 4]),
   };
+}
+
+function nothing(): void {
+  // What needs no acknowledgement has none.
 }

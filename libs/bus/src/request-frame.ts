@@ -12,7 +12,7 @@ export const RENEW_MS = 350;
 /** How often a worker announces itself, in ms. */
 export const ANNOUNCE_MS = 1_000;
 
-/** The last token of the address that renewals for a whole gateway go to. */
+/** The last token of the address that claims and their renewals go to, many in one message. */
 export const RENEWALS = 'renew';
 
 /** What goes with a request's bytes. */
@@ -86,14 +86,12 @@ export function readReplyAddress(subject: string | undefined): ReplyAddress | un
 
 /** What a worker says to a gateway of one try. */
 export type WorkerWord =
-  | { readonly kind: 'claim' }
   | { readonly kind: 'refuse' }
   | { readonly kind: 'ask-grant' }
   | { readonly kind: 'drop' }
   | { readonly kind: 'reply'; readonly jid?: string; readonly body: Uint8Array }
   | { readonly kind: 'reply-elsewhere'; readonly jid?: string; readonly reference: string };
 
-const CLAIM = 0x43; // C
 const REFUSE = 0x4e; // N
 const ASK_GRANT = 0x47; // G
 const DROP = 0x44; // D
@@ -102,7 +100,6 @@ const REPLY_ELSEWHERE = 0x46; // F
 
 /** Words that are the same for every request. */
 export const WORDS = {
-  claim: Buffer.from([CLAIM]),
   refuse: Buffer.from([REFUSE]),
   askGrant: Buffer.from([ASK_GRANT]),
   drop: Buffer.from([DROP]),
@@ -121,8 +118,6 @@ export function packReplyElsewhere(reference: string, jid = ''): Buffer {
 /** Reads what a worker said; undefined for anything else. */
 export function readWord(data: Uint8Array): WorkerWord | undefined {
   switch (data[0]) {
-    case CLAIM:
-      return { kind: 'claim' };
     case REFUSE:
       return { kind: 'refuse' };
     case ASK_GRANT:

@@ -4,12 +4,12 @@ import type { Bus } from './connect.ts';
 import { asError } from './errors.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, isToken, subjects } from './names.ts';
 import type { RequestClass } from './names.ts';
+import { Claims } from './claims.ts';
 import { ClassQueue } from './class-queue.ts';
 import type { Held } from './class-queue.ts';
 import {
   ANNOUNCE_MS,
   CLAIM_MS,
-  RENEWALS,
   RENEW_MS,
   WORDS,
   packReply,
@@ -43,8 +43,8 @@ export type Answer =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly jid?: string }
   | { readonly kind: 'drop' };
 
-/** Answers one request; `signal` is aborted at its deadline. */
-export type RequestHandler = (request: IncomingRequest, signal: AbortSignal) => Promise<Answer>;
+/** Answers one request. */
+export type RequestHandler = (request: IncomingRequest) => Promise<Answer>;
 
 /** Who a worker is, and how much it takes. */
 export interface RequestReceiverOptions {
@@ -69,6 +69,7 @@ export class RequestReceiver {
   readonly #options: RequestReceiverOptions;
   readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
   readonly #held = new Map<string, Held>();
+  readonly #claims = new Claims((subject, word) => this.#say(subject, word));
   readonly #grants = new Map<string, (granted: boolean) => void>();
   readonly #subscriptions: Subscription[] = [];
   readonly #timers: NodeJS.Timeout[] = [];
@@ -166,23 +167,31 @@ export class RequestReceiver {
     const subject = `${REPLY_INBOX}.${address.gateway}.${address.slot}`;
     const { head, body } = unpacked;
     if (Date.now() >= head.deadlineMs) return; // its sender has given it up by itself
-    const held: Held = { ...address, subject, cls, head, body, cancelled: false, started: false };
+    const held: Held = {
+      ...address,
+      subject,
+      cls,
+      head,
+      body,
+      cancelled: false,
+      started: false,
+      done: false,
+    };
     if (this.#draining || !this.#queues[cls].push(held)) {
       this.#say(subject, WORDS.refuse);
       return;
     }
     this.#held.set(subject, held);
-    this.#say(subject, WORDS.claim);
+    this.#claims.soon(held);
     this.#queues[cls].next();
   }
 
   async #work(held: Held): Promise<void> {
     const { head, subject } = held;
     try {
-      const left = head.deadlineMs - Date.now();
-      if (held.cancelled || left <= 0) return;
+      if (held.cancelled || head.deadlineMs <= Date.now()) return;
       held.started = true;
-      const answer = await this.#answer(held, left);
+      const answer = await this.#answer(held);
       if (answer.kind === 'drop') this.#say(subject, WORDS.drop);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
         this.#say(subject, packReply(answer.body, answer.jid));
@@ -195,25 +204,22 @@ export class RequestReceiver {
       this.#say(subject, WORDS.refuse);
       this.#options.onError?.(asError(error), this.#request(held, held.body));
     } finally {
+      held.done = true;
       this.#held.delete(subject);
       if (this.#held.size === 0) this.#drained?.();
     }
   }
 
-  async #answer(held: Held, leftMs: number): Promise<Answer> {
+  async #answer(held: Held): Promise<Answer> {
     const { reference } = held.head;
     const body = reference === undefined ? held.body : await getBody(this.#bus, 'req', reference);
     const request = this.#request(held, body);
-    const abort = new AbortController();
-    const timer = this.#bus.wheel.set(leftMs, () => abort.abort());
     try {
       if (this.#handler === undefined) return { kind: 'drop' };
-      return await this.#handler(request, abort.signal);
+      return await this.#handler(request);
     } catch (error) {
       this.#options.onError?.(asError(error), request);
       return { kind: 'drop' };
-    } finally {
-      timer.clear();
     }
   }
 
@@ -267,21 +273,15 @@ export class RequestReceiver {
     const now = performance.now();
     const stopped = now - this.#renewedAt > CLAIM_MS;
     this.#renewedAt = now;
-    const slots = new Map<string, string[]>();
+    const mine: Held[] = [];
     for (const held of this.#held.values()) {
       // Our claims have lapsed meanwhile: who else was tried may be at work on these.
       if (stopped && !held.started) {
         held.cancelled = true;
         this.#say(held.subject, WORDS.refuse);
-        continue;
-      }
-      const list = slots.get(held.gateway);
-      if (list === undefined) slots.set(held.gateway, [held.slot]);
-      else list.push(held.slot);
+      } else mine.push(held);
     }
-    for (const [gateway, list] of slots) {
-      this.#say(`${REPLY_INBOX}.${gateway}.${RENEWALS}`, Buffer.from(list.join(' ')));
-    }
+    this.#claims.now(mine);
   }
 
   #say(subject: string, word: Uint8Array): void {

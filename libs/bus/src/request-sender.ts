@@ -170,8 +170,6 @@ export class RequestSender {
     if (attempt === undefined) return;
     const { pending } = attempt;
     switch (word.kind) {
-      case 'claim':
-        return this.#claimed(slot);
       case 'refuse':
         // It had no room, or was leaving; once it announces itself again it may have some.
         this.#board.refused(attempt.worker, pending.request.class);

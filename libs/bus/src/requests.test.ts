@@ -61,7 +61,7 @@ const answerWith =
     return { kind: 'reply', body: Buffer.from(name) };
   };
 
-const never: RequestHandler = () => new Promise(() => undefined);
+const never = (): Promise<never> => new Promise(() => undefined);
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
@@ -138,7 +138,7 @@ test('the request of a killed worker is tried on another under the same id', asy
   const seen: string[] = [];
   const dead = await startWorker('dead', (incoming) => {
     seen.push(incoming.id);
-    return never(incoming, new AbortController().signal);
+    return never();
   });
   await until(() => sender.ready);
   const sent = request();
@@ -207,8 +207,8 @@ test('too much is refused at once, and what is in hand expires at close', async 
 });
 
 test('log-ins that are stuck do not hold up the other classes', async () => {
-  await startWorker('busy', (incoming, signal) =>
-    incoming.class === 'auth' ? never(incoming, signal) : answerWith('busy')(incoming, signal),
+  await startWorker('busy', (incoming) =>
+    incoming.class === 'auth' ? never() : answerWith('busy')(incoming),
   );
   const stuck = Array.from({ length: 200 }, () => sender.send(request({ class: 'auth' })));
   await pause(100);
@@ -247,29 +247,16 @@ test('a draining worker finishes what it has and gets nothing more', async () =>
 });
 
 test('what was granted to one worker once is not tried on another when it dies', async () => {
-  const dying = await startWorker('dying', async (incoming, signal) => {
+  const dying = await startWorker('dying', async (incoming) => {
     expect(await incoming.takeOnce()).toBe(true);
     await dying.bus.connection.close();
-    return never(incoming, signal);
+    return never();
   });
   await until(() => sender.ready);
   const outcome = sender.send(request({ class: 'clear' }));
   await pause(200);
   await startWorker('spare', answerWith('spare'));
   expect(await outcome).toEqual({ kind: 'expired', why: 'lapsed' });
-});
-
-test('a handler learns of its deadline', async () => {
-  let aborted = false;
-  await startWorker('aborts', (incoming, signal) => {
-    signal.addEventListener('abort', () => {
-      aborted = true;
-    });
-    return never(incoming, signal);
-  });
-  await until(() => sender.ready);
-  await sender.send(request({ deadlineMs: Date.now() + 300 }));
-  await until(() => aborted);
 });
 
 test('requests are spread over the workers', async () => {

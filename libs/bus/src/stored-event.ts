@@ -1,3 +1,4 @@
+import { parseTag } from '@brine/job';
 import { getBody, sizeOfReference } from './bodies.ts';
 import type { Bus } from './connect.ts';
 import { unescapeHeader } from './escape.ts';
@@ -5,7 +6,10 @@ import { isEventKind } from './names.ts';
 import type { EventKind } from './names.ts';
 import type { Received } from './stream-reader.ts';
 
-/** The headers of an event; the tag is there, so that readers match it without decoding. */
+/**
+ * The headers of an event; the tag is there, so that readers match it without decoding. A return's
+ * job and minion stand in its tag and need no headers.
+ */
 export const EVENT_HEADERS = {
   tag: 'Brine-Tag',
   jid: 'Brine-Jid',
@@ -13,6 +17,15 @@ export const EVENT_HEADERS = {
   link: 'Brine-Link',
   reference: 'Brine-Body',
 } as const;
+
+/** The job and the minion that the tag of a return names, where it is of that form. */
+export function returnOf(
+  kind: EventKind,
+  tag: string,
+): { readonly jid: string; readonly id: string } | undefined {
+  const told = kind === 'ret' ? parseTag(tag) : undefined;
+  return told?.kind === 'job-return' ? told : undefined;
+}
 
 /** An event as it came out of the stream. */
 export class StoredEvent {
@@ -46,8 +59,9 @@ export class StoredEvent {
     this.#received = received;
     this.kind = kind;
     this.tag = tag;
-    this.jid = header(EVENT_HEADERS.jid);
-    this.minion = header(EVENT_HEADERS.minion);
+    const told = returnOf(kind, tag);
+    this.jid = header(EVENT_HEADERS.jid) ?? told?.jid;
+    this.minion = header(EVENT_HEADERS.minion) ?? told?.id;
     this.link = header(EVENT_HEADERS.link);
     this.#reference = header(EVENT_HEADERS.reference);
     this.inline = this.#reference === undefined ? received.data : undefined;

@@ -1,0 +1,43 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Claims } from './claims.ts';
+import type { Held } from './class-queue.ts';
+
+let said: string[];
+let claims: Claims;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  said = [];
+  claims = new Claims((subject, word) => void said.push(`${subject} ${String(word)}`));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function held(gateway: string, slot: string): Held {
+  const subject = `_INBOX.gw.${gateway}.${slot}`;
+  const head = { id: slot, host: 'h', deadlineMs: 0 };
+  const state = { cancelled: false, started: true, done: false };
+  return { gateway, slot, subject, cls: 'aes', head, body: Buffer.alloc(0), ...state };
+}
+
+test('what came together is claimed together, one message for each gateway', () => {
+  for (const slot of ['1', '2']) claims.soon(held('ga', slot));
+  claims.soon(held('gb', '3'));
+  expect(said).toEqual([]);
+  vi.advanceTimersByTime(50);
+  expect(said).toEqual(['_INBOX.gw.ga.renew 1 2', '_INBOX.gw.gb.renew 3']);
+  claims.soon(held('ga', '4'));
+  vi.advanceTimersByTime(50);
+  expect(said[2]).toBe('_INBOX.gw.ga.renew 4');
+});
+
+test('what is answered at once is not claimed', () => {
+  const quick = held('ga', '1');
+  claims.soon(quick);
+  claims.soon(held('ga', '2'));
+  quick.done = true;
+  vi.advanceTimersByTime(50);
+  expect(said).toEqual(['_INBOX.gw.ga.renew 2']);
+});
