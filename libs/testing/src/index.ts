@@ -8,7 +8,7 @@ export type { EndingPool } from './end-pool.ts';
 export { startPostgres } from './postgres.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
 export { vectorFile } from './vectors.ts';
-export { encodeMessage, ZmtpPeer } from './zmtp.ts';
+export { ZmtpPeer } from './zmtp.ts';
 export {
   findPython,
   freePorts,

@@ -1,4 +1,4 @@
-import { encodeMessage } from './zmtp.ts';
+import { encodeMessage } from '@brine/zmq';
 import { vectorFile } from './vectors.ts';
 
 interface Vector {

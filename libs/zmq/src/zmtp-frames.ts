@@ -1,0 +1,178 @@
+/*
+ * ZMTP 3.0 on the wire (rfc.zeromq.org/spec/23), NULL mechanism:
+ *
+ *   greeting   FF 00*8 7F | 03 00 | "NULL" 00*16 | as-server 00 | 00*31
+ *   frame      flags, length in 1 or 8 bytes, body
+ *   READY      05 "READY" { name length, name, value length in 4 bytes, value }
+ */
+const GREETING_BYTES = 64;
+const FLAG_MORE = 1;
+const FLAG_LONG = 2;
+const FLAG_COMMAND = 4;
+const SHORT_MAX = 255;
+
+/** A frame longer than was allowed, or bytes that are no ZMTP. */
+export class ZmtpError extends Error {
+  override readonly name = 'ZmtpError';
+  readonly code = 'ZMTP_FRAME';
+}
+
+/** What arrives: messages whole, commands with their name still in front. */
+export interface ZmtpEvents {
+  readonly onMessage: (frames: Buffer[]) => void;
+  readonly onCommand: (body: Buffer) => void;
+}
+
+/** The bytes of one ZMTP message of these frames. */
+export function encodeMessage(frames: readonly Uint8Array[]): Buffer {
+  const parts: Uint8Array[] = [];
+  frames.forEach((body, index) => {
+    const more = index < frames.length - 1 ? FLAG_MORE : 0;
+    parts.push(frameHead(more, body.length), body);
+  });
+  return Buffer.concat(parts);
+}
+
+/**
+ * The bytes of `[empty][body]`, as a REQ sends, where the body is these parts in a row: one copy,
+ * because a load rig makes tens of thousands of them a second.
+ */
+export function encodeRequest(parts: readonly Uint8Array[]): Buffer {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const headBytes = length > SHORT_MAX ? 9 : 2;
+  const bytes = Buffer.allocUnsafe(2 + headBytes + length);
+  bytes[0] = FLAG_MORE;
+  bytes[1] = 0;
+  if (length > SHORT_MAX) {
+    bytes[2] = FLAG_LONG;
+    bytes.writeUInt32BE(Math.floor(length / 2 ** 32), 3);
+    bytes.writeUInt32BE(length % 2 ** 32, 7);
+  } else {
+    bytes[2] = 0;
+    bytes[3] = length;
+  }
+  let at = 2 + headBytes;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** The greeting and READY of a peer of this socket type. */
+export function handshake(socketType: string, identity: string): Buffer {
+  const greeting = Buffer.alloc(GREETING_BYTES);
+  greeting[0] = 0xff;
+  greeting[9] = 0x7f;
+  greeting[10] = 3;
+  greeting.write('NULL', 12, 'latin1');
+  const body = Buffer.concat([
+    Buffer.from('\x05READY', 'latin1'),
+    property('Socket-Type', socketType),
+    property('Identity', identity),
+  ]);
+  return Buffer.concat([greeting, frameHead(FLAG_COMMAND, body.length), body]);
+}
+
+/** True for a command of this name. */
+export function isCommand(body: Buffer, name: string): boolean {
+  return body[0] === name.length && body.subarray(1, name.length + 1).toString('latin1') === name;
+}
+
+/** The answer to a PING, which carries a 16 bit time to live, then a context that PONG repeats. */
+export function pong(ping: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from('\x04PONG', 'latin1'), ping.subarray(7)]);
+  return Buffer.concat([frameHead(FLAG_COMMAND, body.length), body]);
+}
+
+/** Cuts a stream of bytes, greeting first, into messages and commands. */
+export class ZmtpReader {
+  readonly #events: ZmtpEvents;
+  readonly #maxBytes: number;
+  #chunks: Buffer[] = [];
+  #held = 0;
+  /** Bytes without which nothing more can be read: a long frame is not joined at each chunk. */
+  #needed = GREETING_BYTES;
+  #greeted = false;
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+
+  /** @param maxBytes most bytes of one message. */
+  constructor(events: ZmtpEvents, maxBytes: number) {
+    this.#events = events;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Takes what the socket gave; frames are views of it. Throws ZmtpError when one is too long. */
+  take(chunk: Buffer): void {
+    this.#held += chunk.length;
+    if (this.#held < this.#needed) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    let bytes = chunk;
+    if (this.#chunks.length > 0) {
+      this.#chunks.push(chunk);
+      bytes = Buffer.concat(this.#chunks);
+      this.#chunks = [];
+    }
+    const rest = bytes.subarray(this.#read(bytes));
+    this.#held = rest.length;
+    if (rest.length > 0) this.#chunks.push(rest);
+  }
+
+  /** Reads all whole frames; returns where the first one begins that is not whole. */
+  #read(bytes: Buffer): number {
+    let at = 0;
+    if (!this.#greeted) {
+      this.#greeted = true;
+      at = GREETING_BYTES;
+    }
+    for (;;) {
+      const left = bytes.length - at;
+      if (left < 2) return this.#wait(2, at);
+      const flags = bytes[at] as number;
+      const long = (flags & FLAG_LONG) !== 0;
+      if (long && left < 9) return this.#wait(9, at);
+      const head = long ? 9 : 2;
+      const length = long ? Number(bytes.readBigUInt64BE(at + 1)) : (bytes[at + 1] as number);
+      if (length + this.#partBytes > this.#maxBytes) {
+        throw new ZmtpError(`a message has more than ${this.#maxBytes} bytes`);
+      }
+      if (left < head + length) return this.#wait(head + length, at);
+      this.#frame(flags, bytes.subarray(at + head, at + head + length));
+      at += head + length;
+    }
+  }
+
+  #wait(needed: number, at: number): number {
+    this.#needed = needed;
+    return at;
+  }
+
+  #frame(flags: number, body: Buffer): void {
+    if ((flags & FLAG_COMMAND) !== 0) return this.#events.onCommand(body);
+    this.#parts.push(body);
+    this.#partBytes += body.length;
+    if ((flags & FLAG_MORE) !== 0) return;
+    const message = this.#parts;
+    this.#parts = [];
+    this.#partBytes = 0;
+    this.#events.onMessage(message);
+  }
+}
+
+function frameHead(flags: number, length: number): Buffer {
+  if (length <= SHORT_MAX) return Buffer.from([flags, length]);
+  const head = Buffer.alloc(9);
+  head[0] = flags | FLAG_LONG;
+  head.writeBigUInt64BE(BigInt(length), 1);
+  return head;
+}
+
+function property(name: string, value: string): Buffer {
+  const size = Buffer.alloc(4);
+  size.writeUInt32BE(Buffer.byteLength(value));
+  return Buffer.concat([Buffer.from([name.length]), Buffer.from(name), size, Buffer.from(value)]);
+}
