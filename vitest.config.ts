@@ -17,7 +17,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'unit',
-          include: ['libs/*/src/**/*.test.ts', 'apps/*/src/**/*.test.ts', 'tools/*.test.ts'],
+          include: ['{libs,apps,tools}/*/src/**/*.test.ts', 'tools/*.test.ts'],
           exclude: ['**/dist/**', '**/node_modules/**'],
           // Native sockets (zeromq) want a process of their own, not a thread.
           pool: 'forks',

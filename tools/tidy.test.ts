@@ -22,7 +22,11 @@ const texts = files
 const sources = texts.filter(({ path }) => /\.(ts|mjs|cjs|js)$/.test(path));
 
 const projects = [
-  ...new Set(files.map((path) => /^(?:libs|apps)\/[^/]+/.exec(path)?.[0] ?? '')),
+  ...new Set(
+    files.map(
+      (path) => /^(?:(?:libs|apps)\/[^/]+|tools\/[^/]+(?=\/package\.json$))/.exec(path)?.[0] ?? '',
+    ),
+  ),
 ].filter((path) => path !== '');
 
 /** What git knows of and would take up; without git (an unpacked archive) what lies there. */

@@ -1,0 +1,17 @@
+export { Swarm } from './swarm.ts';
+export { minionId } from './types.ts';
+
+export type {
+  Behaviour,
+  EventsOptions,
+  JobResult,
+  LoadOptions,
+  LoadResult,
+  ProcessStats,
+  PublishesOptions,
+  PublishOptions,
+  ReturnsOptions,
+  SwarmCounts,
+  SwarmOptions,
+  SwarmStats,
+} from './types.ts';
