@@ -83,7 +83,7 @@ export class ThinPeer {
       socket.once('close', () => {
         clearTimeout(timer);
         if (!ready) return reject(new Error('connection closed', { cause }));
-        peer?.#end();
+        if (peer !== undefined) peer.#end();
       });
     });
   }
