@@ -21,6 +21,14 @@ export {
   waitForPort,
 } from './salt/index.ts';
 
+export {
+  postgresExporter,
+  prometheusBinaries,
+  PrometheusMissingError,
+  promtool,
+  startPrometheus,
+} from './prometheus/index.ts';
+
 export type {
   SaltConfig,
   SaltHome,
@@ -36,3 +44,11 @@ export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
 export type { TestNats } from './nats.ts';
 export type { TestPostgres } from './postgres.ts';
+export type {
+  LoadedRule,
+  PrometheusBinaries,
+  PrometheusOptions,
+  ScrapeTarget,
+  Series,
+  TestPrometheus,
+} from './prometheus/index.ts';

@@ -1,0 +1,11 @@
+export { postgresExporter, prometheusBinaries, PrometheusMissingError } from './binaries.ts';
+export { promtool, startPrometheus } from './start.ts';
+
+export type { PrometheusBinaries } from './binaries.ts';
+export type {
+  LoadedRule,
+  PrometheusOptions,
+  ScrapeTarget,
+  Series,
+  TestPrometheus,
+} from './start.ts';
