@@ -84,6 +84,17 @@ describe('compose.yaml', () => {
     );
     expect(told.map(([name]) => name)).toEqual(['job-cache-returner']);
   });
+
+  test('who looks on has a password, and PostgreSQL the same', () => {
+    const { postgres, grafana, 'postgres-exporter': exporter } = compose.services;
+    const made = postgres?.environment ?? {};
+    const ofGrafana = made['BRINE_GRAFANA_DB_PASSWORD'];
+    const ofExporter = made['BRINE_EXPORTER_DB_PASSWORD'];
+    expect(ofGrafana).toMatch(/^\$\{BRINE_GRAFANA_DB_PASSWORD:-/);
+    expect(grafana?.environment?.['BRINE_GRAFANA_DB_PASSWORD']).toBe(ofGrafana);
+    expect(exporter?.environment?.['DATA_SOURCE_PASS']).toBe(ofExporter);
+    expect(ofExporter).not.toBe(ofGrafana);
+  });
 });
 
 describe('Dockerfile', () => {
