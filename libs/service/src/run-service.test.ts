@@ -112,7 +112,7 @@ test('arguments are -c and -l, and a level that Salt has not is refused', () => 
 test('a health endpoint survives a status that throws', async () => {
   const source = {
     ready: () => false,
-    metrics: () => '',
+    metrics: () => Promise.resolve(''),
     status: () => {
       throw new Error('not now');
     },

@@ -33,7 +33,7 @@ async function runningServices(ready: Record<string, boolean>): Promise<void> {
   for (const [name, isReady] of Object.entries(ready)) {
     const source = {
       ready: () => isReady,
-      metrics: () => '',
+      metrics: () => Promise.resolve(''),
       status: () => ({ name, pid: 7, queue: { aes: 3, auth: 0 } }),
     };
     const server = await startHealth(source, { host: '127.0.0.1', port: 0 });
