@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { waitForPort, ZmtpPeer } from '@brine/testing';
+import { clearEnvelope, mapOf } from '@brine/wire';
+
+const POLL_MS = 20;
+const ANSWER_MS = 2_000;
+
+/**
+ * Waits until a master really serves: 4506 answers a `ping` (which a worker answers, see
+ * salt/master.py ClearFuncs.ping), and 4505 is open.
+ * @throws Error when the time is up.
+ */
+export async function waitUntilServing(
+  ports: { readonly retPort: number; readonly publishPort: number },
+  timeoutMs: number,
+): Promise<void> {
+  const until = Date.now() + timeoutMs;
+  while (!(await answersPing(ports.retPort))) {
+    if (Date.now() > until) throw new Error(`no answer on port ${ports.retPort}`);
+    await sleep(POLL_MS);
+  }
+  await waitForPort(ports.publishPort, Math.max(1, until - Date.now()));
+}
+
+async function answersPing(port: number): Promise<boolean> {
+  let peer: ZmtpPeer | undefined;
+  try {
+    peer = await ZmtpPeer.open({ port });
+    await peer.request(clearEnvelope(mapOf({ cmd: 'ping' })), ANSWER_MS);
+    return true;
+  } catch {
+    // Refused, closed or silent: it does not serve yet, the caller asks again.
+    return false;
+  } finally {
+    peer?.close();
+  }
+}

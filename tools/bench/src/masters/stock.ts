@@ -1,0 +1,141 @@
+import {
+  SaltProcess,
+  SaltSandbox,
+  saltVenv,
+  SaltVenvError,
+  type SaltHome,
+  type SaltPorts,
+  type SaltVenv,
+} from '@brine/testing';
+import { ProcessTree } from '../measure/process-tree.ts';
+import { endProcess, timeCommand } from './commands.ts';
+import { countReturnFiles, fillJobFiles } from './job-files.ts';
+import {
+  COMMON_CONFIG,
+  type CommandRun,
+  type MasterOptions,
+  type MasterUnderTest,
+  type StockName,
+} from './master.ts';
+import { waitUntilServing } from './serving.ts';
+
+const START_TIMEOUT_MS = 60_000;
+const COMMAND_TIMEOUT_MS = 180_000;
+
+/** The installed releases, each with its environment; says in one line what is missing. */
+export async function installedStock(
+  names: readonly StockName[],
+  say: (line: string) => void,
+): Promise<ReadonlyMap<StockName, SaltVenv>> {
+  const found = new Map<StockName, SaltVenv>();
+  try {
+    for (const name of names) found.set(name, await saltVenv(name, { onProgress: say }));
+  } catch (error) {
+    if (!(error instanceof SaltVenvError)) throw error;
+    say(`only Brine is measured: ${error.message.split('\n')[0] ?? ''}`);
+    found.clear();
+  }
+  return found;
+}
+
+/** A stock salt-master in a sandbox of its own. */
+export class StockUnderTest implements MasterUnderTest {
+  readonly name: StockName;
+  readonly home: SaltHome & SaltPorts;
+  readonly tree: ProcessTree;
+  readonly startMs: number;
+  readonly #venv: SaltVenv;
+  readonly #sandbox: SaltSandbox;
+  readonly #process: SaltProcess;
+
+  private constructor(parts: Parts, process: SaltProcess, pid: number, startMs: number) {
+    this.name = parts.name;
+    this.#venv = parts.venv;
+    this.#sandbox = parts.sandbox;
+    this.home = parts.home;
+    this.#process = process;
+    this.tree = new ProcessTree(pid);
+    this.startMs = startMs;
+  }
+
+  /** Starts a master of this release and waits until it serves. */
+  static async start(
+    name: StockName,
+    venv: SaltVenv,
+    options: MasterOptions = {},
+  ): Promise<StockUnderTest> {
+    const sandbox = await SaltSandbox.create();
+    const home = await sandbox.master({ ...COMMON_CONFIG, ...options.config });
+    return StockUnderTest.#run({ name, venv, sandbox, home });
+  }
+
+  // Not SaltSandbox.startMaster: that logs everything, which would be measured too.
+  static async #run(parts: Parts): Promise<StockUnderTest> {
+    const { venv, home, sandbox } = parts;
+    const startedAt = performance.now();
+    const started = SaltProcess.start({
+      command: venv.python,
+      args: [venv.bin('salt-master'), '-c', home.configDir, '-l', 'warning'],
+      env: sandbox.env(),
+      logFile: home.logFile,
+    });
+    try {
+      await waitUntilServing(home, START_TIMEOUT_MS);
+      const startMs = performance.now() - startedAt;
+      return new StockUnderTest(parts, started, started.pid ?? 0, startMs);
+    } catch (cause) {
+      const log = await started.log();
+      await started.stop();
+      await sandbox.close();
+      throw new Error(`Salt ${parts.name} did not start:\n${log.slice(-4_000)}`, { cause });
+    }
+  }
+
+  async countReturns(jids: readonly string[]): Promise<number> {
+    const counts = await Promise.all(jids.map((jid) => countReturnFiles(this.home.cacheDir, jid)));
+    return counts.reduce((sum, one) => sum + one, 0);
+  }
+
+  async fillStore(jobs: number): Promise<void> {
+    await fillJobFiles(this.home.cacheDir, jobs);
+  }
+
+  /** Stock masters keep no keys: each start makes a new AES key. */
+  async restart(): Promise<StockUnderTest> {
+    await endProcess(this.#process);
+    const { name, home } = this;
+    return StockUnderTest.#run({ name, home, venv: this.#venv, sandbox: this.#sandbox });
+  }
+
+  runCommand(command: 'salt' | 'salt-run', args: readonly string[]): Promise<CommandRun> {
+    return runStockCommand(this.#venv, command, this.home, args, this.#sandbox.env());
+  }
+
+  async close(): Promise<void> {
+    await endProcess(this.#process);
+    await this.#sandbox.close();
+  }
+}
+
+interface Parts {
+  readonly name: StockName;
+  readonly venv: SaltVenv;
+  readonly sandbox: SaltSandbox;
+  readonly home: SaltHome & SaltPorts;
+}
+
+/** Runs a command of a release of Salt on the configuration of any master of this machine. */
+export function runStockCommand(
+  venv: SaltVenv,
+  command: string,
+  home: SaltHome,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<CommandRun> {
+  return timeCommand({
+    program: venv.python,
+    args: [venv.bin(command), '-c', home.configDir, ...args],
+    env,
+    timeoutMs: COMMAND_TIMEOUT_MS,
+  });
+}

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+const BUILT = '.brine-bench-built';
+/** Checkouts that are kept; the oldest go. */
+const KEPT_MAX = 5;
+
+/** A checkout that is built. */
+export interface BuiltCheckout {
+  readonly dir: string;
+  /** As people name it: a commit, or the directory. */
+  readonly name: string;
+}
+
+/**
+ * The checkout to compare with: a directory as it is, or a commit, which is checked out and built
+ * below `~/.cache/brine/bench` once. Empty: the last commit, or, where nothing is changed, its
+ * parent.
+ * @throws Error where git knows no such commit or it does not build.
+ */
+export async function openBase(
+  root: string,
+  base: string,
+  say: (line: string) => void,
+): Promise<BuiltCheckout> {
+  if (base !== '' && existsSync(resolve(base, 'apps/cli/bin/brine.mjs'))) {
+    return { dir: resolve(base), name: base };
+  }
+  const wanted = base === '' ? await defaultBase(root) : base;
+  const commit = await git(root, 'rev-parse', '--verify', `${wanted}^{commit}`);
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'brine', 'bench');
+  const dir = join(cache, commit.slice(0, 12));
+  if (!existsSync(join(dir, BUILT))) {
+    say(`building ${commit.slice(0, 12)} in ${dir}`);
+    await mkdir(cache, { recursive: true });
+    await dropOldest(root, cache);
+    await rm(dir, { recursive: true, force: true });
+    await git(root, 'worktree', 'prune');
+    await git(root, 'worktree', 'add', '--detach', '--force', dir, commit);
+    await install(root, dir);
+    await tsc(dir);
+    await writeFile(join(dir, BUILT), '');
+  }
+  return { dir, name: `${wanted} (${commit.slice(0, 12)})` };
+}
+
+/** Compiles a checkout; does nothing where it is up to date. */
+export async function tsc(dir: string): Promise<void> {
+  const compiler = join(dir, 'node_modules', 'typescript', 'bin', 'tsc');
+  await run(process.execPath, [compiler, '-b'], { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
+}
+
+/** HEAD where files differ from it, else its parent: a change at hand is compared either way. */
+async function defaultBase(root: string): Promise<string> {
+  const changes = await git(root, 'status', '--porcelain', '--untracked-files=no');
+  return changes === '' ? 'HEAD~1' : 'HEAD';
+}
+
+/**
+ * The same dependencies need no second installation: links to those of this checkout do, but for
+ * the workspaces' own packages, which must be those of the commit.
+ */
+async function install(root: string, dir: string): Promise<void> {
+  const [ours, theirs] = await Promise.all(
+    [root, dir].map(async (one) => outsidePackages(await readFile(join(one, 'package-lock.json')))),
+  );
+  if (ours !== theirs) {
+    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+    await run('npm', args, { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
+    return;
+  }
+  const modules = join(dir, 'node_modules');
+  await mkdir(modules);
+  const names = await readdir(join(root, 'node_modules'));
+  for (const name of names.filter((one) => one !== '@brine' && !one.startsWith('.'))) {
+    await symlink(join(root, 'node_modules', name), join(modules, name));
+  }
+  await mkdir(join(modules, '@brine'));
+  for (const floor of ['libs', 'apps', 'tools']) {
+    for (const name of await readdir(join(dir, floor))) {
+      const manifest = join(dir, floor, name, 'package.json');
+      if (!existsSync(manifest)) continue;
+      const { name: full } = JSON.parse(await readFile(manifest, 'utf8')) as { name: string };
+      await symlink(join(dir, floor, name), join(modules, full));
+    }
+  }
+}
+
+/** What the lockfile says of packages that are not ours, as text to compare. */
+function outsidePackages(lock: Buffer): string {
+  const { packages } = JSON.parse(lock.toString()) as { packages: Record<string, unknown> };
+  const outside = Object.entries(packages).filter(
+    ([path]) => path.includes('node_modules/') && !path.includes('node_modules/@brine/'),
+  );
+  return JSON.stringify(outside);
+}
+
+async function dropOldest(root: string, cache: string): Promise<void> {
+  const names = await readdir(cache);
+  if (names.length < KEPT_MAX) return;
+  const built = names.filter((name) => existsSync(join(cache, name, BUILT)));
+  for (const name of built.slice(0, names.length - KEPT_MAX + 1)) {
+    await git(root, 'worktree', 'remove', '--force', join(cache, name));
+  }
+}
+
+async function git(dir: string, ...args: string[]): Promise<string> {
+  const { stdout } = await run('git', ['-C', dir, ...args], { maxBuffer: MAX_OUTPUT_BYTES });
+  return stdout.trim();
+}

@@ -1,0 +1,25 @@
+import { CLI_ROW } from './cli.ts';
+import { EVENT_ROWS } from './events.ts';
+import { FAIRNESS_ROW } from './fairness.ts';
+import { FLEET_ROWS } from './fleet.ts';
+import { HERD_ROW } from './herd.ts';
+import { LIST_JOBS_ROW } from './list-jobs.ts';
+import { LOG_IN_ROWS } from './log-ins.ts';
+import { OVERLOAD_ROW } from './overload.ts';
+import { RETURNS_ROW } from './returns.ts';
+import type { Row } from './row.ts';
+import { START_ROW } from './start.ts';
+
+/** All rows, in the order of the table; those behind it run only by name. */
+export const ALL_ROWS: readonly Row[] = [
+  RETURNS_ROW,
+  ...LOG_IN_ROWS,
+  ...EVENT_ROWS,
+  ...FLEET_ROWS,
+  CLI_ROW,
+  LIST_JOBS_ROW,
+  START_ROW,
+  OVERLOAD_ROW,
+  FAIRNESS_ROW,
+  HERD_ROW,
+];

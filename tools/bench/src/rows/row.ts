@@ -1,0 +1,46 @@
+import type { MasterName, MasterUnderTest } from '../masters/master.ts';
+import type { Installed } from '../masters/start-masters.ts';
+import type { Figure } from '../report/figure.ts';
+
+/** What every row is told. */
+export interface RowContext {
+  readonly installed: Installed;
+  /** Alternating pairs. */
+  readonly pairs: number;
+  readonly sliceSeconds: number;
+  /** Largest fleet that was asked for. */
+  readonly minionsMax: number;
+  readonly say: (line: string) => void;
+}
+
+/** A row of the benchmark: it starts what it needs and ends it. */
+export interface Row {
+  readonly name: string;
+  readonly about: string;
+  /** False for rows that run only when `--only` names them. */
+  readonly inTable: boolean;
+  readonly run: (context: RowContext) => Promise<readonly Figure[]>;
+}
+
+/** Samples by master. */
+export type Samples<T> = ReadonlyMap<MasterName, readonly T[]>;
+
+/**
+ * Takes samples of all masters in turn, so that samples of one index are neighbours in time. Every
+ * second round goes backwards: a drift of the machine then favours nobody.
+ */
+export async function alternate<T>(
+  masters: readonly MasterUnderTest[],
+  rounds: number,
+  sample: (master: MasterUnderTest, round: number) => Promise<T | undefined>,
+): Promise<Samples<T>> {
+  const samples = new Map<MasterName, T[]>(masters.map(({ name }) => [name, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    const order = round % 2 === 0 ? masters : [...masters].reverse();
+    for (const master of order) {
+      const one = await sample(master, round);
+      if (one !== undefined) samples.get(master.name)?.push(one);
+    }
+  }
+  return samples;
+}
