@@ -26,10 +26,15 @@ export const EVENT_ROWS: readonly Row[] = [1, 50].map((readers) => ({
 function runEvents({ installed, pairs, sliceSeconds, say }: RowContext, readers: number) {
   return withMasters(installed, namesOf(installed), async (masters) => {
     await using fleets = await Fleets.start(masters, { minions: MINIONS, say });
-    const samples = await alternate(masters, pairs, async (master, round) => {
-      say(`events to ${readers}: ${master.name}, ${round + 1} of ${pairs}`);
-      return eventSlice(master, fleets.of(master), readers, sliceSeconds);
-    });
+    const samples = await alternate(
+      masters,
+      pairs,
+      async (master, round) => {
+        say(`events to ${readers}: ${master.name}, ${round + 1} of ${pairs}`);
+        return eventSlice(master, fleets.of(master), readers, sliceSeconds);
+      },
+      { warmUp: true },
+    );
     const rate = `events/s to ${readers} reader${readers === 1 ? '' : 's'}`;
     const cost = `CPU per event, ${readers} reader${readers === 1 ? '' : 's'}`;
     return loadFigures(`events-${readers}`, { rate, cost }, samples);

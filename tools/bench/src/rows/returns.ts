@@ -9,8 +9,8 @@ import { alternate, type Row } from './row.ts';
 
 const MINIONS = 500;
 const IN_FLIGHT = 128;
-/** What the first, uncounted slice is: enough to warm up and to learn the rate. */
-const WARM_UP_RETURNS = 1_000;
+/** Uncounted slices: the first warms up, the second tells the rate. */
+const WARM_UP_RETURNS = 2_000;
 const STORED_POLL_MS = 25;
 const STORED_WAIT_MS = 20_000;
 
@@ -25,6 +25,7 @@ export const RETURNS_ROW: Row = {
       await using fleets = await Fleets.start(masters, { minions: MINIONS, behaviours, say });
       const counts = new Map<MasterName, number>();
       for (const master of masters) {
+        await returnsSlice(master, fleets.of(master), WARM_UP_RETURNS);
         const warm = await returnsSlice(master, fleets.of(master), WARM_UP_RETURNS);
         const wanted = warm.perSecond * sliceSeconds;
         counts.set(master.name, MINIONS * Math.max(1, Math.round(wanted / MINIONS)));

@@ -27,19 +27,21 @@ export type Samples<T> = ReadonlyMap<MasterName, readonly T[]>;
 
 /**
  * Takes samples of all masters in turn, so that samples of one index are neighbours in time. Every
- * second round goes backwards: a drift of the machine then favours nobody.
+ * second round goes backwards: a drift of the machine then favours nobody. With `warmUp` there is
+ * a round before that counts nothing: code is compiled, caches are filled.
  */
 export async function alternate<T>(
   masters: readonly MasterUnderTest[],
   rounds: number,
-  sample: (master: MasterUnderTest, round: number) => Promise<T | undefined>,
+  sample: (master: MasterUnderTest, round: number) => Promise<T>,
+  { warmUp = false } = {},
 ): Promise<Samples<T>> {
+  if (warmUp) for (const master of masters) await sample(master, -1);
   const samples = new Map<MasterName, T[]>(masters.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? masters : [...masters].reverse();
     for (const master of order) {
-      const one = await sample(master, round);
-      if (one !== undefined) samples.get(master.name)?.push(one);
+      samples.get(master.name)?.push(await sample(master, round));
     }
   }
   return samples;
