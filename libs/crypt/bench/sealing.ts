@@ -33,7 +33,7 @@ for (const [name, bytes] of [
   const body = Buffer.alloc(bytes, 'x');
   const sealed = crypticle.seal(body, { nonce });
   measure(`seal       ${name}`, () => crypticle.seal(body, { nonce }));
-  measure(`open       ${name}`, () => crypticle.open(sealed, { nonce }));
+  measure(`open       ${name}`, () => crypticle.openReply(sealed, nonce));
 }
 for (const bits of [2048, 4096]) {
   const key = await PrivateKey.generate(bits);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { readArguments, USAGE, UsageError, type BenchArguments } from './arguments.ts';
 import { STOCK_NAMES } from './masters/master.ts';
+import { endWithSignals } from './masters/commands.ts';
 import { installedStock } from './masters/stock.ts';
 import { runMicro } from './micro.ts';
 import { compare } from './quick/compare.ts';
@@ -19,6 +20,7 @@ const DOCUMENTS = ['README.md', 'infra/performance.md'];
 /** Salt's and sysexits' EX_USAGE. */
 const EXIT_USAGE = 64;
 
+endWithSignals();
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(words: readonly string[]): Promise<number> {

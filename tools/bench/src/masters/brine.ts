@@ -1,10 +1,10 @@
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SaltProcess, SaltSandbox, type SaltHome, type SaltPorts } from '@brine/testing';
+import { SaltSandbox, type SaltHome, type SaltPorts, type SaltProcess } from '@brine/testing';
 import pg from 'pg';
 import { ProcessTree } from '../measure/process-tree.ts';
-import { endProcess, timeCommand } from './commands.ts';
+import { endProcess, startProcess, timeCommand } from './commands.ts';
 import {
   COMMON_CONFIG,
   type CommandRun,
@@ -63,7 +63,7 @@ export class BrineUnderTest implements MasterUnderTest {
 
   static async #run(parts: Parts): Promise<BrineUnderTest> {
     const startedAt = performance.now();
-    const started = SaltProcess.start({
+    const started = startProcess({
       command: process.execPath,
       args: [programOf(parts.checkout), 'master', '-c', parts.home.configDir, '-l', 'warning'],
       env: { ...environment(parts.sandbox), ...parts.options.env },

@@ -1,11 +1,13 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SaltProcess } from '@brine/testing';
+import { SaltProcess } from '@brine/testing';
 import type { CommandRun } from './master.ts';
 
 const MAX_OUTPUT_BYTES = 1024 * 1024 * 1024;
 /** Longer than the stop deadline of Brine's services, which is 10 s. */
 const STOP_MS = 15_000;
+/** As shells say of an interrupted program. */
+const EXIT_SIGNAL = 130;
 
 /** A program to run. */
 export interface Command {
@@ -13,6 +15,27 @@ export interface Command {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
+}
+
+/** Masters that run. They have process groups of their own and would outlive the benchmark. */
+const running = new Set<SaltProcess>();
+
+/** Starts a master's process and remembers it until it ends. */
+export function startProcess(input: Parameters<typeof SaltProcess.start>[0]): SaltProcess {
+  const started = SaltProcess.start(input);
+  running.add(started);
+  const forget = (): void => void running.delete(started);
+  started.exited.then(forget, forget);
+  return started;
+}
+
+/** Ends all masters when the benchmark is interrupted, then the benchmark itself. */
+export function endWithSignals(): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      void Promise.allSettled([...running].map(endProcess)).then(() => process.exit(EXIT_SIGNAL));
+    });
+  }
 }
 
 /** Runs a program to its end; rejects where it does not start or takes too long. */

@@ -1,14 +1,14 @@
 import {
-  SaltProcess,
   SaltSandbox,
   saltVenv,
   SaltVenvError,
   type SaltHome,
   type SaltPorts,
+  type SaltProcess,
   type SaltVenv,
 } from '@brine/testing';
 import { ProcessTree } from '../measure/process-tree.ts';
-import { endProcess, timeCommand } from './commands.ts';
+import { endProcess, startProcess, timeCommand } from './commands.ts';
 import { countReturnFiles, fillJobFiles } from './job-files.ts';
 import {
   COMMON_CONFIG,
@@ -73,7 +73,7 @@ export class StockUnderTest implements MasterUnderTest {
   static async #run(parts: Parts): Promise<StockUnderTest> {
     const { venv, home, sandbox } = parts;
     const startedAt = performance.now();
-    const started = SaltProcess.start({
+    const started = startProcess({
       command: venv.python,
       args: [venv.bin('salt-master'), '-c', home.configDir, '-l', 'warning'],
       env: sandbox.env(),
