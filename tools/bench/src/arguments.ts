@@ -32,7 +32,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const USAGE = `npm run bench -- [options]     Brine beside stock salt-master 3006.26 and 3008.2
+export const USAGE = `npm run bench -- [options]    Brine beside stock salt-master 3006.26, 3008.2
 
   --only <row,…>       these rows: ROWS
   --brine-only         without the stock masters

@@ -10,7 +10,7 @@ export interface SoakArguments {
   readonly help: boolean;
 }
 
-export const SOAK_USAGE = `npm run soak -- [options]     mixed jobs at a Brine master, and what grows
+export const SOAK_USAGE = `npm run soak -- [options]    mixed jobs at a Brine master, and what grows
 
   --minutes <n>     (60)
   --minions <n>     (2000)

@@ -1,4 +1,4 @@
-/** Parts of a command line that tell what a process of a master is; the first that fits names it. */
+/** Parts of a command line that tell what a process of a master is; the first counts. */
 const NAMES: readonly (readonly [RegExp, (match: RegExpExecArray) => string])[] = [
   [/\/apps\/([a-z-]+)\/(?:dist|src)\/main\.[jt]s/, (match) => match[1] ?? 'service'],
   [/\/brine\.mjs master\b/, () => 'supervisor'],

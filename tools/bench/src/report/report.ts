@@ -55,7 +55,8 @@ export function drawReport(report: Report): string {
   const lines = [
     drawTable(report.figures),
     '',
-    `Commit ${commit}${changed ? ' with changes' : ''}, ${startedAt.slice(0, 10)}, \`${command}\`, ` +
+    `Commit ${commit}${changed ? ' with changes' : ''}, ${startedAt.slice(0, 10)}, ` +
+      `\`${command}\`, ` +
       `${Math.round(seconds / 60)} min on ${machine.cores} cores (${machine.cpu}), ` +
       `${machine.memoryGiB} GiB, Node ${machine.node}, Linux ${machine.kernel}. The load ` +
       'generator, NATS and PostgreSQL run on the same machine. “To” says how many times better ' +

@@ -18,7 +18,7 @@ const CALM_RETURNS_PER_SECOND = 200;
 const STORM_IN_FLIGHT = 256;
 const LOUD_PLACES = 8;
 
-/** One user's storm of publishes, one minion's storm of events: what another user or minion sees. */
+/** A storm of one user's publishes or one minion's events: what another user or minion sees. */
 export const FAIRNESS_ROW: Row = {
   name: 'fairness',
   about: 'p99 of one user’s publishes and of other minions’ returns, with and without a storm',

@@ -8,7 +8,7 @@ import type { Row, RowContext } from './row.ts';
 
 const MINIONS = 10_000;
 const JOB_WAIT_MS = 60_000;
-/** After a restart subscribers come back within 1 to 11 s, as stock minions do (protocol.md 16.1). */
+/** After a restart subscribers come back within 1 to 11 s, as stock minions do. */
 const RECONNECT_MS = 15_000;
 
 /** All minions at once after a restart: none where the keys were kept, every one where not. */

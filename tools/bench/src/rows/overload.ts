@@ -52,7 +52,8 @@ async function runOverload(context: RowContext): Promise<readonly Figure[]> {
   const peak = await peakOf(fleets);
   const idleMs = (await fleets.probe.publish(RECOVERY_MS_MAX)).lastAckMs;
   say(
-    `overload: ${FACTOR} × (${peak.returns.toFixed(0)} returns/s, ${peak.logIns.toFixed(0)} log-ins/s)`,
+    `overload: ${FACTOR} × ${peak.returns.toFixed(0)} returns/s ` +
+      `or ${peak.logIns.toFixed(0)} log-ins/s`,
   );
   const memory = watchMemory(master.tree);
   const storm = await overload(fleets, peak);
