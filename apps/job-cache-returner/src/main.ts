@@ -1,6 +1,9 @@
 import { connectBus } from '@brine/bus';
-import { runService } from '@brine/service';
+import { runService, tracedJobs } from '@brine/service';
 import { Returner } from './returner.ts';
+
+/** Minions with metrics of their own, by `brine.metrics.per_minion`; there is always a bound. */
+const MINION_LABELS = { never: 0, auto: 500, always: 5_000 } as const;
 
 await runService({
   name: 'job-cache-returner',
@@ -11,8 +14,17 @@ await runService({
     if (!natsUrl) throw new Error('no NATS server is given: set NATS_URL');
     const bus = await connectBus({ url: natsUrl, name: 'job-cache-returner', signal });
     const keepMs = options.keepJobsSeconds * 1000;
-    const ports = { bus, databaseUrl, keepMs, log, telemetry, metrics, signal };
-    const returner = new Returner(ports);
+    const returner = new Returner({
+      bus,
+      databaseUrl,
+      keepMs,
+      log,
+      telemetry,
+      metrics,
+      signal,
+      maxMinionLabels: MINION_LABELS[options.brine.metrics.perMinion],
+      traced: tracedJobs(options),
+    });
     returner.finished.catch(fail);
     return {
       close: async () => {

@@ -1,10 +1,11 @@
 import { EventReader, PublicationReader, serve } from '@brine/bus';
 import type { Answering, Bus } from '@brine/bus';
-import { JobCache } from '@brine/job-cache';
-import type { Metrics } from '@brine/service';
+import { FleetCounts, JobCache } from '@brine/job-cache';
+import type { Metrics, TracedJob } from '@brine/service';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
 import { Hold } from './hold.ts';
+import { exposeMetrics } from './metrics.ts';
 import { startMaintenance } from './maintenance.ts';
 import { QUERIES, QueryError } from './queries.ts';
 import type { StoreContext } from './store-context.ts';
@@ -24,6 +25,9 @@ const ACK_WAIT_MS = 30_000;
 /** Messages in hand of all processes together. */
 const MAX_ACK_PENDING = 4_000;
 
+/** Minions that have metrics of their own by default: two series each. */
+const MAX_MINION_LABELS = 500;
+
 /** What the returner needs. */
 export interface ReturnerPorts {
   readonly bus: Bus;
@@ -33,6 +37,10 @@ export interface ReturnerPorts {
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'recordSpan'>;
   readonly metrics: Metrics;
+  /** With more minions than that metrics do not tell of each; 500. */
+  readonly maxMinionLabels?: number;
+  /** The trace of a job; without it metrics have no exemplars. */
+  readonly traced?: TracedJob;
   /** Aborted when we are to stop: what can not be stored then goes back to the stream. */
   readonly signal: AbortSignal;
   /** After so long without an acknowledgement the stream delivers again, in ms; 30,000. */
@@ -47,6 +55,7 @@ export class Returner {
   readonly #jobs: PublicationReader;
   readonly #returns: EventReader;
   readonly #answering: Answering[] = [];
+  readonly #fleet: FleetCounts;
   #cache: JobCache | undefined;
   #closing: Promise<void> | undefined;
   /** Resolves when everything has ended; rejects with what can not be mended. */
@@ -71,6 +80,15 @@ export class Returner {
     };
     this.#jobs = new PublicationReader(bus, { ...place, kinds: ['job'] });
     this.#returns = new EventReader(bus, { ...place, kinds: ['ret'] });
+    this.#fleet = new FleetCounts(ports.databaseUrl);
+    exposeMetrics(ports.metrics, {
+      bus,
+      counts: this.#fleet,
+      cache: () => this.#cache,
+      holding: () => this.#hold.holding,
+      maxMinionLabels: ports.maxMinionLabels ?? MAX_MINION_LABELS,
+      traced: ports.traced ?? (() => undefined),
+    });
     this.finished = this.#run();
   }
 
@@ -95,9 +113,12 @@ export class Returner {
 
   async #run(): Promise<void> {
     const { databaseUrl, keepMs, log, telemetry } = this.#ports;
+    const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
+    const onMinionsFolded = (): void =>
+      log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
     const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
     const cache = await this.#hold.until(() =>
-      JobCache.connect(databaseUrl, { onConnectionError }),
+      JobCache.connect(databaseUrl, { onConnectionError, maxMinionLabels, onMinionsFolded }),
     );
     if (cache === undefined) return this.#giveBack();
     this.#cache = cache;
@@ -144,6 +165,7 @@ export class Returner {
     try {
       await this.finished;
     } finally {
+      await this.#fleet.close();
       await this.#cache?.close();
     }
   }

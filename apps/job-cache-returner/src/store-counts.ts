@@ -2,12 +2,17 @@ import type { SaveReport } from '@brine/job-cache';
 import type { Counter, Histogram, Metrics } from '@brine/service';
 import type { Log } from '@brine/telemetry';
 
+/** Bounds of the rows of a batch; 500 is the most. */
+const BATCH_ROWS = [1, 2, 5, 10, 25, 50, 100, 200, 500];
+
 /** The numbers of the store: for /metrics, /status, and the log where something was refused. */
 export class StoreCounts {
   readonly #stored: Counter;
   readonly #known: Counter;
   readonly #refused: Counter;
+  readonly #replaced: Counter;
   readonly #seconds: Histogram;
+  readonly #rows: Histogram;
   readonly #log: Log;
   readonly #totals = { jobs: 0, returns: 0, known: 0, refused: 0 };
 
@@ -22,6 +27,13 @@ export class StoreCounts {
       'brine_store_refused_rows_total',
       'Rows that PostgreSQL refused; they are in brine.quarantine.',
     );
+    this.#replaced = metrics.counter(
+      'brine_store_replaced_returns_total',
+      'Returns that took the place of a later one; they stay counted as that was.',
+    );
+    this.#rows = metrics.histogram('brine_store_batch_rows', 'Rows of a batch.', {
+      buckets: BATCH_ROWS,
+    });
     this.#seconds = metrics.histogram(
       'brine_store_batch_seconds',
       'Time from the first try of a batch to its commit, outages included.',
@@ -41,7 +53,9 @@ export class StoreCounts {
     this.#stored.add(report.stored, { kind });
     this.#known.add(report.known, { kind });
     this.#refused.add(report.refused.length, { kind });
+    this.#replaced.add(report.replaced);
     this.#seconds.observe(seconds, { kind });
+    this.#rows.observe(report.stored + report.known + report.refused.length, { kind });
     for (const { jid, id, reason } of report.refused) {
       this.#log.error({ jid, minion: id, reason }, 'a row was refused; it is in brine.quarantine');
     }

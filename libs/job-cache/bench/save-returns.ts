@@ -1,7 +1,9 @@
 /**
- * Rows per second of saveReturns on an embedded PostgreSQL of its own, and the time of a large
- * return. Run: npx tsx --conditions=source libs/job-cache/bench/save-returns.ts [rows]
+ * Rows per second of saveReturns on an embedded PostgreSQL of its own, CPU per row of ours and of
+ * PostgreSQL, and the time of a large return.
+ * Run: npx tsx --conditions=source libs/job-cache/bench/save-returns.ts [rows] [minions]
  */
+import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,11 +12,16 @@ import { JobCache, startPostgres } from '@brine/job-cache';
 import type { ReturnRow } from '@brine/job-cache';
 
 const ROWS = Number(process.argv[2] ?? 20_000);
+/** With fewer minions than rows there are several jobs. */
+const MINIONS = Number(process.argv[3] ?? ROWS);
 const BATCH = 500;
+/** Clock ticks of /proc/<pid>/stat per second, on every Linux. */
+const TICKS = 100;
 
 /** A return of about 300 bytes, or of about 1.5 KB with a nested value. */
-function returnRow(jid: string, n: number, text: string): ReturnRow {
-  const id = `minion-${n}.example.org`;
+function returnRow(prefix: string, n: number, text: string): ReturnRow {
+  const id = `minion-${n % MINIONS}.example.org`;
+  const jid = `${prefix}${String(Math.floor(n / MINIONS)).padStart(4, '0')}`;
   const load = mapOf({
     cmd: '_return',
     id,
@@ -31,6 +38,7 @@ function returnRow(jid: string, n: number, text: string): ReturnRow {
 async function measure(cache: JobCache, jid: string, text: string, writers: number): Promise<void> {
   const rows = Array.from({ length: ROWS }, (_, n) => returnRow(jid, n, text));
   const cpu = process.cpuUsage();
+  const serverCpu = serverSeconds();
   const start = performance.now();
   let at = 0;
   const write = async (): Promise<void> => {
@@ -43,11 +51,29 @@ async function measure(cache: JobCache, jid: string, text: string, writers: numb
   const seconds = (performance.now() - start) / 1000;
   const used = process.cpuUsage(cpu);
   const perRow = (used.user + used.system) / ROWS;
+  const serverPerRow = ((serverSeconds() - serverCpu) / ROWS) * 1e6;
   const rate = Math.round(ROWS / seconds);
   const size = rows[0]?.load.byteLength ?? 0;
-  console.log(
-    `${size} B, ${writers} writer(s): ${rate} rows/s, ${perRow.toFixed(1)} us CPU of ours per row`,
-  );
+  const cpuText = `${perRow.toFixed(1)} us of ours, ${serverPerRow.toFixed(1)} us of PostgreSQL`;
+  console.log(`${size} B, ${writers} writer(s): ${rate} rows/s, CPU per row: ${cpuText}`);
+}
+
+/** CPU seconds of the server and its children so far. */
+function serverSeconds(): number {
+  let ticks = 0;
+  for (const pid of readdirSync('/proc')) {
+    if (!/^\d+$/.test(pid)) continue;
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      if (Number(pid) === server.pid()) ticks += Number(fields[13]) + Number(fields[14]);
+      if (Number(pid) !== server.pid() && Number(fields[1]) !== server.pid()) continue;
+      ticks += Number(fields[11]) + Number(fields[12]);
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  return ticks / TICKS;
 }
 
 const dir = await mkdtemp(join(tmpdir(), 'brine-bench-'));
@@ -60,13 +86,13 @@ try {
   for (const text of ['12:00:00 up 1 day', 'Uptime of this host. '.repeat(60)]) {
     for (const writers of [1, 2, 2]) {
       made += 1;
-      await measure(cache, `${day}0000000000${String(made).padStart(2, '0')}`, text, writers);
+      await measure(cache, `${day}000000${String(made).padStart(2, '0')}`, text, writers);
     }
   }
   for (const megabytes of [1, 10, 50]) {
     const start = performance.now();
     const text = 'some line of output\n'.repeat((megabytes * 1024 * 1024) / 20);
-    await cache.saveReturns([returnRow(`${day}000000000099`, megabytes, text)]);
+    await cache.saveReturns([returnRow(`${day}00000099`, megabytes, text)]);
     console.log(`one return of ${megabytes} MB: ${Math.round(performance.now() - start)} ms`);
   }
 } finally {

@@ -1,8 +1,12 @@
 export { JobCacheError, messageOf } from './errors.ts';
+export { DURATION_BOUNDS } from './count-rows.ts';
+export { FleetCounts } from './fleet-counts.ts';
 export { JobCache } from './job-cache.ts';
 export { startPostgres } from './embedded/start-postgres.ts';
 
 export type { JobCacheErrorCode } from './errors.ts';
+export type { DurationExample } from './duration-examples.ts';
+export type { FleetCount } from './fleet-counts.ts';
 export type { ReturnPage } from './get-jid.ts';
 export type { Job, Ledger, ReturnState } from './get-job.ts';
 export type { JobCacheOptions } from './job-cache.ts';

@@ -2,6 +2,8 @@ import pg from 'pg';
 import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
 import { adoptOrphans } from './adopt-orphans.ts';
+import { CountLabels } from './count-labels.ts';
+import { DurationExamples } from './duration-examples.ts';
 import { getJid } from './get-jid.ts';
 import type { ReturnPage } from './get-jid.ts';
 import { getJob } from './get-job.ts';
@@ -17,6 +19,7 @@ import { Partitions } from './partitions.ts';
 import { dropOlderThan } from './retention.ts';
 import { saveJobs } from './save-jobs.ts';
 import { saveReturns } from './save-returns.ts';
+import type { SavingState } from './save-returns.ts';
 import type { JobRow, ReturnRow, SaveReport } from './rows.ts';
 
 /** Options of {@link JobCache.connect}. */
@@ -25,10 +28,16 @@ export interface JobCacheOptions {
   readonly maxConnections?: number;
   /** Gets faults of idle connections, which need no answer: the pool opens others. */
   readonly onConnectionError?: (error: Error) => void;
+  /** Metrics count each minion by itself up to as many; default 500, 0 never. */
+  readonly maxMinionLabels?: number;
+  /** Told once when there are more minions than that. */
+  readonly onMinionsFolded?: () => void;
   /** Unix ms; for tests. */
   readonly now?: () => number;
 }
 
+/** Minions that have series of their own by default. */
+const MAX_MINION_LABELS = 500;
 /** Opening a connection may take this long, in ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
@@ -44,13 +53,16 @@ const QUERY_TIMEOUT_MS = 130_000;
 export class JobCache {
   readonly #pool: Pool;
   readonly #partitions: Partitions;
-  readonly #jids = new JidMemory();
+  readonly #state: SavingState;
+  /** Returns of this process that stand for the durations of others. */
+  readonly durationExamples = new DurationExamples();
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
-  private constructor(pool: Pool, now: () => number) {
+  private constructor(pool: Pool, labels: CountLabels, now: () => number) {
     this.#pool = pool;
     this.#partitions = new Partitions(pool);
+    this.#state = { jids: new JidMemory(), labels, examples: this.durationExamples };
     this.#now = now;
   }
 
@@ -69,10 +81,15 @@ export class JobCache {
       keepAlive: true,
     });
     pool.on('error', options.onConnectionError ?? (() => undefined));
-    const cache = new JobCache(pool, options.now ?? Date.now);
+    const labels = new CountLabels(
+      options.maxMinionLabels ?? MAX_MINION_LABELS,
+      options.onMinionsFolded,
+    );
+    const cache = new JobCache(pool, labels, options.now ?? Date.now);
     try {
       await migrate(pool);
       await cache.#partitions.ensureAhead(cache.#now());
+      await learnLabels(pool, labels);
       return cache;
     } catch (error) {
       await cache.close();
@@ -83,13 +100,13 @@ export class JobCache {
   /** Stores jobs; resolves after the commit. */
   async saveJobs(rows: readonly JobRow[]): Promise<SaveReport> {
     await this.#partitions.ensureFor(rows, this.#now());
-    return saveJobs(this.#pool, rows, this.#jids);
+    return saveJobs(this.#pool, rows, this.#state);
   }
 
   /** Stores returns; resolves after the commit. A return may come before its job. */
   async saveReturns(rows: readonly ReturnRow[]): Promise<SaveReport> {
     await this.#partitions.ensureFor(rows, this.#now());
-    return saveReturns(this.#pool, rows, this.#jids);
+    return saveReturns(this.#pool, rows, this.#state);
   }
 
   /** The load of a job with `Minions`; undefined for an unknown jid. */
@@ -134,6 +151,12 @@ export class JobCache {
     return dropped;
   }
 
+  /** Connections to PostgreSQL, and calls that wait for one. */
+  get connections(): { readonly idle: number; readonly busy: number; readonly waiting: number } {
+    const { idleCount, totalCount, waitingCount } = this.#pool;
+    return { idle: idleCount, busy: totalCount - idleCount, waiting: waitingCount };
+  }
+
   /** Whether PostgreSQL answers now. */
   async isAlive(): Promise<boolean> {
     try {
@@ -149,4 +172,12 @@ export class JobCache {
     this.#closed ??= this.#pool.end();
     return this.#closed;
   }
+}
+
+/** What was counted before keeps its labels. */
+async function learnLabels(pool: Pool, labels: CountLabels): Promise<void> {
+  const { rows } = await pool.query<{ metric: string; labels: string }>(
+    'SELECT DISTINCT metric, labels FROM brine.counters',
+  );
+  for (const row of rows) labels.learn(row.metric, row.labels);
 }

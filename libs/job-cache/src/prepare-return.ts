@@ -3,6 +3,11 @@ import { boolOf, intOf, isMap, scanMap, textOf, toJson, unpackMap } from '@brine
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { PreparedRow } from './batch.ts';
 import { bornJob } from './born-job.ts';
+import type { CountLabels } from './count-labels.ts';
+import type { Counting } from './count-rows.ts';
+import { countingOfReturn } from './counting.ts';
+import { lastValuesOfReturn } from './last-values.ts';
+import type { LastValue } from './last-values.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
 /** A return made ready for the statement. */
@@ -10,6 +15,9 @@ export interface PreparedReturn extends PreparedRow {
   readonly row: ReturnRow;
   /** The job, where the return tells of one by itself. */
   readonly born: JobRow | undefined;
+  readonly counting: Counting;
+  /** Of a run of states; most returns have none. */
+  readonly lastValues: readonly LastValue[];
 }
 
 /** The fields that make a return what it is; `ts` and the trace change at each send. */
@@ -18,7 +26,7 @@ const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out']
 /**
  * Reads a return's load and makes its row. Throws WireError where the load is no msgpack map.
  */
-export function prepareReturn(row: ReturnRow): PreparedReturn {
+export function prepareReturn(row: ReturnRow, labels: CountLabels): PreparedReturn {
   if (row.jid === '' || row.id === '') throw new RangeError('a return without a jid or a minion');
   const load = unpackMap(row.load);
   const retcode = intOf(load, 'retcode');
@@ -35,7 +43,15 @@ export function prepareReturn(row: ReturnRow): PreparedReturn {
     content: contentHash(row.load),
   };
   const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${toJson(load).json}`;
-  return { key: `${row.jid}\0${row.id}`, json, raw: row.load, row, born: bornJob(row, load) };
+  return {
+    key: `${row.jid}\0${row.id}`,
+    json,
+    raw: row.load,
+    row,
+    born: bornJob(row, load),
+    counting: countingOfReturn(row, load, fields, labels),
+    lastValues: lastValuesOfReturn(row, load, fields, labels),
+  };
 }
 
 /** `fun` of a return; a compound job's list is joined by commas, as the CLI takes it. */

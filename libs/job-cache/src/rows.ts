@@ -60,5 +60,7 @@ export interface SaveReport {
   readonly stored: number;
   /** Rows whose key was there already: redelivered, resent, or other returns kept as evidence. */
   readonly known: number;
+  /** Of these, returns that took the place of a later one. */
+  readonly replaced: number;
   readonly refused: readonly RefusedRow[];
 }

@@ -2,6 +2,10 @@ import type { Pool } from 'pg';
 import { toJson, unpackMap } from '@brine/wire';
 import { statementParameters, writeInBatches } from './batch.ts';
 import type { PreparedRow } from './batch.ts';
+import type { CountLabels } from './count-labels.ts';
+import { countParameters, countRowsSql } from './count-rows.ts';
+import type { Counting } from './count-rows.ts';
+import { countingOfJob } from './counting.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { quarantine } from './quarantine.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
@@ -13,14 +17,14 @@ const UPSERT_JOBS = `
 WITH saved AS (
   INSERT INTO brine.jobs AS j (jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions,
     missing, published_at, deadline_at, not_after, hidden, origin, host, request_id, incarnation,
-    seq)
+    seq, newly_published)
   SELECT i.jid, i.load, substring($2::bytea FROM i.start FOR i.length), i.principal, i."user",
     ARRAY(SELECT jsonb_array_elements_text(i.fun)), ARRAY(SELECT jsonb_array_elements_text(i.tgt)),
     i.tgt_type, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
     ARRAY(SELECT jsonb_array_elements_text(i.missing)),
     to_timestamp(i.published_at / 1000.0), to_timestamp(i.deadline_at / 1000.0),
     to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.host, i.request_id, i.incarnation,
-    i.seq
+    i.seq, i.origin = 0
   FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text, "user" text,
     fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb, published_at float8,
     deadline_at float8, not_after float8, hidden boolean, origin smallint, host text,
@@ -31,16 +35,18 @@ WITH saved AS (
     missing = excluded.missing, published_at = excluded.published_at,
     deadline_at = excluded.deadline_at, not_after = excluded.not_after,
     hidden = excluded.hidden, origin = excluded.origin, host = excluded.host,
-    request_id = excluded.request_id, incarnation = excluded.incarnation, seq = excluded.seq
+    request_id = excluded.request_id, incarnation = excluded.incarnation, seq = excluded.seq,
+    newly_published = j.origin <> 0 AND excluded.origin = 0
   WHERE (excluded.origin, excluded.incarnation, excluded.seq) < (j.origin, j.incarnation, j.seq)
-  RETURNING j.jid
-)
+  RETURNING j.jid, j.newly_published
+),${countRowsSql('saved ON saved.newly_published AND saved.jid = r.j', 3)}
 -- The snapshot is that of before the statement: what it does not show is new.
 SELECT count(*)::integer AS stored FROM saved
 WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = saved.jid)`;
 
 interface PreparedJob extends PreparedRow {
   readonly row: JobRow;
+  readonly counting: Counting;
 }
 
 /**
@@ -52,7 +58,7 @@ interface PreparedJob extends PreparedRow {
 export async function saveJobs(
   pool: Pool,
   rows: readonly JobRow[],
-  jids: JidMemory,
+  { jids, labels }: { readonly jids: JidMemory; readonly labels: CountLabels },
 ): Promise<SaveReport> {
   const refused: RefusedRow[] = [];
   const prepared: PreparedJob[] = [];
@@ -65,7 +71,7 @@ export async function saveJobs(
   };
   for (const row of rows) {
     try {
-      prepared.push(prepareJob(row));
+      prepared.push(prepareJob(row, labels));
     } catch (error) {
       await refuse(row, error);
     }
@@ -76,7 +82,7 @@ export async function saveJobs(
       const result = await pool.query<{ stored: number }>({
         name: 'upsert-jobs',
         text: UPSERT_JOBS,
-        values: statementParameters(batch),
+        values: [...statementParameters(batch), ...countParameters(batch)],
       });
       const added = result.rows[0]?.stored ?? 0;
       stored += added;
@@ -85,11 +91,11 @@ export async function saveJobs(
     },
     ({ row }, error) => refuse(row, error),
   );
-  return { stored, known, refused };
+  return { stored, known, replaced: 0, refused };
 }
 
-function prepareJob(row: JobRow): PreparedJob {
-  const load = toJson(unpackMap(row.load)).json;
+function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
+  const load = unpackMap(row.load);
   const fields = {
     jid: row.jid,
     principal: row.principal,
@@ -109,8 +115,9 @@ function prepareJob(row: JobRow): PreparedJob {
     incarnation: row.incarnation,
     seq: row.seq,
   };
-  const json = `${JSON.stringify(fields).slice(0, -1)},"load":${load}`;
-  return { key: row.jid, json, raw: row.load, row };
+  const json = `${JSON.stringify(fields).slice(0, -1)},"load":${toJson(load).json}`;
+  const counting = countingOfJob(row, load, labels);
+  return { key: row.jid, json, raw: row.load, row, counting };
 }
 
 /** Everything of a row as JSON bytes, the load in base64: what quarantine keeps of a job. */

@@ -1,6 +1,10 @@
 import type { Pool } from 'pg';
 import { writeInBatches, statementParameters } from './batch.ts';
+import type { CountLabels } from './count-labels.ts';
+import { countParameters, countRowsSql } from './count-rows.ts';
+import type { DurationExamples } from './duration-examples.ts';
 import type { JidMemory } from './jid-memory.ts';
+import { keepLastValues } from './last-values.ts';
 import { prepareReturn } from './prepare-return.ts';
 import type { PreparedReturn } from './prepare-return.ts';
 import { quarantine } from './quarantine.ts';
@@ -9,14 +13,14 @@ import { saveJobs } from './save-jobs.ts';
 import { settleKnownReturns } from './settle-returns.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 
-/** $3: the jids of the batch of which it is not known yet that they have a job. */
+/** $3: the jids of the batch of which it is not known yet that they have a job; $4, $5: counts. */
 const INSERT_RETURNS = `
 WITH inserted AS (
   INSERT INTO brine.returns (jid, id, fun, retcode, success, failed, full_ret, raw, received_at,
     incarnation, seq, content)
   ${RETURN_INPUT}
   ON CONFLICT (jid, id) DO NOTHING
-  RETURNING 1
+  RETURNING jid, id
 ),
 orphaned AS (
   INSERT INTO brine.orphans (jid)
@@ -24,9 +28,16 @@ orphaned AS (
   WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = asked)
   ON CONFLICT (jid) DO UPDATE SET seen_at = orphans.seen_at
   RETURNING jid
-)
+),${countRowsSql('inserted ON inserted.jid = r.j AND inserted.id = r.i', 4)}
 SELECT (SELECT count(*)::integer FROM inserted) AS stored,
   ARRAY(SELECT jid FROM orphaned) AS orphans`;
+
+/** What a process remembers between batches. */
+export interface SavingState {
+  readonly jids: JidMemory;
+  readonly labels: CountLabels;
+  readonly examples: DurationExamples;
+}
 
 /**
  * Stores returns; each batch is one statement. The first of a (jid, minion) by stream position
@@ -37,26 +48,33 @@ SELECT (SELECT count(*)::integer FROM inserted) AS stored,
 export async function saveReturns(
   pool: Pool,
   rows: readonly ReturnRow[],
-  jids: JidMemory,
+  { jids, labels, examples }: SavingState,
 ): Promise<SaveReport> {
   const refused: RefusedRow[] = [];
   const prepared: PreparedReturn[] = [];
   let stored = 0;
   let known = 0;
+  let replaced = 0;
   for (const row of rows) {
     try {
-      prepared.push(prepareReturn(row));
+      prepared.push(prepareReturn(row, labels));
     } catch (error) {
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
     }
   }
   const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
-  if (born.length > 0) refused.push(...(await saveJobs(pool, born, jids)).refused);
+  if (born.length > 0) refused.push(...(await saveJobs(pool, born, { jids, labels })).refused);
   await writeInBatches(
     prepared,
     async (batch) => {
       const fresh = await insertReturns(pool, batch, jids);
-      if (fresh < batch.length) await settleKnownReturns(pool, batch);
+      if (fresh < batch.length) replaced += await settleKnownReturns(pool, batch);
+      await keepLastValues(
+        pool,
+        batch.flatMap(({ lastValues }) => lastValues),
+      );
+      // One of a batch will do: it is an example.
+      if (batch[0] !== undefined) examples.note(batch[0]);
       stored += fresh;
       known += batch.length - fresh;
     },
@@ -64,7 +82,7 @@ export async function saveReturns(
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
     },
   );
-  return { stored, known, refused };
+  return { stored, known, replaced, refused };
 }
 
 /** Inserts what is new; returns how many rows that were. */
@@ -78,7 +96,7 @@ async function insertReturns(
   const result = await pool.query<{ stored: number; orphans: string[] }>({
     name: 'insert-returns',
     text: INSERT_RETURNS,
-    values: [json, raw, asked.sort()],
+    values: [json, raw, asked.sort(), ...countParameters(batch)],
   });
   const [found] = result.rows;
   if (found === undefined) throw new Error('an aggregate without a row');

@@ -57,14 +57,16 @@ WHERE e.jid = ranked.jid AND e.id = ranked.id AND e.content = ranked.content
 
 /**
  * Settles returns whose (jid, minion) is in the table already: nothing for a redelivery; the lowest
- * stream position counts; a different content is evidence. One transaction, rare.
+ * stream position counts; a different content is evidence. One transaction, rare. Returns how many
+ * rows took the place of others: metrics go on counting the others, for a counter can not fall.
  */
 export async function settleKnownReturns(
   pool: Pool,
   rows: readonly PreparedReturn[],
-): Promise<void> {
+): Promise<number> {
   const client = await pool.connect();
   let isDone = false;
+  let replaced = 0;
   try {
     await client.query('BEGIN');
     const locked = await client.query<{ jid: string; id: string }>(LOCK, statementParameters(rows));
@@ -73,11 +75,13 @@ export async function settleKnownReturns(
     if (rest.length > 0) {
       const parameters = statementParameters(rest);
       for (const text of [KEEP_LOSERS, LET_LOWEST_WIN, TIDY_EVIDENCE]) {
-        await client.query(text, parameters);
+        const result = await client.query(text, parameters);
+        if (text === LET_LOWEST_WIN) replaced = result.rowCount ?? 0;
       }
     }
     await client.query('COMMIT');
     isDone = true;
+    return replaced;
   } finally {
     // Closing a connection in the middle of a transaction rolls back.
     client.release(!isDone);

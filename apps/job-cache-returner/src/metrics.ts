@@ -1,0 +1,49 @@
+import type { Bus } from '@brine/bus';
+import type { FleetCounts, JobCache } from '@brine/job-cache';
+import { addConnectionMetrics, type Metrics, type TracedJob } from '@brine/service';
+import { fleetFamilies } from './fleet-metrics.ts';
+
+/** What the metrics of the store are read from. */
+export interface MeasuredParts {
+  readonly bus: Bus;
+  readonly counts: FleetCounts;
+  /** Undefined until PostgreSQL is there. */
+  readonly cache: () => JobCache | undefined;
+  readonly holding: () => boolean;
+  readonly maxMinionLabels: number;
+  readonly traced: TracedJob;
+}
+
+/** Figures of the store for `/metrics`, and of the whole master where this process tells them. */
+export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
+  const { bus, counts, cache, holding, maxMinionLabels, traced } = parts;
+  addConnectionMetrics(metrics, bus);
+  metrics.gaugeOf('brine_store_holding', '1 while PostgreSQL takes nothing.', () =>
+    Number(holding()),
+  );
+  metrics.gaugeOf(
+    'brine_store_tells_fleet',
+    '1 where this process tells the metrics of jobs and returns of the whole master.',
+    () => Number(counts.tells),
+  );
+  metrics.gaugeOf('brine_postgres_pool_connections', 'Connections, by what they do.', () => {
+    const { idle = 0, busy = 0 } = cache()?.connections ?? {};
+    return [
+      { labels: { state: 'idle' }, value: idle },
+      { labels: { state: 'busy' }, value: busy },
+    ];
+  });
+  metrics.gaugeOf(
+    'brine_postgres_pool_waiting',
+    'Calls that wait for a connection.',
+    () => cache()?.connections.waiting ?? 0,
+  );
+  metrics.families(async () => {
+    // Before the schema is there nothing is to be read.
+    if (cache() === undefined) return [];
+    const read = await counts.read();
+    if (read === undefined) return [];
+    const example = (fun: string, bucket: number) => cache()?.durationExamples.of(fun, bucket);
+    return fleetFamilies(read, { maxMinionLabels, traced, example });
+  });
+}
