@@ -54,6 +54,7 @@ export class TestHost {
   readonly root = mkdtempSync(join(tmpdir(), 'evb-'));
   readonly #master: TestMaster;
   #service: RunningService | undefined;
+  #metrics = new Metrics();
 
   constructor(master: TestMaster) {
     hosts += 1;
@@ -72,6 +73,11 @@ export class TestHost {
   get service(): RunningService {
     if (this.#service === undefined) throw new Error('the event bus does not run');
     return this.#service;
+  }
+
+  /** What it tells Prometheus. */
+  exposition(): Promise<string> {
+    return Promise.resolve(this.#metrics.text());
   }
 
   get options(): MasterOptions {
@@ -110,12 +116,13 @@ export class TestHost {
   async start(): Promise<void> {
     const { options } = this;
     const telemetry = await startTelemetry({ service: 'event-bus', options, env: {} });
+    this.#metrics = new Metrics();
     const context: ServiceContext = {
       name: 'event-bus',
       options,
       log: telemetry.log,
       telemetry,
-      metrics: new Metrics(),
+      metrics: this.#metrics,
       signal: new AbortController().signal,
       env: { PATH: '' },
       fail: (error) => {

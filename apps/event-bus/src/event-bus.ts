@@ -130,6 +130,11 @@ async function startHostKeys(
   releasers.add(() => users.close());
   const minions = await startKeySync({ bus, pkiDir, onTrouble });
   releasers.add(() => minions.close());
+  context.metrics.gaugeOf(
+    'brine_key_sync_stopped',
+    '1 while the key files of this host are not followed.',
+    () => Number(minions.stopped),
+  );
   const rotation = await startRotation({ bus, keys, cachedir, masterId, onTrouble });
   releasers.add(() => rotation.close());
   return {

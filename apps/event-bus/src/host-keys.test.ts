@@ -1,4 +1,5 @@
 import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Bucket, escapeKey } from '@brine/bus';
@@ -65,6 +66,23 @@ describe('minion keys', () => {
     expect(performance.now() - begin).toBeLessThan(1_000);
     unlinkSync(host.pki('minions', id));
     await vi.waitFor(async () => expect(await state(id)).toBe('deleted'), { timeout: 3_000 });
+  });
+
+  it('that vanish all at once are not believed, which Prometheus is told', async () => {
+    const told = async (): Promise<string | undefined> =>
+      /^brine_key_sync_stopped\S* (\d)$/m.exec(await host.exposition())?.[1];
+    const ids = Array.from({ length: 12 }, (_, index) => `${host.name}.${index}`);
+    for (const id of ids) await put(id, 'accepted');
+    const shelf = host.pki('minions');
+    await vi.waitFor(() => {
+      expect(ids.filter((id) => !existsSync(join(shelf, id)))).toEqual([]);
+      expect(host.service.status()).toMatchObject({ keys: { keys: 12 } });
+    });
+    expect(await told()).toBe('0');
+    for (const id of ids) unlinkSync(join(shelf, id));
+    await vi.waitFor(async () => expect(await told()).toBe('1'), { timeout: 8_000 });
+    for (const id of ids) writeFileSync(join(shelf, id), 'PEM');
+    await vi.waitFor(async () => expect(await told()).toBe('0'), { timeout: 8_000 });
   });
 
   it('deleted by a stock tool rotate the AES key', async () => {

@@ -8,6 +8,8 @@ import { BucketKeyRecords } from './key-records.ts';
 export interface KeyFilesSync {
   /** True once all keys were brought together; an alarm later does not change that. */
   readonly inStep: boolean;
+  /** True while it stands still until an operator decides, or because `pki_dir` is not there. */
+  readonly stopped: boolean;
   status(): object;
   close(): Promise<void>;
 }
@@ -39,6 +41,10 @@ export async function startKeySync(options: {
   return {
     get inStep() {
       return inStep;
+    },
+    get stopped() {
+      const { alarm, away } = sync.status();
+      return alarm !== undefined || away;
     },
     status: () => ({ ...sync.status(), inStep, unreadableRecords: records.unreadable }),
     close: async () => {

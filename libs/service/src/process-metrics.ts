@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
@@ -17,6 +17,8 @@ export function addProcessMetrics(metrics: Metrics): void {
     process.memoryUsage.rss(),
   );
   metrics.gaugeOf('process_open_fds', 'Open files and sockets.', openFiles);
+  const most = openFilesMax();
+  metrics.gaugeOf('process_max_fds', 'Files and sockets that may be open.', () => most);
   metrics.gaugeOf(
     'salt_process_open_fds',
     'Open files and sockets, under the name of Salt 3008.',
@@ -34,6 +36,18 @@ function openFiles(): number {
     return readdirSync('/proc/self/fd').length;
   } catch {
     // Only Linux has this directory.
+    return 0;
+  }
+}
+
+/** The soft limit, which Node raises to the hard one at its start; 0 where it is not known. */
+function openFilesMax(): number {
+  try {
+    const limits = readFileSync('/proc/self/limits', 'utf8');
+    const [, soft = '0'] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];
+    return soft === 'unlimited' ? Infinity : Number(soft);
+  } catch {
+    // Only Linux has this file.
     return 0;
   }
 }

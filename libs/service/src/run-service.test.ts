@@ -62,6 +62,7 @@ describe('a service process', () => {
       '\nfixture_served_total{service="fixture",replica="fixture"} 1\n',
     );
     expect((await get('/metrics')).body).toContain('# TYPE process_resident_memory_bytes gauge');
+    expect((await get('/metrics')).body).toMatch(/^process_max_fds\{.*\} ([1-9]\d+|\+Inf)$/m);
     expect(JSON.parse((await get('/status')).body)).toMatchObject({ name: 'fixture', served: 1 });
     expect((await get('/other')).code).toBe(404);
     started.kill('SIGTERM');
