@@ -60,16 +60,23 @@ export class EventFeed {
     this.#hold.close();
   }
 
-  /** Handles one event; resolves when the next may come. */
-  async handle(event: EventOfStream): Promise<void> {
+  /** Handles one event; a promise is to be awaited before the next may come. */
+  handle(event: EventOfStream): Promise<void> | undefined {
     this.#counts.events += 1;
+    const jid = event.kind === 'ret' ? event.jid : undefined;
+    const isWhole = event.inline !== undefined && event.kind !== 'syndic';
+    // Nearly all events: nothing to wait for.
+    if (isWhole && jid === undefined) return void this.#send(event);
+    if (isWhole && jid !== undefined && this.#hold.knows(jid)) {
+      return void this.#hold.offer(jid, event);
+    }
+    return this.#prepare(event, jid);
+  }
+
+  async #prepare(event: EventOfStream, jid: string | undefined): Promise<void> {
     const inline = event.inline === undefined ? await this.#fetched(event) : event;
     if (event.kind === 'syndic') await this.#saveSyndicMinions(inline);
-    const jid = event.kind === 'ret' ? returnJid(event) : undefined;
-    if (jid === undefined) {
-      this.#send(inline);
-      return;
-    }
+    if (jid === undefined) return this.#send(inline);
     if (!this.#hold.knows(jid) && (await this.#isOlder(jid))) this.#hold.announced(jid);
     this.#hold.offer(jid, inline);
   }
@@ -119,11 +126,6 @@ export class EventFeed {
       this.#parts.onTrouble("a syndic's minions could not be saved", error);
     }
   }
-}
-
-function returnJid(event: EventOfStream): string | undefined {
-  const tag = parseTag(event.tag);
-  return tag.kind === 'job-return' ? tag.jid : undefined;
 }
 
 /** Without the bytes of the stream's message: held events must not keep its buffer. */

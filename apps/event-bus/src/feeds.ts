@@ -123,7 +123,10 @@ async function handleJob(
 }
 
 async function runEvents(live: EventReader, events: EventFeed): Promise<void> {
-  for await (const event of live) await events.handle(event);
+  for await (const event of live) {
+    const handling = events.handle(event);
+    if (handling !== undefined) await handling;
+  }
 }
 
 /** A host's name as part of the name of a durable place; made unique where it had to be changed. */

@@ -38,6 +38,8 @@ export interface EventForReaders {
  */
 const TICK_TAG = 'brine/tick';
 const TICK_DATA = pack(mapOf({}), 'bin');
+/** Stands for data that nobody reads. */
+const NO_DATA = new Uint8Array(0);
 
 /** Writes events to all sockets of this host, each in its own framing. */
 export class Readers {
@@ -72,6 +74,7 @@ export class Readers {
   /** Sends an event to whoever is connected now. An event that is no map is counted, not sent. */
   fire(event: EventForReaders): void {
     this.#fired += 1;
+    if (this.count === 0) return;
     const frames = new Map<string, Uint8Array>();
     const wakes = parseTag(event.tag).kind === 'job-return';
     try {
@@ -96,8 +99,7 @@ export class Readers {
 
   /** As {@link fire} for an event that is made here. */
   fireMap(tag: string, map: SaltMap, timeMs: number): void {
-    if (this.count === 0) this.#fired += 1;
-    else this.fire({ tag, data: pack(map, 'bin'), timeMs });
+    this.fire({ tag, data: this.count === 0 ? NO_DATA : pack(map, 'bin'), timeMs });
   }
 
   #frame(event: EventForReaders, framing: IpcFraming, zone: boolean): Uint8Array {

@@ -18,6 +18,11 @@ export const DURABLE = 'store';
 
 /** Events of one group; the statements are cut smaller by bytes. */
 const MAX_GROUP = 500;
+/**
+ * How long a group waits for more, in ms. Nobody waits for the store of a return, and a statement
+ * for a few rows costs PostgreSQL and us as much as one for fifty.
+ */
+const LINGER_MS = 20;
 /** Groups in hand at once: one waits for PostgreSQL while the next is made ready. */
 const GROUPS_IN_HAND = 2;
 /** Longer than a statement of 50 MB takes, shorter than anybody waits for a killed process. */
@@ -133,7 +138,7 @@ export class Returner {
     this.#serve(cache);
     const stopMaintenance = startMaintenance(cache, { keepMs, log });
     try {
-      const groups = this.#returns.batches(MAX_GROUP);
+      const groups = this.#returns.batches(MAX_GROUP, LINGER_MS);
       const takers = Array.from({ length: GROUPS_IN_HAND }, () => takeReturns(groups, context));
       await Promise.all([takeJobs(this.#jobs, context), ...takers]);
     } finally {

@@ -67,11 +67,12 @@ export class EventReader implements AsyncIterable<StoredEvent> {
   }
 
   /**
-   * The events in groups: what is here, at least one and at most `max`. Never waits to fill one.
+   * The events in groups: what is here, at least one and at most `max`. A group that is not full
+   * waits `lingerMs` for more.
    */
-  async *batches(max: number): AsyncGenerator<readonly StoredEvent[], void> {
+  async *batches(max: number, lingerMs = 0): AsyncGenerator<readonly StoredEvent[], void> {
     for (;;) {
-      const received = await this.#reader.take(max);
+      const received = await this.#reader.take(max, lingerMs);
       if (received.length === 0) return;
       const events: StoredEvent[] = [];
       for (const one of received) {

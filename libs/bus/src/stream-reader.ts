@@ -79,14 +79,18 @@ export class StreamReader {
     return this.#queue.length;
   }
 
-  /** Takes what is here, up to `max`; waits for at least one. Empty only when closed. */
-  async take(max: number): Promise<readonly Received[]> {
+  /**
+   * Takes what is here, up to `max`; waits for at least one, then up to `lingerMs` for more. Empty
+   * only when closed.
+   */
+  async take(max: number, lingerMs = 0): Promise<readonly Received[]> {
     while (this.#queue.length === 0 && !this.#closed) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
     if (this.#error !== undefined && this.#queue.length === 0) throw this.#error;
+    if (lingerMs > 0 && this.#queue.length < max && !this.#closed) await pause(lingerMs);
     const taken = this.#queue.splice(0, max);
     for (const { feed } of taken) feed?.taken();
     return taken.map(({ received }) => received);
@@ -115,7 +119,7 @@ export class StreamReader {
         this.#trouble = error.message;
       }
       this.#feed = undefined;
-      if (!this.#closed) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      if (!this.#closed) await pause(RETRY_MS);
     }
   }
 
@@ -168,4 +172,8 @@ export class StreamReader {
     const time = new Date(Math.max(from.timeMs, this.#lastTimeMs)).toISOString();
     return { deliver_policy: 'by_start_time', opt_start_time: time };
   }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -54,20 +54,21 @@ export class Crypticle {
 
   /** Seals a packed value; throws CryptError SALT_CRYPT_LENGTH for an IV that is not 16 bytes. */
   seal(body: Uint8Array, options: SealOptions = {}): Buffer {
-    const iv = options.iv ?? randomBytes(BLOCK_BYTES);
+    const iv = options.iv ?? newIv();
     if (iv.length !== BLOCK_BYTES) {
       throw new CryptError('SALT_CRYPT_LENGTH', `IV has ${iv.length} bytes`);
     }
-    const cipher = createCipheriv(CIPHER, this.#aesKey, iv);
-    const head =
-      options.nonce === undefined
-        ? PREFIX
-        : Buffer.concat([PREFIX, Buffer.from(options.nonce, 'utf8')]);
-    const parts: Uint8Array[] = [iv, cipher.update(head), cipher.update(body), cipher.final()];
-    const mac = createHmac('sha256', this.#macKey);
-    for (const part of parts) mac.update(part);
-    parts.push(mac.digest());
-    return Buffer.concat(parts);
+    // Each call into OpenSSL costs more than the bytes of a small reply: one update per cipher and
+    // MAC, and the padding written here, is half the time.
+    const cipher = createCipheriv(CIPHER, this.#aesKey, iv).setAutoPadding(false);
+    const sealed = cipher.update(padded(body, options.nonce ?? ''));
+    const macStart = BLOCK_BYTES + sealed.length;
+    const blob = Buffer.allocUnsafe(macStart + MAC_BYTES);
+    blob.set(iv, 0);
+    blob.set(sealed, BLOCK_BYTES);
+    const mac = createHmac('sha256', this.#macKey).update(blob.subarray(0, macStart)).digest();
+    blob.set(mac, macStart);
+    return blob;
   }
 
   /**
@@ -110,13 +111,35 @@ export class Crypticle {
     const decipher = createDecipheriv(CIPHER, this.#aesKey, buffer.subarray(0, BLOCK_BYTES));
     // Salt strips as many bytes as the last one says and looks no further; the MAC has spoken.
     decipher.setAutoPadding(false);
-    const plain = decipher.update(buffer.subarray(BLOCK_BYTES, macStart));
-    const rest = decipher.final();
-    const whole = rest.length === 0 ? plain : Buffer.concat([plain, rest]);
+    // Whole blocks and no padding: nothing is left for `final`.
+    const whole = decipher.update(buffer.subarray(BLOCK_BYTES, macStart));
     const pad = whole[whole.length - 1] ?? 0;
     // As Python's data[:-pad]: nothing remains of it for a pad of 0 or beyond the length.
     return whole.subarray(0, pad === 0 || pad > whole.length ? 0 : whole.length - pad);
   }
+}
+
+/** Prefix, nonce and body with the padding of PKCS #7, which is always there. */
+function padded(body: Uint8Array, nonce: string): Buffer {
+  const bodyStart = PREFIX.length + Buffer.byteLength(nonce, 'utf8');
+  const end = bodyStart + body.length;
+  const pad = BLOCK_BYTES - (end % BLOCK_BYTES);
+  const plain = Buffer.allocUnsafe(end + pad);
+  plain.set(PREFIX, 0);
+  plain.write(nonce, PREFIX.length, 'utf8');
+  plain.set(body, bodyStart);
+  return plain.fill(pad, end);
+}
+
+/** Random bytes are drawn for so many IVs at once; each is used once. */
+const IVS_AT_ONCE = 256;
+let ivs = Buffer.alloc(0);
+
+function newIv(): Buffer {
+  if (ivs.length === 0) ivs = randomBytes(BLOCK_BYTES * IVS_AT_ONCE);
+  const iv = ivs.subarray(0, BLOCK_BYTES);
+  ivs = ivs.subarray(BLOCK_BYTES);
+  return iv;
 }
 
 function startsWithPrefix(plain: Buffer): boolean {

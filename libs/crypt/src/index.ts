@@ -3,6 +3,7 @@ export type { CryptErrorCode } from './errors.ts';
 export { constantTimeEqual } from './bytes.ts';
 export { Crypticle, SerialMemory, newKeyString } from './crypticle.ts';
 export type { SealOptions } from './crypticle.ts';
+export { digestOf } from './digest.ts';
 export { PrivateKey, PublicKey, isEncAlgo, isSigAlgo } from './keys.ts';
 export type { EncAlgo, SigAlgo } from './keys.ts';
 export { checkMinionToken, minionToken } from './token.ts';

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digestOf } from '@brine/crypt';
 import { boolOf, intOf, isMap, scanMap, textOf, toJson, unpackMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { PreparedRow } from './batch.ts';
@@ -81,11 +81,11 @@ function anyOf(value: SaltValue | undefined, test: (value: SaltValue) => boolean
 /** 128 bits of SHA-256 over the raw bytes of the content fields, as hex (a uuid column's input). */
 function contentHash(load: Uint8Array): string {
   const scan = scanMap(load);
-  const hash = createHash('sha256');
+  const pieces: Uint8Array[] = [];
   for (const key of CONTENT_KEYS) {
     const bytes = scan.raw(key);
-    hash.update(`${key}:${bytes?.byteLength ?? -1}\n`);
-    if (bytes !== undefined) hash.update(bytes);
+    pieces.push(Buffer.from(`${key}:${bytes?.byteLength ?? -1}\n`));
+    if (bytes !== undefined) pieces.push(bytes);
   }
-  return hash.digest('hex').slice(0, 32);
+  return digestOf('sha256', pieces).toString('hex', 0, 16);
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { digestOf } from '@brine/crypt';
 import { isJid, isMinionId, jobReturnTag, jobSubErrorTag, type Jid } from '@brine/job';
 import {
   cutFields,
@@ -121,11 +122,8 @@ async function append(
 
 /** Hash over the raw bytes of what was returned: the same for every re-send of one return. */
 function returnHash(scan: MapScan): string {
-  const hash = createHash('sha1');
-  for (const name of IDENTITY_FIELDS) {
-    hash.update(scan.raw(name) ?? ABSENT);
-  }
-  return hash.digest('base64url');
+  const pieces = IDENTITY_FIELDS.map((name) => scan.raw(name) ?? ABSENT);
+  return digestOf('sha1', pieces).toString('base64url');
 }
 
 async function fireSubEvents(

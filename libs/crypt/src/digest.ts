@@ -1,0 +1,13 @@
+import { createHash } from 'node:crypto';
+import type { BinaryLike, Hash } from 'node:crypto';
+
+/** Up to so many bytes are put together first: a call into OpenSSL costs as much as copying them. */
+const TOGETHER_MAX_BYTES = 16_384;
+
+/** The digest of several pieces one after the other, as if they were one. */
+export function digestOf(algorithm: 'sha1' | 'sha256', pieces: readonly Uint8Array[]): Buffer {
+  const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const hash = createHash(algorithm);
+  if (bytes <= TOGETHER_MAX_BYTES) return hash.update(Buffer.concat(pieces, bytes)).digest();
+  return pieces.reduce<Hash>((all, piece) => all.update(piece as BinaryLike), hash).digest();
+}
