@@ -16,10 +16,10 @@ afterEach(() => {
 });
 
 function held(gateway: string, slot: string): Held {
-  const subject = `_INBOX.gw.${gateway}.${slot}`;
+  const key = `${gateway}.${slot}`;
   const head = { id: slot, host: 'h', deadlineMs: 0 };
   const state = { cancelled: false, started: true, done: false };
-  return { gateway, slot, subject, cls: 'aes', head, body: Buffer.alloc(0), ...state };
+  return { gateway, slot, key, cls: 'aes', head, body: Buffer.alloc(0), ...state };
 }
 
 test('what came together is claimed together, one message for each gateway', () => {

@@ -6,8 +6,8 @@ import type { ClassLoad } from './worker-board.ts';
 export interface Held {
   readonly gateway: string;
   readonly slot: string;
-  /** Where what is said of it goes to. */
-  readonly subject: string;
+  /** Both of these: unique among what is in hand. */
+  readonly key: string;
   readonly cls: RequestClass;
   readonly head: RequestHead;
   readonly body: Uint8Array;

@@ -150,6 +150,11 @@ export function publish(
   });
 }
 
+/** Whether a publish would not throw: after close or drain there is nobody to tell. */
+export function canPublish(nc: NatsConnection): boolean {
+  return !nc.isClosed() && !nc.isDraining();
+}
+
 /** The server's own answer where nobody listens: empty, with status 503. */
 export function isNoResponders(msg: Msg): boolean {
   return msg.data.length === 0 && msg.headers?.code === 503;

@@ -67,7 +67,7 @@ function isHead(value: unknown): value is RequestHead {
   );
 }
 
-/** The address of one try of one request: the gateway that made it and its number there. */
+/** A reply subject taken apart: the gateway, and what there is to hear it. */
 export interface ReplyAddress {
   readonly gateway: string;
   readonly slot: string;

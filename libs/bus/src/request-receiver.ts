@@ -2,8 +2,10 @@ import type { Msg, Subscription } from '@nats-io/nats-core';
 import { INLINE_MAX_BYTES, getBody, putBody } from './bodies.ts';
 import type { Bus } from './connect.ts';
 import { asError } from './errors.ts';
+import { canPublish } from './inbox.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, isToken, subjects } from './names.ts';
 import type { RequestClass } from './names.ts';
+import { BUNDLES, Bundler, unbundle } from './bundle.ts';
 import { Claims } from './claims.ts';
 import { ClassQueue } from './class-queue.ts';
 import type { Held } from './class-queue.ts';
@@ -67,6 +69,7 @@ const GRANT_MS = 2_000;
 export class RequestReceiver {
   readonly #bus: Bus;
   readonly #options: RequestReceiverOptions;
+  readonly #words: Bundler;
   readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
   readonly #held = new Map<string, Held>();
   readonly #claims = new Claims((subject, word) => this.#say(subject, word));
@@ -84,6 +87,7 @@ export class RequestReceiver {
     if (!isToken(options.workerId)) throw new RangeError(`no worker id: ${options.workerId}`);
     this.#bus = bus;
     this.#options = options;
+    this.#words = new Bundler(bus);
     const queue = (cls: RequestClass): ClassQueue =>
       new ClassQueue(
         options.concurrency?.[cls] ?? CONCURRENCY[cls],
@@ -145,6 +149,7 @@ export class RequestReceiver {
         this.#drained = resolve;
       });
     }
+    this.#words.flush();
     if (this.#bus.status === 'connected') await this.#bus.flush();
     this.#stop();
   }
@@ -159,53 +164,51 @@ export class RequestReceiver {
 
   #receive(cls: RequestClass, msg: Msg): void {
     const address = readReplyAddress(msg.reply);
-    const unpacked = unpackRequest(msg.data);
-    if (address === undefined || unpacked === undefined) {
+    const items = unbundle(msg.data);
+    if (address === undefined || items === undefined) this.#unreadable++;
+    else for (const { slot, bytes } of items) this.#take(cls, address.gateway, slot, bytes);
+  }
+
+  #take(cls: RequestClass, gateway: string, slot: string, bytes: Buffer): void {
+    const unpacked = unpackRequest(bytes);
+    if (unpacked === undefined) {
       this.#unreadable++;
       return;
     }
-    const subject = `${REPLY_INBOX}.${address.gateway}.${address.slot}`;
     const { head, body } = unpacked;
     if (Date.now() >= head.deadlineMs) return; // its sender has given it up by itself
-    const held: Held = {
-      ...address,
-      subject,
-      cls,
-      head,
-      body,
-      cancelled: false,
-      started: false,
-      done: false,
-    };
+    const key = `${gateway}.${slot}`;
+    const state = { cancelled: false, started: false, done: false };
+    const held: Held = { gateway, slot, key, cls, head, body, ...state };
     if (this.#draining || !this.#queues[cls].push(held)) {
-      this.#say(subject, WORDS.refuse);
+      this.#answerWith(held, WORDS.refuse);
       return;
     }
-    this.#held.set(subject, held);
+    this.#held.set(key, held);
     this.#claims.soon(held);
     this.#queues[cls].next();
   }
 
   async #work(held: Held): Promise<void> {
-    const { head, subject } = held;
+    const { head } = held;
     try {
       if (held.cancelled || head.deadlineMs <= Date.now()) return;
       held.started = true;
       const answer = await this.#answer(held);
-      if (answer.kind === 'drop') this.#say(subject, WORDS.drop);
+      if (answer.kind === 'drop') this.#answerWith(held, WORDS.drop);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
-        this.#say(subject, packReply(answer.body, answer.jid));
+        this.#answerWith(held, packReply(answer.body, answer.jid));
       } else {
         const reference = await putBody(this.#bus, 'rep', answer.body);
-        this.#say(subject, packReplyElsewhere(reference, answer.jid));
+        this.#answerWith(held, packReplyElsewhere(reference, answer.jid));
       }
     } catch (error) {
       // The body could not be fetched or put: another worker may be luckier.
-      this.#say(subject, WORDS.refuse);
+      this.#answerWith(held, WORDS.refuse);
       this.#options.onError?.(asError(error), this.#request(held, held.body));
     } finally {
       held.done = true;
-      this.#held.delete(subject);
+      this.#held.delete(held.key);
       if (this.#held.size === 0) this.#drained?.();
     }
   }
@@ -237,7 +240,7 @@ export class RequestReceiver {
   }
 
   #takeOnce(held: Held): Promise<boolean> {
-    const key = `${held.gateway}.${held.slot}`;
+    const { key } = held;
     return new Promise((resolve) => {
       const settle = (granted: boolean): void => {
         timer.clear();
@@ -246,7 +249,7 @@ export class RequestReceiver {
       };
       const timer = this.#bus.wheel.set(GRANT_MS, () => settle(false));
       this.#grants.set(key, settle);
-      this.#say(held.subject, WORDS.askGrant);
+      this.#answerWith(held, WORDS.askGrant);
     });
   }
 
@@ -255,7 +258,7 @@ export class RequestReceiver {
     const [key = '', granted] = Buffer.from(msg.data).toString('latin1').split(' ');
     this.#grants.get(key)?.(granted === '1');
     if (granted === '1') return;
-    const held = this.#held.get(`${REPLY_INBOX}.${key}`);
+    const held = this.#held.get(key);
     if (held !== undefined && !held.started) held.cancelled = true;
   }
 
@@ -278,13 +281,18 @@ export class RequestReceiver {
       // Our claims have lapsed meanwhile: who else was tried may be at work on these.
       if (stopped && !held.started) {
         held.cancelled = true;
-        this.#say(held.subject, WORDS.refuse);
+        this.#answerWith(held, WORDS.refuse);
       } else mine.push(held);
     }
     this.#claims.now(mine);
   }
 
+  /** Says something of a request to the gateway it came from. */
+  #answerWith({ gateway, slot }: Held, word: Uint8Array): void {
+    this.#words.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, word);
+  }
+
   #say(subject: string, word: Uint8Array): void {
-    if (!this.#bus.connection.isClosed()) this.#bus.connection.publish(subject, word);
+    if (canPublish(this.#bus.connection)) this.#bus.connection.publish(subject, word);
   }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Msg } from '@nats-io/nats-core';
 import { INLINE_MAX_BYTES, getBody, putBody } from './bodies.ts';
+import { BUNDLES, Bundler } from './bundle.ts';
 import type { Bus } from './connect.ts';
 import { InHand } from './in-hand.ts';
 import type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
@@ -11,8 +11,10 @@ import { REPLY_INBOX, REQUEST_CLASSES, subjects } from './names.ts';
 import type { RequestClass } from './names.ts';
 import { Pending } from './pending-request.ts';
 import type { RequestOutcome, RequestToSend } from './pending-request.ts';
-import { CLAIM_MS, RENEWALS, readWord } from './request-frame.ts';
+import { CLAIM_MS } from './request-frame.ts';
+import type { WorkerWord } from './request-frame.ts';
 import { WaitingLine } from './waiting-line.ts';
+import { hearWords } from './word-inbox.ts';
 import { WorkerBoard } from './worker-board.ts';
 
 /** Who a gateway is, and how much it holds. */
@@ -31,6 +33,7 @@ export class RequestSender {
   readonly #host: string;
   readonly #id = `g${randomBytes(9).toString('hex')}`;
   readonly #prefix: string;
+  readonly #requests: Bundler;
   readonly #board = new WorkerBoard();
   readonly #tries = new Map<string, { readonly pending: Pending; readonly worker: string }>();
   readonly #lines: Readonly<Record<RequestClass, WaitingLine<Pending>>>;
@@ -47,11 +50,14 @@ export class RequestSender {
     this.#host = options.host;
     this.#inHand = new InHand(options.limits);
     this.#prefix = `${REPLY_INBOX}.${this.#id}.`;
+    this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
     this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes: new WaitingLine() };
-    const replies = bus.connection.subscribe(`${this.#prefix}*`, {
-      callback: (_error, msg) => this.#receive(msg),
-    });
-    this.#stops.push(() => replies.unsubscribe());
+    this.#stops.push(
+      hearWords(bus, this.#prefix, {
+        claimed: (slot) => this.#claimed(slot),
+        said: (slot, word) => this.#hear(slot, word),
+      }),
+    );
     this.#stops.push(
       followWorkers(bus, this.#board, () => {
         for (const cls of REQUEST_CLASSES) this.#pump(cls);
@@ -153,19 +159,12 @@ export class RequestSender {
     this.#tries.set(slot, { pending, worker: worker.id });
     this.#board.count(worker.id, request.class, 1);
     const subject = subjects.request(request.class, worker.id);
-    publish(this.#bus.connection, subject, pending.pack(this.#host), this.#prefix + slot);
+    this.#requests.add(subject, slot, pending.pack(this.#host));
     return true;
   }
 
-  #receive(msg: Msg): void {
-    const slot = msg.subject.slice(this.#prefix.length);
-    if (slot === RENEWALS) {
-      for (const one of Buffer.from(msg.data).toString('latin1').split(' ')) this.#claimed(one);
-      return;
-    }
+  #hear(slot: string, word: WorkerWord): void {
     const attempt = this.#tries.get(slot);
-    const word = readWord(msg.data);
-    if (word === undefined) return;
     if (word.kind === 'ask-grant') return this.#grant(slot);
     if (attempt === undefined) return;
     const { pending } = attempt;
