@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BinaryLike, Hash } from 'node:crypto';
 
-/** Up to so many bytes are put together first: a call into OpenSSL costs as much as copying them. */
+/** As many bytes are put together first: a call into OpenSSL costs as much as copying them. */
 const TOGETHER_MAX_BYTES = 16_384;
 
 /** The digest of several pieces one after the other, as if they were one. */
