@@ -63,6 +63,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'swarm',
+    {
+      help: 'load a master with thousands of simulated minions',
+      load: async () => (await import('./commands/swarm.ts')).runSwarm,
+    },
+  ],
+  [
     'demo',
     {
       help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',

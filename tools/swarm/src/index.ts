@@ -1,3 +1,5 @@
+export { drawResults, isComplete } from './report.ts';
+export { readScenario } from './scenario.ts';
 export { Swarm } from './swarm.ts';
 export { minionId } from './types.ts';
 
@@ -15,3 +17,4 @@ export type {
   SwarmOptions,
   SwarmStats,
 } from './types.ts';
+export type { StepResult } from './report.ts';
