@@ -2,8 +2,8 @@
 const GROUND = '^libs/(wire|crypt|job|target)/';
 const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|ipc|config|telemetry)/';
 const RULES = '^libs/(master|minion|client)/';
-// Tests, and what the tests of one library share (libs/<name>/test/).
-const TESTS = '(\\.test\\.ts$|^libs/[^/]+/test/)';
+// Tests, and what the tests of one library share (<name>/test/).
+const TESTS = '(\\.test\\.ts$|^(libs|tools)/[^/]+/test/)';
 
 /** Edges by the outside package that only they may import. */
 const OWNERS = [

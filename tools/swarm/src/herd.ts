@@ -140,8 +140,8 @@ export class Herd {
   async #needKeys(): Promise<void> {
     for (const minion of this.#minions) {
       if (minion.key !== undefined) continue;
-      const end = await minion.logIn();
-      if (end !== 'accepted') throw new Error(`the log-in of ${minion.id} ended: ${end}`);
+      const { kind } = await minion.logIn();
+      if (kind !== 'accepted') throw new Error(`the log-in of ${minion.id} ended: ${kind}`);
     }
   }
 }

@@ -30,17 +30,19 @@ export function defaultCacheDir(): string {
 }
 
 /**
- * The file with the pairs of this size, made at the first call (seconds; `tell` hears of it).
- * Throws RangeError for sizes other than 2048 and 4096.
+ * The file with so many pairs of this size, made at the first call (seconds; `tell` hears of it).
+ * Throws RangeError for sizes other than 2048 and 4096, and for no pairs.
  */
 export async function keyPoolFile(
-  bits: number,
-  cacheDir: string,
+  pool: { readonly bits: number; readonly pairs?: number | undefined; readonly cacheDir: string },
   tell: (line: string) => void,
 ): Promise<string> {
-  const count = POOL_SIZES[bits];
-  if (count === undefined) throw new RangeError(`no pool of RSA keys with ${bits} bits`);
-  const path = join(cacheDir, `rsa-${bits}.json`);
+  const { bits, cacheDir } = pool;
+  const count = pool.pairs ?? POOL_SIZES[bits] ?? 0;
+  if (POOL_SIZES[bits] === undefined || !Number.isInteger(count) || count < 1) {
+    throw new RangeError(`no pool of ${count} RSA pairs with ${bits} bits`);
+  }
+  const path = join(cacheDir, `rsa-${bits}x${count}.json`);
   if (existsSync(path)) return path;
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   tell(`making ${count} RSA pairs of ${bits} bits, once, into ${path}`);

@@ -11,11 +11,15 @@ import type { MinionFields } from './sealed-request.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Behaviour } from './types.ts';
 
-/** How a log-in ended, with the tries of a stock minion behind it. */
-export type LogInEnd = 'accepted' | 'pending' | 'refused' | 'timed-out';
+/** How a log-in ended, and how often it had to be sent again before. */
+export interface LogInEnd {
+  readonly kind: 'accepted' | 'pending' | 'refused' | 'timed-out';
+  readonly resent: number;
+}
 
-// Salt: auth_timeout.
+// Salt: auth_timeout, auth_tries.
 const AUTH_TIMEOUT_MS = 5_000;
+const AUTH_TRIES = 7;
 const DROP_WAIT_MS = 100;
 
 /** One simulated minion: two connections, a session key, a behaviour. */
@@ -105,15 +109,21 @@ export class SimMinion {
   }
 
   #logInNow(): Promise<LogInEnd> {
-    const { logIns } = this.#around;
-    const attempt = logIns.begin(this);
+    const { logIns, counts } = this.#around;
     return new Promise((resolve) => {
+      let resent = 0;
       const send = (): void => {
+        const attempt = logIns.begin(this);
         this.line.request([attempt.body], AUTH_TIMEOUT_MS, (reply) => {
-          if (reply === undefined) return resolve('timed-out');
+          if (reply === undefined) {
+            if (resent === AUTH_TRIES - 1) return resolve({ kind: 'timed-out', resent });
+            resent += 1;
+            counts.resends += 1;
+            return this.line.whenFree(send);
+          }
           const outcome = logIns.finish(this, attempt, reply, true);
           if (outcome.kind === 'accepted' && outcome.session) this.#session = outcome.session;
-          resolve(outcome.kind);
+          resolve({ kind: outcome.kind, resent });
         });
       };
       this.line.whenFree(send);
@@ -144,7 +154,7 @@ export class SimMinion {
     // Another AES key: a minion logs in, and reads the same frame again.
     const kept = Buffer.from(frame);
     void this.logIn().then((end) => {
-      const again = end === 'accepted' ? this.#around.publications.read(kept) : 'ignored';
+      const again = end.kind === 'accepted' ? this.#around.publications.read(kept) : 'ignored';
       if (typeof again === 'object') this.#job(again);
     });
   }

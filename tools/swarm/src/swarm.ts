@@ -53,7 +53,8 @@ export class Swarm {
     if (!Number.isInteger(options.minions) || options.minions < 1) {
       throw new RangeError('a swarm has at least one minion');
     }
-    const keyPool = await keyPoolFile(bits, options.cacheDir ?? defaultCacheDir(), tell);
+    const cacheDir = options.cacheDir ?? defaultCacheDir();
+    const keyPool = await keyPoolFile({ bits, pairs: options.keyPairs, cacheDir }, tell);
     if (options.pkiDir !== undefined) await preAccept(options, options.pkiDir, keyPool);
     const swarmFirst = options.firstIndex ?? 0;
     const parts = split(options.minions, options.processes ?? 1).map(({ first, count }) => ({
@@ -156,6 +157,11 @@ export class Swarm {
     this.#line.close();
     this.#deadlines.close();
     await Promise.all(this.#parts.map(({ child }) => child.close()));
+  }
+
+  /** As {@link close}. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async #load(order: LoadOrder, options: LoadOptions, byMinions = false): Promise<LoadResult> {

@@ -33,9 +33,11 @@ export interface SwarmOptions {
   readonly minions: number;
   /** Child processes; default 1. More than minions are not started. */
   readonly processes?: number;
-  /** 3 (default): session keys and tokens, as 3006.12 and later. 2: as 3006.5. */
+  /** 3 (default): session keys, tokens. 2: as 3006.5; needs `minimum_auth_version: 0`. */
   readonly payloadVersion?: 2 | 3;
   readonly keyBits?: 2048 | 4096;
+  /** Stored pairs that the minions share; default 256 of 2048 bits, 16 of 4096. */
+  readonly keyPairs?: number;
   /** Ids are the prefix and the index in five digits, see {@link minionId}. Default `swarm-`. */
   readonly idPrefix?: string;
   /** Index of the first minion, default 0. */

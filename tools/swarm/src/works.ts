@@ -1,7 +1,7 @@
-import { JidMaker } from '@brine/job';
 import { buildMinionEvent, buildReturn, mapOf, pack } from '@brine/wire';
 import { monotonicMs, unixMs } from './clock.ts';
-import type { Done, Outcome, Work } from './load-loop.ts';
+import type { Done, Work } from './load-loop.ts';
+import { OwnJids } from './own-jids.ts';
 import { RequestLine } from './request-line.ts';
 import { hashOf } from './return-queue.ts';
 import { exchange } from './sealed-exchange.ts';
@@ -90,29 +90,29 @@ export class Lanes implements Work {
 /** Each minion once: subscribed and logged in; those whose key waits try again each second. */
 export function connectWork(minions: readonly SimMinion[], around: Surroundings): Work {
   let next = 0;
-  const connect = async (minion: SimMinion): Promise<Outcome> => {
+  const connect = async (minion: SimMinion, done: Done): Promise<void> => {
     // Who knows the port subscribes first: when the log-in is answered, the subscription stands.
     if (around.knowledge.publishPort !== undefined) await minion.subscribe();
+    let resent = 0;
     for (let tries = 0; tries < PENDING_TRIES; tries += 1) {
       const end = await minion.logIn();
-      if (end === 'accepted') {
+      resent += end.resent;
+      if (end.kind === 'accepted') {
         await minion.subscribe();
-        return 'answered';
+        return done('answered', resent);
       }
-      if (end !== 'pending') return end;
+      if (end.kind !== 'pending') return done(end.kind, resent);
       await new Promise((resolve) => setTimeout(resolve, PENDING_WAIT_MS));
     }
-    return 'refused';
+    done('refused', resent);
   };
   return {
     begin: (done) => {
       const minion = minions[next];
       next += 1;
       if (minion === undefined) return false;
-      connect(minion).then(
-        (outcome) => done(outcome, 0),
-        () => done('timed-out', 0),
-      );
+      // Whoever can not even subscribe has no connection: nothing answers there.
+      connect(minion, done).catch(() => done('timed-out', 0));
       return true;
     },
   };
@@ -207,16 +207,12 @@ function jobSource(
       return job as JobHead;
     };
   }
-  const jids = new JidMaker();
+  const jids = new OwnJids(plan.part, plan.parts);
   const placeholder = '0'.repeat(20);
   const template = headOf(placeholder).bytes;
   const at = template.indexOf(placeholder, 0, 'latin1');
-  let lastSlot = 0;
   return () => {
-    // Microseconds are dealt out between the processes, so that no two make the same jid.
-    const nowSlot = Math.floor((unixMs(monotonicMs()) * 1000) / plan.parts);
-    lastSlot = Math.max(nowSlot, lastSlot + 1);
-    const jid: string = jids.next((lastSlot * plan.parts + plan.part + 0.5) / 1000);
+    const jid = jids.next(unixMs(monotonicMs()));
     // One request is sealed before the next jid is made.
     template.write(jid, at, 'latin1');
     return { jid, head: { bytes: template } };
