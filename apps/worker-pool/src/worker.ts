@@ -21,6 +21,7 @@ import { EpochAesKeys } from './aes-keys.ts';
 import { SigningFiles } from './autosign.ts';
 import { JobCacheQueries } from './job-queries.ts';
 import { ThreadedMasterKey } from './master-key.ts';
+import { exposeMetrics, requestMetrics } from './metrics.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketMinionKeys } from './minion-keys.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
@@ -48,13 +49,14 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
   const state = await openHotState(bus, pem, options.publishSession);
   const masterKey = new ThreadedMasterKey(masterKeys.privateKey);
   const jids = new JidMaker();
+  const requests = requestMetrics(context.metrics);
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
     sessions: state.sessions,
     aes: new EpochAesKeys(state.epochs),
     masterKey,
-    events: new StreamEvents(new EventWriter(bus)),
+    events: requests.counted(new StreamEvents(new EventWriter(bus))),
     publications: new StreamPublications({
       bus,
       writer: new PublicationWriter(bus),
@@ -67,7 +69,8 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     jobs: new JobCacheQueries(bus),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
-    count: countInto(context),
+    count: requests.count,
+    handled: requests.handled,
   };
   const answerer = new Answerer(ports, (err, request) => {
     log.error({ err, request: request.id }, 'could not answer a request');
@@ -85,6 +88,7 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     traceAnswer(context, request, answer, startMs);
     return answer;
   });
+  exposeMetrics(context.metrics, { bus, receiver, masterKey, ...state });
   const requestIds = serveRequestIds(bus, state.requests);
   return {
     ready: () => bus.status === 'connected' && state.ready(),
@@ -151,14 +155,6 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
       epochs.close();
     },
   };
-}
-
-function countInto(context: ServiceContext): (name: string) => void {
-  const counter = context.metrics.counter(
-    'brine_master_total',
-    'What happened to requests, by outcome.',
-  );
-  return (outcome) => counter.add(1, { outcome });
 }
 
 /** One span per answer that belongs to a job; its id follows from the job id alone. */

@@ -237,6 +237,8 @@ export interface MasterPorts {
   nextJid(): Jid;
   /** Counts a named occurrence, for the metrics. */
   count(name: string): void;
+  /** A command of the closed tables was run, for so long. */
+  handled?(cmd: string, ms: number): void;
 }
 
 /** One request as the gateway handed it over. */

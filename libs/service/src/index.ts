@@ -11,6 +11,7 @@ export { EXIT_CONFIG, runService } from './run-service.ts';
 export { onStopSignal } from './stop-signals.ts';
 export { livingSupervisor, readState, stateFile } from './state-file.ts';
 export { superviseServices } from './supervisor.ts';
+export { tagPrefixCounter } from './tag-prefixes.ts';
 export { tracedJobs } from './traced-job.ts';
 
 export type { ServiceSpec, ServiceState } from './child-service.ts';

@@ -150,14 +150,17 @@ const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
 ]);
 
 /** Runs a minion's command; an unknown one answers an empty map, as Salt does. */
-export function runAesCommand(
-  ports: MasterPorts,
-  request: AesRequest,
-): Promise<AesResult> | AesResult {
-  const command = COMMANDS.get(request.scan.text('cmd') ?? '');
+export async function runAesCommand(ports: MasterPorts, request: AesRequest): Promise<AesResult> {
+  const name = request.scan.text('cmd') ?? '';
+  const command = COMMANDS.get(name);
   if (command === undefined) {
     ports.count('aes_unknown_command');
     return { reply: 'send', value: emptyMap() };
   }
-  return command(ports, request);
+  const start = performance.now();
+  try {
+    return await command(ports, request);
+  } finally {
+    ports.handled?.(name, performance.now() - start);
+  }
 }

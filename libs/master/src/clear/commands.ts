@@ -56,16 +56,21 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
 ]);
 
 /** Runs a clear command; an unknown one, or none, answers an empty map, as Salt does. */
-export function runClearCommand(
+export async function runClearCommand(
   ports: MasterPorts,
   request: Request,
   load: SaltMap,
-): Promise<ClearResult> | ClearResult {
+): Promise<ClearResult> {
   const name = load.get('cmd');
   const command = typeof name === 'string' ? COMMANDS.get(name) : undefined;
-  if (command === undefined) {
+  if (typeof name !== 'string' || command === undefined) {
     ports.count('clear_unknown_command');
     return { value: mapOf({}) };
   }
-  return command(ports, request, load);
+  const start = performance.now();
+  try {
+    return await command(ports, request, load);
+  } finally {
+    ports.handled?.(name, performance.now() - start);
+  }
 }

@@ -1,0 +1,117 @@
+import type { Bus, RequestClass, RequestReceiver } from '@brine/bus';
+import type { Events, MasterPorts } from '@brine/master';
+import {
+  addConnectionMetrics,
+  MILLISECOND_BUCKETS,
+  tagPrefixCounter,
+  type Metrics,
+  type Sample,
+} from '@brine/service';
+import type { BucketMinionKeys } from './minion-keys.ts';
+
+const CLASSES = ['auth', 'clear', 'aes'] as const satisfies readonly RequestClass[];
+
+/**
+ * `result` of salt_auth_attempts_total by the outcome of a log-in: a pending key is a success to
+ * Salt 3008 too (salt/master.py AESFuncs._auth, `ret` True).
+ */
+const AUTH_RESULTS: Readonly<Record<string, string>> = {
+  auth_accept: 'success',
+  auth_pend: 'success',
+  auth_reject: 'rejected',
+  auth_denied: 'rejected',
+  auth_error: 'rejected',
+  auth_full: 'max_minions',
+  auth_unreadable: 'error',
+};
+
+/** What requests report of themselves. */
+export interface RequestMetrics extends Required<Pick<MasterPorts, 'count' | 'handled'>> {
+  /** The same events, counted once the stream has them. */
+  readonly counted: (events: Events) => Events;
+}
+
+/** Counts requests by outcome and command, under our names and those of Salt 3008. */
+export function requestMetrics(metrics: Metrics): RequestMetrics {
+  const outcomes = metrics.counter(
+    'brine_worker_outcomes_total',
+    'What happened to requests, by outcome.',
+  );
+  const attempts = metrics.counter('salt_auth_attempts_total', 'Log-ins, by result.');
+  const requests = metrics.counter(
+    'salt_master_requests_handled_total',
+    'Requests of minions and clients, by command.',
+  );
+  const durations = metrics.histogram(
+    'salt_master_requests_duration_milliseconds',
+    'Time that a command took, by command.',
+    { buckets: MILLISECOND_BUCKETS },
+  );
+  const fired = tagPrefixCounter(metrics);
+  const byCommand = new Map<string, ReturnType<typeof seriesOf>>();
+  const seriesOf = (cmd: string) => ({
+    requests: requests.of({ cmd }),
+    durations: durations.of({ cmd }),
+  });
+  return {
+    count: (outcome) => {
+      outcomes.add(1, { outcome });
+      const result = AUTH_RESULTS[outcome];
+      if (result !== undefined) attempts.add(1, { result });
+    },
+    // Commands come out of closed tables, so these are few.
+    handled: (cmd, ms) => {
+      let series = byCommand.get(cmd);
+      if (series === undefined) byCommand.set(cmd, (series = seriesOf(cmd)));
+      series.requests.add();
+      series.durations.observe(ms);
+    },
+    counted: (events) => ({
+      append: async (event) => {
+        const appended = await events.append(event);
+        if (!appended.duplicate) fired(event.tag);
+        return appended;
+      },
+    }),
+  };
+}
+
+/** What the metrics of a worker are read from. */
+export interface MeasuredParts {
+  readonly bus: Bus;
+  readonly receiver: RequestReceiver;
+  readonly keys: BucketMinionKeys;
+  readonly sessions: { count(): number };
+  readonly masterKey: { readonly queued: number };
+}
+
+/** Figures of a worker for `/metrics`, read when they are asked for. */
+export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
+  const { bus, receiver, keys, sessions, masterKey } = parts;
+  const perClass = (label: string, read: 'hand' | 'running') => (): Sample[] => {
+    const stats = receiver.stats()[read];
+    return CLASSES.map((cls) => ({ labels: { [label]: cls }, value: stats[cls] }));
+  };
+  addConnectionMetrics(metrics, bus);
+  metrics.gaugeOf(
+    'salt_master_workers_queue_depth',
+    'Requests in hand, under the name of Salt 3008.',
+    perClass('pool', 'hand'),
+  );
+  metrics.gaugeOf('brine_worker_in_hand', 'Requests in hand.', perClass('class', 'hand'));
+  metrics.gaugeOf('brine_worker_running', 'Of these, at work.', perClass('class', 'running'));
+  metrics.counterOf(
+    'brine_worker_unreadable_total',
+    'Messages that no gateway sends.',
+    () => receiver.stats().unreadable,
+  );
+  metrics.gaugeOf(
+    'brine_worker_rsa_queued',
+    'Operations that wait for the private key.',
+    () => masterKey.queued,
+  );
+  metrics.gaugeOf('brine_keys', 'Keys of minions, by state.', () =>
+    Object.entries(keys.counts()).map(([state, value]) => ({ labels: { state }, value })),
+  );
+  metrics.gaugeOf('brine_sessions', 'Minions with a session key.', () => sessions.count());
+}
