@@ -12,7 +12,12 @@ export async function startRotation(parts: {
   readonly cachedir: string;
   readonly masterId: string;
   readonly onTrouble: (text: string, error?: unknown) => void;
-}): Promise<{ readonly rotations: number; close(): Promise<void> }> {
+}): Promise<{
+  readonly rotations: number;
+  /** When the key in use was made, unix ms. */
+  readonly keyMadeMs: number | undefined;
+  close(): Promise<void>;
+}> {
   const { bus, keys, cachedir, masterId, onTrouble } = parts;
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(keys.privatePem, 'aes'));
   const events = new EventWriter(bus);
@@ -31,6 +36,9 @@ export async function startRotation(parts: {
   return {
     get rotations() {
       return rotation.rotations;
+    },
+    get keyMadeMs() {
+      return epochs.current().madeMs;
     },
     close: async () => {
       await rotation.close();

@@ -2,11 +2,11 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { Bucket, connectBus, ensureStreams, EventWriter } from '@brine/bus';
-import type { Bus } from '@brine/bus';
+import type { Bus, EventToAppend } from '@brine/bus';
 import { JobFiles } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import type { RunningService, ServiceContext } from '@brine/service';
+import { tagPrefixCounter, type RunningService, type ServiceContext } from '@brine/service';
 
 import { startFeeds } from './feeds.ts';
 import { HostSockets } from './host-sockets.ts';
@@ -15,6 +15,8 @@ import { dialectOf, findInstalledSalt } from './installed-salt.ts';
 import type { InstalledSalt, SocketDialect } from './installed-salt.ts';
 import { startKeySync } from './key-files.ts';
 import { LocalEvents } from './local-events.ts';
+import { exposeMetrics } from './metrics.ts';
+import { MinionTimes } from './minion-times.ts';
 import { Readers } from './readers.ts';
 import { Releasers } from './releasers.ts';
 import { startRotation } from './aes-rotation.ts';
@@ -25,6 +27,9 @@ import { watchUserKeys } from './user-keys.ts';
  * granted: `salt-run` writes each run into `proc` (Salt: salt/client/mixins.py).
  */
 const STOCK_DIRS = ['proc', 'jobs', 'syndics', 'tokens'] as const;
+
+/** Minions whose times are told, by `brine.metrics.per_minion`. */
+const MINION_TIMES = { never: 0, auto: 500, always: 5_000 } as const;
 
 type Trouble = (text: string, error?: unknown) => void;
 
@@ -51,7 +56,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const trouble = (text: string, err?: unknown): void => log.warn({ err }, text);
 
   const connecting = connect(context);
-  const local = localEvents(connecting, trouble);
+  const local = localEvents(connecting, tagPrefixCounter(context.metrics), trouble);
   const salt = findInstalledSalt(context.env['PATH'] ?? '');
   const sockets = await HostSockets.open({
     sockDir: options.sockDir,
@@ -72,6 +77,11 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     await mkdir(join(options.cachedir, name), { recursive: true, mode: 0o750 });
   }
   const files = new JobFiles({ cachedir: options.cachedir, hashType: options.hashType });
+  const known = { accepted: (): Iterable<string> => [] };
+  const times = new MinionTimes(
+    () => known.accepted(),
+    MINION_TIMES[options.brine.metrics.perMinion],
+  );
   const readers = new Readers(sockets.readerSockets, options.maxEventSize);
   const feeds = startFeeds({
     bus,
@@ -80,6 +90,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     host: options.brine.host,
     sinceMs: startedMs,
     maxEventSize: options.maxEventSize,
+    onEvent: (event) => times.saw(event),
     // Only stock tools read them, and they cost more than all the rest of a return here.
     returnFiles: options.jobCache && (salt !== undefined || options.brine.eventFraming !== 'auto'),
     onTrouble: trouble,
@@ -87,6 +98,8 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   });
   releasers.add(() => feeds.close());
   const keys = await startHostKeys(context, bus, releasers, trouble);
+  known.accepted = keys.accepted;
+  times.expose(context.metrics);
   const housekeeping = startHousekeeping({
     bus,
     files,
@@ -96,7 +109,8 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   });
   releasers.add(() => housekeeping.close());
 
-  addMetrics(context, readers, local);
+  const { keyMadeMs } = keys;
+  releasers.add(exposeMetrics(context.metrics, { bus, readers, local, keyMadeMs }));
   return {
     close: () => releasers.run(),
     ready: () => bus.status === 'connected' && feeds.reading && keys.inStep(),
@@ -113,13 +127,21 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   };
 }
 
+/** What is known of the keys of a host. */
+interface HostKeys {
+  readonly inStep: () => boolean;
+  readonly accepted: () => Iterable<string>;
+  readonly keyMadeMs: () => number | undefined;
+  readonly status: () => object;
+}
+
 /** The files with keys of this host: users', minions', and the wish for a new AES key. */
 async function startHostKeys(
   context: ServiceContext,
   bus: Bus,
   releasers: Releasers,
   onTrouble: Trouble,
-): Promise<{ readonly inStep: () => boolean; readonly status: () => object }> {
+): Promise<HostKeys> {
   const { options } = context;
   const { cachedir, masterId, pkiDir } = options;
   const keys = await loadOrCreateMasterKeys(pkiDir, options.keysize);
@@ -139,16 +161,27 @@ async function startHostKeys(
   releasers.add(() => rotation.close());
   return {
     inStep: () => minions.inStep,
+    accepted: () => minions.accepted(),
+    keyMadeMs: () => rotation.keyMadeMs,
     status: () => ({ users: users.count, rotations: rotation.rotations, ...minions.status() }),
   };
 }
 
-function localEvents(connecting: Promise<Bus>, onTrouble: Trouble): LocalEvents {
+function localEvents(
+  connecting: Promise<Bus>,
+  fired: (tag: string) => void,
+  onTrouble: Trouble,
+): LocalEvents {
   // Whoever fires before the streams are there waits for them; the socket holds the rest back.
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
   // A failure to connect is thrown where the connection is awaited.
   writer.catch(() => undefined);
-  return new LocalEvents({ append: async (event) => (await writer).append(event) }, (error) =>
+  const append = async (event: EventToAppend): Promise<unknown> => {
+    const appended = await (await writer).append(event);
+    fired(event.tag);
+    return appended;
+  };
+  return new LocalEvents({ append }, (error) =>
     onTrouble('an event of a local tool was lost', error),
   );
 }
@@ -170,15 +203,4 @@ export function chooseDialect(
 
 function hasEntries(value: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(value).length > 0;
-}
-
-function addMetrics(context: ServiceContext, readers: Readers, local: LocalEvents): void {
-  const { metrics } = context;
-  const gauge = (name: string, help: string, read: () => number): void =>
-    metrics.gaugeOf(`brine_event_bus_${name}`, help, read);
-  gauge('readers', 'Readers connected to the event sockets.', () => readers.count);
-  gauge('events', 'Events fired to readers since the start.', () => readers.stats().fired);
-  gauge('dropped_readers', 'Readers dropped as too slow.', () => readers.stats().droppedReaders);
-  gauge('local_events', 'Events stored for local tools.', () => local.stats().stored);
-  gauge('lost_local_events', 'Events of local tools that were lost.', () => local.stats().lost);
 }

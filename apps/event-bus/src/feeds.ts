@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 import { EventReader, PublicationReader } from '@brine/bus';
-import type { Bus, Published } from '@brine/bus';
+import type { Bus, Published, StoredEvent } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
 
 import { EventFeed } from './event-feed.ts';
@@ -18,6 +18,8 @@ export interface FeedsOptions {
   /** Readers could connect from this time on, in unix ms. */
   readonly sinceMs: number;
   readonly maxEventSize: number;
+  /** Told of each event as it comes. */
+  readonly onEvent?: (event: StoredEvent) => void;
   /** Also write `return.p` of every return. */
   readonly returnFiles: boolean;
   readonly onTrouble: (text: string, error?: unknown) => void;
@@ -69,7 +71,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
   });
   // No durable place: who was not connected gets nothing old.
   const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
-  const running = [runJobs(publications, jobs), runEvents(live, events)];
+  const running = [runJobs(publications, jobs), runEvents(live, events, options.onEvent)];
   const closers: (() => void)[] = [() => publications.close(), () => live.close()];
   let returns: ReturnFiles | undefined;
   if (options.returnFiles) {
@@ -122,8 +124,13 @@ async function handleJob(
   await jobs.handle(published.record, published);
 }
 
-async function runEvents(live: EventReader, events: EventFeed): Promise<void> {
+async function runEvents(
+  live: EventReader,
+  events: EventFeed,
+  onEvent: FeedsOptions['onEvent'],
+): Promise<void> {
   for await (const event of live) {
+    onEvent?.(event);
     const handling = events.handle(event);
     if (handling !== undefined) await handling;
   }

@@ -10,6 +10,8 @@ export interface KeyFilesSync {
   readonly inStep: boolean;
   /** True while it stands still until an operator decides, or because `pki_dir` is not there. */
   readonly stopped: boolean;
+  /** Minions whose keys are accepted. */
+  accepted(): Iterable<string>;
   status(): object;
   close(): Promise<void>;
 }
@@ -46,6 +48,7 @@ export async function startKeySync(options: {
       const { alarm, away } = sync.status();
       return alarm !== undefined || away;
     },
+    accepted: () => records.accepted(),
     status: () => ({ ...sync.status(), inStep, unreadableRecords: records.unreadable }),
     close: async () => {
       records.close();

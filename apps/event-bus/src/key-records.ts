@@ -51,6 +51,11 @@ export class BucketKeyRecords implements KeyRecords {
     return this.#records.keys();
   }
 
+  /** Ids whose key is accepted. */
+  *accepted(): Generator<string> {
+    for (const [id, { record }] of this.#records) if (record.state === 'accepted') yield id;
+  }
+
   get(id: string): StoredKey | undefined {
     return this.#records.get(id);
   }

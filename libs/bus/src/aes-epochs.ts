@@ -16,6 +16,8 @@ export interface AesEpoch {
   readonly epoch: number;
   /** The key as Salt's Crypticle takes it. */
   readonly keyString: string;
+  /** When it was made, unix ms. */
+  readonly madeMs?: number;
 }
 
 /**
@@ -167,7 +169,7 @@ export class AesEpochs {
     const sealed = this.#box.seal(Buffer.from(JSON.stringify(value), 'utf8'));
     try {
       await this.#bucket.create(escapeKey('aes', String(epoch)), sealed);
-      this.#keys.set(epoch, { epoch, keyString: value.key });
+      this.#keys.set(epoch, { epoch, keyString: value.key, madeMs: value.createdAt });
     } catch (error) {
       if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
       // Another process was first; its key counts.
@@ -218,9 +220,13 @@ export class AesEpochs {
 function readSecret(bytes: Uint8Array): AesEpoch | undefined {
   const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
   if (!isRecord(value)) return undefined;
-  const { epoch, key } = value;
+  const { epoch, key, createdAt } = value;
   if (typeof epoch !== 'number' || typeof key !== 'string') return undefined;
-  return { epoch, keyString: key };
+  return {
+    epoch,
+    keyString: key,
+    ...(typeof createdAt === 'number' ? { madeMs: createdAt } : {}),
+  };
 }
 
 function readNote(bytes: Uint8Array): number | undefined {

@@ -64,6 +64,8 @@ export type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
 export type { RequestSenderOptions } from './request-sender.ts';
 export type { StoredEvent } from './stored-event.ts';
 export type { ReadFrom } from './stream-reader.ts';
+export { readerLags } from './stream-readers.ts';
+export type { StreamReaderLag } from './stream-readers.ts';
 export { streamUsage, trimStreams } from './trim-streams.ts';
 export type { StreamUsage, Trimmed } from './trim-streams.ts';
 export { waitWritten } from './written.ts';

@@ -1,0 +1,82 @@
+import {
+  readerLags,
+  streamUsage,
+  type Bus,
+  type StreamReaderLag,
+  type StreamUsage,
+} from '@brine/bus';
+import { addConnectionMetrics, type Metrics, type Sample } from '@brine/service';
+import type { LocalEvents } from './local-events.ts';
+import type { Readers } from './readers.ts';
+
+/** How often the streams are asked how full they are. */
+const STREAMS_EVERY_MS = 5_000;
+
+/** What the metrics of an event bus are read from. */
+export interface MeasuredParts {
+  readonly bus: Bus;
+  readonly readers: Readers;
+  readonly local: LocalEvents;
+  /** When the AES key in use was made, unix ms; undefined where that is not known. */
+  readonly keyMadeMs: () => number | undefined;
+}
+
+/** Figures of the event bus for `/metrics`; returns the way to stop asking for them. */
+export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
+  const { bus, readers, local, keyMadeMs } = parts;
+  const counter = (name: string, help: string, read: () => number): void =>
+    metrics.counterOf(`brine_event_bus_${name}_total`, help, read);
+  addConnectionMetrics(metrics, bus);
+  metrics.gaugeOf(
+    'brine_event_bus_readers',
+    'Readers connected to the event sockets.',
+    () => readers.count,
+  );
+  counter('events', 'Events fired to readers.', () => readers.stats().fired);
+  counter('dropped_readers', 'Readers dropped as too slow.', () => readers.stats().droppedReaders);
+  counter('local_events', 'Events stored for local tools.', () => local.stats().stored);
+  counter('lost_local_events', 'Events of local tools that were lost.', () => local.stats().lost);
+  metrics.gaugeOf('brine_aes_epoch_age_seconds', 'Age of the AES key in use.', () => {
+    const made = keyMadeMs();
+    return made === undefined ? [] : [{ value: Math.max(0, Date.now() - made) / 1000 }];
+  });
+  return exposeStreams(metrics, bus);
+}
+
+/** How full the streams are and how far behind their readers; a gap while NATS does not say. */
+function exposeStreams(metrics: Metrics, bus: Bus): () => void {
+  let usage: readonly StreamUsage[] = [];
+  let lags: readonly StreamReaderLag[] = [];
+  let asking = false;
+  const ask = async (): Promise<void> => {
+    if (asking) return;
+    asking = true;
+    try {
+      [usage, lags] = await Promise.all([streamUsage(bus), readerLags(bus)]);
+    } catch {
+      // The gap in the metrics says it, and so does brine_nats_connected.
+      [usage, lags] = [[], []];
+    } finally {
+      asking = false;
+    }
+  };
+  const ofStream = (name: string, help: string, read: (one: StreamUsage) => number): void =>
+    metrics.gaugeOf(`brine_stream_${name}`, help, (): Sample[] =>
+      usage.map((one) => ({ labels: { stream: one.stream }, value: read(one) })),
+    );
+  const ofReader = (name: string, help: string, read: (one: StreamReaderLag) => number): void =>
+    metrics.gaugeOf(`brine_stream_consumer_${name}`, help, (): Sample[] =>
+      lags.map((one) => {
+        return { labels: { stream: one.stream, consumer: one.reader }, value: read(one) };
+      }),
+    );
+  ofStream('messages', 'Messages of a stream.', (one) => one.messages);
+  ofStream('bytes', 'Bytes of a stream.', (one) => one.bytes);
+  ofStream('max_bytes', 'Room of a stream, bytes; -1 is no bound.', (one) => one.maxBytes);
+  ofReader('pending', 'Messages a durable reader has not been given.', (one) => one.pending);
+  ofReader('ack_pending', 'Messages it has not acknowledged.', (one) => one.unacknowledged);
+  void ask();
+  const timer = setInterval(() => void ask(), STREAMS_EVERY_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,78 @@
+import type { Metrics, Sample } from '@brine/service';
+
+/** Of an event, what says whose it is. */
+export interface MinionEvent {
+  readonly tag: string;
+  readonly minion: string | undefined;
+  /** Unix ms. */
+  readonly timeMs: number;
+}
+
+/** Keys of minions, as they are known here. */
+export type AcceptedMinions = () => Iterable<string>;
+
+const BEACONS = 'salt/beacon/';
+
+/**
+ * When minions were heard of, as salt-exporter tells it: any event of theirs, and the status beacon
+ * as their heartbeat. Only accepted minions are told of, and none where they are more than `max`;
+ * one whose beacon has not come counts as heard of when it was first seen to be accepted.
+ */
+export class MinionTimes {
+  readonly #max: number;
+  readonly #accepted: AcceptedMinions;
+  readonly #events = new Map<string, number>();
+  readonly #beats = new Map<string, number>();
+
+  constructor(accepted: AcceptedMinions, max: number) {
+    this.#accepted = accepted;
+    this.#max = max;
+  }
+
+  /** Notes an event. */
+  saw({ tag, minion, timeMs }: MinionEvent): void {
+    if (minion === undefined || this.#max === 0) return;
+    keep(this.#events, minion, timeMs, this.#max);
+    if (tag.startsWith(BEACONS) && tag.split('/', 4)[3] === 'status') {
+      keep(this.#beats, minion, timeMs, this.#max);
+    }
+  }
+
+  /** Adds the metrics of salt-exporter about the health of minions. */
+  expose(metrics: Metrics): void {
+    metrics.gaugeOf(
+      'salt_health_minions_total',
+      'Minions whose keys are accepted.',
+      () => [...this.#accepted()].length,
+    );
+    metrics.gaugeOf(
+      'salt_health_last_heartbeat',
+      'Last status beacon of a minion, Unix time.',
+      () => this.#times(this.#beats, Date.now()),
+    );
+    metrics.gaugeOf(
+      'salt_responses_last_received_response',
+      'Last event of a minion, Unix time.',
+      () => this.#times(this.#events, undefined),
+    );
+  }
+
+  #times(times: Map<string, number>, first: number | undefined): readonly Sample[] {
+    const minions = [...this.#accepted()];
+    if (minions.length > this.#max) return [];
+    return minions.flatMap((minion) => {
+      if (first !== undefined && !times.has(minion)) times.set(minion, first);
+      const at = times.get(minion);
+      return at === undefined ? [] : [{ labels: { minion }, value: Math.floor(at / 1000) }];
+    });
+  }
+}
+
+/** Keeps the latest times of so many; beyond that nothing is told, so any may go. */
+function keep(times: Map<string, number>, minion: string, timeMs: number, max: number): void {
+  if (times.size > max && !times.has(minion)) {
+    const oldest = times.keys().next().value;
+    if (oldest !== undefined) times.delete(oldest);
+  }
+  times.set(minion, timeMs);
+}
