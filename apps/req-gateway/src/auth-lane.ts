@@ -20,6 +20,8 @@ export interface AuthLaneStats {
   readonly silent: number;
   /** Went before others, because a refused request waits for them. */
   readonly urgent: number;
+  /** Let in one at a time, because returns were pressing. */
+  readonly gaveWay: number;
 }
 
 // A stock minion waits 5 s for the answer (auth_timeout) and asks seven times: silence just below
@@ -28,9 +30,13 @@ const HOLD_MS = 4_000;
 // Log-ins at the workers at once, per worker: enough to keep their RSA threads busy, few enough
 // that an urgent one does not stand behind a storm there.
 const IN_FLIGHT_PER_WORKER = 64;
+// With as many sealed requests in hand as this, returns come faster than they are answered, and
+// log-ins, of which a minion makes seven tries, give way to returns, of which it makes three.
+const PRESSED_AT = 256;
+const PRESSED_GAP_MS = 10;
 const MAX_WAITING = 20_000;
 const MAX_WAITING_BYTES = 64 * 1_048_576;
-const WORKERS_LOOK_MS = 1_000;
+const LOOK_MS = 50;
 
 /** The one unsigned reply that a stock minion gets over. Salt: salt/crypt.py AsyncAuth.sign_in. */
 export const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
@@ -51,6 +57,9 @@ export class AuthLane {
   #refused = 0;
   #silent = 0;
   #urgent = 0;
+  #gaveWay = 0;
+  #pressed = false;
+  #notBefore = 0;
 
   constructor(workers: Workers) {
     this.#workers = workers;
@@ -63,6 +72,7 @@ export class AuthLane {
       refused: this.#refused,
       silent: this.#silent,
       urgent: this.#urgent,
+      gaveWay: this.#gaveWay,
     };
   }
 
@@ -104,11 +114,22 @@ export class AuthLane {
 
   #pump(): void {
     while (this.#inFlight < this.#allowedNow()) {
-      const login = this.#lines.urgent.shift() ?? this.#lines.usual.shift();
+      const login = this.#lines.urgent.shift() ?? this.#nextUsual();
       if (login === undefined) return;
       this.#bytes -= login.body.length;
       void this.#deliver(login);
     }
+  }
+
+  /** The next one that no refused request waits for: while returns are pressing, one at a time. */
+  #nextUsual(): Login | undefined {
+    if (!this.#pressed) return this.#lines.usual.shift();
+    const now = performance.now();
+    if (this.#inFlight > 0 || now < this.#notBefore) return undefined;
+    this.#notBefore = now + PRESSED_GAP_MS;
+    const login = this.#lines.usual.shift();
+    if (login !== undefined) this.#gaveWay += 1;
+    return login;
   }
 
   async #deliver(login: Login): Promise<void> {
@@ -135,9 +156,11 @@ export class AuthLane {
 
   #allowedNow(): number {
     const now = Date.now();
-    if (now - this.#lookedAt > WORKERS_LOOK_MS) {
+    if (now - this.#lookedAt > LOOK_MS) {
       this.#lookedAt = now;
-      this.#allowed = IN_FLIGHT_PER_WORKER * Math.max(1, this.#workers.stats().workers);
+      const { workers, classes } = this.#workers.stats();
+      this.#allowed = IN_FLIGHT_PER_WORKER * Math.max(1, workers);
+      this.#pressed = classes.aes.inFlight + classes.aes.waiting >= PRESSED_AT;
     }
     return this.#allowed;
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   peekEnvelope,
   readEnvelope,
@@ -6,12 +7,14 @@ import {
   refusalReply,
   scanMap,
   type ClearEnvelope,
+  type SaltMap,
 } from '@brine/wire';
 
 /** Which queue a request goes to, and the little that the gateway needs to know of it. */
 export type Classified =
   | { readonly class: 'auth'; readonly minion?: string }
-  | { readonly class: 'clear'; readonly cmd?: string }
+  /** `user`: whose storm of these is to hold up nobody else; names nobody. */
+  | { readonly class: 'clear'; readonly cmd?: string; readonly user?: string }
   | { readonly class: 'aes'; readonly minion?: string }
   /** Refused here: the exact reply of a stock master. */
   | { readonly class: 'refused'; readonly reply: Buffer };
@@ -45,10 +48,23 @@ function opened(body: Uint8Array, minimumAuthVersion: number): Classified {
 
 function clear(envelope: ClearEnvelope): Classified {
   const cmd = envelope.load.get('cmd');
-  if (cmd !== '_auth')
-    return typeof cmd === 'string' ? { class: 'clear', cmd } : { class: 'clear' };
+  if (cmd !== '_auth') {
+    return typeof cmd === 'string'
+      ? { class: 'clear', cmd, user: userOf(envelope.load) }
+      : { class: 'clear' };
+  }
   const id = envelope.load.get('id');
   return withMinion('auth', typeof id === 'string' ? id : undefined);
+}
+
+/** With the proof in it, so that nobody takes the turns of a user whose name he knows. */
+function userOf(load: SaltMap): string {
+  const hash = createHash('sha256');
+  for (const field of ['user', 'username', 'eauth', 'key', 'token', 'password']) {
+    const value = load.get(field);
+    hash.update(typeof value === 'string' ? `${field}=${value}\n` : '\n');
+  }
+  return hash.digest('base64url');
 }
 
 function lookedOver(body: Uint8Array): Classified {

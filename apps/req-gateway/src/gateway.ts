@@ -6,6 +6,7 @@ import { ZmqError, type ZmqRequest } from '@brine/zmq';
 import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
 import { classify } from './classify.ts';
 import type { Asker, Peers, RequestMemory, Spans, Workers } from './ports.ts';
+import { FairShare } from './fair-share.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
 import { RefusedMinions } from './refused-minions.ts';
 import { SealedLane, type SealedLaneStats } from './sealed-lane.ts';
@@ -31,12 +32,17 @@ export interface GatewayStatus {
   readonly refused: number;
   readonly auth: AuthLaneStats;
   readonly publish: PublishLaneStats;
+  /** Sealed requests that wait while others of their minion are under way. */
+  readonly minions: FairShare['stats'];
   readonly sealed: SealedLaneStats;
   readonly workers: RequestSenderStats;
 }
 
 // Runner, wheel and token requests: a CLI of 3006.5 gives up after 30 s.
 const CLEAR_DEADLINE_MS = 28_000;
+// A storm of one minion is let in by small pieces, so that others stand behind a few of its requests
+// and not behind all; each is answered within milliseconds when all is well.
+const MINION_SHARE = { atOnce: 4, countsForMs: 250, maxWaiting: 20_000 } as const;
 const TICK_MS = 100;
 const DRAIN_MS = 3_000;
 const DRAIN_LOOK_MS = 20;
@@ -51,6 +57,7 @@ export class Gateway {
   readonly #publish: PublishLane;
   readonly #sealed: SealedLane;
   readonly #refusedMinions = new RefusedMinions();
+  readonly #minions = new FairShare(MINION_SHARE);
   readonly #incarnation: string;
   #next = 0;
   #inFlight = 0;
@@ -75,6 +82,7 @@ export class Gateway {
       refused: this.#refused,
       auth: this.#auth.stats,
       publish: this.#publish.stats,
+      minions: this.#minions.stats,
       sealed: this.#sealed.stats,
       workers: this.#ports.workers.stats(),
     };
@@ -115,12 +123,17 @@ export class Gateway {
       return this.#reply(request, found.reply);
     }
     const id = `${this.#incarnation}-${(this.#next++).toString(36)}`;
-    if (found.class === 'aes') return this.#serveSealed(id, request, found.minion);
+    if (found.class === 'aes') {
+      const minion = found.minion ?? peerName(request);
+      return this.#minions.run(minion, () => this.#serveSealed(id, request, found.minion));
+    }
     if (found.class === 'auth') {
       const urgent = this.#refusedMinions.take(found.minion);
       return this.#reply(request, await this.#auth.send(id, body, urgent));
     }
-    if (found.cmd === 'publish') return this.#servePublish(id, request);
+    if (found.cmd === 'publish') {
+      return this.#servePublish(id, request, found.user ?? peerName(request));
+    }
     const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
     const outcome = await this.#ports.workers.send({ id, class: 'clear', body, deadlineMs });
     return this.#reply(request, clearAnswer(outcome));
@@ -140,9 +153,9 @@ export class Gateway {
     this.#ports.spans.recordSpan({ name, jid, part, startMs, endMs: nowMs(), attributes });
   }
 
-  async #servePublish(id: string, request: ZmqRequest): Promise<void> {
+  async #servePublish(id: string, request: ZmqRequest, user: string): Promise<void> {
     const startMs = nowMs();
-    const answer = await this.#publish.send(id, request.body, request);
+    const answer = await this.#publish.send(id, request.body, request, user);
     // Joined: whoever sends the first one's answer sends this one's too.
     if (answer === undefined) return;
     const handed = await Promise.all(answer.askers.map((one) => this.#reply(one, answer.body)));
@@ -185,4 +198,9 @@ function clearAnswer(outcome: RequestOutcome): Uint8Array | undefined {
       ? 'The worker that had the request was lost; it may have been carried out'
       : 'The master did not answer in time';
   return pack(mapOf({ error: mapOf({ name: 'SaltClientError', message }) }));
+}
+
+/** A connection, where a request names no peer. */
+function peerName({ peer }: ZmqRequest): string {
+  return `peer ${peer.toString('latin1')}`;
 }

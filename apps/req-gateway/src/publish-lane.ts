@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RequestOutcome } from '@brine/bus';
 import { mapOf, pack } from '@brine/wire';
+import { FairShare } from './fair-share.ts';
 import type { Asker, RequestMemory, Workers } from './ports.ts';
 
 /** One publish that is under way, and all who wait for its answer. */
@@ -27,6 +28,8 @@ export interface PublishLaneStats {
   /** Requests sent without their id being remembered, because no worker could be asked. */
   readonly unremembered: number;
   readonly failed: number;
+  /** Publishes that wait while others of their user are under way. */
+  readonly users: FairShare['stats'];
 }
 
 // A stock CLI sends the same bytes again after 5 s (Salt: salt/client LocalClient.pub); a text that
@@ -37,6 +40,8 @@ const ANSWER_WITHIN_MS = 2_800;
 const PATIENCE_MS = 14_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
 const DROPPED_PAUSE_MS = 100;
+// A publish costs every service something; a storm of one user's is let in by small pieces.
+const USER_SHARE = { atOnce: 4, countsForMs: 250, maxWaiting: 2_000 } as const;
 // More with the very same bytes within seconds is no CLI that tries again.
 const MAX_ASKERS = 64;
 
@@ -45,6 +50,7 @@ export class PublishLane {
   readonly #workers: Workers;
   readonly #memory: RequestMemory;
   readonly #open = new Map<string, OpenPublish>();
+  readonly #users = new FairShare(USER_SHARE);
   #joined = 0;
   #resumed = 0;
   #unremembered = 0;
@@ -62,11 +68,17 @@ export class PublishLane {
       resumed: this.#resumed,
       unremembered: this.#unremembered,
       failed: this.#failed,
+      users: this.#users.stats,
     };
   }
 
   /** Resolves with the answer; undefined when the asker joined a request that is under way. */
-  async send(id: string, body: Buffer, asker: Asker): Promise<PublishAnswer | undefined> {
+  async send(
+    id: string,
+    body: Buffer,
+    asker: Asker,
+    user: string,
+  ): Promise<PublishAnswer | undefined> {
     const hash = createHash('sha256').update(body).digest('hex');
     const under = this.#open.get(hash);
     if (under !== undefined) {
@@ -78,7 +90,7 @@ export class PublishLane {
     this.#open.set(hash, open);
     const askedAt = Date.now();
     const known = await this.#claim(hash, id);
-    const outcome = await this.#deliver(known, body, askedAt);
+    const outcome = await this.#users.run(user, () => this.#deliver(known, body, askedAt));
     this.#open.delete(hash);
     return {
       askers: open.askers,

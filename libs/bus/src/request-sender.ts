@@ -23,6 +23,9 @@ export interface RequestSenderOptions {
   readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimit>>>;
 }
 
+/** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py), then asks again. */
+const AES_PATIENCE_MS = 4_000;
+
 /**
  * Sends requests to workers: a worker is chosen, claims the request at once and renews that while
  * it works; a lapsed claim is tried on another worker under the same id. While nobody takes
@@ -51,7 +54,8 @@ export class RequestSender {
     this.#inHand = new InHand(options.limits);
     this.#prefix = `${REPLY_INBOX}.${this.#id}.`;
     this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
-    this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes: new WaitingLine() };
+    const aes = new WaitingLine<Pending>(AES_PATIENCE_MS);
+    this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes };
     this.#stops.push(
       hearWords(bus, this.#prefix, {
         claimed: (slot) => this.#claimed(slot),
