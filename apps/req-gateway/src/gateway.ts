@@ -40,8 +40,8 @@ export interface GatewayStatus {
 
 // Runner, wheel and token requests: a CLI of 3006.5 gives up after 30 s.
 const CLEAR_DEADLINE_MS = 28_000;
-// A storm of one minion is let in by small pieces, so that others stand behind a few of its requests
-// and not behind all; each is answered within milliseconds when all is well.
+// A storm of one minion is let in by small pieces, so that others stand behind a few of its
+// requests and not behind all; each is answered within milliseconds when all is well.
 const MINION_SHARE = { atOnce: 4, countsForMs: 250, maxWaiting: 20_000 } as const;
 const TICK_MS = 100;
 const DRAIN_MS = 3_000;

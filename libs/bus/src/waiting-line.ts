@@ -10,10 +10,10 @@ interface Link<T> {
 }
 
 /**
- * Who waits for a place, oldest first. A line in which somebody has waited for `patienceMs` is served
- * newest first until it is short again: the peers at its head have given up waiting and asked again
- * by then (a stock minion after 5 to 10 s), and served in order each would be late, for ever. Those
- * passed over are served when there is room; what they carry is not lost.
+ * Who waits for a place, oldest first. A line in which somebody has waited for `patienceMs` is
+ * served newest first until it is short again: the peers at its head have given up waiting and
+ * asked again by then (a stock minion after 5 to 10 s), and served in order each would be late, for
+ * ever. Those passed over are served when there is room; what they carry is not lost.
  */
 export class WaitingLine<T extends Waiting> {
   readonly #patienceMs: number;
