@@ -1,8 +1,11 @@
 // Pieces of PromQL that the dashboards share.
 
-/** Zero where nothing has happened yet: a counter with labels has no series before its first. */
+/**
+ * Zero where nothing has happened yet: a counter with labels has no series before its first.
+ * `on ()` keeps the zero away where there is anything else.
+ */
 export function orZero(expression: string): string {
-  return `${expression} or vector(0)`;
+  return `${expression} or on () vector(0)`;
 }
 
 /** Per second over the dashboard's own step; added up over replicas, by these labels. */

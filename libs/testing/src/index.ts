@@ -45,6 +45,7 @@ export type { ZmtpPeerOptions } from './zmtp.ts';
 export type { TestNats } from './nats.ts';
 export type { TestPostgres } from './postgres.ts';
 export type {
+  Exemplar,
   LoadedRule,
   PrometheusBinaries,
   PrometheusOptions,

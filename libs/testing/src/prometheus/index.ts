@@ -3,6 +3,7 @@ export { promtool, startPrometheus } from './start.ts';
 
 export type { PrometheusBinaries } from './binaries.ts';
 export type {
+  Exemplar,
   LoadedRule,
   PrometheusOptions,
   ScrapeTarget,

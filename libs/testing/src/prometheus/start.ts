@@ -47,6 +47,12 @@ export interface ScrapeTarget {
   readonly lastError: string;
 }
 
+/** One observation that a bucket remembers. */
+export interface Exemplar {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: string;
+}
+
 /** A real Prometheus of a test's own. */
 export interface TestPrometheus extends AsyncDisposable {
   readonly url: string;
@@ -56,6 +62,13 @@ export interface TestPrometheus extends AsyncDisposable {
     expression: string,
     range: { readonly start: number; readonly end: number; readonly step: number },
   ) => Promise<readonly Series[]>;
+  /** The traces that the samples of a histogram's buckets point to. */
+  readonly exemplars: (
+    expression: string,
+    range: { readonly start: number; readonly end: number },
+  ) => Promise<readonly Exemplar[]>;
+  /** The names of all metrics that were ever read. */
+  readonly names: () => Promise<readonly string[]>;
   readonly rules: () => Promise<readonly LoadedRule[]>;
   readonly targets: () => Promise<readonly ScrapeTarget[]>;
   readonly close: () => Promise<void>;
@@ -143,13 +156,19 @@ async function untilReady(url: string, server: SaltProcess): Promise<void> {
 
 function readersOf(
   url: string,
-): Pick<TestPrometheus, 'query' | 'queryRange' | 'rules' | 'targets'> {
+): Omit<TestPrometheus, 'url' | 'close' | typeof Symbol.asyncDispose> {
   return {
     query: async (query) => seriesOf(await ask(url, 'query', { query })),
     queryRange: async (query, { start, end, step }) => {
       const range = { query, start: String(start), end: String(end), step: String(step) };
       return seriesOf(await ask(url, 'query_range', range));
     },
+    exemplars: async (query, { start, end }) => {
+      const asked = { query, start: String(start), end: String(end) };
+      const found = (await ask(url, 'query_exemplars', asked)) as { exemplars: Exemplar[] }[];
+      return found.flatMap(({ exemplars }) => exemplars);
+    },
+    names: async () => (await ask(url, 'label/__name__/values')) as string[],
     rules: async () => {
       const { groups } = (await ask(url, 'rules')) as { groups: { rules: LoadedRule[] }[] };
       return groups.flatMap(({ rules }) => rules);
