@@ -171,9 +171,9 @@ export function returnWork(
     load.delete('id');
     return around.requests.head(load);
   };
-  const jobs = jobSource(plan, headOf, minions.length);
+  const jobs = jobSource(plan, headOf);
   return inTurn(minions, (minion, done) => {
-    const { jid, head } = jobs();
+    const { jid, head } = jobs(minion);
     const onSend = (send: number): void => {
       counts.returnsSent += 1;
       ledger?.sent(jid, minion.id, hash, send, monotonicMs());
@@ -195,16 +195,16 @@ interface JobHead {
 function jobSource(
   plan: ReturnPlan,
   headOf: (jid: string) => LoadHead,
-  minions: number,
-): () => JobHead {
+): (minion: SimMinion) => JobHead {
   if (plan.jids.length > 0) {
     const heads = plan.jids.map((jid) => ({ jid, head: headOf(jid) }));
-    let sent = 0;
-    return () => {
-      // All minions answer the first job, then all the second.
-      const job = heads[Math.floor(sent / minions) % heads.length];
-      sent += 1;
-      return job as JobHead;
+    // Each minion answers the first job, then the second: a busy one that is passed over must not
+    // make another answer a job twice, as the second return would not be stored.
+    const sent = new Map<SimMinion, number>();
+    return (minion) => {
+      const place = sent.get(minion) ?? 0;
+      sent.set(minion, place + 1);
+      return heads[place % heads.length] as JobHead;
     };
   }
   const jids = new OwnJids(plan.part, plan.parts);

@@ -24,6 +24,8 @@ const MINIONS_PER_PROCESS = 2_500;
 const IN_FLIGHT = 64;
 /** A publish to minions that stay silent is over when its reply is there. */
 const SILENT_WAIT_MS = 100;
+/** Minions that are busy when it is their turn are passed over: others answer a job more. */
+const SPARE_JOBS = 6;
 /** A storm that takes longer than this has failed. */
 const STORM_MAX_MS = 60_000;
 
@@ -104,7 +106,7 @@ export class Fleet {
     count: number,
     inFlight: number,
   ): Promise<{ readonly jids: readonly string[]; readonly storm: () => Promise<LoadResult> }> {
-    const jids = await this.jobs(Math.max(1, Math.ceil(count / this.minions)));
+    const jids = await this.jobs(Math.ceil(count / this.minions) + SPARE_JOBS);
     await quiet(this.#master.tree);
     const load = { inFlight, count, jids, durationMs: STORM_MAX_MS };
     return { jids, storm: () => this.swarm.returns(load) };

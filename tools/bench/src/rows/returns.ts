@@ -12,7 +12,8 @@ const IN_FLIGHT = 128;
 /** Uncounted slices: the first warms up, the second tells the rate. */
 const WARM_UP_RETURNS = 2_000;
 const STORED_POLL_MS = 25;
-const STORED_WAIT_MS = 20_000;
+/** Longer than a message that was not taken the first time waits to come again. */
+const STORED_WAIT_MS = 90_000;
 
 /** Returns stored per second, and what one costs the whole master. */
 export const RETURNS_ROW: Row = {
@@ -61,7 +62,10 @@ export async function returnsSlice(
       stored = await master.countReturns(jids);
       if (stored >= result.answered) break;
       if (performance.now() > until) {
-        throw new Error(`${master.name}: ${result.answered} acknowledged, ${stored} stored`);
+        const { answered, resent } = result;
+        throw new Error(
+          `${master.name}: ${answered} acknowledged, ${stored} stored (${resent} re-sends)`,
+        );
       }
       await sleep(STORED_POLL_MS);
     }
