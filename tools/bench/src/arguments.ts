@@ -41,7 +41,7 @@ export const USAGE = `npm run bench -- [options]    Brine beside stock salt-mast
   --minions <n>        largest fleet
   --minutes <n>        begin no row after this time (45)
   --json <file>        every sample, with commit and machine
-  --markdown           print Markdown only
+  --markdown           the table alone
   --readme             put the report of --json into README.md and infra/performance.md
   --micro              sealing, decoding, target matching, batching
   --quick              this checkout against --base: CPU per return; exit 1 when slower

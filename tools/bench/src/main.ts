@@ -11,6 +11,7 @@ import { runMicro } from './micro.ts';
 import { compare } from './quick/compare.ts';
 import { prove } from './quick/prove.ts';
 import { drawReport, replaceTable, type Report } from './report/report.ts';
+import { drawTable } from './report/table.ts';
 import { ALL_ROWS } from './rows/all-rows.ts';
 import { chooseRows, runRows } from './run-rows.ts';
 
@@ -58,9 +59,11 @@ async function runTable(args: BenchArguments, words: readonly string[]): Promise
     say,
   };
   const command = ['npm run bench', ...(words.length > 0 ? ['--', ...words] : [])].join(' ');
-  const report = await runRows(chooseRows(ALL_ROWS, args.only), args, context, command);
-  if (args.json !== undefined) await writeFile(args.json, `${JSON.stringify(report, null, 1)}\n`);
-  process.stdout.write(drawReport(report));
+  const keep = async (soFar: Report): Promise<void> => {
+    if (args.json !== undefined) await writeFile(args.json, `${JSON.stringify(soFar, null, 1)}\n`);
+  };
+  const report = await runRows(chooseRows(ALL_ROWS, args.only), args, context, command, keep);
+  process.stdout.write(args.markdown ? `${drawTable(report.figures)}\n` : drawReport(report));
   return report.failures.length === 0 ? 0 : 1;
 }
 

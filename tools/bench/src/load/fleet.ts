@@ -23,7 +23,7 @@ const MINIONS_PER_PROCESS = 2_500;
 /** On the way at once where nothing else is said; Salt's minions would have one each. */
 const IN_FLIGHT = 64;
 /** A publish to minions that stay silent is over when its reply is there. */
-const SILENT_WAIT_MS = 100;
+const SILENT_WAIT_MS = 1;
 /** Minions that are busy when it is their turn are passed over: others answer a job more. */
 const SPARE_JOBS = 6;
 /** A storm that takes longer than this has failed. */
