@@ -1,6 +1,6 @@
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -121,5 +121,24 @@ describe('200 simulated minions at a whole master', () => {
       expect(result.p99Ms).toBeGreaterThanOrEqual(result.p50Ms);
     }
     expect((await swarm.stats()).total).toMatchObject({ badReplies: 0, badPublications: 0 });
+  });
+
+  it('come from the command line too, with a scenario and results as JSON', async () => {
+    const scenario = join(master.sandbox.dir, 'scenario.yaml');
+    await writeFile(
+      scenario,
+      '- {ids: cli-00000, delayMs: 300}\n- {ids: cli-00001, answer: never}\n',
+    );
+    const minions = ['-n', '5', '--prefix', 'cli-', '--key-pairs', '4', '--pre-accept'];
+    const how = ['--scenario', scenario, '--target', 'cli-*', '--wait', '3', '--json'];
+    const steps = ['connect', 'publish'];
+    const { code, stdout, stderr } = await master.brine('swarm', [...minions, ...how, ...steps]);
+    // One is silent: not complete.
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    const { results } = JSON.parse(stdout) as { results: unknown[] };
+    expect(results).toMatchObject([
+      { step: 'connect', load: { sent: 5, answered: 5 } },
+      { step: 'publish', job: { targeted: 5, reached: 5, acknowledged: 4 } },
+    ]);
   });
 });

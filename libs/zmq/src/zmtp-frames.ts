@@ -104,11 +104,14 @@ export class ZmtpReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Takes what the socket gave; frames are views of it. Throws ZmtpError when one is too long. */
+  /**
+   * Takes what the socket gave; frames are views of it, and nothing of it is kept when this
+   * returns. Throws ZmtpError for a message that is too long.
+   */
   take(chunk: Buffer): void {
     this.#held += chunk.length;
     if (this.#held < this.#needed) {
-      this.#chunks.push(chunk);
+      this.#chunks.push(Buffer.from(chunk));
       return;
     }
     let bytes = chunk;
@@ -119,7 +122,8 @@ export class ZmtpReader {
     }
     const rest = bytes.subarray(this.#read(bytes));
     this.#held = rest.length;
-    if (rest.length > 0) this.#chunks.push(rest);
+    if (rest.length > 0) this.#chunks.push(Buffer.from(rest));
+    if (this.#parts.length > 0) this.#parts = this.#parts.map((part) => Buffer.from(part));
   }
 
   /** Reads all whole frames; returns where the first one begins that is not whole. */

@@ -183,6 +183,19 @@ describe('returns', () => {
   });
 });
 
+it('a master that starts again with another AES key has its first job answered by all', async () => {
+  const one = await connected();
+  await run(one);
+  await master.close();
+  await expect.poll(() => one.stats().connected).toBe(0);
+  master = await SparringMaster.start(master);
+  await expect.poll(() => one.stats().connected, { timeout: 10_000 }).toBe(MINIONS);
+  const { logIns } = one.stats();
+  expect(await run(one)).toMatchObject({ reached: 12, acknowledged: 12, lost: 0 });
+  // Whether over the publication that did not open or over the return that was refused.
+  expect(one.stats()).toMatchObject({ badPublications: 0, logIns: logIns + MINIONS });
+});
+
 describe('storms', () => {
   it('of returns, events, log-ins and publishes are answered', async () => {
     const one = await connected();

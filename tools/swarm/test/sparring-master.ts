@@ -17,6 +17,7 @@ export type Tamper = (body: Uint8Array, answer: Uint8Array) => Uint8Array | 'sil
 export class SparringMaster {
   readonly memory: MemoryMaster;
   readonly retPort: number;
+  readonly publishPort: number;
   readonly cachedir: string;
   tamper: Tamper = (_body, answer) => answer;
   /** Called with each event instead of keeping it, where set. */
@@ -39,25 +40,29 @@ export class SparringMaster {
     this.#requests = parts.requests;
     this.#publisher = parts.publisher;
     this.retPort = portOf(parts.requests.endpoint);
+    this.publishPort = portOf(parts.publisher.endpoint);
     const aesKeyString = newKeyString();
     this.#aes = new Crypticle(aesKeyString);
     this.memory = memoryMaster({
       masterKey: parts.key,
       aesKeyString,
-      rules: { minimumAuthVersion: 0, publishPort: portOf(parts.publisher.endpoint) },
+      rules: { minimumAuthVersion: 0, publishPort: this.publishPort },
       userKeys: { root: USER_KEY },
       autosign: 'accept',
     });
   }
 
-  static async start(): Promise<SparringMaster> {
+  /** Starts one; `before` gives it ports, key and minions, as to a master that starts again. */
+  static async start(before?: SparringMaster): Promise<SparringMaster> {
     const cachedir = await mkdtemp(join(tmpdir(), 'brine-spar-'));
     await writeFile(join(cachedir, '.root_key'), USER_KEY);
-    const endpoint = 'tcp://127.0.0.1:*';
-    const requests = await RequestServer.bind({ endpoint, maxMessageBytes: 10_000_000 });
-    const publisher = await PublishServer.bind({ endpoint });
-    const key = await PrivateKey.generate(2048);
+    const at = (port: number | undefined): string => `tcp://127.0.0.1:${port ?? '*'}`;
+    const maxMessageBytes = 10_000_000;
+    const requests = await RequestServer.bind({ endpoint: at(before?.retPort), maxMessageBytes });
+    const publisher = await PublishServer.bind({ endpoint: at(before?.publishPort) });
+    const key = before === undefined ? await PrivateKey.generate(2048) : before.#key;
     const master = new SparringMaster({ key, cachedir, requests, publisher });
+    for (const [id, known] of before?.memory.minionKeys ?? []) master.memory.setKey(id, known);
     void master.#serve();
     return master;
   }

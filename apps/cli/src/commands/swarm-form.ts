@@ -46,6 +46,7 @@ export const SWARM_FORM: CommandForm = {
         int(['--first'], 'first', 'Index of the first one. Default: 0.'),
         choice('--payload-version', 'payload_version', ['2', '3'], 'Of requests. Default: 3.'),
         choice('--key-bits', 'key_bits', ['2048', '4096'], 'Of their keys. Default: 2048.'),
+        int(['--key-pairs'], 'key_pairs', 'Stored pairs they share. Default: 256, of 4096: 16.'),
         int(['--open-every'], 'open_every', 'One reply in so many is checked. Default: 20.'),
         text(['--scenario'], 'scenario', 'YAML or JSON file with behaviours (see the README).'),
         text(['--log'], 'log', 'Append publications, returns, acknowledgements as JSON lines.'),

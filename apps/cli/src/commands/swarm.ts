@@ -89,6 +89,7 @@ export async function runSwarm(args: readonly string[], terminal: Terminal): Pro
   const behaviours = scenario === undefined ? [] : await readScenario(scenario);
   const log = textValue(options, 'log');
   const publishPort = numberValue(options, 'publish_port');
+  const keyPairs = numberValue(options, 'key_pairs');
   const swarm = await Swarm.start({
     host: textValue(options, 'host') ?? '127.0.0.1',
     retPort: numberValue(options, 'port') ?? config.retPort,
@@ -101,6 +102,7 @@ export async function runSwarm(args: readonly string[], terminal: Terminal): Pro
     openEvery: numberValue(options, 'open_every') ?? 20,
     behaviours,
     ...(publishPort === undefined ? {} : { publishPort }),
+    ...(keyPairs === undefined ? {} : { keyPairs }),
     ...(log === undefined ? {} : { log }),
     ...(isOn(options, 'pre_accept') ? { pkiDir: config.pkiDir } : {}),
     onProgress: (line) => terminal.err(`${line}\n`),
