@@ -23,7 +23,7 @@ export interface MasterLink {
 export function openMasterLink(
   options: MasterOptions,
   terminal: Terminal,
-  overrides: Partial<Pick<ClientSettings, 'timeoutMs' | 'gatherJobTimeoutMs'>> = {},
+  overrides: Partial<Pick<ClientSettings, 'timeoutMs' | 'gatherJobTimeoutMs' | 'traceparent'>> = {},
 ): MasterLink {
   const endpoint = tcpEndpoint(clientInterface(options), options.retPort);
   const request = new RequestClient({ endpoint });
@@ -49,6 +49,7 @@ export function openMasterLink(
     sockDir: options.sockDir,
     ...(options.extJobCache === '' ? {} : { extJobCache: options.extJobCache }),
     ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
+    ...(process.env['TRACEPARENT'] ? { traceparent: process.env['TRACEPARENT'] } : {}),
     ...overrides,
   });
   const close = async (): Promise<void> => {

@@ -91,6 +91,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     sinceMs: startedMs,
     maxEventSize: options.maxEventSize,
     onEvent: (event) => times.saw(event),
+    spans: context.telemetry,
     // Only stock tools read them, and they cost more than all the rest of a return here.
     returnFiles: options.jobCache && (salt !== undefined || options.brine.eventFraming !== 'auto'),
     onTrouble: trouble,

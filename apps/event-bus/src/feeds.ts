@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { EventReader, PublicationReader } from '@brine/bus';
 import type { Bus, Published, StoredEvent } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
+import { publishingPart } from '@brine/job';
+import { nowMs, type Telemetry } from '@brine/telemetry';
 
 import { EventFeed } from './event-feed.ts';
 import { JobFeed } from './job-feed.ts';
@@ -20,6 +22,7 @@ export interface FeedsOptions {
   readonly maxEventSize: number;
   /** Told of each event as it comes. */
   readonly onEvent?: (event: StoredEvent) => void;
+  readonly spans: Pick<Telemetry, 'recordSpan'>;
   /** Also write `return.p` of every return. */
   readonly returnFiles: boolean;
   readonly onTrouble: (text: string, error?: unknown) => void;
@@ -71,7 +74,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
   });
   // No durable place: who was not connected gets nothing old.
   const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
-  const running = [runJobs(publications, jobs), runEvents(live, events, options.onEvent)];
+  const running = [runJobs(publications, jobs, options), runEvents(live, events, options.onEvent)];
   const closers: (() => void)[] = [() => publications.close(), () => live.close()];
   let returns: ReturnFiles | undefined;
   if (options.returnFiles) {
@@ -106,11 +109,15 @@ export function startFeeds(options: FeedsOptions): Feeds {
   };
 }
 
-async function runJobs(publications: PublicationReader, jobs: JobFeed): Promise<void> {
+async function runJobs(
+  publications: PublicationReader,
+  jobs: JobFeed,
+  options: FeedsOptions,
+): Promise<void> {
   const inHand = new Set<Promise<void>>();
   for await (const published of publications) {
     if (published.kind !== 'job') continue;
-    const handling = handleJob(jobs, published).finally(() => inHand.delete(handling));
+    const handling = handleJob(jobs, published, options).finally(() => inHand.delete(handling));
     inHand.add(handling);
     if (inHand.size >= JOBS_AT_ONCE) await Promise.race(inHand);
   }
@@ -120,8 +127,19 @@ async function runJobs(publications: PublicationReader, jobs: JobFeed): Promise<
 async function handleJob(
   jobs: JobFeed,
   published: Published & { readonly kind: 'job' },
+  { spans, host }: FeedsOptions,
 ): Promise<void> {
+  const startMs = nowMs();
   await jobs.handle(published.record, published);
+  const { jid, piece } = published.record;
+  spans.recordSpan({
+    name: 'announce',
+    jid,
+    part: publishingPart(`announce.${host}`, piece),
+    parentPart: publishingPart('record', piece),
+    startMs,
+    endMs: nowMs(),
+  });
 }
 
 async function runEvents(

@@ -96,7 +96,13 @@ function jobRecord(jid: string, minions: readonly string[]): JobRecord {
   };
 }
 
-function appendReturn(writer: EventWriter, jid: Jid, id: string, body?: Buffer): Promise<unknown> {
+function appendReturn(
+  writer: EventWriter,
+  jid: Jid,
+  id: string,
+  body?: Buffer,
+  traced = false,
+): Promise<unknown> {
   return writer.append({
     kind: 'ret',
     tag: jobReturnTag(jid, id),
@@ -104,6 +110,7 @@ function appendReturn(writer: EventWriter, jid: Jid, id: string, body?: Buffer):
     msgId: `ret:${jid}:${id}:x`,
     jid,
     minion: id,
+    traced,
   });
 }
 
@@ -136,7 +143,7 @@ test('a job is written, told to who waits, and answered with its returns', async
 
   const waiting = await ask(worker, 'brine.jobs.outstanding', mapOf({ sinceMs: 0 }), 5_000);
   expect(waiting).toEqual([mapOf({ jid, waiting: ['m1', 'm2'] })]);
-  await appendReturn(new EventWriter(worker), jid, 'm1');
+  await appendReturn(new EventWriter(worker), jid, 'm1', undefined, true);
   await expect.poll(() => countReturns(jid)).toBe(1);
 
   const load = await ask(worker, 'jobs.get_load', mapOf({ jid }), 5_000);
@@ -160,8 +167,12 @@ test('a job is written, told to who waits, and answered with its returns', async
   expect([...(list.get('jobs') as SaltMap).keys()]).toEqual([jid]);
   expect(spans.map(({ part, parentPart }) => [part, parentPart])).toEqual([
     ['store-job', 'record'],
-    ['store.m1', undefined],
+    ['store.m1', 'worker.return.m1'],
   ]);
+  // Not chosen by the worker: no span, as its other hops have none.
+  await appendReturn(new EventWriter(worker), jid, 'm2');
+  await expect.poll(() => countReturns(jid)).toBe(2);
+  expect(spans).toHaveLength(2);
 });
 
 test('a question that lacks something is answered with what it lacks', async () => {

@@ -1,4 +1,5 @@
 import type { Published } from '@brine/bus';
+import { publishingPart } from '@brine/job';
 import type { JobRow } from '@brine/job-cache';
 import { gather } from './gather.ts';
 import type { StoreContext } from './store-context.ts';
@@ -38,15 +39,15 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
   const endMs = context.now();
   const refused = new Set(report.refused.map((row) => row.jid));
   for (const job of jobs) {
-    const { jid, hidden } = job.record;
+    const { jid, hidden, piece } = job.record;
     if (!refused.has(jid)) job.written('store');
     job.ack();
-    const attributes = { rows: jobs.length, hidden };
+    const attributes = { 'brine.rows': jobs.length, 'brine.hidden': hidden };
     telemetry.recordSpan({
       name: 'store job',
       jid,
-      part: 'store-job',
-      parentPart: 'record',
+      part: publishingPart('store-job', piece),
+      parentPart: publishingPart('record', piece),
       startMs,
       endMs,
       attributes,

@@ -59,13 +59,15 @@ async function storeReturns(taken: readonly Taken[], context: StoreContext): Pro
   const endMs = context.now();
   for (const { event, row } of taken) {
     event.ack();
+    if (!event.traced) continue;
     telemetry.recordSpan({
       name: 'store',
       jid: row.jid,
       part: `store.${row.id}`,
+      parentPart: `worker.return.${row.id}`,
       startMs,
       endMs,
-      attributes: { minion: row.id, rows: taken.length },
+      attributes: { 'brine.rows': taken.length },
       link: event.link,
     });
   }

@@ -4,7 +4,7 @@ import { collectGrains, Minion, MinionError } from '@brine/minion';
 import type { FinishedJob } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
 import { EXIT_CONFIG, onStopSignal, parseServiceArguments } from '@brine/service';
-import { nowMs, startTelemetry } from '@brine/telemetry';
+import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
 import type { Telemetry } from '@brine/telemetry';
 import { fromJson, isMap, mapOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
@@ -86,14 +86,19 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
 
 function recordJob(telemetry: Telemetry, id: string, job: FinishedJob): void {
   const { jid, fun, startMs, endMs, success, link } = job;
+  // It joins its job's trace where the publication says that this is recorded. Otherwise it is a
+  // trace of its own, as nobody here knows what the master samples; the jid is what joins them.
+  const context = parseTraceparent(link);
+  const joins = context?.traceId === jobTraceId(jid);
+  const own = joins ? { jid, parentPart: 'publish' } : { context: newContext() };
   telemetry.recordSpan({
-    name: 'minion.run',
-    jid,
-    part: `minion.${id}`,
+    name: 'minion run',
+    ...own,
+    part: `run.${id}`,
     startMs,
     endMs,
-    attributes: { 'salt.minion': id, 'salt.fun': fun },
-    link,
+    attributes: { 'salt.minion': id, 'salt.fun': fun, 'brine.jid': joins ? undefined : jid },
+    link: joins ? undefined : link,
     error: success ? undefined : 'the job failed',
   });
 }

@@ -35,5 +35,6 @@ export type Unreturned = (sinceMs: number) => Promise<ReadonlySet<string> | unde
 
 /** Where spans go: `Telemetry`. */
 export interface Spans {
+  traces(jid: string): boolean;
   recordSpan(record: SpanRecord): void;
 }

@@ -72,6 +72,7 @@ interface Started {
   readonly epochs: AesEpochs;
   readonly sent: Sent[];
   readonly spans: ReturnType<typeof vi.fn>;
+  readonly told: ReturnType<typeof vi.fn>;
 }
 
 /** A publisher over a real stream; its subscribers are an array. */
@@ -80,6 +81,7 @@ async function start(): Promise<Started> {
   const epochs = await AesEpochs.connect(bus, box);
   const sent: Sent[] = [];
   const spans = vi.fn();
+  const told = vi.fn();
   const send = (frames: readonly Uint8Array[]): Promise<void> => {
     const frame = Buffer.from(frames[0]!);
     const { load } = readPublication(frame);
@@ -97,7 +99,8 @@ async function start(): Promise<Started> {
       signPubMessages: true,
       publishSigningAlgorithm: 'PKCS1v15-SHA1',
     }),
-    spans: { recordSpan: spans },
+    spans: { traces: () => true, recordSpan: spans },
+    tellSent: told,
     topics: { zmqFiltering: false, orderMasters: false },
     onTrouble: () => undefined,
   });
@@ -108,7 +111,7 @@ async function start(): Promise<Started> {
   const reader = new PublicationReader(bus, { from: { seq: startSeq } });
   closing.push(epochs, reader);
   void publisher.run(reader);
-  return { publisher, epochs, sent, spans };
+  return { publisher, epochs, sent, spans, told };
 }
 
 function open(load: Uint8Array, epochs: AesEpochs): SaltMap {
@@ -129,7 +132,7 @@ function open(load: Uint8Array, epochs: AesEpochs): SaltMap {
 const jidsOf = (sent: readonly Sent[]): string[] => sent.map(({ jid }) => jid);
 
 test('publications go out in stream order, sealed and signed, with rising serials', async () => {
-  const { sent, spans, publisher } = await start();
+  const { sent, spans, told, publisher } = await start();
   const jids = Array.from({ length: 50 }, (_, n) => `2026112017103700${String(1000 + n)}`);
   await Promise.all(jids.map((jid) => writer.appendJob(record(jid))));
   await vi.waitFor(() => expect(sent).toHaveLength(50));
@@ -139,6 +142,14 @@ test('publications go out in stream order, sealed and signed, with rising serial
   expect(sigAlgo).toBe('PKCS1v15-SHA1');
   expect(masterKey.publicKey.verify(load, sig!, 'PKCS1v15-SHA1')).toBe(true);
   expect(spans).toHaveBeenCalledTimes(50);
+  // What the workers are told is the very time that the span names.
+  for (const [at, [span]] of spans.mock.calls.entries()) {
+    const word = told.mock.calls[at]![0];
+    expect(word.jid).toBe(span.jid);
+    const offsetUs = span.attributes['brine.sent_after_us'];
+    expect(Math.abs(word.sentMs - span.startMs - offsetUs / 1000)).toBeLessThan(0.001);
+    expect(word.sentMs).toBeLessThanOrEqual(span.endMs);
+  }
   expect(publisher.status).toMatchObject({ sent: 50, expired: 0, epoch: 1 });
 });
 

@@ -1,10 +1,20 @@
-import type { JobRecord, PublicationTimes, Published } from '@brine/bus';
+import type { JobRecord, PublicationTimes, Published, Sent } from '@brine/bus';
+import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 import type { Sealer } from './sealer.ts';
 import { SerialClock } from './serial-clock.ts';
 import { messagesOf, type TopicRules } from './topics.ts';
+
+/** A sending of one job, for its trace. */
+interface Sending {
+  readonly kind: 'publish' | 'again';
+  /** When the message was taken in hand. */
+  readonly startMs: number;
+  /** How often it was sent before. */
+  readonly before: number;
+}
 
 /** What a publisher works with. */
 export interface PublisherPorts {
@@ -14,6 +24,8 @@ export interface PublisherPorts {
   readonly highWater: HighWater;
   readonly sealer: Sealer;
   readonly spans: Spans;
+  /** Tells the workers that a job went out. */
+  readonly tellSent: (sent: Sent) => void;
   readonly topics: TopicRules;
   /** Told of what went wrong and is mended or counted here. */
   readonly onTrouble: (what: string, error: unknown) => void;
@@ -41,6 +53,8 @@ const CLOCK_SLACK_US = 1_000_000;
 const HIGH_WATER_SLACK_US = 2_000_000;
 /** What was stored longer ago than this says nothing about the clock now, in ms. */
 const FRESH_MS = 10_000;
+/** Jobs sent again that are counted one by one. */
+const AGAIN_MAX = 1_000;
 const KEY_RETRY_MS = 250;
 const KEY_TRIES = 120;
 
@@ -57,6 +71,8 @@ export class Publisher {
   #lost = 0;
   #clockRotations = 0;
   #rotating: Promise<void> | undefined;
+  /** How often jobs were sent again; only traces depend on it. */
+  readonly #again = new Map<string, number>();
 
   constructor(ports: PublisherPorts) {
     this.#ports = ports;
@@ -115,21 +131,23 @@ export class Publisher {
     if (published.kind === 'again') {
       const record = await this.#recordAgain(published.again.seq);
       if (record === undefined) return;
-      const sent = await this.#send(record, serial, published.again.notAfter, startMs, 'again');
+      const before = this.#countAgain(record.jid);
+      const sending = { kind: 'again', startMs, before } as const;
+      const sent = await this.#send(record, serial, published.again.notAfter, sending);
       if (sent) this.#sentAgain += 1;
       return;
     }
     const { record } = published;
     this.jobs.note(record, published.seq, published.timeUs);
-    await this.#send(record, serial, record.notAfter, startMs, 'publish');
+    const sending = { kind: 'publish', startMs, before: 0 } as const;
+    await this.#send(record, serial, record.notAfter, sending);
   }
 
   async #send(
     record: JobRecord,
     serial: number,
     notAfter: number,
-    startMs: number,
-    kind: 'publish' | 'again',
+    sending: Sending,
   ): Promise<boolean> {
     if (Date.now() > notAfter) {
       this.#expired += 1;
@@ -145,21 +163,49 @@ export class Publisher {
       return false;
     }
     let copies = 0;
+    // The moment from which a minion may have it; the last of many gets it later.
+    const sentMs = nowMs();
     for (const message of messagesOf(frame, record, this.#ports.topics)) {
       await this.#ports.subscribers.send(message);
       copies += 1;
     }
     this.#sent += 1;
     this.#ports.highWater.note(this.#epoch, serial);
-    // One span per job; that of a repetition would have the same id.
-    if (kind === 'publish') this.#span(record.jid, startMs, { serial, copies });
+    this.#trace(record, sending, sentMs, { 'brine.serial': serial, 'brine.copies': copies });
     return true;
   }
 
-  #span(jid: string, startMs: number, attributes: Readonly<Record<string, number>>): void {
-    const [name, part, parentPart] = ['publish', 'publish', 'record'];
-    const endMs = nowMs();
-    this.#ports.spans.recordSpan({ name, jid, part, parentPart, startMs, endMs, attributes });
+  /** The worker that gets the return makes of the told time the minion's part of the trace. */
+  #trace(
+    record: JobRecord,
+    { kind, startMs, before }: Sending,
+    sentMs: number,
+    attributes: Readonly<Record<string, number>>,
+  ): void {
+    const { jid, piece, minions } = record;
+    const { spans } = this.#ports;
+    if (!spans.traces(jid)) return;
+    const expected = { minions: minions.length, ...(piece === undefined ? {} : { piece }) };
+    const ids = piece === undefined ? {} : { ids: minions };
+    this.#ports.tellSent({ jid, sentMs, before, ...expected, ...ids });
+    const name = kind === 'publish' ? 'publish' : `again.${before}`;
+    spans.recordSpan({
+      name: kind === 'publish' ? 'publish' : 'publish again',
+      jid,
+      part: publishingPart(name, piece),
+      parentPart: publishingPart('record', piece),
+      startMs,
+      endMs: nowMs(),
+      // Where a minion's part begins.
+      attributes: { ...attributes, 'brine.sent_after_us': Math.round((sentMs - startMs) * 1000) },
+    });
+  }
+
+  #countAgain(jid: string): number {
+    if (this.#again.size >= AGAIN_MAX) this.#again.clear();
+    const count = (this.#again.get(jid) ?? 0) + 1;
+    this.#again.set(jid, count);
+    return count;
   }
 
   async #recordAgain(seq: number): Promise<JobRecord | undefined> {

@@ -6,6 +6,7 @@ import {
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
+  tellSent,
   type Bus,
 } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
@@ -54,6 +55,7 @@ export async function startPublisher(context: ServiceContext): Promise<RunningSe
     highWater,
     sealer: new Sealer(privateKey, options),
     spans: telemetry,
+    tellSent: (sent) => tellSent(bus, sent),
     topics: options,
     onTrouble: (what, error) => log.warn({ err: error }, what),
   });

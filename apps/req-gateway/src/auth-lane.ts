@@ -2,12 +2,18 @@ import type { RequestOutcome } from '@brine/bus';
 import { pack, RefusalText } from '@brine/wire';
 import type { Workers } from './ports.ts';
 
+/** The answer to a log-in, and the worker's word of its trace. */
+export interface LoginAnswer {
+  readonly body: Uint8Array;
+  readonly trace?: string;
+}
+
 /** One log-in that waits. */
 interface Login {
   readonly id: string;
   readonly body: Buffer;
   readonly at: number;
-  readonly answer: (body: Uint8Array | undefined) => void;
+  readonly answer: (answer: LoginAnswer | undefined) => void;
 }
 
 /** Counts of the log-in lane. */
@@ -77,7 +83,7 @@ export class AuthLane {
   }
 
   /** Resolves with the answer, or undefined where there shall be none. */
-  send(id: string, body: Buffer, urgent: boolean): Promise<Uint8Array | undefined> {
+  send(id: string, body: Buffer, urgent: boolean): Promise<LoginAnswer | undefined> {
     const full = this.#waiting >= MAX_WAITING || this.#bytes + body.length > MAX_WAITING_BYTES;
     if (full) {
       this.#refused += 1;
@@ -143,13 +149,13 @@ export class AuthLane {
   }
 
   #settle(login: Login, outcome: RequestOutcome): void {
-    if (outcome.kind === 'reply') login.answer(outcome.body);
+    if (outcome.kind === 'reply') login.answer(outcome);
     else if (outcome.kind === 'expired') this.#giveUp(login);
     else login.answer(undefined);
   }
 
   #giveUp(login: Login): void {
-    if (!this.#workers.ready) return login.answer(BAD_LOAD_REPLY);
+    if (!this.#workers.ready) return login.answer({ body: BAD_LOAD_REPLY });
     this.#silent += 1;
     login.answer(undefined);
   }

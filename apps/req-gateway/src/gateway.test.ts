@@ -137,7 +137,7 @@ test('a publish that is byte-identical to one under way joins it', async () => {
   await startWorker(async (request) => {
     ids.push(request.id);
     await new Promise((done) => setTimeout(done, 300));
-    return { kind: 'reply', body: pack('once'), jid: '20261120171037123456' };
+    return { kind: 'reply', body: pack('once'), trace: '+20261120171037123456 1  ' };
   });
   const { port, gateway, recordSpan } = await readyGateway();
   const peers = await Promise.all([peer(port), peer(port), peer(port)]);
@@ -146,7 +146,11 @@ test('a publish that is byte-identical to one under way joins it', async () => {
   expect(ids).toHaveLength(1);
   expect(gateway.status.publish.joined).toBe(2);
   expect(recordSpan).toHaveBeenCalledWith(
-    expect.objectContaining({ part: 'gateway.publish', jid: '20261120171037123456' }),
+    expect.objectContaining({
+      part: 'gateway.publish',
+      parentPart: 'request',
+      jid: '20261120171037123456',
+    }),
   );
   // Once answered, the same bytes are a new request.
   await peers[0].request(publish('test.ping'), 3000);
@@ -207,7 +211,7 @@ test('a return that a worker could not store is kept and delivered again under i
   await startWorker((request) => {
     ids.push(request.id);
     if (ids.length < 3) return { kind: 'drop' };
-    return { kind: 'reply', body: pack('stored'), jid: '20261120171037123456' };
+    return { kind: 'reply', body: pack('stored'), trace: '20261120171037123456 web.1' };
   });
   const { port, gateway, recordSpan } = await readyGateway();
   const one = await peer(port);
@@ -216,7 +220,11 @@ test('a return that a worker could not store is kept and delivered again under i
   expect(ids).toHaveLength(3);
   expect(gateway.status.sealed).toMatchObject({ kept: 0, keptBytes: 0, redelivered: 1, lost: 0 });
   expect(recordSpan).toHaveBeenCalledWith(
-    expect.objectContaining({ part: 'gateway.return.web.1', jid: '20261120171037123456' }),
+    expect.objectContaining({
+      part: 'gateway.return.web.1',
+      parentPart: 'minion.web.1',
+      jid: '20261120171037123456',
+    }),
   );
 });
 

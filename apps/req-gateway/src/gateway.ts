@@ -5,6 +5,7 @@ import { mapOf, pack } from '@brine/wire';
 import { ZmqError, type ZmqRequest } from '@brine/zmq';
 import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
 import { classify } from './classify.ts';
+import { GatewaySpans } from './gateway-spans.ts';
 import type { Asker, Peers, RequestMemory, Spans, Workers } from './ports.ts';
 import { FairShare } from './fair-share.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
@@ -58,6 +59,7 @@ export class Gateway {
   readonly #sealed: SealedLane;
   readonly #refusedMinions = new RefusedMinions();
   readonly #minions = new FairShare(MINION_SHARE);
+  readonly #spans: GatewaySpans;
   readonly #incarnation: string;
   #next = 0;
   #inFlight = 0;
@@ -72,6 +74,7 @@ export class Gateway {
     this.#auth = new AuthLane(ports.workers);
     this.#publish = new PublishLane(ports.workers, ports.memory);
     this.#sealed = new SealedLane(ports.workers);
+    this.#spans = new GatewaySpans(ports.spans);
   }
 
   get status(): GatewayStatus {
@@ -123,50 +126,53 @@ export class Gateway {
       return this.#reply(request, found.reply);
     }
     const id = `${this.#incarnation}-${(this.#next++).toString(36)}`;
+    // Taken here: what a request waits for its minion's share belongs to the gateway.
+    const startMs = nowMs();
     if (found.class === 'aes') {
       const minion = found.minion ?? peerName(request);
-      return this.#minions.run(minion, () => this.#serveSealed(id, request, found.minion));
+      return this.#minions.run(minion, () => this.#serveSealed(id, request, found.minion, startMs));
     }
     if (found.class === 'auth') {
       const urgent = this.#refusedMinions.take(found.minion);
-      return this.#reply(request, await this.#auth.send(id, body, urgent));
+      const answer = await this.#auth.send(id, body, urgent);
+      await this.#reply(request, answer?.body);
+      return this.#spans.request(answer, { id, startMs, minion: found.minion });
     }
     if (found.cmd === 'publish') {
-      return this.#servePublish(id, request, found.user ?? peerName(request));
+      return this.#servePublish(id, request, found.user ?? peerName(request), startMs);
     }
     const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
     const outcome = await this.#ports.workers.send({ id, class: 'clear', body, deadlineMs });
-    return this.#reply(request, clearAnswer(outcome));
+    await this.#reply(request, clearAnswer(outcome));
+    if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs });
   }
 
-  async #serveSealed(id: string, request: ZmqRequest, minion: string | undefined): Promise<void> {
-    const startMs = nowMs();
-    const outcome = await this.#sealed.send(id, request.body);
+  async #serveSealed(
+    id: string,
+    request: ZmqRequest,
+    minion: string | undefined,
+    startMs: number,
+  ): Promise<void> {
+    const outcome = await this.#sealed.send(id, request.body, startMs);
     await this.#reply(request, outcome?.body);
     if (outcome === undefined) return;
     if (BAD_LOAD_REPLY.equals(outcome.body)) this.#refusedMinions.add(minion);
-    const { jid } = outcome;
-    if (jid === undefined || minion === undefined) return;
-    const part = `gateway.return.${minion}`;
-    const attributes = { request: id, minion };
-    const name = 'gateway return';
-    this.#ports.spans.recordSpan({ name, jid, part, startMs, endMs: nowMs(), attributes });
+    this.#spans.request(outcome, { id, startMs, minion });
   }
 
-  async #servePublish(id: string, request: ZmqRequest, user: string): Promise<void> {
-    const startMs = nowMs();
+  async #servePublish(
+    id: string,
+    request: ZmqRequest,
+    user: string,
+    startMs: number,
+  ): Promise<void> {
     const answer = await this.#publish.send(id, request.body, request, user);
     // Joined: whoever sends the first one's answer sends this one's too.
     if (answer === undefined) return;
     const handed = await Promise.all(answer.askers.map((one) => this.#reply(one, answer.body)));
     // With the socket gone nobody was answered: the next process gets the same bytes again.
     if (handed.includes(true)) answer.answered();
-    const { jid } = answer;
-    if (jid === undefined) return;
-    const part = 'gateway.publish';
-    const attributes = { request: id, askers: answer.askers.length };
-    const name = 'gateway publish';
-    this.#ports.spans.recordSpan({ name, jid, part, startMs, endMs: nowMs(), attributes });
+    this.#spans.request(answer, { id, startMs, askers: answer.askers.length });
   }
 
   /** Whether the answer was handed to the socket. */

@@ -13,7 +13,7 @@ interface OpenPublish {
 export interface PublishAnswer {
   readonly askers: readonly Asker[];
   readonly body: Uint8Array;
-  readonly jid?: string;
+  readonly trace?: string;
   /** To be called once the answer was handed to the socket. */
   readonly answered: () => void;
 }
@@ -116,10 +116,10 @@ export class PublishLane {
     }
   }
 
-  #answer(outcome: RequestOutcome): { readonly body: Uint8Array; readonly jid?: string } {
+  #answer(outcome: RequestOutcome): { readonly body: Uint8Array; readonly trace?: string } {
     if (outcome.kind === 'reply') {
-      const { body, jid } = outcome;
-      return jid === undefined ? { body } : { body, jid };
+      const { body, trace } = outcome;
+      return trace === undefined ? { body } : { body, trace };
     }
     this.#failed += 1;
     return { body: publishFailure(outcome, this.#workers.ready) };

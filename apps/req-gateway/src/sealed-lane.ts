@@ -5,12 +5,14 @@ interface Sealed {
   readonly id: string;
   readonly body: Buffer;
   readonly at: number;
+  /** The same with a fraction, for the trace. */
+  readonly receivedMs: number;
   readonly answer: (outcome: SealedOutcome) => void;
   tries: number;
 }
 
 /** The answer of a sealed request; undefined where there is none. */
-export type SealedOutcome = { readonly body: Uint8Array; readonly jid?: string } | undefined;
+export type SealedOutcome = { readonly body: Uint8Array; readonly trace?: string } | undefined;
 
 /** Counts of the lane of sealed requests. */
 export interface SealedLaneStats {
@@ -60,9 +62,9 @@ export class SealedLane {
   }
 
   /** Resolves with the answer, however late; undefined once the request was given up. */
-  send(id: string, body: Buffer): Promise<SealedOutcome> {
+  send(id: string, body: Buffer, receivedMs: number): Promise<SealedOutcome> {
     return new Promise((answer) => {
-      void this.#deliver({ id, body, at: Date.now(), answer, tries: 0 });
+      void this.#deliver({ id, body, at: Date.now(), receivedMs, answer, tries: 0 });
     });
   }
 
@@ -78,11 +80,12 @@ export class SealedLane {
   }
 
   async #deliver(sealed: Sealed): Promise<void> {
-    const { id, body, at } = sealed;
+    const { id, body, at, receivedMs } = sealed;
     const outcome = await this.#workers.send({
       id,
       class: 'aes',
       body,
+      receivedMs,
       deadlineMs: at + KEEP_MS,
     });
     if (outcome.kind === 'reply') {

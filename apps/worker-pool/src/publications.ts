@@ -8,6 +8,7 @@ import {
   type PublicationWriter,
 } from '@brine/bus';
 import { MasterUnavailableError, type Events, type Job, type Publications } from '@brine/master';
+import { publishingPart } from '@brine/job';
 import { randomUUID } from 'node:crypto';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { unlessConflict } from './hot-state.ts';
@@ -52,20 +53,26 @@ export class StreamPublications implements Publications {
       waiting.cancel();
       throw cause;
     });
+    const { piece } = job;
+    // Of a duplicate too: who wrote the job may have died before he recorded it.
+    this.#telemetry.recordSpan({
+      name: 'record',
+      jid: appended.duplicate ? appended.record.jid : job.jid,
+      part: publishingPart('record', piece),
+      parentPart: publishingPart('worker.publish', piece),
+      startMs,
+      endMs: nowMs(),
+      attributes: {
+        'brine.seq': appended.seq,
+        'brine.minions': job.minions.length,
+        'brine.again': appended.duplicate ? true : undefined,
+      },
+    });
     if (appended.duplicate) {
       // An earlier try of the same request wrote it, and its files with it.
       waiting.cancel();
       return appended.record;
     }
-    this.#telemetry.recordSpan({
-      name: 'record',
-      jid: job.jid,
-      part: 'record',
-      parentPart: 'worker.publish',
-      startMs,
-      endMs: nowMs(),
-      attributes: { seq: appended.seq, minions: job.minions.length },
-    });
     const { missing } = await waiting.done;
     if (missing.length > 0) {
       // The job goes out in any case; a CLI on that host may not find its load yet.

@@ -31,6 +31,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     cachelessTargets: options.brine.cachelessTargets,
     jobDeadline: options.brine.jobDeadline,
     notAfter: options.brine.notAfter,
+    tracePublications: options.brine.trace.publications,
     publisherAclBlacklist: {
       users: textsOf(options.publisherAclBlacklist['users']),
       modules: textsOf(options.publisherAclBlacklist['modules']),

@@ -3,12 +3,11 @@ import {
   Bucket,
   connectBus,
   EventWriter,
+  hearSent,
   PublicationWriter,
   RequestReceiver,
   serveRequestIds,
-  type Answer,
   type Bus,
-  type IncomingRequest,
 } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
@@ -27,6 +26,7 @@ import { BucketMinionKeys } from './minion-keys.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
 import { BucketSessionKeys } from './session-keys.ts';
+import { openTraces } from './traces.ts';
 import { BucketUserKeys } from './user-keys.ts';
 
 /**
@@ -50,6 +50,8 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
   const masterKey = new ThreadedMasterKey(masterKeys.privateKey);
   const jids = new JidMaker();
   const requests = requestMetrics(context.metrics);
+  const workerId = `${process.pid}-${randomBytes(4).toString('hex')}`;
+  const traces = openTraces(telemetry, options, workerId);
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
@@ -71,12 +73,13 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     nextJid: () => jids.next(nowMs()),
     count: requests.count,
     handled: requests.handled,
+    traceReturn: traces.wants,
   };
   const answerer = new Answerer(ports, (err, request) => {
     log.error({ err, request: request.id }, 'could not answer a request');
   });
   const receiver = new RequestReceiver(bus, {
-    workerId: `${process.pid}-${randomBytes(4).toString('hex')}`,
+    workerId,
     host: options.brine.host,
     concurrency: CONCURRENCY,
   });
@@ -85,11 +88,13 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     if (!state.ready() && !(await state.readyWithin(STATE_WAIT_MS))) return { kind: 'drop' };
     const startMs = nowMs();
     const answer = await answerer.answer(request);
-    traceAnswer(context, request, answer, startMs);
-    return answer;
+    if (answer.kind === 'drop') return answer;
+    const trace = traces.note(request, answer, startMs);
+    return { kind: 'reply', body: answer.body, ...(trace === undefined ? {} : { trace }) };
   });
   exposeMetrics(context.metrics, { bus, receiver, masterKey, ...state });
   const requestIds = serveRequestIds(bus, state.requests);
+  const stopHearing = hearSent(bus, traces.sent);
   return {
     ready: () => bus.status === 'connected' && state.ready(),
     status: () => ({
@@ -100,6 +105,8 @@ export async function startWorker(context: ServiceContext): Promise<RunningServi
     }),
     close: async () => {
       await receiver.drain();
+      stopHearing();
+      traces.close();
       await Promise.all(requestIds.map((serving) => serving.close()));
       state.close();
       await masterKey.close();
@@ -155,25 +162,4 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
       epochs.close();
     },
   };
-}
-
-/** One span per answer that belongs to a job; its id follows from the job id alone. */
-function traceAnswer(
-  context: ServiceContext,
-  request: IncomingRequest,
-  answer: Answer & { readonly minion?: string },
-  startMs: number,
-): void {
-  if (answer.kind !== 'reply' || answer.jid === undefined) return;
-  const { minion } = answer;
-  const part = minion === undefined ? 'publish' : `return.${minion}`;
-  context.telemetry.recordSpan({
-    name: minion === undefined ? 'worker publish' : 'worker return',
-    jid: answer.jid,
-    part: `worker.${part}`,
-    parentPart: `gateway.${part}`,
-    startMs,
-    endMs: nowMs(),
-    attributes: { request: request.id, ...(minion === undefined ? {} : { minion }) },
-  });
 }

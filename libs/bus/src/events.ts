@@ -22,6 +22,8 @@ export interface EventToAppend {
   readonly minion?: string;
   /** A W3C traceparent that the sender gave; a span link. */
   readonly link?: string;
+  /** The spans of this event are recorded, so whoever takes it further records its own. */
+  readonly traced?: boolean;
 }
 
 /** Appends events to EVENTS and waits for the stream's acknowledgement. */
@@ -48,6 +50,7 @@ export class EventWriter {
       if (event.minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(event.minion);
     }
     if (event.link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(event.link);
+    if (event.traced === true) headers[EVENT_HEADERS.traced] = '1';
     let payload = event.body;
     if (payload.length > INLINE_MAX_BYTES) {
       headers[EVENT_HEADERS.reference] = await putBody(this.#bus, 'evt', payload);

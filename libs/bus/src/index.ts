@@ -62,6 +62,8 @@ export type {
 export { RequestSender } from './request-sender.ts';
 export type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
 export type { RequestSenderOptions } from './request-sender.ts';
+export { hearSent, tellSent } from './sent.ts';
+export type { Sent } from './sent.ts';
 export type { StoredEvent } from './stored-event.ts';
 export type { ReadFrom } from './stream-reader.ts';
 export { readerLags } from './stream-readers.ts';

@@ -28,6 +28,8 @@ export interface JobRecord {
   readonly host: string;
   /** The id of the request; the job's message is known by it. */
   readonly requestId: string;
+  /** Set where the caller fixed the jid: it may be published in several pieces (batches). */
+  readonly piece?: string;
 }
 
 const FORMAT = 1;
@@ -70,6 +72,7 @@ function isJob(value: unknown): value is JobRecord & { readonly format: number }
     (typeof job['tgt'] === 'string' || isTexts(job['tgt'])) &&
     isTexts(job['minions']) &&
     isTexts(job['missing']) &&
+    (job['piece'] === undefined || typeof job['piece'] === 'string') &&
     typeof job['hidden'] === 'boolean'
   );
 }

@@ -90,6 +90,8 @@ export const subjects = {
   worker: (workerId: string) => `${SUBJECT_ROOT}.workers.${workerId}`,
   /** Whoever sends requests asks here who is there; workers announce themselves at once. */
   hello: `${SUBJECT_ROOT}.hello`,
+  /** A publisher says when a job went out; workers hear it. */
+  sent: `${SUBJECT_ROOT}.sent`,
   grant: (workerId: string) => `${SUBJECT_ROOT}.grant.${workerId}`,
 } as const;
 

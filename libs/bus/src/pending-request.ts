@@ -1,5 +1,5 @@
 import type { RequestClass } from './names.ts';
-import { packRequest } from './request-frame.ts';
+import { packRequest, type RequestHead } from './request-frame.ts';
 import type { WheelTimer } from './timer-wheel.ts';
 
 /** A request on its way to a worker. */
@@ -10,6 +10,8 @@ export interface RequestToSend {
   readonly body: Uint8Array;
   /** The peer's address. */
   readonly peer?: string;
+  /** When it came, in ms since 1970 with a fraction; for the trace. */
+  readonly receivedMs?: number;
   /** In ms since 1970. */
   readonly deadlineMs: number;
 }
@@ -20,7 +22,7 @@ export interface RequestToSend {
  * that took it for once and all was lost (`lapsed`), or because its body could not be put (`body`).
  */
 export type RequestOutcome =
-  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly jid?: string }
+  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
   | { readonly kind: 'drop' }
   | {
       readonly kind: 'expired';
@@ -67,8 +69,9 @@ export class Pending {
 
   /** As it goes to a worker, from a gateway on `host`. */
   pack(host: string): Buffer {
-    const { id, deadlineMs, peer, body } = this.request;
-    const head = { id, host, deadlineMs, ...(peer === undefined ? {} : { peer }) };
+    const { id, deadlineMs, peer, receivedMs, body } = this.request;
+    // What is undefined is left out of the JSON.
+    const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
     if (this.reference === undefined) return packRequest(head, body);
     return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
   }

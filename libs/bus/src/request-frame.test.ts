@@ -37,13 +37,13 @@ test('no bytes make reading a request or a word throw', () => {
   );
 });
 
-test('a reply comes back with its jid and its body', () => {
+test('a reply comes back with its trace note and its body', () => {
   const body = Buffer.from([1, 2, 3]);
-  expect(readWord(packReply(body, '20261120'))).toEqual({ kind: 'reply', jid: '20261120', body });
+  expect(readWord(packReply(body, '20261120'))).toEqual({ kind: 'reply', trace: '20261120', body });
   expect(readWord(packReply(body))).toEqual({ kind: 'reply', body });
   expect(readWord(packReplyElsewhere('rep.x', 'j'))).toEqual({
     kind: 'reply-elsewhere',
-    jid: 'j',
+    trace: 'j',
     reference: 'rep.x',
   });
 });

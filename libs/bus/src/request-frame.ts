@@ -23,6 +23,8 @@ export interface RequestHead {
   readonly deadlineMs: number;
   /** The address of the peer as the gateway saw it. */
   readonly peer?: string;
+  /** When the gateway had the request, in ms since 1970 with a fraction. */
+  readonly receivedMs?: number;
   /** The reference of the body, where it is not in the message. */
   readonly reference?: string;
 }
@@ -57,12 +59,13 @@ export function unpackRequest(
 
 function isHead(value: unknown): value is RequestHead {
   if (typeof value !== 'object' || value === null) return false;
-  const { id, host, deadlineMs, peer, reference } = value as Record<string, unknown>;
+  const { id, host, deadlineMs, peer, receivedMs, reference } = value as Record<string, unknown>;
   return (
     typeof id === 'string' &&
     typeof host === 'string' &&
     typeof deadlineMs === 'number' &&
     (peer === undefined || typeof peer === 'string') &&
+    (receivedMs === undefined || typeof receivedMs === 'number') &&
     (reference === undefined || typeof reference === 'string')
   );
 }
@@ -89,8 +92,8 @@ export type WorkerWord =
   | { readonly kind: 'refuse' }
   | { readonly kind: 'ask-grant' }
   | { readonly kind: 'drop' }
-  | { readonly kind: 'reply'; readonly jid?: string; readonly body: Uint8Array }
-  | { readonly kind: 'reply-elsewhere'; readonly jid?: string; readonly reference: string };
+  | { readonly kind: 'reply'; readonly trace?: string; readonly body: Uint8Array }
+  | { readonly kind: 'reply-elsewhere'; readonly trace?: string; readonly reference: string };
 
 const REFUSE = 0x4e; // N
 const ASK_GRANT = 0x47; // G
@@ -105,14 +108,17 @@ export const WORDS = {
   drop: Buffer.from([DROP]),
 } as const;
 
-/** Packs a reply: `R`, u8 length of the jid, the jid, the body. */
-export function packReply(body: Uint8Array, jid = ''): Buffer {
-  return packWord(REPLY, jid, body);
+/**
+ * Packs a reply: `R`, u8 length of the trace note, the note, the body. The note is the worker's
+ * word to the gateway of which spans are recorded; one above 255 bytes is left out.
+ */
+export function packReply(body: Uint8Array, trace = ''): Buffer {
+  return packWord(REPLY, trace, body);
 }
 
 /** Packs a reply whose body was put elsewhere. */
-export function packReplyElsewhere(reference: string, jid = ''): Buffer {
-  return packWord(REPLY_ELSEWHERE, jid, Buffer.from(reference));
+export function packReplyElsewhere(reference: string, trace = ''): Buffer {
+  return packWord(REPLY_ELSEWHERE, trace, Buffer.from(reference));
 }
 
 /** Reads what a worker said; undefined for anything else. */
@@ -125,33 +131,35 @@ export function readWord(data: Uint8Array): WorkerWord | undefined {
     case DROP:
       return { kind: 'drop' };
     case REPLY: {
-      const { jid, rest } = afterJid(data);
-      return { kind: 'reply', body: rest, ...jid };
+      const { trace, rest } = afterTrace(data);
+      return { kind: 'reply', body: rest, ...trace };
     }
     case REPLY_ELSEWHERE: {
-      const { jid, rest } = afterJid(data);
-      return { kind: 'reply-elsewhere', reference: Buffer.from(rest).toString('latin1'), ...jid };
+      const { trace, rest } = afterTrace(data);
+      const reference = Buffer.from(rest).toString('latin1');
+      return { kind: 'reply-elsewhere', reference, ...trace };
     }
     default:
       return undefined;
   }
 }
 
-function packWord(kind: number, jid: string, rest: Uint8Array): Buffer {
-  const length = Math.min(255, Buffer.byteLength(jid));
+function packWord(kind: number, trace: string, rest: Uint8Array): Buffer {
+  const noted = Buffer.byteLength(trace);
+  const length = noted > 255 ? 0 : noted;
   const word = Buffer.allocUnsafe(2 + length + rest.length);
   word[0] = kind;
   word[1] = length;
-  word.write(jid, 2, length, 'utf8');
+  word.write(trace, 2, length, 'utf8');
   word.set(rest, 2 + length);
   return word;
 }
 
-function afterJid(data: Uint8Array): {
-  readonly jid: { readonly jid?: string };
+function afterTrace(data: Uint8Array): {
+  readonly trace: { readonly trace?: string };
   readonly rest: Uint8Array;
 } {
   const end = 2 + (data[1] ?? 0);
-  const jid = Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8', 2, end);
-  return { jid: jid === '' ? {} : { jid }, rest: data.subarray(end) };
+  const trace = Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8', 2, end);
+  return { trace: trace === '' ? {} : { trace }, rest: data.subarray(end) };
 }

@@ -30,6 +30,8 @@ export interface IncomingRequest {
   /** The peer's address as the gateway saw it. */
   readonly peer: string | undefined;
   readonly gatewayHost: string;
+  /** When the gateway had it, in ms since 1970 with a fraction; undefined where it did not say. */
+  readonly receivedMs: number | undefined;
   /** In ms since 1970. */
   readonly deadlineMs: number;
   /**
@@ -40,9 +42,12 @@ export interface IncomingRequest {
   readonly takeOnce: () => Promise<boolean>;
 }
 
-/** What a worker makes of a request; `drop`: no answer at all is sent to the peer. */
+/**
+ * What a worker makes of a request; `drop`: no answer at all is sent to the peer. `trace` is its
+ * word to the gateway of which spans are recorded, opaque here.
+ */
 export type Answer =
-  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly jid?: string }
+  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
   | { readonly kind: 'drop' };
 
 /** Answers one request. */
@@ -197,10 +202,10 @@ export class RequestReceiver {
       const answer = await this.#answer(held);
       if (answer.kind === 'drop') this.#answerWith(held, WORDS.drop);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
-        this.#answerWith(held, packReply(answer.body, answer.jid));
+        this.#answerWith(held, packReply(answer.body, answer.trace));
       } else {
         const reference = await putBody(this.#bus, 'rep', answer.body);
-        this.#answerWith(held, packReplyElsewhere(reference, answer.jid));
+        this.#answerWith(held, packReplyElsewhere(reference, answer.trace));
       }
     } catch (error) {
       // The body could not be fetched or put: another worker may be luckier.
@@ -234,6 +239,7 @@ export class RequestReceiver {
       body,
       peer: head.peer,
       gatewayHost: head.host,
+      receivedMs: head.receivedMs,
       deadlineMs: head.deadlineMs,
       takeOnce: () => this.#takeOnce(held),
     };

@@ -181,11 +181,11 @@ export class RequestSender {
       case 'drop':
         return this.#settle(pending, { kind: 'drop' });
       case 'reply': {
-        const jid = word.jid === undefined ? {} : { jid: word.jid };
-        return this.#settle(pending, { kind: 'reply', body: word.body, ...jid });
+        const trace = word.trace === undefined ? {} : { trace: word.trace };
+        return this.#settle(pending, { kind: 'reply', body: word.body, ...trace });
       }
       case 'reply-elsewhere':
-        void this.#fetch(pending, slot, word.reference, word.jid);
+        void this.#fetch(pending, slot, word.reference, word.trace);
     }
   }
 
@@ -217,12 +217,13 @@ export class RequestSender {
     this.#bus.connection.publish(subjects.grant(worker), word);
   }
 
-  async #fetch(pending: Pending, slot: string, reference: string, jid?: string): Promise<void> {
+  async #fetch(pending: Pending, slot: string, reference: string, trace?: string): Promise<void> {
     if (pending.fetching) return;
     pending.fetching = true;
     try {
       const body = await getBody(this.#bus, 'rep', reference);
-      this.#settle(pending, { kind: 'reply', body, ...(jid === undefined ? {} : { jid }) });
+      const noted = trace === undefined ? {} : { trace };
+      this.#settle(pending, { kind: 'reply', body, ...noted });
     } catch {
       // The reply was made and is lost: a second try gets the same one, by its id.
       pending.fetching = false;

@@ -95,11 +95,11 @@ test('a request reaches a worker with all that belongs to it, and is answered', 
   let seen: IncomingRequest | undefined;
   await startWorker('all', async (incoming) => {
     seen = incoming;
-    return { kind: 'reply', body: Buffer.from([1, 0, 255]), jid: '2026' };
+    return { kind: 'reply', body: Buffer.from([1, 0, 255]), trace: '2026' };
   });
   const sent = request({ class: 'clear', peer: '10.0.0.1:7' });
   const outcome = await sender.send(sent);
-  expect(outcome).toEqual({ kind: 'reply', body: Buffer.from([1, 0, 255]), jid: '2026' });
+  expect(outcome).toEqual({ kind: 'reply', body: Buffer.from([1, 0, 255]), trace: '2026' });
   expect(seen).toMatchObject({
     id: sent.id,
     class: 'clear',

@@ -15,6 +15,7 @@ export const EVENT_HEADERS = {
   jid: 'Brine-Jid',
   minion: 'Brine-Minion',
   link: 'Brine-Link',
+  traced: 'Brine-Traced',
   reference: 'Brine-Body',
 } as const;
 
@@ -34,6 +35,8 @@ export class StoredEvent {
   readonly jid: string | undefined;
   readonly minion: string | undefined;
   readonly link: string | undefined;
+  /** Whether the spans of this event are recorded. */
+  readonly traced: boolean;
   /** The bytes, unless they are elsewhere; then {@link body} fetches them. */
   readonly inline: Uint8Array | undefined;
   /** Of the body, in bytes. */
@@ -63,6 +66,7 @@ export class StoredEvent {
     this.jid = header(EVENT_HEADERS.jid) ?? told?.jid;
     this.minion = header(EVENT_HEADERS.minion) ?? told?.id;
     this.link = header(EVENT_HEADERS.link);
+    this.traced = received.header(EVENT_HEADERS.traced) !== '';
     this.#reference = header(EVENT_HEADERS.reference);
     this.inline = this.#reference === undefined ? received.data : undefined;
     this.size =

@@ -110,7 +110,7 @@ interface Presence {
 }
 
 async function pingMinions(client: LocalClient, command: Command): Promise<Presence> {
-  const { jid: _jid, ret: _ret, ...target } = command;
+  const { jid: _jid, ret: _ret, recordsRoot: _recordsRoot, ...target } = command;
   const job = await client.publish({ ...target, fun: 'test.ping', arg: [] }, { listen: true });
   if (job === undefined) return { up: undefined, down: [] };
   const up: string[] = [];

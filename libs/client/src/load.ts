@@ -1,3 +1,4 @@
+import { ASKER_TRACES } from '@brine/job';
 import { buildPublish, type SaltMap, type SaltValue } from '@brine/wire';
 import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
 
@@ -14,6 +15,8 @@ export interface Command {
   readonly jid?: string;
   /** What Salt puts in `kwargs`: delimiter, metadata, credentials, … */
   readonly kwargs?: SaltMap;
+  /** The caller records the root of the job's trace; the master hangs its own part below. */
+  readonly recordsRoot?: boolean;
 }
 
 /** Who publishes, and the settings that shape a publish load. */
@@ -23,6 +26,8 @@ export interface LoadSettings {
   /** For the text about an unknown node group. */
   readonly configFile: string;
   readonly extJobCache?: string;
+  /** W3C trace context of who publishes, as a link in the job's trace. */
+  readonly traceparent?: string;
   /** With `order_masters` the load carries the time-out, in seconds. */
   readonly orderMastersTimeout?: number;
 }
@@ -46,6 +51,8 @@ export function publishLoad(command: Command, key: string, settings: LoadSetting
     user: settings.user,
     ...(hasKwargs && command.kwargs !== undefined ? { kwargs: command.kwargs } : {}),
     ...(settings.orderMastersTimeout === undefined ? {} : { to: settings.orderMastersTimeout }),
+    ...(settings.traceparent === undefined ? {} : { traceparent: settings.traceparent }),
+    ...(command.recordsRoot === true ? { tracestate: ASKER_TRACES } : {}),
   });
 }
 

@@ -122,6 +122,8 @@ export class LocalClient {
     this.#key ??= await this.#ports.master.readKey();
     load.set('key', this.#key);
     load.set('user', this.#settings.user);
+    const { traceparent } = this.#settings;
+    if (traceparent !== undefined) load.set('traceparent', traceparent);
     const reply = await this.#exchange(load);
     refuse(reply);
     return isMap(reply) ? reply : new Map();

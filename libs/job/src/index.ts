@@ -12,7 +12,15 @@ export {
   minionStartTag,
   parseTag,
 } from './tags.ts';
-export { spanIdOf, traceIdOf } from './trace-id.ts';
+export {
+  ASKER_TRACES,
+  publishingPart,
+  requestSpanIdOf,
+  requestTraceIdOf,
+  spanIdOf,
+  traceIdOf,
+  traceparentOf,
+} from './trace-id.ts';
 
 export type { Jid } from './jid.ts';
 export type { Booking, JobCounts } from './outstanding.ts';

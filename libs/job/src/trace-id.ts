@@ -2,6 +2,12 @@ import { createHash } from 'node:crypto';
 import type { Jid } from './jid.ts';
 
 /**
+ * The `tracestate` of a publish load whose sender records the root of the job's trace itself, as
+ * the `request` part. Without a `traceparent` beside it, others must take no notice of it (W3C).
+ */
+export const ASKER_TRACES = 'brine=asker';
+
+/**
  * The trace id of a job, 32 hex digits: a hash of the jid, so that every service and every
  * minion knows it without being told (minions break the W3C context at the return).
  */
@@ -15,6 +21,29 @@ export function traceIdOf(jid: Jid): string {
  */
 export function spanIdOf(jid: Jid, part: string): string {
   return hashOf(`${jid}\0${part}`).slice(0, 16);
+}
+
+/** The trace id of a request that belongs to no job; its request id is known along its way. */
+export function requestTraceIdOf(requestId: string): string {
+  return hashOf(`request\0${requestId}`).slice(0, 32);
+}
+
+/** The id of one span of such a request. */
+export function requestSpanIdOf(requestId: string, part: string): string {
+  return hashOf(`request\0${requestId}\0${part}`).slice(0, 16);
+}
+
+/**
+ * The part of a span of one publishing. A job whose jid the caller fixed may be published in
+ * several pieces (batches, syndics), whose spans must not have the same ids.
+ */
+export function publishingPart(part: string, piece?: string): string {
+  return piece === undefined ? part : `${part}#${piece}`;
+}
+
+/** The W3C `traceparent` that names one span of a job. */
+export function traceparentOf(jid: Jid, part: string): string {
+  return `00-${traceIdOf(jid)}-${spanIdOf(jid, part)}-01`;
 }
 
 // An all-zero id is invalid in W3C trace context; sha256 does not give one in practice.

@@ -4,12 +4,15 @@ import {
   Refusal,
   refusalReply,
   RefusalText,
+  textOf,
   WireError,
   type AesEnvelope,
   type ClearEnvelope,
   type Envelope,
+  type SaltMap,
   type SaltValue,
 } from '@brine/wire';
+import { isMinionId } from '@brine/job';
 import { runAesCommand } from './aes/commands.ts';
 import { sealPillar } from './aes/pillar.ts';
 import { openRequest, type OpenedRequest } from './channel.ts';
@@ -18,6 +21,7 @@ import { runClearCommand } from './clear/commands.ts';
 import { MasterUnavailableError } from './errors.ts';
 import type { Answer, MasterPorts, Request } from './ports.ts';
 import { TokenChecks } from './token-check.ts';
+import type { AnswerAbout } from './trace-ports.ts';
 
 /**
  * Answers requests as a Salt master does: envelope, version, key, checks, command, seal
@@ -64,12 +68,13 @@ export class Answerer {
     try {
       if (isAuth) {
         const { load, version } = envelope;
-        return { kind: 'reply', body: await answerAuth(this.#ports, request, load, version) };
+        const body = await answerAuth(this.#ports, request, load, version);
+        return { kind: 'reply', body, about: aboutLogin(load) };
       }
       const result = await runClearCommand(this.#ports, request, envelope.load);
       return {
         ...reply(result.value),
-        ...(result.jid === undefined ? {} : { jid: result.jid }),
+        ...(result.about === undefined ? {} : { about: result.about }),
       };
     } catch (fault) {
       this.#fault(fault, request);
@@ -99,6 +104,7 @@ export class Answerer {
         tokenChecked: opened.tokenChecked,
         version: envelope.version,
       });
+      const about = result.about === undefined ? {} : { about: result.about };
       if (result.reply === 'private') {
         const channel = {
           minion: opened.minion ?? '',
@@ -106,9 +112,10 @@ export class Answerer {
           encAlgo: envelope.encAlgo,
           sigAlgo: envelope.sigAlgo,
         };
-        return { kind: 'reply', body: await sealPillar(this.#ports, channel, result.value) };
+        const body = await sealPillar(this.#ports, channel, result.value);
+        return { kind: 'reply', body, ...about };
       }
-      return { kind: 'reply', body: seal(result.value), ...result.returned };
+      return { kind: 'reply', body: seal(result.value), ...about };
     } catch (fault) {
       this.#fault(fault, request);
       // What was not kept is not acknowledged: the peer sends it again.
@@ -124,6 +131,16 @@ export class Answerer {
     );
     this.#onFault(fault, request);
   }
+}
+
+function aboutLogin(load: SaltMap): AnswerAbout {
+  const minion = textOf(load, 'id');
+  const link = textOf(load, 'traceparent');
+  return {
+    kind: 'login',
+    ...(minion !== undefined && isMinionId(minion) ? { minion } : {}),
+    ...(link === undefined ? {} : { link }),
+  };
 }
 
 function reply(value: SaltValue): { kind: 'reply'; body: Buffer } {

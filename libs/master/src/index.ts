@@ -24,3 +24,4 @@ export type {
   StoredMinionKey,
   UserKeys,
 } from './ports.ts';
+export type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';

@@ -1,6 +1,7 @@
 import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
 import type { Jid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
 
 /**
  * The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale
@@ -94,6 +95,8 @@ export interface EventToAppend {
   readonly minion?: string;
   /** W3C trace context the sender gave; becomes a span link. */
   readonly link?: string;
+  /** The return's spans are recorded. */
+  readonly traced?: boolean;
 }
 
 /** Appends events; resolves when the stream has acknowledged. */
@@ -125,6 +128,8 @@ export interface Job {
   /** The host of the gateway that took the request; its event-bus writes the files. */
   readonly host: string;
   readonly requestId: string;
+  /** The request's id where the caller fixed the jid: such a job may come in several pieces. */
+  readonly piece?: string;
 }
 
 /** Publishes a job. */
@@ -190,6 +195,8 @@ export interface MasterRules {
   readonly jobDeadline: number;
   /** Seconds after which a publication is not sent any more. */
   readonly notAfter: number;
+  /** Publications carry the trace context of their own job. */
+  readonly tracePublications?: boolean;
   readonly publisherAclBlacklist: {
     readonly users: readonly string[];
     readonly modules: readonly string[];
@@ -239,6 +246,8 @@ export interface MasterPorts {
   count(name: string): void;
   /** A command of the closed tables was run, for so long. */
   handled?(cmd: string, ms: number): void;
+  /** Decides, once, whether the spans of a return are recorded; none are where it is absent. */
+  traceReturn?(returned: ReturnToTrace): boolean;
 }
 
 /** One request as the gateway handed it over. */
@@ -247,6 +256,8 @@ export interface Request {
   readonly id: string;
   readonly body: Uint8Array;
   readonly gatewayHost: string;
+  /** When the gateway had it, in unix ms; undefined where it did not say. */
+  readonly receivedMs?: number | undefined;
 }
 
 /** What goes back. `drop` leaves the peer without an answer, on purpose. */
@@ -254,7 +265,7 @@ export type Answer =
   | {
       readonly kind: 'reply';
       readonly body: Uint8Array;
-      readonly jid?: string;
-      readonly minion?: string;
+      /** Absent where the request could not be opened, or asks for nothing worth a trace. */
+      readonly about?: AnswerAbout;
     }
   | { readonly kind: 'drop' };

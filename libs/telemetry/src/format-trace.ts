@@ -18,8 +18,19 @@ export function formatTrace(trace: Trace): string {
   const head =
     `job ${trace.jid}  trace ${trace.traceId}\n` +
     `${trace.spans} spans, ${services.size} services, ${ms(endMs - first.startMs)}`;
-  const more = trace.leftOut > 0 ? [`${trace.leftOut} more spans are not shown`] : [];
-  return `${[head, '', ...lines, ...more].join('\n')}\n`;
+  return `${[head, '', ...lines, ...remarks(trace)].join('\n')}\n`;
+}
+
+/** What the tree does not show, and why. */
+function remarks({ returnsLeftOut, spansLeftOut, orphans }: Trace): string[] {
+  const said = [
+    returnsLeftOut > 0
+      ? `${returnsLeftOut} more returns without spans of their own (brine.trace.returns_…)`
+      : '',
+    spansLeftOut > 0 ? `${spansLeftOut} more spans are not shown` : '',
+    orphans > 0 ? `${orphans} spans whose cause is not recorded on this host` : '',
+  ].filter((text) => text !== '');
+  return said.length === 0 ? [] : ['', ...said];
 }
 
 function draw(
@@ -46,6 +57,7 @@ function draw(
 function detailsOf(node: TraceNode): string {
   const pairs = Object.entries(node.attributes).map(([key, value]) => `${key}=${show(value)}`);
   if (node.links.length > 0) pairs.push(`link=${node.links[0]?.traceId ?? ''}`);
+  if (node.orphan) pairs.push('cause=elsewhere');
   if (node.error !== undefined) pairs.push(`error=${JSON.stringify(node.error)}`);
   return pairs.length === 0 ? '' : `  ${pairs.join(' ')}`;
 }

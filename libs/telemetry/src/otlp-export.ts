@@ -20,6 +20,7 @@ export async function startOtlpExport(source: SpanSource): Promise<SpanSink> {
     generateTraceId: () => current?.traceId ?? random.generateTraceId(),
     generateSpanId: () => current?.spanId ?? random.generateSpanId(),
   };
+  const processor = new tracing.BatchSpanProcessor(new OTLPTraceExporter());
   const sdk = new NodeSDK({
     autoDetectResources: false,
     idGenerator,
@@ -32,7 +33,7 @@ export async function startOtlpExport(source: SpanSource): Promise<SpanSink> {
     }),
     // Which jobs are traced is decided by the jid before a span gets here.
     sampler: new tracing.AlwaysOnSampler(),
-    spanProcessors: [new tracing.BatchSpanProcessor(new OTLPTraceExporter())],
+    spanProcessors: [processor],
   });
   sdk.start();
   const tracer = api.trace.getTracer('brine');
@@ -47,17 +48,18 @@ export async function startOtlpExport(source: SpanSource): Promise<SpanSink> {
     const links = span.linkContext
       ? [{ context: spanContext(span.linkContext.traceId, span.linkContext.spanId) }]
       : [];
+    const { record } = span;
     current = span;
     const made = tracer.startSpan(
-      span.name,
-      { startTime: new Date(span.startMs), attributes: attributesOf(span), links },
+      record.name,
+      { startTime: hrTime(record.startMs), attributes: attributesOf(span), links },
       context,
     );
     current = undefined;
-    if (span.error !== undefined) {
-      made.setStatus({ code: api.SpanStatusCode.ERROR, message: span.error });
+    if (record.error !== undefined) {
+      made.setStatus({ code: api.SpanStatusCode.ERROR, message: record.error });
     }
-    made.end(new Date(span.endMs));
+    made.end(hrTime(record.endMs));
   };
   const spanContext = (traceId: string, spanId: string) => ({
     traceId,
@@ -66,5 +68,11 @@ export async function startOtlpExport(source: SpanSource): Promise<SpanSink> {
     isRemote: true,
   });
   const close = (): Promise<void> => (closing ??= sdk.shutdown());
-  return { dropped: 0, add, flush: () => Promise.resolve(), close };
+  return { dropped: 0, add, flush: () => processor.forceFlush(), close };
+}
+
+/** Seconds and nanoseconds: a Date would cut the microseconds off. */
+function hrTime(ms: number): [seconds: number, nanoseconds: number] {
+  const us = Math.round(ms * 1000);
+  return [Math.floor(us / 1e6), (us % 1e6) * 1000];
 }

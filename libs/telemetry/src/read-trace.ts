@@ -1,19 +1,14 @@
-import { createReadStream, readdirSync } from 'node:fs';
+import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Jid, traceIdOf } from '@brine/job';
-import {
-  JID,
-  type JsonSpan,
-  PARENT_PART,
-  PART,
-  readAttributes,
-  type TraceLine,
-} from './otlp-json.ts';
+import { type Jid, jidTimeMs, spanIdOf, traceIdOf } from '@brine/job';
+import { JID, type JsonSpan, LEFT_OUT, PART, readAttributes, type TraceLine } from './otlp-json.ts';
 import type { SpanAttribute } from './span.ts';
 
 /** More spans of one job than this are left out and counted: a job of many thousand minions. */
 const SPANS_MAX = 50_000;
+/** A file that was last written so long before the job can hold nothing of it, in ms. */
+const CLOCK_SLACK_MS = 60_000;
 
 /** One span of a trace with what it caused, in the order of their starts. */
 export interface TraceNode {
@@ -27,6 +22,8 @@ export interface TraceNode {
   readonly attributes: Readonly<Record<string, SpanAttribute>>;
   readonly error: string | undefined;
   readonly links: readonly { readonly traceId: string; readonly spanId: string }[];
+  /** It names a cause that is not recorded on this host. */
+  readonly orphan: boolean;
   readonly children: TraceNode[];
 }
 
@@ -37,8 +34,18 @@ export interface Trace {
   /** Spans nobody caused, or whose cause is not recorded here. */
   readonly roots: readonly TraceNode[];
   readonly spans: number;
-  /** Spans beyond the limit. */
-  readonly leftOut: number;
+  /** Spans whose cause is not recorded here. */
+  readonly orphans: number;
+  /** Returns without spans of their own, by sampling. */
+  readonly returnsLeftOut: number;
+  /** Spans beyond the limit of what is read. */
+  readonly spansLeftOut: number;
+}
+
+/** A span as it was read, with the id of its cause. */
+interface Found {
+  readonly node: TraceNode & { orphan: boolean };
+  readonly parent: string | undefined;
 }
 
 /**
@@ -48,33 +55,41 @@ export interface Trace {
  */
 export async function readTrace(dir: string, jid: string): Promise<Trace> {
   const traceId = traceIdOf(jid as Jid);
-  const nodes = new Map<string, TraceNode>();
-  const parents = new Map<string, string>();
-  let leftOut = 0;
-  for (const name of listFiles(dir)) {
-    for await (const line of createInterface({ input: createReadStream(join(dir, name)) })) {
-      if (!line.includes(traceId)) continue;
+  const found = new Map<string, Found>();
+  let spansLeftOut = 0;
+  for (const path of listFiles(dir, jidTimeMs(jid as Jid) - CLOCK_SLACK_MS)) {
+    for await (const line of createInterface({ input: createReadStream(path) })) {
+      // Spans of a trace of their own (a Brine minion's run) name the job.
+      if (!line.includes(traceId) && !line.includes(jid)) continue;
       for (const { span, service, host } of spansOf(line)) {
-        if (span.traceId !== traceId || nodes.has(span.spanId)) continue;
-        if (nodes.size >= SPANS_MAX) {
-          leftOut += 1;
-          continue;
+        const one = foundOf(span, { jid, traceId, service, host });
+        if (one === undefined) continue;
+        const known = found.get(span.spanId);
+        if (known === undefined && found.size >= SPANS_MAX) spansLeftOut += 1;
+        // A return that came again has its spans again: the first counts.
+        else if (known === undefined || one.node.endMs < known.node.endMs) {
+          found.set(span.spanId, one);
         }
-        nodes.set(span.spanId, nodeOf(span, service, host));
-        if (span.parentSpanId !== undefined) parents.set(span.spanId, span.parentSpanId);
       }
     }
   }
-  return { jid, traceId, roots: grow(nodes, parents), spans: nodes.size, leftOut };
+  return { jid, traceId, ...grow(found), spansLeftOut };
 }
 
-function listFiles(dir: string): string[] {
+function listFiles(dir: string, sinceMs: number): string[] {
+  let names: string[];
   try {
-    return readdirSync(dir).filter((name) => name.endsWith('.jsonl'));
+    names = readdirSync(dir).filter((name) => name.endsWith('.jsonl'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
   }
+  const paths = names.sort().map((name) => join(dir, name));
+  return paths.filter((path) => {
+    // Turned over and removed meanwhile: there is nothing to read then.
+    const written = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+    return written !== undefined && !(written < sinceMs);
+  });
 }
 
 function* spansOf(line: string): Iterable<{ span: JsonSpan; service: string; host: string }> {
@@ -95,12 +110,18 @@ function* spansOf(line: string): Iterable<{ span: JsonSpan; service: string; hos
   }
 }
 
-function nodeOf(span: JsonSpan, service: string, host: string): TraceNode {
-  const all = readAttributes(span.attributes);
-  const { [PART]: part, [PARENT_PART]: _, [JID]: __, ...attributes } = all;
-  return {
+function foundOf(
+  span: JsonSpan,
+  where: { jid: string; traceId: string; service: string; host: string },
+): Found | undefined {
+  const { jid, traceId, service, host } = where;
+  const { [PART]: part, [JID]: named, ...attributes } = readAttributes(span.attributes);
+  const own = span.traceId === traceId;
+  if (!own && named !== jid) return undefined;
+  const partName = String(part ?? span.name);
+  const node = {
     name: span.name,
-    part: String(part ?? span.name),
+    part: partName,
     service,
     host,
     startMs: milliseconds(span.startTimeUnixNano),
@@ -108,21 +129,35 @@ function nodeOf(span: JsonSpan, service: string, host: string): TraceNode {
     attributes,
     error: span.status?.code === 2 ? (span.status.message ?? 'failed') : undefined,
     links: span.links ?? [],
+    orphan: false,
     children: [],
   };
+  if (own) return { node, parent: span.parentSpanId };
+  // `run.<id>` belongs below the minion's part, wherever its own trace is.
+  const parent = spanIdOf(jid as Jid, `minion.${partName.slice(partName.indexOf('.') + 1)}`);
+  return { node, parent };
 }
 
-function grow(nodes: Map<string, TraceNode>, parents: Map<string, string>): TraceNode[] {
+function grow(
+  found: ReadonlyMap<string, Found>,
+): Pick<Trace, 'roots' | 'spans' | 'orphans' | 'returnsLeftOut'> {
   const roots: TraceNode[] = [];
-  for (const [id, node] of nodes) {
-    const parent = nodes.get(parents.get(id) ?? '');
+  let orphans = 0;
+  let returnsLeftOut = 0;
+  for (const { node, parent: parentId } of found.values()) {
+    const parent = parentId === undefined ? undefined : found.get(parentId)?.node;
     // A span that names itself as its cause must not vanish from the tree.
     if (parent && parent !== node) parent.children.push(node);
-    else roots.push(node);
+    else {
+      node.orphan = parentId !== undefined;
+      if (node.orphan) orphans += 1;
+      roots.push(node);
+    }
+    returnsLeftOut += Number(node.attributes[LEFT_OUT] ?? 0);
   }
   const byStart = (a: TraceNode, b: TraceNode): number => a.startMs - b.startMs;
-  for (const node of nodes.values()) node.children.sort(byStart);
-  return roots.sort(byStart);
+  for (const { node } of found.values()) node.children.sort(byStart);
+  return { roots: roots.sort(byStart), spans: found.size, orphans, returnsLeftOut };
 }
 
 function milliseconds(nanoseconds: string): number {

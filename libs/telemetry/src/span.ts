@@ -1,17 +1,32 @@
 import { randomBytes } from 'node:crypto';
-import { type Jid, spanIdOf, traceIdOf } from '@brine/job';
+import { type Jid, requestSpanIdOf, requestTraceIdOf, spanIdOf, traceIdOf } from '@brine/job';
 
 /** What an attribute of a span may hold. */
 export type SpanAttribute = string | number | boolean;
 
-/** One finished piece of work on the way of a job. */
+/** The ids of a span, as W3C trace context has them. */
+export interface SpanContext {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+}
+
+/** One finished piece of work on the way of a job or a request. */
 export interface SpanRecord {
   readonly name: string;
-  /** The job it belongs to; without one the span is a trace of its own. */
+  /** The job it belongs to. */
   readonly jid?: string | undefined;
-  /** Which seam of the job: `gateway.publish`, `store.<minion id>`; the name when absent. */
+  /** The request it belongs to, where that is of no job: log-ins, pillars, events. */
+  readonly request?: string | undefined;
+  /** The ids, where it belongs to neither and somebody was told them. */
+  readonly context?: SpanContext | undefined;
+  /** Which seam: `gateway.publish`, `store.<minion id>`; the name when absent. */
   readonly part?: string | undefined;
-  /** Seam it was caused by; the table in defaultParent when absent. */
+  /**
+   * Seam it was caused by. Only one that is recorded too may be named: a span without a recorded
+   * cause is a root. Never guessed here.
+   */
   readonly parentPart?: string | undefined;
   /** Unix milliseconds, fractions welcome. */
   readonly startMs: number;
@@ -24,51 +39,61 @@ export interface SpanRecord {
 }
 
 /** A span with its ids, as it is written and sent. */
-export interface Span extends SpanRecord {
-  readonly traceId: string;
-  readonly spanId: string;
+export interface Span extends SpanContext {
+  readonly record: SpanRecord;
   readonly parentSpanId: string | undefined;
-  readonly linkContext: { readonly traceId: string; readonly spanId: string } | undefined;
+  readonly linkContext: SpanContext | undefined;
 }
 
-/**
- * The seam that causes a seam, where the caller names none. A return hangs below `publish`, not
- * below the minion's span: stock minions record none, and a missing parent breaks the tree.
- */
-export function defaultParent(part: string): string | undefined {
-  const [head, kind] = part.split('.', 2);
-  const minion = part.slice(`${head}.${kind}.`.length);
-  if (part === 'gateway.publish') return 'request';
-  if (part === 'worker.publish') return 'gateway.publish';
-  if (part === 'record') return 'worker.publish';
-  if (part === 'publish') return 'record';
-  if (head === 'minion') return 'publish';
-  if (head === 'gateway' && kind === 'return') return 'publish';
-  if (head === 'worker' && kind === 'return') return `gateway.return.${minion}`;
-  if (head === 'store') return `worker.return.${part.slice('store.'.length)}`;
-  return undefined;
+/** Trace ids of so many jobs are kept: each return of a job asks for its job's. */
+const TRACE_IDS_MAX = 4096;
+const traceIds = new Map<string, string>();
+
+/** The trace id of a job, remembered: a hash for each span of a job of thousands is dear. */
+export function jobTraceId(jid: string): string {
+  const known = traceIds.get(jid);
+  if (known !== undefined) return known;
+  if (traceIds.size >= TRACE_IDS_MAX) traceIds.clear();
+  const made = traceIdOf(jid as Jid);
+  traceIds.set(jid, made);
+  return made;
 }
 
 /** Gives a record its ids; those of a job follow from the jid, so that nobody must be told. */
 export function spanOf(record: SpanRecord): Span {
-  const linkContext = parseTraceparent(record.link);
-  if (record.jid === undefined) {
-    const traceId = randomBytes(16).toString('hex');
-    const spanId = randomBytes(8).toString('hex');
-    return { ...record, traceId, spanId, parentSpanId: undefined, linkContext };
-  }
-  const jid = record.jid as Jid;
+  const { jid, request, context, parentPart } = record;
+  const linkContext = record.link === undefined ? undefined : parseTraceparent(record.link);
   const part = record.part ?? record.name;
-  const parentPart = record.parentPart ?? defaultParent(part);
-  return {
-    ...record,
-    part,
-    parentPart,
-    traceId: traceIdOf(jid),
-    spanId: spanIdOf(jid, part),
-    parentSpanId: parentPart === undefined ? undefined : spanIdOf(jid, parentPart),
-    linkContext,
-  };
+  if (jid !== undefined) {
+    const id = jid as Jid;
+    return {
+      record,
+      traceId: jobTraceId(jid),
+      spanId: spanIdOf(id, part),
+      parentSpanId: parentPart === undefined ? undefined : spanIdOf(id, parentPart),
+      linkContext,
+    };
+  }
+  if (request !== undefined) {
+    return {
+      record,
+      traceId: requestTraceIdOf(request),
+      spanId: requestSpanIdOf(request, part),
+      parentSpanId: parentPart === undefined ? undefined : requestSpanIdOf(request, parentPart),
+      linkContext,
+    };
+  }
+  return { record, ...(context ?? newContext()), parentSpanId: undefined, linkContext };
+}
+
+/** Ids for a span that belongs to no job and no request. */
+export function newContext(): SpanContext {
+  return { traceId: randomBytes(16).toString('hex'), spanId: randomBytes(8).toString('hex') };
+}
+
+/** The W3C `traceparent` of a span that is recorded. */
+export function traceparent({ traceId, spanId }: SpanContext): string {
+  return `00-${traceId}-${spanId}-01`;
 }
 
 /**
@@ -80,10 +105,24 @@ export function isSampled(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(0, 8), 16) / 0x1_0000_0000 < ratio;
 }
 
+/**
+ * True for a share of texts: the same ones in every process. FNV-1a with a final mix, because it is
+ * asked for each return of a large job.
+ */
+export function isChosen(text: string, ratio: number): boolean {
+  if (ratio >= 1) return true;
+  if (ratio <= 0) return false;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / 0x1_0000_0000 < ratio;
+}
+
 /** Reads a W3C traceparent; undefined for anything that is none. */
-export function parseTraceparent(
-  text: string | undefined,
-): { traceId: string; spanId: string } | undefined {
+export function parseTraceparent(text: string | undefined): SpanContext | undefined {
   const match = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}/.exec(text ?? '');
   const [, traceId, spanId] = match ?? [];
   if (traceId === undefined || spanId === undefined) return undefined;

@@ -1,9 +1,8 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { nowMs } from './clock.ts';
 import { createLog, type Log, type LogOptions, type SaltLogLevel } from './log.ts';
 import { startOtlpExport } from './otlp-export.ts';
-import { isSampled, type SpanAttribute, type SpanRecord, spanOf } from './span.ts';
+import { isSampled, jobTraceId, type SpanRecord, spanOf } from './span.ts';
 import { NO_SINK, type SpanSink } from './span-sink.ts';
 import { TraceFiles } from './trace-files.ts';
 
@@ -25,32 +24,13 @@ export interface TelemetryOptions {
   };
 }
 
-/** A span while its work goes on; what is learnt on the way is put in here. */
-export interface LiveSpan {
-  jid: string | undefined;
-  part: string | undefined;
-  parentPart: string | undefined;
-  link: string | undefined;
-  set(name: string, value: SpanAttribute): void;
-}
-
-/** What a span starts with. */
-export interface SpanStart {
-  readonly name: string;
-  readonly jid?: string | undefined;
-  readonly part?: string | undefined;
-  readonly parentPart?: string | undefined;
-  readonly attributes?: Readonly<Record<string, SpanAttribute | undefined>> | undefined;
-  readonly link?: string | undefined;
-}
-
 /** Logs and traces of one process. */
 export interface Telemetry {
   readonly log: Log;
+  /** Whether spans of this job are recorded; the same for all services. */
+  traces(jid: string): boolean;
   /** Records work that is over. Never throws; not at all where the job is not traced. */
   recordSpan(record: SpanRecord): void;
-  /** Runs a body and records it; its error is recorded and thrown on. */
-  span<T>(start: SpanStart, body: (span: LiveSpan) => Promise<T>): Promise<T>;
   /** Resolves when what was recorded is written. */
   flush(): Promise<void>;
   stats(): { readonly recorded: number; readonly dropped: number };
@@ -117,42 +97,18 @@ function makeTelemetry(log: Log, sink: SpanSink, ratio: number): Telemetry {
   let failed = 0;
   let closing: Promise<void> | undefined;
 
+  const traces = (jid: string): boolean => ratio > 0 && isSampled(jobTraceId(jid), ratio);
+
   const recordSpan = (record: SpanRecord): void => {
     if (ratio <= 0) return;
     try {
-      const span = spanOf(record);
-      if (!isSampled(span.traceId, ratio)) return;
-      sink.add(span);
+      if (record.jid !== undefined && !traces(record.jid)) return;
+      sink.add(spanOf(record));
       recorded += 1;
     } catch (error) {
       // Telemetry must never stop the work it looks at.
       failed += 1;
       if (failed === 1) log.warn({ err: error }, 'a span could not be recorded');
-    }
-  };
-
-  const span = async <T>(start: SpanStart, body: (span: LiveSpan) => Promise<T>): Promise<T> => {
-    const startMs = nowMs();
-    const attributes: Record<string, SpanAttribute | undefined> = { ...start.attributes };
-    const live: LiveSpan = {
-      jid: start.jid,
-      part: start.part,
-      parentPart: start.parentPart,
-      link: start.link,
-      set: (name, value) => void (attributes[name] = value),
-    };
-    const finish = (error?: string): void => {
-      const { jid, part, parentPart, link } = live;
-      const { name } = start;
-      recordSpan({ name, jid, part, parentPart, link, startMs, endMs: nowMs(), attributes, error });
-    };
-    try {
-      const result = await body(live);
-      finish();
-      return result;
-    } catch (error) {
-      finish(error instanceof Error ? error.message : String(error));
-      throw error;
     }
   };
 
@@ -167,8 +123,8 @@ function makeTelemetry(log: Log, sink: SpanSink, ratio: number): Telemetry {
 
   return {
     log,
+    traces,
     recordSpan,
-    span,
     flush: () => sink.flush(),
     stats: () => ({ recorded, dropped: sink.dropped + failed }),
     shutdown: () => (closing ??= shutdown()),

@@ -4,6 +4,7 @@ import {
   RequestTimeoutError,
   parseArguments,
 } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { emptyOutputFile, Printer } from '../display-settings.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
@@ -30,6 +31,7 @@ import {
 import { JobRecords } from '../runners/job-records.ts';
 import { JOBS_RUNNER } from '../runners/jobs.ts';
 import { MANAGE_RUNNER, OTHER_RUNNERS } from '../runners/manage.ts';
+import { mayTrace, recordCommand, spanTime } from '../salt/request-span.ts';
 import type { Terminal } from '../terminal.ts';
 
 const RUN_FORM: CommandForm = {
@@ -90,14 +92,31 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   }
   const noParse = (textValue(options, 'no_parse') ?? '').split(',');
   const seconds = options.given.has('timeout') ? (numberValue(options, 'timeout') ?? 0) : 0;
-  const link = openMasterLink(config, terminal, seconds > 0 ? { timeoutMs: seconds * 1000 } : {});
+  const span = await beginRunSpan(config, name);
+  const link = openMasterLink(config, terminal, {
+    ...(seconds > 0 ? { timeoutMs: seconds * 1000 } : {}),
+    ...(span === undefined ? {} : { traceparent: span.traceparent }),
+  });
   const jobs = new JobRecords(link.client);
   try {
     const context = { config, terminal, client: link.client, jobs };
     return await call(fun, parseArguments(words, noParse), context, printer, options);
   } finally {
+    await span?.finish();
     await link.close();
   }
+}
+
+/** A runner is a trace of its own; the requests it leads to link to it. */
+async function beginRunSpan(config: MasterOptions, fun: string) {
+  if (!mayTrace(config)) return undefined;
+  const startMs = spanTime();
+  const { newContext, traceparent } = await import('@brine/telemetry');
+  const context = newContext();
+  const attributes = { 'salt.fun': fun };
+  const finish = (): Promise<void> =>
+    recordCommand(config, { name: 'cli run', startMs, context, attributes });
+  return { traceparent: traceparent(context), finish };
 }
 
 function refuseWhatIsMissing(parser: OptionParser, options: ParsedOptions): void {

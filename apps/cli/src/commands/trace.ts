@@ -1,26 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isJid } from '@brine/job';
-import { formatTrace, readTrace, traceDir } from '@brine/telemetry';
+import { formatTrace, readTrace, type Trace, traceDir, type TraceNode } from '@brine/telemetry';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { BASE_OPTIONS } from '../options/common-groups.ts';
+import { flag, isOn } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
 import type { Terminal } from '../terminal.ts';
+
+/** Services write spans every 250 ms: while a job's are that young, more are on their way. */
+const SETTLE_MS = 400;
+/** Longest wait for a job whose returns keep coming. */
+const SETTLE_WITHIN_MS = 2_000;
 
 /** `brine trace <jid>`: the way of one job through all services, as a tree with times. */
 export async function runTrace(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'brine trace',
     usage: '[options] <jid>',
-    description: 'Shows the way of one job through all services, with times.',
+    description:
+      'Shows the way of one job through all services, with times. It reads the trace files ' +
+      'of this host (<cachedir>/traces); services on other hosts keep theirs. With a collector ' +
+      '(OTEL_EXPORTER_OTLP_ENDPOINT) there are none: look there for the trace id, which is told.',
     version: '0.1.0',
-    groups: [{ title: 'Options', options: BASE_OPTIONS }],
+    groups: [
+      {
+        title: 'Options',
+        options: [
+          ...BASE_OPTIONS,
+          flag(['--json'], 'json', 'Print one JSON object: the spans as they hang together.'),
+        ],
+      },
+    ],
   });
   const options = parser.parse(args);
   const [jid, ...more] = options.args;
   if (jid === undefined || more.length > 0) throw parser.error('one job id is needed');
   if (!isJid(jid)) throw parser.error(`'${jid}' is not a valid JID`);
   const config = readMasterConfig(options, terminal);
-  const trace = await readTrace(traceDir(config.cachedir), jid);
-  terminal.out(formatTrace(trace));
+  const trace = await settledTrace(traceDir(config.cachedir), jid);
+  if (isOn(options, 'json')) terminal.out(`${JSON.stringify(trace, undefined, 2)}\n`);
+  else {
+    terminal.out(formatTrace(trace));
+    if (trace.spans === 0) terminal.out(whereElse(trace));
+  }
   return trace.spans > 0 ? EXIT.ok : EXIT.noReturn;
+}
+
+/** The trace, read again while spans of it may not be written yet. */
+async function settledTrace(dir: string, jid: string): Promise<Trace> {
+  const until = Date.now() + SETTLE_WITHIN_MS;
+  for (;;) {
+    const trace = await readTrace(dir, jid);
+    const young = Date.now() - newest(trace.roots) < SETTLE_MS;
+    if (!young || Date.now() >= until) return trace;
+    await sleep(SETTLE_MS);
+  }
+}
+
+function newest(nodes: readonly TraceNode[]): number {
+  return nodes.reduce((latest, node) => Math.max(latest, node.endMs, newest(node.children)), 0);
+}
+
+function whereElse({ traceId }: Trace): string {
+  const collector = process.env['OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const place = collector
+    ? `at the collector ${new URL(collector).host}`
+    : 'at a collector, if any';
+  return (
+    `Its trace id is ${traceId}: look ${place}, or on the hosts of other services. ` +
+    'brine.trace.ratio may have left it out, or its files were turned over (max_total_size).\n'
+  );
 }

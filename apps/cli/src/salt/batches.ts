@@ -6,6 +6,7 @@ import { Exit, EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, textValue } from '../options/option.ts';
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
+import { beginJobRoot } from './job-root.ts';
 import { runAndShow } from './run-and-show.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
@@ -14,13 +15,15 @@ const NO_MATCH = 'No minions matched the target. No command was sent, no jid was
  * `-b`, `--static` and, where more than `safeLimit` minions are targeted, `--batch-safe-limit`
  * (Salt: salt/cli/salt.py _run_batch). Gives the exit code.
  */
-export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<number> {
+export async function runInBatches(asked: SaltRun, safeLimit?: number): Promise<number> {
+  const root = beginJobRoot(asked, 'cli batch');
+  const { run } = root;
   const { options, terminal, config } = run;
   let size = textValue(options, 'batch');
   if (safeLimit !== undefined) {
     const { targetedMinions } = await import('./preview.ts');
     const minions = await targetedMinions(run.command, config);
-    if (minions.length < safeLimit) return runAndShow(run);
+    if (minions.length < safeLimit) return runAndShow(asked);
     terminal.out('\nNOTICE: Too many minions targeted, switching to batch execution.\n');
     size = textValue(options, 'batch_safe_size') ?? String(config.batchSafeSize);
   }
@@ -30,16 +33,35 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
   // A size that is none is to be told before anything is sent.
   if (size !== undefined) batchSize(size, 1);
   const interrupt = whenInterrupted(terminal);
-  const steps = runBatch(run.link.client, withoutDisplay(run), {
+  const jid = new JidMaker().next(Date.now());
+  let published = false;
+  const finish = (): Promise<void> => root.finish(published ? jid : undefined);
+  interrupt.beforeExit = finish;
+  const all = runBatch(run.link.client, withoutDisplay(run), {
     size: size ?? '100%',
     waitMs: (numberValue(options, 'batch_wait') ?? 0) * 1000,
     failhard: isOn(options, 'failhard'),
-    jid: new JidMaker().next(Date.now()),
+    jid,
+  });
+  const steps = noticing(all, () => {
+    published = true;
   });
   try {
     return isOn(options, 'static') ? await showTogether(run, steps) : await showSteps(run, steps);
   } finally {
+    await finish();
     interrupt.dispose();
+  }
+}
+
+/** Tells when the first part of a batch goes out. */
+async function* noticing(
+  steps: AsyncIterable<BatchStep>,
+  onStart: () => void,
+): AsyncGenerator<BatchStep> {
+  for await (const step of steps) {
+    if (step.kind === 'start') onStart();
+    yield step;
   }
 }
 

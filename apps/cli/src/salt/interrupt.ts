@@ -1,10 +1,14 @@
 import { EXIT } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 
+const BEFORE_EXIT_MS = 500;
+
 /** What happens on Ctrl-C while a command waits. */
 export interface Interrupt {
   /** Set once the job is published: then the text tells how to find it again. */
   jid: string | undefined;
+  /** What is done before the process ends; waited for up to half a second. */
+  beforeExit: (() => Promise<void>) | undefined;
   dispose(): void;
 }
 
@@ -12,6 +16,7 @@ export interface Interrupt {
 export function whenInterrupted(terminal: Terminal): Interrupt {
   const interrupt: Interrupt = {
     jid: undefined,
+    beforeExit: undefined,
     dispose: () => {
       process.off('SIGINT', onInterrupt);
       process.off('SIGTERM', onTerminate);
@@ -27,9 +32,14 @@ export function whenInterrupted(terminal: Terminal): Interrupt {
           `command:\n\nsalt-run jobs.lookup_jid ${interrupt.jid}\n`,
       );
     }
-    process.exit(EXIT.ok);
+    leave();
   };
-  const onTerminate = (): void => process.exit(EXIT.ok);
+  const onTerminate = (): void => leave();
+  const leave = (): void => {
+    const exit = (): void => process.exit(EXIT.ok);
+    setTimeout(exit, BEFORE_EXIT_MS);
+    void (interrupt.beforeExit?.() ?? Promise.resolve()).then(exit, exit);
+  };
   if (terminal.ownsSignals) {
     process.on('SIGINT', onInterrupt);
     process.on('SIGTERM', onTerminate);

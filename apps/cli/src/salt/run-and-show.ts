@@ -9,17 +9,19 @@ import type { SaltRun } from '../commands/salt.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue } from '../options/option.ts';
 import { whenInterrupted } from './interrupt.ts';
-import { recordRequest, spanTime } from './request-span.ts';
+import { beginJobRoot, type JobRoot } from './job-root.ts';
 import { summaryText, type Row } from './summary.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 
 /** Publishes the command and shows each return as it comes. Gives the exit code. */
-export async function runAndShow(run: SaltRun): Promise<number> {
+export async function runAndShow(asked: SaltRun): Promise<number> {
+  const root = beginJobRoot(asked, 'cli request');
+  const { run } = root;
   const { options, terminal, printer } = run;
-  if (isOn(options, 'async')) return publishOnly(run);
+  if (isOn(options, 'async')) return publishOnly(root);
   const interrupt = whenInterrupted(terminal);
-  const startMs = spanTime();
+  interrupt.beforeExit = () => root.finish(interrupt.jid);
   try {
     const job = await publish(run);
     if (job === undefined) {
@@ -32,20 +34,19 @@ export async function runAndShow(run: SaltRun): Promise<number> {
     if (isOn(options, 'progress')) return await waitSilently(run, job);
     if (run.command.fun === 'sys.doc') return await showDocs(run, job);
     announce(run, job.jid);
-    const code = await showReturns(run, job);
-    const { fun } = run.command;
-    await recordRequest(run.config, { jid: job.jid, startMs, fun: String(fun) });
-    return code;
+    return await showReturns(run, job);
   } finally {
+    await root.finish(interrupt.jid);
     interrupt.dispose();
   }
 }
 
 /** `--async`. */
-async function publishOnly(run: SaltRun): Promise<number> {
+async function publishOnly({ run, finish }: JobRoot): Promise<number> {
   const job = await run.link.client.publish(run.command);
   if (job === undefined) run.terminal.out(NO_MATCH);
   run.terminal.out(`Executed command with job ID: ${job?.jid ?? 0}\n`);
+  await finish(job?.jid);
   return EXIT.ok;
 }
 
@@ -53,8 +54,9 @@ async function publish(run: SaltRun): Promise<PublishedCommand | undefined> {
   const { client } = run.link;
   const subset = numberValue(run.options, 'subset') ?? 0;
   if (subset <= 0) return client.publish(run.command, { listen: true });
+  const { recordsRoot: _recordsRoot, ...command } = run.command;
   const asked = await client.publish(
-    { ...run.command, fun: 'sys.list_functions', arg: [] },
+    { ...command, fun: 'sys.list_functions', arg: [] },
     { listen: true },
   );
   if (asked === undefined) return undefined;

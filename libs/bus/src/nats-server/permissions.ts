@@ -79,11 +79,13 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.grant.*',
       'brine.requests.*',
       'brine.epochs',
+      'brine.sent',
     ],
   },
   publisher: {
     publish: [
       'brine.epochs',
+      'brine.sent',
       'brine.publications.again',
       'brine.publications.marker',
       'brine.kept.pub.>',

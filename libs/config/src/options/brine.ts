@@ -110,6 +110,46 @@ export const brineOptions = {
       env: 'BRINE_TRACE_RATIO',
       doc: 'Share of jobs that are traced; all services choose the same jobs.',
     }),
+    returns_first: integer({
+      default: 100,
+      min: 0,
+      max: 100_000,
+      doc: 'First returns that get spans whatever they are, of one job and worker.',
+    }),
+    returns_failed: integer({
+      default: 100,
+      min: 0,
+      max: 10_000,
+      doc: 'Failed returns that get spans beside those, of one job and worker.',
+    }),
+    returns_ratio: decimal({
+      default: 0.01,
+      min: 0,
+      max: 1,
+      doc: 'Share of the other returns that get spans, chosen by job and minion.',
+    }),
+    logins_ratio: decimal({
+      default: 0.1,
+      min: 0,
+      max: 1,
+      doc: 'Share of log-ins that are traced.',
+    }),
+    pillars_ratio: decimal({
+      default: 0.1,
+      min: 0,
+      max: 1,
+      doc: 'Share of pillar requests that are traced.',
+    }),
+    events_ratio: decimal({
+      default: 0.01,
+      min: 0,
+      max: 1,
+      doc: 'Share of events fired by minions that are traced.',
+    }),
+    publications: flag({
+      default: false,
+      doc: 'Publications carry `traceparent`, so that traced 3008 minions join; states see it.',
+    }),
     max_file_size: integer({
       default: 8_388_608,
       min: 65_536,

@@ -1,5 +1,6 @@
 import { mapOf, pack, unpackMap, type MapScan, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports.ts';
+import type { AnswerAbout } from '../trace-ports.ts';
 import { masterOpts } from './master-opts.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { rememberPillarRequest } from './pillar.ts';
@@ -22,8 +23,8 @@ export interface AesRequest {
 export interface AesResult {
   readonly reply: 'send' | 'private';
   readonly value: SaltValue;
-  /** The job a return belongs to, for its trace. */
-  readonly returned?: { readonly jid: string; readonly minion: string };
+  /** For its trace. */
+  readonly about?: AnswerAbout;
 }
 
 type AesCommand = (ports: MasterPorts, request: AesRequest) => Promise<AesResult> | AesResult;
@@ -65,7 +66,7 @@ const returned: AesCommand = async (ports, request) => {
     return { reply: 'send', value: null };
   }
   const job = await takeReturn(ports, request.request, request.body);
-  return { reply: 'send', value: null, ...(job === undefined ? {} : { returned: job }) };
+  return { reply: 'send', value: null, ...(job === undefined ? {} : { about: job }) };
 };
 
 const pillar: AesCommand = async (ports, request) => {
@@ -73,14 +74,26 @@ const pillar: AesCommand = async (ports, request) => {
   if (minion !== undefined) {
     await rememberPillarRequest(ports, request.request, unpackMap(request.body), minion);
   }
-  return { reply: 'private', value: emptyMap() };
+  return { reply: 'private', value: emptyMap(), about: aboutRequest('pillar', request) };
 };
 
-const minionEvent = decoded(async (ports, request, load) => {
+const minionEvent: AesCommand = async (ports, request) => {
+  const load = unpackMap(request.body);
   load.delete('tok');
   load.delete('nonce');
-  return (await takeMinionEvent(ports, request.request, load)) ? null : emptyMap();
-});
+  const taken = await takeMinionEvent(ports, request.request, load);
+  const value = taken ? null : emptyMap();
+  return { reply: 'send', value, about: aboutRequest('event', request) };
+};
+
+function aboutRequest(kind: 'pillar' | 'event', { scan, minion }: AesRequest): AnswerAbout {
+  const link = scan.text('traceparent');
+  return {
+    kind,
+    ...(minion === undefined ? {} : { minion }),
+    ...(link === undefined ? {} : { link }),
+  };
+}
 
 const registerResources = decoded(async (ports, request) => {
   const { minion } = request;

@@ -11,6 +11,7 @@ import {
   type SaltMap,
 } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports.ts';
+import type { AnswerAbout } from '../trace-ports.ts';
 
 /** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
 const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
@@ -30,10 +31,7 @@ const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'st
 const SUB_EVENTS_MAX = 1000;
 
 /** What a return says of itself, for the answer's trace. */
-export interface ReturnedJob {
-  readonly jid: string;
-  readonly minion: string;
-}
+export type ReturnedJob = AnswerAbout & { readonly kind: 'return' };
 
 /**
  * Takes a minion's return (salt/utils/job.py `store_job`): one event, appended before the answer.
@@ -65,14 +63,14 @@ export async function takeReturn(
     ports.count('return_invalid_jid');
     return undefined;
   }
-  await append(ports, scan, {
+  const returned = await append(ports, request, scan, {
     body: event,
     jid,
     minion,
     msgId: `ret:${jid}:${minion}:${returnHash(scan)}`,
   });
   await fireSubEvents(ports, scan, jid, minion);
-  return { jid, minion };
+  return returned;
 }
 
 /** A return that is told and not kept: its event is of a kind the store does not read. */
@@ -101,23 +99,40 @@ async function takeUnpublished(
   if (!scan.has('arg')) {
     event = appendField(event, 'arg', scan.value('fun_args') ?? []);
   }
-  await append(ports, scan, { body: event, jid, minion, msgId: `ret:req:${request.id}` });
-  return { jid, minion };
+  const msgId = `ret:req:${request.id}`;
+  return append(ports, request, scan, { body: event, jid, minion, msgId });
 }
 
 async function append(
   ports: MasterPorts,
+  request: Request,
   scan: MapScan,
   event: { body: Buffer; jid: Jid; minion: string; msgId: string },
-): Promise<void> {
+): Promise<ReturnedJob> {
+  const { jid, minion } = event;
   const link = scan.text('traceparent');
-  await ports.events.append({
+  const linked = link === undefined ? {} : { link };
+  const failed = hasFailed(scan);
+  const { receivedMs } = request;
+  const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
+  const { duplicate } = await ports.events.append({
     kind: 'ret',
-    tag: jobReturnTag(event.jid, event.minion),
+    tag: jobReturnTag(jid, minion),
     ...event,
-    ...(link === undefined ? {} : { link }),
+    ...linked,
+    ...(traced ? { traced } : {}),
   });
   ports.count('returns');
+  return { kind: 'return', jid, minion, failed, ...linked, traced, again: duplicate };
+}
+
+/** As Salt tells it: `success` false or a return code other than 0. */
+function hasFailed(scan: MapScan): boolean {
+  if (scan.value('success') === false) return true;
+  const retcode = scan.raw('retcode');
+  return (
+    retcode !== undefined && !(retcode.length === 1 && retcode[0] === 0) && !!scan.value('retcode')
+  );
 }
 
 /** Hash over the raw bytes of what was returned: the same for every re-send of one return. */

@@ -1,6 +1,7 @@
-import { buildErrorReply, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { buildErrorReply, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
+import type { AnswerAbout } from '../trace-ports.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { refuseUnauthenticated } from './unauthorised.ts';
@@ -8,7 +9,8 @@ import { refuseUnauthenticated } from './unauthorised.ts';
 /** Answer of a clear command: plain msgpack, unsigned. */
 export interface ClearResult {
   readonly value: SaltValue;
-  readonly jid?: string;
+  /** For its trace. */
+  readonly about?: AnswerAbout;
 }
 
 type ClearCommand = (
@@ -40,6 +42,12 @@ const publishOrText: ClearCommand = async (ports, request, load) => {
   }
 };
 
+const queryWithTrace: ClearCommand = async (ports, _request, load) => {
+  const link = textOf(load, 'traceparent');
+  const about = { kind: 'query', ...(link === undefined ? {} : { link }) } as const;
+  return { value: await query(ports, load), about };
+};
+
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
  * with Brine's own `brine_query`. No authentication backend is served yet, so `mk_token` fails as
@@ -52,7 +60,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['wheel', notServed('wheel')],
   ['mk_token', () => ({ value: '' })],
   ['get_token', () => ({ value: mapOf({}) })],
-  ['brine_query', async (ports, _request, load) => ({ value: await query(ports, load) })],
+  ['brine_query', queryWithTrace],
 ]);
 
 /** Runs a clear command; an unknown one, or none, answers an empty map, as Salt does. */

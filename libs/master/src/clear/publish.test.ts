@@ -1,6 +1,7 @@
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapIn, mapOf, unpackMap, type SaltMap } from '@brine/wire';
+import { ASKER_TRACES, spanIdOf, traceIdOf, type Jid } from '@brine/job';
 import { describe, expect, it } from 'vitest';
 import { publish } from './publish.ts';
 
@@ -55,8 +56,9 @@ describe('publishes recorded from the stock command line', () => {
   it('one write holds the job: publication, load without the key, targets', async () => {
     const made = master(['va', 'vd']);
     const vector = vectors.clear.find(({ name }) => name === 'jobs: publish test.arg list')!;
-    const { value, jid } = await publish(made.ports, request(), loadOf(vector));
+    const { value, about } = await publish(made.ports, request(), loadOf(vector));
     const job = made.jobs[0]!;
+    const { jid } = about as { readonly jid: string };
     expect(job).toMatchObject({ jid, minions: ['va', 'vd'], missing: [], host: 'host1' });
     const publication = unpackMap(job.publication);
     expect([...publication.keys()]).toEqual([
@@ -82,8 +84,48 @@ describe('publishes recorded from the stock command line', () => {
     const load = loadOf(byKey[0]!);
     const first = await publish(made.ports, request('same'), load);
     const second = await publish(made.ports, request('same'), load);
-    expect(second.jid).toBe(first.jid);
+    expect(first.about).toEqual({ kind: 'publish', jid: made.jobs[0]?.jid });
+    expect(second.about).toEqual(first.about);
     expect(made.jobs).toHaveLength(1);
+  });
+
+  const CONTEXT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-03';
+
+  it('the trace context of a 3008 client is a link and goes on to the minions', async () => {
+    const made = master(['va']);
+    const load = loadOf(byKey[0]!).set('traceparent', CONTEXT);
+    const { about } = await publish(made.ports, request(), load);
+    expect(about).toMatchObject({ kind: 'publish', link: CONTEXT });
+    expect(unpackMap(made.jobs[0]!.publication).get('traceparent')).toBe(CONTEXT);
+  });
+
+  it('with brine.trace.publications the job’s own context goes out, always', async () => {
+    const made = master(['va']);
+    const ports = { ...made.ports, rules: { ...made.ports.rules, tracePublications: true } };
+    const asked = loadOf(byKey[0]!);
+    for (const load of [new Map(asked), new Map(asked).set('traceparent', CONTEXT)]) {
+      const { about } = await publish(ports, request(String(load.size)), load);
+      const { jid } = about as { readonly jid: Jid };
+      const job = made.jobs.find((one) => one.jid === jid)!;
+      const own = `00-${traceIdOf(jid)}-${spanIdOf(jid, 'publish')}-01`;
+      expect(unpackMap(job.publication).get('traceparent')).toBe(own);
+    }
+  });
+
+  it('a job whose jid the caller fixed may come in pieces, which are told apart', async () => {
+    const made = master(['va']);
+    const load = loadOf(byKey[0]!).set('jid', '20261121100000000001');
+    const { about } = await publish(made.ports, request('r1'), load);
+    expect(about).toMatchObject({ jid: '20261121100000000001', piece: 'r1' });
+    expect(made.jobs[0]).toMatchObject({ piece: 'r1' });
+  });
+
+  it('a command that records the root of the trace says so', async () => {
+    const made = master(['va']);
+    const load = loadOf(byKey[0]!).set('tracestate', ASKER_TRACES);
+    const { about } = await publish(made.ports, request(), load);
+    expect(about).toMatchObject({ askerTraces: true });
+    expect(unpackMap(made.jobs[0]!.publication).has('tracestate')).toBe(false);
   });
 
   it('find_job is kept out of sight', async () => {

@@ -1,4 +1,11 @@
-import { isJid, jobErrorTag, type Jid } from '@brine/job';
+import {
+  ASKER_TRACES,
+  isJid,
+  jobErrorTag,
+  publishingPart,
+  traceparentOf,
+  type Jid,
+} from '@brine/job';
 import { matchGlob } from '@brine/target';
 import {
   boolOf,
@@ -18,6 +25,7 @@ import {
   type SaltMap,
 } from '@brine/wire';
 import type { Job, MasterPorts, Request } from '../ports.ts';
+import type { AnswerAbout } from '../trace-ports.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
 import { authenticateKey, type Principal } from './principal.ts';
 
@@ -36,7 +44,8 @@ const DEADLINE_METADATA = 'brine_deadline';
 /** The reply and the job id it belongs to. */
 export interface PublishReply {
   readonly value: SaltMap;
-  readonly jid?: string;
+  /** For its trace. */
+  readonly about?: AnswerAbout;
 }
 
 /**
@@ -67,14 +76,24 @@ export async function publish(
   }
   const jid = await jobId(ports, asked.jid);
   if (jid === undefined) return { value: mapOf({ error: 'Could not allocate a job id' }) };
-  const job = jobOf(ports, request, { load, asked, principal, expected, jid });
+  // Whoever fixes a jid may publish several times under it: the spans of each are told apart.
+  const piece = isJid(asked.jid) ? request.id : undefined;
+  const job = jobOf(ports, request, { load, asked, principal, expected, jid, piece });
   const stored = await ports.publications.publish(job);
   const published = buildPublishReply({
     jid: stored.jid,
     minions: [...stored.minions],
     missing: [...stored.missing],
   });
-  return { value: mapOf({ enc: 'clear', load: published }), jid: stored.jid };
+  const { traceparent } = asked;
+  const about: AnswerAbout = {
+    kind: 'publish',
+    jid: stored.jid,
+    ...(piece === undefined ? {} : { piece }),
+    ...(traceparent === undefined ? {} : { link: traceparent }),
+    ...(asked.tracestate === ASKER_TRACES ? { askerTraces: true } : {}),
+  };
+  return { value: mapOf({ enc: 'clear', load: published }), about };
 }
 
 interface Refusal {
@@ -142,10 +161,11 @@ interface Prepared {
   readonly principal: Principal;
   readonly expected: Expected;
   readonly jid: Jid;
+  readonly piece: string | undefined;
 }
 
 function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
-  const { load, asked, principal, expected, jid } = prepared;
+  const { load, asked, principal, expected, jid, piece } = prepared;
   const publishedAt = ports.now();
   const metadata = asked.kwargs && mapIn(asked.kwargs, 'metadata');
   const deadline = (metadata && intOf(metadata, DEADLINE_METADATA)) ?? ports.rules.jobDeadline;
@@ -168,6 +188,7 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     hidden: asked.fun === FIND_JOB,
     host: request.gatewayHost,
     requestId: request.id,
+    ...(piece === undefined ? {} : { piece }),
   };
 }
 
@@ -176,7 +197,7 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
  * `_prep_pub`).
  */
 function publicationOf(ports: MasterPorts, prepared: Prepared): SaltMap {
-  const { asked, jid } = prepared;
+  const { asked, jid, piece } = prepared;
   const { fun, arg, tgt, tgtType, ret, user, traceparent } = asked;
   const kwargs = asked.kwargs ?? mapOf({});
   const delimiter = textOf(kwargs, 'delimiter');
@@ -190,7 +211,9 @@ function publicationOf(ports: MasterPorts, prepared: Prepared): SaltMap {
     if (value !== undefined) rest.set(name, value);
   }
   if (boolOf(kwargs, 'start_event') === true) rest.set('start_event', true);
-  if (traceparent !== undefined) rest.set('traceparent', traceparent);
+  const own = ports.rules.tracePublications === true;
+  const context = own ? traceparentOf(jid, publishingPart('publish', piece)) : traceparent;
+  if (context !== undefined) rest.set('traceparent', context);
   return buildPublishedJob({
     fun,
     arg,

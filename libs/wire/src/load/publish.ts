@@ -23,7 +23,7 @@ import {
  *   user text
  *   to int                                        with order_masters
  *   kwargs map                                    eauth, token, delimiter, metadata, auth_list …
- *   traceparent text                              3008 with tracing
+ *   traceparent text, tracestate text             3008 with tracing
  */
 
 /** What a local client asks to be published. */
@@ -40,6 +40,7 @@ export interface PublishRequest {
   readonly to?: number;
   readonly kwargs?: SaltMap;
   readonly traceparent?: string;
+  readonly tracestate?: string;
 }
 
 /** Reads a `publish` load; throws WireError SALT_WIRE_FIELD. */
@@ -57,6 +58,7 @@ export function parsePublish(load: SaltMap): PublishRequest {
     ...maybe('to', typeof to === 'number' ? to : undefined),
     ...maybe('kwargs', optionalMap(load, 'kwargs', 'publish')),
     ...maybe('traceparent', optionalText(load, 'traceparent', 'publish')),
+    ...maybe('tracestate', optionalText(load, 'tracestate', 'publish')),
   };
 }
 
@@ -75,6 +77,7 @@ export function buildPublish(request: PublishRequest): SaltMap {
     user: request.user,
     to: request.to,
     traceparent: request.traceparent,
+    tracestate: request.tracestate,
   });
 }
 

@@ -1,0 +1,107 @@
+import type { IncomingRequest } from '@brine/bus';
+import { publishingPart } from '@brine/job';
+import type { Answer, AnswerAbout } from '@brine/master';
+import {
+  isChosen,
+  nowMs,
+  packTraceNote,
+  parseTraceparent,
+  type RequestKind,
+  type SpanRecord,
+  traceparent,
+} from '@brine/telemetry';
+import type { JobTraces } from './job-traces.ts';
+
+/** Shares of the requests without a job that are traced. */
+export type RequestRatios = Readonly<Record<RequestKind, number>>;
+
+/** What {@link AnswerSpans} works with. */
+export interface AnswerSpansPorts {
+  readonly jobs: JobTraces;
+  readonly ratios: RequestRatios;
+  readonly traces: (jid: string) => boolean;
+  readonly record: (span: SpanRecord) => void;
+}
+
+type Kind<K extends AnswerAbout['kind']> = AnswerAbout & { readonly kind: K };
+
+/** Records the worker's part of answers, and tells the gateway whether it shall record its own. */
+export class AnswerSpans {
+  readonly #ports: AnswerSpansPorts;
+
+  constructor(ports: AnswerSpansPorts) {
+    this.#ports = ports;
+  }
+
+  /** The note that goes with the answer; undefined where nothing is recorded. */
+  note(request: IncomingRequest, answer: Answer, startMs: number): string | undefined {
+    if (answer.kind !== 'reply' || answer.about === undefined) return undefined;
+    const { about } = answer;
+    switch (about.kind) {
+      case 'return':
+        return this.#returned(request, about, startMs);
+      case 'publish':
+        return this.#published(request, about, startMs);
+      default:
+        return this.#asked(request, about, startMs);
+    }
+  }
+
+  #returned(request: IncomingRequest, about: Kind<'return'>, startMs: number): string | undefined {
+    const { jid, minion, traced, again, failed, link } = about;
+    const { jobs, record } = this.#ports;
+    if (!traced && !(again && jobs.wantsRepeated(jid))) return undefined;
+    jobs.returned(jid, minion, request.receivedMs ?? startMs);
+    record({
+      name: 'worker return',
+      jid,
+      part: `worker.return.${minion}`,
+      parentPart: `gateway.return.${minion}`,
+      startMs,
+      endMs: nowMs(),
+      attributes: again ? { 'brine.request': request.id, 'brine.again': true } : undefined,
+      link,
+      error: failed ? 'the minion says that it failed' : undefined,
+    });
+    return packTraceNote({ kind: 'return', jid, minion });
+  }
+
+  #published(
+    request: IncomingRequest,
+    about: Kind<'publish'>,
+    startMs: number,
+  ): string | undefined {
+    const { jid, piece, askerTraces = false } = about;
+    if (!this.#ports.traces(jid)) return undefined;
+    // Anything else than a context goes no further: the note has a limit.
+    const context = parseTraceparent(about.link);
+    const link = context === undefined ? undefined : traceparent(context);
+    this.#ports.record({
+      name: 'worker publish',
+      jid,
+      part: publishingPart('worker.publish', piece),
+      parentPart: publishingPart('gateway.publish', piece),
+      startMs,
+      endMs: nowMs(),
+      attributes: { 'brine.request': request.id },
+      link,
+    });
+    return packTraceNote({ kind: 'publish', jid, piece, askerTraces, link });
+  }
+
+  #asked(request: IncomingRequest, about: Kind<RequestKind>, startMs: number): string | undefined {
+    const { kind, minion, link } = about;
+    if (!isChosen(request.id, this.#ports.ratios[kind])) return undefined;
+    this.#ports.record({
+      name: `worker ${kind}`,
+      request: request.id,
+      part: `worker.${kind}`,
+      parentPart: `gateway.${kind}`,
+      startMs,
+      endMs: nowMs(),
+      attributes: { 'salt.minion': minion },
+      link,
+    });
+    return packTraceNote({ kind });
+  }
+}

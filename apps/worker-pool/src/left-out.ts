@@ -1,0 +1,51 @@
+import type { SpanRecord } from '@brine/telemetry';
+
+/** Returns of a job count as over when none was left out for so long, in ms. */
+const SETTLED_MS = 2_000;
+
+/** Returns of one job that got no spans here, until they are told as one span. */
+export class LeftOut {
+  #count = 0;
+  #told = 0;
+  #firstMs = 0;
+  #lastMs = 0;
+  #slowestMs = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  add(atMs: number, tookMs: number): void {
+    if (this.#count === 0) {
+      this.#firstMs = atMs;
+      this.#slowestMs = 0;
+    }
+    this.#count += 1;
+    if (atMs > this.#lastMs) this.#lastMs = atMs;
+    if (tookMs > this.#slowestMs) this.#slowestMs = tookMs;
+  }
+
+  isSettled(nowMs: number): boolean {
+    return this.#count > 0 && this.#lastMs + SETTLED_MS <= nowMs;
+  }
+
+  /** One span for all of them, so that a trace says what it does not show; begins anew. */
+  take(jid: string, workerId: string, parentPart: string | undefined): SpanRecord {
+    const startMs = Math.min(this.#firstMs, this.#lastMs);
+    const count = this.#count;
+    this.#count = 0;
+    this.#told += 1;
+    return {
+      name: 'returns left out',
+      jid,
+      part: `left-out.${workerId}.${this.#told}`,
+      parentPart,
+      startMs,
+      endMs: this.#lastMs,
+      attributes: {
+        'brine.left_out': count,
+        'brine.slowest_ms': this.#slowestMs === 0 ? undefined : Math.round(this.#slowestMs),
+      },
+    };
+  }
+}

@@ -1,0 +1,186 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { JidMaker, traceIdOf } from '@brine/job';
+import { formatTrace } from './format-trace.ts';
+import { readTrace } from './read-trace.ts';
+import { isChosen, isSampled, parseTraceparent, type SpanRecord } from './span.ts';
+import { startTelemetry, type TelemetryOptions, traceDir } from './telemetry.ts';
+
+const JID = new JidMaker().next(Date.UTC(2026, 10, 20, 17, 10, 37));
+const T0 = Date.UTC(2026, 10, 20, 17, 10, 37) + 0.25;
+
+let cachedir: string;
+
+beforeEach(() => {
+  cachedir = mkdtempSync(join(tmpdir(), 'brine-telemetry-'));
+});
+
+afterEach(() => {
+  rmSync(cachedir, { recursive: true, force: true });
+});
+
+function optionsOf(trace: Partial<TelemetryOptions['brine']['trace']> = {}): TelemetryOptions {
+  const defaults = { enabled: true, ratio: 1, maxFileSize: 65_536, maxTotalSize: 131_072 };
+  return { cachedir, logLevel: 'info', brine: { host: 'h1', trace: { ...defaults, ...trace } } };
+}
+
+function start(service: string, options = optionsOf(), lines: string[] = []) {
+  const destination = { write: (line: string) => void lines.push(line) };
+  return startTelemetry({ service, options, env: {}, destination });
+}
+
+/** Who causes whom in these tests. */
+const CAUSES: Readonly<Record<string, string>> = {
+  'worker.publish': 'gateway.publish',
+  record: 'worker.publish',
+  publish: 'record',
+  'gateway.return.web1.example': 'publish',
+  'worker.return.web1.example': 'gateway.return.web1.example',
+};
+
+function partOf(part: string, fromMs: number, toMs: number): SpanRecord {
+  return {
+    name: part.split('.', 2).join('.'),
+    jid: JID,
+    part,
+    parentPart: CAUSES[part],
+    startMs: T0 + fromMs,
+    endMs: T0 + toMs,
+  };
+}
+
+describe('spans of a job', () => {
+  test('spans recorded by services that know only the jid form one tree', async () => {
+    const gateway = await start('req-gateway');
+    const worker = await start('worker-pool');
+    gateway.recordSpan(partOf('gateway.publish', 0, 9));
+    worker.recordSpan(partOf('worker.publish', 1, 8));
+    worker.recordSpan(partOf('record', 2, 4));
+    worker.recordSpan(partOf('publish', 5, 6));
+    gateway.recordSpan(partOf('gateway.return.web1.example', 20, 30));
+    worker.recordSpan(partOf('worker.return.web1.example', 22, 28));
+    await Promise.all([gateway.shutdown(), worker.shutdown()]);
+
+    const trace = await readTrace(traceDir(cachedir), JID);
+    expect(trace.spans).toBe(6);
+    expect(trace.roots.map(({ part }) => part)).toEqual(['gateway.publish']);
+    const publish = trace.roots[0]!.children[0]!.children[0]!.children[0]!;
+    expect(publish.part).toBe('publish');
+    expect(publish.children[0]!.part).toBe('gateway.return.web1.example');
+    expect(publish.children[0]!.children[0]!.part).toBe('worker.return.web1.example');
+    expect(publish.children[0]!.startMs).toBeCloseTo(T0 + 20, 3);
+
+    const text = formatTrace(trace);
+    expect(text).toContain(`job ${JID}  trace ${traceIdOf(JID)}`);
+    expect(text).toMatch(/6 spans, 2 services, 30\.00 ms/);
+    expect(text).toMatch(/└─ worker\.publish +\+ +1\.00 ms +7\.00 ms {2}worker-pool/);
+  });
+
+  test('a job without spans says so', async () => {
+    const trace = await readTrace(traceDir(cachedir), JID);
+    expect(formatTrace(trace)).toBe(`No trace of job ${JID} on this host.\n`);
+  });
+
+  test('a foreign traceparent is a link, not a parent', async () => {
+    const telemetry = await start('worker-pool');
+    const link = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    telemetry.recordSpan({ ...partOf('worker.publish', 0, 1), link });
+    await telemetry.shutdown();
+    const [root] = (await readTrace(traceDir(cachedir), JID)).roots;
+    expect(root!.links).toEqual([
+      { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' },
+    ]);
+    expect(parseTraceparent('00-00000000000000000000000000000000-b7ad6b7169203331-01')).toBe(
+      undefined,
+    );
+    expect(parseTraceparent('nonsense')).toBe(undefined);
+  });
+
+  test('a span whose cause is not recorded here is a root, and counted', async () => {
+    const telemetry = await start('worker-pool');
+    telemetry.recordSpan({ ...partOf('store.a', 0, 1), parentPart: 'worker.return.a' });
+    await telemetry.shutdown();
+    const trace = await readTrace(traceDir(cachedir), JID);
+    expect(trace).toMatchObject({ spans: 1, orphans: 1 });
+    expect(trace.roots[0]).toMatchObject({ part: 'store.a', orphan: true });
+    expect(formatTrace(trace)).toContain('1 spans whose cause is not recorded on this host');
+  });
+
+  test('the run of a Brine minion is a trace of its own that is shown below its part', async () => {
+    const telemetry = await start('minion');
+    telemetry.recordSpan(partOf('minion.a.b', 0, 9));
+    telemetry.recordSpan({
+      name: 'minion run',
+      part: 'run.a.b',
+      startMs: T0 + 1,
+      endMs: T0 + 2,
+      attributes: { 'brine.jid': JID },
+    });
+    await telemetry.shutdown();
+    const trace = await readTrace(traceDir(cachedir), JID);
+    expect(trace.orphans).toBe(0);
+    expect(trace.roots[0]!.children.map(({ part }) => part)).toEqual(['run.a.b']);
+  });
+
+  test('returns without spans are told by their number, and a span that came twice counts once', async () => {
+    const telemetry = await start('worker-pool');
+    telemetry.recordSpan(partOf('publish', 0, 5));
+    telemetry.recordSpan(partOf('publish', 0, 3));
+    for (const count of [40, 2]) {
+      telemetry.recordSpan({
+        ...partOf(`left-out.w.${count}`, 5, 6),
+        parentPart: 'publish',
+        attributes: { 'brine.left_out': count },
+      });
+    }
+    await telemetry.shutdown();
+    const trace = await readTrace(traceDir(cachedir), JID);
+    expect(trace).toMatchObject({ spans: 3, returnsLeftOut: 42 });
+    expect(trace.roots[0]!.endMs).toBeCloseTo(T0 + 3, 3);
+    expect(formatTrace(trace)).toContain('42 more returns without spans of their own');
+  });
+
+  test('a request without a job has one trace, whoever records a part of it', async () => {
+    const [gateway, worker] = [await start('req-gateway'), await start('worker-pool')];
+    const times = { startMs: T0, endMs: T0 + 1 };
+    const request = 'abc-1';
+    gateway.recordSpan({ name: 'gateway login', request, part: 'gateway.login', ...times });
+    worker.recordSpan({
+      name: 'worker login',
+      request,
+      part: 'worker.login',
+      parentPart: 'gateway.login',
+      ...times,
+    });
+    await Promise.all([gateway.shutdown(), worker.shutdown()]);
+    const spans = readdirSync(traceDir(cachedir)).flatMap((name) => {
+      const line = JSON.parse(readFileSync(join(traceDir(cachedir), name), 'utf8'));
+      return line.resourceSpans[0].scopeSpans[0].spans as unknown[];
+    });
+    const both = spans as { traceId: string; spanId: string; parentSpanId?: string }[];
+    const [root, child] = both[0]!.parentSpanId === undefined ? both : both.toReversed();
+    expect(child.traceId).toBe(root.traceId);
+    expect(child.parentSpanId).toBe(root.spanId);
+  });
+
+  test('a share of texts is chosen, the same ones everywhere', () => {
+    const texts = Array.from({ length: 20_000 }, (_, i) => `${JID} minion-${i}.example`);
+    const chosen = texts.filter((text) => isChosen(text, 0.01)).length;
+    expect(chosen).toBeGreaterThan(140);
+    expect(chosen).toBeLessThan(260);
+    expect(texts.some((text) => isChosen(text, 0))).toBe(false);
+    expect(texts.every((text) => isChosen(text, 1))).toBe(true);
+  });
+
+  test('all services choose the same share of the jobs', () => {
+    const maker = new JidMaker();
+    const ids = Array.from({ length: 4000 }, (_, i) => traceIdOf(maker.next(T0 + i)));
+    const share = ids.filter((id) => isSampled(id, 0.25)).length / ids.length;
+    expect(share).toBeGreaterThan(0.2);
+    expect(share).toBeLessThan(0.3);
+    expect(ids.some((id) => isSampled(id, 0))).toBe(false);
+    expect(ids.every((id) => isSampled(id, 1))).toBe(true);
+  });
+});
