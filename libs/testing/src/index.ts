@@ -6,6 +6,7 @@ export { startNats } from './nats.ts';
 export { endPool } from './end-pool.ts';
 export type { EndingPool } from './end-pool.ts';
 export { startPostgres } from './postgres.ts';
+export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
 export { vectorFile } from './vectors.ts';
 export { ZmtpPeer } from './zmtp.ts';
@@ -43,6 +44,7 @@ export type { Mutated } from './mutated-frames.ts';
 export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
 export type { TestNats } from './nats.ts';
+export type { RecordedSpan } from './recorded-spans.ts';
 export type { TestPostgres } from './postgres.ts';
 export type {
   Exemplar,

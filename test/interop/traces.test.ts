@@ -1,0 +1,184 @@
+import {
+  BrineMaster,
+  orphansOf,
+  readRecordedSpans,
+  type RecordedSpan,
+  saltVenv,
+  type SaltVersion,
+} from '@brine/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** How many jobs; the full run sets 1000. */
+const JOBS = Number(process.env['BRINE_TRACE_JOBS'] ?? 30);
+const AT_ONCE = 4;
+const VERSIONS: readonly SaltVersion[] = ['3006.26', '3008.2'];
+const IDS = VERSIONS.map((version) => `trace-${version}`);
+/** A log-in of a real minion, a batch and a runner come on top of the jobs. */
+const TIMEOUT_MS = 120_000 + JOBS * 10_000;
+const HOST = 'trace-host';
+
+/** The spans of one job, by part; those of a command that is a client's are not asked for. */
+type Parts = ReadonlyMap<string, RecordedSpan>;
+
+describe('traces of jobs on unmodified minions', () => {
+  let master: BrineMaster;
+
+  beforeAll(async () => {
+    const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
+    master = await BrineMaster.start({
+      brine: {
+        workers: 2,
+        host: HOST,
+        trace: { logins_ratio: 1, pillars_ratio: 1, events_ratio: 1 },
+      },
+    });
+    for (const [index, id] of IDS.entries()) {
+      const home = await master.sandbox.minion(id, master.home.retPort);
+      master.sandbox.startMinion(venvs[index]!, home);
+    }
+    await master.acceptKeys(IDS, 120_000);
+    await master.waitForMinions(IDS, 120_000);
+  }, 600_000);
+  afterAll(() => master.close());
+
+  const spans = (): RecordedSpan[] => readRecordedSpans(master.home.cacheDir);
+
+  function partsOf(all: readonly RecordedSpan[], jid: string): Parts {
+    const own = all.filter(({ attributes }) => attributes['brine.jid'] === jid);
+    return new Map(own.map((span) => [String(span.attributes['brine.part']), span]));
+  }
+
+  async function runJob(at: number): Promise<string> {
+    const args = ['*', 'test.echo', `n${at}`, '--async'];
+    const { stdout, stderr } = await master.brine('salt', args);
+    const jid = /(\d{20})/.exec(stdout)?.[1];
+    if (jid === undefined) throw new Error(`no job id in ${stdout}${stderr}`);
+    return jid;
+  }
+
+  async function settled(jids: readonly string[]): Promise<RecordedSpan[]> {
+    const until = Date.now() + 60_000;
+    for (;;) {
+      const all = spans();
+      const stored = (jid: string): boolean => {
+        const parts = partsOf(all, jid);
+        return IDS.every((id) => parts.has(`store.${id}`) && parts.has(`minion.${id}`));
+      };
+      if (jids.every(stored) || Date.now() > until) break;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    // The last hop is written; the other services write theirs within a quarter of a second.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    return spans();
+  }
+
+  it(
+    `${JOBS} jobs: every trace has all hops, none hangs in the air, minions by two times of their own`,
+    async () => {
+      const jids: string[] = [];
+      const numbers = Array.from({ length: JOBS }, (_, at) => at).values();
+      const lane = async (): Promise<void> => {
+        for (const at of numbers) jids.push(await runJob(at));
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, lane));
+      expect(jids).toHaveLength(JOBS);
+      const all = await settled(jids);
+      expect(orphansOf(all)).toEqual([]);
+      const hops = [
+        'request',
+        'gateway.publish',
+        'worker.publish',
+        'record',
+        'publish',
+        'store-job',
+        `announce.${HOST}`,
+        ...IDS.flatMap((id) => [
+          `minion.${id}`,
+          `gateway.return.${id}`,
+          `worker.return.${id}`,
+          `store.${id}`,
+        ]),
+      ];
+      for (const jid of jids) {
+        const parts = partsOf(all, jid);
+        // A job of the first seconds may be sent again, to minions that were late to connect.
+        const seen = [...parts.keys()].filter((part) => !part.startsWith('again.'));
+        expect(seen.sort()).toEqual([...hops].sort());
+        const roots = [...parts.values()].filter((span) => span.parentSpanId === undefined);
+        expect(roots.map(({ attributes }) => attributes['brine.part'])).toEqual(['request']);
+        expect(new Set([...parts.values()].map(({ traceId }) => traceId)).size).toBe(1);
+        for (const id of IDS) expectOwnTimes(parts, id);
+      }
+      // Ids are of one span each.
+      expect(new Set(all.map(({ spanId }) => spanId)).size).toBe(all.length);
+    },
+    TIMEOUT_MS,
+  );
+
+  /** The publisher's time of sending and the gateway's of receipt, to the microsecond. */
+  function expectOwnTimes(parts: Parts, id: string): void {
+    const minion = parts.get(`minion.${id}`)!;
+    const publish = parts.get('publish')!;
+    const sentUs = publish.startUs + Number(publish.attributes['brine.sent_after_us']);
+    expect(Math.abs(minion.startUs - sentUs)).toBeLessThanOrEqual(1);
+    expect(minion.endUs).toBe(parts.get(`gateway.return.${id}`)!.startUs);
+    expect(minion.attributes['brine.sent']).toBe(undefined);
+    expect(minion.service).toMatch(/^worker-pool-/);
+  }
+
+  it('log-ins, pillars and events of the minions are traces of gateway and worker', () => {
+    const all = spans();
+    for (const kind of ['login', 'pillar', 'event']) {
+      for (const id of IDS) {
+        const part = `worker.${kind}`;
+        const worker = all.find(
+          ({ attributes }) => attributes['brine.part'] === part && attributes['salt.minion'] === id,
+        );
+        const gateway = all.find(({ spanId }) => spanId === worker?.parentSpanId);
+        expect([kind, id, gateway?.attributes['brine.part']]).toEqual([
+          kind,
+          id,
+          `gateway.${kind}`,
+        ]);
+        expect(gateway?.parentSpanId).toBe(undefined);
+      }
+    }
+  });
+
+  it('a batch is one trace, whose pieces each have their hops', async () => {
+    await master.brine('salt', ['-b', '1', '*', 'test.ping']);
+    // `--static` is one too (with one piece), so it is not the only one.
+    const batches = spans().filter(({ name }) => name === 'cli batch');
+    const newest = batches.sort((a, b) => b.startUs - a.startUs)[0];
+    const jid = String(newest?.attributes['brine.jid']);
+    const all = await settled([jid]);
+    expect(orphansOf(all)).toEqual([]);
+    const parts = [...partsOf(all, jid).keys()];
+    expect(parts.filter((part) => part.startsWith('gateway.publish#'))).toHaveLength(2);
+    expect(parts.filter((part) => part.startsWith('publish#'))).toHaveLength(2);
+    const batch = partsOf(all, jid);
+    const sendings = IDS.map((id) => batch.get(`minion.${id}`)!.parentSpanId);
+    const sent = [...batch.values()].filter(({ name }) => name === 'publish');
+    expect([...sendings].sort()).toEqual(sent.map(({ spanId }) => spanId).sort());
+  });
+
+  it('a runner is a trace of its own, to which the requests it leads to are linked', async () => {
+    await master.brine('run', ['jobs.list_jobs', '--out', 'json']);
+    const query = (): RecordedSpan | undefined =>
+      spans().find(({ name }) => name === 'worker query');
+    await expect.poll(query, { timeout: 10_000 }).toBeDefined();
+    const run = spans().find(({ name }) => name === 'cli run');
+    expect(query()?.links).toEqual([{ traceId: run?.traceId, spanId: run?.spanId }]);
+    expect(orphansOf(spans())).toEqual([]);
+  });
+
+  it('brine trace shows the tree and, with --json, the same as data', async () => {
+    const jid = await runJob(-1);
+    await settled([jid]);
+    const { stdout } = await master.brine('trace', [jid]);
+    for (const id of IDS) expect(stdout).toMatch(new RegExp(`└─ gateway\\.return\\.${id}`));
+    const json = await master.brine('trace', [jid, '--json']);
+    const trace = JSON.parse(json.stdout) as { readonly spans: number; readonly orphans: number };
+    expect(trace).toMatchObject({ jid, spans: 15, orphans: 0, returnsLeftOut: 0, spansLeftOut: 0 });
+  });
+});
