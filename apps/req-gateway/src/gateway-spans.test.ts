@@ -1,6 +1,7 @@
+import { requestSpanIdOf, requestTraceIdOf, spanIdOf, traceIdOf, type Jid } from '@brine/job';
 import type { SpanRecord } from '@brine/telemetry';
 import { beforeEach, expect, test } from 'vitest';
-import { GatewaySpans } from './gateway-spans.ts';
+import { GatewaySpans, noteContext } from './gateway-spans.ts';
 
 const JID = '20261121170000000001';
 const request = { id: 'g-1', startMs: 5 };
@@ -48,4 +49,24 @@ test.each(['login', 'pillar', 'event', 'query'])('a %s is a trace of its request
   expect(spans).toMatchObject([{ request: 'g-1', part: `gateway.${kind}` }]);
   expect(spans[0]?.jid).toBe(undefined);
   expect(spans[0]?.attributes).toEqual({ 'salt.minion': 'web1' });
+});
+
+test.each([`${JID} web1`, `+${JID} 0 r9 `, '=login'])(
+  'the exemplar of %s names the span that is recorded',
+  (trace) => {
+    gateway.request({ trace }, request);
+    const [span] = spans;
+    const { traceId, spanId } = noteContext(trace, request.id)!;
+    const jid = span?.jid as Jid | undefined;
+    const part = span?.part ?? '';
+    expect(traceId).toBe(jid === undefined ? requestTraceIdOf(request.id) : traceIdOf(jid));
+    expect(spanId).toBe(
+      jid === undefined ? requestSpanIdOf(request.id, part) : spanIdOf(jid, part),
+    );
+  },
+);
+
+test('without a note there is no exemplar', () => {
+  expect(noteContext(undefined, 'g-1')).toBe(undefined);
+  expect(noteContext('=unheard-of', 'g-1')).toBe(undefined);
 });

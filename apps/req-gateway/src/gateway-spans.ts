@@ -1,5 +1,11 @@
-import { publishingPart } from '@brine/job';
-import { nowMs, readTraceNote, type TraceNote } from '@brine/telemetry';
+import { publishingPart, requestSpanIdOf, requestTraceIdOf, spanIdOf, type Jid } from '@brine/job';
+import {
+  jobTraceId,
+  nowMs,
+  readTraceNote,
+  type SpanContext,
+  type TraceNote,
+} from '@brine/telemetry';
 import type { Spans } from './ports.ts';
 
 /** What the gateway knows of a request that was answered. */
@@ -68,4 +74,24 @@ export class GatewaySpans {
 interface Times {
   readonly startMs: number;
   readonly endMs: number;
+}
+
+/** The gateway's span of a request by the worker's note; undefined where none is recorded. */
+export function noteContext(trace: string | undefined, id: string): SpanContext | undefined {
+  const note = trace === undefined ? undefined : readTraceNote(trace);
+  if (note === undefined) return undefined;
+  switch (note.kind) {
+    case 'return':
+      return ofJob(note.jid, `gateway.return.${note.minion}`);
+    case 'publish':
+      return ofJob(note.jid, publishingPart('gateway.publish', note.piece));
+    default: {
+      const spanId = requestSpanIdOf(id, `gateway.${note.kind}`);
+      return { traceId: requestTraceIdOf(id), spanId };
+    }
+  }
+}
+
+function ofJob(jid: string, part: string): SpanContext {
+  return { traceId: jobTraceId(jid), spanId: spanIdOf(jid as Jid, part) };
 }

@@ -1,12 +1,8 @@
 import type { Bus, RequestClass } from '@brine/bus';
-import {
-  addConnectionMetrics,
-  type Sample,
-  type ServiceContext,
-  type TracedJob,
-} from '@brine/service';
+import { addConnectionMetrics, type Sample, type ServiceContext } from '@brine/service';
 import type { RequestServer } from '@brine/zmq';
 import type { Gateway } from './gateway.ts';
+import { noteContext } from './gateway-spans.ts';
 import type { Workers } from './ports.ts';
 
 type Metrics = ServiceContext['metrics'];
@@ -48,10 +44,10 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
 }
 
 /**
- * The workers, with the time that each request took there. A value that lies in a trace has the
- * trace's id as its exemplar.
+ * The workers, with the time that each request took there. A value whose spans are recorded, by the
+ * worker's word, has them as its exemplar.
  */
-export function timedWorkers(metrics: Metrics, workers: Workers, traced: TracedJob): Workers {
+export function timedWorkers(metrics: Metrics, workers: Workers): Workers {
   const seconds = metrics.histogram(
     'brine_gateway_request_seconds',
     'Time from the gateway to a worker and back, by class and outcome.',
@@ -72,7 +68,7 @@ export function timedWorkers(metrics: Metrics, workers: Workers, traced: TracedJ
       const outcome = await workers.send(request);
       const took = (performance.now() - start) / 1000;
       byClass[request.class][outcome.kind].observe(took, () =>
-        outcome.kind === 'reply' ? traced(outcome.jid) : undefined,
+        outcome.kind === 'reply' ? noteContext(outcome.trace, request.id) : undefined,
       );
       return outcome;
     },

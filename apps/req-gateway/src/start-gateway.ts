@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
-import { tracedJobs, type RunningService, type ServiceContext } from '@brine/service';
+import type { RunningService, ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
@@ -26,7 +26,7 @@ export async function startGateway(context: ServiceContext): Promise<RunningServ
   const incarnation = randomBytes(9).toString('hex');
   const gateway = new Gateway({
     peers: server,
-    workers: timedWorkers(context.metrics, sender, tracedJobs(options)),
+    workers: timedWorkers(context.metrics, sender),
     memory: memoryOf(bus, incarnation),
     spans: telemetry,
     minimumAuthVersion: options.minimumAuthVersion,

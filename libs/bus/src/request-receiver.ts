@@ -30,7 +30,7 @@ export interface IncomingRequest {
   /** The peer's address as the gateway saw it. */
   readonly peer: string | undefined;
   readonly gatewayHost: string;
-  /** When the gateway had it, in ms since 1970 with a fraction; undefined where it did not say. */
+  /** When the gateway had it, in ms since 1970; undefined where it did not say. */
   readonly receivedMs: number | undefined;
   /** In ms since 1970. */
   readonly deadlineMs: number;
@@ -42,10 +42,7 @@ export interface IncomingRequest {
   readonly takeOnce: () => Promise<boolean>;
 }
 
-/**
- * What a worker makes of a request; `drop`: no answer at all is sent to the peer. `trace` is its
- * word to the gateway of which spans are recorded, opaque here.
- */
+/** What a worker makes of a request; `drop`: no answer is sent. `trace`: its note, opaque here. */
 export type Answer =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
   | { readonly kind: 'drop' };
@@ -150,9 +147,7 @@ export class RequestReceiver {
     this.#draining = true;
     this.#announce();
     if (this.#held.size > 0) {
-      await new Promise<void>((resolve) => {
-        this.#drained = resolve;
-      });
+      await new Promise<void>((resolve) => (this.#drained = resolve));
     }
     this.#words.flush();
     if (this.#bus.status === 'connected') await this.#bus.flush();

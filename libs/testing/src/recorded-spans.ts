@@ -42,7 +42,7 @@ export function spansOfRequest(json: string): RecordedSpan[] {
   });
 }
 
-/** All spans in the trace files of a master's cachedir; a line that is being written is left out. */
+/** All spans in the trace files of a master's cachedir, less a line that is being written. */
 export function readRecordedSpans(cachedir: string): RecordedSpan[] {
   const dir = join(cachedir, 'traces');
   return readdirSync(dir)

@@ -3,6 +3,7 @@ import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapIn, mapOf, unpackMap, type SaltMap } from '@brine/wire';
 import { ASKER_TRACES, spanIdOf, traceIdOf, type Jid } from '@brine/job';
 import { describe, expect, it } from 'vitest';
+import type { AnswerAbout } from '../trace-ports.ts';
 import { publish } from './publish.ts';
 
 interface ClearVector {
@@ -58,7 +59,7 @@ describe('publishes recorded from the stock command line', () => {
     const vector = vectors.clear.find(({ name }) => name === 'jobs: publish test.arg list')!;
     const { value, about } = await publish(made.ports, request(), loadOf(vector));
     const job = made.jobs[0]!;
-    const { jid } = about as { readonly jid: string };
+    const { jid } = about as AnswerAbout & { readonly jid: string };
     expect(job).toMatchObject({ jid, minions: ['va', 'vd'], missing: [], host: 'host1' });
     const publication = unpackMap(job.publication);
     expect([...publication.keys()]).toEqual([
@@ -105,7 +106,7 @@ describe('publishes recorded from the stock command line', () => {
     const asked = loadOf(byKey[0]!);
     for (const load of [new Map(asked), new Map(asked).set('traceparent', CONTEXT)]) {
       const { about } = await publish(ports, request(String(load.size)), load);
-      const { jid } = about as { readonly jid: Jid };
+      const { jid } = about as AnswerAbout & { readonly jid: Jid };
       const job = made.jobs.find((one) => one.jid === jid)!;
       const own = `00-${traceIdOf(jid)}-${spanIdOf(jid, 'publish')}-01`;
       expect(unpackMap(job.publication).get('traceparent')).toBe(own);
