@@ -73,7 +73,7 @@ describe('traces of jobs on unmodified minions', () => {
   }
 
   it(
-    `${JOBS} jobs: every trace has all hops, none hangs in the air, minions by two times of their own`,
+    `${JOBS} jobs: every trace has all hops and no orphan, minions by two times of their own`,
     async () => {
       const jids: string[] = [];
       const numbers = Array.from({ length: JOBS }, (_, at) => at).values();
