@@ -24,8 +24,6 @@ const ROUND = 5;
 const BATCH_MINIONS = 10;
 const BATCH_JOBS = 10;
 
-process.exitCode = await main(process.argv.slice(2));
-
 async function main(words: readonly string[]): Promise<number> {
   let args: SoakArguments;
   try {
@@ -122,3 +120,6 @@ async function mixed(fleet: Fleet, few: Fleet, minute: Minute): Promise<void> {
 function say(line: string): void {
   process.stderr.write(`soak: ${line}\n`);
 }
+
+// Last, as it needs the class above.
+process.exitCode = await main(process.argv.slice(2));
