@@ -1,4 +1,4 @@
-import { JidMaker } from '@brine/job';
+import { JidMaker, traceIdOf } from '@brine/job';
 import { describe, expect, test } from 'vitest';
 import { createLog } from './log.ts';
 
@@ -23,5 +23,28 @@ describe('log', () => {
     });
     expect(lines[0]).not.toContain('hush');
     expect(line.load).toBe('[left out]');
+  });
+
+  test('a line of a job names its trace', () => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    const log = createLog({ service: 's', level: 'info', destination });
+    log.info({ jid: JID }, 'of a job');
+    log.info({ jid: 'req' }, 'of none');
+    expect(JSON.parse(lines[0]!)).toMatchObject({ jid: JID, trace_id: traceIdOf(JID) });
+    expect(lines[1]).not.toContain('trace_id');
+  });
+
+  test('an error is told by name, code, text and causes, and nothing else that it carries', () => {
+    const lines: string[] = [];
+    const destination = { write: (line: string) => void lines.push(line) };
+    const log = createLog({ service: 's', level: 'info', destination });
+    const cause = Object.assign(new Error('refused'), { code: '22P02', detail: 'hush-1' });
+    const err = Object.assign(new Error('not stored', { cause }), { where: 'hush-2' });
+    log.error({ err }, 'failed');
+    expect(JSON.parse(lines[0]!)).toMatchObject({
+      err: { type: 'Error', message: 'not stored', cause: { message: 'refused', code: '22P02' } },
+    });
+    expect(lines[0]).not.toContain('hush');
   });
 });

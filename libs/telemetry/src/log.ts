@@ -1,4 +1,6 @@
+import { isJid } from '@brine/job';
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { jobTraceId } from './span.ts';
 
 /** Salt's log levels (salt/_logging/impl.py), from all to nothing. */
 export type SaltLogLevel =
@@ -47,9 +49,32 @@ export function createLog({ service, level, destination }: LogOptions): Log {
     level: PINO_LEVELS[level],
     base: { service },
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }), log: withTrace },
+    serializers: { err: errorFields },
     redact: { paths: SECRET_FIELDS, censor: '[left out]' },
   };
   // Written at once: a line that explains a crash must not be lost with the process.
   return pino(options, destination ?? pino.destination({ dest: 2, sync: true }));
+}
+
+/** A line of a job names the job's trace. */
+function withTrace(fields: Record<string, unknown>): Record<string, unknown> {
+  const { jid } = fields;
+  return isJid(jid) ? { ...fields, trace_id: jobTraceId(jid) } : fields;
+}
+
+/** Causes of an error that are told. */
+const CAUSES_MAX = 4;
+
+/**
+ * An error by its name, code, text and place. Nothing else of it: the `detail` and `where` of a
+ * PostgreSQL error, and whatever else errors carry, may hold what a minion returned.
+ */
+function errorFields(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return typeof error === 'string' ? error : String(error);
+  const { name, message, stack, cause } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  const told =
+    cause === undefined || depth >= CAUSES_MAX ? {} : { cause: errorFields(cause, depth + 1) };
+  return { type: name, message, ...code, stack, ...told };
 }
