@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Jid } from './jid.ts';
 
 /**
@@ -48,5 +48,5 @@ export function traceparentOf(jid: Jid, part: string): string {
 
 // An all-zero id is invalid in W3C trace context; sha256 does not give one in practice.
 function hashOf(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+  return hash('sha256', text, 'hex');
 }
