@@ -3,7 +3,14 @@ import type { ConfigMap, MinionOptions } from '@brine/config';
 import { collectGrains, Minion, MinionError } from '@brine/minion';
 import type { FinishedJob } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
-import { EXIT_CONFIG, onStopSignal, parseServiceArguments } from '@brine/service';
+import {
+  EXIT_CONFIG,
+  LogFormatError,
+  onStopSignal,
+  openLogOutput,
+  parseServiceArguments,
+} from '@brine/service';
+import type { LogOutput } from '@brine/service';
 import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
 import type { Telemetry } from '@brine/telemetry';
 import { fromJson, isMap, mapOf } from '@brine/wire';
@@ -28,24 +35,33 @@ const TRACE_TOTAL_BYTES = 128 * 1024 * 1024;
 export async function runMinionProcess(argv: readonly string[], env: Environment): Promise<number> {
   const args = parseServiceArguments(argv);
   let options: MinionOptions;
+  let output: LogOutput;
   try {
     const { configDir } = args;
-    options = loadMinionConfig({ ...(configDir === undefined ? {} : { configDir }), env }).options;
+    const loaded = loadMinionConfig({ ...(configDir === undefined ? {} : { configDir }), env });
+    options = { ...loaded.options, logLevel: args.logLevel ?? loaded.options.logLevel };
+    output = openLogOutput(options, tell, (text) => tell(`[WARNING ] ${text}\n`));
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
+    if (!(error instanceof ConfigError || error instanceof LogFormatError)) throw error;
     process.stderr.write(`${error.message}\n`);
     return EXIT_CONFIG;
   }
+  const source = { service: 'minion', pid: process.pid };
   const telemetry = await startTelemetry({
-    service: 'minion',
-    options: telemetryOptions({ ...options, logLevel: args.logLevel ?? options.logLevel }, env),
+    service: source.service,
+    options: telemetryOptions({ ...options, logLevel: output.levelOf(source.service) }, env),
     env,
+    destination: { write: (line: string) => output.write(source, line.trimEnd()) },
   });
   try {
     return await serve(options, telemetry);
   } finally {
     await telemetry.shutdown();
   }
+}
+
+function tell(text: string): void {
+  process.stderr.write(text);
 }
 
 async function serve(options: MinionOptions, telemetry: Telemetry): Promise<number> {

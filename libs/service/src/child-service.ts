@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { Log } from '@brine/telemetry';
 import { Backoff } from './backoff.ts';
 import { eachLine } from './lines.ts';
+import type { LogSource } from './log-lines.ts';
 
 /** A service process to keep running. */
 export interface ServiceSpec {
@@ -29,7 +30,7 @@ export interface ServiceState {
 
 /** What a child service tells its supervisor. */
 export interface ChildEvents {
-  readonly onLine: (service: string, line: string) => void;
+  readonly onLine: (source: LogSource, line: string) => void;
   readonly onChange: () => void;
 }
 
@@ -80,8 +81,10 @@ export class ChildService {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child = child;
-    if (child.stdout) eachLine(child.stdout, (line) => this.#events.onLine(name, line));
-    if (child.stderr) eachLine(child.stderr, (line) => this.#events.onLine(name, line));
+    const source: LogSource = { service: name, pid: child.pid ?? 0 };
+    const onLine = (line: string): void => this.#events.onLine(source, line);
+    if (child.stdout) eachLine(child.stdout, onLine);
+    if (child.stderr) eachLine(child.stderr, onLine);
     child.on('message', (message) => this.#onMessage(message));
     child.on('error', (error) => this.#log.error({ err: error, name }, 'service process error'));
     child.once('exit', (code, signal) => this.#onExit(code, signal));

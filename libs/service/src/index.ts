@@ -1,8 +1,9 @@
 export { parseServiceArguments } from './arguments.ts';
 export { startHealth } from './health.ts';
-export { LogFile } from './log-file.ts';
 export { addConnectionMetrics } from './connection-metrics.ts';
-export { consoleLine, fileLine, readLogLine } from './log-lines.ts';
+export { LogFormatError } from './log-format.ts';
+export { partLevel } from './log-levels.ts';
+export { openLogOutput } from './log-output.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
 export { startJoinedMetrics } from './joined-metrics.ts';
 export { Metrics, MILLISECOND_BUCKETS } from './metrics.ts';
@@ -16,8 +17,8 @@ export { tracedJobs } from './traced-job.ts';
 
 export type { ServiceSpec, ServiceState } from './child-service.ts';
 export type { HealthServer, HealthSource } from './health.ts';
-export type { LogFileOptions } from './log-file.ts';
-export type { LogLine } from './log-lines.ts';
+export type { LogSource } from './log-lines.ts';
+export type { LogOutput, LogOutputOptions } from './log-output.ts';
 export type { MasterServiceName, MasterServicesSettings } from './master-services.ts';
 export type {
   Counter,

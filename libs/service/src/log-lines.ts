@@ -1,5 +1,5 @@
 /** Salt's names of levels (salt/_logging), by pino's. */
-const LEVELS: Readonly<Record<string, string>> = {
+const LEVELS: Readonly<Record<string, LevelName>> = {
   trace: 'TRACE',
   debug: 'DEBUG',
   info: 'INFO',
@@ -8,44 +8,74 @@ const LEVELS: Readonly<Record<string, string>> = {
   fatal: 'CRITICAL',
 };
 
-/** Fields that are shown elsewhere in the line, or are of no use to a person. */
+/** A level as a log line shows it. */
+export type LevelName = 'TRACE' | 'DEBUG' | 'INFO' | 'WARNING' | 'ERROR' | 'CRITICAL';
+
+/** Fields that have a place of their own in a line, or are of no use to a person. */
 const LEFT_OUT = new Set(['level', 'time', 'service', 'msg', 'err']);
 
 /** A line of a service's log, taken apart. */
 export interface LogLine {
   readonly service: string;
-  readonly level: string;
-  readonly time: string;
-  /** The message and its fields, in one line. */
-  readonly text: string;
+  readonly pid: number;
+  readonly level: LevelName;
+  readonly time: Date;
+  /** What happened, without the fields. */
+  readonly message: string;
+  /** The other fields, shown as text, in their order. */
+  readonly fields: ReadonlyMap<string, string>;
+  /** The error with its place, or nothing. */
+  readonly error: string;
+}
+
+/** Who wrote a line. */
+export interface LogSource {
+  readonly service: string;
+  readonly pid: number;
 }
 
 /**
  * Takes a line of a service apart: a JSON line of our log, or anything else that a process writes
  * when it dies, which counts as an error.
  */
-export function readLogLine(service: string, line: string, now: () => Date): LogLine {
-  const fields = parseObject(line);
-  if (!fields) return { service, level: 'ERROR', time: now().toISOString(), text: line };
-  const level = LEVELS[String(fields['level'])] ?? 'INFO';
-  const time = typeof fields['time'] === 'string' ? fields['time'] : now().toISOString();
-  const pairs = Object.entries(fields)
-    .filter(([key]) => !LEFT_OUT.has(key))
-    .map(([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  const message = typeof fields['msg'] === 'string' ? fields['msg'] : '';
-  const text = [message, ...pairs, ...errorText(fields['err'])].join(' ');
-  return { service, level, time, text: text.trim() };
+export function readLogLine(source: LogSource, line: string, now: () => Date): LogLine {
+  const { service, pid } = source;
+  const object = parseObject(line);
+  if (!object) {
+    const message = printable(line);
+    return { service, pid, level: 'ERROR', time: now(), message, fields: new Map(), error: '' };
+  }
+  const fields = new Map<string, string>();
+  for (const [key, value] of Object.entries(object)) {
+    if (LEFT_OUT.has(key)) continue;
+    fields.set(key, printable(typeof value === 'string' ? value : JSON.stringify(value)));
+  }
+  const { level, time, msg, err } = object;
+  const written = typeof time === 'string' ? new Date(time) : now();
+  return {
+    service,
+    pid,
+    level: LEVELS[String(level)] ?? 'INFO',
+    time: Number.isNaN(written.getTime()) ? now() : written,
+    message: typeof msg === 'string' ? printable(msg) : '',
+    fields,
+    error: errorText(err),
+  };
 }
 
-/** As Salt's log_fmt_console: `[WARNING ] text`, with the service before the text. */
-export function consoleLine({ service, level, text }: LogLine): string {
-  return `[${level.padEnd(8)}] [${service}] ${text}\n`;
+/** The message with its fields, less those that have a place of their own in the line's form. */
+export function messageOf({ message, fields, error }: LogLine, shown: ReadonlySet<string>): string {
+  let text = message;
+  for (const [key, value] of fields) if (!shown.has(key)) text += ` ${key}=${value}`;
+  if (error !== '') text += ` ${error}`;
+  return text.trim();
 }
 
-/** As Salt's log_fmt_logfile: time, name, level. */
-export function fileLine({ service, level, time, text }: LogLine): string {
-  const stamp = time.replace('T', ' ').replace('.', ',').replace('Z', '');
-  return `${stamp} [${service.padEnd(17)}][${level.padEnd(8)}] ${text}\n`;
+/** A line as a JSON object, whatever wrote it. */
+export function jsonLine(source: LogSource, line: string, now: () => Date): string {
+  if (parseObject(line)) return line;
+  const { service, pid } = source;
+  return JSON.stringify({ level: 'error', time: now().toISOString(), service, pid, msg: line });
 }
 
 function parseObject(line: string): Record<string, unknown> | undefined {
@@ -58,11 +88,18 @@ function parseObject(line: string): Record<string, unknown> | undefined {
   }
 }
 
-function errorText(error: unknown): string[] {
-  if (typeof error !== 'object' || error === null) return [];
+function errorText(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return '';
   const { type, message, stack } = error as Record<string, unknown>;
   const place = typeof stack === 'string' ? /\n\s+at (.*)/.exec(stack)?.[1] : undefined;
   const name = typeof type === 'string' ? `${type}: ` : '';
   const text = typeof message === 'string' ? message : JSON.stringify(error);
-  return [`(${name}${text}${place === undefined ? '' : `, at ${place}`})`];
+  return printable(`(${name}${text}${place === undefined ? '' : `, at ${place}`})`);
+}
+
+/** A minion's id in an error text must neither begin a line of its own nor steer the terminal. */
+function printable(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029]/g, (char) =>
+    char === '\n' ? '\\n' : `\\x${char.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }

@@ -33,7 +33,8 @@ export interface MasterServicesSettings {
   readonly appsDir: string;
   readonly configDir: string;
   readonly workers: number;
-  readonly logLevel?: string | undefined;
+  /** Lowest level that a process writes, by its name; that of the configuration when absent. */
+  readonly logLevel?: ((name: string) => string) | undefined;
   /** NATS for a service; each may have a user of its own. */
   readonly natsUrl: (service: MasterServiceName) => string;
   readonly databaseUrl: string;
@@ -61,7 +62,7 @@ function specOf(
   return {
     name,
     entry: join(appsDir, service, 'dist', 'main.js'),
-    args: ['-c', configDir, ...(logLevel === undefined ? [] : ['-l', logLevel])],
+    args: ['-c', configDir, ...(logLevel === undefined ? [] : ['-l', logLevel(name)])],
     env: {
       ...settings.env,
       BRINE_CONFIG_DIR: configDir,

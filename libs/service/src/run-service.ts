@@ -2,6 +2,7 @@ import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config
 import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
+import { partLevel } from './log-levels.ts';
 import { Metrics } from './metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { onStopSignal } from './stop-signals.ts';
@@ -59,9 +60,12 @@ export async function runService(service: Service): Promise<void> {
     process.stderr.write(`${error.message}\n`);
     process.exit(EXIT_CONFIG);
   }
+  const name = instanceName(service.name, env);
+  // Below a supervisor the same again: `-l` is this level already.
+  const logLevel = partLevel(name, options.logLevel, options.logGranularLevels);
   const telemetry = await startTelemetry({
-    service: instanceName(service.name, env),
-    options,
+    service: name,
+    options: { ...options, logLevel },
     env,
   });
   await live(service, options, telemetry, env);

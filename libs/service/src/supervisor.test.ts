@@ -34,7 +34,7 @@ function specOf(name: string, stage = 0, env: Record<string, string> = {}): Serv
 function supervise(specs: readonly ServiceSpec[], lines: string[] = [], stopDeadlineMs = 3000) {
   const supervisor = superviseServices(specs, {
     log: createLog({ service: 'test', level: 'quiet' }),
-    onLine: (service, line) => void lines.push(`${service}: ${line}`),
+    onLine: ({ service }, line) => void lines.push(`${service}: ${line}`),
     stateDir: dir,
     pidfile: join(dir, 'master.pid'),
     stopDeadlineMs,

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import type { Log } from '@brine/telemetry';
 import { ChildService, type ServiceSpec, type ServiceState } from './child-service.ts';
+import type { LogSource } from './log-lines.ts';
 import { removeState, writePidfile, writeState } from './state-file.ts';
 
 /** A stage that is not ready by then does not keep the next ones from starting. */
@@ -10,7 +11,7 @@ const STAGE_TIMEOUT_MS = 30_000;
 export interface SupervisorOptions {
   readonly log: Log;
   /** Gets the lines that the services write. */
-  readonly onLine: (service: string, line: string) => void;
+  readonly onLine: (source: LogSource, line: string) => void;
   /** Where services.json is written. */
   readonly stateDir: string;
   readonly pidfile?: string | undefined;

@@ -25,12 +25,17 @@ export async function startMaster(args: readonly string[]): Promise<number> {
     ],
   });
   const options = parser.parse(args);
-  const level = LOG_LEVELS.find((name) => name === textValue(options, 'log_level'));
+  const level = (dest: string): LogLevel | undefined =>
+    LOG_LEVELS.find((name) => name === textValue(options, dest));
   const { runMaster } = await import('./master.ts');
-  const logLevel: LogLevel | undefined = level;
-  const configDir = textValue(options, 'config_dir');
   stopWithParent();
-  return runMaster({ configDir, logLevel, daemon: isOn(options, 'daemon') });
+  return runMaster({
+    configDir: textValue(options, 'config_dir'),
+    logLevel: level('log_level'),
+    logFile: textValue(options, 'log_file'),
+    logLevelLogfile: level('log_level_logfile'),
+    daemon: isOn(options, 'daemon'),
+  });
 }
 
 /** The demonstration starts a master as its child: when it is gone, however, the master stops. */

@@ -38,6 +38,12 @@ test('a configuration that is no YAML ends it with the words of Salt', async () 
   expect(stderr).toContain(`[ERROR   ] Error parsing configuration file: ${dir}/master - `);
 });
 
+test('a form of log lines that can not be used ends it with the name of the option', async () => {
+  const { code, stderr } = await run(`root_dir: ${dir}\nlog_fmt_console: '%(nobody)s'\n`);
+  expect(code).toBe(1);
+  expect(stderr).toContain("log_fmt_console: unknown name 'nobody' in '%(nobody)s'");
+});
+
 test('a second master on the same cachedir is refused', async () => {
   const config = `root_dir: ${dir}\n`;
   writeFileSync(join(dir, 'master'), config);

@@ -3,12 +3,11 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { ConfigError, loadMasterConfig, type LogLevel, type MasterOptions } from '@brine/config';
 import {
-  consoleLine,
-  fileLine,
   livingSupervisor,
-  LogFile,
+  LogFormatError,
+  type LogOutput,
   masterServices,
-  readLogLine,
+  openLogOutput,
   readState,
   startJoinedMetrics,
   superviseServices,
@@ -31,6 +30,8 @@ const APPS = fileURLToPath(new URL('../../../', import.meta.url));
 export interface MasterArguments {
   readonly configDir?: string | undefined;
   readonly logLevel?: LogLevel | undefined;
+  readonly logFile?: string | undefined;
+  readonly logLevelLogfile?: LogLevel | undefined;
   readonly daemon?: boolean | undefined;
 }
 
@@ -43,7 +44,12 @@ export async function runMaster(args: MasterArguments): Promise<number> {
   try {
     const loaded = loadMasterConfig({ configDir: args.configDir });
     const { warnings } = loaded;
-    options = args.logLevel ? { ...loaded.options, logLevel: args.logLevel } : loaded.options;
+    options = {
+      ...loaded.options,
+      logLevel: args.logLevel ?? loaded.options.logLevel,
+      logFile: args.logFile ?? loaded.options.logFile,
+      logLevelLogfile: args.logLevelLogfile ?? loaded.options.logLevelLogfile,
+    };
     for (const { kind, text } of warnings) if (kind !== 'unused') tell(text);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -52,27 +58,31 @@ export async function runMaster(args: MasterArguments): Promise<number> {
   }
   const holder = livingSupervisor(readState(options.brine.stateDir));
   if (holder !== undefined) return failed(`a master runs on this cachedir already (pid ${holder})`);
-  const missing = masterServices(settingsOf(options, () => '', '')).find(
-    ({ entry }) => !existsSync(entry),
-  );
+  const missing = masterServices(
+    settingsOf(
+      options,
+      () => '',
+      '',
+      () => 'quiet',
+    ),
+  ).find(({ entry }) => !existsSync(entry));
   if (missing) return failed(`${missing.name} is not built: run \`npm run build\` first`);
-  return args.daemon === true ? startDaemon(args, options) : serve(options);
+  let output: LogOutput;
+  try {
+    const console = (text: string): void => void process.stderr.write(text);
+    output = openLogOutput(options, console, (text) => tell(`[WARNING ] ${text}`));
+  } catch (error) {
+    if (!(error instanceof LogFormatError)) throw error;
+    return failed(error.message);
+  }
+  return args.daemon === true ? startDaemon(args, options) : serve(options, output);
 }
 
-async function serve(options: MasterOptions): Promise<number> {
-  const file = new LogFile({
-    path: options.logFile,
-    maxBytes: options.logRotateMaxBytes,
-    backups: options.logRotateBackupCount,
-    onTrouble: (error) => tell(`[WARNING ] log file: ${(error as Error).message}`),
-  });
-  const onLine = (service: string, line: string): void => {
-    const read = readLogLine(service, line, () => new Date());
-    process.stderr.write(consoleLine(read));
-    file.write(fileLine(read));
-  };
-  const write = (line: string): void => onLine('master', line.trimEnd());
-  const log = createLog({ service: 'master', level: options.logLevel, destination: { write } });
+async function serve(options: MasterOptions, output: LogOutput): Promise<number> {
+  const source = { service: 'master', pid: process.pid };
+  const write = (line: string): void => output.write(source, line.trimEnd());
+  const level = output.levelOf(source.service);
+  const log = createLog({ service: source.service, level, destination: { write } });
   const stopping = stopSignals();
   const neighbours: Neighbour<unknown>[] = [];
   let supervisor: Supervisor | undefined;
@@ -83,10 +93,10 @@ async function serve(options: MasterOptions): Promise<number> {
     const [nats, postgres] = await openBoth(options, log, neighbours);
     if (!stopping.signal.aborted) {
       supervisor = superviseServices(
-        masterServices(settingsOf(options, nats.value, postgres.value)),
+        masterServices(settingsOf(options, nats.value, postgres.value, output.levelOf)),
         {
           log,
-          onLine,
+          onLine: output.write,
           stateDir: options.brine.stateDir,
           pidfile: options.pidfile,
           stopDeadlineMs: options.brine.stopDeadline * 1000 + 1000,
@@ -156,12 +166,13 @@ function settingsOf(
   options: MasterOptions,
   natsUrl: Parameters<typeof masterServices>[0]['natsUrl'],
   databaseUrl: string,
+  logLevel: LogOutput['levelOf'],
 ): Parameters<typeof masterServices>[0] {
   return {
     appsDir: APPS,
     configDir: options.configDir,
     workers: options.brine.workers,
-    logLevel: options.logLevel,
+    logLevel,
     natsUrl,
     databaseUrl,
     host: options.brine.host,
@@ -189,10 +200,14 @@ function stopSignals() {
 /** `-d`: the same command in a session of its own; returns when it has begun to run. */
 async function startDaemon(args: MasterArguments, options: MasterOptions): Promise<number> {
   const program = process.argv[1] ?? '';
-  const level = args.logLevel === undefined ? [] : ['-l', args.logLevel];
+  const given = [
+    ['-l', args.logLevel],
+    ['--log-file', args.logFile],
+    ['--log-file-level', args.logLevelLogfile],
+  ].flatMap(([name = '', value]) => (value === undefined ? [] : [name, value]));
   const child = spawn(
     process.execPath,
-    [...process.execArgv, program, 'master', '-c', options.configDir, ...level],
+    [...process.execArgv, program, 'master', '-c', options.configDir, ...given],
     { detached: true, stdio: 'ignore' },
   );
   let ended = false;

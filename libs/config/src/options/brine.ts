@@ -31,6 +31,11 @@ export const brineOptions = {
     env: 'BRINE_HOST',
     doc: "Name of this host among the services; the host's own name when empty.",
   }),
+  log_format: oneOf(['text', 'json'], {
+    default: 'text',
+    env: 'BRINE_LOG_FORMAT',
+    doc: "Log lines in Salt's form, or as the JSON objects that the services write.",
+  }),
   event_framing: oneOf(['auto', 'bare', 'prefixed'], {
     default: 'auto',
     env: 'BRINE_EVENT_FRAMING',

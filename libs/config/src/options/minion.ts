@@ -1,4 +1,5 @@
 import { anything, decimal, flag, integer, map, oneOf, port, text, texts } from '../kinds.ts';
+import { brineOptions } from './brine.ts';
 import { keyOptions } from './keys.ts';
 import { loggingOptions } from './logging.ts';
 
@@ -63,4 +64,5 @@ export const minionOptions = {
   enable_legacy_startup_events: flag({ default: true, doc: 'Fire minion_start as well.' }),
   default_include: text({ default: 'minion.d/*.conf', doc: 'Files read after the main one.' }),
   include: texts({ default: [], doc: 'Further files.' }),
+  brine: { log_format: brineOptions.log_format },
 } as const;

@@ -26,7 +26,7 @@ export const pathOptions = {
   log_file: text({
     default: '/var/log/salt/master',
     underRoot: true,
-    doc: 'Log file, or a syslog address.',
+    doc: 'Log file. A syslog address is refused with a warning.',
   }),
   key_logfile: text({ default: '/var/log/salt/key', underRoot: true, doc: 'Log of salt-key.' }),
   extension_modules: text({

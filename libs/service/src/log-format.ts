@@ -1,0 +1,230 @@
+import strftime from 'strftime';
+import { LEVEL_NUMBERS } from './log-levels.ts';
+import { type LevelName, type LogLine, messageOf } from './log-lines.ts';
+
+/** Writes a line of a log, without a line end. */
+export type LogFormatter = (line: LogLine) => string;
+
+/** The forms of Salt's log options. */
+export interface LogForms {
+  /** `log_fmt_console` or `log_fmt_logfile`. */
+  readonly format: string;
+  /** `log_datefmt` or `log_datefmt_logfile`. */
+  readonly dateFormat: string;
+  /** `log_fmt_jid`. */
+  readonly jid: string;
+  /** `log_fmt_minion_id`. */
+  readonly minionId: string;
+}
+
+/** A form of log lines that Python would refuse too. */
+export class LogFormatError extends Error {
+  override readonly name = 'LogFormatError';
+}
+
+type Value = string | number;
+type Reader = (line: LogLine) => Value;
+
+/** A conversion of Python: `%(name)-17s` (logging.PercentStyle.validation_pattern). */
+const FIELD = /%(?:\((\w+)\)([#0+ -]*)(\d*)(?:\.(\d+))?([diouxXeEfFgGcrsa])|(%))/g;
+const CONVERSIONS_MAX = 100;
+/** Widths above this would be a line of blanks. */
+const WIDTH_MAX = 1000;
+
+const NUMBERS: Readonly<Record<LevelName, number>> = {
+  TRACE: LEVEL_NUMBERS.trace,
+  DEBUG: LEVEL_NUMBERS.debug,
+  INFO: LEVEL_NUMBERS.info,
+  WARNING: LEVEL_NUMBERS.warning,
+  ERROR: LEVEL_NUMBERS.error,
+  CRITICAL: LEVEL_NUMBERS.critical,
+};
+
+// salt/_logging/impl.py LOG_COLORS; the escapes are those of salt/utils/textformat.py.
+const RESET = '\u001b[0;0m';
+const NAME_COLOR = '\u001b[0;1;32m';
+const PROCESS_COLOR = '\u001b[0;1;34m';
+const COLORS: Readonly<Record<LevelName, readonly [level: string, message: string]>> = {
+  TRACE: ['\u001b[0;1;35m', '\u001b[0;35m'],
+  DEBUG: ['\u001b[0;1;36m', '\u001b[0;36m'],
+  INFO: ['\u001b[0;1;32m', '\u001b[0;32m'],
+  WARNING: ['\u001b[0;1;33m', '\u001b[0;33m'],
+  ERROR: ['\u001b[0;1;31m', '\u001b[0;31m'],
+  CRITICAL: ['\u001b[0;1;31m', '\u001b[0;1;31m'],
+};
+
+/** `strftime` in the C locale: the library's English with C's forms of whole dates and times. */
+const cLocale = (format: string, time: Date): string =>
+  strftime(
+    format.replace(/%[cxX%]/g, (part) => C_FORMS[part] ?? part),
+    time,
+  );
+const C_FORMS: Readonly<Record<string, string>> = {
+  '%c': '%a %b %e %H:%M:%S %Y',
+  '%x': '%m/%d/%y',
+  '%X': '%H:%M:%S',
+};
+
+/**
+ * Makes the writer of lines for Salt's `%(levelname)-8s` forms. Names are those of Python's log
+ * records (docs.python.org, "LogRecord attributes"), of Salt (`bracketlevel`, `colormsg`, `jid`,
+ * `minion_id`, …), and `trace_id`. Places in source code are not known: `lineno` is 0 and the
+ * file names are the service's. Throws LogFormatError for a form without a name, with an unknown
+ * one, or with what Python takes for no conversion.
+ */
+export function logFormatter(forms: LogForms): LogFormatter {
+  const used = new Set([...forms.format.matchAll(FIELD)].flatMap(([, name]) => name ?? []));
+  if (used.size === 0) throw new LogFormatError(`no %(name)s in '${forms.format}'`);
+  const pieces = piecesOf(forms.format, readers(forms, used));
+  return (line) => {
+    let text = '';
+    for (const piece of pieces) text += typeof piece === 'string' ? piece : piece(line);
+    return text;
+  };
+}
+
+function readers(forms: LogForms, used: ReadonlySet<string>): Readonly<Record<string, Reader>> {
+  const jidForm = innerForm(forms.jid, 'jid');
+  const minionForm = innerForm(forms.minionId, 'minion_id');
+  // A field with a place of its own is not told twice.
+  const shown = new Set<string>();
+  if (used.has('jid')) shown.add('jid');
+  if (used.has('minion_id')) shown.add('minion');
+  if (used.has('trace_id')) shown.add('trace_id');
+  const startedMs = Date.now();
+  const message: Reader = (line) => messageOf(line, shown);
+  const field = (line: LogLine, name: string, form: (value: string) => string): string => {
+    const value = line.fields.get(name);
+    return value === undefined ? '' : form(value);
+  };
+  const service: Reader = (line) => line.service;
+  const bracketName = (line: LogLine): string => `[${line.service.padEnd(17)}]`;
+  const bracketLevel = (line: LogLine): string => `[${line.level.padEnd(8)}]`;
+  const bracketProcess = (line: LogLine): string => `[${String(line.pid).padStart(5)}]`;
+  return {
+    name: service,
+    levelno: (line) => NUMBERS[line.level],
+    levelname: (line) => line.level,
+    pathname: service,
+    filename: service,
+    module: service,
+    funcName: () => '',
+    lineno: () => 0,
+    created: (line) => line.time.getTime() / 1000,
+    asctime: clock(forms.dateFormat),
+    msecs: (line) => line.time.getMilliseconds(),
+    relativeCreated: (line) => line.time.getTime() - startedMs,
+    thread: (line) => line.pid,
+    threadName: () => 'MainThread',
+    process: (line) => line.pid,
+    processName: service,
+    taskName: () => 'None',
+    message,
+    bracketname: bracketName,
+    bracketlevel: bracketLevel,
+    bracketprocess: bracketProcess,
+    colorname: (line) => `${NAME_COLOR}${bracketName(line)}${RESET}`,
+    colorlevel: (line) => `${COLORS[line.level][0]}${bracketLevel(line)}${RESET}`,
+    colorprocess: (line) => `${PROCESS_COLOR}${bracketProcess(line)}${RESET}`,
+    colormsg: (line) => `${COLORS[line.level][1]}${message(line)}${RESET}`,
+    jid: (line) => field(line, 'jid', jidForm),
+    minion_id: (line) => field(line, 'minion', minionForm),
+    trace_id: (line) => field(line, 'trace_id', (value) => value),
+  };
+}
+
+/** `log_fmt_jid` and `log_fmt_minion_id`: forms with one name in them. */
+function innerForm(format: string, name: string): (value: string) => string {
+  let value = '';
+  const pieces = piecesOf(format, { [name]: () => value });
+  return (given) => {
+    value = given;
+    return pieces.map((one) => (typeof one === 'string' ? one : one(undefined as never))).join('');
+  };
+}
+
+/** Local time, as Python's logging has it; most lines come within one second of the last. */
+function clock(format: string): Reader {
+  let second = NaN;
+  let text = '';
+  return ({ time }) => {
+    const now = Math.floor(time.getTime() / 1000);
+    if (now !== second) text = cLocale(format, time);
+    second = now;
+    return text;
+  };
+}
+
+function piecesOf(
+  format: string,
+  known: Readonly<Record<string, Reader>>,
+): (string | ((line: LogLine) => string))[] {
+  const pieces: (string | ((line: LogLine) => string))[] = [];
+  const literal = (text: string): void => {
+    if (text.includes('%')) throw new LogFormatError(`'${text}' in '${format}' is no name`);
+    if (text !== '') pieces.push(text);
+  };
+  let end = 0;
+  for (const match of format.matchAll(FIELD)) {
+    literal(format.slice(end, match.index));
+    end = match.index + match[0].length;
+    const [, name, flags = '', width = '', precision, kind = 's', percent] = match;
+    if (percent !== undefined) {
+      pieces.push('%');
+      continue;
+    }
+    const read = name !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
+    if (!read) throw new LogFormatError(`unknown name '${name}' in '${format}'`);
+    const size = precision === undefined ? undefined : Number(precision);
+    if (Number(width) > WIDTH_MAX || pieces.length > CONVERSIONS_MAX || (size ?? 0) > 100) {
+      throw new LogFormatError(`'${format}' is too large`);
+    }
+    const write = conversion({ flags, width: Number(width), precision: size, kind });
+    pieces.push((line) => write(read(line)));
+  }
+  literal(format.slice(end));
+  return pieces;
+}
+
+interface Conversion {
+  readonly flags: string;
+  readonly width: number;
+  readonly precision: number | undefined;
+  readonly kind: string;
+}
+
+/** Python's printf-style conversions, as far as log forms use them: texts and decimal numbers. */
+function conversion({ flags, width, precision, kind }: Conversion): (value: Value) => string {
+  const left = flags.includes('-');
+  const pad = (text: string): string => {
+    // Python counts characters, where JavaScript counts some of them twice.
+    const size = width + astral(text);
+    return left ? text.padEnd(size) : text.padStart(size);
+  };
+  if (kind === 's') {
+    return (value) => pad(precision === undefined ? String(value) : cut(String(value), precision));
+  }
+  if (!'diufF'.includes(kind)) throw new LogFormatError(`conversion '${kind}' is not supported`);
+  const fraction = 'fF'.includes(kind) ? (precision ?? 6) : undefined;
+  return (value) => {
+    if (typeof value !== 'number') return pad(value);
+    const size = Math.abs(value);
+    const digits =
+      fraction === undefined
+        ? String(Math.trunc(size)).padStart(precision ?? 1, '0')
+        : size.toFixed(fraction);
+    const positive = flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '';
+    const sign = value < 0 ? '-' : positive;
+    if (left || !flags.includes('0')) return pad(sign + digits);
+    return sign + digits.padStart(width - sign.length, '0');
+  };
+}
+
+/** The first characters of a text, as Python counts them. */
+function cut(text: string, count: number): string {
+  return text.length <= count ? text : [...text].slice(0, count).join('');
+}
+
+function astral(text: string): number {
+  return text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0;
+}
