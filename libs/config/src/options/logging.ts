@@ -35,7 +35,8 @@ export const loggingOptions = {
   }),
   log_fmt_logfile: form({
     default:
-      '%(asctime)s,%(msecs)03d [%(name)-17s:%(lineno)-4d][%(levelname)-8s][%(process)d] %(message)s',
+      '%(asctime)s,%(msecs)03d [%(name)-17s:%(lineno)-4d][%(levelname)-8s][%(process)d] ' +
+      '%(message)s',
     doc: 'Form of log lines in the file.',
   }),
   log_fmt_jid: form({ default: '[JID: %(jid)s]', doc: 'What `%(jid)s` is in a line of a job.' }),
