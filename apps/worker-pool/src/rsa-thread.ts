@@ -1,11 +1,11 @@
-import { PrivateKey, type EncAlgo, type SigAlgo } from '@brine/crypt';
+import { PrivateKey, type EncAlgo } from '@brine/crypt';
 import { workerData } from 'node:worker_threads';
 
-/** One operation with the master's private key. */
-export type RsaTask =
-  | { readonly op: 'sign'; readonly data: Uint8Array; readonly algo: SigAlgo }
-  | { readonly op: 'decrypt'; readonly data: Uint8Array; readonly algo: EncAlgo }
-  | { readonly op: 'x931'; readonly data: Uint8Array };
+/** A token to be opened with the master's private key. */
+export interface RsaTask {
+  readonly data: Uint8Array;
+  readonly algo: EncAlgo;
+}
 
 /** What a thread is started with. */
 export interface RsaThreadData {
@@ -29,12 +29,5 @@ function readPem(data: unknown): string {
  * must not stand still for.
  */
 export function runRsaTask(task: RsaTask): Buffer {
-  switch (task.op) {
-    case 'sign':
-      return key.sign(task.data, task.algo);
-    case 'decrypt':
-      return key.oaepDecrypt(task.data, task.algo);
-    case 'x931':
-      return key.x931Encrypt(task.data);
-  }
+  return key.oaepDecrypt(task.data, task.algo);
 }

@@ -6,9 +6,10 @@ import {
   privateDecrypt,
   publicEncrypt,
   sign,
+  subtle,
   verify,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
+import type { KeyObject, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { CryptError } from './errors.ts';
 import { x931Encrypt, x931Recover } from './x931.ts';
@@ -37,6 +38,8 @@ export function isSigAlgo(name: string): name is SigAlgo {
   return Object.hasOwn(SIGN_HASHES, name);
 }
 
+/** Web Crypto does one operation of a handle at a time; Node's pool has four threads. */
+const HANDLES = 4;
 /** A key of 16384 bits takes some 12 KiB of PEM. */
 const MAX_PEM_CHARACTERS = 16_384;
 const MIN_BITS = 1024;
@@ -138,6 +141,8 @@ export class PrivateKey {
   readonly publicKey: PublicKey;
   readonly #key: KeyObject;
   readonly #modulus: Buffer;
+  #handles: Promise<readonly webcrypto.CryptoKey[]> | undefined;
+  #nextHandle = 0;
 
   private constructor(key: KeyObject) {
     checkRsa(key);
@@ -188,9 +193,41 @@ export class PrivateKey {
     }
   }
 
+  /**
+   * As {@link oaepDecrypt}, in a thread of Node's own pool, so that the caller's goes on. For
+   * OAEP-SHA1 only: Web Crypto has no SHA-224, and there is no other way to those threads.
+   */
+  async oaepDecryptAside(data: Uint8Array): Promise<Buffer> {
+    this.#handles ??= Promise.all(Array.from({ length: HANDLES }, () => this.#importHandle()));
+    const handles = await this.#handles;
+    const handle = handles[this.#nextHandle++ % HANDLES];
+    if (handle === undefined) throw new RangeError('no handle of the key');
+    try {
+      return Buffer.from(await subtle.decrypt({ name: 'RSA-OAEP' }, handle, data));
+    } catch (cause) {
+      throw new CryptError('SALT_CRYPT_PADDING', 'not sealed to this key', { cause });
+    }
+  }
+
+  #importHandle(): Promise<webcrypto.CryptoKey> {
+    const der = this.#key.export({ type: 'pkcs8', format: 'der' });
+    const algorithm = { name: 'RSA-OAEP', hash: 'SHA-1' };
+    return subtle.importKey('pkcs8', der, algorithm, false, ['decrypt']);
+  }
+
   /** The signature of `data`. */
   sign(data: Uint8Array, algo: SigAlgo): Buffer {
     return sign(SIGN_HASHES[algo], data, this.#key);
+  }
+
+  /** As {@link sign}, in a thread of Node's own pool, so that the caller's goes on. */
+  signAside(data: Uint8Array, algo: SigAlgo): Promise<Buffer> {
+    return new Promise((resolve, reject) => {
+      sign(SIGN_HASHES[algo], data, this.#key, (error, signature) => {
+        if (error === null) resolve(signature);
+        else reject(error);
+      });
+    });
   }
 
   /**
