@@ -56,8 +56,8 @@ export class StoreCounts {
     this.#replaced.add(report.replaced);
     this.#seconds.observe(seconds, { kind });
     this.#rows.observe(report.stored + report.known + report.refused.length, { kind });
-    for (const { jid, id, reason } of report.refused) {
-      this.#log.error({ jid, minion: id, reason }, 'a row was refused; it is in brine.quarantine');
+    for (const { jid, id, state } of report.refused) {
+      this.#log.error({ jid, minion: id, state }, 'a row was refused; it is in brine.quarantine');
     }
   }
 }

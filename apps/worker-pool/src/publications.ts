@@ -73,6 +73,9 @@ export class StreamPublications implements Publications {
       waiting.cancel();
       return appended.record;
     }
+    // As a stock master at this level (salt/master.py ClearFuncs.publish), without the arguments.
+    const { jid, user, fun, minions } = job;
+    this.#telemetry.log.info({ jid, user, fun, minions: minions.length }, 'published a job');
     const { missing } = await waiting.done;
     if (missing.length > 0) {
       // The job goes out in any case; a CLI on that host may not find its load yet.

@@ -23,7 +23,7 @@ export interface Refusal extends StreamPosition {
  * not. Throws JobCacheError for outages.
  */
 export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
-  const reason = plainText(messageOf(error));
+  const state = plainText(stateOf(error));
   try {
     await pool.query(QUARANTINE, [
       row.kind,
@@ -31,14 +31,14 @@ export async function quarantine(pool: Pool, row: Refusal, error: unknown): Prom
       plainText(row.id),
       plainText(row.incarnation),
       Number.isSafeInteger(row.seq) ? row.seq : -1,
-      plainText(stateOf(error)),
-      reason,
+      state,
+      plainText(messageOf(error)),
       Buffer.from(row.raw.buffer, row.raw.byteOffset, row.raw.byteLength),
     ]);
   } catch (failure) {
     throw asJobCacheError(failure);
   }
-  return { kind: row.kind, jid: row.jid, id: row.id, reason };
+  return { kind: row.kind, jid: row.jid, id: row.id, state };
 }
 
 function plainText(text: string): string {

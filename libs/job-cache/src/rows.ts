@@ -51,7 +51,8 @@ export interface RefusedRow {
   readonly jid: string;
   /** The minion; '' for a job. */
   readonly id: string;
-  readonly reason: string;
+  /** SQLSTATE, or what stands for it. The text may quote the row, so it is kept beside the row. */
+  readonly state: string;
 }
 
 /** What became of a batch that was committed. */

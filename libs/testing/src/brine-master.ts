@@ -34,6 +34,14 @@ interface SupervisedService {
   readonly state: string;
 }
 
+/** How a master is started, beside its file. */
+export interface BrineMasterSettings {
+  /** Added to the environment of the master, its minions and all commands. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** `-l` of master and minions, default `info`. */
+  readonly logLevel?: string;
+}
+
 /** What a Brine command printed. */
 export interface BrineOutput extends SaltOutput {
   /** Wall time in ms. */
@@ -46,16 +54,30 @@ export class BrineMaster {
   readonly home: SaltHome & SaltPorts;
   readonly #process: SaltProcess;
   readonly #minions: SaltProcess[] = [];
+  readonly #env: Readonly<Record<string, string>>;
+  readonly #logLevel: string;
 
-  private constructor(sandbox: SaltSandbox, home: SaltHome & SaltPorts, process: SaltProcess) {
+  private constructor(
+    sandbox: SaltSandbox,
+    home: SaltHome & SaltPorts,
+    process: SaltProcess,
+    settings: Required<BrineMasterSettings>,
+  ) {
     this.sandbox = sandbox;
     this.home = home;
     this.#process = process;
+    this.#env = settings.env;
+    this.#logLevel = settings.logLevel;
   }
 
   /** Starts a master and waits until it serves. `config` goes into the master's file. */
-  static async start(config: SaltConfig = {}): Promise<BrineMaster> {
+  static async start(
+    config: SaltConfig = {},
+    settings: BrineMasterSettings = {},
+  ): Promise<BrineMaster> {
     const sandbox = await SaltSandbox.create();
+    const env = { ...brineEnv(sandbox), ...settings.env };
+    const logLevel = settings.logLevel ?? 'info';
     // PostgreSQL refuses to run as root and must reach its directory as another user.
     await chmod(sandbox.dir, 0o711);
     const home = await sandbox.master({
@@ -67,11 +89,11 @@ export class BrineMaster {
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
     const started = SaltProcess.start({
       command: process.execPath,
-      args: [BRINE, 'master', '-c', home.configDir, '-l', 'info'],
-      env: brineEnv(sandbox),
+      args: [BRINE, 'master', '-c', home.configDir, '-l', logLevel],
+      env,
       logFile: home.logFile,
     });
-    const master = new BrineMaster(sandbox, home, started);
+    const master = new BrineMaster(sandbox, home, started, { env, logLevel });
     try {
       await master.waitUntilReady();
     } catch (cause) {
@@ -125,8 +147,8 @@ export class BrineMaster {
     const home = await this.sandbox.minion(id, this.home.retPort, config);
     const started = SaltProcess.start({
       command: process.execPath,
-      args: [BRINE, 'minion', '-c', home.configDir, '-l', 'info'],
-      env: brineEnv(this.sandbox),
+      args: [BRINE, 'minion', '-c', home.configDir, '-l', this.#logLevel],
+      env: this.#env,
       logFile: home.logFile,
     });
     this.#minions.push(started);
@@ -168,7 +190,7 @@ export class BrineMaster {
   /** Runs Node on the given arguments in the sandbox's environment. */
   run(args: readonly string[], timeoutMs = COMMAND_TIMEOUT_MS): Promise<BrineOutput> {
     const options = {
-      env: brineEnv(this.sandbox),
+      env: this.#env,
       timeout: timeoutMs,
       maxBuffer: MAX_OUTPUT_BYTES,
     };

@@ -39,7 +39,7 @@ export type {
   SaltVenvOptions,
   SaltVersion,
 } from './salt/index.ts';
-export type { BrineOutput, ServiceLine } from './brine-master.ts';
+export type { BrineMasterSettings, BrineOutput, ServiceLine } from './brine-master.ts';
 export type { Mutated } from './mutated-frames.ts';
 export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
