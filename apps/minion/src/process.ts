@@ -106,7 +106,8 @@ function recordJob(telemetry: Telemetry, id: string, job: FinishedJob): void {
   // trace of its own, as nobody here knows what the master samples; the jid is what joins them.
   const context = parseTraceparent(link);
   const joins = context?.traceId === jobTraceId(jid);
-  const own = joins ? { jid, parentPart: 'publish' } : { context: newContext() };
+  // The cause by its id: of a batch each piece has a publication of its own.
+  const own = joins ? { jid, parentSpanId: context.spanId } : { context: newContext() };
   telemetry.recordSpan({
     name: 'minion run',
     ...own,

@@ -6,12 +6,12 @@ import { attributesOf, type SpanSource } from './otlp-json.ts';
  * Sends spans to a collector through the OpenTelemetry SDK, which is loaded only here. Its ids come
  * from ours: the generator gives out those of the span being made, which is safe because making a
  * span is synchronous. Endpoint, headers and time-outs are the SDK's own `OTEL_…` variables.
- * Rejects where the SDK can not start.
+ * Rejects where the SDK can not start, or for a protocol that is not here.
  */
-export async function startOtlpExport(source: SpanSource): Promise<SpanSink> {
+export async function startOtlpExport(source: SpanSource, protocol: string): Promise<SpanSink> {
   const [{ NodeSDK, tracing, resources }, { OTLPTraceExporter }, api] = await Promise.all([
     import('@opentelemetry/sdk-node'),
-    import('@opentelemetry/exporter-trace-otlp-proto'),
+    exporterOf(protocol),
     import('@opentelemetry/api'),
   ]);
   let current: Span | undefined;
@@ -69,6 +69,18 @@ export async function startOtlpExport(source: SpanSource): Promise<SpanSink> {
   });
   const close = (): Promise<void> => (closing ??= sdk.shutdown());
   return { dropped: 0, add, flush: () => processor.forceFlush(), close };
+}
+
+/** By `OTEL_EXPORTER_OTLP_PROTOCOL`; gRPC would be loaded into every service for nothing. */
+function exporterOf(protocol: string) {
+  switch (protocol) {
+    case 'http/protobuf':
+      return import('@opentelemetry/exporter-trace-otlp-proto');
+    case 'http/json':
+      return import('@opentelemetry/exporter-trace-otlp-http');
+    default:
+      throw new Error(`OTEL_EXPORTER_OTLP_PROTOCOL: ${protocol} is not http/protobuf or http/json`);
+  }
 }
 
 /** Seconds and nanoseconds: a Date would cut the microseconds off. */

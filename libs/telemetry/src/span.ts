@@ -28,6 +28,8 @@ export interface SpanRecord {
    * cause is a root. Never guessed here.
    */
   readonly parentPart?: string | undefined;
+  /** The same for a span of a job whose cause was told by its id, as publications do. */
+  readonly parentSpanId?: string | undefined;
   /** Unix milliseconds, fractions welcome. */
   readonly startMs: number;
   readonly endMs: number;
@@ -70,7 +72,7 @@ export function spanOf(record: SpanRecord): Span {
       record,
       traceId: jobTraceId(jid),
       spanId: spanIdOf(id, part),
-      parentSpanId: parentPart === undefined ? undefined : spanIdOf(id, parentPart),
+      parentSpanId: parentPart === undefined ? record.parentSpanId : spanIdOf(id, parentPart),
       linkContext,
     };
   }

@@ -77,7 +77,9 @@ async function openSink(
   const source = { service, host: options.brine.host || hostname(), pid: process.pid };
   if (env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
     try {
-      return await startOtlpExport(source);
+      const protocol =
+        env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] || env['OTEL_EXPORTER_OTLP_PROTOCOL'];
+      return await startOtlpExport(source, protocol || 'http/protobuf');
     } catch (error) {
       log.error({ err: error }, 'spans can not be sent to the collector; writing files instead');
     }
