@@ -23,6 +23,21 @@ describe('session keys of several workers', () => {
     expect(opened?.keyString).toBe(keys[0]?.keyString);
   });
 
+  it('a key that another worker made is here as soon as the watch told of it', async () => {
+    await using nats = await startNats();
+    const bus = await nats.connect('worker-pool');
+    const bucket = new Bucket(bus, 'brine_sessions');
+    const maker = new BucketSessionKeys(bucket, box, 86_400);
+    const other = new BucketSessionKeys(bucket, box, 86_400);
+    const { keyString } = await maker.current('web1.example');
+    expect(other.cached('web1.example')).toEqual([]);
+    for await (const entry of bucket.entries()) other.changed(entry);
+    expect(other.cached('web1.example').map((key) => key.keyString)).toEqual([keyString]);
+    expect(other.has('web1.example')).toBe(true);
+    other.reset();
+    expect(other.cached('web1.example')).toEqual([]);
+  });
+
   it('the key in the bucket is sealed', async () => {
     await using nats = await startNats();
     const bus = await nats.connect('worker-pool');

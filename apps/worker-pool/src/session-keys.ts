@@ -4,7 +4,7 @@ import type { SessionKeys } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState, SingleFlight, unlessConflict } from './hot-state.ts';
 
-/** Opened session keys kept; one is some 2 KB. The sealed ones are all in memory. */
+/** Opened session keys kept; one is some 2 KB. The sealed ones, 300 bytes, are all in memory. */
 const OPENED_KEPT_MAX = 20_000;
 
 /**
@@ -26,6 +26,12 @@ interface Session {
   readonly previous?: string;
 }
 
+/** A record as the watch told it. */
+interface Sealed {
+  readonly value: Uint8Array;
+  readonly revision: number;
+}
+
 interface Opened {
   readonly session: Session;
   readonly keys: readonly Crypticle[];
@@ -42,7 +48,7 @@ export class BucketSessionKeys implements SessionKeys {
   readonly #fetchedAt = new LRUCache<string, number>({ max: OPENED_KEPT_MAX });
   readonly #flights = new SingleFlight<readonly Crypticle[]>();
   readonly #creations = new SingleFlight<Crypticle>();
-  readonly #ids = new Set<string>();
+  readonly #sealed = new Map<string, Sealed>();
 
   constructor(bucket: Bucket, box: SecretBox, maxAgeSeconds: number) {
     this.#bucket = bucket;
@@ -53,20 +59,27 @@ export class BucketSessionKeys implements SessionKeys {
   /** Takes a change of the bucket: the next use opens the new value. */
   changed(entry: BucketEntry): void {
     const [id = ''] = splitKey(entry.key);
-    this.#ids.add(id);
+    const { revision } = entry;
+    if ((this.#sealed.get(id)?.revision ?? 0) > revision) return;
+    // A copy: the message it came in must not stay in memory for it.
+    this.#sealed.set(id, { value: Uint8Array.from(entry.value), revision });
     const known = this.#opened.peek(id);
-    if (known !== undefined && known.revision < entry.revision) this.#opened.delete(id);
+    if (known !== undefined && known.revision < revision) this.#opened.delete(id);
   }
 
   /** Forgets everything: the bucket is another one than before. */
   reset(): void {
-    this.#ids.clear();
+    this.#sealed.clear();
     this.#opened.clear();
     this.#fetchedAt.clear();
   }
 
   cached(id: string): readonly Crypticle[] {
-    return this.#opened.get(id)?.keys ?? [];
+    const opened = this.#opened.get(id);
+    if (opened !== undefined) return opened.keys;
+    // Another worker made it: the first return of a minion here needs no look at the source.
+    const sealed = this.#sealed.get(id);
+    return sealed === undefined ? [] : this.#open(id, sealed).keys;
   }
 
   fetch(id: string): Promise<readonly Crypticle[]> {
@@ -88,11 +101,11 @@ export class BucketSessionKeys implements SessionKeys {
   }
 
   count(): number {
-    return this.#ids.size;
+    return this.#sealed.size;
   }
 
   has(id: string): boolean {
-    return this.#ids.has(id);
+    return this.#sealed.has(id);
   }
 
   async #readOrCreate(id: string): Promise<Crypticle> {
@@ -107,16 +120,17 @@ export class BucketSessionKeys implements SessionKeys {
         createdAt: Date.now(),
         ...(known === undefined ? {} : { previous: known.session.key }),
       };
-      const sealed = this.#box.seal(Buffer.from(JSON.stringify(session), 'utf8'));
+      const value = this.#box.seal(Buffer.from(JSON.stringify(session), 'utf8'));
       const name = escapeKey(id);
       const revision = await unlessConflict(
         'session keys',
         known === undefined
-          ? this.#bucket.create(name, sealed)
-          : this.#bucket.update(name, sealed, known.revision),
+          ? this.#bucket.create(name, value)
+          : this.#bucket.update(name, value, known.revision),
       );
       // Another worker was first: its key is the one.
       if (revision === undefined) continue;
+      this.#sealed.set(id, { value, revision });
       return this.#remember(id, session, revision).keys[0] ?? new Crypticle(session.key);
     }
   }
@@ -124,8 +138,14 @@ export class BucketSessionKeys implements SessionKeys {
   async #read(id: string): Promise<Opened | undefined> {
     const entry = await fromHotState('session keys', this.#bucket.get(escapeKey(id)));
     if (entry === undefined) return undefined;
-    const session = parseSession(this.#box.open(entry.value));
-    return this.#remember(id, session, entry.revision);
+    const sealed = { value: Uint8Array.from(entry.value), revision: entry.revision };
+    this.#sealed.set(id, sealed);
+    return this.#open(id, sealed);
+  }
+
+  /** @throws where the record was not sealed with this master's key. */
+  #open(id: string, { value, revision }: Sealed): Opened {
+    return this.#remember(id, parseSession(this.#box.open(value)), revision);
   }
 
   #remember(id: string, session: Session, revision: number): Opened {
@@ -134,7 +154,6 @@ export class BucketSessionKeys implements SessionKeys {
     if (overlaps && session.previous !== undefined) keys.push(new Crypticle(session.previous));
     const opened = { session, keys, revision };
     this.#opened.set(id, opened);
-    this.#ids.add(id);
     return opened;
   }
 
