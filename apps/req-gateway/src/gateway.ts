@@ -43,7 +43,7 @@ export interface GatewayStatus {
 const CLEAR_DEADLINE_MS = 28_000;
 // A storm of one minion is let in by small pieces, so that others stand behind a few of its
 // requests and not behind all; each is answered within milliseconds when all is well.
-const MINION_SHARE = { atOnce: 4, countsForMs: 250, maxWaiting: 20_000 } as const;
+const MINION_SHARE = { atOnce: 2, countsForMs: 250, maxWaiting: 20_000 } as const;
 const TICK_MS = 100;
 const DRAIN_MS = 3_000;
 const DRAIN_LOOK_MS = 20;

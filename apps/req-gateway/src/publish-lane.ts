@@ -41,7 +41,7 @@ const PATIENCE_MS = 14_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
 const DROPPED_PAUSE_MS = 100;
 // A publish costs every service something; a storm of one user's is let in by small pieces.
-const USER_SHARE = { atOnce: 4, countsForMs: 250, maxWaiting: 2_000 } as const;
+const USER_SHARE = { atOnce: 2, countsForMs: 250, maxWaiting: 2_000 } as const;
 // More with the very same bytes within seconds is no CLI that tries again.
 const MAX_ASKERS = 64;
 

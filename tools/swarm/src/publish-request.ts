@@ -5,18 +5,27 @@ import {
   isMap,
   listOf,
   mapIn,
+  mapOf,
   textOf,
   unpack,
 } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PublishOptions } from './types.ts';
 
-/** The body of a `publish`, as the `salt` command on the master's host sends it. */
-export async function publishBody(options: PublishOptions): Promise<Buffer> {
+/** Stands in the metadata of a storm's publish; {@link numbered} puts a number in its place. */
+const STORM_MARK = 'swarm-0000000000000000';
+
+/**
+ * The body of a `publish`, as the `salt` command on the master's host sends it; `storm` makes one to
+ * be {@link numbered}. A user `sudo_…` is root under another name, as in Salt, and has root's key.
+ */
+export async function publishBody(options: PublishOptions, storm = false): Promise<Buffer> {
   const user = options.user ?? 'root';
-  const key = (await readFile(join(options.cachedir, `.${user}_key`), 'utf8')).trim();
+  const keyUser = user.startsWith('sudo_') ? 'root' : user;
+  const key = (await readFile(join(options.cachedir, `.${keyUser}_key`), 'utf8')).trim();
   const { target } = options;
   return clearEnvelope(
     buildPublish({
@@ -28,9 +37,18 @@ export async function publishBody(options: PublishOptions): Promise<Buffer> {
       jid: '',
       key,
       user,
-      kwargs: new Map(),
+      kwargs: mapOf(storm ? { metadata: mapOf({ storm: STORM_MARK }) } : {}),
     }),
   );
+}
+
+/** A storm's body that no other has: a master may join publishes of the same bytes. */
+export function numbered(body: Buffer): Buffer {
+  const at = body.indexOf(STORM_MARK, 0, 'latin1');
+  if (at < 0) return body;
+  const copy = Buffer.from(body);
+  copy.write(randomBytes(8).toString('hex'), at + STORM_MARK.length - 16, 'latin1');
+  return copy;
 }
 
 /** What a master answered to a `publish`. */

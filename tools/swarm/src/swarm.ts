@@ -130,9 +130,9 @@ export class Swarm {
     return jobResult({ answer, sinceMs, repliedMs, targeted, parts });
   }
 
-  /** The same publish over and over. */
+  /** A publish over and over, each a job of its own. */
   async publishes(options: PublishesOptions): Promise<LoadResult> {
-    return this.#load({ of: 'publish', body: await publishBody(options) }, options);
+    return this.#load({ of: 'publish', body: await publishBody(options, true) }, options);
   }
 
   /** Returns over and over. Logs in who is not; connections are each minion's own. */

@@ -2,6 +2,7 @@ import { buildMinionEvent, buildReturn, mapOf, pack } from '@brine/wire';
 import { monotonicMs, unixMs } from './clock.ts';
 import type { Done, Work } from './load-loop.ts';
 import { OwnJids } from './own-jids.ts';
+import { numbered } from './publish-request.ts';
 import { RequestLine } from './request-line.ts';
 import { hashOf } from './return-queue.ts';
 import { exchange } from './sealed-exchange.ts';
@@ -43,10 +44,11 @@ export function logInWork(minions: readonly SimMinion[], around: Surroundings): 
   });
 }
 
-/** The same publish over and over. */
+/** A publish over and over, each a job of its own. */
 export function publishWork(body: Uint8Array, around: Surroundings): Lanes {
+  const model = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   return new Lanes(around, (line, done) => {
-    line.request([body], PUBLISH_TIMEOUT_MS, (reply) => {
+    line.request([numbered(model)], PUBLISH_TIMEOUT_MS, (reply) => {
       if (reply === undefined) return done('timed-out', 0);
       // {"enc": "clear", "load": {"jid": …}}: an error has no `enc`.
       done(reply.includes('enc', 0, 'latin1') ? 'answered' : 'refused', 0);
