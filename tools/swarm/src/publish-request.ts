@@ -19,8 +19,9 @@ import type { PublishOptions } from './types.ts';
 const STORM_MARK = 'swarm-0000000000000000';
 
 /**
- * The body of a `publish`, as the `salt` command on the master's host sends it; `storm` makes one to
- * be {@link numbered}. A user `sudo_…` is root under another name, as in Salt, and has root's key.
+ * The body of a `publish`, as the `salt` command on the master's host sends it; `storm` makes one
+ * to be {@link numbered}. A user `sudo_…` is root under another name, as in Salt, and has root's
+ * key.
  */
 export async function publishBody(options: PublishOptions, storm = false): Promise<Buffer> {
   const user = options.user ?? 'root';
