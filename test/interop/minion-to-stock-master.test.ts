@@ -26,7 +26,7 @@ beforeAll(async () => {
   stock = await sandbox.startMaster(venv, master);
   minion = await sandbox.minion('ours', master.retPort, { grains: { role: 'proof' } });
   ours = startOurs(minion);
-  await ours.waitForLog(/"signed in"/, READY_MS);
+  await ours.waitForLog(/signed in/, READY_MS);
   await waitForPing();
 });
 
@@ -160,7 +160,7 @@ describe('the salt command of 3008.2, over a master of 3008.2, and our minion', 
     const late = startOurs(home);
     await late.waitForLog(/the key waits to be accepted/, READY_MS);
     await sandbox.run(venv, 'salt-key', master, ['-y', '-a', 'late']);
-    await late.waitForLog(/"signed in"/, READY_MS);
+    await late.waitForLog(/signed in/, READY_MS);
     await late.stop();
     await sandbox.run(venv, 'salt-key', master, ['-y', '-r', 'late', '--include-accepted']);
     const again = startOurs(home);
