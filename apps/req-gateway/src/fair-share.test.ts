@@ -20,7 +20,8 @@ function works(share: FairShare) {
     },
     end: async (name: string): Promise<void> => {
       ends.get(name)?.();
-      await pause(1);
+      // Longer than the longest rest before the next one's turn.
+      await pause(60);
     },
     results,
   };
@@ -38,6 +39,20 @@ test('a peer has a few under way, in its order, and others do not wait for it', 
   await end('a1');
   expect(begun.at(-1)).toBe('a4');
   expect(share.stats.waiting).toBe(0);
+});
+
+test('who has more waiting rests as long as the last one took', async () => {
+  const share = new FairShare({ ...OPTIONS, atOnce: 1 });
+  const begunAt: number[] = [];
+  const work = async (): Promise<void> => {
+    begunAt.push(performance.now());
+    await pause(20);
+  };
+  await Promise.all([share.run('a', work), share.run('a', work)]);
+  expect((begunAt[1] ?? 0) - (begunAt[0] ?? 0)).toBeGreaterThan(35);
+  const sinceMs = performance.now();
+  await share.run('a', work);
+  expect((begunAt[2] ?? 0) - sinceMs).toBeLessThan(15);
 });
 
 test('what takes long holds up nobody', async () => {

@@ -21,6 +21,12 @@ interface Peer {
 }
 
 /**
+ * Who has more waiting rests as long as his last request took, but no longer than this, in ms: a
+ * storm has half of the time at most, and what comes between finds free workers.
+ */
+const MAX_REST_MS = 50;
+
+/**
  * Lets no peer have more than a few requests at the workers at a time; its further ones wait here.
  * A storm of one minion or of one user so takes the workers' time only in small pieces, and others
  * stand behind a few of its requests instead of behind all.
@@ -47,13 +53,18 @@ export class FairShare {
     if (peer.running < this.#options.atOnce) peer.running += 1;
     else await this.#turn(name, peer);
     const { round } = peer;
+    const sinceMs = performance.now();
     try {
       return await work();
     } finally {
-      if (round === peer.round) {
+      const release = (): void => {
+        if (round !== peer.round) return;
         peer.running -= 1;
         this.#next(name, peer);
-      }
+      };
+      const restMs = Math.min(MAX_REST_MS, performance.now() - sinceMs);
+      if (peer.waiting.length > 0 && restMs >= 1) setTimeout(release, restMs);
+      else release();
     }
   }
 
