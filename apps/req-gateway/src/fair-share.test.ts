@@ -1,8 +1,28 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FairShare } from './fair-share.ts';
 
-const OPTIONS = { atOnce: 2, countsForMs: 10_000, maxWaiting: 100 };
+const OPTIONS = {
+  atOnce: 2,
+  atOnceAmongOthers: 2,
+  countsForMs: 10_000,
+  maxWaiting: 100,
+  maxWaitingOfOne: 100,
+  maxWaitingBytes: 1_000,
+  restFactor: 1,
+};
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Lets so many ms pass, with all that becomes due. */
+async function pause(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
 
 /** Work that is done when it is told to; notes when it began. */
 function works(share: FairShare) {
@@ -16,12 +36,12 @@ function works(share: FairShare) {
         begun.push(name);
         return new Promise((resolve) => ends.set(name, () => resolve(name)));
       };
-      results.push(share.run(peer, work));
+      results.push(share.run(peer, 10, work));
     },
     end: async (name: string): Promise<void> => {
       ends.get(name)?.();
       // Longer than the longest rest before the next one's turn.
-      await pause(60);
+      await pause(101);
     },
     results,
   };
@@ -41,18 +61,38 @@ test('a peer has a few under way, in its order, and others do not wait for it', 
   expect(share.stats.waiting).toBe(0);
 });
 
-test('who has more waiting rests as long as the last one took', async () => {
-  const share = new FairShare({ ...OPTIONS, atOnce: 1 });
+test('who has more waiting rests while others ask too', async () => {
+  const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1, restFactor: 2 });
   const begunAt: number[] = [];
   const work = async (): Promise<void> => {
     begunAt.push(performance.now());
-    await pause(20);
+    await new Promise((resolve) => setTimeout(resolve, 20));
   };
-  await Promise.all([share.run('a', work), share.run('a', work)]);
-  expect((begunAt[1] ?? 0) - (begunAt[0] ?? 0)).toBeGreaterThan(35);
-  const sinceMs = performance.now();
-  await share.run('a', work);
-  expect((begunAt[2] ?? 0) - sinceMs).toBeLessThan(15);
+  const betweenTwo = async (): Promise<number> => {
+    const both = Promise.all([share.run('a', 10, work), share.run('a', 10, work)]);
+    await pause(200);
+    await both;
+    return (begunAt.at(-1) ?? 0) - (begunAt.at(-2) ?? 0);
+  };
+  expect(await betweenTwo()).toBe(20);
+  const other = share.run('b', 10, work);
+  await pause(100);
+  await other;
+  expect(await betweenTwo()).toBe(60);
+  await pause(2_000);
+  expect(await betweenTwo()).toBe(20);
+});
+
+test('a peer has fewer under way while others ask too', async () => {
+  const share = new FairShare({ ...OPTIONS, atOnceAmongOthers: 1 });
+  const { begun, begin, end } = works(share);
+  begin('b', 'b1');
+  for (const name of ['a1', 'a2', 'a3']) begin('a', name);
+  expect(begun).toEqual(['b1', 'a1']);
+  await end('b1');
+  await pause(2_000);
+  await end('a1');
+  expect(begun).toEqual(['b1', 'a1', 'a2', 'a3']);
 });
 
 test('what takes long holds up nobody', async () => {
@@ -69,14 +109,18 @@ test('what takes long holds up nobody', async () => {
 
 test('a failure ends a turn as well, and is passed on', async () => {
   const share = new FairShare({ ...OPTIONS, atOnce: 1 });
-  const failing = share.run('a', () => Promise.reject(new Error('no')));
-  const next = share.run('a', () => Promise.resolve('next'));
+  const failing = share.run('a', 10, () => Promise.reject(new Error('no')));
+  const next = share.run('a', 10, () => Promise.resolve('next'));
   await expect(failing).rejects.toThrow('no');
   expect(await next).toBe('next');
 });
 
-test('beyond the limit nobody waits', async () => {
-  const share = new FairShare({ ...OPTIONS, maxWaiting: 1 });
+test.each([
+  ['all waiting', { maxWaiting: 1 }],
+  ['one waiting', { maxWaitingOfOne: 1 }],
+  ['their bytes', { maxWaitingBytes: 10 }],
+])('beyond the limit of %s nobody waits', async (_, limit) => {
+  const share = new FairShare({ ...OPTIONS, ...limit });
   const { begun, begin, end, results } = works(share);
   for (const name of ['1', '2', '3', '4']) begin('a', name);
   await pause(1);
@@ -84,4 +128,14 @@ test('beyond the limit nobody waits', async () => {
   expect(share.stats.overflowed).toBe(1);
   for (const name of ['1', '2', '4', '3']) await end(name);
   expect(await Promise.all(results)).toEqual(['1', '2', '3', '4']);
+});
+
+test('one whose line is full takes no place of another', async () => {
+  const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1, maxWaitingOfOne: 1 });
+  const { begun, begin } = works(share);
+  for (const name of ['a1', 'a2', 'a3']) begin('a', name);
+  for (const name of ['b1', 'b2']) begin('b', name);
+  await pause(1);
+  expect(begun).toEqual(['a1', 'b1', 'a3']);
+  expect(share.stats).toEqual({ waiting: 2, delayed: 2, overflowed: 1 });
 });

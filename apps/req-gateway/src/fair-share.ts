@@ -2,6 +2,8 @@
 export interface FairShareOptions {
   /** Requests of one peer at the workers at a time. */
   readonly atOnce: number;
+  /** The same while others ask too. */
+  readonly atOnceAmongOthers: number;
   /**
    * One that is under way for longer than this, in ms, does not count any more: it waits for
    * something else than for us, and those behind it must not wait with it.
@@ -9,6 +11,15 @@ export interface FairShareOptions {
   readonly countsForMs: number;
   /** Requests of all peers that wait for their turn; beyond it nobody is made to wait. */
   readonly maxWaiting: number;
+  /** The same for one peer: who writes another's name on his requests fills that one's line. */
+  readonly maxWaitingOfOne: number;
+  /** The same by the bytes of all: what waits here is in no other limit yet. */
+  readonly maxWaitingBytes: number;
+  /**
+   * While others ask too, who has more waiting rests so many times as long as his last request
+   * took: of a storm's share of the time, what comes between finds the rest free.
+   */
+  readonly restFactor: number;
 }
 
 interface Peer {
@@ -16,15 +27,14 @@ interface Peer {
   running: number;
   /** Those that began in an earlier round are not counted any more. */
   round: number;
-  readonly waiting: (() => void)[];
+  readonly waiting: { readonly bytes: number; readonly begin: () => void }[];
   timer: NodeJS.Timeout | undefined;
 }
 
-/**
- * Who has more waiting rests as long as his last request took, but no longer than this, in ms: a
- * storm has half of the time at most, and what comes between finds free workers.
- */
-const MAX_REST_MS = 50;
+/** No rest is longer, in ms: a slow master is not made slower for one who is patient. */
+const MAX_REST_MS = 100;
+/** Others ask too when one of them did within so many ms; alone nobody has to rest. */
+const OTHERS_MS = 2_000;
 
 /**
  * Lets no peer have more than a few requests at the workers at a time; its further ones wait here.
@@ -34,7 +44,11 @@ const MAX_REST_MS = 50;
 export class FairShare {
   readonly #options: FairShareOptions;
   readonly #peers = new Map<string, Peer>();
+  /** Who asked last, and when last somebody else did. */
+  #latest = { name: '', atMs: -OTHERS_MS };
+  #otherAtMs = -OTHERS_MS;
   #waiting = 0;
+  #waitingBytes = 0;
   #delayed = 0;
   #overflowed = 0;
 
@@ -47,11 +61,12 @@ export class FairShare {
     return { waiting: this.#waiting, delayed: this.#delayed, overflowed: this.#overflowed };
   }
 
-  /** Does the work when it is this peer's turn. */
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** Does the work when it is this peer's turn; `bytes` are kept in memory until then. */
+  async run<T>(name: string, bytes: number, work: () => Promise<T>): Promise<T> {
     const peer = this.#peerOf(name);
-    if (peer.running < this.#options.atOnce) peer.running += 1;
-    else await this.#turn(name, peer);
+    this.#note(name);
+    if (peer.running < this.#atOnce(name)) peer.running += 1;
+    else await this.#turn(name, peer, bytes);
     const { round } = peer;
     const sinceMs = performance.now();
     try {
@@ -62,10 +77,31 @@ export class FairShare {
         peer.running -= 1;
         this.#next(name, peer);
       };
-      const restMs = Math.min(MAX_REST_MS, performance.now() - sinceMs);
-      if (peer.waiting.length > 0 && restMs >= 1) setTimeout(release, restMs);
+      const restMs = peer.waiting.length > 0 ? this.#restOf(name, performance.now() - sinceMs) : 0;
+      if (restMs >= 1) setTimeout(release, restMs);
       else release();
     }
+  }
+
+  #note(name: string): void {
+    if (this.#latest.name !== name) this.#otherAtMs = this.#latest.atMs;
+    this.#latest = { name, atMs: performance.now() };
+  }
+
+  #amongOthers(name: string): boolean {
+    const { name: latest, atMs } = this.#latest;
+    const otherAtMs = latest === name ? this.#otherAtMs : atMs;
+    return performance.now() - otherAtMs <= OTHERS_MS;
+  }
+
+  #atOnce(name: string): number {
+    const { atOnce, atOnceAmongOthers } = this.#options;
+    return this.#amongOthers(name) ? atOnceAmongOthers : atOnce;
+  }
+
+  #restOf(name: string, tookMs: number): number {
+    if (!this.#amongOthers(name)) return 0;
+    return Math.min(MAX_REST_MS, tookMs * this.#options.restFactor);
   }
 
   #peerOf(name: string): Peer {
@@ -78,16 +114,19 @@ export class FairShare {
   }
 
   /** Resolves when its turn has come; it is counted by then. */
-  #turn(name: string, peer: Peer): Promise<void> | undefined {
-    if (this.#waiting >= this.#options.maxWaiting) {
+  #turn(name: string, peer: Peer, bytes: number): Promise<void> | undefined {
+    const { maxWaiting, maxWaitingOfOne, maxWaitingBytes } = this.#options;
+    const full = this.#waiting >= maxWaiting || peer.waiting.length >= maxWaitingOfOne;
+    if (full || this.#waitingBytes + bytes > maxWaitingBytes) {
       this.#overflowed += 1;
       peer.running += 1;
       return undefined;
     }
     this.#waiting += 1;
+    this.#waitingBytes += bytes;
     this.#delayed += 1;
     peer.timer ??= setTimeout(() => this.#newRound(name, peer), this.#options.countsForMs);
-    return new Promise((resolve) => peer.waiting.push(resolve));
+    return new Promise((begin) => peer.waiting.push({ bytes, begin }));
   }
 
   /** What has been under way for so long is not counted any more. */
@@ -101,12 +140,13 @@ export class FairShare {
   }
 
   #next(name: string, peer: Peer): void {
-    while (peer.running < this.#options.atOnce) {
+    while (peer.running < this.#atOnce(name)) {
       const next = peer.waiting.shift();
       if (next === undefined) break;
       this.#waiting -= 1;
+      this.#waitingBytes -= next.bytes;
       peer.running += 1;
-      next();
+      next.begin();
     }
     if (peer.running > 0) return;
     clearTimeout(peer.timer);

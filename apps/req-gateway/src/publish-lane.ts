@@ -41,7 +41,16 @@ const PATIENCE_MS = 14_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
 const DROPPED_PAUSE_MS = 100;
 // A publish costs every service something; a storm of one user's is let in by small pieces.
-const USER_SHARE = { atOnce: 2, countsForMs: 250, maxWaiting: 2_000 } as const;
+const USER_SHARE = {
+  atOnce: 2,
+  atOnceAmongOthers: 1,
+  countsForMs: 250,
+  maxWaiting: 2_000,
+  // The user's proof is part of the name, so nobody fills another's line.
+  maxWaitingOfOne: 2_000,
+  maxWaitingBytes: 64 * 1_048_576,
+  restFactor: 1,
+} as const;
 // More with the very same bytes within seconds is no CLI that tries again.
 const MAX_ASKERS = 64;
 
@@ -89,8 +98,11 @@ export class PublishLane {
     const open: OpenPublish = { askers: [asker] };
     this.#open.set(hash, open);
     const askedAt = Date.now();
-    const known = await this.#claim(hash, id);
-    const outcome = await this.#users.run(user, () => this.#deliver(known, body, askedAt));
+    let known = id;
+    const outcome = await this.#users.run(user, body.length, async () => {
+      known = await this.#claim(hash, id);
+      return this.#deliver(known, body, askedAt);
+    });
     this.#open.delete(hash);
     return {
       askers: open.askers,
