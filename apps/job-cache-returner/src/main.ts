@@ -1,9 +1,9 @@
 import { connectBus } from '@brine/bus';
 import { runService, tracedJobs } from '@brine/service';
-import { Returner } from './returner.ts';
+import { MAX_MINION_LABELS, Returner } from './returner.ts';
 
 /** Minions with metrics of their own, by `brine.metrics.per_minion`; there is always a bound. */
-const MINION_LABELS = { never: 0, auto: 500, always: 5_000 } as const;
+const MINION_LABELS = { never: 0, auto: MAX_MINION_LABELS, always: 5_000 } as const;
 
 await runService({
   name: 'job-cache-returner',

@@ -31,7 +31,7 @@ const ACK_WAIT_MS = 30_000;
 const MAX_ACK_PENDING = 4_000;
 
 /** Minions that have metrics of their own by default: two series each. */
-const MAX_MINION_LABELS = 500;
+export const MAX_MINION_LABELS = 500;
 
 /** What the returner needs. */
 export interface ReturnerPorts {

@@ -1,4 +1,4 @@
-import type { Bus, RequestClass } from '@brine/bus';
+import { REQUEST_CLASSES, type Bus, type RequestClass } from '@brine/bus';
 import { addConnectionMetrics, type Sample, type ServiceContext } from '@brine/service';
 import type { RequestServer } from '@brine/zmq';
 import type { Gateway } from './gateway.ts';
@@ -6,8 +6,6 @@ import { noteContext } from './gateway-spans.ts';
 import type { Workers } from './ports.ts';
 
 type Metrics = ServiceContext['metrics'];
-
-const CLASSES = ['auth', 'clear', 'aes'] as const satisfies readonly RequestClass[];
 
 /** What the gateway's metrics are read from. */
 export interface MeasuredParts {
@@ -24,7 +22,7 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
     metrics.counterOf(`brine_gateway_${name}_total`, help, read);
   const perClass = (read: 'inFlight' | 'waiting') => (): Sample[] => {
     const { classes } = gateway.status.workers;
-    return CLASSES.map((cls) => ({ labels: { class: cls }, value: classes[cls][read] }));
+    return REQUEST_CLASSES.map((cls) => ({ labels: { class: cls }, value: classes[cls][read] }));
   };
   addConnectionMetrics(metrics, bus);
   counter('received', 'Requests.', () => server.stats.received);

@@ -1,4 +1,4 @@
-import type { Bus, RequestClass, RequestReceiver } from '@brine/bus';
+import { REQUEST_CLASSES, type Bus, type RequestReceiver } from '@brine/bus';
 import type { Events, MasterPorts } from '@brine/master';
 import {
   addConnectionMetrics,
@@ -8,8 +8,6 @@ import {
   type Sample,
 } from '@brine/service';
 import type { BucketMinionKeys } from './minion-keys.ts';
-
-const CLASSES = ['auth', 'clear', 'aes'] as const satisfies readonly RequestClass[];
 
 /**
  * `result` of salt_auth_attempts_total by the outcome of a log-in: a pending key is a success to
@@ -90,7 +88,7 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   const { bus, receiver, keys, sessions, masterKey } = parts;
   const perClass = (label: string, read: 'hand' | 'running') => (): Sample[] => {
     const stats = receiver.stats()[read];
-    return CLASSES.map((cls) => ({ labels: { [label]: cls }, value: stats[cls] }));
+    return REQUEST_CLASSES.map((cls) => ({ labels: { [label]: cls }, value: stats[cls] }));
   };
   addConnectionMetrics(metrics, bus);
   metrics.gaugeOf(
