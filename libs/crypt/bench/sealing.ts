@@ -3,23 +3,7 @@
  * Each line: microseconds per call, the best of five rounds.
  */
 import { Crypticle, newKeyString, PrivateKey } from '@brine/crypt';
-
-const ROUNDS = 5;
-const ROUND_MS = 150;
-
-function measure(name: string, run: () => unknown): void {
-  let best = Infinity;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const start = performance.now();
-    let calls = 0;
-    while (performance.now() - start < ROUND_MS) {
-      for (let index = 0; index < 5; index += 1) run();
-      calls += 5;
-    }
-    best = Math.min(best, ((performance.now() - start) * 1000) / calls);
-  }
-  process.stdout.write(`${best.toFixed(2).padStart(10)} µs  ${name}\n`);
-}
+import { measure } from '../../wire/bench/measure.ts';
 
 const nonce = '86a4591453bc41a5af7a488067b2db4b';
 const keyString = newKeyString();

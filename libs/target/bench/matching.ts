@@ -1,27 +1,12 @@
 /*
  * What finding the minions of a target costs on a master of 10,000:
  * `npx tsx --conditions=source libs/target/bench/matching.ts`.
- * Each line: milliseconds per target, the best of five rounds.
+ * Each line: microseconds per target, the best of five rounds.
  */
 import { checkMinions, matchMinion, type Target, type TargetView } from '@brine/target';
+import { measure } from '../../wire/bench/measure.ts';
 
 const MINIONS = 10_000;
-const ROUNDS = 5;
-const ROUND_MS = 200;
-
-function measure(name: string, run: () => unknown): void {
-  let best = Infinity;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const start = performance.now();
-    let calls = 0;
-    while (performance.now() - start < ROUND_MS) {
-      run();
-      calls += 1;
-    }
-    best = Math.min(best, (performance.now() - start) / calls);
-  }
-  process.stdout.write(`${best.toFixed(3).padStart(10)} ms  ${name}\n`);
-}
 
 const ids = Array.from({ length: MINIONS }, (_, n) => `web${String(n).padStart(5, '0')}.example`);
 const grains = new Map(

@@ -5,23 +5,7 @@
 import { decode, encode } from '@msgpack/msgpack';
 import { cutFields, mapOf, pack, readEnvelope, scanMap, toBinMap, unpack } from '../src/index.ts';
 import type { SaltValue } from '../src/index.ts';
-
-const ROUNDS = 5;
-const ROUND_MS = 150;
-
-function measure(name: string, run: () => unknown): void {
-  let best = Infinity;
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const start = performance.now();
-    let calls = 0;
-    while (performance.now() - start < ROUND_MS) {
-      for (let index = 0; index < 20; index += 1) run();
-      calls += 20;
-    }
-    best = Math.min(best, ((performance.now() - start) * 1000) / calls);
-  }
-  process.stdout.write(`${best.toFixed(2).padStart(10)} µs  ${name}\n`);
-}
+import { measure } from './measure.ts';
 
 function returnLoad(content: SaltValue): SaltValue {
   return mapOf({
