@@ -1,55 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { JidMaker, traceIdOf } from '@brine/job';
 import { formatTrace } from './format-trace.ts';
 import { readTrace } from './read-trace.ts';
-import { isChosen, isSampled, parseTraceparent, type SpanRecord } from './span.ts';
-import { startTelemetry, type TelemetryOptions, traceDir } from './telemetry.ts';
-
-const JID = new JidMaker().next(Date.UTC(2026, 10, 20, 17, 10, 37));
-const T0 = Date.UTC(2026, 10, 20, 17, 10, 37) + 0.25;
-
-let cachedir: string;
-
-beforeEach(() => {
-  cachedir = mkdtempSync(join(tmpdir(), 'brine-telemetry-'));
-});
-
-afterEach(() => {
-  rmSync(cachedir, { recursive: true, force: true });
-});
-
-function optionsOf(trace: Partial<TelemetryOptions['brine']['trace']> = {}): TelemetryOptions {
-  const defaults = { enabled: true, ratio: 1, maxFileSize: 65_536, maxTotalSize: 131_072 };
-  return { cachedir, logLevel: 'info', brine: { host: 'h1', trace: { ...defaults, ...trace } } };
-}
-
-function start(service: string, options = optionsOf(), lines: string[] = []) {
-  const destination = { write: (line: string) => void lines.push(line) };
-  return startTelemetry({ service, options, env: {}, destination });
-}
-
-/** Who causes whom in these tests. */
-const CAUSES: Readonly<Record<string, string>> = {
-  'worker.publish': 'gateway.publish',
-  record: 'worker.publish',
-  publish: 'record',
-  'gateway.return.web1.example': 'publish',
-  'worker.return.web1.example': 'gateway.return.web1.example',
-};
-
-function partOf(part: string, fromMs: number, toMs: number): SpanRecord {
-  return {
-    name: part.split('.', 2).join('.'),
-    jid: JID,
-    part,
-    parentPart: CAUSES[part],
-    startMs: T0 + fromMs,
-    endMs: T0 + toMs,
-  };
-}
+import { isChosen, isSampled, parseTraceparent } from './span.ts';
+import { traceDir } from './telemetry.ts';
+import { cachedir, JID, partOf, start, T0 } from '../test/job-spans.ts';
 
 describe('spans of a job', () => {
   test('spans recorded by services that know only the jid form one tree', async () => {
@@ -63,7 +20,7 @@ describe('spans of a job', () => {
     worker.recordSpan(partOf('worker.return.web1.example', 22, 28));
     await Promise.all([gateway.shutdown(), worker.shutdown()]);
 
-    const trace = await readTrace(traceDir(cachedir), JID);
+    const trace = await readTrace(traceDir(cachedir.path), JID);
     expect(trace.spans).toBe(6);
     expect(trace.roots.map(({ part }) => part)).toEqual(['gateway.publish']);
     const publish = trace.roots[0]!.children[0]!.children[0]!.children[0]!;
@@ -79,7 +36,7 @@ describe('spans of a job', () => {
   });
 
   test('a job without spans says so', async () => {
-    const trace = await readTrace(traceDir(cachedir), JID);
+    const trace = await readTrace(traceDir(cachedir.path), JID);
     expect(formatTrace(trace)).toBe(`No trace of job ${JID} on this host.\n`);
   });
 
@@ -88,7 +45,7 @@ describe('spans of a job', () => {
     const link = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     telemetry.recordSpan({ ...partOf('worker.publish', 0, 1), link });
     await telemetry.shutdown();
-    const [root] = (await readTrace(traceDir(cachedir), JID)).roots;
+    const [root] = (await readTrace(traceDir(cachedir.path), JID)).roots;
     expect(root!.links).toEqual([
       { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' },
     ]);
@@ -102,7 +59,7 @@ describe('spans of a job', () => {
     const telemetry = await start('worker-pool');
     telemetry.recordSpan({ ...partOf('store.a', 0, 1), parentPart: 'worker.return.a' });
     await telemetry.shutdown();
-    const trace = await readTrace(traceDir(cachedir), JID);
+    const trace = await readTrace(traceDir(cachedir.path), JID);
     expect(trace).toMatchObject({ spans: 1, orphans: 1 });
     expect(trace.roots[0]).toMatchObject({ part: 'store.a', orphan: true });
     expect(formatTrace(trace)).toContain('1 spans whose cause is not recorded on this host');
@@ -119,7 +76,7 @@ describe('spans of a job', () => {
       attributes: { 'brine.jid': JID },
     });
     await telemetry.shutdown();
-    const trace = await readTrace(traceDir(cachedir), JID);
+    const trace = await readTrace(traceDir(cachedir.path), JID);
     expect(trace.orphans).toBe(0);
     expect(trace.roots[0]!.children.map(({ part }) => part)).toEqual(['run.a.b']);
   });
@@ -136,7 +93,7 @@ describe('spans of a job', () => {
       });
     }
     await telemetry.shutdown();
-    const trace = await readTrace(traceDir(cachedir), JID);
+    const trace = await readTrace(traceDir(cachedir.path), JID);
     expect(trace).toMatchObject({ spans: 3, returnsLeftOut: 42 });
     expect(trace.roots[0]!.endMs).toBeCloseTo(T0 + 3, 3);
     expect(formatTrace(trace)).toContain('42 more returns without spans of their own');
@@ -155,8 +112,8 @@ describe('spans of a job', () => {
       ...times,
     });
     await Promise.all([gateway.shutdown(), worker.shutdown()]);
-    const spans = readdirSync(traceDir(cachedir)).flatMap((name) => {
-      const line = JSON.parse(readFileSync(join(traceDir(cachedir), name), 'utf8'));
+    const spans = readdirSync(traceDir(cachedir.path)).flatMap((name) => {
+      const line = JSON.parse(readFileSync(join(traceDir(cachedir.path), name), 'utf8'));
       return line.resourceSpans[0].scopeSpans[0].spans as unknown[];
     });
     const both = spans as { traceId: string; spanId: string; parentSpanId?: string }[];

@@ -1,65 +1,12 @@
 import { createServer } from 'node:http';
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { JidMaker, spanIdOf, traceIdOf } from '@brine/job';
+import { describe, expect, test } from 'vitest';
+import { spanIdOf, traceIdOf } from '@brine/job';
 import { readTrace } from './read-trace.ts';
-import type { SpanRecord } from './span.ts';
-import { startTelemetry, type TelemetryOptions, traceDir } from './telemetry.ts';
-
-const JID = new JidMaker().next(Date.UTC(2026, 10, 20, 17, 10, 37));
-const T0 = Date.UTC(2026, 10, 20, 17, 10, 37) + 0.25;
-
-let cachedir: string;
-
-beforeEach(() => {
-  cachedir = mkdtempSync(join(tmpdir(), 'brine-telemetry-'));
-});
-
-afterEach(() => {
-  rmSync(cachedir, { recursive: true, force: true });
-});
-
-function optionsOf(trace: Partial<TelemetryOptions['brine']['trace']> = {}): TelemetryOptions {
-  const defaults = { enabled: true, ratio: 1, maxFileSize: 65_536, maxTotalSize: 131_072 };
-  return { cachedir, logLevel: 'info', brine: { host: 'h1', trace: { ...defaults, ...trace } } };
-}
-
-function start(service: string, options = optionsOf(), lines: string[] = []) {
-  const destination = { write: (line: string) => void lines.push(line) };
-  return startTelemetry({ service, options, env: {}, destination });
-}
-
-/** Who causes whom in these tests. */
-const CAUSES: Readonly<Record<string, string>> = {
-  'worker.publish': 'gateway.publish',
-  record: 'worker.publish',
-  publish: 'record',
-  'gateway.return.web1.example': 'publish',
-  'worker.return.web1.example': 'gateway.return.web1.example',
-};
-
-function partOf(part: string, fromMs: number, toMs: number): SpanRecord {
-  return {
-    name: part.split('.', 2).join('.'),
-    jid: JID,
-    part,
-    parentPart: CAUSES[part],
-    startMs: T0 + fromMs,
-    endMs: T0 + toMs,
-  };
-}
+import { startTelemetry, traceDir } from './telemetry.ts';
+import { cachedir, JID, optionsOf, partOf, start } from '../test/job-spans.ts';
 
 describe('trace files', () => {
   test('a full file is turned over and the oldest go when all are too large', async () => {
@@ -72,7 +19,7 @@ describe('trace files', () => {
       await telemetry.flush();
     }
     await telemetry.shutdown();
-    const dir = traceDir(cachedir);
+    const dir = traceDir(cachedir.path);
     const total = readdirSync(dir).reduce((sum, name) => sum + statSync(join(dir, name)).size, 0);
     expect(readdirSync(dir).length).toBeGreaterThan(1);
     // The file being written is not counted before it is turned over.
@@ -84,8 +31,8 @@ describe('trace files', () => {
     const telemetry = await start('publisher');
     telemetry.recordSpan(partOf('publish', 0, 1));
     await telemetry.shutdown();
-    const [name] = readdirSync(traceDir(cachedir));
-    const line = JSON.parse(readFileSync(join(traceDir(cachedir), name!), 'utf8'));
+    const [name] = readdirSync(traceDir(cachedir.path));
+    const line = JSON.parse(readFileSync(join(traceDir(cachedir.path), name!), 'utf8'));
     const { resource, scopeSpans } = line.resourceSpans[0];
     expect(resource.attributes[0]).toEqual({
       key: 'service.name',
@@ -104,13 +51,16 @@ describe('trace files', () => {
     const telemetry = await start('publisher');
     telemetry.recordSpan(partOf('publish', 0, 1));
     await telemetry.shutdown();
-    writeFileSync(join(traceDir(cachedir), 'x-1.jsonl'), `{"resourceSpans":[{"${traceIdOf(JID)}`);
-    expect((await readTrace(traceDir(cachedir), JID)).spans).toBe(1);
+    writeFileSync(
+      join(traceDir(cachedir.path), 'x-1.jsonl'),
+      `{"resourceSpans":[{"${traceIdOf(JID)}`,
+    );
+    expect((await readTrace(traceDir(cachedir.path), JID)).spans).toBe(1);
   });
 
   test('a directory that can not be written is told once and stops nothing', async () => {
-    writeFileSync(join(cachedir, 'traces'), 'a file where the directory should be');
-    chmodSync(join(cachedir, 'traces'), 0o400);
+    writeFileSync(join(cachedir.path, 'traces'), 'a file where the directory should be');
+    chmodSync(join(cachedir.path, 'traces'), 0o400);
     const lines: string[] = [];
     const telemetry = await start('publisher', optionsOf(), lines);
     for (let i = 0; i < 3; i += 1) {
@@ -126,7 +76,7 @@ describe('trace files', () => {
     const telemetry = await start('publisher', optionsOf({ enabled: false }));
     telemetry.recordSpan(partOf('publish', 0, 1));
     await telemetry.shutdown();
-    expect(existsSync(traceDir(cachedir))).toBe(false);
+    expect(existsSync(traceDir(cachedir.path))).toBe(false);
   });
 });
 
@@ -156,6 +106,6 @@ describe('a collector', () => {
     expect(body.includes(Buffer.from(spanIdOf(JID, 'publish'), 'hex'))).toBe(true);
     expect(body.includes(Buffer.from(spanIdOf(JID, 'record'), 'hex'))).toBe(true);
     expect(body.includes('publisher')).toBe(true);
-    expect(existsSync(traceDir(cachedir))).toBe(false);
+    expect(existsSync(traceDir(cachedir.path))).toBe(false);
   });
 });

@@ -1,0 +1,65 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
+import { JidMaker } from '@brine/job';
+import type { SpanRecord } from '../src/span.ts';
+import { startTelemetry, type Telemetry, type TelemetryOptions } from '../src/telemetry.ts';
+
+/** The job that the spans of these tests are of. */
+export const JID = new JidMaker().next(Date.UTC(2026, 10, 20, 17, 10, 37));
+/** Unix ms at which it began. */
+export const T0 = Date.UTC(2026, 10, 20, 17, 10, 37) + 0.25;
+
+/** A directory of each test's own, made before it and removed after it. */
+export const cachedir = {
+  path: '',
+};
+
+beforeEach(() => {
+  cachedir.path = mkdtempSync(join(tmpdir(), 'brine-telemetry-'));
+});
+
+afterEach(() => {
+  rmSync(cachedir.path, { recursive: true, force: true });
+});
+
+/** Options that trace all, with small files. */
+export function optionsOf(
+  trace: Partial<TelemetryOptions['brine']['trace']> = {},
+): TelemetryOptions {
+  const defaults = { enabled: true, ratio: 1, maxFileSize: 65_536, maxTotalSize: 131_072 };
+  const brine = { host: 'h1', trace: { ...defaults, ...trace } };
+  return { cachedir: cachedir.path, logLevel: 'info', brine };
+}
+
+/** Starts the telemetry of a service; its log goes to `lines`. */
+export function start(
+  service: string,
+  options = optionsOf(),
+  lines: string[] = [],
+): Promise<Telemetry> {
+  const destination = { write: (line: string) => void lines.push(line) };
+  return startTelemetry({ service, options, env: {}, destination });
+}
+
+/** Who causes whom in these tests. */
+const CAUSES: Readonly<Record<string, string>> = {
+  'worker.publish': 'gateway.publish',
+  record: 'worker.publish',
+  publish: 'record',
+  'gateway.return.web1.example': 'publish',
+  'worker.return.web1.example': 'gateway.return.web1.example',
+};
+
+/** A span of the job, from and to so many ms after its beginning. */
+export function partOf(part: string, fromMs: number, toMs: number): SpanRecord {
+  return {
+    name: part.split('.', 2).join('.'),
+    jid: JID,
+    part,
+    parentPart: CAUSES[part],
+    startMs: T0 + fromMs,
+    endMs: T0 + toMs,
+  };
+}
