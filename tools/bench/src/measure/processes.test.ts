@@ -46,7 +46,7 @@ describe('serviceOf', () => {
   it.each([
     ['/usr/bin/node /srv/brine/apps/worker-pool/dist/main.js -c /etc/salt', 'worker-pool'],
     ['node /srv/brine/apps/cli/bin/brine.mjs master -c /etc/salt', 'supervisor'],
-    ['/root/.cache/brine/nats-server/2.12.8/nats-server -c nats.conf', 'nats-server'],
+    ['/srv/cache/nats-server/2.12.8/nats-server -c nats.conf', 'nats-server'],
     ['postgres: brine brine 127.0.0.1(5000) idle', 'postgresql'],
     ['/v/bin/python /v/bin/salt-master -c /etc/salt MWorker-3', 'MWorker'],
     ['/v/bin/python /v/bin/salt-master -c /etc/salt', 'salt-master'],
