@@ -20,9 +20,20 @@ const SERVICES = [
   'syndic-relay',
 ];
 
-/** Commands typed at the same time: a pause between two keeps real minions able to follow. */
-const PAUSE_BETWEEN_COMMANDS_MS = 1200;
+/**
+ * A pause between two commands and a bound on those that wait keep real minions able to follow on a
+ * slow machine. A main process of Salt 3007 that has publications waiting takes no return of its
+ * children meanwhile, and those give up after 30 s (salt/minion.py `_send_req_sync`): the return is
+ * lost before it was ever sent.
+ */
+const PAUSE_BETWEEN_COMMANDS_MS = 1500;
+const OPEN_COMMANDS_MAX = 8;
 const SERVES_AGAIN_TIMEOUT_MS = 60_000;
+
+/** What is shown of the log of a minion whose return is missing. */
+const TELLING = /jid|[Rr]eturn|[Rr]etry|[Tt]im(?:ed? ?out|eout)|ERROR|WARNING|Traceback|Error|auth/;
+const LOG_LINES_AFTER = 200;
+const MAX_LOG_LINES = 60;
 
 /** A job of the cache, as `jobs.list_job` shows it. */
 interface ListedJob {
@@ -52,16 +63,18 @@ class CommandStream {
   }
 
   async #run(): Promise<void> {
-    const typed: Promise<unknown>[] = [];
+    const open = new Set<Promise<void>>();
     while (this.#running) {
+      if (open.size >= OPEN_COMMANDS_MAX) await Promise.race(open);
       const token = `token-${this.tokens.length}-x`;
       this.tokens.push(token);
       const command = `echo ${token} >> ${this.#file}`;
       const args = ['*', 'cmd.run', command, '-t', '20', '--show-jid'];
-      typed.push(this.#type(token, args));
+      const typed = this.#type(token, args).finally(() => open.delete(typed));
+      open.add(typed);
       await sleep(PAUSE_BETWEEN_COMMANDS_MS);
     }
-    await Promise.all(typed);
+    await Promise.all(open);
   }
 
   async #type(token: string, args: readonly string[]): Promise<void> {
@@ -88,6 +101,7 @@ describe('any service may die at any moment', () => {
       const home = await master.sandbox.minion(id, master.home.retPort, {
         recon_default: 1000,
         recon_max: 10_000,
+        log_fmt_console: '%(asctime)s.%(msecs)03d [%(levelname)-8s] %(message)s',
       });
       master.sandbox.startMinion(venv, home);
     }
@@ -168,6 +182,9 @@ async function expectComplete(
   for (const token of tokens) {
     const jid = jids.get(token)?.[0] ?? '';
     const returned = await returnsOf(master, jid, wanted.length);
+    const missing = wanted.filter((id) => !returned.includes(id));
+    const told = await Promise.all(missing.map((id) => logOf(master, id, jid)));
+    expect(missing, `no return of ${what(token)}\n${told.join('\n')}`).toEqual([]);
     expect(returned, `returns of ${what(token)}`).toEqual(wanted);
   }
   for (const token of tokens) {
@@ -201,6 +218,17 @@ async function returnsOf(master: BrineMaster, jid: string, count: number): Promi
     if (ids.length >= count || Date.now() > until) return ids;
     await sleep(1000);
   }
+}
+
+/** What a minion logged about the job and the requests and log-ins of the minute after it. */
+async function logOf(master: BrineMaster, id: string, jid: string): Promise<string> {
+  const path = join(master.sandbox.keepLogs(), `minion-${id}.log`);
+  const lines = (await readFile(path, 'utf8')).split('\n');
+  const first = lines.findIndex((line) => line.includes(jid));
+  const last = lines.findLastIndex((line) => line.includes(jid));
+  if (first < 0) return `${path}: nothing about ${jid}`;
+  const telling = lines.slice(first, last + LOG_LINES_AFTER).filter((line) => TELLING.test(line));
+  return `${path}:\n${telling.slice(0, MAX_LOG_LINES).join('\n')}`;
 }
 
 function report(line: string): void {
