@@ -33,9 +33,13 @@ export interface AuthLaneStats {
 // A stock minion waits 5 s for the answer (auth_timeout) and asks seven times: silence just below
 // that costs it nothing, and what is answered later than that has nobody to hear it.
 const HOLD_MS = 4_000;
+// A line in which somebody has waited for so long is served newest first until it is short again.
+// Served in order, each would be near its minion's 5 s when its turn comes: seen with 10,000
+// log-ins at once, where the workers did 8,500 and 3,000 minions still waited for theirs.
+const PATIENCE_MS = 1_000;
 // Log-ins at the workers at once, per worker: enough to keep their RSA threads busy, few enough
 // that an urgent one does not stand behind a storm there.
-const IN_FLIGHT_PER_WORKER = 64;
+const IN_FLIGHT_PER_WORKER = 24;
 // With as many sealed requests in hand as this, returns come faster than they are answered, and
 // log-ins, of which a minion makes seven tries, give way to returns, of which it makes three.
 const PRESSED_AT = 256;
@@ -120,7 +124,7 @@ export class AuthLane {
 
   #pump(): void {
     while (this.#inFlight < this.#allowedNow()) {
-      const login = this.#lines.urgent.shift() ?? this.#nextUsual();
+      const login = nextOf(this.#lines.urgent) ?? this.#nextUsual();
       if (login === undefined) return;
       this.#bytes -= login.body.length;
       void this.#deliver(login);
@@ -129,11 +133,11 @@ export class AuthLane {
 
   /** The next one that no refused request waits for: while returns are pressing, one at a time. */
   #nextUsual(): Login | undefined {
-    if (!this.#pressed) return this.#lines.usual.shift();
+    if (!this.#pressed) return nextOf(this.#lines.usual);
     const now = performance.now();
     if (this.#inFlight > 0 || now < this.#notBefore) return undefined;
     this.#notBefore = now + PRESSED_GAP_MS;
-    const login = this.#lines.usual.shift();
+    const login = nextOf(this.#lines.usual);
     if (login !== undefined) this.#gaveWay += 1;
     return login;
   }
@@ -170,4 +174,11 @@ export class AuthLane {
     }
     return this.#allowed;
   }
+}
+
+/** Takes the oldest, or the newest where the oldest has waited too long. */
+function nextOf(line: Login[]): Login | undefined {
+  const [oldest] = line;
+  if (oldest === undefined) return undefined;
+  return Date.now() - oldest.at > PATIENCE_MS ? line.pop() : line.shift();
 }
