@@ -12,6 +12,7 @@ import {
 import type { KeyObject, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { CryptError } from './errors.ts';
+import { usualRsaKey } from './spki.ts';
 import { x931Encrypt, x931Recover } from './x931.ts';
 
 /** How keys are sealed to a peer; MGF1 takes the same hash. */
@@ -55,10 +56,9 @@ function modulusOf(key: KeyObject): Buffer {
   return Buffer.from(n ?? '', 'base64url');
 }
 
-/** Throws unless Salt's schemes can be computed with the key; returns its length in bits. */
-function checkRsa(key: KeyObject): number {
-  const bits = key.asymmetricKeyDetails?.modulusLength ?? 0;
-  const exponent = key.asymmetricKeyDetails?.publicExponent ?? 0n;
+/** Throws unless Salt's schemes can be computed with the key. */
+function checkRsa(key: KeyObject): { readonly bits: number; readonly modulus: Buffer } {
+  const { modulusLength: bits = 0, publicExponent: exponent = 0n } = key.asymmetricKeyDetails ?? {};
   if (key.asymmetricKeyType !== 'rsa') throw new CryptError('SALT_CRYPT_KEY', 'not an RSA key');
   if (bits < MIN_BITS || bits > MAX_BITS || bits % 8 !== 0) {
     throw new CryptError('SALT_CRYPT_KEY', `RSA key has ${bits} bits`);
@@ -71,22 +71,27 @@ function checkRsa(key: KeyObject): number {
   if (modulus.length * 8 !== bits || ((modulus[modulus.length - 1] ?? 0) & 1) === 0) {
     throw new CryptError('SALT_CRYPT_KEY', 'RSA key has an unusable modulus');
   }
-  return bits;
+  return { bits, modulus };
 }
 
 /** The public half of an RSA key, parsed once. */
 export class PublicKey {
-  /** SubjectPublicKeyInfo PEM with a line feed at its end, as in `master.pub`. */
-  readonly pem: string;
   readonly bits: number;
   readonly #key: KeyObject;
   readonly #modulus: Buffer;
+  #pem: string | undefined;
 
   private constructor(key: KeyObject) {
-    this.bits = checkRsa(key);
+    const { bits, modulus } = checkRsa(key);
+    this.bits = bits;
     this.#key = key;
-    this.#modulus = modulusOf(key);
-    this.pem = key.export({ type: 'spki', format: 'pem' }).toString();
+    this.#modulus = modulus;
+  }
+
+  /** SubjectPublicKeyInfo PEM with a line feed at its end, as in `master.pub`. */
+  get pem(): string {
+    this.#pem ??= this.#key.export({ type: 'spki', format: 'pem' }).toString();
+    return this.#pem;
   }
 
   /**
@@ -98,7 +103,12 @@ export class PublicKey {
     if (text.length > MAX_PEM_CHARACTERS || !PUBLIC_HEADS.some((head) => text.startsWith(head))) {
       throw new CryptError('SALT_CRYPT_KEY', 'not a public key in PEM');
     }
-    return new PublicKey(parseKey(() => createPublicKey(text)));
+    const usual = usualRsaKey(text);
+    return new PublicKey(
+      parseKey(() =>
+        createPublicKey(usual === undefined ? text : { key: usual, format: 'jwk' as const }),
+      ),
+    );
   }
 
   /** The public half of a parsed private key. */
@@ -145,9 +155,8 @@ export class PrivateKey {
   #nextHandle = 0;
 
   private constructor(key: KeyObject) {
-    checkRsa(key);
     this.#key = key;
-    this.#modulus = modulusOf(key);
+    this.#modulus = checkRsa(key).modulus;
     this.publicKey = PublicKey.of(key);
     this.pem = key.export({ type: 'pkcs1', format: 'pem' }).toString();
   }
