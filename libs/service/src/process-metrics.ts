@@ -16,6 +16,13 @@ export function addProcessMetrics(metrics: Metrics): void {
   metrics.gaugeOf('process_resident_memory_bytes', 'Memory of the process.', () =>
     process.memoryUsage.rss(),
   );
+  // Under prom-client's names. What the process holds beyond both is native: sockets, libzmq.
+  metrics.gaugeOf('nodejs_heap_size_total_bytes', 'Heap of JavaScript, used or kept.', () => {
+    return process.memoryUsage().heapTotal;
+  });
+  metrics.gaugeOf('nodejs_external_memory_bytes', 'Buffers outside of the heap.', () => {
+    return process.memoryUsage().external;
+  });
   metrics.gaugeOf('process_open_fds', 'Open files and sockets.', openFiles);
   const most = openFilesMax();
   metrics.gaugeOf('process_max_fds', 'Files and sockets that may be open.', () => most);
