@@ -7,7 +7,13 @@ export const networkOptions = {
   ret_port: port({ default: 4506, doc: 'Port minions and clients send requests to.' }),
   ipv6: flag({ default: false, doc: 'Bind to IPv6.' }),
   ipc_mode: oneOf(['ipc', 'tcp'], { default: 'ipc', doc: 'Kind of the local event sockets.' }),
-  zmq_backlog: integer({ default: 1000, min: 0, doc: 'Listen backlog of the ZeroMQ sockets.' }),
+  zmq_backlog: integer({
+    default: 65_535,
+    min: 0,
+    doc:
+      'Connections that wait to be accepted on 4505 and 4506, at most net.core.somaxconn. ' +
+      'Salt: 1000.',
+  }),
   pub_hwm: integer({
     default: 1000,
     min: 0,
