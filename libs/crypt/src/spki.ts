@@ -4,8 +4,9 @@ import type { JsonWebKey } from 'node:crypto';
  * What Python's cryptography and OpenSSL write: lines of 64 characters (RFC 7468). Anything else is
  * left to OpenSSL.
  */
-const USUAL_PEM =
-  /^-----BEGIN PUBLIC KEY-----\n((?:[A-Za-z0-9+/]{64}\n)*[A-Za-z0-9+/]{1,64}={0,2})\n-----END PUBLIC KEY-----$/;
+const HEAD = '-----BEGIN PUBLIC KEY-----\n';
+const FOOT = '\n-----END PUBLIC KEY-----';
+const USUAL_LINES = /^(?:[A-Za-z0-9+/]{64}\n)*[A-Za-z0-9+/]{1,64}={0,2}$/;
 
 /** AlgorithmIdentifier of rsaEncryption with NULL parameters (RFC 8017, A.1). */
 const RSA_ENCRYPTION = Buffer.from('300d06092a864886f70d0101010500', 'hex');
@@ -16,12 +17,13 @@ const BIT_STRING = 0x03;
 
 /**
  * Modulus and exponent of an RSA key in a `PUBLIC KEY` PEM of the usual form; undefined for every
- * other text, also for correct ones: OpenSSL is to judge those. Its own way through PEM costs 300 µs
- * a key, from these two numbers it makes one in 11, and in a herd each log-in brings a new key.
+ * other text, also for correct ones: OpenSSL is to judge those. Its own way through PEM costs
+ * 300 µs a key, from these two numbers it makes one in 11, and in a herd each log-in brings one.
  */
 export function usualRsaKey(pem: string): JsonWebKey | undefined {
-  const text = USUAL_PEM.exec(pem)?.[1];
-  if (text === undefined) return undefined;
+  if (!pem.startsWith(HEAD) || !pem.endsWith(FOOT)) return undefined;
+  const text = pem.slice(HEAD.length, -FOOT.length);
+  if (!USUAL_LINES.test(text)) return undefined;
   const der = Buffer.from(text, 'base64');
   // The same text again: no stray bits behind the last byte, no padding left out.
   if (der.toString('base64') !== text.replaceAll('\n', '')) return undefined;

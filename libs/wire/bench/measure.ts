@@ -3,7 +3,7 @@ const ROUND_MS = 150;
 /** Calls between two looks at the clock last about so long, in ms. */
 const LOOK_MS = 0.2;
 
-/** Prints the time of one call, in µs, the best of five rounds. For the benches of all libraries. */
+/** Prints the time of one call, in µs, the best of five rounds; for the benches of libraries. */
 export function measure(name: string, run: () => unknown): void {
   const calls = callsPerLook(run);
   let best = Infinity;
