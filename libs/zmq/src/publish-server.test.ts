@@ -1,7 +1,9 @@
 import { ZmtpPeer } from '@brine/testing';
+import { connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { PublishServer, Subscriber, tcpEndpoint } from './index.ts';
+import { encodeMessage, handshake } from './zmtp-frames.ts';
 
 const open: { close(): unknown }[] = [];
 
@@ -66,7 +68,7 @@ test('connections are counted, gained and lost', async () => {
   expect(onDisconnect).toHaveBeenCalledTimes(1);
 });
 
-test('heartbeats end the connection of a peer that does not answer', async () => {
+test('heartbeats leave a peer alone that is there', async () => {
   const server = keep(
     await PublishServer.bind({
       endpoint: 'tcp://127.0.0.1:*',
@@ -80,6 +82,28 @@ test('heartbeats end the connection of a peer that does not answer', async () =>
   await new Promise((next) => setTimeout(next, 600));
   expect(live.closed).toBe(false);
   expect(server.peers).toBe(1);
+});
+
+test('a peer whose end takes nothing any more loses its connection', async () => {
+  const server = keep(
+    await PublishServer.bind({
+      endpoint: 'tcp://127.0.0.1:*',
+      heartbeatIntervalMs: 100,
+      heartbeatTimeoutMs: 500,
+    }),
+  );
+  const port = Number(server.endpoint.split(':').at(-1));
+  const stuck = connect({ host: '127.0.0.1', port });
+  keep({ close: () => stuck.destroy() });
+  stuck.on('error', () => undefined);
+  stuck.write(handshake('SUB', ''));
+  await vi.waitFor(() => expect(server.peers).toBe(1));
+  stuck.write(encodeMessage([Buffer.from([1])]));
+  stuck.pause();
+  await new Promise((next) => setTimeout(next, 200));
+  // More than both kernels' buffers hold: from then on nothing is acknowledged.
+  for (let count = 0; count < 40; count += 1) await server.send([Buffer.alloc(1 << 20)]);
+  await vi.waitFor(() => expect(server.peers).toBe(0), { timeout: 15_000 });
 });
 
 test('a subscriber comes back by itself after the server was replaced', async () => {
