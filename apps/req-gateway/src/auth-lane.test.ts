@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
 import { AuthLane } from './auth-lane.ts';
 import type { Workers } from './ports.ts';
@@ -45,4 +45,40 @@ test('without them log-ins go together', async () => {
   await Promise.all(answers);
   expect(workers.most).toBe(10);
   expect(lane.stats.gaveWay).toBe(0);
+});
+
+test('a line that is a second old is served newest first, and nobody is forgotten', async () => {
+  vi.useFakeTimers();
+  try {
+    const begun: string[] = [];
+    const open: ((outcome: RequestOutcome) => void)[] = [];
+    const workers: Workers = {
+      ...workersWith(0),
+      send: ({ id }) => {
+        begun.push(id);
+        return new Promise((resolve) => open.push(resolve));
+      },
+    };
+    const lane = new AuthLane(workers);
+    const answers: Promise<unknown>[] = [];
+    const come = (id: string): void => void answers.push(lane.send(id, Buffer.from('b'), false));
+    for (let n = 0; n < 24; n += 1) come(`first-${n}`);
+    for (const id of ['a', 'b', 'c']) come(id);
+    expect(begun).toHaveLength(24);
+    open.shift()?.(REPLY);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(begun.at(-1)).toBe('a');
+    await vi.advanceTimersByTimeAsync(1_100);
+    come('d');
+    for (let n = 0; n < 3; n += 1) open.shift()?.(REPLY);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(begun.slice(-3)).toEqual(['d', 'c', 'b']);
+    come('late');
+    await vi.advanceTimersByTimeAsync(4_100);
+    lane.tick();
+    expect(lane.stats).toMatchObject({ waiting: 0, silent: 1 });
+    expect(await answers.at(-1)).toBeUndefined();
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -1,4 +1,4 @@
-import type { RequestOutcome } from '@brine/bus';
+import { WaitingLine, type RequestOutcome, type Waiting } from '@brine/bus';
 import { pack, RefusalText } from '@brine/wire';
 import type { Workers } from './ports.ts';
 
@@ -9,7 +9,7 @@ export interface LoginAnswer {
 }
 
 /** One log-in that waits. */
-interface Login {
+interface Login extends Waiting {
   readonly id: string;
   readonly body: Buffer;
   readonly at: number;
@@ -59,7 +59,10 @@ export const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
  */
 export class AuthLane {
   readonly #workers: Workers;
-  #lines: { urgent: Login[]; usual: Login[] } = { urgent: [], usual: [] };
+  readonly #lines = {
+    urgent: new WaitingLine<Login>(PATIENCE_MS),
+    usual: new WaitingLine<Login>(PATIENCE_MS),
+  };
   #bytes = 0;
   #inFlight = 0;
   #allowed = IN_FLIGHT_PER_WORKER;
@@ -96,7 +99,8 @@ export class AuthLane {
     return new Promise((answer) => {
       this.#bytes += body.length;
       if (urgent) this.#urgent += 1;
-      this.#lines[urgent ? 'urgent' : 'usual'].push({ id, body, at: Date.now(), answer });
+      const linedUpAt = performance.now();
+      this.#lines[urgent ? 'urgent' : 'usual'].add({ id, body, at: Date.now(), linedUpAt, answer });
       this.#pump();
     });
   }
@@ -104,42 +108,49 @@ export class AuthLane {
   /** Gives up those whose time is over; to be called several times a second. */
   tick(): void {
     const over = Date.now() - HOLD_MS;
-    for (const name of ['urgent', 'usual'] as const) {
-      const line = this.#lines[name];
-      const live = line.findIndex((login) => login.at > over);
-      const dead = live < 0 ? line : line.slice(0, live);
-      if (dead.length === 0) continue;
-      this.#lines[name] = live < 0 ? [] : line.slice(live);
-      for (const login of dead) {
-        this.#bytes -= login.body.length;
-        this.#giveUp(login);
+    for (const line of [this.#lines.urgent, this.#lines.usual]) {
+      for (let { oldest } = line; oldest !== undefined && oldest.at <= over; { oldest } = line) {
+        this.#take(line, oldest);
+        this.#giveUp(oldest);
       }
     }
     this.#pump();
   }
 
   get #waiting(): number {
-    return this.#lines.urgent.length + this.#lines.usual.length;
+    return this.#lines.urgent.size + this.#lines.usual.size;
   }
 
   #pump(): void {
     while (this.#inFlight < this.#allowedNow()) {
-      const login = nextOf(this.#lines.urgent) ?? this.#nextUsual();
+      const login = this.#nextOf(this.#lines.urgent) ?? this.#nextUsual();
       if (login === undefined) return;
-      this.#bytes -= login.body.length;
       void this.#deliver(login);
     }
   }
 
   /** The next one that no refused request waits for: while returns are pressing, one at a time. */
   #nextUsual(): Login | undefined {
-    if (!this.#pressed) return nextOf(this.#lines.usual);
+    if (!this.#pressed) return this.#nextOf(this.#lines.usual);
     const now = performance.now();
     if (this.#inFlight > 0 || now < this.#notBefore) return undefined;
     this.#notBefore = now + PRESSED_GAP_MS;
-    const login = nextOf(this.#lines.usual);
+    const login = this.#nextOf(this.#lines.usual);
     if (login !== undefined) this.#gaveWay += 1;
     return login;
+  }
+
+  #nextOf(line: WaitingLine<Login>): Login | undefined {
+    for (const login of line) {
+      this.#take(line, login);
+      return login;
+    }
+    return undefined;
+  }
+
+  #take(line: WaitingLine<Login>, login: Login): void {
+    line.remove(login);
+    this.#bytes -= login.body.length;
   }
 
   async #deliver(login: Login): Promise<void> {
@@ -174,11 +185,4 @@ export class AuthLane {
     }
     return this.#allowed;
   }
-}
-
-/** Takes the oldest, or the newest where the oldest has waited too long. */
-function nextOf(line: Login[]): Login | undefined {
-  const [oldest] = line;
-  if (oldest === undefined) return undefined;
-  return Date.now() - oldest.at > PATIENCE_MS ? line.pop() : line.shift();
 }

@@ -1,4 +1,6 @@
 export { AesEpochs } from './aes-epochs.ts';
+export { WaitingLine } from './waiting-line.ts';
+
 export type { AesEpoch } from './aes-epochs.ts';
 export { Bucket } from './bucket.ts';
 export type { BucketEntry } from './bucket.ts';
@@ -72,3 +74,4 @@ export { streamUsage, trimStreams } from './trim-streams.ts';
 export type { StreamUsage, Trimmed } from './trim-streams.ts';
 export { waitWritten } from './written.ts';
 export type { WrittenWait } from './written.ts';
+export type { Waiting } from './waiting-line.ts';

@@ -25,6 +25,11 @@ export class WaitingLine<T extends Waiting> {
     this.#patienceMs = patienceMs;
   }
 
+  /** The one that has waited longest, whoever is served next. */
+  get oldest(): T | undefined {
+    return this.#oldest?.item;
+  }
+
   get size(): number {
     return this.#links.size;
   }
