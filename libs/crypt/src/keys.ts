@@ -106,7 +106,11 @@ export class PublicKey {
     const usual = usualRsaKey(text);
     return new PublicKey(
       parseKey(() =>
-        createPublicKey(usual === undefined ? text : { key: usual, format: 'jwk' as const }),
+        createPublicKey(
+          usual === undefined
+            ? text
+            : { key: usual, format: 'der' as const, type: 'pkcs1' as const },
+        ),
       ),
     );
   }
