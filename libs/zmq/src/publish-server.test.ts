@@ -16,6 +16,14 @@ function keep<T extends { close(): unknown }>(thing: T): T {
   return thing;
 }
 
+/** A server with quick heartbeats. */
+async function beating(heartbeatTimeoutMs: number) {
+  const endpoint = 'tcp://127.0.0.1:*';
+  const options = { endpoint, heartbeatIntervalMs: 100, heartbeatTimeoutMs };
+  const server = keep(await PublishServer.bind(options));
+  return { server, port: Number(server.endpoint.split(':').at(-1)) };
+}
+
 async function firstOf(subscriber: Subscriber): Promise<string[]> {
   for await (const frames of subscriber) return frames.map(String);
   throw new Error('ended');
@@ -69,14 +77,7 @@ test('connections are counted, gained and lost', async () => {
 });
 
 test('heartbeats leave a peer alone that is there', async () => {
-  const server = keep(
-    await PublishServer.bind({
-      endpoint: 'tcp://127.0.0.1:*',
-      heartbeatIntervalMs: 100,
-      heartbeatTimeoutMs: 200,
-    }),
-  );
-  const port = Number(server.endpoint.split(':').at(-1));
+  const { server, port } = await beating(200);
   const live = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
   await vi.waitFor(() => expect(server.peers).toBe(1));
   await new Promise((next) => setTimeout(next, 600));
@@ -85,14 +86,7 @@ test('heartbeats leave a peer alone that is there', async () => {
 });
 
 test('a peer whose end takes nothing any more loses its connection', async () => {
-  const server = keep(
-    await PublishServer.bind({
-      endpoint: 'tcp://127.0.0.1:*',
-      heartbeatIntervalMs: 100,
-      heartbeatTimeoutMs: 500,
-    }),
-  );
-  const port = Number(server.endpoint.split(':').at(-1));
+  const { server, port } = await beating(500);
   const stuck = connect({ host: '127.0.0.1', port });
   keep({ close: () => stuck.destroy() });
   stuck.on('error', () => undefined);
