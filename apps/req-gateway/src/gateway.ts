@@ -10,7 +10,7 @@ import type { Asker, Peers, RequestMemory, Spans, Workers } from './ports.ts';
 import { FairShare } from './fair-share.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
 import { RefusedMinions } from './refused-minions.ts';
-import { SealedLane, type SealedLaneStats } from './sealed-lane.ts';
+import { SealedLane, type LostReason, type SealedLaneStats } from './sealed-lane.ts';
 
 /** What the gateway works with. */
 export interface GatewayPorts {
@@ -22,6 +22,8 @@ export interface GatewayPorts {
   readonly minimumAuthVersion: number;
   /** Names this process in request ids. */
   readonly incarnation?: string;
+  /** Told once for each reason that sealed requests are given up for, in each outage. */
+  readonly onLost?: (reason: LostReason) => void;
 }
 
 /** What the gateway has in hand and has counted. */
@@ -82,7 +84,7 @@ export class Gateway {
     this.#incarnation = ports.incarnation ?? randomBytes(9).toString('hex');
     this.#auth = new AuthLane(ports.workers);
     this.#publish = new PublishLane(ports.workers, ports.memory);
-    this.#sealed = new SealedLane(ports.workers);
+    this.#sealed = new SealedLane(ports.workers, ports.onLost);
     this.#spans = new GatewaySpans(ports.spans);
   }
 

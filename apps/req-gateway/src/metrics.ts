@@ -18,7 +18,7 @@ export interface MeasuredParts {
 export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: MeasuredParts): void {
   const gauge = (name: string, help: string, read: () => number | Sample[]): void =>
     metrics.gaugeOf(`brine_gateway_${name}`, help, read);
-  const counter = (name: string, help: string, read: () => number): void =>
+  const counter = (name: string, help: string, read: () => number | Sample[]): void =>
     metrics.counterOf(`brine_gateway_${name}_total`, help, read);
   const perClass = (read: 'inFlight' | 'waiting') => (): Sample[] => {
     const { classes } = gateway.status.workers;
@@ -36,7 +36,18 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
   gauge('auth_waiting', 'Log-ins that wait.', () => gateway.status.auth.waiting);
   counter('auth_silent', 'Log-ins left unanswered.', () => gateway.status.auth.silent);
   gauge('held', 'Sealed requests to be delivered again.', () => gateway.status.sealed.kept);
-  counter('lost', 'Sealed requests given up.', () => gateway.status.sealed.lost);
+  gauge('held_bytes', 'Bytes of these.', () => gateway.status.sealed.keptBytes);
+  counter('redelivered', 'Sealed requests delivered again, with success.', () => {
+    return gateway.status.sealed.redelivered;
+  });
+  counter('late', 'Sealed requests done after more than a minion waits.', () => {
+    return gateway.status.sealed.late;
+  });
+  counter('lost', 'Sealed requests given up.', (): Sample[] => {
+    return Object.entries(gateway.status.sealed.lostBy).map(([reason, value]) => {
+      return { labels: { reason }, value };
+    });
+  });
   counter('publish_joined', 'Publishes joined.', () => gateway.status.publish.joined);
   gauge('workers', 'Workers that take requests.', () => gateway.status.workers.workers);
 }

@@ -4,8 +4,9 @@ import type { Workers } from './ports.ts';
 interface Sealed {
   readonly id: string;
   readonly body: Buffer;
+  /** When it came, by the monotonic clock: a wall clock that is set must not end what is kept. */
   readonly at: number;
-  /** The same with a fraction, for the trace. */
+  /** When it came, in ms since 1970 with a fraction, for the trace. */
   readonly receivedMs: number;
   readonly answer: (outcome: SealedOutcome) => void;
   tries: number;
@@ -21,9 +22,15 @@ export interface SealedLaneStats {
   readonly keptBytes: number;
   /** Delivered after the worker had once left them unanswered. */
   readonly redelivered: number;
-  /** Given up: too old, or too many. */
+  /** Delivered when the peer had most likely asked again: an outage longer than its patience. */
+  readonly late: number;
+  /** Given up, all together. */
   readonly lost: number;
+  readonly lostBy: Readonly<Record<LostReason, number>>;
 }
+
+/** Why a request was given up: its time was over, too much was kept, or the gateway ended. */
+export type LostReason = 'old' | 'full' | 'stopped';
 
 // A minion sends a return three times within 15 to 30 s and then forgets it; two minutes bridge the
 // restart of everything behind this gateway.
@@ -32,6 +39,8 @@ const MAX_KEPT = 50_000;
 const MAX_KEPT_BYTES = 256 * 1_048_576;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 5_000;
+// A stock minion waits 5 to 10 s for an answer (return_retry_timer, return_retry_timer_max).
+const PATIENCE_MS = 10_000;
 
 /**
  * Sealed requests (returns above all): held as long as it takes, for the answer to be given
@@ -45,11 +54,17 @@ export class SealedLane {
   readonly #waiting = new Set<Sealed>();
   #bytes = 0;
   #redelivered = 0;
-  #lost = 0;
+  #late = 0;
+  readonly #lostBy: Record<LostReason, number> = { old: 0, full: 0, stopped: 0 };
+  /** What was told of already, until all is delivered again. */
+  readonly #told = new Set<LostReason>();
+  readonly #onLost: (reason: LostReason) => void;
   #closed = false;
 
-  constructor(workers: Workers) {
+  /** `onLost` is told of the first request that is given up for a reason, in each outage. */
+  constructor(workers: Workers, onLost: (reason: LostReason) => void = () => undefined) {
     this.#workers = workers;
+    this.#onLost = onLost;
   }
 
   get stats(): SealedLaneStats {
@@ -57,39 +72,41 @@ export class SealedLane {
       kept: this.#waiting.size,
       keptBytes: this.#bytes,
       redelivered: this.#redelivered,
-      lost: this.#lost,
+      late: this.#late,
+      lost: this.#lostBy.old + this.#lostBy.full + this.#lostBy.stopped,
+      lostBy: { ...this.#lostBy },
     };
   }
 
   /** Resolves with the answer, however late; undefined once the request was given up. */
   send(id: string, body: Buffer, receivedMs: number): Promise<SealedOutcome> {
     return new Promise((answer) => {
-      void this.#deliver({ id, body, at: Date.now(), receivedMs, answer, tries: 0 });
+      void this.#deliver({ id, body, at: performance.now(), receivedMs, answer, tries: 0 });
     });
   }
 
   /** Gives up what is kept. */
   close(): void {
     this.#closed = true;
-    for (const sealed of this.#waiting) {
-      this.#lost += 1;
-      sealed.answer(undefined);
-    }
+    for (const sealed of this.#waiting) this.#giveUp(sealed, 'stopped');
     this.#waiting.clear();
     this.#bytes = 0;
   }
 
   async #deliver(sealed: Sealed): Promise<void> {
-    const { id, body, at, receivedMs } = sealed;
+    const { id, body, receivedMs } = sealed;
+    const left = sealed.at + KEEP_MS - performance.now();
     const outcome = await this.#workers.send({
       id,
       class: 'aes',
       body,
       receivedMs,
-      deadlineMs: at + KEEP_MS,
+      deadlineMs: Date.now() + left,
     });
     if (outcome.kind === 'reply') {
       if (sealed.tries > 0) this.#redelivered += 1;
+      if (performance.now() - sealed.at > PATIENCE_MS) this.#late += 1;
+      else if (this.#waiting.size === 0) this.#told.clear();
       return sealed.answer(outcome);
     }
     this.#keep(sealed);
@@ -97,13 +114,11 @@ export class SealedLane {
 
   #keep(sealed: Sealed): void {
     const delay = Math.min(FIRST_RETRY_MS * 2 ** sealed.tries, LONGEST_RETRY_MS);
-    const late = Date.now() + delay >= sealed.at + KEEP_MS;
     const full =
       this.#waiting.size >= MAX_KEPT || this.#bytes + sealed.body.length > MAX_KEPT_BYTES;
-    if (late || full || this.#closed) {
-      this.#lost += 1;
-      return sealed.answer(undefined);
-    }
+    if (this.#closed) return this.#giveUp(sealed, 'stopped');
+    if (performance.now() + delay >= sealed.at + KEEP_MS) return this.#giveUp(sealed, 'old');
+    if (full) return this.#giveUp(sealed, 'full');
     this.#waiting.add(sealed);
     this.#bytes += sealed.body.length;
     sealed.tries += 1;
@@ -112,5 +127,14 @@ export class SealedLane {
       this.#bytes -= sealed.body.length;
       void this.#deliver(sealed);
     }, delay).unref();
+  }
+
+  #giveUp(sealed: Sealed, reason: LostReason): void {
+    this.#lostBy[reason] += 1;
+    if (!this.#told.has(reason)) {
+      this.#told.add(reason);
+      this.#onLost(reason);
+    }
+    sealed.answer(undefined);
   }
 }

@@ -4,6 +4,7 @@ import type { RunningService, ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
+import { LOST_TEXTS, tellOutages } from './outage-log.ts';
 import type { RequestMemory } from './ports.ts';
 
 // Envelope and ids around a load of the largest size.
@@ -31,7 +32,12 @@ export async function startGateway(context: ServiceContext): Promise<RunningServ
     spans: telemetry,
     minimumAuthVersion: options.minimumAuthVersion,
     incarnation,
+    onLost: (reason) => log.error({ reason, ...gateway.status.sealed }, LOST_TEXTS[reason]),
   });
+  tellOutages(bus, log, () => ({
+    waiting: sender.stats().classes.aes.waiting,
+    kept: gateway.status.sealed.kept,
+  }));
   exposeMetrics(context.metrics, { gateway, server, bus });
   gateway.run().catch(context.fail);
   log.info({ endpoint: server.endpoint }, 'serving requests');

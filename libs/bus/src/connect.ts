@@ -58,6 +58,7 @@ export class Bus {
   readonly inboxPrefix: string;
   readonly #natsOptions: ConnectionOptions;
   readonly #onReconnect = new Set<() => void>();
+  readonly #onDisconnect = new Set<() => void>();
   #status: BusStatus = 'connected';
   #reconnects = 0;
   #bodies: Promise<Bus> | undefined;
@@ -87,6 +88,12 @@ export class Bus {
   onReconnect(callback: () => void): () => void {
     this.#onReconnect.add(callback);
     return () => void this.#onReconnect.delete(callback);
+  }
+
+  /** Calls back each time the connection is lost; returns the way to stop that. */
+  onDisconnect(callback: () => void): () => void {
+    this.#onDisconnect.add(callback);
+    return () => void this.#onDisconnect.delete(callback);
   }
 
   /** Resolves once the server has all that was published before. */
@@ -140,13 +147,16 @@ export class Bus {
     const reason = error instanceof Error ? error : undefined;
     this.inbox.failAll(new BusError('BUS_CLOSED', 'the connection is closed', reason));
     this.#onReconnect.clear();
+    this.#onDisconnect.clear();
     return reason;
   }
 
   async #follow(): Promise<void> {
     for await (const event of this.connection.status()) {
       if (event.type === 'disconnect') {
-        if (this.#status === 'connected') this.#status = 'reconnecting';
+        if (this.#status !== 'connected') continue;
+        this.#status = 'reconnecting';
+        for (const callback of [...this.#onDisconnect]) callback();
       } else if (event.type === 'reconnect') {
         this.#status = 'connected';
         this.#reconnects += 1;

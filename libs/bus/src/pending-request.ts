@@ -69,7 +69,9 @@ export class Pending {
 
   /** As it goes to a worker, from a gateway on `host`. */
   pack(host: string): Buffer {
-    const { id, deadlineMs, peer, receivedMs, body } = this.request;
+    const { id, peer, receivedMs, body } = this.request;
+    // By what is left, so that a clock that was set since then ends nothing.
+    const deadlineMs = Math.round(Date.now() + this.deadline - performance.now());
     // What is undefined is left out of the JSON.
     const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
     if (this.reference === undefined) return packRequest(head, body);

@@ -1,0 +1,29 @@
+import type { Bus } from '@brine/bus';
+import type { Log } from '@brine/telemetry';
+import type { LostReason } from './sealed-lane.ts';
+
+/** What an operator is told when sealed requests are given up; once for each outage. */
+export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
+  old: 'giving up requests that could not be delivered for 120 s',
+  full: 'giving up requests: too many wait to be delivered',
+  stopped: 'giving up requests that are not delivered yet, to stop',
+};
+
+/** Tells the log when NATS goes and when it comes back, once each, with what is held. */
+export function tellOutages(
+  bus: Pick<Bus, 'onDisconnect' | 'onReconnect'>,
+  log: Pick<Log, 'error' | 'info'>,
+  held: () => { readonly waiting: number; readonly kept: number },
+): void {
+  let sinceMs: number | undefined;
+  bus.onDisconnect(() => {
+    sinceMs = performance.now();
+    log.error(held(), 'NATS is away: holding returns, for up to 120 s each');
+  });
+  bus.onReconnect(() => {
+    if (sinceMs === undefined) return;
+    const seconds = Math.round(performance.now() - sinceMs) / 1000;
+    sinceMs = undefined;
+    log.info({ seconds, ...held() }, 'NATS is back: delivering what was held');
+  });
+}
