@@ -40,3 +40,20 @@ test('being told to stop ends the wait, and still one try is made', async () => 
   expect(await waiting).toBeUndefined();
   expect(await hold.until(() => Promise.resolve({ done: true }))).toEqual({ done: true });
 });
+
+test('errors that take turns are told once each, and the outage ends with its last work', async () => {
+  const { hold, seen } = setUp();
+  const work = (texts: string[]) => (): Promise<object> => {
+    const text = texts.shift();
+    if (text === undefined) return Promise.resolve({});
+    return Promise.reject(new JobCacheError('SALT_JOBCACHE_AWAY', text));
+  };
+  const short = hold.until(work(['refused', 'cut off', 'refused']));
+  const long = hold.until(work(['refused', 'cut off', 'refused', 'cut off', 'refused']));
+  await short;
+  expect(hold.holding).toBe(true);
+  expect(seen).toEqual(['away: refused', 'away: cut off']);
+  await long;
+  expect(hold.holding).toBe(false);
+  expect(seen).toEqual(['away: refused', 'away: cut off', 'back']);
+});

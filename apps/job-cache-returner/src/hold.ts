@@ -3,9 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** First and greatest wait between two tries, in ms; each is drawn from half of it to all of it. */
 const WAIT_MS = { first: 100, most: 5_000 } as const;
 
+/** Errors told of one outage. */
+const MAX_TOLD = 8;
+
 /** What a hold tells of outages. */
 export interface HoldPorts {
-  /** Called when an outage begins, and again each time its error is another. */
+  /** Called when an outage begins, and once for each further error of it, up to a few. */
   readonly onOutage: (error: unknown) => void;
   /** Called when it is over. */
   readonly onRecovered: (seconds: number) => void;
@@ -18,8 +21,11 @@ export interface HoldPorts {
 export class Hold {
   readonly #ports: HoldPorts;
   readonly #signal: AbortSignal;
-  #outageSince: number | undefined;
-  #lastText = '';
+  /** Pieces of work that fail now: an outage ends with the last of them. */
+  #failing = 0;
+  #sinceMs = 0;
+  /** What was told of this outage: several errors take turns while connections are tried. */
+  readonly #told = new Set<string>();
 
   constructor(ports: HoldPorts, signal: AbortSignal) {
     this.#ports = ports;
@@ -28,7 +34,7 @@ export class Hold {
 
   /** True while something can not be stored. */
   get holding(): boolean {
-    return this.#outageSince !== undefined;
+    return this.#failing > 0;
   }
 
   /**
@@ -36,14 +42,17 @@ export class Hold {
    * Throws what is no outage.
    */
   async until<T extends object>(work: () => Promise<T>): Promise<T | undefined> {
+    let failing = false;
     for (let wait: number = WAIT_MS.first; ; wait = Math.min(wait * 2, WAIT_MS.most)) {
       try {
         const result = await work();
-        this.#recovered();
+        if (failing) this.#recovered();
         return result;
       } catch (error) {
+        if (failing && !isOutage(error)) this.#failing -= 1;
         if (!isOutage(error)) throw error;
-        this.#outage(error);
+        this.#outage(error, !failing);
+        failing = true;
       }
       if (this.#signal.aborted) return undefined;
       const drawn = wait * (0.5 + Math.random() / 2);
@@ -52,19 +61,22 @@ export class Hold {
     }
   }
 
-  #outage(error: unknown): void {
+  #outage(error: unknown, begins: boolean): void {
+    if (this.#failing === 0) {
+      this.#sinceMs = performance.now();
+      this.#told.clear();
+    }
+    if (begins) this.#failing += 1;
     const text = error instanceof Error ? error.message : '';
-    if (this.#outageSince !== undefined && text === this.#lastText) return;
-    this.#outageSince ??= Date.now();
-    this.#lastText = text;
+    if (this.#told.has(text) || this.#told.size >= MAX_TOLD) return;
+    this.#told.add(text);
     this.#ports.onOutage(error);
   }
 
   #recovered(): void {
-    if (this.#outageSince === undefined) return;
-    const seconds = (Date.now() - this.#outageSince) / 1000;
-    this.#outageSince = undefined;
-    this.#ports.onRecovered(seconds);
+    this.#failing -= 1;
+    if (this.#failing > 0) return;
+    this.#ports.onRecovered((performance.now() - this.#sinceMs) / 1000);
   }
 }
 

@@ -1,5 +1,5 @@
-import { ask, type Bus } from '@brine/bus';
-import type { JobQueries } from '@brine/master';
+import { ask, BusError, type Bus } from '@brine/bus';
+import { MasterUnavailableError, type JobQueries } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A query that takes longer than this would outlive the patience of whoever asked. */
@@ -13,7 +13,18 @@ export class JobCacheQueries implements JobQueries {
     this.#bus = bus;
   }
 
-  ask(query: string, args: SaltMap): Promise<SaltValue> {
-    return ask(this.#bus, `jobs.${query}`, args, QUERY_TIMEOUT_MS);
+  async ask(query: string, args: SaltMap): Promise<SaltValue> {
+    try {
+      return await ask(this.#bus, `jobs.${query}`, args, QUERY_TIMEOUT_MS);
+    } catch (cause) {
+      if (!(cause instanceof BusError) || !cause.retryable) throw cause;
+      throw new MasterUnavailableError(reasonOf(cause), { cause });
+    }
   }
+}
+
+function reasonOf({ code, message }: BusError): string {
+  if (code === 'BUS_QUERY_AWAY') return `PostgreSQL does not answer (${message})`;
+  if (code === 'BUS_NO_ANSWER') return 'no job-cache-returner is there';
+  return `no answer within ${QUERY_TIMEOUT_MS / 1000} s from job-cache-returner and PostgreSQL`;
 }

@@ -16,6 +16,7 @@ export const BUS_CODES = {
   BUS_BAD_MESSAGE: { retryable: false },
   BUS_BAD_KEY: { retryable: false },
   BUS_QUERY_FAILED: { retryable: false },
+  BUS_QUERY_AWAY: { retryable: true },
   BUS_SERVER_MISSING: { retryable: false },
   BUS_SERVER_FAILED: { retryable: true },
 } as const;

@@ -7,7 +7,10 @@ import { BusError, asError } from './errors.ts';
 import { publish } from './inbox.ts';
 import { SERVICE_INBOXES, SUBJECT_ROOT } from './names.ts';
 
-/** Answers one question; what it throws is told to who asked, by its message. */
+/**
+ * Answers one question; what it throws is told to who asked, by its message and by whether it is
+ * `retryable`.
+ */
 export type QueryHandler = (question: SaltValue) => Promise<SaltValue> | SaltValue;
 
 /** A running answerer. */
@@ -20,6 +23,7 @@ export interface Answering {
 const INLINE = 0x49; // I: the value follows, as msgpack
 const ELSEWHERE = 0x46; // F: the reference of the value follows
 const FAILED = 0x45; // E: the text of an error follows
+const AWAY = 0x41; // A: the text of an error that passes follows
 
 /** Questions that are answered at once by one service; more get "busy". */
 const MAX_IN_HAND = 256;
@@ -54,8 +58,8 @@ export function serve(bus: Bus, subject: string, handler: QueryHandler): Answeri
 
 /**
  * Asks a question and waits for the answer.
- * @throws BusError `BUS_NO_ANSWER` (nobody serves it), `BUS_TIMEOUT`, `BUS_QUERY_FAILED` with the
- *   text of the failure, `BUS_FORBIDDEN`.
+ * @throws BusError `BUS_NO_ANSWER` (nobody serves it), `BUS_TIMEOUT`, `BUS_QUERY_FAILED` or, where
+ *   the same may be answered later, `BUS_QUERY_AWAY` with the text of the failure, `BUS_FORBIDDEN`.
  */
 export async function ask(
   bus: Bus,
@@ -73,7 +77,9 @@ async function answer(bus: Bus, msg: Msg, reply: string, handler: QueryHandler):
   try {
     payload = await packFrame(bus, await handler(await readFrame(bus, msg.data)));
   } catch (error) {
-    payload = frame(FAILED, Buffer.from(asError(error).message.slice(0, 4_000)));
+    const failure = asError(error);
+    const passes = 'retryable' in failure && failure.retryable === true;
+    payload = frame(passes ? AWAY : FAILED, Buffer.from(failure.message.slice(0, 4_000)));
   }
   if (!bus.connection.isClosed()) publish(bus.connection, reply, payload);
 }
@@ -91,6 +97,8 @@ async function readFrame(bus: Bus, data: Uint8Array): Promise<SaltValue> {
       return unpack(rest);
     case ELSEWHERE:
       return unpack(await getBody(bus, 'qry', Buffer.from(rest).toString('latin1')));
+    case AWAY:
+      throw new BusError('BUS_QUERY_AWAY', Buffer.from(rest).toString('utf8'));
     case FAILED:
       throw new BusError('BUS_QUERY_FAILED', Buffer.from(rest).toString('utf8'));
     default:

@@ -168,7 +168,7 @@ export interface Autosign {
 
 /** Questions to the job cache. */
 export interface JobQueries {
-  /** Rejects when the job cache does not answer. */
+  /** Rejects with `MasterUnavailableError` when the job cache is away. */
   ask(query: string, args: SaltMap): Promise<SaltValue>;
 }
 

@@ -150,6 +150,8 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
+      // Only the job cache gives this name: nothing was found out, so this is no success.
+      if (error.name === 'SaltReqTimeoutError') throw new Exit(EXIT.generic, `${error.message}\n`);
       show(error.message);
       return EXIT.ok;
     }

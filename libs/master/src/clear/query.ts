@@ -1,9 +1,13 @@
 import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap } from '@brine/wire';
+import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
 import { refuseUnauthenticated } from './unauthorised.ts';
 
 /** The questions a local user may ask; a closed list, never a subject made of received text. */
 const QUERIES: ReadonlySet<string> = new Set(['list_jobs', 'get_jid', 'get_load', 'job']);
+
+/** What a reader of the job cache wants to know first when it is away. */
+const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
 
 /**
  * Brine's own clear command `brine_query`: a question to the job cache, for `brine run` on the
@@ -21,6 +25,10 @@ export async function query(ports: MasterPorts, load: SaltMap): Promise<SaltMap>
   } catch (cause) {
     ports.count('query_failed');
     const reason = cause instanceof Error ? cause.message : String(cause);
-    return buildErrorReply('SaltReqTimeoutError', `The job cache did not answer: ${reason}`);
+    if (cause instanceof MasterUnavailableError) {
+      const text = `The job cache is away: ${reason}. ${MEANWHILE}`;
+      return buildErrorReply('SaltReqTimeoutError', text);
+    }
+    return buildErrorReply('SaltRunnerError', `The job cache could not answer: ${reason}`);
   }
 }
