@@ -126,28 +126,36 @@ test.each([
   ['no memory, 53200', raise('53200')],
   ['a deadlock, 40P01', raise('40P01')],
   ['a fault of our statement, 42703', raise('42703')],
-])('%s: nothing is lost, refused or acknowledged, and it ends by itself', async (_, begin) => {
-  const end = await begin();
-  await append();
-  await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(false);
-  await sleep(FAULT_MS);
-  expect(await stored()).toBe(0);
-  expect(returner.status).toMatchObject({ holding: true });
-  await end();
-  await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
-  await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
-  const put = await pool.query('SELECT FROM brine.quarantine WHERE jid = $1', [jid]);
-  expect(put.rowCount).toBe(0);
-}, 60_000);
+])(
+  '%s: nothing is lost, refused or acknowledged, and it ends by itself',
+  async (_, begin) => {
+    const end = await begin();
+    await append();
+    await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(false);
+    await sleep(FAULT_MS);
+    expect(await stored()).toBe(0);
+    expect(returner.status).toMatchObject({ holding: true });
+    await end();
+    await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
+    await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
+    const put = await pool.query('SELECT FROM brine.quarantine WHERE jid = $1', [jid]);
+    expect(put.rowCount).toBe(0);
+  },
+  60_000,
+);
 
 test.each([
   ['connections that are cut all the time', dropConnections],
   ['a slow disk', () => beforeEachInsert('PERFORM pg_sleep(0.4)')],
-])('%s: all is stored once', async (_, begin) => {
-  const end = await begin();
-  await append();
-  await sleep(FAULT_MS);
-  await end();
-  await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
-  await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
-}, 60_000);
+])(
+  '%s: all is stored once',
+  async (_, begin) => {
+    const end = await begin();
+    await append();
+    await sleep(FAULT_MS);
+    await end();
+    await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
+    await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
+  },
+  60_000,
+);

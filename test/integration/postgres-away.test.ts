@@ -1,0 +1,121 @@
+import { startPostgres, type RunningPostgres } from '@brine/job-cache';
+import { Swarm } from '@brine/swarm';
+import { BrineMaster, endPool } from '@brine/testing';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+// `BRINE_PG_AWAY_S=600 BRINE_PG_AWAY_MINIONS=1000` is ten minutes at full load.
+const AWAY_MS = Number(process.env['BRINE_PG_AWAY_S'] ?? 15) * 1000;
+const MINIONS = Number(process.env['BRINE_PG_AWAY_MINIONS'] ?? 200);
+const PREFIX = 'away-';
+/** The store looks for PostgreSQL every 5 s at the latest; a busy machine needs its time too. */
+const LEAST_CATCH_UP_MS = 30_000;
+/** Before the outage, and again after it: what the load is like while all is well. */
+const STEADY_MS = 4_000;
+
+describe('PostgreSQL is away under load', () => {
+  let dir: string;
+  let server: RunningPostgres;
+  let pool: pg.Pool;
+  let master: BrineMaster;
+  let swarm: Swarm;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'brine-pg-away-'));
+    // As root the server runs as another user, who has to enter the directory.
+    await chmod(dir, 0o755);
+    server = await startPostgres({ dir });
+    pool = new pg.Pool({ connectionString: server.url, max: 2 });
+    pool.on('error', () => undefined); // The server goes: that is what this is about.
+    master = await BrineMaster.start({ brine: { workers: 2, postgres: { url: server.url } } });
+    swarm = await Swarm.start({
+      retPort: master.home.retPort,
+      minions: MINIONS,
+      idPrefix: PREFIX,
+      keyPairs: 4,
+      pkiDir: master.home.pkiDir,
+    });
+    await swarm.connect();
+  });
+  afterAll(async () => {
+    await swarm?.close();
+    await master?.close();
+    if (pool !== undefined) await endPool(pool);
+    await server?.stop();
+    if (dir !== undefined) await rm(dir, { recursive: true, force: true });
+  });
+
+  it('jobs go on, nothing is lost, and the store catches up faster than returns come', async () => {
+    const jids: string[] = [];
+    let loading = true;
+    const load = (async () => {
+      const { cacheDir: cachedir } = master.home;
+      while (loading) {
+        const job = await swarm.publish({ cachedir, target: `${PREFIX}*`, waitMs: 60_000 });
+        expect(job).toMatchObject({ targeted: MINIONS, acknowledged: MINIONS, lost: 0 });
+        jids.push(job.jid ?? '');
+      }
+    })();
+    await sleep(STEADY_MS);
+    await server.stop();
+    const stoppedAt = jids.length;
+    const stoppedMs = Date.now();
+    await sleep(2_000);
+    const said = await master.brine('run', ['jobs.list_jobs']);
+    expect(said.stdout + said.stderr).toContain(
+      'The job cache is away: PostgreSQL does not answer',
+    );
+    expect(said.stdout + said.stderr).toContain('Jobs go on and returns are kept');
+    expect(said.code).not.toBe(0);
+    await sleep(Math.max(0, stoppedMs + AWAY_MS - Date.now()));
+    const behind = (jids.length - stoppedAt) * MINIONS;
+    // Jobs went on: some every few seconds at least, on any machine.
+    expect(behind).toBeGreaterThan(MINIONS);
+    const awayMs = Date.now() - stoppedMs;
+    server = await startPostgres({ dir, port: server.port });
+    const backMs = Date.now();
+    const caughtUpMs = await caughtUp(jids, backMs + Math.max(awayMs, LEAST_CATCH_UP_MS));
+    loading = false;
+    await load;
+    // The load went on meanwhile, so reaching its end in less time than it took is catching up.
+    process.stdout.write(
+      `PostgreSQL away ${awayMs} ms: ${behind} returns behind, ${Math.round((behind * 1000) / awayMs)}/s ` +
+        `came, caught up after ${caughtUpMs} ms, ${jids.length} jobs of ${MINIONS}\n`,
+    );
+    await expect.poll(() => complete(jids), { timeout: 60_000 }).toBe(jids.length);
+    const { rows } = await pool.query<{ jobs: number; returns: number }>(
+      `SELECT (SELECT count(*)::integer FROM brine.jobs WHERE jid = ANY($1)) AS jobs,
+        (SELECT count(*)::integer FROM brine.returns WHERE jid = ANY($1)) AS returns`,
+      [jids],
+    );
+    expect(rows).toEqual([{ jobs: jids.length, returns: jids.length * MINIONS }]);
+    const log = await master.log();
+    expect(log.split('PostgreSQL is back').length - 1).toBe(1);
+    expect(log.split('PostgreSQL is away').length - 1).toBeLessThanOrEqual(8);
+  }, 1_800_000);
+
+  /** Jobs whose every minion is stored. */
+  async function complete(jids: readonly string[]): Promise<number> {
+    const { rows } = await pool.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM (
+        SELECT jid FROM brine.returns WHERE jid = ANY($1) GROUP BY jid HAVING count(*) = $2) AS whole`,
+      [jids, MINIONS],
+    );
+    return rows[0]?.count ?? 0;
+  }
+
+  /** Waits until all jobs so far are stored; returns how long that took since PostgreSQL was back. */
+  async function caughtUp(jids: readonly string[], untilMs: number): Promise<number> {
+    const startMs = Date.now();
+    for (;;) {
+      const [known, done] = [jids.length, await complete(jids)];
+      if (done >= known) return Date.now() - startMs;
+      if (Date.now() > untilMs) throw new Error(`${done} of ${known} jobs stored in that time`);
+      await sleep(200);
+    }
+  }
+});
