@@ -82,9 +82,10 @@ describe('PostgreSQL is away under load', () => {
     loading = false;
     await load;
     // The load went on meanwhile, so reaching its end in less time than it took is catching up.
+    const perSecond = Math.round((behind * 1000) / awayMs);
     process.stdout.write(
-      `PostgreSQL away ${awayMs} ms: ${behind} returns behind, ${Math.round((behind * 1000) / awayMs)}/s ` +
-        `came, caught up after ${caughtUpMs} ms, ${jids.length} jobs of ${MINIONS}\n`,
+      `PostgreSQL away ${awayMs} ms: ${behind} returns behind, ${perSecond}/s came, ` +
+        `caught up after ${caughtUpMs} ms, ${jids.length} jobs of ${MINIONS}\n`,
     );
     await expect.poll(() => complete(jids), { timeout: 60_000 }).toBe(jids.length);
     const { rows } = await pool.query<{ jobs: number; returns: number }>(
@@ -102,13 +103,14 @@ describe('PostgreSQL is away under load', () => {
   async function complete(jids: readonly string[]): Promise<number> {
     const { rows } = await pool.query<{ count: number }>(
       `SELECT count(*)::integer AS count FROM (
-        SELECT jid FROM brine.returns WHERE jid = ANY($1) GROUP BY jid HAVING count(*) = $2) AS whole`,
+        SELECT FROM brine.returns WHERE jid = ANY($1)
+        GROUP BY jid HAVING count(*) = $2) AS whole`,
       [jids, MINIONS],
     );
     return rows[0]?.count ?? 0;
   }
 
-  /** Waits until all jobs so far are stored; returns how long that took since PostgreSQL was back. */
+  /** Waits until all jobs so far are stored; returns how long that took. */
   async function caughtUp(jids: readonly string[], untilMs: number): Promise<number> {
     const startMs = Date.now();
     for (;;) {
