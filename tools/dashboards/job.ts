@@ -9,22 +9,10 @@ const JID = '${jid:sqlstring}';
 
 /** Where each minion stands, as `@brine/job-cache` judges it. */
 const STATES = `
-WITH job AS (SELECT minions, published_at, deadline_at FROM brine.jobs WHERE jid = ${JID}),
-targeted AS (SELECT DISTINCT unnest(minions) COLLATE "C" AS id FROM job),
-returned AS (
-  SELECT id, failed, received_at, retcode FROM brine.returns WHERE jid = ${JID}
-),
-state AS (
-  SELECT id, returned.retcode,
-    round(extract(epoch FROM returned.received_at - job.published_at)::numeric, 3) AS seconds,
-    CASE
-      WHEN returned.id IS NULL AND job.deadline_at <= now() THEN 'never'
-      WHEN returned.id IS NULL THEN 'waiting'
-      WHEN returned.received_at > job.deadline_at THEN 'late'
-      WHEN returned.failed THEN 'failed'
-      ELSE 'returned'
-    END AS state
-  FROM targeted FULL JOIN returned USING (id) CROSS JOIN job
+WITH state AS (
+  SELECT id, state, retcode,
+    round(extract(epoch FROM received_at - published_at)::numeric, 3) AS seconds
+  FROM brine.ledger WHERE jid = ${JID}
 )`;
 
 const jid: VariableModel = {

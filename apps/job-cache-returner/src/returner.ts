@@ -84,7 +84,7 @@ export class Returner {
       maxAckPending: MAX_ACK_PENDING,
     };
     this.#jobs = new PublicationReader(bus, { ...place, kinds: ['job'] });
-    this.#returns = new EventReader(bus, { ...place, kinds: ['ret'] });
+    this.#returns = new EventReader(bus, { ...place, kinds: ['ret', 'auth', 'sighting'] });
     this.#fleet = new FleetCounts(ports.databaseUrl);
     exposeMetrics(ports.metrics, {
       bus,

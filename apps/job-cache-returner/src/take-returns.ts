@@ -1,7 +1,9 @@
 import type { StoredEvent } from '@brine/bus';
 import { parseTag } from '@brine/job';
 import type { ReturnRow } from '@brine/job-cache';
+import { fetchBody } from './fetch-body.ts';
 import type { StoreContext } from './store-context.ts';
+import { storeSeen } from './store-seen.ts';
 
 /** A return and the event it came in. */
 interface Taken {
@@ -22,29 +24,24 @@ export async function takeReturns(
     if (group.done === true) return;
     const small: Taken[] = [];
     const large: StoredEvent[] = [];
+    const seen: StoredEvent[] = [];
     for (const event of group.value) {
-      if (event.inline === undefined) large.push(event);
+      if (event.kind !== 'ret') seen.push(event);
+      else if (event.inline === undefined) large.push(event);
       else small.push({ event, row: returnRow(event, event.inline) });
     }
     if (small.length > 0) await storeReturns(small, context);
+    if (seen.length > 0) await storeSeen(seen, context);
     // One at a time: each may be as large as the largest request.
     for (const event of large) await storeLarge(event, context);
   }
 }
 
 async function storeLarge(event: StoredEvent, context: StoreContext): Promise<void> {
-  const fetched = await context.hold.until(async () => {
-    try {
-      return { body: await event.body() };
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      // Without its body it can only be put in quarantine, where it is seen.
-      context.log.error({ jid: event.jid, minion: event.minion }, 'the body of a return is gone');
-      return { body: new Uint8Array(0) };
-    }
-  });
-  if (fetched === undefined) event.nak(0);
-  else await storeReturns([{ event, row: returnRow(event, fetched.body) }], context);
+  // Without its body it can only be put in quarantine, where it is seen.
+  const body = await fetchBody(event, context);
+  if (body === undefined) event.nak(0);
+  else await storeReturns([{ event, row: returnRow(event, body) }], context);
 }
 
 async function storeReturns(taken: readonly Taken[], context: StoreContext): Promise<void> {
@@ -87,10 +84,4 @@ function returnRow(event: StoredEvent, load: Uint8Array): ReturnRow {
     incarnation: event.incarnation,
     seq: event.seq,
   };
-}
-
-function isGone(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error
-    ? error.code === 'BUS_BODY_GONE'
-    : false;
 }

@@ -26,8 +26,20 @@ export const BUCKETS = [
 /** One of the buckets' names. */
 export type BucketName = (typeof BUCKETS)[number];
 
-/** The kinds of events; the last token of their subject. */
-export const EVENT_KINDS = ['ret', 'minion', 'auth', 'key', 'local', 'syndic', 'job'] as const;
+/**
+ * The kinds of events; the last token of their subject. `sighting` is for the store alone: what was
+ * seen of minions that have not returned.
+ */
+export const EVENT_KINDS = [
+  'ret',
+  'minion',
+  'auth',
+  'key',
+  'local',
+  'syndic',
+  'job',
+  'sighting',
+] as const;
 
 /** A kind of event. */
 export type EventKind = (typeof EVENT_KINDS)[number];

@@ -26,6 +26,13 @@ adopted AS (
   ON CONFLICT (jid) DO NOTHING
   RETURNING jid
 ),
+prolonged AS (
+  UPDATE brine.jobs j SET deadline_at = seen.until
+  FROM ripe JOIN brine.jobs old ON old.jid = ripe.jid CROSS JOIN LATERAL brine.running_until(
+    old.jid, old.minions, old.published_at,
+    coalesce(old.deadline_after, old.deadline_at - old.published_at)) AS seen(until)
+  WHERE j.jid = ripe.jid AND seen.until > j.deadline_at
+),
 forgotten AS (
   DELETE FROM brine.orphans USING ripe WHERE orphans.jid = ripe.jid
 )
@@ -33,7 +40,8 @@ SELECT count(*)::integer AS adopted FROM adopted`;
 
 /**
  * Makes jobs for returns whose job has not come within `afterMs`: what was run without us
- * publishing it (salt-call, schedule). A publication that still comes replaces such a job.
+ * publishing it (salt-call, schedule). A publication that still comes replaces such a job. A job
+ * that came after a minion was seen running it is prolonged.
  * Returns the number of jobs made. Throws JobCacheError.
  */
 export async function adoptOrphans(pool: Pool, afterMs: number): Promise<number> {

@@ -48,12 +48,17 @@ export function durationBucket(ms: number): number {
  * Two CTEs that add to brine.counters what the rows of another one count. They go behind it in the
  * same statement, so that a row and its numbers are stored together or not at all. `stored` is the
  * condition that joins it to `r`: the row's `j` (jid), `i` (minion), `g` (kind), `d` (amount).
+ * `counts` tells what each kind of row adds, where that is not each row and its amount.
  * The rows are locked in one order, after all others, so that no two writers wait in a circle.
  */
-export function countRowsSql(stored: string, rowsParameter: number): string {
+export function countRowsSql(
+  stored: string,
+  rowsParameter: number,
+  counts = { rows: 'count(*)', amount: 'sum(r.d)' },
+): string {
   return `
 counted AS (
-  SELECT r.g, count(*) AS n, sum(r.d) AS d
+  SELECT r.g, ${counts.rows} AS n, ${counts.amount} AS d
   FROM jsonb_to_recordset($${rowsParameter}::jsonb) AS r(j text, i text, g integer, d float8)
   JOIN ${stored}
   GROUP BY r.g

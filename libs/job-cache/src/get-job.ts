@@ -5,8 +5,9 @@ import type { LoadColumns } from './load-columns.ts';
 import { select } from './query.ts';
 
 /**
- * Where a minion stands in a job. `late` goes before `failed`: a late return is late whatever its
- * retcode. Each minion of targeted is in exactly one of them; waiting ends with the deadline.
+ * Where a minion stands in a job, as `brine.ledger_state` judges it (000004.sql). `late` goes
+ * before `failed`: a late return is late whatever its retcode. Each minion of targeted is in
+ * exactly one of them; waiting ends with the deadline.
  */
 export type ReturnState = 'waiting' | 'returned' | 'failed' | 'late' | 'never';
 
@@ -52,24 +53,10 @@ SELECT jid, load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS j
 FROM brine.jobs j WHERE jid = $1`;
 
 const STATES = `
-WITH job AS (SELECT jid, minions, deadline_at FROM brine.jobs WHERE jid = $1),
-targeted AS (SELECT DISTINCT unnest(minions) COLLATE "C" AS id FROM job),
-returned AS (SELECT id, failed, received_at FROM brine.returns WHERE jid = $1),
-state AS (
-  SELECT id, targeted.id IS NULL AS unexpected,
-    CASE
-      WHEN returned.id IS NULL AND job.deadline_at <= now() THEN 'never'
-      WHEN returned.id IS NULL THEN 'waiting'
-      WHEN returned.received_at > job.deadline_at THEN 'late'
-      WHEN returned.failed THEN 'failed'
-      ELSE 'returned'
-    END AS state
-  FROM targeted FULL JOIN returned USING (id) CROSS JOIN job
-)
 SELECT state, count(*)::integer AS count,
   (count(*) FILTER (WHERE unexpected))::integer AS unexpected,
   CASE WHEN $2::boolean THEN array_agg(id ORDER BY id) ELSE '{}' END AS ids
-FROM state GROUP BY state`;
+FROM brine.ledger WHERE jid = $1 GROUP BY state`;
 
 interface JobColumns extends LoadColumns {
   readonly jid: string;

@@ -12,5 +12,14 @@ export type { Job, Ledger, ReturnState } from './get-job.ts';
 export type { JobCacheOptions } from './job-cache.ts';
 export type { JobPage, ListJobsOptions } from './list-jobs.ts';
 export type { OutstandingJob } from './outstanding.ts';
-export type { JobRow, RefusedRow, ReturnRow, SaveReport, StreamPosition } from './rows.ts';
+export type {
+  JobRow,
+  LogInRow,
+  RefusedRow,
+  ReturnRow,
+  SaveReport,
+  SightingKind,
+  SightingRow,
+  StreamPosition,
+} from './rows.ts';
 export type { RunningPostgres, StartPostgresOptions } from './embedded/start-postgres.ts';

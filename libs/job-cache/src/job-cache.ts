@@ -12,6 +12,7 @@ import { getLoad } from './get-load.ts';
 import { JidMemory } from './jid-memory.ts';
 import { listJobs } from './list-jobs.ts';
 import type { JobPage, ListJobsOptions } from './list-jobs.ts';
+import { saveLogIns } from './log-ins.ts';
 import { migrate } from './migrate.ts';
 import { outstanding } from './outstanding.ts';
 import type { OutstandingJob } from './outstanding.ts';
@@ -20,7 +21,8 @@ import { dropOlderThan } from './retention.ts';
 import { saveJobs } from './save-jobs.ts';
 import { saveReturns } from './save-returns.ts';
 import type { SavingState } from './save-returns.ts';
-import type { JobRow, ReturnRow, SaveReport } from './rows.ts';
+import { saveSightings } from './sightings.ts';
+import type { JobRow, LogInRow, ReturnRow, SaveReport, SightingRow } from './rows.ts';
 
 /** Options of {@link JobCache.connect}. */
 export interface JobCacheOptions {
@@ -107,6 +109,16 @@ export class JobCache {
   async saveReturns(rows: readonly ReturnRow[]): Promise<SaveReport> {
     await this.#partitions.ensureFor(rows, this.#now());
     return saveReturns(this.#pool, rows, this.#state);
+  }
+
+  /** Stores what was seen of minions of a job; who is seen running prolongs it. */
+  saveSightings(rows: readonly SightingRow[]): Promise<void> {
+    return saveSightings(this.#pool, rows);
+  }
+
+  /** Stores log-ins, of each minion the last 8. */
+  saveLogIns(rows: readonly LogInRow[]): Promise<void> {
+    return saveLogIns(this.#pool, rows);
   }
 
   /** The load of a job with `Minions`; undefined for an unknown jid. */

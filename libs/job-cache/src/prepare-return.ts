@@ -8,7 +8,8 @@ import type { Counting } from './count-rows.ts';
 import { countingOfReturn } from './counting.ts';
 import { lastValuesOfReturn } from './last-values.ts';
 import type { LastValue } from './last-values.ts';
-import type { JobRow, ReturnRow } from './rows.ts';
+import type { JobRow, ReturnRow, SightingRow } from './rows.ts';
+import { sightingOfReturn } from './sightings.ts';
 
 /** A return made ready for the statement. */
 export interface PreparedReturn extends PreparedRow {
@@ -18,6 +19,8 @@ export interface PreparedReturn extends PreparedRow {
   readonly counting: Counting;
   /** Of a run of states; most returns have none. */
   readonly lastValues: readonly LastValue[];
+  /** Of the job that find_job asked about; most returns have none. */
+  readonly sighting: SightingRow | undefined;
 }
 
 /** The fields that make a return what it is; `ts` and the trace change at each send. */
@@ -51,6 +54,7 @@ export function prepareReturn(row: ReturnRow, labels: CountLabels): PreparedRetu
     born: bornJob(row, load),
     counting: countingOfReturn(row, load, fields, labels),
     lastValues: lastValuesOfReturn(row, load, fields, labels),
+    sighting: sightingOfReturn(row, load, fields.fun),
   };
 }
 

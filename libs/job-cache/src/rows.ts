@@ -45,6 +45,28 @@ export interface ReturnRow extends StreamPosition {
   readonly receivedAt: number;
 }
 
+/** What is seen of minions between a publication and their returns (000004.sql). */
+export type SightingKind = 'running' | 'not_running' | 'refused' | 'expired' | 'sent_again';
+
+/** One thing that was seen of some minions of a job. */
+export interface SightingRow {
+  readonly jid: string;
+  /** The minions; `['']` stands for the whole job. */
+  readonly ids: readonly string[];
+  readonly kind: SightingKind;
+  /** Unix milliseconds. */
+  readonly at: number;
+  /** What more is known; beyond 1,000 bytes as JSON it is left out. */
+  readonly detail?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** A minion logged in. */
+export interface LogInRow {
+  readonly id: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+}
+
 /** A row that PostgreSQL (or the building of its statement) refused; its bytes are kept. */
 export interface RefusedRow {
   readonly kind: 'job' | 'return';

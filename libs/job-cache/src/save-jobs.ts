@@ -13,33 +13,76 @@ import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
 /** The origins of a job's row, lowest first: the lowest counts (000001.sql). */
 const ORIGIN = { publication: 0, bornOfReturn: 2 } as const;
 
+const POSITION = (of: string): string => `(${of}.origin, ${of}.incarnation, ${of}.seq)`;
+const IS_LOWER = `${POSITION('excluded')} < ${POSITION('j')}`;
+const IS_OTHER = `${POSITION('excluded')} <> ${POSITION('j')}`;
+
+/** Both were published: parts of one job (a batch), each with targets of its own. */
+const PARTS = 'j.origin = 0 AND excluded.origin = 0';
+
+/** What a job has once; where it comes in parts, as the first part tells it. */
+const OF_THE_LOWEST = [
+  'load',
+  'load_raw',
+  'principal',
+  '"user"',
+  'fun',
+  'tgt',
+  'tgt_type',
+  'published_at',
+  'hidden',
+  'host',
+  'request_id',
+  'origin',
+  'incarnation',
+  'seq',
+];
+
+const lowest = (name: string): string =>
+  `CASE WHEN ${IS_LOWER} THEN excluded.${name} ELSE j.${name} END`;
+const TAKE_LOWEST = OF_THE_LOWEST.map((name) => `${name} = ${lowest(name)}`).join(', ');
+const unitedParts = (name: string): string =>
+  `CASE WHEN ${PARTS} THEN brine.united(j.${name}, excluded.${name}) ELSE excluded.${name} END`;
+
 const UPSERT_JOBS = `
 WITH saved AS (
   INSERT INTO brine.jobs AS j (jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions,
     missing, published_at, deadline_at, not_after, hidden, origin, host, request_id, incarnation,
-    seq, newly_published)
+    seq, newly_published, deadline_after, newly_targeted)
   SELECT i.jid, i.load, substring($2::bytea FROM i.start FOR i.length), i.principal, i."user",
     ARRAY(SELECT jsonb_array_elements_text(i.fun)), ARRAY(SELECT jsonb_array_elements_text(i.tgt)),
     i.tgt_type, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
     ARRAY(SELECT jsonb_array_elements_text(i.missing)),
-    to_timestamp(i.published_at / 1000.0), to_timestamp(i.deadline_at / 1000.0),
+    to_timestamp(i.published_at / 1000.0),
+    greatest(to_timestamp(i.deadline_at / 1000.0), CASE WHEN i.origin = 0 THEN
+      brine.running_until(i.jid, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
+        to_timestamp(i.published_at / 1000.0), i.deadline_after * interval '1 millisecond') END),
     to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.host, i.request_id, i.incarnation,
-    i.seq, i.origin = 0
+    i.seq, i.origin = 0, i.deadline_after * interval '1 millisecond',
+    CASE WHEN i.origin = 0 THEN jsonb_array_length(i.minions) ELSE 0 END
   FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text, "user" text,
     fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb, published_at float8,
     deadline_at float8, not_after float8, hidden boolean, origin smallint, host text,
-    request_id text, incarnation text, seq bigint, start integer, length integer)
-  ON CONFLICT (jid) DO UPDATE SET load = excluded.load, load_raw = excluded.load_raw,
-    principal = excluded.principal, "user" = excluded."user", fun = excluded.fun,
-    tgt = excluded.tgt, tgt_type = excluded.tgt_type, minions = excluded.minions,
-    missing = excluded.missing, published_at = excluded.published_at,
-    deadline_at = excluded.deadline_at, not_after = excluded.not_after,
-    hidden = excluded.hidden, origin = excluded.origin, host = excluded.host,
-    request_id = excluded.request_id, incarnation = excluded.incarnation, seq = excluded.seq,
-    newly_published = j.origin <> 0 AND excluded.origin = 0
-  WHERE (excluded.origin, excluded.incarnation, excluded.seq) < (j.origin, j.incarnation, j.seq)
-  RETURNING j.jid, j.newly_published
-),${countRowsSql('saved ON saved.newly_published AND saved.jid = r.j', 3)}
+    request_id text, incarnation text, seq bigint, start integer, length integer,
+    deadline_after float8)
+  ON CONFLICT (jid) DO UPDATE SET ${TAKE_LOWEST},
+    minions = ${unitedParts('minions')}, missing = ${unitedParts('missing')},
+    deadline_at = greatest(j.deadline_at, excluded.deadline_at),
+    deadline_after = greatest(j.deadline_after, excluded.deadline_after),
+    not_after = CASE WHEN ${PARTS} THEN greatest(j.not_after, excluded.not_after)
+      ELSE ${lowest('not_after')} END,
+    newly_published = j.origin <> 0 AND excluded.origin = 0,
+    newly_targeted = CASE WHEN ${PARTS}
+      THEN cardinality(${unitedParts('minions')}) - cardinality(j.minions)
+      ELSE excluded.newly_targeted END
+  WHERE ${IS_LOWER} OR ${PARTS} AND ${IS_OTHER} AND (
+    ${unitedParts('minions')} <> j.minions OR ${unitedParts('missing')} <> j.missing
+    OR excluded.deadline_at > j.deadline_at OR excluded.not_after > j.not_after)
+  RETURNING j.jid, j.newly_published, j.newly_targeted
+),${countRowsSql('saved ON saved.jid = r.j', 3, {
+  rows: 'count(*) FILTER (WHERE saved.newly_published)',
+  amount: 'sum(saved.newly_targeted)',
+})}
 -- The snapshot is that of before the statement: what it does not show is new.
 SELECT count(*)::integer AS stored FROM saved
 WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = saved.jid)`;
@@ -51,7 +94,8 @@ interface PreparedJob extends PreparedRow {
 
 /**
  * Stores jobs; each batch is one statement. Of several rows of a jid a publication counts before
- * what others wrote and before a job born of a return, then the lowest stream position.
+ * what others wrote and before a job born of a return, then the lowest stream position. Several
+ * publications of a jid are parts of one job: its targets are those of all, its deadline the last.
  *
  * Throws JobCacheError (retryable for outages); the same rows can be given again.
  */
@@ -107,6 +151,7 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
     missing: row.missing,
     published_at: row.publishedAt,
     deadline_at: row.deadlineAt ?? null,
+    deadline_after: row.deadlineAt === undefined ? null : row.deadlineAt - row.publishedAt,
     not_after: row.notAfter ?? null,
     hidden: row.hidden ?? false,
     origin: row.bornOfReturn === true ? ORIGIN.bornOfReturn : ORIGIN.publication,

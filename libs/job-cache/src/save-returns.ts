@@ -10,6 +10,7 @@ import type { PreparedReturn } from './prepare-return.ts';
 import { quarantine } from './quarantine.ts';
 import { RETURN_INPUT } from './return-input.ts';
 import { saveJobs } from './save-jobs.ts';
+import { saveSightings } from './sightings.ts';
 import { settleKnownReturns } from './settle-returns.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 
@@ -73,6 +74,8 @@ export async function saveReturns(
         pool,
         batch.flatMap(({ lastValues }) => lastValues),
       );
+      const seen = batch.flatMap(({ sighting }) => sighting ?? []);
+      if (seen.length > 0) await saveSightings(pool, seen);
       // One of a batch will do: it is an example.
       if (batch[0] !== undefined) examples.note(batch[0]);
       stored += fresh;

@@ -88,6 +88,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.sent',
       'brine.publications.again',
       'brine.publications.marker',
+      'brine.events.sighting',
       'brine.kept.pub.>',
       ...readKept('pub', 'evt'),
       `$JS.API.DIRECT.GET.${publications}`,

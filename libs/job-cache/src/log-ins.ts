@@ -1,0 +1,24 @@
+import type { Pool } from 'pg';
+import { asJobCacheError } from './errors.ts';
+import type { LogInRow } from './rows.ts';
+
+const KEEP = `
+INSERT INTO brine.log_ins AS l (id, at)
+SELECT i.i, brine.last_times(array_agg(to_timestamp(i.t / 1000.0)))
+FROM jsonb_to_recordset($1::jsonb) AS i(i text, t float8)
+GROUP BY i.i ORDER BY i.i
+ON CONFLICT (id) DO UPDATE SET at = brine.last_times(l.at || excluded.at)
+WHERE NOT excluded.at <@ l.at`;
+
+/** Remembers log-ins, the last 8 of each minion. Throws JobCacheError; may be given again. */
+export async function saveLogIns(pool: Pool, rows: readonly LogInRow[]): Promise<void> {
+  const times = rows
+    .filter(({ id }) => id !== '' && !id.includes('\0'))
+    .map(({ id, at }) => ({ i: id, t: at }));
+  if (times.length === 0) return;
+  try {
+    await pool.query({ name: 'keep-log-ins', text: KEEP, values: [JSON.stringify(times)] });
+  } catch (error) {
+    throw asJobCacheError(error);
+  }
+}
