@@ -17,7 +17,11 @@ export default defineConfig({
         ssr,
         test: {
           name: 'unit',
-          include: ['{libs,apps,tools}/*/src/**/*.test.ts', 'tools/*.test.ts'],
+          include: [
+            '{libs,apps,tools}/*/src/**/*.test.ts',
+            'tools/*.test.ts',
+            'test/simulation/*.test.ts',
+          ],
           exclude: ['**/dist/**', '**/node_modules/**'],
           // Native sockets (zeromq) want a process of their own, not a thread.
           pool: 'forks',

@@ -50,6 +50,8 @@ export interface ReturnerPorts {
   readonly signal: AbortSignal;
   /** After so long without an acknowledgement the stream delivers again, in ms; 30,000. */
   readonly ackWaitMs?: number;
+  /** Opens the database; another one in the simulation. */
+  readonly connect?: typeof JobCache.connect;
 }
 
 /** The store of jobs and returns, from the streams to PostgreSQL. */
@@ -122,8 +124,9 @@ export class Returner {
     const onMinionsFolded = (): void =>
       log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
     const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
+    const connect = this.#ports.connect ?? ((url, options) => JobCache.connect(url, options));
     const cache = await this.#hold.until(() =>
-      JobCache.connect(databaseUrl, { onConnectionError, maxMinionLabels, onMinionsFolded }),
+      connect(databaseUrl, { onConnectionError, maxMinionLabels, onMinionsFolded }),
     );
     if (cache === undefined) return this.#giveBack();
     this.#cache = cache;

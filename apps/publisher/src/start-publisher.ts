@@ -13,7 +13,7 @@ import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
 import type { RunningService, ServiceContext } from '@brine/service';
 import { isMap, mapOf, textOf } from '@brine/wire';
-import { PublishServer, tcpEndpoint } from '@brine/zmq';
+import { PublishServer, tcpEndpoint, type PublishServerOptions } from '@brine/zmq';
 import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
 import { Burst } from './burst.ts';
 import { BucketHighWater } from './high-water.ts';
@@ -28,18 +28,28 @@ const READ_BACK_MS = 30_000;
 const SEED_COUNT = 1_000;
 const STORE_TIMEOUT_MS = 1_500;
 
+/** What a publisher reaches outside of this process; the simulation has others. */
+export const PUBLISHER_EDGES = {
+  connectBus,
+  loadKeys: loadOrCreateMasterKeys,
+  bind: (options: PublishServerOptions) => PublishServer.bind(options),
+};
+
 /** Connects to NATS, reads the keys, binds 4505 and sends until closed. */
-export async function startPublisher(context: ServiceContext): Promise<RunningService> {
+export async function startPublisher(
+  context: ServiceContext,
+  edges = PUBLISHER_EDGES,
+): Promise<RunningService> {
   const { options, telemetry, log, signal } = context;
   const url = options.brine.nats.url;
   if (!url) throw new Error('no NATS server is given: set NATS_URL');
-  const bus = await connectBus({ url, name: 'publisher', signal });
-  const { privateKey } = await loadOrCreateMasterKeys(options.pkiDir, options.keysize);
+  const bus = await edges.connectBus({ url, name: 'publisher', signal });
+  const { privateKey } = await edges.loadKeys(options.pkiDir, options.keysize);
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
   const writer = new PublicationWriter(bus);
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
   const burst = new Burst();
-  const server: PublishServer = await PublishServer.bind({
+  const server: PublishServer = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.publishPort),
     hwm: options.pubHwm,
     backlog: options.zmqBacklog,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
 import type { RunningService, ServiceContext } from '@brine/service';
-import { RequestServer, tcpEndpoint } from '@brine/zmq';
+import { RequestServer, tcpEndpoint, type RequestServerOptions } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
 import { LOST_TEXTS, tellOutages } from './outage-log.ts';
@@ -12,14 +12,23 @@ const ENVELOPE_SLACK_BYTES = 65_536;
 // Asking for a request's id is one hop and one read; a publish must be answered within 3 s.
 const MEMORY_TIMEOUT_MS = 400;
 
+/** What a gateway reaches outside of this process; the simulation has others. */
+export const GATEWAY_EDGES = {
+  connectBus,
+  bind: (options: RequestServerOptions) => RequestServer.bind(options),
+};
+
 /** Connects to NATS, binds 4506 and serves until closed. */
-export async function startGateway(context: ServiceContext): Promise<RunningService> {
+export async function startGateway(
+  context: ServiceContext,
+  edges = GATEWAY_EDGES,
+): Promise<RunningService> {
   const { options, telemetry, log, signal } = context;
   const { nats, host, maxRequestSize } = options.brine;
   if (!nats.url) throw new Error('no NATS server is given: set NATS_URL');
-  const bus = await connectBus({ url: nats.url, name: 'req-gateway', signal });
+  const bus = await edges.connectBus({ url: nats.url, name: 'req-gateway', signal });
   const sender = new RequestSender(bus, { host });
-  const server = await RequestServer.bind({
+  const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
     backlog: options.zmqBacklog,
     maxMessageBytes: maxRequestSize + ENVELOPE_SLACK_BYTES,

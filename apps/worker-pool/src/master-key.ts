@@ -12,11 +12,18 @@ const QUEUE_MAX = 2000;
 /** AES key signatures kept: the current key and the one being handed over to. */
 const SIGNATURES_KEPT_MAX = 4;
 
+/** The master's private key as a worker holds it: with what waits for it, and an end. */
+export interface MasterKeyService extends MasterKey {
+  /** How many operations wait. */
+  readonly queued: number;
+  close(): Promise<void>;
+}
+
 /**
  * The master's private key, used in other threads: RSA-4096 costs 5 ms a piece. Those of Node's own
  * pool do all but OAEP-SHA224, which a few minions ask for; for them there are threads of our own.
  */
-export class ThreadedMasterKey implements MasterKey {
+export class ThreadedMasterKey implements MasterKeyService {
   readonly publicPem: string;
   readonly #key: PrivateKey;
   #pool: Piscina<RsaTask, Uint8Array> | undefined;

@@ -9,7 +9,7 @@ import {
   serveRequestIds,
   type Bus,
 } from '@brine/bus';
-import { SecretBox } from '@brine/crypt';
+import { SecretBox, type PrivateKey } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { Answerer, type MasterPorts } from '@brine/master';
 import { loadOrCreateMasterKeys } from '@brine/pki';
@@ -19,7 +19,7 @@ import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
 import { SigningFiles } from './autosign.ts';
 import { JobCacheQueries } from './job-queries.ts';
-import { ThreadedMasterKey } from './master-key.ts';
+import { ThreadedMasterKey, type MasterKeyService } from './master-key.ts';
 import { exposeMetrics, requestMetrics } from './metrics.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketMinionKeys } from './minion-keys.ts';
@@ -38,16 +38,26 @@ const CONCURRENCY = { auth: 16, clear: 64, aes: 512 } as const;
 /** How long a request waits for a copy of the hot state that is being read anew. */
 const STATE_WAIT_MS = 2000;
 
+/** What a worker reaches outside of this process; the simulation has others. */
+export const WORKER_EDGES = {
+  connectBus,
+  loadKeys: loadOrCreateMasterKeys,
+  masterKey: (key: PrivateKey): MasterKeyService => new ThreadedMasterKey(key),
+};
+
 /** Starts one worker: hot state, then keys, then requests. */
-export async function startWorker(context: ServiceContext): Promise<RunningService> {
+export async function startWorker(
+  context: ServiceContext,
+  edges = WORKER_EDGES,
+): Promise<RunningService> {
   const { options, telemetry, log } = context;
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('brine.nats.url is not set');
-  const bus = await connectBus({ url, name: 'worker-pool', signal: context.signal });
-  const masterKeys = await loadOrCreateMasterKeys(options.pkiDir, options.keysize);
+  const bus = await edges.connectBus({ url, name: 'worker-pool', signal: context.signal });
+  const masterKeys = await edges.loadKeys(options.pkiDir, options.keysize);
   const pem = masterKeys.privateKey.pem;
   const state = await openHotState(bus, pem, options.publishSession);
-  const masterKey = new ThreadedMasterKey(masterKeys.privateKey);
+  const masterKey = edges.masterKey(masterKeys.privateKey);
   const jids = new JidMaker();
   const requests = requestMetrics(context.metrics);
   const workerId = `${process.pid}-${randomBytes(4).toString('hex')}`;

@@ -1,0 +1,196 @@
+import { JobCacheError } from '@brine/job-cache';
+import type { JobCache, JobRow, ReturnRow, SaveReport } from '@brine/job-cache';
+import { digestOf } from '@brine/crypt';
+import { scanMap, unpackMap } from '@brine/wire';
+import type { Random } from './random.ts';
+import type { VirtualTime } from './virtual-time.ts';
+
+/** A counted return. */
+export interface KeptReturn {
+  readonly row: ReturnRow;
+  readonly content: string;
+  readonly failed: boolean;
+}
+
+/** A job's row. */
+export interface KeptJob {
+  readonly row: JobRow;
+  readonly origin: 0 | 2;
+}
+
+/** Where a minion stands in a job, as libs/job-cache/src/get-job.ts says. */
+export interface SimLedger {
+  readonly targeted: number;
+  readonly waiting: number;
+  readonly returned: number;
+  readonly failed: number;
+  readonly late: number;
+  readonly never: number;
+}
+
+/** What a process tells the store of, with the end of that process. */
+export interface StoreConnection {
+  readonly cache: JobCache;
+  end(): void;
+}
+
+/**
+ * PostgreSQL with the job cache's tables: the same rule as save-jobs.ts, save-returns.ts and
+ * settle-returns.ts, in memory. It can be away, and it can commit and lose the connection before it
+ * says so.
+ */
+export class SimStore {
+  readonly jobs = new Map<string, KeptJob>();
+  /** By jid and minion. */
+  readonly returns = new Map<string, Map<string, KeptReturn>>();
+  readonly evidence = new Map<string, Set<string>>();
+  /** The number that metrics show: each counted return adds 1, once. */
+  counted = 0;
+  /** Commits so far, for who looks at each moment. */
+  onCommit: (jids: ReadonlySet<string>) => void = () => undefined;
+  away = false;
+  /** Share of the commits whose answer is lost. */
+  lostAnswers = 0;
+  readonly #time: VirtualTime;
+  readonly #random: Random;
+
+  constructor(time: VirtualTime, random: Random) {
+    this.#time = time;
+    this.#random = random;
+  }
+
+  /** A process's pool of connections. */
+  connect(): StoreConnection {
+    let isOver = false;
+    const run = <T>(work: () => T): Promise<T> => this.#run(work, () => isOver);
+    const cache = {
+      saveJobs: (rows: readonly JobRow[]) => run(() => this.#saveJobs(rows)),
+      saveReturns: (rows: readonly ReturnRow[]) => run(() => this.#saveReturns(rows)),
+      outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
+      adoptOrphans: () => run(() => 0),
+      ensurePartitions: () => run(() => undefined),
+      dropOlderThan: () => run(() => 0),
+      connections: { idle: 0, busy: 0, waiting: 0 },
+      isAlive: () => Promise.resolve(!this.away),
+      close: () => Promise.resolve(),
+    };
+    return {
+      cache: cache as unknown as JobCache,
+      end: () => {
+        isOver = true;
+      },
+    };
+  }
+
+  ledger(jid: string): SimLedger {
+    const job = this.jobs.get(jid)?.row;
+    const returns = this.returns.get(jid) ?? new Map<string, KeptReturn>();
+    const deadline = job?.deadlineAt ?? Number.POSITIVE_INFINITY;
+    const closed = deadline <= this.#time.wall;
+    const tally = { waiting: 0, returned: 0, failed: 0, late: 0, never: 0 };
+    const ids = new Set([...(job?.minions ?? []), ...returns.keys()]);
+    for (const id of ids) {
+      const kept = returns.get(id);
+      if (kept === undefined) tally[closed ? 'never' : 'waiting'] += 1;
+      else if (kept.row.receivedAt > deadline) tally.late += 1;
+      else tally[kept.failed ? 'failed' : 'returned'] += 1;
+    }
+    return { targeted: ids.size, ...tally };
+  }
+
+  /** Work of some milliseconds; what a process began before its end may be done or not. */
+  async #run<T>(work: () => T, isOver: () => boolean): Promise<T> {
+    const never = new Promise<T>(() => undefined);
+    await this.#time.sleep(this.#random.between(1, 12));
+    if (isOver() && this.#random.chance(0.5)) return never;
+    if (this.away) throw new JobCacheError('SALT_JOBCACHE_AWAY', 'the store is away');
+    const result = work();
+    await this.#time.sleep(this.#random.between(0, 3));
+    if (isOver()) return never;
+    if (this.#random.chance(this.lostAnswers)) {
+      throw new JobCacheError('SALT_JOBCACHE_AWAY', 'the connection was lost after the commit');
+    }
+    return result;
+  }
+
+  #saveJobs(rows: readonly JobRow[]): SaveReport {
+    let stored = 0;
+    for (const row of rows) {
+      const origin = row.bornOfReturn === true ? 2 : 0;
+      const known = this.jobs.get(row.jid);
+      if (known === undefined) stored += 1;
+      else if (!isBefore({ ...row, origin }, { ...known.row, origin: known.origin })) continue;
+      this.jobs.set(row.jid, { row, origin });
+    }
+    this.onCommit(new Set(rows.map(({ jid }) => jid)));
+    return { stored, known: rows.length - stored, replaced: 0, refused: [] };
+  }
+
+  #saveReturns(rows: readonly ReturnRow[]): SaveReport {
+    let stored = 0;
+    let replaced = 0;
+    for (const row of rows) {
+      const kept: KeptReturn = { row, content: contentOf(row.load), failed: hasFailed(row.load) };
+      const ofJob = this.returns.get(row.jid) ?? new Map<string, KeptReturn>();
+      this.returns.set(row.jid, ofJob);
+      const known = ofJob.get(row.id);
+      if (known === undefined) {
+        ofJob.set(row.id, kept);
+        this.counted += 1;
+        stored += 1;
+        continue;
+      }
+      const isFirst = isBefore({ ...row, origin: 0 }, { ...known.row, origin: 0 });
+      if (isFirst) {
+        ofJob.set(row.id, kept);
+        replaced += 1;
+      }
+      if (known.content !== kept.content) this.#keepEvidence(isFirst ? known : kept);
+    }
+    this.onCommit(new Set(rows.map(({ jid }) => jid)));
+    return { stored, known: rows.length - stored, replaced, refused: [] };
+  }
+
+  #keepEvidence({ row, content }: KeptReturn): void {
+    const key = `${row.jid} ${row.id}`;
+    const known = this.evidence.get(key) ?? new Set<string>();
+    this.evidence.set(key, known.add(content));
+  }
+
+  #outstanding(sinceMs: number): { readonly jid: string; readonly waiting: readonly string[] }[] {
+    const found: { jid: string; waiting: string[] }[] = [];
+    for (const [jid, { row, origin }] of this.jobs) {
+      const isOpen = (row.deadlineAt ?? Infinity) > this.#time.wall;
+      if (origin !== 0 || row.publishedAt < sinceMs || !isOpen) continue;
+      const waiting = row.minions.filter((id) => this.returns.get(jid)?.has(id) !== true);
+      if (waiting.length > 0) found.push({ jid, waiting });
+    }
+    return found;
+  }
+}
+
+interface Position {
+  readonly origin: number;
+  readonly incarnation: string;
+  readonly seq: number;
+}
+
+function isBefore(one: Position, other: Position): boolean {
+  if (one.origin !== other.origin) return one.origin < other.origin;
+  if (one.incarnation !== other.incarnation) return one.incarnation < other.incarnation;
+  return one.seq < other.seq;
+}
+
+/** As libs/job-cache/src/prepare-return.ts: what a minion said, less what changes at each send. */
+export function contentOf(load: Uint8Array): string {
+  const scan = scanMap(load);
+  const parts = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'].map((key) =>
+    Buffer.from(scan.raw(key) ?? []),
+  );
+  return digestOf('sha256', parts).toString('hex').slice(0, 16);
+}
+
+function hasFailed(load: Uint8Array): boolean {
+  const map = unpackMap(load);
+  return map.get('success') === false || map.get('retcode') !== 0;
+}
