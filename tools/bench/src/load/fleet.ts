@@ -18,6 +18,12 @@ export interface FleetOptions {
   readonly say?: (line: string) => void;
 }
 
+/** Returns that are ready to be sent, and the jobs that they answer. */
+export interface ReturnStorm {
+  readonly jids: readonly string[];
+  readonly storm: () => Promise<LoadResult>;
+}
+
 /** A fleet of this size is worth a process of its own. */
 const MINIONS_PER_PROCESS = 2_500;
 /** On the way at once where nothing else is said; Salt's minions would have one each. */
@@ -102,10 +108,7 @@ export class Fleet {
   }
 
   /** A storm of returns to jobs published beforehand; the master is at rest when it begins. */
-  async returns(
-    count: number,
-    inFlight: number,
-  ): Promise<{ readonly jids: readonly string[]; readonly storm: () => Promise<LoadResult> }> {
+  async returns(count: number, inFlight: number): Promise<ReturnStorm> {
     const jids = await this.jobs(Math.ceil(count / this.minions) + SPARE_JOBS);
     await quiet(this.#master.tree);
     const load = { inFlight, count, jids, durationMs: STORM_MAX_MS };

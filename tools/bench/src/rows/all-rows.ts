@@ -1,4 +1,5 @@
 import { CLI_ROW } from './cli.ts';
+import { TRACING_ROW, WORKERS_ROW } from './compared.ts';
 import { EVENT_ROWS } from './events.ts';
 import { FAIRNESS_ROW } from './fairness.ts';
 import { FLEET_ROWS } from './fleet.ts';
@@ -13,6 +14,8 @@ import { START_ROW } from './start.ts';
 /** All rows, in the order of the table; those behind it run only by name. */
 export const ALL_ROWS: readonly Row[] = [
   RETURNS_ROW,
+  TRACING_ROW,
+  WORKERS_ROW,
   ...LOG_IN_ROWS,
   ...EVENT_ROWS,
   ...FLEET_ROWS,

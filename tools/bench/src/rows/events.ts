@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EventReaders } from '../load/event-readers.ts';
 import type { Fleet } from '../load/fleet.ts';
 import { Fleets } from '../load/fleets.ts';
+import type { LoadSample } from '../load/stored-slice.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { namesOf, withMasters } from '../masters/start-masters.ts';
 import { measured } from '../measure/slice.ts';
-import { loadFigures, type LoadSample } from './load-figures.ts';
+import { loadFigures } from './load-figures.ts';
 import { alternate, type Row, type RowContext } from './row.ts';
 
 const MINIONS = 100;

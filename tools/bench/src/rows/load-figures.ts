@@ -1,13 +1,8 @@
 import type { LoadResult } from '@brine/swarm';
+import type { LoadSample } from '../load/stored-slice.ts';
 import { microsEach, type Slice } from '../measure/slice.ts';
 import { cellOf, figureOf, type Cell, type Figure } from '../report/figure.ts';
 import type { Samples } from './row.ts';
-
-/** A slice of load as two lines need it. */
-export interface LoadSample extends Slice<LoadResult> {
-  /** Operations per second by the measure of the row, as rows in the store. */
-  readonly perSecond: number;
-}
 
 /** Operations per second and CPU of the whole master per operation, as two lines. */
 export function loadFigures(

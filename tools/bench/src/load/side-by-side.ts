@@ -1,0 +1,102 @@
+import type { Closing } from '../closing.ts';
+import { BrineUnderTest } from '../masters/brine.ts';
+import type { MasterOptions } from '../masters/master.ts';
+import { pairedRatios } from '../measure/statistics.ts';
+import { Fleet, type ReturnStorm } from './fleet.ts';
+import { storedSlice, type LoadSample } from './stored-slice.ts';
+
+const MINIONS = 500;
+/** Fewer in flight than the cores could take: batches are then alike on a busy machine. */
+const IN_FLIGHT = 64;
+/** Returns of one slice; CPU time is counted in ticks of 10 ms a process, this makes over 100. */
+export const RETURNS_PER_SLICE = 2_000;
+const WARM_UP_SLICES = 2;
+
+/** A Brine master with minions that are logged in, warmed up. */
+export interface Side {
+  readonly name: string;
+  readonly master: BrineUnderTest;
+  readonly fleet: Fleet;
+}
+
+/**
+ * Starts one side of a comparison; it ends with the stack.
+ * @throws Error where the master does not serve or a minion can not log in.
+ */
+export async function openSide(
+  stack: Closing,
+  name: string,
+  checkout: string,
+  options: MasterOptions,
+  say: (line: string) => void,
+): Promise<Side> {
+  const master = await BrineUnderTest.start(checkout, options);
+  stack.defer(() => master.close());
+  const behaviours = [{ share: 1, answer: 'never' }] as const;
+  const fleet = await Fleet.start(master, { minions: MINIONS, behaviours, say });
+  stack.defer(() => fleet.close());
+  const { answered } = await fleet.logIn();
+  if (answered < MINIONS) throw new Error(`${name}: only ${answered} minions logged in`);
+  return { name, master, fleet };
+}
+
+/** Loads one side alone until its code is compiled; gives the CPU per return of the last slice. */
+export async function warmUp(side: Side): Promise<number> {
+  let last = Number.NaN;
+  for (let slice = 0; slice < WARM_UP_SLICES; slice += 1) {
+    last = microsPerReturn(await stored(side, await storm(side)));
+  }
+  return last;
+}
+
+/** What a slice of each side gave, by pair. */
+export interface Pairs {
+  readonly before: readonly LoadSample[];
+  readonly after: readonly LoadSample[];
+}
+
+/**
+ * Gives both sides the same storm of returns at the same time, so many times: whatever else the
+ * machine does takes from both, so the ratio of their CPU per return stays when the numbers do not.
+ * @throws Error where a return is not answered or not stored.
+ */
+export async function loadTogether(
+  before: Side,
+  after: Side,
+  pairs: number,
+  say: (line: string) => void,
+): Promise<Pairs> {
+  const samples = { before: [] as LoadSample[], after: [] as LoadSample[] };
+  for (let pair = 0; pair < pairs; pair += 1) {
+    const ready = await Promise.all([storm(before), storm(after)]);
+    const [one, other] = await Promise.all([stored(before, ready[0]), stored(after, ready[1])]);
+    samples.before.push(one);
+    samples.after.push(other);
+    const micros = [one, other].map((sample) => microsPerReturn(sample).toFixed(0));
+    say(`pair ${pair + 1} of ${pairs}: ${micros.join(' and ')} µs per return`);
+  }
+  return samples;
+}
+
+/** CPU of the whole master per return, in µs. */
+export function microsPerReturn({ cpuSeconds, result }: LoadSample): number {
+  return (cpuSeconds * 1e6) / result.answered;
+}
+
+/** CPU per return of the second side, as a multiple of the first one's, pair by pair. */
+export function costRatios({ before, after }: Pairs): number[] {
+  return pairedRatios(after.map(microsPerReturn), before.map(microsPerReturn));
+}
+
+function storm({ fleet }: Side): Promise<ReturnStorm> {
+  return fleet.returns(RETURNS_PER_SLICE, IN_FLIGHT);
+}
+
+async function stored({ name, master }: Side, ready: ReturnStorm): Promise<LoadSample> {
+  const sample = await storedSlice(master, ready);
+  const { answered } = sample.result;
+  if (answered < RETURNS_PER_SLICE) {
+    throw new Error(`${name}: ${answered} of ${RETURNS_PER_SLICE} answered`);
+  }
+  return sample;
+}

@@ -1,0 +1,76 @@
+import { Closing } from '../closing.ts';
+import {
+  costRatios,
+  loadTogether,
+  microsPerReturn,
+  openSide,
+  warmUp,
+} from '../load/side-by-side.ts';
+import { microsEach } from '../measure/slice.ts';
+import { estimateRatio, spreadOf } from '../measure/statistics.ts';
+import { cellOf, figureOf } from '../report/figure.ts';
+import type { Row } from './row.ts';
+
+/** Fewer pairs have no interval worth the name. */
+const PAIRS_LEAST = 12;
+
+/** Two ways to set up Brine, compared by what a return costs. */
+interface Compared {
+  readonly row: string;
+  readonly about: string;
+  /** Line of the table. */
+  readonly name: string;
+  readonly before: Config;
+  readonly after: Config;
+}
+
+interface Config {
+  readonly name: string;
+  readonly brine: Readonly<Record<string, unknown>>;
+}
+
+/** What the traces cost that are on by default. */
+export const TRACING_ROW = compared({
+  row: 'tracing',
+  about: 'CPU per return with traces as by default, beside a master without',
+  name: 'traces as by default: CPU per return',
+  before: { name: 'none', brine: { trace: { enabled: false } } },
+  after: { name: 'default', brine: {} },
+});
+
+/** Whether more workers make a return dearer. */
+export const WORKERS_ROW = compared({
+  row: 'workers',
+  about: 'CPU per return with 4 workers, beside a master with 2',
+  name: '4 workers instead of 2: CPU per return',
+  before: { name: '2 workers', brine: { workers: 2 } },
+  after: { name: '4 workers', brine: { workers: 4 } },
+});
+
+function compared({ row, about, name, before, after }: Compared): Row {
+  return {
+    name: row,
+    about,
+    inTable: true,
+    run: async ({ installed, pairs, say }) => {
+      await using stack = new Closing();
+      const open = ({ name: side, brine }: Config) =>
+        openSide(stack, side, installed.checkout, { config: { brine } }, say);
+      const first = await open(before);
+      const second = await open(after);
+      await warmUp(first);
+      await warmUp(second);
+      const samples = await loadTogether(first, second, Math.max(pairs, PAIRS_LEAST), say);
+      const { ratio, low, high } = estimateRatio(costRatios(samples));
+      const plain = spreadOf(samples.before.map(microsPerReturn))?.median ?? Number.NaN;
+      const byService = [samples.before, samples.after].map((side) =>
+        side.map((one) => microsEach(one.byService, one.result.answered)),
+      );
+      const note =
+        `${ratio.toFixed(2)} times the ${plain.toFixed(0)} of ${before.name}, ` +
+        `95 %: ${low.toFixed(2)}–${high.toFixed(2)}`;
+      const brine = cellOf(samples.after.map(microsPerReturn), { note, detail: { byService } });
+      return [figureOf({ row, name, unit: 'µs', better: 'less', cells: { brine } })];
+    },
+  };
+}
