@@ -1,6 +1,7 @@
 export { JobCacheError, messageOf } from './errors.ts';
 export { DURATION_BOUNDS } from './count-rows.ts';
 export { FleetCounts } from './fleet-counts.ts';
+export { getJob } from './get-job.ts';
 export { JobCache } from './job-cache.ts';
 export { startPostgres } from './embedded/start-postgres.ts';
 

@@ -40,6 +40,8 @@ export interface BrineMasterSettings {
   readonly env?: Readonly<Record<string, string>>;
   /** `-l` of master and minions, default `info`. */
   readonly logLevel?: string;
+  /** Called when its directories are made, before it starts. */
+  readonly onHome?: (home: SaltHome & SaltPorts) => void | Promise<void>;
 }
 
 /** What a Brine command printed. */
@@ -61,7 +63,7 @@ export class BrineMaster {
     sandbox: SaltSandbox,
     home: SaltHome & SaltPorts,
     process: SaltProcess,
-    settings: Required<BrineMasterSettings>,
+    settings: Required<Pick<BrineMasterSettings, 'env' | 'logLevel'>>,
   ) {
     this.sandbox = sandbox;
     this.home = home;
@@ -87,6 +89,7 @@ export class BrineMaster {
       ...config,
     });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
+    await settings.onHome?.(home);
     const started = SaltProcess.start({
       command: process.execPath,
       args: [BRINE, 'master', '-c', home.configDir, '-l', logLevel],

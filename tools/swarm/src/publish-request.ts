@@ -43,12 +43,17 @@ export async function publishBody(options: PublishOptions, storm = false): Promi
   );
 }
 
+/** Sixteen digits that tell one publish from all others. */
+export function newToken(): string {
+  return randomBytes(8).toString('hex');
+}
+
 /** A storm's body that no other has: a master may join publishes of the same bytes. */
-export function numbered(body: Buffer): Buffer {
+export function numbered(body: Buffer, token = newToken()): Buffer {
   const at = body.indexOf(STORM_MARK, 0, 'latin1');
   if (at < 0) return body;
   const copy = Buffer.from(body);
-  copy.write(randomBytes(8).toString('hex'), at + STORM_MARK.length - 16, 'latin1');
+  copy.write(token, at + STORM_MARK.length - token.length, 'latin1');
   return copy;
 }
 

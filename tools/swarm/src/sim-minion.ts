@@ -160,7 +160,11 @@ export class SimMinion {
   }
 
   #job(run: JobRun): void {
-    if (!run.matches(this.id) || !run.receive(this.index, monotonicMs())) return;
+    if (!run.matches(this.id)) return;
+    const nowMs = monotonicMs();
+    if (!run.receive(this.index, nowMs)) {
+      return this.#around.ledger?.again(run.job.jid, this.id, nowMs);
+    }
     const { answer, hostile } = this.behaviour;
     if (answer === 'never') return;
     if (hostile !== undefined) return this.#attack(hostile);

@@ -5,8 +5,8 @@ import { Child } from './child.ts';
 import { monotonicMs } from './clock.ts';
 import { defaultCacheDir, keyPoolFile, readKeyPool } from './key-pool.ts';
 import type { LoadOrder } from './messages.ts';
-import { publishBody, readPublishAnswer, type PublishAnswer } from './publish-request.ts';
-import { Deadlines, RequestLine } from './request-line.ts';
+import { PublishClient } from './publish-client.ts';
+import { publishBody } from './publish-request.ts';
 import { jobResult, loadResult, statsOf } from './results.ts';
 import { minionId } from './types.ts';
 import type {
@@ -23,7 +23,6 @@ import type {
 
 const DEFAULT_DURATION_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;
-const PUBLISH_TIMEOUT_MS = 60_000;
 const PRE_ACCEPT_AT_ONCE = 64;
 
 interface Part {
@@ -36,13 +35,13 @@ interface Part {
 export class Swarm {
   readonly #options: SwarmOptions;
   readonly #parts: readonly Part[];
-  readonly #deadlines = new Deadlines();
-  readonly #line: RequestLine;
+  readonly #client: PublishClient;
 
   private constructor(options: SwarmOptions, parts: readonly Part[]) {
     this.#options = options;
     this.#parts = parts;
-    this.#line = new RequestLine(hostOf(options), options.retPort, this.#deadlines);
+    const port = options.clientPort ?? options.retPort;
+    this.#client = new PublishClient(hostOf(options), port, options.log);
   }
 
   /** Makes keys where there are none yet and starts the processes; nothing is connected. */
@@ -111,10 +110,10 @@ export class Swarm {
 
   /** Publishes one job and follows it to the last acknowledgement. */
   async publish(options: PublishOptions): Promise<JobResult> {
-    const body = await publishBody(options);
+    const request = await this.#client.prepare(options);
     await Promise.all(this.#parts.map(({ child }) => child.ask({ kind: 'watch' })));
     const sinceMs = monotonicMs();
-    const answer = await this.#publish(body);
+    const answer = await this.#client.send(request);
     const repliedMs = monotonicMs();
     const { jid } = answer;
     if (jid === undefined) return jobResult({ answer, sinceMs, repliedMs, targeted: 0, parts: [] });
@@ -154,8 +153,7 @@ export class Swarm {
 
   /** Hangs up all connections and ends the processes. */
   async close(): Promise<void> {
-    this.#line.close();
-    this.#deadlines.close();
+    this.#client.close();
     await Promise.all(this.#parts.map(({ child }) => child.close()));
   }
 
@@ -181,23 +179,6 @@ export class Swarm {
       }),
     );
     return loadResult(answers);
-  }
-
-  #publish(body: Buffer): Promise<PublishAnswer> {
-    return new Promise((resolve, reject) => {
-      this.#line.whenFree(() =>
-        this.#line.request([body], PUBLISH_TIMEOUT_MS, (reply) => {
-          if (reply === undefined) {
-            return reject(new Error(`no answer to a publish in ${PUBLISH_TIMEOUT_MS} ms`));
-          }
-          try {
-            resolve(readPublishAnswer(reply));
-          } catch (error) {
-            reject(error instanceof Error ? error : new Error(String(error)));
-          }
-        }),
-      );
-    });
   }
 
   /** How many of these ids live in each process; ids of others count nowhere. */

@@ -28,6 +28,8 @@ export interface SwarmOptions {
   readonly host?: string;
   /** The master's request port. */
   readonly retPort: number;
+  /** The request port for publishes, where minions reach the master another way. */
+  readonly clientPort?: number;
   /** Overrides the port that the master tells at log-in. */
   readonly publishPort?: number;
   readonly minions: number;
@@ -45,7 +47,7 @@ export interface SwarmOptions {
   readonly behaviours?: readonly Behaviour[];
   /** One of so many log-in replies and acknowledgements is opened and checked; default 20. */
   readonly openEvery?: number;
-  /** File that gets one JSON line per publication, return and acknowledgement (appended). */
+  /** File that gets one JSON line per publish, receipt, return, acknowledgement (appended). */
   readonly log?: string;
   /** The master's `pki_dir`: keys are accepted beforehand by writing `minions/<id>` there. */
   readonly pkiDir?: string;
@@ -101,10 +103,15 @@ export interface PublishOptions {
   readonly waitMs?: number;
   /** Local user whose key file is read and who is named; default `root`. */
   readonly user?: string;
+  /** How long each send of the request waits for its answer; default 60 s. */
+  readonly requestTimeoutMs?: number;
+  /** Sends of the same bytes, as the stock command does, before it is given up; default 1. */
+  readonly sends?: number;
 }
 
 /** A storm of publishes. */
-export type PublishesOptions = LoadOptions & Omit<PublishOptions, 'waitMs'>;
+export type PublishesOptions = LoadOptions &
+  Omit<PublishOptions, 'waitMs' | 'requestTimeoutMs' | 'sends'>;
 
 /** How a storm went. */
 export interface LoadResult {

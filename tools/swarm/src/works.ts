@@ -215,9 +215,10 @@ function jobSource(
   const at = template.indexOf(placeholder, 0, 'latin1');
   return () => {
     const jid = jids.next(unixMs(monotonicMs()));
-    // One request is sealed before the next jid is made.
-    template.write(jid, at, 'latin1');
-    return { jid, head: { bytes: template } };
+    // A copy: a request that is sent again is sealed anew, after others have got their jid.
+    const bytes = Buffer.from(template);
+    bytes.write(jid, at, 'latin1');
+    return { jid, head: { bytes } };
   };
 }
 

@@ -44,7 +44,11 @@ export async function openNats(
   };
   void keep();
   return {
-    value: (service) => first.urls[SERVICE_NAMES.find((name) => name === service) ?? 'admin'],
+    value: (service) =>
+      through(
+        options.brine.nats.via,
+        first.urls[SERVICE_NAMES.find((name) => name === service) ?? 'admin'],
+      ),
     stop: async () => {
       stopping = true;
       await current.stop();
@@ -64,7 +68,12 @@ export async function openPostgres(options: MasterOptions, log: Log): Promise<Ne
   void server.closed.then((error) => {
     if (error) log.error({ err: error }, 'PostgreSQL is down for good; returns wait in the stream');
   });
-  return { value: server.url, stop: () => server.stop() };
+  return { value: through(options.brine.postgres.via, server.url), stop: () => server.stop() };
+}
+
+/** The same server and user at another address, where one is given. */
+function through(address: string | undefined, url: string): string {
+  return address === undefined || address === '' ? url : url.replace(/@[^@/]+/, `@${address}`);
 }
 
 async function restart(

@@ -7,11 +7,19 @@ export const brineOptions = {
       env: 'NATS_URL',
       doc: 'NATS server; `brine master` starts its own when it is empty.',
     }),
+    via: maybeText({
+      env: 'BRINE_NATS_VIA',
+      doc: 'host:port by which services reach the NATS that `brine master` starts (a fault proxy).',
+    }),
   },
   postgres: {
     url: maybeText({
       env: 'DATABASE_URL',
       doc: 'PostgreSQL; `brine master` starts its own when it is empty.',
+    }),
+    via: maybeText({
+      env: 'BRINE_POSTGRES_VIA',
+      doc: 'host:port by which the PostgreSQL that `brine master` starts is reached, as above.',
     }),
   },
   workers: integer({

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FAULTS = 15;
+/** Any would do; a fixed one makes a failure of today a failure of tomorrow. */
+const SEED = 20_261_122;
+
+let dir = '';
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'brine-chaos-test-'));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+interface Seen {
+  readonly faults: readonly { readonly what: string; readonly recovery?: object }[];
+  readonly failures: readonly string[];
+  readonly ledger?: {
+    readonly ok: boolean;
+    readonly figures: { readonly acknowledged: number; readonly jobs: number };
+  };
+}
+
+it(`${FAULTS} faults under load: nothing is lost, counted twice, or run twice`, async () => {
+  const json = join(dir, 'report.json');
+  const chaos = ['--conditions=source', '--import', 'tsx', 'tools/chaos/src/main.ts'];
+  const asked = ['--faults', `${FAULTS}`, '--seed', `${SEED}`, '--minions', '40', '--jobs', '2'];
+  const { code, said } = await run([...chaos, ...asked, '--json', json]);
+  expect(code, said).toBe(0);
+  const { faults, failures, ledger } = JSON.parse(await readFile(json, 'utf8')) as Seen;
+  expect(failures).toEqual([]);
+  expect(faults).toHaveLength(FAULTS);
+  expect(faults.some(({ recovery }) => recovery !== undefined)).toBe(true);
+  expect(ledger?.ok).toBe(true);
+  // There was a load: a check of nothing finds nothing.
+  expect(ledger?.figures.jobs).toBeGreaterThan(FAULTS);
+  expect(ledger?.figures.acknowledged).toBeGreaterThan(10 * FAULTS);
+}, 600_000);
+
+function run(args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, [...args], { cwd: ROOT }, (error, stdout, stderr) => {
+      const code = error === null ? 0 : error.code;
+      if (typeof code === 'number') resolve({ code, said: stdout + stderr });
+      else reject(new Error(stdout + stderr, { cause: error }));
+    });
+  });
+}

@@ -1,0 +1,142 @@
+import {
+  createConnection,
+  createServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net';
+import { picked, type Direction } from './plan.ts';
+
+/** A connection from a client, and the one that was made for it. */
+interface Pair {
+  readonly client: Socket;
+  readonly server: Socket;
+}
+
+/** Beyond this many nobody here connects; a loop that reconnects is cut off. */
+const MAX_CONNECTIONS = 20_000;
+
+/** Where a proxy leads; asked for at each connection, as a server may start on another port. */
+export type Upstream = () => Promise<number>;
+
+/** Passes TCP on between clients and a server of this host, until it is told otherwise. */
+export class FaultProxy {
+  readonly #listener: Server;
+  readonly #upstream: Upstream;
+  readonly #pairs = new Set<Pair>();
+  #stalled: Direction | undefined;
+  #refusing = false;
+
+  private constructor(listener: Server, upstream: Upstream) {
+    this.#listener = listener;
+    this.#upstream = upstream;
+  }
+
+  /** Listens on a free port of loopback. */
+  static async listen(upstream: Upstream): Promise<FaultProxy> {
+    const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true });
+    listener.maxConnections = MAX_CONNECTIONS;
+    const proxy = new FaultProxy(listener, upstream);
+    listener.on('connection', (client) => void proxy.#connect(client));
+    await new Promise<void>((resolve, reject) => {
+      listener.once('error', reject);
+      listener.listen(0, '127.0.0.1', resolve);
+    });
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.#listener.address() as AddressInfo).port;
+  }
+
+  /** How many connections lead through it now. */
+  get connections(): number {
+    return this.#pairs.size;
+  }
+
+  /** Cuts all connections, or the one that `pick` (parts of a thousand) means; says how many. */
+  cut(pick?: number): number {
+    const all = [...this.#pairs];
+    const one = pick === undefined ? undefined : picked(all, pick);
+    const chosen = pick === undefined ? all : one === undefined ? [] : [one];
+    for (const { client, server } of chosen) {
+      // A reset, not an orderly end: what is on its way is lost.
+      client.resetAndDestroy();
+      server.resetAndDestroy();
+    }
+    return chosen.length;
+  }
+
+  /** Takes nothing more from one side or both: connections stand, and what is sent waits. */
+  stall(direction: Direction): void {
+    this.#stalled = direction;
+    for (const { client, server } of this.#pairs) {
+      if (direction !== 'to-client') client.pause();
+      if (direction !== 'to-server') server.pause();
+    }
+  }
+
+  /** Cuts all connections and takes no new ones. */
+  refuse(): void {
+    this.#refusing = true;
+    this.cut();
+  }
+
+  /** Everything gets through again, also what has waited. */
+  mend(): void {
+    this.#refusing = false;
+    this.#stalled = undefined;
+    for (const { client, server } of this.#pairs) {
+      client.resume();
+      server.resume();
+    }
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise<void>((resolve) => this.#listener.close(() => resolve()));
+  }
+
+  async #connect(client: Socket): Promise<void> {
+    client.on('error', () => client.destroy());
+    if (this.#refusing) return void client.resetAndDestroy();
+    let port: number;
+    try {
+      port = await this.#upstream();
+    } catch {
+      // The server has never been there yet: a client sees what it would see without us.
+      return void client.resetAndDestroy();
+    }
+    const server = createConnection({ port, host: '127.0.0.1', allowHalfOpen: true });
+    server.setNoDelay(true);
+    client.setNoDelay(true);
+    const pair = { client, server };
+    this.#pairs.add(pair);
+    this.#join(client, server, 'to-server');
+    this.#join(server, client, 'to-client');
+    const end = (): void => {
+      this.#pairs.delete(pair);
+      client.destroy();
+      server.destroy();
+    };
+    server.on('error', end);
+    client.on('close', end);
+    server.on('close', end);
+    if (!this.#holds('to-server')) client.resume();
+  }
+
+  #join(from: Socket, to: Socket, direction: Direction): void {
+    from.on('data', (chunk) => {
+      if (!to.write(chunk)) from.pause();
+    });
+    to.on('drain', () => {
+      if (!this.#holds(direction)) from.resume();
+    });
+    from.on('end', () => to.end());
+    if (this.#holds(direction)) from.pause();
+  }
+
+  #holds(direction: Direction): boolean {
+    return this.#stalled === 'both' || this.#stalled === direction;
+  }
+}

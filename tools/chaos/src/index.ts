@@ -1,0 +1,7 @@
+export { kindsOf, UsageError } from './arguments.ts';
+export { drawChaos, spreadOf } from './draw-chaos.ts';
+export { FAULT_KINDS } from './plan.ts';
+
+export type { ChaosReport, DoneFault } from './run-chaos.ts';
+export type { FaultKind } from './plan.ts';
+export type { Recovery } from './recovery.ts';

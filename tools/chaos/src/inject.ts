@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FaultProxy } from './fault-proxy.ts';
+import type { Installation } from './installation.ts';
+import { LINKS, type Fault, type Link, type Victim } from './plan.ts';
+
+/** The proxies that an installation's connections lead through. */
+export type Proxies = Readonly<Partial<Record<Link, FaultProxy>>>;
+
+/** How long a process that is being started is waited for before a fault is given up, in ms. */
+const VICTIM_TIMEOUT_MS = 30_000;
+const POLL_MS = 20;
+
+/** Does faults to an installation, and takes back what lasts. */
+export class Injector {
+  readonly #installation: Installation;
+  readonly #proxies: Proxies;
+  readonly #stopped = new Set<number>();
+
+  constructor(installation: Installation, proxies: Proxies) {
+    this.#installation = installation;
+    this.#proxies = proxies;
+  }
+
+  /**
+   * Does one fault; resolves when it is over, and the master may recover. Throws Error where there
+   * is nothing to do it to, as a process that does not come back.
+   */
+  async perform(fault: Fault): Promise<void> {
+    switch (fault.kind) {
+      case 'kill':
+        await this.#signal(fault.victim, fault.pick, 'SIGKILL');
+        return;
+      case 'stop': {
+        const stopped = await this.#signal(fault.victim, fault.pick, 'SIGSTOP');
+        for (const pid of stopped) this.#stopped.add(pid);
+        await sleep(fault.ms);
+        this.#goOn(stopped);
+        return;
+      }
+      case 'cut':
+        this.#proxy(fault.link).cut(fault.pick);
+        return;
+      case 'stall':
+        this.#proxy(fault.link).stall(fault.direction);
+        await sleep(fault.ms);
+        this.#proxy(fault.link).mend();
+        return;
+      case 'refuse':
+        this.#proxy(fault.link).refuse();
+        await sleep(fault.ms);
+        this.#proxy(fault.link).mend();
+        return;
+    }
+  }
+
+  /** Takes back whatever still lasts. */
+  mendAll(): void {
+    this.#goOn([...this.#stopped]);
+    for (const link of LINKS) this.#proxies[link]?.mend();
+  }
+
+  async #signal(victim: Victim, pick: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<number[]> {
+    const until = Date.now() + VICTIM_TIMEOUT_MS;
+    for (;;) {
+      const found = await this.#installation.processes(victim, pick, signal === 'SIGSTOP');
+      const hit = found.filter((pid) => send(pid, signal));
+      if (hit.length > 0) return hit;
+      if (Date.now() > until) throw new Error(`there is no process of ${victim}`);
+      await sleep(POLL_MS);
+    }
+  }
+
+  #goOn(pids: readonly number[]): void {
+    for (const pid of pids) {
+      if (this.#stopped.delete(pid)) send(pid, 'SIGCONT');
+    }
+  }
+
+  #proxy(link: Link): FaultProxy {
+    const proxy = this.#proxies[link];
+    if (proxy === undefined) throw new Error(`${link} does not lead through a proxy`);
+    return proxy;
+  }
+}
+
+/** False where the process is gone already. */
+function send(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    process.kill(pid, signal);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,126 @@
+import { minionId, type Behaviour, type PublishOptions, type Swarm } from '@brine/swarm';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Minions that a run has beside the good ones, which come last; see {@link BEHAVIOURS}. */
+const ODD_SHARE = 0.2;
+
+/** What minions do other than answer at once, for a fifth of them. */
+export const BEHAVIOURS: readonly Behaviour[] = [
+  { name: 'twice', share: 0.05, answer: 'twice' },
+  { name: 'slow', share: 0.05, delayMs: [500, 6_000] },
+  { name: 'failed', share: 0.05, retcode: 1 },
+  { name: 'logs in', share: 0.03, logInAgain: true },
+  { name: 'never', share: 0.02, answer: 'never' },
+];
+
+/** Which minions there are, and how they are asked. */
+export interface Fleet {
+  readonly swarm: Swarm;
+  readonly minions: number;
+  readonly prefix: string;
+  /** The master's `cachedir`, where the key of root's client is. */
+  readonly cachedir: string;
+}
+
+/** Load beside the faults, per second. */
+export interface LoadRates {
+  readonly jobs: number;
+  /** Returns without a job, as of salt-call. */
+  readonly returns: number;
+  readonly logIns: number;
+}
+
+/** As the stock command: the same bytes again after 5 s without an answer, three times at most. */
+const SEND_AS_STOCK = { requestTimeoutMs: 5_000, sends: 3 } as const;
+/** Minions of a job that is not for all. */
+const FEW = 10;
+/** One job in so many is for all minions. */
+const ALL_EVERY = 5;
+/** Publishes that may wait for their answer; what is due beyond that is left out and counted. */
+const MAX_WAITING = 50;
+/** Storms are asked for in pieces this long, so that they end when they should. */
+const PIECE_MS = 2_000;
+
+/** What the load came to. */
+export interface LoadCounts {
+  jobs: number;
+  /** Publishes without an answer after all sends: the client does not know. */
+  unanswered: number;
+  /** Refused in words. */
+  refused: number;
+  /** Not sent, as too many waited. */
+  leftOut: number;
+}
+
+/** A steady load of jobs, returns and log-ins; it goes on whatever the master does. */
+export class Load {
+  readonly counts: LoadCounts = { jobs: 0, unanswered: 0, refused: 0, leftOut: 0 };
+  readonly #fleet: Fleet;
+  readonly #rates: LoadRates;
+  readonly #waiting = new Set<Promise<void>>();
+  readonly #ends: Promise<void>[];
+  #running = true;
+
+  constructor(fleet: Fleet, rates: LoadRates) {
+    this.#fleet = fleet;
+    this.#rates = rates;
+    this.#ends = [this.#jobs(), this.#storm('returns'), this.#storm('logIn')];
+  }
+
+  /** Asks no more; resolves when all that was asked has been answered or given up. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    await Promise.all(this.#ends);
+    await Promise.all(this.#waiting);
+  }
+
+  async #jobs(): Promise<void> {
+    const everyMs = 1_000 / this.#rates.jobs;
+    for (let number = 0; this.#running; number += 1) {
+      await sleep(everyMs);
+      if (this.#waiting.size >= MAX_WAITING) {
+        this.counts.leftOut += 1;
+        continue;
+      }
+      const one = this.#job(number).finally(() => this.#waiting.delete(one));
+      this.#waiting.add(one);
+    }
+  }
+
+  async #job(number: number): Promise<void> {
+    const { swarm, cachedir, prefix } = this.#fleet;
+    const target = number % ALL_EVERY === 0 ? `${prefix}*` : someMinions(this.#fleet, FEW, 0);
+    // Who returned is in the log of the rig; here only the answer is waited for.
+    const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK };
+    this.counts.jobs += 1;
+    try {
+      const { jid } = await swarm.publish(options);
+      if (jid === undefined) this.counts.refused += 1;
+    } catch {
+      this.counts.unanswered += 1;
+    }
+  }
+
+  async #storm(kind: 'returns' | 'logIn'): Promise<void> {
+    const { swarm } = this.#fleet;
+    const ratePerSecond = kind === 'returns' ? this.#rates.returns : this.#rates.logIns;
+    if (ratePerSecond === 0) return;
+    while (this.#running) await swarm[kind]({ inFlight: 8, ratePerSecond, durationMs: PIECE_MS });
+  }
+}
+
+/** Different minions, drawn among all, or among those that answer well (`from` as their share). */
+export function someMinions({ minions, prefix }: Fleet, count: number, from: number): string[] {
+  const first = Math.ceil(minions * from);
+  const wanted = Math.min(count, minions - first);
+  const chosen = new Set<number>();
+  while (chosen.size < wanted) {
+    chosen.add(first + Math.floor(Math.random() * (minions - first)));
+  }
+  return [...chosen].sort((a, b) => a - b).map((index) => minionId(prefix, index));
+}
+
+/** Minions that do nothing odd: their job is complete when the master is well. */
+export function goodMinions(fleet: Fleet, count: number): string[] {
+  return someMinions(fleet, count, ODD_SHARE);
+}

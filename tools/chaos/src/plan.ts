@@ -1,0 +1,165 @@
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+
+/** Kinds of faults, as `--only` names them. */
+export const FAULT_KINDS = ['kill', 'stop', 'cut', 'stall', 'refuse'] as const;
+/** A kind of fault. */
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** What is killed (SIGKILL) or stopped (SIGSTOP): services by their app, and what they need. */
+export const VICTIMS = [
+  'req-gateway',
+  'worker-pool',
+  'publisher',
+  'event-bus',
+  'job-cache-returner',
+  'syndic-relay',
+  'nats',
+  'postgres',
+  'postgres-backend',
+] as const;
+/** Something with a process. */
+export type Victim = (typeof VICTIMS)[number];
+
+/** Connections that lead through a proxy: services to NATS, the store, minions to both ports. */
+export const LINKS = ['nats', 'postgres', 'publish', 'request'] as const;
+/** A proxied way. */
+export type Link = (typeof LINKS)[number];
+
+/** Which way nothing gets through. */
+export type Direction = 'both' | 'to-server' | 'to-client';
+
+/** One fault; what lasts has `ms`. */
+export type Fault =
+  | { readonly kind: 'kill'; readonly victim: Victim; readonly pick: number }
+  | { readonly kind: 'stop'; readonly victim: Victim; readonly pick: number; readonly ms: number }
+  /** One of the connections, or all where `pick` is missing. */
+  | { readonly kind: 'cut'; readonly link: Link; readonly pick?: number }
+  | {
+      readonly kind: 'stall';
+      readonly link: Link;
+      readonly direction: Direction;
+      readonly ms: number;
+    }
+  /** All are cut, and no new one is taken for a while. */
+  | { readonly kind: 'refuse'; readonly link: Link; readonly ms: number };
+
+/** A fault and when it comes. */
+export interface Step {
+  readonly fault: Fault;
+  /** After the recovery from the one before, in ms. */
+  readonly pauseMs: number;
+  /** It comes in the midst of the one before, which nobody has recovered from. */
+  readonly together: boolean;
+}
+
+/** All that happens in a run; the same seed makes the same plan. */
+export interface Plan {
+  readonly seed: number;
+  readonly steps: readonly Step[];
+}
+
+/** What can be done to an installation. */
+export interface Possible {
+  readonly kinds: readonly FaultKind[];
+  readonly victims: readonly Victim[];
+  readonly links: readonly Link[];
+}
+
+/** Beyond these a minion or a service gives up by rule, and is right: ms. */
+const LASTS = { stop: [200, 9_000], stall: [200, 9_000], refuse: [200, 5_000] } as const;
+const PAUSE_MS = [100, 1_500] as const;
+/** Of a hundred faults, those that come in the midst of another. */
+const TOGETHER_PERCENT = 20;
+/** Picks are parts of a thousand: of instances, or of connections. */
+const PICKS = 1_000;
+/** What no operator wants, and a run of a thousand faults would take a day. */
+const MAX_FAULTS = 100_000;
+
+/**
+ * Draws a plan. Throws RangeError where nothing is possible, or for more faults than anybody could
+ * wait for.
+ */
+export function makePlan(faults: number, seed: number, possible: Possible): Plan {
+  if (!Number.isInteger(faults) || faults < 1 || faults > MAX_FAULTS) {
+    throw new RangeError(`a plan has 1 to ${MAX_FAULTS} faults`);
+  }
+  const rng = xoroshiro128plus(seed);
+  const draw = ([from, to]: readonly [number, number]): number => uniformInt(rng, from, to);
+  const one = <T>(list: readonly T[]): T => {
+    const found = list[draw([0, list.length - 1])];
+    if (found === undefined) throw new RangeError('there is nothing to draw from');
+    return found;
+  };
+  const kinds = possible.kinds.filter((kind) =>
+    kind === 'kill' || kind === 'stop' ? possible.victims.length > 0 : possible.links.length > 0,
+  );
+  if (kinds.length === 0) throw new RangeError('no fault of these kinds is possible here');
+  const steps = Array.from({ length: faults }, (_, index): Step => {
+    const fault = drawFault(one(kinds), possible, { draw, one });
+    const together = draw([1, 100]) <= TOGETHER_PERCENT && index > 0;
+    return { fault, pauseMs: draw(PAUSE_MS), together };
+  });
+  return { seed, steps };
+}
+
+interface Draws {
+  readonly draw: (range: readonly [number, number]) => number;
+  readonly one: <T>(list: readonly T[]) => T;
+}
+
+function drawFault(kind: FaultKind, possible: Possible, { draw, one }: Draws): Fault {
+  const pick = (): number => draw([0, PICKS - 1]);
+  switch (kind) {
+    case 'kill':
+      return { kind, victim: one(possible.victims), pick: pick() };
+    case 'stop':
+      return { kind, victim: one(possible.victims), pick: pick(), ms: draw(LASTS.stop) };
+    case 'cut': {
+      const link = one(possible.links);
+      return draw([0, 1]) === 0 ? { kind, link } : { kind, link, pick: pick() };
+    }
+    case 'stall': {
+      const direction = one(['both', 'to-server', 'to-client'] as const);
+      return { kind, link: one(possible.links), direction, ms: draw(LASTS.stall) };
+    }
+    case 'refuse':
+      return { kind, link: one(possible.links), ms: draw(LASTS.refuse) };
+  }
+}
+
+/** The one of a list that a pick means. */
+export function picked<T>(list: readonly T[], pick: number): T | undefined {
+  return list[Math.floor((pick / PICKS) * list.length)];
+}
+
+/** A fault in a few words: `stop publisher for 1200 ms`. */
+export function nameOf(fault: Fault): string {
+  switch (fault.kind) {
+    case 'kill':
+      return `kill -9 ${fault.victim}`;
+    case 'stop':
+      return `stop ${fault.victim} for ${fault.ms} ms`;
+    case 'cut': {
+      const which = fault.pick === undefined ? 'all connections' : 'a connection';
+      return `cut ${which} of ${fault.link}`;
+    }
+    case 'stall': {
+      const way = fault.direction === 'both' ? '' : ` ${fault.direction}`;
+      return `stall ${fault.link}${way} for ${fault.ms} ms`;
+    }
+    case 'refuse':
+      return `refuse ${fault.link} for ${fault.ms} ms`;
+  }
+}
+
+/** Reads a plan that a run has written. Throws Error for anything else. */
+export function readPlan(text: string): Plan {
+  const plan = JSON.parse(text) as Partial<Plan>;
+  const good =
+    typeof plan.seed === 'number' &&
+    Array.isArray(plan.steps) &&
+    plan.steps.every((step: Partial<Step>) => FAULT_KINDS.includes(step.fault?.kind as FaultKind));
+  if (!good) throw new Error('this is no plan of a chaos run');
+  return plan as Plan;
+}

@@ -1,0 +1,122 @@
+import pg from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { goodMinions, type Fleet } from './load.ts';
+
+/** How long the master needed, in ms since the fault (since its end where it lasts). */
+export interface Recovery {
+  /** Until the first job was published, run and acknowledged by all its minions. */
+  readonly servedMs: number;
+  /** Until all returns of such a job were in PostgreSQL. */
+  readonly storedMs: number;
+}
+
+/** Minions of a probe. */
+const PROBED = 5;
+/**
+ * A job after the other until one is complete, each a little later than the one before: a master
+ * that is slow must not be kept so by those who ask whether it is well.
+ */
+const PROBES_MS = { first: 250, growth: 1.3, most: 5_000 } as const;
+const PROBE_REQUEST_MS = 5_000;
+const PROBE_WAIT_MS = 30_000;
+/** Probes on their way at once. */
+const MAX_PROBES = 24;
+const POLL_MS = 25;
+
+/** Asks the database without any proxy; a pool, as its connections die with it. */
+export class StoredProbes {
+  readonly #pool: pg.Pool;
+
+  constructor(databaseUrl: string) {
+    this.#pool = new pg.Pool({
+      connectionString: databaseUrl,
+      max: 2,
+      connectionTimeoutMillis: 2_000,
+      query_timeout: 3_000,
+      application_name: 'brine chaos',
+    });
+    // Faults are what happens here; the next query opens another connection.
+    this.#pool.on('error', () => undefined);
+  }
+
+  /** Returns that are stored of a job; undefined while the database does not answer. */
+  async count(jid: string): Promise<number | undefined> {
+    try {
+      const text = 'SELECT count(*)::integer AS count FROM brine.returns WHERE jid = $1';
+      const { rows } = await this.#pool.query<{ count: number }>(text, [jid]);
+      return rows[0]?.count;
+    } catch {
+      return undefined; // Away, as it should be now and then.
+    }
+  }
+
+  /** Jobs of clients that are still open; undefined while the database does not answer. */
+  async open(): Promise<number | undefined> {
+    try {
+      const text = `SELECT count(*)::integer AS count FROM brine.jobs
+        WHERE origin = 0 AND deadline_at > now()`;
+      const { rows } = await this.#pool.query<{ count: number }>(text);
+      return rows[0]?.count;
+    } catch {
+      return undefined; // As above.
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end();
+  }
+}
+
+/**
+ * Publishes small jobs one after the other until one is complete and stored. Throws Error when the
+ * time is up.
+ */
+export async function untilRecovered(
+  fleet: Fleet,
+  stored: StoredProbes,
+  timeoutMs: number,
+): Promise<Recovery> {
+  const since = performance.now();
+  const passed = (): number => performance.now() - since;
+  const complete: { readonly jid: string; readonly count: number }[] = [];
+  let flying = 0;
+  let nextMs = 0;
+  let everyMs: number = PROBES_MS.first;
+  let servedMs: number | undefined;
+  let last = 'no probe was answered';
+  const probe = async (): Promise<void> => {
+    const target = goodMinions(fleet, PROBED);
+    const result = await fleet.swarm.publish({
+      cachedir: fleet.cachedir,
+      target,
+      waitMs: PROBE_WAIT_MS,
+      requestTimeoutMs: PROBE_REQUEST_MS,
+      sends: 3,
+    });
+    const { jid, targeted, acknowledged, reached } = result;
+    last = `job ${jid}: ${targeted} targeted, ${reached} reached, ${acknowledged} acknowledged`;
+    if (jid === undefined || targeted !== target.length || acknowledged !== targeted) return;
+    servedMs ??= passed();
+    complete.push({ jid, count: targeted });
+  };
+  for (;;) {
+    if (servedMs === undefined && flying < MAX_PROBES && passed() >= nextMs) {
+      nextMs = passed() + everyMs;
+      everyMs = Math.min(everyMs * PROBES_MS.growth, PROBES_MS.most);
+      flying += 1;
+      probe()
+        .catch((error: unknown) => (last = (error as Error).message))
+        .finally(() => (flying -= 1));
+    }
+    for (const { jid, count } of complete) {
+      if (servedMs !== undefined && ((await stored.count(jid)) ?? 0) >= count) {
+        return { servedMs, storedMs: passed() };
+      }
+    }
+    if (passed() > timeoutMs) {
+      const what = servedMs === undefined ? last : `served after ${servedMs} ms, nothing is stored`;
+      throw new Error(`no recovery in ${timeoutMs} ms: ${what}`);
+    }
+    await sleep(POLL_MS);
+  }
+}

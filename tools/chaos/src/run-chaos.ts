@@ -1,0 +1,184 @@
+import { checkLedger, type LedgerReport } from '@brine/ledger-check';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Injector } from './inject.ts';
+import type { Installation } from './installation.ts';
+import { Load, type Fleet, type LoadCounts, type LoadRates } from './load.ts';
+import { nameOf, type Plan, type Step } from './plan.ts';
+import { StoredProbes, untilRecovered, type Recovery } from './recovery.ts';
+
+/** A fault that was done, and how the master recovered. */
+export interface DoneFault {
+  readonly number: number;
+  readonly what: string;
+  /** Unix ms. */
+  readonly at: number;
+  /** Missing where the next one came in the midst of it, or the master never recovered. */
+  readonly recovery?: Recovery;
+}
+
+/** How a run went. */
+export interface ChaosReport {
+  readonly seed: number;
+  readonly faults: readonly DoneFault[];
+  readonly load: LoadCounts;
+  /** What went wrong beside the books, in words. */
+  readonly failures: readonly string[];
+  /** Missing where the database could not be read in the end. */
+  readonly ledger?: LedgerReport;
+  readonly ok: boolean;
+}
+
+/** What a run needs. */
+export interface ChaosOptions {
+  readonly plan: Plan;
+  readonly installation: Installation;
+  readonly injector: Injector;
+  readonly fleet: Fleet;
+  readonly rates: LoadRates;
+  /** The log of the rig. */
+  readonly log: string;
+  /** Ends the swarm, so that its log is whole. */
+  readonly endFleet: () => Promise<void>;
+  /** Jobs up to this jid are left alone by the check; '' for a database of the run's own. */
+  readonly after: string;
+  /** Waits for the deadlines of all jobs before the books are checked. */
+  readonly untilClosed: boolean;
+  readonly tell: (line: string) => void;
+  /** The run ends early, in order, once this is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/** A master that serves nothing for so long has not recovered: ms. */
+const RECOVERY_TIMEOUT_MS = 90_000;
+const READY_TIMEOUT_MS = 90_000;
+/** No minion has sent anything for so long: ms. Longer than a minion waits between two sends. */
+const QUIET_MS = 6_500;
+const QUIET_TIMEOUT_MS = 60_000;
+/** What was acknowledged last has so long to be stored: ms. */
+const STORED_TIMEOUT_MS = 60_000;
+const POLL_MS = 250;
+
+/** Runs a plan under load, lets the master come to rest, and checks the books. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { plan, installation, injector, fleet, tell, signal } = options;
+  const stored = new StoredProbes(await installation.databaseUrl());
+  const faults: DoneFault[] = [];
+  const failures: string[] = [];
+  const load = new Load(fleet, options.rates);
+  try {
+    await untilRecovered(fleet, stored, RECOVERY_TIMEOUT_MS);
+    for (const group of groupsOf(plan.steps)) {
+      if (signal.aborted) break;
+      await sleep(group[0]?.pauseMs ?? 0);
+      await doGroup(group, { ...options, faults, stored });
+    }
+  } catch (error) {
+    failures.push((error as Error).message);
+  }
+  injector.mendAll();
+  tell('drain');
+  await load.stop();
+  failures.push(...(await comeToRest(options, stored)));
+  await options.endFleet();
+  await stored.close();
+  const report = { seed: plan.seed, faults, load: load.counts, failures };
+  try {
+    const ledger = await checkAtRest(options);
+    return { ...report, ledger, ok: failures.length === 0 && ledger.ok };
+  } catch (error) {
+    failures.push(`the books can not be checked: ${(error as Error).message}`);
+    return { ...report, ok: false };
+  }
+}
+
+interface Doing extends ChaosOptions {
+  readonly faults: DoneFault[];
+  readonly stored: StoredProbes;
+}
+
+/** Faults that come in the midst of each other; the recovery is from the last of them. */
+async function doGroup(group: readonly Step[], doing: Doing): Promise<void> {
+  const { faults, injector, fleet, stored, tell } = doing;
+  const first = faults.length + 1;
+  const running = group.map(async ({ fault, pauseMs }, index) => {
+    // Within a group the pause is from the start of the first.
+    if (index > 0) await sleep(pauseMs);
+    const number = first + index;
+    tell(`${String(number).padStart(4)}  ${nameOf(fault)}${index > 0 ? ' (meanwhile)' : ''}`);
+    faults.push({ number, what: nameOf(fault), at: Date.now() });
+    await injector.perform(fault);
+  });
+  await Promise.all(running);
+  const recovery = await untilRecovered(fleet, stored, RECOVERY_TIMEOUT_MS);
+  const last = faults.at(-1);
+  if (last !== undefined) faults[faults.length - 1] = { ...last, recovery };
+  const { servedMs, storedMs } = recovery;
+  tell(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
+}
+
+function groupsOf(steps: readonly Step[]): Step[][] {
+  const groups: Step[][] = [];
+  for (const step of steps) {
+    const last = groups.at(-1);
+    if (step.together && last !== undefined) last.push(step);
+    else groups.push([step]);
+  }
+  return groups;
+}
+
+/** Waits until all services serve and minions have nothing more to say; says what did not come. */
+async function comeToRest(options: ChaosOptions, stored: StoredProbes): Promise<string[]> {
+  const { installation, fleet, untilClosed } = options;
+  const failures: string[] = [];
+  const within = async (
+    timeoutMs: number,
+    isDone: () => Promise<boolean>,
+    what: () => string,
+  ): Promise<void> => {
+    const until = Date.now() + timeoutMs;
+    while (!(await isDone())) {
+      if (Date.now() > until) return void failures.push(what());
+      await sleep(POLL_MS);
+    }
+  };
+  await within(
+    READY_TIMEOUT_MS,
+    async () => installation.ready(),
+    () => `not ready: ${JSON.stringify(installation.services())}`,
+  );
+  let sent = -1;
+  let since = Date.now();
+  await within(
+    QUIET_TIMEOUT_MS,
+    async () => {
+      const { returnsSent, returnsAcknowledged, resends } = (await fleet.swarm.stats()).total;
+      const now = returnsSent + returnsAcknowledged + resends;
+      if (now !== sent) since = Date.now();
+      sent = now;
+      return Date.now() - since >= QUIET_MS;
+    },
+    () => 'minions still send',
+  );
+  if (untilClosed) {
+    await within(
+      READY_TIMEOUT_MS,
+      async () => (await stored.open()) === 0,
+      () => 'jobs are not closed after their deadline',
+    );
+  }
+  return failures;
+}
+
+/** The books; again and again while something is not there yet that may still come. */
+async function checkAtRest(options: ChaosOptions): Promise<LedgerReport> {
+  const { installation, log, after } = options;
+  const databaseUrl = await installation.databaseUrl();
+  const until = Date.now() + STORED_TIMEOUT_MS;
+  for (;;) {
+    const report = await checkLedger({ databaseUrl, logs: [log], after, fresh: after === '' });
+    const mayCome = ['return-lost', 'job-lost', 'return-without-job'] as const;
+    const waits = mayCome.some((kind) => (report.counts[kind] ?? 0) > 0);
+    if (!waits || Date.now() > until) return report;
+    await sleep(4 * POLL_MS);
+  }
+}

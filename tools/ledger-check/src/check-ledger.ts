@@ -1,0 +1,270 @@
+import type { Ledger } from '@brine/job-cache';
+import { Observed } from './observed.ts';
+import { Differences, type LedgerFigures, type LedgerReport } from './report.ts';
+import { StoredLedger, type StoredJob, type StoredReturn } from './stored.ts';
+
+/** What is compared with what. */
+export interface CheckOptions {
+  /** `postgres://…`; it is only read. */
+  readonly databaseUrl: string;
+  /** Logs that the rig wrote (`SwarmOptions.log`). */
+  readonly logs: readonly string[];
+  /** Jobs up to this jid are left alone: they are older than the run. Default: none is. */
+  readonly after?: string;
+  /** The database has served this run only: its counters are compared too. Default false. */
+  readonly fresh?: boolean;
+  /** What is told of a job; default: what Brine's own queries tell. */
+  readonly ledgerOf?: (jid: string) => Promise<Ledger | undefined>;
+}
+
+/** Jobs of one step. */
+const PAGE = 100;
+
+const STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
+type States = Record<(typeof STATES)[number], number>;
+
+/**
+ * Compares the ledger with what simulated minions and their client wrote down. It is meant for a
+ * master at rest: whatever was acknowledged has had the time to be stored.
+ * Throws Error where a log can not be read, and as pg does where the database can not.
+ */
+export async function checkLedger(options: CheckOptions): Promise<LedgerReport> {
+  const observed = new Observed();
+  for (const log of options.logs) await observed.read(log);
+  const stored = new StoredLedger(options.databaseUrl);
+  try {
+    const ledgerOf = options.ledgerOf ?? ((jid: string) => stored.ledger(jid));
+    const check = new Check(observed, stored, { after: options.after ?? '', ledgerOf });
+    return await check.run(options.fresh ?? false);
+  } finally {
+    await stored.close();
+  }
+}
+
+class Check {
+  readonly #observed: Observed;
+  readonly #stored: StoredLedger;
+  readonly #after: string;
+  readonly #ledgerOf: Required<CheckOptions>['ledgerOf'];
+  readonly #found = new Differences();
+  readonly #jobs = new Map<string, number>();
+  readonly #tokens = new Map<string, string>();
+  readonly #states: States = { waiting: 0, returned: 0, failed: 0, late: 0, never: 0 };
+  #closed = 0;
+  #targeted = 0;
+  #storedReturns = 0;
+  #unacknowledged = 0;
+  #ofOthers = 0;
+  #evidence = 0;
+
+  constructor(
+    observed: Observed,
+    stored: StoredLedger,
+    { after, ledgerOf }: Required<Pick<CheckOptions, 'after' | 'ledgerOf'>>,
+  ) {
+    this.#observed = observed;
+    this.#stored = stored;
+    this.#after = after;
+    this.#ledgerOf = ledgerOf;
+  }
+
+  async run(fresh: boolean): Promise<LedgerReport> {
+    for (let after = this.#after; ;) {
+      const jobs = await this.#stored.jobs(after, PAGE);
+      await this.#page(jobs);
+      const last = jobs.at(-1);
+      if (last === undefined) break;
+      after = last.jid;
+    }
+    await this.#jobless();
+    await this.#refusals();
+    this.#publishes();
+    if (fresh) await this.#counters();
+    const figures = this.#compareMinions();
+    const { list: differences, counts } = this.#found;
+    return { differences, counts, figures, ok: differences.length === 0 };
+  }
+
+  async #page(jobs: readonly StoredJob[]): Promise<void> {
+    const jids = jobs.map(({ jid }) => jid);
+    const returns = byJid(await this.#stored.returns(jids));
+    const evidence = byJid(await this.#stored.returns(jids, 'evidence'));
+    for (const job of jobs) {
+      const found = returns.get(job.jid) ?? [];
+      this.#returns(found);
+      for (const one of evidence.get(job.jid) ?? []) {
+        this.#evidence += 1;
+        this.#content(one, 'evidence');
+      }
+      if (job.origin === 0) await this.#job(job, found);
+      else this.#jobs.set(job.jid, job.origin);
+    }
+  }
+
+  #returns(found: readonly StoredReturn[]): void {
+    let before: StoredReturn | undefined;
+    for (const one of found) {
+      const { jid, id } = one;
+      if (before?.jid === jid && before.id === id) this.#found.add('return-twice', jid, { id });
+      before = one;
+      if (!this.#observed.ids.has(id)) this.#ofOthers += 1;
+      else this.#content(one, 'counted');
+    }
+  }
+
+  #content({ jid, id, hash }: StoredReturn, where: 'counted' | 'evidence'): void {
+    if (!this.#observed.ids.has(id)) return;
+    const pair = this.#observed.jobs.get(jid)?.minions.get(id);
+    const detail = `${where}: ${hash}`;
+    if (pair === undefined || pair.sends === 0) {
+      return this.#found.add('return-invented', jid, { id, detail });
+    }
+    if (!pair.hashes.includes(hash)) {
+      const sent = `${detail}, sent: ${pair.hashes.join(' ')}`;
+      this.#found.add('return-changed', jid, { id, detail: sent });
+    }
+    if (where === 'evidence') return;
+    pair.stored = true;
+    this.#storedReturns += 1;
+    if (!pair.acked) this.#unacknowledged += 1;
+  }
+
+  /** Does the arithmetic by itself, from the rows, and compares what Brine tells. */
+  async #job(job: StoredJob, returns: readonly StoredReturn[]): Promise<void> {
+    const { jid, token } = job;
+    this.#jobs.set(jid, new Set(job.minions).size);
+    if (token !== null) {
+      const other = this.#tokens.get(token);
+      if (other !== undefined) {
+        this.#found.add('job-twice', jid, { detail: `the same request made ${other}` });
+      }
+      this.#tokens.set(token, jid);
+    }
+    const own = statesOf(job, returns);
+    const targeted = STATES.reduce((sum, state) => sum + own[state], 0);
+    this.#targeted += targeted;
+    for (const state of STATES) this.#states[state] += own[state];
+    if (job.closed) this.#closed += 1;
+    const told = await this.#ledgerOf(jid);
+    if (told === undefined) return this.#found.add('job-lost', jid, { detail: 'no ledger' });
+    this.#ledger(job, told, own, targeted);
+  }
+
+  #ledger({ jid, closed }: StoredJob, told: Ledger, own: States, targeted: number): void {
+    const sum = STATES.reduce((total, state) => total + told[state], 0);
+    const shown = STATES.map((state) => `${state} ${told[state]} (rows: ${own[state]})`).join(', ');
+    const detail = `targeted ${told.targeted} (rows: ${targeted}); ${shown}`;
+    if (sum !== told.targeted) this.#found.add('job-sum', jid, { detail });
+    if (closed && told.waiting > 0) this.#found.add('job-open', jid, { detail });
+    // A job may close between the two readings: waiting becomes never.
+    const open = (states: States | Ledger): number => states.waiting + states.never;
+    const same =
+      told.targeted === targeted &&
+      open(told) === open(own) &&
+      (['returned', 'failed', 'late'] as const).every((state) => told[state] === own[state]);
+    if (!same) this.#found.add('job-states', jid, { detail });
+  }
+
+  async #jobless(): Promise<void> {
+    const rows = await this.#stored.jobless(this.#after);
+    for (const { jid, id } of rows) this.#found.add('return-without-job', jid, { id });
+    const jids = [...new Set(rows.map(({ jid }) => jid))];
+    for (let at = 0; at < jids.length; at += PAGE) {
+      this.#returns(await this.#stored.returns(jids.slice(at, at + PAGE)));
+    }
+  }
+
+  async #refusals(): Promise<void> {
+    for (const { kind, jid, id, reason } of await this.#stored.refusals()) {
+      if (!this.#observed.jobs.has(jid) && !this.#observed.ids.has(id)) continue;
+      if (kind === 'job') this.#found.add('job-quarantined', jid, { detail: reason });
+      else this.#found.add('return-quarantined', jid, { id, detail: reason });
+    }
+  }
+
+  #publishes(): void {
+    for (const { jid, token, targeted } of this.#observed.published) {
+      const stored = this.#jobs.get(jid);
+      // A job that was only born of its returns was never stored as published.
+      if (stored === undefined || !this.#tokens.has(token)) {
+        const other = this.#tokens.get(token);
+        const detail = other === undefined ? '' : `the request made ${other}`;
+        this.#found.add('job-lost', jid, detail === '' ? {} : { detail });
+      } else if (this.#tokens.get(token) !== jid) {
+        this.#found.add('job-twice', jid, { detail: `stored as ${this.#tokens.get(token)}` });
+      } else if (stored !== targeted) {
+        const detail = `stored ${stored}, told ${targeted}`;
+        this.#found.add('job-targets', jid, { detail });
+      }
+    }
+  }
+
+  async #counters(): Promise<void> {
+    const { returns, jobs, cReturns, cJobs } = await this.#stored.counts();
+    if (returns !== cReturns) {
+      const detail = `${returns} returns are stored, ${cReturns} counted`;
+      this.#found.add('counters', '', { detail });
+    }
+    if (jobs !== cJobs) {
+      this.#found.add('counters', '', { detail: `${jobs} jobs are stored, ${cJobs} counted` });
+    }
+  }
+
+  /** What the minions know, held against what was found. */
+  #compareMinions(): LedgerFigures {
+    const sums = { received: 0, again: 0, sent: 0, acked: 0, givenUp: 0, resent: 0 };
+    for (const [jid, { minions, again }] of this.#observed.jobs) {
+      sums.again += again;
+      for (const [id, pair] of minions) {
+        if (pair.runs > 1) this.#found.add('run-twice', jid, { id, detail: `${pair.runs} times` });
+        if (pair.acked && !pair.stored) this.#found.add('return-lost', jid, { id });
+        sums.received += pair.runs > 0 ? 1 : 0;
+        sums.sent += pair.sends > 0 ? 1 : 0;
+        sums.acked += pair.acked ? 1 : 0;
+        sums.givenUp += pair.givenUp;
+        sums.resent += Math.max(0, pair.sends - 1);
+      }
+    }
+    return {
+      publishes: this.#observed.publishes,
+      published: this.#observed.published.length,
+      jobs: this.#jobs.size,
+      closed: this.#closed,
+      targeted: this.#targeted,
+      received: sums.received,
+      receivedAgain: sums.again,
+      sent: sums.sent,
+      acknowledged: sums.acked,
+      givenUp: sums.givenUp,
+      resent: sums.resent,
+      stored: this.#storedReturns,
+      storedUnacknowledged: this.#unacknowledged,
+      ofOthers: this.#ofOthers,
+      evidence: this.#evidence,
+      states: this.#states,
+    };
+  }
+}
+
+/** Each minion that was targeted or returned is in exactly one state (design: the ledger rule). */
+function statesOf(job: StoredJob, returns: readonly StoredReturn[]): States {
+  const states: States = { waiting: 0, returned: 0, failed: 0, late: 0, never: 0 };
+  const silent = new Set(job.minions);
+  for (const { id, receivedMs, failed } of new Map(returns.map((one) => [one.id, one])).values()) {
+    silent.delete(id);
+    if (job.deadlineMs !== null && receivedMs > job.deadlineMs) states.late += 1;
+    else states[failed ? 'failed' : 'returned'] += 1;
+  }
+  states[job.closed ? 'never' : 'waiting'] = silent.size;
+  return states;
+}
+
+function byJid(rows: readonly StoredReturn[]): Map<string, StoredReturn[]> {
+  const found = new Map<string, StoredReturn[]>();
+  for (const row of rows) {
+    const list = found.get(row.jid);
+    if (list === undefined) found.set(row.jid, [row]);
+    else list.push(row);
+  }
+  return found;
+}
