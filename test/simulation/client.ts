@@ -114,7 +114,6 @@ async function runBatches(
 }
 
 function openClient({ request, events, key, trace }: ClientSurroundings): LocalClient {
-  let turn = 0;
   const peer = request.newPeer('local');
   return new LocalClient(
     {
@@ -124,9 +123,8 @@ function openClient({ request, events, key, trace }: ClientSurroundings): LocalC
           const lost = new Promise<never>((_, reject) => (lose = reject));
           // As the client's socket: it knows at once when the connection went away.
           const gone = Object.assign(new Error('lost'), { code: 'SALT_ZMQ_LOST' });
-          turn += 1;
           const answer = await Promise.race([
-            request.request(peer, turn, body, timeoutMs, () => lose(gone)),
+            request.request(peer, body, timeoutMs, () => lose(gone)),
             lost,
           ]);
           if (answer === undefined) throw new Error('no answer in time');

@@ -52,7 +52,6 @@ export class SimMinion {
   readonly #peer: number;
   readonly #jids = new Set<string>();
   readonly #running = new Map<string, PublishedJob>();
-  #turn = 0;
   #delivering = 0;
   #credentials: Credentials | undefined;
   #masterPub: string | undefined;
@@ -219,7 +218,7 @@ export class SimMinion {
       const sealed = credentials.session.seal(pack(full));
       const body = aesEnvelope({ load: sealed, version: VERSION, id: this.id, ...ALGORITHMS });
       const { request } = this.#around;
-      const reply = await request.request(peer, turn * 2 + again, body, timeoutMs);
+      const reply = await request.request(peer, body, timeoutMs);
       if (reply === undefined) return false;
       const answer = unpack(reply);
       if (answer instanceof Uint8Array) {
@@ -241,8 +240,7 @@ export class SimMinion {
     const { request, trace, on } = this.#around;
     for (let tries = 0; tries < AUTH_TRIES && !this.#isOver; tries += 1) {
       const attempt = beginSignIn(this.#identity, this.#masterPub);
-      this.#turn += 1;
-      const reply = await request.request(this.#peer, this.#turn, attempt.body, AUTH_TIMEOUT_MS);
+      const reply = await request.request(this.#peer, attempt.body, AUTH_TIMEOUT_MS);
       if (reply === undefined) continue;
       let outcome;
       try {

@@ -1,15 +1,28 @@
-import { ZmqError } from '@brine/zmq';
-import type { RequestServer, ZmqRequest } from '@brine/zmq';
+import type { RequestServer, ZmqPeer, ZmqRequest } from '@brine/zmq';
 import type { Random } from './random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 interface Asked {
   readonly peer: number;
-  readonly turn: number;
   readonly body: Buffer;
   readonly answer: (body: Buffer) => void;
   readonly lost: () => void;
   isOver: boolean;
+}
+
+/** The connection that a request came by; its peer hangs up when it has waited long enough. */
+class Connection implements ZmqPeer {
+  readonly address = '';
+  /** Undefined for somebody who sent a copy of another's bytes: nobody else hears his answer. */
+  readonly asked: Asked | undefined;
+
+  constructor(asked: Asked | undefined) {
+    this.asked = asked;
+  }
+
+  get gone(): boolean {
+    return this.asked?.isOver ?? false;
+  }
 }
 
 /** How the network between minions and 4506 behaves; clients are on the master's host. */
@@ -61,12 +74,16 @@ export class RequestPort {
     const isOwner = (): boolean => this.#owner === owner;
     const server = {
       endpoint: 'tcp://sim:4506',
-      stats: { received: 0, replied: 0, malformed: 0, stale: 0 },
-      reply: (peer: Buffer, body: Uint8Array, turn = 0) => {
-        if (!isOwner()) return Promise.reject(new ZmqError('SALT_ZMQ_CLOSED', 'closed'));
-        this.#reply(peer.readUInt32BE(0), turn, Buffer.from(body));
-        return Promise.resolve();
+      stats: {
+        connections: 0,
+        received: 0,
+        replied: 0,
+        malformed: 0,
+        hungUp: 0,
+        turnedAway: 0,
       },
+      reply: (peer: Connection, body: Uint8Array) =>
+        isOwner() && this.#reply(peer, Buffer.from(body)),
       close: () => {
         if (isOwner()) this.release();
         return Promise.resolve();
@@ -92,7 +109,6 @@ export class RequestPort {
    */
   request(
     peer: number,
-    turn: number,
     body: Uint8Array,
     timeoutMs: number,
     lost: () => void = () => undefined,
@@ -100,7 +116,6 @@ export class RequestPort {
     return new Promise((resolve) => {
       const asked: Asked = {
         peer,
-        turn,
         body: Buffer.from(body),
         isOver: false,
         answer: (answer) => end(answer),
@@ -129,10 +144,9 @@ export class RequestPort {
       return;
     }
     if (!isCopy) this.#open.set(asked.peer, asked);
-    const peer = Buffer.alloc(4);
     // Who sends a copy of somebody's bytes is somebody else.
-    peer.writeUInt32BE(isCopy ? 0 : asked.peer);
-    this.#queue.push({ peer, body: Buffer.from(asked.body), turn: asked.turn });
+    const peer = new Connection(isCopy ? undefined : asked);
+    this.#queue.push({ peer, body: Buffer.from(asked.body) });
     this.#wakeUp();
   }
 
@@ -144,14 +158,16 @@ export class RequestPort {
     }
   }
 
-  #reply(peer: number, turn: number, body: Buffer): void {
-    const asked = this.#open.get(peer);
-    if (asked === undefined || asked.turn !== turn) return;
-    this.#open.delete(peer);
-    if (!this.#local.has(peer) && this.#random.chance(this.faults.lostAnswers)) return;
+  /** False where nobody is there any more. */
+  #reply({ asked }: Connection, body: Buffer): boolean {
+    if (asked === undefined) return true;
+    if (asked.isOver || this.#open.get(asked.peer) !== asked) return false;
+    this.#open.delete(asked.peer);
+    if (!this.#local.has(asked.peer) && this.#random.chance(this.faults.lostAnswers)) return true;
     this.#time.after(this.#random.between(0, 3), () => {
       if (!asked.isOver) asked.answer(body);
     });
+    return true;
   }
 
   #wakeUp(): void {

@@ -4,6 +4,7 @@ import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
 import { AuthLane } from './auth-lane.ts';
 import type { Workers } from './ports.ts';
 
+const LOGIN = { body: Buffer.from('b'), peer: { gone: false, address: '' } };
 const REPLY: RequestOutcome = { kind: 'reply', body: Buffer.from('in') };
 
 function workersWith(sealedInHand: number): Workers & { most: number } {
@@ -28,11 +29,11 @@ test('while returns are pressing, log-ins go one at a time, but for urgent ones'
   const workers = workersWith(1_000);
   const lane = new AuthLane(workers);
   const tick = setInterval(() => lane.tick(), 5);
-  const answers = Array.from({ length: 10 }, (_, n) => lane.send(`${n}`, Buffer.from('b'), false));
+  const answers = Array.from({ length: 10 }, (_, n) => lane.send(`${n}`, LOGIN, false));
   expect(await Promise.all(answers)).toHaveLength(10);
   expect(workers.most).toBe(1);
   expect(lane.stats).toMatchObject({ gaveWay: 10, waiting: 0, silent: 0 });
-  const urgent = Array.from({ length: 5 }, (_, n) => lane.send(`u${n}`, Buffer.from('b'), true));
+  const urgent = Array.from({ length: 5 }, (_, n) => lane.send(`u${n}`, LOGIN, true));
   await Promise.all(urgent);
   clearInterval(tick);
   expect(workers.most).toBe(5);
@@ -41,7 +42,7 @@ test('while returns are pressing, log-ins go one at a time, but for urgent ones'
 test('without them log-ins go together', async () => {
   const workers = workersWith(0);
   const lane = new AuthLane(workers);
-  const answers = Array.from({ length: 10 }, (_, n) => lane.send(`${n}`, Buffer.from('b'), false));
+  const answers = Array.from({ length: 10 }, (_, n) => lane.send(`${n}`, LOGIN, false));
   await Promise.all(answers);
   expect(workers.most).toBe(10);
   expect(lane.stats.gaveWay).toBe(0);
@@ -61,7 +62,7 @@ test('a line that is a second old is served newest first, and nobody is forgotte
     };
     const lane = new AuthLane(workers);
     const answers: Promise<unknown>[] = [];
-    const come = (id: string): void => void answers.push(lane.send(id, Buffer.from('b'), false));
+    const come = (id: string): void => void answers.push(lane.send(id, LOGIN, false));
     for (let n = 0; n < 24; n += 1) come(`first-${n}`);
     for (const id of ['a', 'b', 'c']) come(id);
     expect(begun).toHaveLength(24);
@@ -81,4 +82,29 @@ test('a line that is a second old is served newest first, and nobody is forgotte
   } finally {
     vi.useRealTimers();
   }
+});
+
+test('who has hung up before his turn comes costs no worker anything', async () => {
+  const begun: string[] = [];
+  const open: ((outcome: RequestOutcome) => void)[] = [];
+  const workers: Workers = {
+    ...workersWith(0),
+    send: ({ id }) => {
+      begun.push(id);
+      return new Promise((resolve) => open.push(resolve));
+    },
+  };
+  const lane = new AuthLane(workers);
+  for (let n = 0; n < 24; n += 1) void lane.send(`first-${n}`, LOGIN, false);
+  const leaving = { body: LOGIN.body, peer: { gone: false, address: '' } };
+  const left = lane.send('left', leaving, false);
+  const stays = lane.send('stays', LOGIN, false);
+  leaving.peer.gone = true;
+  open.shift()?.(REPLY);
+  expect(await left).toBeUndefined();
+  expect(begun.at(-1)).toBe('stays');
+  expect(begun).not.toContain('left');
+  expect(lane.stats).toMatchObject({ abandoned: 1, waiting: 0 });
+  open.at(-1)?.(REPLY);
+  expect(await stays).toMatchObject({ kind: 'reply' });
 });

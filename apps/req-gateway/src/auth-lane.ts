@@ -1,5 +1,6 @@
 import { WaitingLine, type RequestOutcome, type Waiting } from '@brine/bus';
 import { pack, RefusalText } from '@brine/wire';
+import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import type { Workers } from './ports.ts';
 
 /** The answer to a log-in, and the worker's word of its trace. */
@@ -12,6 +13,7 @@ export interface LoginAnswer {
 interface Login extends Waiting {
   readonly id: string;
   readonly body: Buffer;
+  readonly peer: ZmqPeer;
   readonly at: number;
   readonly answer: (answer: LoginAnswer | undefined) => void;
 }
@@ -28,6 +30,8 @@ export interface AuthLaneStats {
   readonly urgent: number;
   /** Let in one at a time, because returns were pressing. */
   readonly gaveWay: number;
+  /** Their minion had hung up before their turn came. */
+  readonly abandoned: number;
 }
 
 // A stock minion waits 5 s for the answer (auth_timeout) and asks seven times: silence just below
@@ -71,6 +75,7 @@ export class AuthLane {
   #silent = 0;
   #urgent = 0;
   #gaveWay = 0;
+  #abandoned = 0;
   #pressed = false;
   #notBefore = 0;
 
@@ -86,11 +91,16 @@ export class AuthLane {
       silent: this.#silent,
       urgent: this.#urgent,
       gaveWay: this.#gaveWay,
+      abandoned: this.#abandoned,
     };
   }
 
   /** Resolves with the answer, or undefined where there shall be none. */
-  send(id: string, body: Buffer, urgent: boolean): Promise<LoginAnswer | undefined> {
+  send(
+    id: string,
+    { body, peer }: Pick<ZmqRequest, 'body' | 'peer'>,
+    urgent: boolean,
+  ): Promise<LoginAnswer | undefined> {
     const full = this.#waiting >= MAX_WAITING || this.#bytes + body.length > MAX_WAITING_BYTES;
     if (full) {
       this.#refused += 1;
@@ -100,7 +110,14 @@ export class AuthLane {
       this.#bytes += body.length;
       if (urgent) this.#urgent += 1;
       const linedUpAt = performance.now();
-      this.#lines[urgent ? 'urgent' : 'usual'].add({ id, body, at: Date.now(), linedUpAt, answer });
+      this.#lines[urgent ? 'urgent' : 'usual'].add({
+        id,
+        body,
+        peer,
+        at: Date.now(),
+        linedUpAt,
+        answer,
+      });
       this.#pump();
     });
   }
@@ -143,7 +160,9 @@ export class AuthLane {
   #nextOf(line: WaitingLine<Login>): Login | undefined {
     for (const login of line) {
       this.#take(line, login);
-      return login;
+      if (!login.peer.gone) return login;
+      this.#abandoned += 1;
+      login.answer(undefined);
     }
     return undefined;
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack } from '@brine/wire';
-import { ZmqError, type ZmqRequest } from '@brine/zmq';
+import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
 import { classify } from './classify.ts';
 import { GatewaySpans } from './gateway-spans.ts';
@@ -72,6 +72,8 @@ export class Gateway {
   readonly #minions = new FairShare(MINION_SHARE);
   readonly #spans: GatewaySpans;
   readonly #incarnation: string;
+  /** Numbers of connections whose requests name nobody. */
+  readonly #nameless = new WeakMap<ZmqPeer, number>();
   #next = 0;
   #inFlight = 0;
   #answered = 0;
@@ -140,23 +142,23 @@ export class Gateway {
     // Taken here: what a request waits for its minion's share belongs to the gateway.
     const startMs = nowMs();
     if (found.class === 'aes') {
-      const minion = found.minion ?? peerName(request);
+      const minion = found.minion ?? this.#peerName(request);
       return this.#minions.run(minion, body.length, () =>
         this.#serveSealed(id, request, found.minion, startMs),
       );
     }
     if (found.class === 'auth') {
       const urgent = this.#refusedMinions.take(found.minion);
-      const answer = await this.#auth.send(id, body, urgent);
-      await this.#reply(request, answer?.body);
+      const answer = await this.#auth.send(id, request, urgent);
+      this.#reply(request, answer?.body);
       return this.#spans.request(answer, { id, startMs, minion: found.minion });
     }
     if (found.cmd === 'publish') {
-      return this.#servePublish(id, request, found.user ?? peerName(request), startMs);
+      return this.#servePublish(id, request, found.user ?? this.#peerName(request), startMs);
     }
     const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
     const outcome = await this.#ports.workers.send({ id, class: 'clear', body, deadlineMs });
-    await this.#reply(request, clearAnswer(outcome));
+    this.#reply(request, clearAnswer(outcome));
     if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs });
   }
 
@@ -167,7 +169,7 @@ export class Gateway {
     startMs: number,
   ): Promise<void> {
     const outcome = await this.#sealed.send(id, request.body, startMs);
-    await this.#reply(request, outcome?.body);
+    this.#reply(request, outcome?.body);
     if (outcome === undefined) return;
     if (BAD_LOAD_REPLY.equals(outcome.body)) this.#refusedMinions.add(minion);
     this.#spans.request(outcome, { id, startMs, minion });
@@ -182,26 +184,25 @@ export class Gateway {
     const answer = await this.#publish.send(id, request.body, request, user);
     // Joined: whoever sends the first one's answer sends this one's too.
     if (answer === undefined) return;
-    const handed = await Promise.all(answer.askers.map((one) => this.#reply(one, answer.body)));
-    // With the socket gone nobody was answered: the next process gets the same bytes again.
+    const handed = answer.askers.map((one) => this.#reply(one, answer.body));
+    // With the sockets gone nobody was answered: the next process gets the same bytes again.
     if (handed.includes(true)) answer.answered();
     this.#spans.request(answer, { id, startMs, askers: answer.askers.length });
   }
 
   /** Whether the answer was handed to the socket. */
-  async #reply(asker: Asker, body: Uint8Array | undefined): Promise<boolean> {
-    if (body !== undefined) {
-      try {
-        await this.#ports.peers.reply(asker.peer, body, asker.turn);
-        this.#answered += 1;
-        return true;
-      } catch (error) {
-        // The socket was closed meanwhile: the peer asks the next process.
-        if (!(error instanceof ZmqError)) throw error;
-      }
-    }
-    this.#unanswered += 1;
-    return false;
+  #reply({ peer }: Asker, body: Uint8Array | undefined): boolean {
+    const isHanded = body !== undefined && this.#ports.peers.reply(peer, body);
+    if (isHanded) this.#answered += 1;
+    else this.#unanswered += 1;
+    return isHanded;
+  }
+
+  /** A connection, where a request names no peer. */
+  #peerName({ peer }: ZmqRequest): string {
+    let number = this.#nameless.get(peer);
+    if (number === undefined) this.#nameless.set(peer, (number = this.#next++));
+    return `peer ${number}`;
   }
 }
 
@@ -217,9 +218,4 @@ function clearAnswer(outcome: RequestOutcome): Uint8Array | undefined {
       ? 'The worker that had the request was lost; it may have been carried out'
       : 'The master did not answer in time';
   return pack(mapOf({ error: mapOf({ name: 'SaltClientError', message }) }));
-}
-
-/** A connection, where a request names no peer. */
-function peerName({ peer }: ZmqRequest): string {
-  return `peer ${peer.toString('latin1')}`;
 }

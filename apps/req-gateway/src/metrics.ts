@@ -27,6 +27,9 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
   addConnectionMetrics(metrics, bus);
   counter('received', 'Requests.', () => server.stats.received);
   counter('malformed', 'Messages that no Salt peer sends.', () => server.stats.malformed);
+  gauge('connections', 'Connections to 4506.', () => server.stats.connections);
+  counter('hung_up', 'Connections ended for what they sent.', () => server.stats.hungUp);
+  counter('turned_away', 'Connections beyond the limit.', () => server.stats.turnedAway);
   gauge('in_flight', 'Requests in hand.', () => gateway.status.inFlight);
   gauge('class_in_hand', 'Requests that workers have, by class.', perClass('inFlight'));
   gauge('class_waiting', 'Requests that wait for a worker, by class.', perClass('waiting'));
@@ -35,6 +38,7 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
   counter('refused', 'Requests refused without a worker.', () => gateway.status.refused);
   gauge('auth_waiting', 'Log-ins that wait.', () => gateway.status.auth.waiting);
   counter('auth_silent', 'Log-ins left unanswered.', () => gateway.status.auth.silent);
+  counter('auth_abandoned', 'Log-ins of minions gone.', () => gateway.status.auth.abandoned);
   gauge('held', 'Sealed requests to be delivered again.', () => gateway.status.sealed.kept);
   gauge('held_bytes', 'Bytes of these.', () => gateway.status.sealed.keptBytes);
   counter('redelivered', 'Sealed requests delivered again, with success.', () => {

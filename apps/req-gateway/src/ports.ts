@@ -1,6 +1,6 @@
 import type { RequestOutcome, RequestSenderStats, RequestToSend } from '@brine/bus';
 import type { SpanRecord } from '@brine/telemetry';
-import type { ZmqRequest } from '@brine/zmq';
+import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 
 /** Workers, as the gateway needs them: `RequestSender` of the bus. */
 export interface Workers {
@@ -11,7 +11,8 @@ export interface Workers {
 
 /** Peers, as the gateway needs them: `RequestServer`. */
 export interface Peers extends AsyncIterable<ZmqRequest> {
-  reply(peer: Uint8Array, body: Uint8Array, turn?: number): Promise<void>;
+  /** False where nobody is there any more to take it. */
+  reply(peer: ZmqPeer, body: Uint8Array): boolean;
 }
 
 /** Who remembers the ids of unanswered publish requests over the life of a gateway. */
@@ -27,5 +28,5 @@ export interface Spans {
   recordSpan(record: SpanRecord): void;
 }
 
-/** Who gets the answer: given back to the ROUTER as it came. */
-export type Asker = Pick<ZmqRequest, 'peer' | 'turn'>;
+/** Who gets the answer. */
+export type Asker = Pick<ZmqRequest, 'peer'>;

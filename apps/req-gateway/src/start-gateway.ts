@@ -31,6 +31,7 @@ export async function startGateway(
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
     backlog: options.zmqBacklog,
+    ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
     maxMessageBytes: maxRequestSize + ENVELOPE_SLACK_BYTES,
   });
   const incarnation = randomBytes(9).toString('hex');

@@ -22,3 +22,15 @@ export const SALT_TCP_KEEPALIVE = {
   tcpKeepaliveCount: -1,
   tcpKeepaliveInterval: -1,
 } as const;
+
+/** The same idle time for sockets of our own, in ms. */
+export const SALT_KEEPALIVE_IDLE_MS = SALT_TCP_KEEPALIVE.tcpKeepaliveIdle * 1_000;
+
+/** Where a `tcp://host:port` endpoint listens; `*` is every address, or any free port. */
+export function listenAddress(endpoint: string): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain = '', port = ''] =
+    /^tcp:\/\/(?:\[([^\]]+)\]|([^:[\]]*)):(\d+|\*)$/.exec(endpoint) ?? [];
+  if (port === '') throw new RangeError(`no TCP endpoint: ${endpoint}`);
+  const host = bracketed ?? plain;
+  return { host: host === '*' ? '0.0.0.0' : host, port: port === '*' ? 0 : Number(port) };
+}

@@ -10,6 +10,11 @@ export { encodeMessage, ZmtpError } from './zmtp-frames.ts';
 export type { ZmqErrorCode } from './errors.ts';
 export type { PublishServerOptions } from './publish-server.ts';
 export type { RequestClientOptions, RequestOptions } from './request-client.ts';
-export type { RequestServerOptions, RequestServerStats, ZmqRequest } from './request-server.ts';
+export type {
+  RequestServerOptions,
+  RequestServerStats,
+  ZmqPeer,
+  ZmqRequest,
+} from './request-server.ts';
 export type { SubscriberOptions } from './subscriber.ts';
 export type { ThinPeerOptions } from './thin-peer.ts';

@@ -1,147 +1,176 @@
-import { Router } from 'zeromq';
-
-import { isIpv6Endpoint, SALT_TCP_KEEPALIVE } from './endpoint.ts';
+import { createServer, type Server, type Socket } from 'node:net';
+import { listenAddress, SALT_KEEPALIVE_IDLE_MS } from './endpoint.ts';
 import { ZmqError } from './errors.ts';
-import { ReplyTurns } from './reply-turns.ts';
-import { SendQueue } from './send-queue.ts';
+import { ZmtpConnection, type ZmtpConnectionOptions } from './zmtp-connection.ts';
 
 /** How a {@link RequestServer} is bound. */
 export interface RequestServerOptions {
   /** e.g. `tcp://0.0.0.0:4506`; `*` as port takes a free one. */
   readonly endpoint: string;
-  /** Longest frame in bytes; a peer that announces more is disconnected by libzmq. */
+  /** Longest message in bytes; a peer that announces more is hung up on. */
   readonly maxMessageBytes: number;
   /** Connections that wait to be accepted. Salt: `zmq_backlog`, 1000. */
   readonly backlog?: number;
-  /** Requests of one peer held by libzmq before it stops reading from that peer's connection. */
+  /** Connections open at once; further ones are closed as they come. Default: no limit of ours. */
+  readonly maxConnections?: number;
+  /** Requests of one connection without an answer, beyond which it is hung up on. */
   readonly perPeerQueue?: number;
+  /** Bytes of messages of all peers that have not come whole; who goes beyond it is hung up on. */
+  readonly maxUnfinishedBytes?: number;
+  /**
+   * A connection is closed after so long without its handshake, without anything more of a message
+   * that it began, or without reading anything of its replies.
+   */
+  readonly patienceMs?: number;
   /** Time for replies under way after {@link RequestServer.close}. */
   readonly lingerMs?: number;
 }
 
-/** One request as it came: who asked (for the reply only) and the payload frame. */
+/** Who asked: one connection. */
+export interface ZmqPeer {
+  /** True once it has hung up: nobody is there to hear an answer. */
+  readonly gone: boolean;
+  /** IP address of the other side; empty where it has gone. */
+  readonly address: string;
+}
+
+/** One request as it came: who asked (for the reply) and the payload frame. */
 export interface ZmqRequest {
-  /** Routing id of the peer; good for {@link RequestServer.reply} and nothing else. */
-  readonly peer: Buffer;
+  readonly peer: ZmqPeer;
   readonly body: Buffer;
-  /** Which of the peer's requests this is; 0 for peers whose routing id is never used again. */
-  readonly turn: number;
 }
 
 /** Counters since the start. */
 export interface RequestServerStats {
+  readonly connections: number;
   readonly received: number;
   readonly replied: number;
   /** Messages without the empty delimiter: not from a Salt peer. */
   readonly malformed: number;
-  /** Replies withheld because their peer had asked something else meanwhile. */
-  readonly stale: number;
+  /** Connections hung up on: no ZMTP, a message too long, too much at once, silent half way. */
+  readonly hungUp: number;
+  /** Connections that came while there were too many. */
+  readonly turnedAway: number;
 }
 
-// A REQ has one request in flight; a few more are allowed for peers that reuse an identity.
+// A REQ has one request in flight; a few more are allowed for other kinds of peers.
 const DEFAULT_PER_PEER_QUEUE = 64;
+const DEFAULT_BACKLOG = 1_000;
+// libzmq's ZMQ_HANDSHAKE_IVL.
+const DEFAULT_PATIENCE_MS = 30_000;
+const LOOK_MS = 1_000;
 // Salt 3006.26: LINGER of the master's ROUTER (salt/transport/zeromq.py).
-const DEFAULT_LINGER_MS = 1000;
+const DEFAULT_LINGER_MS = 1_000;
+// Several messages of the largest size may be on their way.
+const UNFINISHED_MESSAGES = 8;
+// One reply of the largest size may wait for its reader, and small ones behind it.
+const UNSENT_MESSAGES = 2;
 
 /**
- * The master's side of port 4506: a ROUTER that hands out requests one by one and takes replies
- * in any order. Reading stops while the consumer does not ask for the next request, and libzmq
- * then stops reading from the connections: that is the back pressure.
+ * The master's side of port 4506: hands out requests one by one and takes replies in any order, as
+ * a ROUTER does. Over plain sockets, because libzmq does not tell whether a peer still listens,
+ * bounds no message of many frames, and costs tens of KB for a connection.
  *
  * Salt: salt/transport/zeromq.py RequestServer
  */
 export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable {
   readonly endpoint: string;
-  readonly #socket: Router;
-  readonly #replies: SendQueue;
-  readonly #turns = new ReplyTurns();
+  readonly #server: Server;
+  readonly #options: RequestServerOptions;
+  readonly #ofConnections: ZmtpConnectionOptions;
+  readonly #connections = new Set<ZmtpConnection>();
+  /** Connections without a handshake, oldest first. */
+  readonly #strangers = new Set<ZmtpConnection>();
+  readonly #looks: NodeJS.Timeout;
+  #waiting: ZmqRequest[] = [];
+  #wake: (() => void) | undefined;
   #received = 0;
   #replied = 0;
   #malformed = 0;
-  #stale = 0;
+  #hungUp = 0;
+  #turnedAway = 0;
   #closing: Promise<void> | undefined;
 
-  private constructor(socket: Router, endpoint: string) {
-    this.#socket = socket;
+  private constructor(server: Server, options: RequestServerOptions, endpoint: string) {
+    this.#server = server;
+    this.#options = options;
     this.endpoint = endpoint;
-    this.#replies = new SendQueue({ send: (frames) => socket.send(frames as Uint8Array[]) });
+    const { maxMessageBytes } = options;
+    this.#ofConnections = {
+      accepts: ['REQ', 'DEALER', 'ROUTER'],
+      maxMessageBytes,
+      maxUnsentBytes: UNSENT_MESSAGES * maxMessageBytes,
+      onReady: (connection) => this.#strangers.delete(connection),
+      onMessage: (connection, frames) => this.#take(connection, frames),
+      onRefused: () => (this.#hungUp += 1),
+      onEnd: (connection) => this.#ended(connection),
+    };
+    server.on('connection', (socket) => this.#accept(socket));
+    server.on('drop', () => (this.#turnedAway += 1));
+    this.#looks = setInterval(() => this.#look(), LOOK_MS);
+    this.#looks.unref();
   }
 
   /** @throws ZmqError `SALT_ZMQ_BIND` */
   static async bind(options: RequestServerOptions): Promise<RequestServer> {
-    const perPeerQueue = options.perPeerQueue ?? DEFAULT_PER_PEER_QUEUE;
-    const socket = new Router({
-      ...SALT_TCP_KEEPALIVE,
-      handover: true,
-      ipv6: isIpv6Endpoint(options.endpoint),
-      backlog: options.backlog ?? 1000,
-      maxMessageSize: options.maxMessageBytes,
-      receiveHighWaterMark: perPeerQueue,
-      sendHighWaterMark: perPeerQueue,
-      linger: options.lingerMs ?? DEFAULT_LINGER_MS,
+    const server = createServer({
+      keepAlive: true,
+      keepAliveInitialDelay: SALT_KEEPALIVE_IDLE_MS,
+      noDelay: true,
     });
-    try {
-      await socket.bind(options.endpoint);
-    } catch (error) {
-      socket.close();
-      throw new ZmqError('SALT_ZMQ_BIND', `can not bind ${options.endpoint}`, error);
-    }
-    return new RequestServer(socket, socket.lastEndpoint ?? options.endpoint);
+    if (options.maxConnections !== undefined) server.maxConnections = options.maxConnections;
+    const place = {
+      ...listenAddress(options.endpoint),
+      backlog: options.backlog ?? DEFAULT_BACKLOG,
+    };
+    await new Promise<void>((resolve, reject) => {
+      const failed = (cause: Error): void =>
+        reject(new ZmqError('SALT_ZMQ_BIND', `can not bind ${options.endpoint}`, cause));
+      server.once('error', failed);
+      server.listen(place, () => {
+        server.off('error', failed);
+        resolve();
+      });
+    });
+    return new RequestServer(server, options, boundEndpoint(server, options.endpoint));
   }
 
   get stats(): RequestServerStats {
     return {
+      connections: this.#connections.size,
       received: this.#received,
       replied: this.#replied,
       malformed: this.#malformed,
-      stale: this.#stale,
+      hungUp: this.#hungUp,
+      turnedAway: this.#turnedAway,
     };
   }
 
   /** Requests in order of arrival, until the server is closed. For one consumer. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ZmqRequest, void, undefined> {
-    while (!this.#socket.closed) {
-      let frames: readonly Buffer[];
-      try {
-        frames = await this.#socket.receive();
-      } catch (error) {
-        if (this.#closing !== undefined) return;
-        throw new ZmqError('SALT_ZMQ_SOCKET', 'reading requests failed', error);
-      }
-      const [peer, delimiter, body] = frames;
-      if (peer === undefined || delimiter === undefined || body === undefined) {
-        this.#malformed += 1;
-        continue;
-      }
-      if (delimiter.length !== 0) {
-        this.#malformed += 1;
-        continue;
-      }
-      // Frames past the third are not looked at, as a stock 3008 master does.
-      this.#received += 1;
-      yield { peer, body, turn: this.#turns.open(peer) };
+    for (;;) {
+      const group = this.#waiting;
+      this.#waiting = [];
+      yield* group;
+      if (this.#waiting.length > 0) continue;
+      if (this.#closing !== undefined) return;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
-  /**
-   * Hands the reply to libzmq. A peer that has gone is no error: the reply is dropped. Given the
-   * request's `turn`, a reply is withheld when its peer has asked again since: a REQ without
-   * correlation would take it for the answer to its newer request.
-   *
-   * @throws ZmqError `SALT_ZMQ_CLOSED`
-   */
-  async reply(peer: Uint8Array, body: Uint8Array, turn = 0): Promise<void> {
-    if (!this.#turns.close(peer, turn)) {
-      this.#stale += 1;
-      return;
-    }
-    await this.#replies.send([peer, EMPTY_FRAME, body]);
-    this.#replied += 1;
+  /** Sends the reply; false where nobody is there any more to take it. */
+  reply(peer: ZmqPeer, body: Uint8Array): boolean {
+    const connection = peer as ZmtpConnection;
+    connection.inHand = Math.max(0, connection.inHand - 1);
+    const sent = connection.reply(body);
+    if (sent) this.#replied += 1;
+    return sent;
   }
 
   /** Ends the iteration; replies under way get the linger time. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
+    this.#wake?.();
     return this.#closing;
   }
 
@@ -149,11 +178,81 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
     return this.close();
   }
 
+  #accept(socket: Socket): void {
+    const connection = new ZmtpConnection(socket, this.#ofConnections);
+    this.#connections.add(connection);
+    this.#strangers.add(connection);
+  }
+
+  #take(connection: ZmtpConnection, frames: readonly Buffer[]): void {
+    const [delimiter, body] = frames;
+    // Frames past the second are not looked at, as a stock 3008 master does.
+    if (delimiter?.length !== 0 || body === undefined) {
+      this.#malformed += 1;
+      return;
+    }
+    connection.inHand += 1;
+    if (connection.inHand > (this.#options.perPeerQueue ?? DEFAULT_PER_PEER_QUEUE)) {
+      connection.refuse();
+      return;
+    }
+    this.#received += 1;
+    this.#waiting.push({ peer: connection, body });
+    this.#wake?.();
+  }
+
+  #ended(connection: ZmtpConnection): void {
+    this.#connections.delete(connection);
+    this.#strangers.delete(connection);
+  }
+
+  /** Ends what is silent half way, who reads nothing, and the last of what is too much together. */
+  #look(): void {
+    const { maxMessageBytes, patienceMs = DEFAULT_PATIENCE_MS } = this.#options;
+    const { maxUnfinishedBytes = UNFINISHED_MESSAGES * maxMessageBytes } = this.#options;
+    const now = performance.now();
+    const before = now - patienceMs;
+    for (const connection of this.#strangers) {
+      if (connection.openedAt > before) break;
+      connection.refuse();
+    }
+    const unfinished: ZmtpConnection[] = [];
+    let bytes = 0;
+    for (const connection of this.#connections) {
+      const { heldBytes } = connection;
+      const isSilent = heldBytes > 0 && connection.heardAt <= before;
+      if (isSilent || connection.unreadMs(now) >= patienceMs) {
+        connection.refuse();
+      } else if (heldBytes > 0) {
+        unfinished.push(connection);
+        bytes += heldBytes;
+      }
+    }
+    if (bytes <= maxUnfinishedBytes) return;
+    // Who came last has lost least by coming again.
+    unfinished.sort((a, b) => b.openedAt - a.openedAt);
+    for (const connection of unfinished) {
+      if (bytes <= maxUnfinishedBytes) return;
+      bytes -= connection.heldBytes;
+      connection.refuse();
+    }
+  }
+
   async #close(): Promise<void> {
-    await this.#replies.idle();
-    this.#replies.close();
-    this.#socket.close();
+    clearInterval(this.#looks);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const connection of this.#connections) connection.finish();
+    const timer = setTimeout(() => {
+      for (const connection of this.#connections) connection.destroy();
+    }, this.#options.lingerMs ?? DEFAULT_LINGER_MS);
+    await closed;
+    clearTimeout(timer);
   }
 }
 
-const EMPTY_FRAME = Buffer.alloc(0);
+/** The endpoint with the port that was taken. */
+function boundEndpoint(server: Server, endpoint: string): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') return endpoint;
+  return endpoint.replace(/:[^:]*$/, `:${address.port}`);
+}

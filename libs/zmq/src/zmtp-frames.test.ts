@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { encodeMessage, encodeRequest, handshake, ZmtpError, ZmtpReader } from './zmtp-frames.ts';
+import {
+  encodeMessage,
+  encodeRequest,
+  handshake,
+  readReady,
+  ZmtpError,
+  ZmtpReader,
+} from './zmtp-frames.ts';
 
 const GREETING_BYTES = 64;
 
@@ -42,11 +49,41 @@ describe('ZmtpReader', () => {
     },
   );
 
+  it('refuses what is no ZMTP, and a message of frames without end', () => {
+    expect(() => reading().reader.take(Buffer.alloc(GREETING_BYTES))).toThrow(ZmtpError);
+    expect(() => reading().reader.take(Buffer.from('GET / HTTP/1.1'.padEnd(80)))).toThrow(
+      ZmtpError,
+    );
+    const { reader } = reading();
+    reader.take(handshake('REQ', '').subarray(0, GREETING_BYTES));
+    const more = Buffer.from([1, 0]);
+    expect(() => reader.take(Buffer.concat(Array.from({ length: 65 }, () => more)))).toThrow(
+      /too many frames/,
+    );
+  });
+
   it('refuses a message that is longer than allowed before it has come', () => {
     const { reader } = reading(100);
-    reader.take(Buffer.alloc(GREETING_BYTES));
+    reader.take(handshake('REQ', '').subarray(0, GREETING_BYTES));
     const message = encodeMessage([Buffer.alloc(60), Buffer.alloc(60)]);
     expect(() => reader.take(message.subarray(0, 70))).toThrow(ZmtpError);
+  });
+});
+
+describe('readReady', () => {
+  const ready = (body: Buffer) => readReady(body);
+  const command = handshake('DEALER', 'me').subarray(GREETING_BYTES + 2);
+
+  it('tells who the other side is', () => {
+    expect(ready(command)).toEqual({ socketType: 'DEALER', identity: Buffer.from('me') });
+  });
+
+  it('takes no command that is cut, nor another one', () => {
+    for (let length = 7; length < command.length; length += 1) {
+      const found = ready(command.subarray(0, length));
+      expect(found === undefined || found.identity.length === 0).toBe(true);
+    }
+    expect(ready(Buffer.from('\x04PING'))).toBeUndefined();
   });
 });
 

@@ -10,6 +10,9 @@ const FLAG_MORE = 1;
 const FLAG_LONG = 2;
 const FLAG_COMMAND = 4;
 const SHORT_MAX = 255;
+/** Salt's messages have two frames, or three. Empty ones without end would cost memory too. */
+const MAX_FRAMES = 64;
+const NULL_MECHANISM = 'NULL'.padEnd(20, '\0');
 
 /** A frame longer than was allowed, or bytes that are no ZMTP. */
 export class ZmtpError extends Error {
@@ -19,8 +22,8 @@ export class ZmtpError extends Error {
 
 /** What arrives: messages whole, commands with their name still in front. */
 export interface ZmtpEvents {
-  readonly onMessage: (frames: Buffer[]) => void;
-  readonly onCommand: (body: Buffer) => void;
+  onMessage(frames: Buffer[]): void;
+  onCommand(body: Buffer): void;
 }
 
 /** The bytes of one ZMTP message of these frames. */
@@ -40,8 +43,29 @@ export function encodeMessage(frames: readonly Uint8Array[]): Buffer {
 export function encodeRequest(parts: readonly Uint8Array[]): Buffer {
   let length = 0;
   for (const part of parts) length += part.length;
-  const headBytes = length > SHORT_MAX ? 9 : 2;
-  const bytes = Buffer.allocUnsafe(2 + headBytes + length);
+  const headBytes = requestHeadBytes(length);
+  const bytes = Buffer.allocUnsafe(headBytes + length);
+  writeRequestHead(bytes, length);
+  let at = headBytes;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** What stands before a body of this length in `[empty][body]`. */
+export function requestHead(length: number): Buffer {
+  const head = Buffer.allocUnsafe(requestHeadBytes(length));
+  writeRequestHead(head, length);
+  return head;
+}
+
+function requestHeadBytes(length: number): number {
+  return length > SHORT_MAX ? 11 : 4;
+}
+
+function writeRequestHead(bytes: Buffer, length: number): void {
   bytes[0] = FLAG_MORE;
   bytes[1] = 0;
   if (length > SHORT_MAX) {
@@ -52,12 +76,6 @@ export function encodeRequest(parts: readonly Uint8Array[]): Buffer {
     bytes[2] = 0;
     bytes[3] = length;
   }
-  let at = 2 + headBytes;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }
 
 /** The greeting and READY of a peer of this socket type. */
@@ -75,6 +93,36 @@ export function handshake(socketType: string, identity: string): Buffer {
   return Buffer.concat([greeting, frameHead(FLAG_COMMAND, body.length), body]);
 }
 
+/** What a peer says of itself in READY. */
+export interface ZmtpReady {
+  readonly socketType: string;
+  readonly identity: Buffer;
+}
+
+/**
+ * Reads a READY; undefined for what is none. Metadata: name length, name, value length in 4 bytes,
+ * value; names are compared without case.
+ */
+export function readReady(body: Buffer): ZmtpReady | undefined {
+  if (!isCommand(body, 'READY')) return undefined;
+  let socketType = '';
+  let identity = Buffer.alloc(0);
+  let at = 6;
+  while (at < body.length) {
+    const nameEnd = at + 1 + (body[at] as number);
+    if (nameEnd + 4 > body.length) return undefined;
+    const valueEnd = nameEnd + 4 + body.readUInt32BE(nameEnd);
+    if (valueEnd > body.length) return undefined;
+    const name = body.toString('latin1', at + 1, nameEnd).toLowerCase();
+    const value = body.subarray(nameEnd + 4, valueEnd);
+    if (name === 'socket-type') socketType = value.toString('latin1');
+    else if (name === 'identity') identity = Buffer.from(value);
+    at = valueEnd;
+  }
+  // Longer identities are not allowed (rfc.zeromq.org/spec/23).
+  return identity.length > SHORT_MAX ? undefined : { socketType, identity };
+}
+
 /** True for a command of this name. */
 export function isCommand(body: Buffer, name: string): boolean {
   return body[0] === name.length && body.subarray(1, name.length + 1).toString('latin1') === name;
@@ -90,6 +138,8 @@ export function pong(ping: Buffer): Buffer {
 export class ZmtpReader {
   readonly #events: ZmtpEvents;
   readonly #maxBytes: number;
+  /** What of a chunk may outlive it. */
+  readonly #kept: (bytes: Buffer) => Buffer;
   #chunks: Buffer[] = [];
   #held = 0;
   /** Bytes without which nothing more can be read: a long frame is not joined at each chunk. */
@@ -98,20 +148,32 @@ export class ZmtpReader {
   #parts: Buffer[] = [];
   #partBytes = 0;
 
-  /** @param maxBytes most bytes of one message. */
-  constructor(events: ZmtpEvents, maxBytes: number) {
+  /**
+   * @param maxBytes most bytes of one message.
+   * @param options `chunksAreOurs`: nobody writes into a chunk again, so it is kept as it is, and
+   *   frames may be kept too.
+   */
+  constructor(events: ZmtpEvents, maxBytes: number, options: { chunksAreOurs?: boolean } = {}) {
     this.#events = events;
     this.#maxBytes = maxBytes;
+    this.#kept = options.chunksAreOurs === true ? (bytes) => bytes : (bytes) => Buffer.from(bytes);
+  }
+
+  /** Bytes of a message that has not come whole. */
+  get heldBytes(): number {
+    return this.#held + this.#partBytes;
   }
 
   /**
-   * Takes what the socket gave; frames are views of it, and nothing of it is kept when this
-   * returns. Throws ZmtpError for a message that is too long.
+   * Takes what the socket gave. Frames are views of it, and nothing of it is kept when this returns
+   * unless chunks are ours.
+   * @throws ZmtpError for a message that is too long or has too many frames, and for what is no
+   *   ZMTP 3 with the NULL mechanism.
    */
   take(chunk: Buffer): void {
     this.#held += chunk.length;
     if (this.#held < this.#needed) {
-      this.#chunks.push(Buffer.from(chunk));
+      this.#chunks.push(this.#kept(chunk));
       return;
     }
     let bytes = chunk;
@@ -123,13 +185,14 @@ export class ZmtpReader {
     const rest = bytes.subarray(this.#read(bytes));
     this.#held = rest.length;
     if (rest.length > 0) this.#chunks.push(Buffer.from(rest));
-    if (this.#parts.length > 0) this.#parts = this.#parts.map((part) => Buffer.from(part));
+    if (this.#parts.length > 0) this.#parts = this.#parts.map(this.#kept);
   }
 
   /** Reads all whole frames; returns where the first one begins that is not whole. */
   #read(bytes: Buffer): number {
     let at = 0;
     if (!this.#greeted) {
+      checkGreeting(bytes);
       this.#greeted = true;
       at = GREETING_BYTES;
     }
@@ -157,6 +220,7 @@ export class ZmtpReader {
 
   #frame(flags: number, body: Buffer): void {
     if ((flags & FLAG_COMMAND) !== 0) return this.#events.onCommand(body);
+    if (this.#parts.length >= MAX_FRAMES) throw new ZmtpError('a message has too many frames');
     this.#parts.push(body);
     this.#partBytes += body.length;
     if ((flags & FLAG_MORE) !== 0) return;
@@ -164,6 +228,15 @@ export class ZmtpReader {
     this.#parts = [];
     this.#partBytes = 0;
     this.#events.onMessage(message);
+  }
+}
+
+/** Throws ZmtpError for a peer that does not speak ZMTP 3 with the NULL mechanism. */
+function checkGreeting(bytes: Buffer): void {
+  const signed = bytes[0] === 0xff && bytes[9] === 0x7f;
+  const mechanism = bytes.toString('latin1', 12, 32);
+  if (!signed || (bytes[10] as number) < 3 || mechanism !== NULL_MECHANISM) {
+    throw new ZmtpError('no greeting of ZMTP 3 with the NULL mechanism');
   }
 }
 

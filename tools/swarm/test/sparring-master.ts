@@ -115,7 +115,7 @@ export class SparringMaster {
       const bytes = this.tamper(body, answer.body);
       // A herd may still be answering when the test ends.
       if (this.#closed) return;
-      if (bytes !== 'silence') await this.#requests.reply(peer, bytes);
+      if (bytes !== 'silence') this.#requests.reply(peer, bytes);
     }
   }
 
