@@ -1,3 +1,4 @@
+import { BrineMaster } from '@brine/testing';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,10 @@ interface Seen {
 it(`${FAULTS} faults under load: nothing is lost, counted twice, or run twice`, async () => {
   const json = join(dir, 'report.json');
   const chaos = ['--conditions=source', '--import', 'tsx', 'tools/chaos/src/main.ts'];
-  const asked = ['--faults', `${FAULTS}`, '--seed', `${SEED}`, '--minions', '40', '--jobs', '2'];
+  const load = ['--minions', '40', '--jobs', '2'];
+  // Not those that only root can do: the plan is to be the same everywhere.
+  const kinds = ['--only', 'kill,stop,cut,stall,refuse'];
+  const asked = ['--faults', `${FAULTS}`, '--seed', `${SEED}`, ...kinds, ...load];
   const { code, said } = await run([...chaos, ...asked, '--json', json]);
   expect(code, said).toBe(0);
   const { faults, failures, ledger } = JSON.parse(await readFile(json, 'utf8')) as Seen;
@@ -39,6 +43,27 @@ it(`${FAULTS} faults under load: nothing is lost, counted twice, or run twice`, 
   // There was a load: a check of nothing finds nothing.
   expect(ledger?.figures.jobs).toBeGreaterThan(FAULTS);
   expect(ledger?.figures.acknowledged).toBeGreaterThan(10 * FAULTS);
+}, 600_000);
+
+it('brine chaos does the same to a master that somebody else has started', async () => {
+  await using master = await BrineMaster.start();
+  const json = join(dir, 'staging.json');
+  const faults = ['--faults', '3', '--seed', '1', '--only', 'kill', '--json', json];
+  const load = ['--minions', '20', '--jobs', '2'];
+  const before = await master.services();
+  const refused = await master.brine('chaos', [...faults, ...load]);
+  expect(refused.code).toBe(64);
+  expect(await master.services()).toEqual(before);
+  const { code, stdout, stderr } = await master.brine(
+    'chaos',
+    ['--yes', ...faults, ...load],
+    300_000,
+  );
+  expect(code, stdout + stderr).toBe(0);
+  const { ledger, faults: done } = JSON.parse(await readFile(json, 'utf8')) as Seen;
+  expect(done).toHaveLength(3);
+  expect(ledger?.ok).toBe(true);
+  expect(ledger?.figures.acknowledged).toBeGreaterThan(0);
 }, 600_000);
 
 function run(args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {

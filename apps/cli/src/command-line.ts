@@ -70,6 +70,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'chaos',
+    {
+      help: 'staging only: kill and stop the services of this host under load, check the ledger',
+      load: async () => (await import('./commands/chaos.ts')).runChaosCommand,
+    },
+  ],
+  [
     'demo',
     {
       help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',

@@ -62,6 +62,17 @@ export class StoredProbes {
     }
   }
 
+  /** The last jid of all, '' where there is none; undefined while nobody answers. */
+  async lastJid(): Promise<string | undefined> {
+    try {
+      const text = "SELECT coalesce(max(jid), '') AS jid FROM brine.jobs";
+      const { rows } = await this.#pool.query<{ jid: string }>(text);
+      return rows[0]?.jid;
+    } catch {
+      return undefined; // As above.
+    }
+  }
+
   close(): Promise<void> {
     return this.#pool.end();
   }

@@ -1,0 +1,64 @@
+import { loadMasterConfig } from '@brine/config';
+import { stateFile } from '@brine/service';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCommandLine } from '../command-line.ts';
+import type { Terminal } from '../terminal.ts';
+
+let dir: string;
+let said: { out: string; err: string };
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'brine-chaos-'));
+  writeFileSync(join(dir, 'master'), `root_dir: ${dir}\ncachedir: ${dir}/cache\n`);
+  said = { out: '', err: '' };
+});
+afterEach(() => rmSync(dir, { recursive: true }));
+
+function chaos(...args: string[]): Promise<number> {
+  const terminal: Terminal = {
+    out: (text) => void (said.out += text),
+    err: (text) => void (said.err += text),
+    isTerminal: false,
+    ownsSignals: false,
+    ask: async () => undefined,
+    readInput: async () => '',
+  };
+  return runCommandLine('brine', ['chaos', '-c', dir, ...args], terminal);
+}
+
+/** A state file as a supervisor writes it: the supervisor is the parent of the tests. */
+function pretendMaster(): void {
+  const { options } = loadMasterConfig({ configDir: dir, env: {} });
+  const path = stateFile(options.brine.stateDir);
+  mkdirSync(dirname(path), { recursive: true });
+  const service = { name: 'publisher', state: 'ready', pid: process.pid, restarts: 0 };
+  const state = { pid: process.ppid, startedAt: new Date().toISOString(), services: [service] };
+  writeFileSync(path, JSON.stringify(state));
+}
+
+test('without --yes the plan is shown, nothing is done, and the exit code says so', async () => {
+  pretendMaster();
+  const code = await chaos('--faults', '3', '--seed', '5', '--only', 'kill');
+  expect(code).toBe(64);
+  expect(said.out).toMatch(/^seed 5: kill -9 \S+, kill -9 \S+, kill -9 \S+\n$/);
+  expect(said.err).toContain('needs --yes');
+  const shown = said.out;
+  await chaos('--faults', '3', '--seed', '5', '--only', 'kill');
+  expect(said.out).toBe(shown + shown);
+});
+
+test.each([[[]], [['--yes']]])('where no master runs there is nothing to do (%j)', async (args) => {
+  expect(await chaos(...args)).toBe(1);
+  expect(said.err).toContain('no `brine master` runs on this host');
+});
+
+test('faults that need proxies are not possible, and unknown ones are refused', async () => {
+  pretendMaster();
+  expect(await chaos('--only', 'cut')).toBe(1);
+  expect(said.err).toContain('only these faults are possible here: kill, stop');
+  expect(await chaos('--only', 'flood')).toBe(64);
+  expect(said.err).toContain('no such fault: flood');
+});
