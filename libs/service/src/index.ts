@@ -1,4 +1,5 @@
 export { parseServiceArguments } from './arguments.ts';
+export { Backoff } from './backoff.ts';
 export { startHealth } from './health.ts';
 export { addConnectionMetrics } from './connection-metrics.ts';
 export { LogFormatError } from './log-format.ts';

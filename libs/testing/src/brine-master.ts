@@ -213,10 +213,15 @@ export class BrineMaster {
     return readFile(join(this.home.configDir, ...path), 'utf8');
   }
 
-  /** Ends minions, then the master, then removes the directory. */
-  async close(): Promise<void> {
+  /** Ends minions, then the master; the directory stays. */
+  async stop(): Promise<void> {
     await Promise.all(this.#minions.map((one) => one.stop()));
     await this.#process.stop();
+  }
+
+  /** Ends minions, then the master, then removes the directory. */
+  async close(): Promise<void> {
+    await this.stop();
     await this.sandbox.close();
   }
 

@@ -29,7 +29,7 @@ beforeEach(async () => {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  proxy = await FaultProxy.listen(async () => port);
+  proxy = await FaultProxy.listen(async () => ({ host: '127.0.0.1', port }));
 });
 afterEach(async () => {
   for (const socket of [...clients.splice(0), ...atServer.splice(0)]) socket.destroy();

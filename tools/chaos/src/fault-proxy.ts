@@ -16,8 +16,14 @@ interface Pair {
 /** Beyond this many nobody here connects; a loop that reconnects is cut off. */
 const MAX_CONNECTIONS = 20_000;
 
-/** Where a proxy leads; asked for at each connection, as a server may start on another port. */
-export type Upstream = () => Promise<number>;
+/** Where somebody listens. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a proxy leads; asked for at each connection, as a server may not be there yet. */
+export type Upstream = () => Promise<Address>;
 
 /** Passes TCP on between clients and a server of this host, until it is told otherwise. */
 export class FaultProxy {
@@ -32,15 +38,15 @@ export class FaultProxy {
     this.#upstream = upstream;
   }
 
-  /** Listens on a free port of loopback. */
-  static async listen(upstream: Upstream): Promise<FaultProxy> {
+  /** Listens on a free port. */
+  static async listen(upstream: Upstream, host = '127.0.0.1'): Promise<FaultProxy> {
     const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true });
     listener.maxConnections = MAX_CONNECTIONS;
     const proxy = new FaultProxy(listener, upstream);
     listener.on('connection', (client) => void proxy.#connect(client));
     await new Promise<void>((resolve, reject) => {
       listener.once('error', reject);
-      listener.listen(0, '127.0.0.1', resolve);
+      listener.listen(0, host, resolve);
     });
     return proxy;
   }
@@ -100,14 +106,14 @@ export class FaultProxy {
   async #connect(client: Socket): Promise<void> {
     client.on('error', () => client.destroy());
     if (this.#refusing) return void client.resetAndDestroy();
-    let port: number;
+    let to: Address;
     try {
-      port = await this.#upstream();
+      to = await this.#upstream();
     } catch {
       // The server has never been there yet: a client sees what it would see without us.
       return void client.resetAndDestroy();
     }
-    const server = createConnection({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const server = createConnection({ ...to, allowHalfOpen: true });
     server.setNoDelay(true);
     client.setNoDelay(true);
     const pair = { client, server };

@@ -1,10 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultProxy } from './fault-proxy.ts';
 import type { Installation } from './installation.ts';
-import { LINKS, type Fault, type Link, type Victim } from './plan.ts';
+import type { SmallDisk } from './small-disk.ts';
+import { DISKS, LINKS, WIRES, type Disk, type Fault, type Link, type Victim } from './plan.ts';
+import type { Wires } from './wires.ts';
 
 /** The proxies that an installation's connections lead through. */
 export type Proxies = Readonly<Partial<Record<Link, FaultProxy>>>;
+
+/** What faults are done with, beside signals. */
+export interface FaultTools {
+  readonly proxies: Proxies;
+  readonly disks: Readonly<Partial<Record<Disk, SmallDisk>>>;
+  readonly wires: Wires | undefined;
+}
 
 /** How long a process that is being started is waited for before a fault is given up, in ms. */
 const VICTIM_TIMEOUT_MS = 30_000;
@@ -13,12 +22,12 @@ const POLL_MS = 20;
 /** Does faults to an installation, and takes back what lasts. */
 export class Injector {
   readonly #installation: Installation;
-  readonly #proxies: Proxies;
+  readonly #tools: FaultTools;
   readonly #stopped = new Set<number>();
 
-  constructor(installation: Installation, proxies: Proxies) {
+  constructor(installation: Installation, tools: Partial<FaultTools> = {}) {
     this.#installation = installation;
-    this.#proxies = proxies;
+    this.#tools = { proxies: {}, disks: {}, wires: undefined, ...tools };
   }
 
   /**
@@ -50,13 +59,32 @@ export class Injector {
         await sleep(fault.ms);
         this.#proxy(fault.link).mend();
         return;
+      case 'full': {
+        const disk = this.#tools.disks[fault.disk];
+        if (disk === undefined) throw new Error(`${fault.disk} has no disk of its own`);
+        await disk.fill();
+        await sleep(fault.ms);
+        await disk.empty();
+        return;
+      }
+      case 'partition': {
+        const { wires } = this.#tools;
+        if (wires === undefined) throw new Error('there is no network of its own');
+        await wires.cut(fault.wire);
+        await sleep(fault.ms);
+        await wires.mend(fault.wire);
+        return;
+      }
     }
   }
 
   /** Takes back whatever still lasts. */
-  mendAll(): void {
+  async mendAll(): Promise<void> {
     this.#goOn([...this.#stopped]);
-    for (const link of LINKS) this.#proxies[link]?.mend();
+    const { proxies, disks, wires } = this.#tools;
+    for (const link of LINKS) proxies[link]?.mend();
+    for (const disk of DISKS) await disks[disk]?.empty();
+    for (const wire of WIRES) await wires?.mend(wire);
   }
 
   async #signal(victim: Victim, pick: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<number[]> {
@@ -77,7 +105,7 @@ export class Injector {
   }
 
   #proxy(link: Link): FaultProxy {
-    const proxy = this.#proxies[link];
+    const proxy = this.#tools.proxies[link];
     if (proxy === undefined) throw new Error(`${link} does not lead through a proxy`);
     return proxy;
   }

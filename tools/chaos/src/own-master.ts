@@ -1,79 +1,129 @@
 import { loadMasterConfig } from '@brine/config';
 import { BrineMaster } from '@brine/testing';
-import { FaultProxy } from './fault-proxy.ts';
-import type { Proxies } from './inject.ts';
+import { join } from 'node:path';
+import { FaultProxy, type Address } from './fault-proxy.ts';
+import type { FaultTools, Proxies } from './inject.ts';
 import { Installation } from './installation.ts';
-import type { Link } from './plan.ts';
+import { DISKS, LINKS, type Disk, type FaultKind, type Link, type Wire } from './plan.ts';
+import { SmallDisk } from './small-disk.ts';
+import { Wires } from './wires.ts';
 
 /** Jobs are closed so soon, in s: a check after the drain sees them in their last state. */
 const JOB_DEADLINE_S = 15;
+/** Memory is used for what is written only; a run of hours writes less. */
+const DISK_BYTES = 1_500 * 1_048_576;
+
+const WIRE_OF: Readonly<Record<Link, Wire>> = {
+  nats: 'nats',
+  postgres: 'postgres',
+  publish: 'minions',
+  request: 'minions',
+};
 
 /** A master of the run's own, as `brine master` starts it, with proxies in all its connections. */
 export interface OwnMaster {
   readonly master: BrineMaster;
   readonly installation: Installation;
-  readonly proxies: Required<Proxies>;
+  readonly tools: FaultTools;
+  /** Where minions connect to. */
+  readonly entries: Readonly<Record<'publish' | 'request', Address>>;
   /** Ends it; with `keep` its directory stays, whose path this gives. */
   close(keep: boolean): Promise<string | undefined>;
 }
 
-/** Starts it on loopback. Throws Error with the end of its log where it does not serve. */
-export async function startOwnMaster(workers: number): Promise<OwnMaster> {
+/**
+ * Starts it. Disks of its own and wires come where a kind needs them and this process may make
+ * them. Throws Error with the end of its log where it does not serve.
+ */
+export async function startOwnMaster(
+  workers: number,
+  kinds: readonly FaultKind[],
+): Promise<OwnMaster> {
+  const wires = kinds.includes('partition') ? await Wires.open() : undefined;
+  const disks: Partial<Record<Disk, SmallDisk>> = {};
   let home: BrineMaster['home'] | undefined;
-  let known: Installation | undefined;
-  const installation = (): Installation => {
-    if (home === undefined) throw new Error('the master has no directory yet');
-    known ??= new Installation(loadMasterConfig({ configDir: home.configDir, env: {} }).options);
-    return known;
-  };
-  const upstreams: Readonly<Record<Link, () => Promise<number>>> = {
-    nats: once(() => installation().natsPort()),
-    postgres: once(() => installation().postgresPort()),
-    publish: async () => home?.publishPort ?? 0,
-    request: async () => home?.retPort ?? 0,
-  };
-  const proxies = {
-    nats: await FaultProxy.listen(upstreams.nats),
-    postgres: await FaultProxy.listen(upstreams.postgres),
-    publish: await FaultProxy.listen(upstreams.publish),
-    request: await FaultProxy.listen(upstreams.request),
-  };
-  const closeProxies = async (): Promise<void> => {
-    await Promise.all(Object.values(proxies).map((proxy) => proxy.close()));
-  };
-  const via = (proxy: FaultProxy): string => `127.0.0.1:${proxy.port}`;
-  const config = {
-    brine: {
-      workers,
-      job_deadline: JOB_DEADLINE_S,
-      nats: { via: via(proxies.nats) },
-      postgres: { via: via(proxies.postgres) },
-    },
+  const proxies = await listenAll(wires, () => home);
+  const closeNet = async (): Promise<void> => {
+    await wires?.close();
+    await Promise.all(LINKS.map((link) => proxies[link].close()));
   };
   try {
-    const onHome = (made: BrineMaster['home']): void => void (home = made);
+    const entries = await entriesOf(proxies, wires);
+    const via = ({ host, port }: Address): string => `${host}:${port}`;
+    const config = {
+      brine: {
+        workers,
+        job_deadline: JOB_DEADLINE_S,
+        nats: { via: via(entries.nats) },
+        postgres: { via: via(entries.postgres) },
+      },
+    };
+    const onHome = async (made: BrineMaster['home']): Promise<void> => {
+      home = made;
+      if (!kinds.includes('full')) return;
+      for (const disk of DISKS) {
+        const mounted = await SmallDisk.mount(join(made.cacheDir, 'brine', disk), DISK_BYTES);
+        if (mounted !== undefined) disks[disk] = mounted;
+      }
+    };
     const master = await BrineMaster.start(config, { logLevel: 'warning', onHome });
     const close = async (keep: boolean): Promise<string | undefined> => {
       const dir = keep ? master.sandbox.keepLogs() : undefined;
+      await master.stop();
+      for (const disk of DISKS) await disks[disk]?.unmount(keep);
       await master.close();
-      await closeProxies();
+      await closeNet();
       return dir;
     };
-    return { master, installation: installation(), proxies, close };
+    const tools = { proxies, disks, wires };
+    return { master, installation: installationOf(master.home), tools, entries, close };
   } catch (error) {
-    await closeProxies();
+    for (const disk of DISKS) await disks[disk]?.unmount(false);
+    await closeNet();
     throw error;
   }
 }
 
-/** A server of the master keeps its port; its file is gone while it is dead. */
-function once(port: () => Promise<number>): () => Promise<number> {
-  let found: number | undefined;
-  return async () => {
-    if (found !== undefined) return found;
-    const read = await port();
-    if (!(read > 0)) throw new Error('the server has no port yet');
-    found = read;
-    return found;
+function installationOf(home: BrineMaster['home']): Installation {
+  return new Installation(loadMasterConfig({ configDir: home.configDir, env: {} }).options);
+}
+
+/** One proxy per link; a server is found once the master has its directory. */
+async function listenAll(
+  wires: Wires | undefined,
+  home: () => BrineMaster['home'] | undefined,
+): Promise<Required<Proxies>> {
+  const found = new Map<Link, number>();
+  const upstream = (link: Link, port: (home: BrineMaster['home']) => Promise<number> | number) => {
+    return async (): Promise<Address> => {
+      const made = home();
+      if (made === undefined) throw new Error('the master has no directory yet');
+      // A server of the master keeps its port; its file is gone while it is dead.
+      const known = found.get(link) ?? (await port(made));
+      if (!(known > 0)) throw new Error(`${link} has no port yet`);
+      found.set(link, known);
+      return { host: '127.0.0.1', port: known };
+    };
   };
+  const listen = (
+    link: Link,
+    port: (home: BrineMaster['home']) => Promise<number> | number,
+  ): Promise<FaultProxy> => FaultProxy.listen(upstream(link, port), wires?.near(WIRE_OF[link]));
+  return {
+    nats: await listen('nats', (made) => installationOf(made).natsPort()),
+    postgres: await listen('postgres', (made) => installationOf(made).postgresPort()),
+    publish: await listen('publish', (made) => made.publishPort),
+    request: await listen('request', (made) => made.retPort),
+  };
+}
+
+/** Where each link begins: at the far end of its wire, or at the proxy itself. */
+async function entriesOf(
+  proxies: Required<Proxies>,
+  wires: Wires | undefined,
+): Promise<Readonly<Record<Link, Address>>> {
+  const own = LINKS.map((link) => ({ wire: WIRE_OF[link], port: proxies[link].port }));
+  const far = (await wires?.relay(own)) ?? own.map(({ port }) => ({ host: '127.0.0.1', port }));
+  const entries = LINKS.map((link, index) => [link, far[index]] as const);
+  return Object.fromEntries(entries) as Record<Link, Address>;
 }

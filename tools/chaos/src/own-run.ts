@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Injector } from './inject.ts';
 import { BEHAVIOURS } from './load.ts';
 import { startOwnMaster, type OwnMaster } from './own-master.ts';
-import { LINKS, makePlan, type FaultKind, type Plan } from './plan.ts';
+import { DISKS, LINKS, makePlan, WIRES, type FaultKind, type Plan } from './plan.ts';
 import { runChaos, type ChaosReport } from './run-chaos.ts';
 
 /** What a run on a master of its own needs. */
@@ -42,7 +42,7 @@ export async function runOnOwnMaster(options: OwnRunOptions): Promise<OwnRun> {
   const dir = await mkdtemp(join(tmpdir(), 'brine-chaos-'));
   const log = join(dir, 'ledger.jsonl');
   options.tell(`seed ${options.seed}: a master starts`);
-  const own = await startOwnMaster(options.workers);
+  const own = await startOwnMaster(options.workers, kindsOf(options));
   let report: ChaosReport | undefined;
   try {
     const plan = options.plan ?? drawPlan(options, own);
@@ -60,21 +60,36 @@ export async function runOnOwnMaster(options: OwnRunOptions): Promise<OwnRun> {
   return { report, kept };
 }
 
-function drawPlan({ faults, seed, kinds }: OwnRunOptions, { installation }: OwnMaster): Plan {
-  return makePlan(faults, seed, { kinds, victims: installation.victims(), links: LINKS });
+/** Of a plan that is done again those that are in it. */
+function kindsOf({ plan, kinds }: OwnRunOptions): readonly FaultKind[] {
+  return plan === undefined ? kinds : plan.steps.map(({ fault }) => fault.kind);
+}
+
+function drawPlan({ faults, seed, kinds, tell }: OwnRunOptions, own: OwnMaster): Plan {
+  const { installation, tools } = own;
+  const disks = DISKS.filter((disk) => tools.disks[disk] !== undefined);
+  const wires = tools.wires === undefined ? [] : WIRES;
+  if (kinds.includes('full') && disks.length === 0) tell('left out: full (may not mount)');
+  if (kinds.includes('partition') && wires.length === 0) {
+    tell('left out: partition (may not make a network namespace)');
+  }
+  const victims = installation.victims();
+  return makePlan(faults, seed, { kinds, victims, links: LINKS, disks, wires });
 }
 
 async function runOn(
-  { installation, proxies, master }: OwnMaster,
+  { installation, tools, entries, master }: OwnMaster,
   plan: Plan,
   log: string,
   { minions, jobs, tell, signal }: OwnRunOptions,
 ): Promise<ChaosReport> {
   const { pkiDir, cacheDir: cachedir, retPort } = master.home;
   const swarm = await Swarm.start({
-    retPort: proxies.request.port,
-    publishPort: proxies.publish.port,
+    host: entries.request.host,
+    retPort: entries.request.port,
+    publishPort: entries.publish.port,
     // The client's own connection stays whole: what it is told has to hold.
+    clientHost: '127.0.0.1',
     clientPort: retPort,
     minions,
     idPrefix: PREFIX,
@@ -86,7 +101,7 @@ async function runOn(
     log,
     onProgress: tell,
   });
-  const injector = new Injector(installation, proxies);
+  const injector = new Injector(installation, tools);
   try {
     await swarm.connect();
     return await runChaos({
@@ -103,7 +118,7 @@ async function runOn(
       signal,
     });
   } finally {
-    injector.mendAll();
+    await injector.mendAll();
     await swarm.close();
   }
 }

@@ -1,8 +1,25 @@
 import { expect, test } from 'vitest';
-import { FAULT_KINDS, LINKS, makePlan, nameOf, picked, readPlan, VICTIMS } from './plan.ts';
+import {
+  DISKS,
+  FAULT_KINDS,
+  LINKS,
+  makePlan,
+  nameOf,
+  picked,
+  readPlan,
+  VICTIMS,
+  WIRES,
+} from './plan.ts';
 import type { Possible } from './plan.ts';
 
-const ALL: Possible = { kinds: FAULT_KINDS, victims: VICTIMS, links: LINKS };
+const ALL: Possible = {
+  kinds: FAULT_KINDS,
+  victims: VICTIMS,
+  links: LINKS,
+  disks: DISKS,
+  wires: WIRES,
+};
+const NOTHING: Possible = { ...ALL, victims: [], links: [], disks: [], wires: [] };
 
 test('the same seed makes the same plan, and another seed another one', () => {
   expect(makePlan(200, 7, ALL)).toEqual(makePlan(200, 7, ALL));
@@ -10,7 +27,8 @@ test('the same seed makes the same plan, and another seed another one', () => {
 });
 
 test('a plan of a seed stays what it was: its first faults are known', () => {
-  expect(makePlan(4, 1, ALL).steps.map(({ fault }) => nameOf(fault))).toEqual([
+  const kinds = ['kill', 'stop', 'cut', 'stall', 'refuse'] as const;
+  expect(makePlan(4, 1, { ...ALL, kinds }).steps.map(({ fault }) => nameOf(fault))).toEqual([
     'stop req-gateway for 6804 ms',
     'cut all connections of request',
     'stall postgres for 2945 ms',
@@ -36,9 +54,9 @@ test('every kind, every victim and every link comes up, some in the midst of oth
 });
 
 test('only what is possible and asked for is drawn', () => {
-  const plan = makePlan(100, 1, { kinds: ['kill', 'cut'], victims: ['nats'], links: [] });
+  const plan = makePlan(100, 1, { ...NOTHING, kinds: ['kill', 'cut'], victims: ['nats'] });
   expect(new Set(plan.steps.map(({ fault }) => nameOf(fault)))).toEqual(new Set(['kill -9 nats']));
-  expect(() => makePlan(1, 1, { kinds: ['cut'], victims: ['nats'], links: [] })).toThrow(
+  expect(() => makePlan(1, 1, { ...NOTHING, kinds: ['cut'], victims: ['nats'] })).toThrow(
     RangeError,
   );
   expect(() => makePlan(0, 1, ALL)).toThrow(RangeError);

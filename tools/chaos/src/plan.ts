@@ -2,7 +2,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
 /** Kinds of faults, as `--only` names them. */
-export const FAULT_KINDS = ['kill', 'stop', 'cut', 'stall', 'refuse'] as const;
+export const FAULT_KINDS = ['kill', 'stop', 'cut', 'stall', 'refuse', 'full', 'partition'] as const;
 /** A kind of fault. */
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -26,6 +26,16 @@ export const LINKS = ['nats', 'postgres', 'publish', 'request'] as const;
 /** A proxied way. */
 export type Link = (typeof LINKS)[number];
 
+/** Disks that can be full, named for who writes on them. */
+export const DISKS = ['nats', 'postgres'] as const;
+/** One of them. */
+export type Disk = (typeof DISKS)[number];
+
+/** Wires that can be cut: services to NATS, the store to PostgreSQL, minions to both ports. */
+export const WIRES = ['nats', 'postgres', 'minions'] as const;
+/** One of them. */
+export type Wire = (typeof WIRES)[number];
+
 /** Which way nothing gets through. */
 export type Direction = 'both' | 'to-server' | 'to-client';
 
@@ -42,7 +52,10 @@ export type Fault =
       readonly ms: number;
     }
   /** All are cut, and no new one is taken for a while. */
-  | { readonly kind: 'refuse'; readonly link: Link; readonly ms: number };
+  | { readonly kind: 'refuse'; readonly link: Link; readonly ms: number }
+  | { readonly kind: 'full'; readonly disk: Disk; readonly ms: number }
+  /** Packets are lost, both ways. */
+  | { readonly kind: 'partition'; readonly wire: Wire; readonly ms: number };
 
 /** A fault and when it comes. */
 export interface Step {
@@ -64,10 +77,18 @@ export interface Possible {
   readonly kinds: readonly FaultKind[];
   readonly victims: readonly Victim[];
   readonly links: readonly Link[];
+  readonly disks: readonly Disk[];
+  readonly wires: readonly Wire[];
 }
 
 /** Beyond these a minion or a service gives up by rule, and is right: ms. */
-const LASTS = { stop: [200, 9_000], stall: [200, 9_000], refuse: [200, 5_000] } as const;
+const LASTS = {
+  stop: [200, 9_000],
+  stall: [200, 9_000],
+  refuse: [200, 5_000],
+  full: [500, 6_000],
+  partition: [500, 9_000],
+} as const;
 const PAUSE_MS = [100, 1_500] as const;
 /** Of a hundred faults, those that come in the midst of another. */
 const TOGETHER_PERCENT = 20;
@@ -91,9 +112,7 @@ export function makePlan(faults: number, seed: number, possible: Possible): Plan
     if (found === undefined) throw new RangeError('there is nothing to draw from');
     return found;
   };
-  const kinds = possible.kinds.filter((kind) =>
-    kind === 'kill' || kind === 'stop' ? possible.victims.length > 0 : possible.links.length > 0,
-  );
+  const kinds = possible.kinds.filter((kind) => objectsOf(kind, possible).length > 0);
   if (kinds.length === 0) throw new RangeError('no fault of these kinds is possible here');
   const steps = Array.from({ length: faults }, (_, index): Step => {
     const fault = drawFault(one(kinds), possible, { draw, one });
@@ -101,6 +120,12 @@ export function makePlan(faults: number, seed: number, possible: Possible): Plan
     return { fault, pauseMs: draw(PAUSE_MS), together };
   });
   return { seed, steps };
+}
+
+function objectsOf(kind: FaultKind, possible: Possible): readonly unknown[] {
+  if (kind === 'kill' || kind === 'stop') return possible.victims;
+  if (kind === 'full') return possible.disks;
+  return kind === 'partition' ? possible.wires : possible.links;
 }
 
 interface Draws {
@@ -125,6 +150,10 @@ function drawFault(kind: FaultKind, possible: Possible, { draw, one }: Draws): F
     }
     case 'refuse':
       return { kind, link: one(possible.links), ms: draw(LASTS.refuse) };
+    case 'full':
+      return { kind, disk: one(possible.disks), ms: draw(LASTS.full) };
+    case 'partition':
+      return { kind, wire: one(possible.wires), ms: draw(LASTS.partition) };
   }
 }
 
@@ -150,6 +179,10 @@ export function nameOf(fault: Fault): string {
     }
     case 'refuse':
       return `refuse ${fault.link} for ${fault.ms} ms`;
+    case 'full':
+      return `disk of ${fault.disk} full for ${fault.ms} ms`;
+    case 'partition':
+      return `partition ${fault.wire} for ${fault.ms} ms`;
   }
 }
 

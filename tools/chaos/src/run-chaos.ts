@@ -75,7 +75,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   } catch (error) {
     failures.push((error as Error).message);
   }
-  injector.mendAll();
+  await injector.mendAll();
   tell('drain');
   await load.stop();
   failures.push(...(await comeToRest(options, stored)));

@@ -52,6 +52,8 @@ export function planForStaging(staging: StagingOptions): Plan {
     kinds: possible,
     victims: installation.victims(),
     links: [],
+    disks: [],
+    wires: [],
   });
 }
 
@@ -79,7 +81,7 @@ export async function runOnStaging(staging: StagingOptions): Promise<ChaosReport
     log,
     onProgress: tell,
   });
-  const injector = new Injector(installation, {});
+  const injector = new Injector(installation);
   let report: ChaosReport | undefined;
   try {
     await swarm.connect();
@@ -100,7 +102,7 @@ export async function runOnStaging(staging: StagingOptions): Promise<ChaosReport
     await writeFile(join(dir, 'report.json'), `${JSON.stringify(report, null, 2)}\n`);
     return report;
   } finally {
-    injector.mendAll();
+    await injector.mendAll();
     await swarm.close();
     if (report?.ok === true) await rm(dir, { recursive: true });
     else tell(`kept: ${dir} (plan, log, report)`);

@@ -49,6 +49,7 @@ export class RequestLine {
   #waiting: OnReply | undefined;
   #unsent: readonly Uint8Array[] | undefined;
   #dueMs = Infinity;
+  #overdue = false;
   #closed = false;
   readonly #queue: (() => void)[] = [];
 
@@ -74,6 +75,7 @@ export class RequestLine {
     if (this.#waiting !== undefined) throw new Error('a REQ has one request at a time');
     this.#waiting = onReply;
     this.#dueMs = monotonicMs() + timeoutMs;
+    this.#overdue = false;
     this.#deadlines.add(this);
     if (this.#peer !== undefined && !this.#peer.closed) this.#peer.sendRequest(parts);
     else {
@@ -82,9 +84,13 @@ export class RequestLine {
     }
   }
 
-  /** Ends a request that is overdue. */
+  /** Ends a request that is overdue, at the second look: an answer may lie in the socket unread. */
   expire(nowMs: number): void {
     if (nowMs < this.#dueMs) return;
+    if (!this.#overdue) {
+      this.#overdue = true;
+      return;
+    }
     this.drop();
     this.#answer(undefined);
   }

@@ -41,7 +41,8 @@ export class Swarm {
     this.#options = options;
     this.#parts = parts;
     const port = options.clientPort ?? options.retPort;
-    this.#client = new PublishClient(hostOf(options), port, options.log);
+    const host = options.clientHost ?? hostOf(options);
+    this.#client = new PublishClient(host, port, options.log);
   }
 
   /** Makes keys where there are none yet and starts the processes; nothing is connected. */

@@ -28,7 +28,8 @@ export interface SwarmOptions {
   readonly host?: string;
   /** The master's request port. */
   readonly retPort: number;
-  /** The request port for publishes, where minions reach the master another way. */
+  /** Host and request port for publishes, where minions reach the master another way. */
+  readonly clientHost?: string;
   readonly clientPort?: number;
   /** Overrides the port that the master tells at log-in. */
   readonly publishPort?: number;

@@ -2,11 +2,8 @@ import { join } from 'node:path';
 import { resolveNatsServer, SERVICE_NAMES, startNatsServer, type NatsServer } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { startPostgres } from '@brine/job-cache';
-import type { MasterServiceName } from '@brine/service';
+import { Backoff, type MasterServiceName } from '@brine/service';
 import type { Log } from '@brine/telemetry';
-
-/** Waits before NATS is started again after it ended unasked; the last repeats. */
-const RESTART_DELAYS_MS = [0, 200, 1000, 5000];
 
 /** NATS or PostgreSQL, ours or somebody else's. */
 export interface Neighbour<T> {
@@ -32,12 +29,15 @@ export async function openNats(
   let stopping = false;
   let current = first;
   const keep = async (): Promise<void> => {
-    for (let failures = 0; !stopping; failures += 1) {
+    const backoff = new Backoff();
+    let startedAt = Date.now();
+    while (!stopping) {
       await current.exited;
       if (stopping) return;
-      const delayMs = RESTART_DELAYS_MS[Math.min(failures, RESTART_DELAYS_MS.length - 1)] ?? 0;
+      const delayMs = backoff.next(Date.now() - startedAt);
       log.error({ delayMs }, 'NATS ended, restarting');
       await sleep(delayMs);
+      startedAt = Date.now();
       const next = await restart(() => startNatsServer({ binary, dir, port: first.port }), log);
       if (next) current = next;
     }

@@ -40,8 +40,8 @@ export interface RunningPostgres {
 const PORT_ATTEMPTS = 5;
 /** First and greatest wait before a restart, in ms. */
 const RESTART_MS = { first: 200, most: 10_000 } as const;
-/** A server that ran this long, in ms, starts the waits anew. */
-const HEALTHY_MS = 60_000;
+/** A server that ran this long, in ms, starts the waits anew, as with the services. */
+const HEALTHY_MS = 30_000;
 /** Restarts in a row after which we give up. */
 const RESTARTS_IN_A_ROW = 20;
 

@@ -1,0 +1,16 @@
+import { FaultProxy, type Address } from './fault-proxy.ts';
+
+/** What is to be passed on, as the first argument says it. */
+interface Order {
+  readonly listen: string;
+  readonly to: Address;
+}
+
+// The other side of the wires: passes connections on, and does nothing else.
+const orders = JSON.parse(process.argv[2] ?? '[]') as Order[];
+const relays = await Promise.all(
+  orders.map(({ listen, to }) => FaultProxy.listen(async () => to, listen)),
+);
+process.stdout.write(`${JSON.stringify(relays.map(({ port }) => port))}\n`);
+process.stdin.resume();
+process.stdin.once('end', () => process.exit(0));

@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, rename, rmdir, statfs } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** More may be written between the look at the disk and its end. */
+const MARGIN_BYTES = 65_536;
+/** A busy writer may take the margin: looks before it is given up. */
+const TRIES = 20;
+/** A disk that is in use is looked at again after this. */
+const BUSY_MS = 500;
+
+/** A disk of its own for a directory (tmpfs), which can be as full as it is wanted. */
+export class SmallDisk {
+  readonly #dir: string;
+  readonly #bytes: number;
+  #mounted = true;
+
+  private constructor(dir: string, bytes: number) {
+    this.#dir = dir;
+    this.#bytes = bytes;
+  }
+
+  /** Undefined where this process may not mount. The directory is made if it is not there. */
+  static async mount(dir: string, bytes: number): Promise<SmallDisk | undefined> {
+    if (process.getuid?.() !== 0) return undefined;
+    await mkdir(dir, { recursive: true, mode: 0o755 });
+    try {
+      await run('mount', ['-t', 'tmpfs', '-o', `size=${bytes},mode=755`, 'tmpfs', dir]);
+    } catch {
+      // A container without the right to mount, or no mount program: the kind is left out.
+      return undefined;
+    }
+    return new SmallDisk(dir, bytes);
+  }
+
+  /** No more fits than is there already. Throws as mount does. */
+  async fill(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      const { blocks, bfree, bsize } = await statfs(this.#dir);
+      try {
+        return await this.#resize((blocks - bfree) * bsize + MARGIN_BYTES);
+      } catch (error) {
+        if (tries === TRIES) throw error;
+      }
+    }
+  }
+
+  /** There is room again. */
+  async empty(): Promise<void> {
+    if (this.#mounted) await this.#resize(this.#bytes);
+  }
+
+  /** Ends it once nobody uses it; with `keep` what is on it stays, on the disk below. */
+  async unmount(keep: boolean): Promise<void> {
+    if (!this.#mounted) return;
+    this.#mounted = false;
+    const kept = `${this.#dir}.kept`;
+    if (keep) await cp(this.#dir, kept, { recursive: true, preserveTimestamps: true });
+    await this.#detach();
+    if (!keep) return;
+    await rmdir(this.#dir);
+    await rename(kept, this.#dir);
+  }
+
+  /** Whoever wrote on it may still be ending. */
+  async #detach(): Promise<void> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return void (await run('umount', [this.#dir]));
+      } catch (error) {
+        if (tries === TRIES) throw error;
+        await sleep(BUSY_MS);
+      }
+    }
+  }
+
+  async #resize(bytes: number): Promise<void> {
+    await run('mount', ['-o', `remount,size=${bytes}`, this.#dir]);
+  }
+}
