@@ -1,6 +1,7 @@
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export { isMinionId } from './minion-id.ts';
 export { Outstanding } from './outstanding.ts';
+export { causeOfSilence, SILENCE_CAUSES } from './silence.ts';
 export {
   jobErrorTag,
   jobNewTag,
@@ -24,4 +25,5 @@ export {
 
 export type { Jid } from './jid.ts';
 export type { Booking, JobCounts } from './outstanding.ts';
+export type { Seen, Silence, SilenceCause, SilenceEvidence } from './silence.ts';
 export type { ParsedTag } from './tags.ts';

@@ -1,0 +1,232 @@
+/** How often and when something was seen of a minion and a job; unix ms. */
+export interface Seen {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly count: number;
+}
+
+/**
+ * What is known of one minion and one job. Times are unix ms. Whatever is not known is left out:
+ * the rule takes nothing for granted that no evidence says.
+ */
+export interface SilenceEvidence {
+  readonly publishedMs: number;
+  /** Until when returns count as in time; absent where nobody waits. */
+  readonly deadlineMs?: number;
+  /** Named by the job's target when it was published. */
+  readonly targeted: boolean;
+  /** The counted return. `elsewhere` says by which way it came, if not through this master. */
+  readonly returned?: { readonly atMs: number; readonly elsewhere?: string };
+  /** The minion's key now; absent where the master has none under this id. */
+  readonly key?: {
+    readonly state: 'accepted' | 'pending' | 'rejected' | 'deleted';
+    /** Another key was offered under this id and refused. */
+    readonly denied: boolean;
+    /** When the record changed last. */
+    readonly atMs?: number;
+  };
+  /** Answers to find_job that named the job. */
+  readonly running?: Seen;
+  /** Answers to find_job that did not. */
+  readonly notRunning?: Seen;
+  /** Returns of this minion to this job that were not counted. */
+  readonly refused?: { readonly atMs: number; readonly reason: string };
+  /** The publication was not sent: it was past its time. */
+  readonly expiredMs?: number;
+  /** It was sent once more to this minion. */
+  readonly sentAgain?: Seen;
+  /** Log-ins, any order. */
+  readonly logInsMs: readonly number[];
+  /** Last word of the minion before the publication (any return or log-in). */
+  readonly heardBeforeMs?: number;
+  /** Last word of the minion after it, but for answers about this job and log-ins. */
+  readonly heardAfterMs?: number;
+  /** Earlier jobs for this minion, published after that last word, that it left unanswered. */
+  readonly unansweredBefore: number;
+  /** The target against the grains that are stored now, where the target asks for grains. */
+  readonly grains?: { readonly matches: boolean; readonly atMs?: number };
+}
+
+/** The causes, in the order in which the rule looks for them: the first that has evidence holds. */
+export const SILENCE_CAUSES = [
+  'returned_elsewhere',
+  'returned_late',
+  'returned',
+  'refused',
+  'running',
+  'stopped_running',
+  'key_unknown',
+  'key_pending',
+  'key_rejected',
+  'key_deleted',
+  'not_targeted',
+  'expired',
+  'target_no_longer_matches',
+  'not_connected',
+  'dropped_by_log_in',
+  'not_running',
+  'key_denied',
+  'unknown',
+  'not_heard_since',
+  'nothing_heard_since',
+] as const;
+
+/** Why a minion is silent, as one word. */
+export type SilenceCause = (typeof SILENCE_CAUSES)[number];
+
+/** The cause, and the same for people with the evidence and its times. */
+export interface Silence {
+  readonly cause: SilenceCause;
+  readonly text: string;
+}
+
+/**
+ * Names the cause of a minion's silence. What was said about this very job goes before what is
+ * merely known of the minion, and what proves goes before what only points somewhere. Where
+ * nothing tells between two causes the text says so.
+ */
+export function causeOfSilence(evidence: SilenceEvidence): Silence {
+  for (const cause of SILENCE_CAUSES) {
+    const text = RULES[cause](evidence);
+    if (text !== undefined) return { cause, text };
+  }
+  return { cause: 'unknown', text: 'unknown, because nothing is known of it' };
+}
+
+type Rule = (evidence: SilenceEvidence) => string | undefined;
+
+/** Each says its text where its cause holds, given that none before it did. */
+const RULES: Readonly<Record<SilenceCause, Rule>> = {
+  returned_elsewhere: ({ returned }) =>
+    returned?.elsewhere && `returned ${at(returned.atMs)} to ${returned.elsewhere}`,
+  returned_late({ returned, deadlineMs }) {
+    if (returned === undefined || deadlineMs === undefined || returned.atMs <= deadlineMs) return;
+    return `returned late: ${at(returned.atMs)}, the deadline was ${time(deadlineMs)}`;
+  },
+  returned: ({ returned }) => returned && `returned ${at(returned.atMs)}`,
+  refused: ({ refused }) =>
+    refused && `its return ${at(refused.atMs)} was refused: ${refused.reason}`,
+  running: ({ running, notRunning }) =>
+    running !== undefined && running.lastMs >= (notRunning?.lastMs ?? -Infinity)
+      ? `running: it said so to find_job ${at(running.lastMs)}${times(running)}`
+      : undefined,
+  stopped_running: (evidence) => {
+    const { running, notRunning } = evidence;
+    if (running === undefined || notRunning === undefined) return;
+    const began = evidence.logInsMs.find((ms) => ms >= running.lastMs);
+    const again = began === undefined ? '' : `; it logged in again ${at(began)}`;
+    return (
+      `not running any more: it ran the job ${at(running.lastMs)}, not any more ` +
+      `${at(notRunning.lastMs)}, and no return came${again}`
+    );
+  },
+  key_unknown: ({ key }) =>
+    key === undefined ? 'its key is not accepted: none is known under this id' : undefined,
+  key_pending: ({ key }) => keyText(key, 'pending', 'it waits for a decision'),
+  key_rejected: ({ key }) => keyText(key, 'rejected', 'it was rejected'),
+  key_deleted: ({ key }) => keyText(key, 'deleted', 'it was deleted'),
+  not_targeted: ({ targeted, key }) =>
+    targeted ? undefined : `not targeted at publish; its key is accepted${since(key?.atMs)}`,
+  expired: ({ expiredMs, sentAgain }) => {
+    if (expiredMs === undefined || (sentAgain?.lastMs ?? 0) > expiredMs) return;
+    const tries = sentAgain === undefined ? '' : `, ${sentAgain.count} times sent again before`;
+    return `job expired: ${at(expiredMs)} it was past its time and was not sent any more${tries}`;
+  },
+  target_no_longer_matches: ({ grains }) => {
+    if (grains?.matches !== false) return;
+    const told = grains.atMs === undefined ? '' : ` ${at(grains.atMs)}`;
+    return `target no longer matches its grains as it told them${told}`;
+  },
+  not_connected: (evidence) => {
+    const logIn = firstLogIn(evidence);
+    if (logIn === undefined || evidence.unansweredBefore === 0) return;
+    return (
+      `not connected at publish: ${unanswered(evidence)} before it without an answer too, ` +
+      `${lastWord(evidence)}, logged in ${at(logIn)}`
+    );
+  },
+  dropped_by_log_in: (evidence) => {
+    const logIn = firstLogIn(evidence);
+    if (logIn === undefined || logIn > (evidence.deadlineMs ?? Infinity)) return;
+    const asked = evidence.notRunning;
+    const proof = asked === undefined ? '' : `; it did not run the job ${at(asked.lastMs)}`;
+    return (
+      `logged in again meanwhile, ${at(logIn)}, and dropped the publication of ` +
+      `${time(evidence.publishedMs)} or was away; ${lastWord(evidence)}${proof}`
+    );
+  },
+  not_running: ({ notRunning }) =>
+    notRunning &&
+    `not running: it said so to find_job ${at(notRunning.lastMs)}${times(notRunning)}; ` +
+      'it did not take the job, or lost its return',
+  key_denied: (evidence) =>
+    evidence.key?.denied === true && lastWordAfter(evidence) === undefined
+      ? `its key is not accepted: it was denied${since(evidence.key.atMs)}, ` +
+        'for another key is accepted under its id'
+      : undefined,
+  unknown: (evidence) => {
+    const heard = lastWordAfter(evidence);
+    if (heard === undefined) return;
+    return (
+      `unknown, because it was heard of ${at(heard)}, after the publication, but nothing ` +
+      'was heard of it about this job'
+    );
+  },
+  not_heard_since: (evidence) => {
+    const { heardBeforeMs, unansweredBefore } = evidence;
+    if (unansweredBefore === 0 && heardBeforeMs !== undefined) return;
+    const start = heardBeforeMs === undefined ? 'the history here begins' : time(heardBeforeMs);
+    const others =
+      unansweredBefore === 0 ? '' : `: ${unanswered(evidence)} before it without an answer too`;
+    return `not heard since ${start}${others}; whether it was connected is not known`;
+  },
+  nothing_heard_since: (evidence) =>
+    `published ${at(evidence.publishedMs)}, nothing heard since; ${lastWord(evidence)}`,
+};
+
+function keyText(key: SilenceEvidence['key'], state: string, words: string): string | undefined {
+  if (key?.state !== state) return undefined;
+  return `its key is not accepted: ${words}${since(key.atMs)}`;
+}
+
+/**
+ * The first log-in after the publication, unless the minion had told before it that it does not
+ * run the job: then the log-in has nothing to do with it.
+ */
+function firstLogIn({ logInsMs, publishedMs, notRunning }: SilenceEvidence): number | undefined {
+  const after = logInsMs.filter((ms) => ms > publishedMs);
+  if (after.length === 0) return undefined;
+  const first = Math.min(...after);
+  return first > (notRunning?.firstMs ?? Infinity) ? undefined : first;
+}
+
+function lastWordAfter(evidence: SilenceEvidence): number | undefined {
+  const { logInsMs, publishedMs, heardAfterMs } = evidence;
+  const words = [...logInsMs, heardAfterMs ?? 0].filter((ms) => ms > publishedMs);
+  return words.length === 0 ? undefined : Math.max(...words);
+}
+
+function unanswered({ unansweredBefore }: SilenceEvidence): string {
+  return unansweredBefore === 1 ? 'a job' : `${unansweredBefore} jobs`;
+}
+
+function lastWord({ heardBeforeMs }: SilenceEvidence): string {
+  return heardBeforeMs === undefined ? 'never heard before' : `last heard ${at(heardBeforeMs)}`;
+}
+
+function times({ count }: Seen): string {
+  return count > 1 ? `, ${count} times` : '';
+}
+
+function since(ms: number | undefined): string {
+  return ms === undefined || ms === 0 ? '' : ` (since ${time(ms)})`;
+}
+
+function at(ms: number): string {
+  return `at ${time(ms)}`;
+}
+
+/** Times as ISO 8601 in UTC, as job ids count them. */
+function time(ms: number): string {
+  return new Date(ms).toISOString();
+}
