@@ -71,6 +71,7 @@ interface Started {
   readonly publisher: Publisher;
   readonly epochs: AesEpochs;
   readonly sent: Sent[];
+  readonly expired: string[];
   readonly spans: ReturnType<typeof vi.fn>;
   readonly told: ReturnType<typeof vi.fn>;
 }
@@ -82,6 +83,7 @@ async function start(): Promise<Started> {
   const sent: Sent[] = [];
   const spans = vi.fn();
   const told = vi.fn();
+  const expired: string[] = [];
   const send = (frames: readonly Uint8Array[]): Promise<void> => {
     const frame = Buffer.from(frames[0]!);
     const { load } = readPublication(frame);
@@ -102,6 +104,7 @@ async function start(): Promise<Started> {
     spans: { traces: () => true, recordSpan: spans },
     tellSent: told,
     topics: { zmqFiltering: false, orderMasters: false },
+    onExpired: (jid) => expired.push(jid),
     onTrouble: () => undefined,
   });
   const sinceMs = Date.now() - 30_000;
@@ -111,7 +114,7 @@ async function start(): Promise<Started> {
   const reader = new PublicationReader(bus, { from: { seq: startSeq } });
   closing.push(epochs, reader);
   void publisher.run(reader);
-  return { publisher, epochs, sent, spans, told };
+  return { publisher, epochs, sent, expired, spans, told };
 }
 
 function open(load: Uint8Array, epochs: AesEpochs): SaltMap {
@@ -168,10 +171,11 @@ test('a second publisher, and one that starts later, send the same serials', asy
 });
 
 test('a publication past its time is not sent', async () => {
-  const { sent, publisher } = await start();
+  const { sent, publisher, expired } = await start();
   await writer.appendJob(record('old', { notAfter: Date.now() - 1 }));
   await writer.appendJob(record('new'));
   await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['new']));
+  expect(expired).toEqual(['old']);
   expect(publisher.status.expired).toBe(1);
 });
 

@@ -27,6 +27,8 @@ export interface PublisherPorts {
   /** Tells the workers that a job went out. */
   readonly tellSent: (sent: Sent) => void;
   readonly topics: TopicRules;
+  /** Told of a job that was past its time and went out to nobody from here. */
+  readonly onExpired: (jid: string) => void;
   /** Told of what went wrong and is mended or counted here. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }
@@ -63,6 +65,7 @@ export class Publisher {
   readonly jobs = new RecentJobs();
   readonly #ports: PublisherPorts;
   readonly #serials = new SerialClock();
+  readonly #startedMs = Date.now();
   #epoch = 0;
   #lastSeq = 0;
   #sent = 0;
@@ -140,7 +143,10 @@ export class Publisher {
     const { record } = published;
     this.jobs.note(record, published.seq, published.timeUs);
     const sending = { kind: 'publish', startMs, before: 0 } as const;
-    await this.#send(record, serial, record.notAfter, sending);
+    const sent = await this.#send(record, serial, record.notAfter, sending);
+    // What was stored before our start an earlier publisher may have sent.
+    const isOurs = published.timeUs / 1000 > this.#startedMs;
+    if (!sent && isOurs && Date.now() > record.notAfter) this.#ports.onExpired(record.jid);
   }
 
   async #send(

@@ -3,6 +3,7 @@ import {
   ask,
   Bucket,
   connectBus,
+  EventWriter,
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
@@ -21,6 +22,7 @@ import { exposeMetrics } from './metrics.ts';
 import type { Unreturned } from './ports.ts';
 import { Publisher } from './publisher.ts';
 import { Sealer } from './sealer.ts';
+import { expiredTeller } from './tell-expired.ts';
 
 /** Publications stored within this before the start are read again; older ones are over, ms. */
 const READ_BACK_MS = 30_000;
@@ -67,6 +69,9 @@ export async function startPublisher(
     spans: telemetry,
     tellSent: (sent) => tellSent(bus, sent),
     topics: options,
+    onExpired: expiredTeller(new EventWriter(bus), (error, jid) =>
+      log.warn({ err: error, jid }, 'that a job expired could not be kept'),
+    ),
     onTrouble: (what, error) => log.warn({ err: error }, what),
   });
   const again = new AgainRule(publisher.jobs, writer, unreturnedBy(bus));

@@ -1,5 +1,5 @@
 import { escapeKey, splitKey, type Bucket, type BucketEntry, type BucketWatch } from '@brine/bus';
-import type { MinionData } from '@brine/master';
+import type { MinionData, StoredMinionData } from '@brine/master';
 import { mapIn, mapOf, pack, unpackMap, type SaltMap } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
@@ -51,6 +51,16 @@ export class BucketMinionData implements MinionData {
 
   grains(id: string): SaltMap | undefined {
     return this.#grains.get(id);
+  }
+
+  async fetch(id: string): Promise<StoredMinionData | undefined> {
+    const entry = await fromHotState('minion data', this.#bucket.get(escapeKey(id)));
+    if (entry === undefined) return undefined;
+    const record = unpackMap(entry.value);
+    const grains = mapIn(record, 'grains');
+    const updatedAt = record.get('updated_at');
+    if (grains === undefined) return undefined;
+    return { grains, ...(typeof updatedAt === 'number' && { updatedAt }) };
   }
 
   /** Stops watching. */

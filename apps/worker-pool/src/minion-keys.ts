@@ -65,7 +65,8 @@ export class BucketMinionKeys implements MinionKeys {
     next: MinionKey,
     previous: StoredMinionKey | undefined,
   ): Promise<boolean> {
-    const value = Buffer.from(JSON.stringify({ ...plain(next), at: Date.now() }), 'utf8');
+    const at = Date.now();
+    const value = Buffer.from(JSON.stringify({ ...plain(next), at }), 'utf8');
     const name = escapeKey(id);
     const revision = await unlessConflict(
       'minion keys',
@@ -74,7 +75,7 @@ export class BucketMinionKeys implements MinionKeys {
         : this.#bucket.update(name, value, previous.revision),
     );
     if (revision === undefined) return false;
-    this.#remember(id, { ...plain(next), revision });
+    this.#remember(id, { ...plain(next), revision, at });
     return true;
   }
 
@@ -131,8 +132,14 @@ function parseKey(value: Uint8Array, revision: number): StoredMinionKey | undefi
     return undefined;
   }
   if (typeof record !== 'object' || record === null) return undefined;
-  const { state, pub, denied } = record as Record<string, unknown>;
+  const { state, pub, denied, at } = record as Record<string, unknown>;
   if (typeof state !== 'string' || !STATES.has(state) || typeof pub !== 'string') return undefined;
   const others = Array.isArray(denied) ? denied.filter((pem) => typeof pem === 'string') : [];
-  return { state: state as KeyState, pub, denied: others, revision };
+  return {
+    state: state as KeyState,
+    pub,
+    denied: others,
+    revision,
+    ...(typeof at === 'number' && { at }),
+  };
 }

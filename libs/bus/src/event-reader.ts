@@ -57,6 +57,11 @@ export class EventReader implements AsyncIterable<StoredEvent> {
     return this.#reader.resets;
   }
 
+  /** When the stream was made that is being read; undefined before it was found. */
+  get incarnation(): string | undefined {
+    return this.#reader.incarnation;
+  }
+
   /** Messages in the stream that were no events of ours, and were passed over. */
   get strays(): number {
     return this.#strays;

@@ -59,6 +59,11 @@ export class StreamReader {
       });
   }
 
+  /** Which life of the stream is being read; undefined before it was found. */
+  get incarnation(): string | undefined {
+    return this.#incarnation;
+  }
+
   /** How often the stream was found to be another than before. */
   get resets(): number {
     return this.#resets;

@@ -155,7 +155,10 @@ describe('requests recorded from real minions', () => {
     const reply = await answerOf(master, Buffer.from(vector.request, 'base64'));
     expect(unpack(reply)).toBe('bad load');
     expect(master.counts.get('aes_refused_token')).toBe(1);
-    expect(master.events).toEqual([]);
+    // The return is not taken, but that it was refused is kept.
+    expect(master.events.map(({ kind }) => kind)).toEqual(['sighting']);
+    const told = unpackMap(master.events[0]!.body);
+    expect([told.get('ids'), told.get('kind')]).toEqual([[vector.id], 'refused']);
   });
 
   it.each(['pending', 'rejected', 'deleted'] as const)(

@@ -10,6 +10,7 @@ import {
   type MapScan,
   type SaltValue,
 } from '@brine/wire';
+import { keepRefusal } from './aes/refused-return.ts';
 import type { MasterPorts } from './ports.ts';
 import type { TokenChecks } from './token-check.ts';
 
@@ -31,6 +32,15 @@ export interface OpenedRequest {
   readonly nonce: string | undefined;
   readonly tokenChecked: boolean;
 }
+
+/** Why a request is refused whose sender is known, in words for people. */
+const REFUSED = {
+  ttl: 'its time is older than request_server_ttl allows: is its clock right?',
+  id_mismatch: 'it names another minion than the one whose session key sealed it',
+  no_token: 'it holds no token',
+  token: 'its token is not of the key that is accepted',
+} as const;
+type Refused = keyof typeof REFUSED;
 
 /** Payload version from which on a request is sealed with the minion's own session key. */
 const SESSION_KEY_VERSION = 3;
@@ -66,16 +76,38 @@ export async function openRequest(
   const nonce = scan.text('nonce');
   const tok = scan.bytes('tok');
   if (sealed.version >= SESSION_KEY_VERSION) {
-    if (isTooOld(ports, scan.value('ts'))) return refuse('ttl');
-    if (minion === undefined || minion !== sealed.id) return refuse('id_mismatch');
-    if (tok === undefined) return refuse('no_token');
+    const refused: Refused | undefined = isTooOld(ports, scan.value('ts'))
+      ? 'ttl'
+      : minion !== sealed.id
+        ? 'id_mismatch'
+        : tok === undefined
+          ? 'no_token'
+          : undefined;
+    if (refused !== undefined) {
+      await keepRefused(ports, sealed, scan, refused);
+      return refuse(refused);
+    }
   }
   let tokenChecked = false;
   if (tok !== undefined && minion !== undefined) {
-    if (!(await isTokenGood(ports, tokens, minion, tok))) return refuse('token');
+    if (!(await isTokenGood(ports, tokens, minion, tok))) {
+      if (sealed.version >= SESSION_KEY_VERSION) await keepRefused(ports, sealed, scan, 'token');
+      return refuse('token');
+    }
     tokenChecked = true;
   }
   return { ...opened, scan, minion, nonce, tokenChecked };
+}
+
+/** Whoever sealed it holds the session key of the outer id: it is that minion's return. */
+async function keepRefused(
+  ports: MasterPorts,
+  sealed: SealedRequest,
+  scan: MapScan,
+  reason: Refused,
+): Promise<void> {
+  if (scan.text('cmd') !== '_return') return;
+  await keepRefusal(ports, { jid: scan.text('jid'), minion: sealed.id }, REFUSED[reason]);
 }
 
 /**

@@ -21,6 +21,7 @@ export type {
   Publications,
   Request,
   SessionKeys,
+  StoredMinionData,
   StoredMinionKey,
   UserKeys,
 } from './ports.ts';

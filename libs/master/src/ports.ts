@@ -21,6 +21,8 @@ export interface MinionKey {
 /** A key together with the revision it was read at, for compare-and-set. */
 export interface StoredMinionKey extends MinionKey {
   readonly revision: number;
+  /** When the record was written, unix ms; absent where it does not say. */
+  readonly at?: number;
 }
 
 /** Key states, shared by all workers. */
@@ -85,7 +87,7 @@ export interface MasterKey {
 
 /** An event for the bus, as it goes into the EVENTS stream. */
 export interface EventToAppend {
-  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job';
+  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job' | 'sighting';
   readonly tag: string;
   /** msgpack map. */
   readonly body: Uint8Array;
@@ -149,6 +151,15 @@ export interface MinionData {
   /** Makes the grains of all minions readable by `grains`; resolves at once when they are. */
   ready(): Promise<void>;
   grains(id: string): SaltMap | undefined;
+  /** Reads the record of one minion, for questions about a few of them. */
+  fetch(id: string): Promise<StoredMinionData | undefined>;
+}
+
+/** What one minion told of itself. */
+export interface StoredMinionData {
+  readonly grains: SaltMap;
+  /** When it told that, unix ms; absent where the record does not say. */
+  readonly updatedAt?: number;
 }
 
 /** Local users' keys (`.<user>_key` files of every host). */

@@ -111,6 +111,10 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     },
     minionData: {
       storeGrains: (id, value) => Promise.resolve(void grains.set(id, value)),
+      fetch: async (id) => {
+        const found = grains.get(id);
+        return found && { grains: found };
+      },
       ready: () => Promise.resolve(),
       grains: (id) => grains.get(id),
     },

@@ -4,6 +4,7 @@ import type { AnswerAbout } from '../trace-ports.ts';
 import { masterOpts } from './master-opts.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { rememberPillarRequest } from './pillar.ts';
+import { keepRefusal } from './refused-return.ts';
 import { takeReturn } from './return.ts';
 
 /** An opened and checked request of a minion. */
@@ -63,6 +64,12 @@ const returned: AesCommand = async (ports, request) => {
   // A version 2 return carries no token: at least its id must be one of ours.
   if (minion === undefined || ports.keys.cached(minion)?.state !== 'accepted') {
     ports.count('return_of_unknown_minion');
+    const state = minion === undefined ? undefined : ports.keys.cached(minion)?.state;
+    // Of ids without a key anybody could name as many as he likes.
+    if (state !== undefined) {
+      const jid = request.scan.text('jid');
+      await keepRefusal(ports, { jid, minion }, `its key is not accepted (${state})`);
+    }
     return { reply: 'send', value: null };
   }
   const job = await takeReturn(ports, request.request, request.body);

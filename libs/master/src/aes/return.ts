@@ -12,6 +12,7 @@ import {
 } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
+import { keepRefusal } from './refused-return.ts';
 
 /** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
 const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
@@ -50,6 +51,7 @@ export async function takeReturn(
   const jid = scan.text('jid');
   if (minion === undefined || jid === undefined || !scan.has('return')) {
     ports.count('return_incomplete');
+    await keepRefusal(ports, { jid, minion }, 'it held no return');
     return undefined;
   }
   if (!isMinionId(minion)) {

@@ -1,0 +1,32 @@
+import { expect, it, vi } from 'vitest';
+import { listOf, textOf, unpackMap } from '@brine/wire';
+import { expiredTeller } from './tell-expired.ts';
+
+it('keeps that a job expired for all minions, once however often it is told', async () => {
+  const append = vi.fn(() => Promise.resolve({ seq: 1, duplicate: false }));
+  const onTrouble = vi.fn();
+  expiredTeller({ append }, onTrouble)('j');
+  await vi.waitFor(() => expect(append).toHaveBeenCalledOnce());
+  const [event] = append.mock.calls[0] as unknown as [{ body: Uint8Array; msgId: string }];
+  const told = unpackMap(event.body);
+  expect([textOf(told, 'jid'), listOf(told, 'ids'), textOf(told, 'kind')]).toEqual([
+    'j',
+    [''],
+    'expired',
+  ]);
+  expect(event.msgId).toBe('expired:j');
+  expect(onTrouble).not.toHaveBeenCalled();
+});
+
+it('tells of trouble once until it goes well again, and has a bound on what is under way', async () => {
+  const append = vi.fn(() => Promise.reject(new Error('away')));
+  const onTrouble = vi.fn();
+  const tell = expiredTeller({ append }, onTrouble);
+  for (let count = 0; count < 300; count += 1) tell(`j${count}`);
+  expect(append).toHaveBeenCalledTimes(256);
+  await vi.waitFor(() => expect(onTrouble).toHaveBeenCalledOnce());
+  await new Promise((resolve) => setImmediate(resolve));
+  tell('later');
+  expect(append).toHaveBeenCalledTimes(257);
+  expect(onTrouble).toHaveBeenCalledOnce();
+});

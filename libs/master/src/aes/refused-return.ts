@@ -1,0 +1,22 @@
+import { isJid, isMinionId } from '@brine/job';
+import { mapOf, pack } from '@brine/wire';
+import type { MasterPorts } from '../ports.ts';
+
+/**
+ * Keeps as evidence that a return was refused, for whoever asks why its minion is silent. The
+ * stream takes the same refusal once in its window, so a minion that tries again adds nothing.
+ */
+export async function keepRefusal(
+  ports: MasterPorts,
+  returned: { readonly jid: string | undefined; readonly minion: string | undefined },
+  reason: string,
+): Promise<void> {
+  const { jid, minion } = returned;
+  if (jid === undefined || minion === undefined || !isJid(jid) || !isMinionId(minion)) return;
+  await ports.events.append({
+    kind: 'sighting',
+    tag: `brine/sighting/${jid}/refused`,
+    body: pack(mapOf({ jid, ids: [minion], kind: 'refused', detail: mapOf({ reason }) })),
+    msgId: `refused:${jid}:${minion}:${reason}`,
+  });
+}
