@@ -1,9 +1,21 @@
 import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
 import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { exportQuery } from './exchange-queries.ts';
+import { silentQuery } from './silent-query.ts';
+
+/** What a query may need besides the database. */
+export interface QueryContext {
+  /** Which life of the stream of events is read here; undefined before it was found. */
+  readonly incarnation: () => string | undefined;
+}
 
 /** Answers one query; both sides are maps as `@brine/wire` packs them. */
-export type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
+export type Query = (
+  cache: JobCache,
+  request: SaltMap,
+  context: QueryContext,
+) => Promise<SaltValue>;
 
 /** A request that lacks what it needs. */
 export class QueryError extends Error {
@@ -17,6 +29,12 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['list_jobs', listJobs],
   ['outstanding', outstanding],
   ['job', job],
+  ['at', at],
+  ['export', exportQuery],
+  [
+    'silent',
+    (cache, request, { incarnation }) => silentQuery(cache, jidOf(request), request, incarnation()),
+  ],
 ]);
 
 async function getJid(cache: JobCache, request: SaltMap): Promise<SaltValue> {
@@ -56,6 +74,15 @@ async function job(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const states = boolOf(request, 'states') ?? false;
   const found = await cache.getJob(jidOf(request), { states });
   return found === undefined ? null : jobMap(found);
+}
+
+async function at(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const atMs = numberOf(request, 'atMs');
+  if (atMs === undefined) throw new QueryError('at needs atMs');
+  const found = await cache.jobAt(jidOf(request), atMs);
+  if (found === undefined) return null;
+  const states = found.states && new Map<SaltValue, SaltValue>(found.states);
+  return mapOf({ ...found, states });
 }
 
 function jobMap(found: Job): SaltMap {

@@ -160,7 +160,7 @@ export class Returner {
       this.#answering.push(
         serve(this.#ports.bus, `brine.jobs.${name}`, (request) => {
           if (!isMap(request)) throw new QueryError('a question is a map');
-          return query(cache, request);
+          return query(cache, request, { incarnation: () => this.#returns.incarnation });
         }),
       );
     }

@@ -1,5 +1,12 @@
 export { JobCacheError, messageOf } from './errors.ts';
 export { DURATION_BOUNDS } from './count-rows.ts';
+export {
+  EXCHANGE_KINDS,
+  ExchangeError,
+  ExchangeReader,
+  exchangeHead,
+  exchangeLines,
+} from './exchange-format.ts';
 export { FleetCounts } from './fleet-counts.ts';
 export { getJob } from './get-job.ts';
 export { JobCache } from './job-cache.ts';
@@ -7,9 +14,12 @@ export { startPostgres } from './embedded/start-postgres.ts';
 
 export type { JobCacheErrorCode } from './errors.ts';
 export type { DurationExample } from './duration-examples.ts';
+export type { ExchangeKind, ExchangeRow } from './exchange-format.ts';
+export type { ExportPage } from './export-rows.ts';
 export type { FleetCount } from './fleet-counts.ts';
 export type { ReturnPage } from './get-jid.ts';
 export type { Job, Ledger, ReturnState } from './get-job.ts';
+export type { JobAt } from './job-at.ts';
 export type { JobCacheOptions } from './job-cache.ts';
 export type { JobPage, ListJobsOptions } from './list-jobs.ts';
 export type { OutstandingJob } from './outstanding.ts';
@@ -23,4 +33,5 @@ export type {
   SightingRow,
   StreamPosition,
 } from './rows.ts';
+export type { Sighting, SilentMinion, SilentPage } from './silent-minions.ts';
 export type { RunningPostgres, StartPostgresOptions } from './embedded/start-postgres.ts';

@@ -4,12 +4,17 @@ import type { SaltMap } from '@brine/wire';
 import { adoptOrphans } from './adopt-orphans.ts';
 import { CountLabels } from './count-labels.ts';
 import { DurationExamples } from './duration-examples.ts';
+import { exportRows } from './export-rows.ts';
+import type { ExportPage } from './export-rows.ts';
+import type { ExchangeKind } from './exchange-format.ts';
 import { getJid } from './get-jid.ts';
 import type { ReturnPage } from './get-jid.ts';
 import { getJob } from './get-job.ts';
 import type { Job } from './get-job.ts';
 import { getLoad } from './get-load.ts';
 import { JidMemory } from './jid-memory.ts';
+import { jobAt } from './job-at.ts';
+import type { JobAt } from './job-at.ts';
 import { listJobs } from './list-jobs.ts';
 import type { JobPage, ListJobsOptions } from './list-jobs.ts';
 import { saveLogIns } from './log-ins.ts';
@@ -23,6 +28,8 @@ import { saveReturns } from './save-returns.ts';
 import type { SavingState } from './save-returns.ts';
 import { saveSightings } from './sightings.ts';
 import type { JobRow, LogInRow, ReturnRow, SaveReport, SightingRow } from './rows.ts';
+import { silentMinions } from './silent-minions.ts';
+import type { SilentPage } from './silent-minions.ts';
 
 /** Options of {@link JobCache.connect}. */
 export interface JobCacheOptions {
@@ -139,6 +146,24 @@ export class JobCache {
   /** Jobs, newest first, a page at a time. */
   listJobs(options: ListJobsOptions = {}): Promise<JobPage> {
     return listJobs(this.#pool, options);
+  }
+
+  /** Where a job stood at a moment, unix ms; undefined for an unknown jid. */
+  jobAt(jid: string, atMs: number): Promise<JobAt | undefined> {
+    return jobAt(this.#pool, jid, atMs);
+  }
+
+  /** What is known of the silent minions of a job, or of `ids`; undefined for an unknown jid. */
+  silentMinions(
+    jid: string,
+    options: { ids?: readonly string[]; after?: string; limit?: number } = {},
+  ): Promise<SilentPage | undefined> {
+    return silentMinions(this.#pool, jid, options);
+  }
+
+  /** The rows of one kind of a job as lines of a file of `jobs.export`, a page at a time. */
+  exportRows(jid: string, kind: ExchangeKind, after?: string): Promise<ExportPage> {
+    return exportRows(this.#pool, jid, kind, after);
   }
 
   /** Published jobs since a time that still wait for minions. */

@@ -1,0 +1,59 @@
+import type { JobCache, SilentMinion } from '@brine/job-cache';
+import { listOf, mapOf, textOf } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+/** What Salt's pgjsonb returner writes has this for an incarnation (sql/000001.sql). */
+const BY_PGJSONB = '~pgjsonb';
+
+/**
+ * `{jid, ids?, after?}` → `{load, publishedMs, deadlineMs, minions: […], next}`: what is kept of
+ * the minions of a job that are silent, or of `ids`. Null for an unknown jid. `incarnation` is
+ * that of the stream of events which is read here.
+ */
+export async function silentQuery(
+  cache: JobCache,
+  jid: string,
+  request: SaltMap,
+  incarnation: string | undefined,
+): Promise<SaltValue> {
+  const after = textOf(request, 'after');
+  const ids = listOf(request, 'ids')?.filter((id) => typeof id === 'string');
+  const page = await cache.silentMinions(jid, {
+    ...(ids === undefined ? {} : { ids }),
+    ...(after === undefined ? {} : { after }),
+  });
+  if (page === undefined) return null;
+  return mapOf({
+    load: page.load,
+    publishedMs: page.publishedMs,
+    deadlineMs: page.deadlineMs,
+    minions: page.minions.map((minion) => minionMap(minion, incarnation)),
+    next: page.next ?? null,
+  });
+}
+
+function minionMap(minion: SilentMinion, incarnation: string | undefined): SaltMap {
+  const { sightings, logInsMs, incarnation: from, ...rest } = minion;
+  return mapOf({
+    ...rest,
+    elsewhere: elsewhere(from, minion.returnedMs, incarnation),
+    logInsMs: [...logInsMs],
+    sightings: new Map<SaltValue, SaltValue>(
+      [...sightings].map(([kind, seen]) => [kind, mapOf({ ...seen })]),
+    ),
+  });
+}
+
+/** By which way a return came where it was not through the events that are read here. */
+function elsewhere(
+  from: string | undefined,
+  returnedMs: number | undefined,
+  here: string | undefined,
+): string | undefined {
+  if (from === undefined || returnedMs === undefined) return undefined;
+  if (from === BY_PGJSONB)
+    return 'the database itself, by the pgjsonb returner of a minion or of another master';
+  if (here === undefined || from === here) return undefined;
+  // Before our stream was made an earlier one of our own may have had it.
+  return returnedMs > Date.parse(here) ? 'another master of the same database' : undefined;
+}
