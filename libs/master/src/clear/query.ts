@@ -1,10 +1,22 @@
-import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap } from '@brine/wire';
+import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
 import { refuseUnauthenticated } from './unauthorised.ts';
+import { whySilent } from './why-silent.ts';
 
 /** The questions a local user may ask; a closed list, never a subject made of received text. */
-const QUERIES: ReadonlySet<string> = new Set(['list_jobs', 'get_jid', 'get_load', 'job']);
+const QUERIES: ReadonlySet<string> = new Set([
+  'list_jobs',
+  'get_jid',
+  'get_load',
+  'job',
+  'at',
+  'export',
+]);
+
+/** Questions to which the master adds what it knows itself. */
+const OWN_QUERIES: ReadonlyMap<string, (ports: MasterPorts, args: SaltMap) => Promise<SaltValue>> =
+  new Map([['why', whySilent]]);
 
 /** What a reader of the job cache wants to know first when it is away. */
 const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
@@ -17,11 +29,13 @@ export async function query(ports: MasterPorts, load: SaltMap): Promise<SaltMap>
   const refused = await refuseUnauthenticated(ports, load);
   if (refused !== undefined) return refused;
   const name = textOf(load, 'query');
-  if (name === undefined || !QUERIES.has(name)) {
+  const own = OWN_QUERIES.get(name ?? '');
+  if (name === undefined || (own === undefined && !QUERIES.has(name))) {
     return buildErrorReply('SaltInvocationError', 'Unknown query to the job cache');
   }
   try {
-    return mapOf({ value: await ports.jobs.ask(name, mapIn(load, 'args') ?? mapOf({})) });
+    const args = mapIn(load, 'args') ?? mapOf({});
+    return mapOf({ value: await (own?.(ports, args) ?? ports.jobs.ask(name, args)) });
   } catch (cause) {
     ports.count('query_failed');
     const reason = cause instanceof Error ? cause.message : String(cause);

@@ -1,0 +1,128 @@
+import { causeOfSilence, type Seen, type SilenceEvidence } from '@brine/job';
+import { matchMinion } from '@brine/target';
+import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import type { MasterPorts } from '../ports.ts';
+
+/** Targets that a minion judges by its grains; of the others the master knows as much as it. */
+const BY_GRAINS: ReadonlySet<string> = new Set(['grain', 'grain_pcre', 'ipcidr', 'compound']);
+
+/** Minions that are judged at once: grains are read one record each. */
+const AT_ONCE = 100;
+
+/** Terms of a compound target that grains do not settle: pillar, ranges, node groups. */
+const OTHER_TERMS = /(?:^|[\s(])[IJRN]@/;
+
+/**
+ * Why minions of a job are silent: `{jid, ids?, after?}` → `{minions: {id: {cause, text}}, next}`,
+ * a page at a time; null for an unknown jid. The job cache tells what is kept of the job, and the
+ * key states and grains of now are added.
+ */
+export async function whySilent(ports: MasterPorts, args: SaltMap): Promise<SaltValue> {
+  const page = await ports.jobs.ask('silent', args);
+  if (!isMap(page)) return null;
+  const asked = (listOf(page, 'minions') ?? []).filter(isMap);
+  const minions: SaltMap = new Map();
+  const judge = async (minion: SaltMap): Promise<void> => {
+    const id = textOf(minion, 'id') ?? '';
+    const { cause, text } = causeOfSilence(await evidenceOf(ports, page, minion, id));
+    minions.set(id, mapOf({ cause, text }));
+  };
+  for (let from = 0; from < asked.length; from += AT_ONCE) {
+    await Promise.all(asked.slice(from, from + AT_ONCE).map(judge));
+  }
+  return mapOf({ minions, next: page.get('next') ?? null });
+}
+
+async function evidenceOf(
+  ports: MasterPorts,
+  job: SaltMap,
+  minion: SaltMap,
+  id: string,
+): Promise<SilenceEvidence> {
+  const sightings = mapIn(minion, 'sightings') ?? mapOf({});
+  const refused = mapIn(sightings, 'refused');
+  const returnedMs = numberIn(minion, 'returnedMs');
+  const elsewhere = textOf(minion, 'elsewhere');
+  const key = ports.keys.cached(id) ?? (await ports.keys.fetch(id));
+  return {
+    publishedMs: numberIn(job, 'publishedMs') ?? 0,
+    targeted: minion.get('targeted') === true,
+    logInsMs: (listOf(minion, 'logInsMs') ?? []).filter((ms) => typeof ms === 'number'),
+    unansweredBefore: numberIn(minion, 'unansweredBefore') ?? 0,
+    ...known('deadlineMs', numberIn(job, 'deadlineMs')),
+    ...known('heardBeforeMs', heardBefore(job, minion)),
+    ...known('heardAfterMs', numberIn(minion, 'heardAfterMs')),
+    ...known('returned', returnedMs && { atMs: returnedMs, ...known('elsewhere', elsewhere) }),
+    ...known('running', seen(sightings, 'running')),
+    ...known('notRunning', seen(sightings, 'not_running')),
+    ...known('sentAgain', seen(sightings, 'sent_again')),
+    ...known('expiredMs', numberIn(mapIn(sightings, 'expired') ?? mapOf({}), 'firstMs')),
+    ...known(
+      'refused',
+      refused && {
+        atMs: numberIn(refused, 'lastMs') ?? 0,
+        reason: textOf(refused, 'reason') ?? 'no reason is kept',
+      },
+    ),
+    ...known(
+      'key',
+      key && { state: key.state, denied: key.denied.length > 0, ...known('atMs', key.at) },
+    ),
+    ...known('grains', await grainsOf(ports, mapIn(job, 'load') ?? mapOf({}), id)),
+  };
+}
+
+/** The target against the grains as they are stored now; undefined where that tells nothing. */
+async function grainsOf(
+  { minionData }: MasterPorts,
+  load: SaltMap,
+  id: string,
+): Promise<SilenceEvidence['grains']> {
+  const tgtType = textOf(load, 'tgt_type') ?? 'glob';
+  const tgt = load.get('tgt');
+  if (!BY_GRAINS.has(tgtType)) return undefined;
+  if (tgtType === 'compound' && (typeof tgt !== 'string' || OTHER_TERMS.test(tgt)))
+    return undefined;
+  const stored = await minionData.fetch(id);
+  if (stored === undefined) return undefined;
+  const delimiter = textOf(mapIn(load, 'kwargs') ?? mapOf({}), 'delimiter');
+  const target = { tgt, tgtType, ...known('delimiter', delimiter) };
+  const matches = matchMinion(target, { id, grains: stored.grains, pillar: undefined });
+  return { matches, ...known('atMs', stored.updatedAt) };
+}
+
+/** The last word before the publication: a return or a log-in. */
+function heardBefore(job: SaltMap, minion: SaltMap): number | undefined {
+  const published = numberIn(job, 'publishedMs') ?? 0;
+  const words = [numberIn(minion, 'heardBeforeMs'), ...(listOf(minion, 'logInsMs') ?? [])].filter(
+    (ms) => typeof ms === 'number' && ms <= published,
+  );
+  return words.length === 0 ? undefined : Math.max(...words.map(Number));
+}
+
+function seen(sightings: SaltMap, kind: string): Seen | undefined {
+  const found = mapIn(sightings, kind);
+  if (found === undefined) return undefined;
+  const lastMs = numberIn(found, 'lastMs') ?? 0;
+  return {
+    firstMs: numberIn(found, 'firstMs') ?? lastMs,
+    lastMs,
+    count: numberIn(found, 'count') ?? 1,
+  };
+}
+
+function numberIn(map: SaltMap, key: string): number | undefined {
+  const value = map.get(key);
+  if (typeof value === 'number') return value;
+  return typeof value === 'object' && value !== null && 'value' in value
+    ? Number(value.value)
+    : undefined;
+}
+
+/** A field that is there only where its value is known. */
+function known<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined | 0 | false,
+): { readonly [Name in Key]?: Value } {
+  return (value === undefined ? {} : { [key]: value }) as { readonly [Name in Key]?: Value };
+}
