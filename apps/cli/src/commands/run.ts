@@ -5,7 +5,7 @@ import {
   parseArguments,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
-import { mapOf, type SaltValue } from '@brine/wire';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { emptyOutputFile, Printer } from '../display-settings.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
@@ -28,8 +28,10 @@ import {
   type RunnerContext,
   type RunnerFunction,
 } from '../runners/function.ts';
+import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
 import { JobRecords } from '../runners/job-records.ts';
 import { JOBS_RUNNER } from '../runners/jobs.ts';
+import { LEDGER_RUNNER } from '../runners/ledger.ts';
 import { MANAGE_RUNNER, OTHER_RUNNERS } from '../runners/manage.ts';
 import { mayTrace, recordCommand, spanTime } from '../salt/request-span.ts';
 import type { Terminal } from '../terminal.ts';
@@ -50,6 +52,8 @@ const RUN_FORM: CommandForm = {
         flag(['--skip-grains'], 'skip_grains', 'Taken for compatibility, without effect.'),
         ...ARGUMENT_OPTIONS,
         text(['--jid'], 'jid', 'Taken for compatibility, without effect.'),
+        flag(['--missing'], 'missing', 'jobs.rerun: those that have not returned.'),
+        text(['--since'], 'since', 'jobs.export: all jobs since this time.'),
       ],
     },
     loggingGroup(true),
@@ -66,7 +70,9 @@ const RUN_FORM: CommandForm = {
 };
 
 const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
-  [...JOBS_RUNNER, ...MANAGE_RUNNER, ...OTHER_RUNNERS].map((fun) => [fun.name, fun]),
+  [...JOBS_RUNNER, ...LEDGER_RUNNER, ...EXCHANGE_RUNNER, ...MANAGE_RUNNER, ...OTHER_RUNNERS].map(
+    (fun) => [fun.name, fun],
+  ),
 );
 
 /** `salt-run`: runs a function on the master and shows what it returns. */
@@ -100,7 +106,8 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   const jobs = new JobRecords(link.client);
   try {
     const context = { config, terminal, client: link.client, jobs };
-    return await call(fun, parseArguments(words, noParse), context, printer, options);
+    const given = [...parseArguments(words, noParse), ...ownOptions(options)];
+    return await call(fun, given, context, printer, options);
   } finally {
     await span?.finish();
     await link.close();
@@ -117,6 +124,15 @@ async function beginRunSpan(config: MasterOptions, fun: string) {
   const finish = (): Promise<void> =>
     recordCommand(config, { name: 'cli run', startMs, context, attributes });
   return { traceparent: traceparent(context), finish };
+}
+
+/** Options that are keyword arguments of functions of ours in another form. */
+function ownOptions(options: ParsedOptions): SaltMap[] {
+  const since = textValue(options, 'since');
+  return [
+    ...(isOn(options, 'missing') ? [mapOf({ missing: true, __kwarg__: true })] : []),
+    ...(since === undefined ? [] : [mapOf({ since, __kwarg__: true })]),
+  ];
 }
 
 function refuseWhatIsMissing(parser: OptionParser, options: ParsedOptions): void {

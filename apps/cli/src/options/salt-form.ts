@@ -92,6 +92,7 @@ const RUN_OPTIONS: readonly Option[] = [
   flag(['-d', '--doc', '--documentation'], 'doc', 'Show the documentation of functions.'),
   text(['--args-separator'], 'args_separator', 'Between arguments of several functions.', ','),
   flag(['--summary'], 'cli_summary', 'Show a summary after the returns.'),
+  flag(['--why'], 'why', 'Name the cause of each silence, below what Salt says (not in batches).'),
   text(['--metadata'], 'metadata', 'Kept with the job, to find it by.', ''),
   flag(['--start-event'], 'start_event', 'Minions tell when they begin.'),
   flag(['--output-diff'], 'state_output_diff', 'Show only states that changed something.'),

@@ -19,6 +19,12 @@ export interface JobSearch {
   readonly limit?: number;
 }
 
+/** Why a minion is silent: one word (`SILENCE_CAUSES` of libs/job), and the evidence. */
+export interface SilenceShown {
+  readonly cause: string;
+  readonly text: string;
+}
+
 /** The job cache, asked through the master by the clear command `brine_query`. */
 export class JobRecords {
   readonly #client: LocalClient;
@@ -78,6 +84,41 @@ export class JobRecords {
   async row(jid: string): Promise<SaltMap | undefined> {
     const value = await this.#ask('job', mapOf({ jid, states: true }));
     return isMap(value) ? value : undefined;
+  }
+
+  /** Where a job stood at a moment; undefined for an unknown jid. */
+  async at(jid: string, atMs: number): Promise<SaltMap | undefined> {
+    const value = await this.#ask('at', mapOf({ jid, atMs }));
+    return isMap(value) ? value : undefined;
+  }
+
+  /** Why minions of a job are silent, or why `ids` are; undefined for an unknown jid. */
+  async why(jid: string, ids?: readonly string[]): Promise<Map<string, SilenceShown> | undefined> {
+    const found = new Map<string, SilenceShown>();
+    let after: string | undefined;
+    do {
+      const page = await this.#ask('why', mapOf({ jid, ids: ids && [...ids], after }));
+      if (!isMap(page)) return undefined;
+      for (const [id, silence] of mapIn(page, 'minions') ?? []) {
+        if (typeof id !== 'string' || !isMap(silence)) continue;
+        const [cause, text] = [textOf(silence, 'cause'), textOf(silence, 'text')];
+        found.set(id, { cause: cause ?? 'unknown', text: text ?? 'unknown' });
+      }
+      after = textOf(page, 'next');
+    } while (after !== undefined);
+    return found;
+  }
+
+  /** Lines of a file of `jobs.export`, without their ends. */
+  async exportPage(
+    jid: string,
+    kind: string,
+    after: string | undefined,
+  ): Promise<{ readonly lines: readonly string[]; readonly next: string | undefined }> {
+    const page = await this.#ask('export', mapOf({ jid, kind, after }));
+    if (!isMap(page)) throw new Error('the job cache gave no lines');
+    const lines = (listOf(page, 'lines') ?? []).filter((line) => typeof line === 'string');
+    return { lines, next: textOf(page, 'next') };
   }
 
   async #ask(query: string, args: SaltMap): Promise<SaltValue> {

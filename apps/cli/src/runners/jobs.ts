@@ -3,7 +3,8 @@ import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } fro
 import { asText, runOnMinions, type BoundArguments, type RunnerFunction } from './function.ts';
 import { minionsOf, splitInput, type JobRecords, type JobSearch } from './job-records.ts';
 
-const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
+/** What Salt's runner says of a jid that is not there. */
+export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
 
 /** A job as Salt's runner shows it (Salt: salt/runners/jobs.py _format_jid_instance). */
 function describeJob(jid: string, load: SaltMap | undefined): SaltMap {
@@ -31,7 +32,8 @@ function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | unde
   return keywords?.get('metadata');
 }
 
-function jidOf(given: BoundArguments): string {
+/** The argument `jid` as text: a jid without quotes is a number to the parser of arguments. */
+export function jidOf(given: BoundArguments): string {
   return asText(given.named.get('jid') ?? '');
 }
 
@@ -104,7 +106,7 @@ function searchOf(given: BoundArguments, names: Readonly<Record<string, string>>
 }
 
 /** A time as people write it, `2015, Mar 16 19:00` or ISO; job ids are in UTC, and so is this. */
-function timeOf(value: SaltValue | undefined): number | undefined {
+export function timeOf(value: SaltValue | undefined): number | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   const plain = value.replace(',', '').trim();
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/.test(plain) ? plain : `${plain} UTC`;

@@ -83,15 +83,21 @@ function announce({ options, terminal }: SaltRun, jid: string): void {
 async function showReturns(run: SaltRun, job: PublishedCommand): Promise<number> {
   const { options, terminal, printer, link } = run;
   const rows: Row[] = [];
+  const silent: string[] = [];
   let failed = false;
   for await (const item of link.client.returns(job, kwargsOf(run))) {
     const row = rowOf(item, job.jid);
+    if (item.kind === 'missing') silent.push(item.id);
     if (!printer.show(new Map([[row.id, row.ret]]), row.out, row.retcode)) continue;
     if (row.retcode !== 0) failed = true;
     rows.push(row);
   }
   if (isOn(options, 'cli_summary') && printer.options.output === undefined) {
     terminal.out(summaryText(rows, isOn(options, 'verbose')));
+  }
+  if (isOn(options, 'why')) {
+    const { showWhy } = await import('./show-why.ts');
+    await showWhy(run, job.jid, silent);
   }
   if (!failed) return EXIT.ok;
   terminal.err('ERROR: Minions returned with non-zero exit code\n');

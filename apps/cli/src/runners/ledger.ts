@@ -1,0 +1,119 @@
+import { listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { asText, type RunnerFunction } from './function.ts';
+import { splitInput, type JobRecords } from './job-records.ts';
+import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
+
+/** States of minions that have not returned; `late` ones have. */
+const SILENT_STATES: ReadonlySet<SaltValue> = new Set(['waiting', 'never']);
+
+/** A jid that the job cache does not know. */
+class UnknownJobError extends Error {
+  override readonly name = 'UnknownJobError';
+
+  constructor(jid: string) {
+    super(`${UNKNOWN_JOB}: ${jid}`);
+  }
+}
+
+const why: RunnerFunction = {
+  name: 'jobs.why',
+  parameters: [['jid'], ['minion', null]],
+  doc:
+    'Names for each minion that is silent about a job the cause, with the evidence and its ' +
+    'times; or for the given minions, whatever they did. The first word is the cause.',
+  async run(given, { jobs }) {
+    const jid = jidOf(given);
+    const found = await jobs.why(jid, splitInput(given.named.get('minion')));
+    if (found === undefined) throw new UnknownJobError(jid);
+    const shown = [...found].map(([id, { cause, text }]) => [id, mapOf({ cause, text })] as const);
+    return { value: new Map<SaltValue, SaltValue>(shown) };
+  },
+};
+
+/** The minions of a job that never returned, with their state. */
+async function missingOf(jobs: JobRecords, jid: string): Promise<SaltMap> {
+  const row = await jobs.row(jid);
+  if (row === undefined) throw new UnknownJobError(jid);
+  const silent = [...(mapIn(row, 'states') ?? [])].filter(([, state]) => SILENT_STATES.has(state));
+  return new Map(silent);
+}
+
+const missing: RunnerFunction = {
+  name: 'jobs.missing',
+  parameters: [['jid']],
+  doc:
+    'Lists the targeted minions of a job that have not returned: "waiting" before the deadline ' +
+    'of the job, "never" after it.',
+  run: async (given, { jobs }) => ({ value: await missingOf(jobs, jidOf(given)) }),
+};
+
+const rerun: RunnerFunction = {
+  name: 'jobs.rerun',
+  parameters: [['jid'], ['missing', false]],
+  doc:
+    'Publishes the function and arguments of a job again, to a list of those minions only that ' +
+    'have not returned (missing=True or --missing, which has to be said), and shows the new jid. ' +
+    'Its metadata names the job under rerun_of. A minion that ran the job and whose return was ' +
+    'lost runs it again: ask jobs.why before.',
+  async run(given, { jobs, client }) {
+    const jid = jidOf(given);
+    if (given.named.get('missing') !== true) {
+      throw new Error('say --missing: only minions that have not returned are asked again');
+    }
+    const ids = [...(await missingOf(jobs, jid)).keys()].map((id) => asText(id));
+    if (ids.length === 0) return { value: 'Every minion of this job has returned.' };
+    const load = await jobs.load(jid);
+    const fun = load?.get('fun');
+    if (load === undefined || fun === undefined) throw new UnknownJobError(jid);
+    const kwargs = mapIn(load, 'kwargs') ?? mapOf({});
+    const metadata = mapIn(kwargs, 'metadata') ?? mapIn(load, 'metadata') ?? mapOf({});
+    const returners = textOf(load, 'ret');
+    const job = await client.publish({
+      tgt: ids,
+      tgtType: 'list',
+      fun: Array.isArray(fun) ? fun.map(asText) : asText(fun),
+      arg: listOf(load, 'arg') ?? [],
+      kwargs: mapOf({ metadata: new Map([...metadata, ['rerun_of', jid]]) }),
+      ...(returners === undefined || returners === '' ? {} : { ret: returners }),
+    });
+    if (job === undefined) return { value: 'None of these minions is known any more.' };
+    return { value: job.jid };
+  },
+};
+
+const at: RunnerFunction = {
+  name: 'jobs.at',
+  parameters: [['jid'], ['time']],
+  doc:
+    'Shows where the minions of a job stood at a moment (UTC unless the time says otherwise): ' +
+    'the ledger, the deadline as it was then, and the state of each minion.',
+  async run(given, { jobs }) {
+    const jid = jidOf(given);
+    const atMs = timeOf(given.named.get('time'));
+    if (atMs === undefined) throw new Error('a time is needed, such as 2026-11-22T12:00:00');
+    const state = await jobs.at(jid, atMs);
+    if (state === undefined) throw new UnknownJobError(jid);
+    return { value: describeAt(state, atMs) };
+  },
+};
+
+/** The counts of the ledger in its order, then the minions. */
+function describeAt(state: SaltMap, atMs: number): SaltMap {
+  const shown = mapOf({ At: iso(atMs), Published: iso(state.get('publishedMs')) });
+  const states = mapIn(state, 'states');
+  if (states === undefined) return shown.set('Ledger', 'not published yet');
+  const counts = new Map<SaltValue, number>(LEDGER_STATES.map((name) => [name, 0]));
+  for (const one of states.values()) counts.set(one, (counts.get(one) ?? 0) + 1);
+  shown.set('Deadline', iso(state.get('deadlineMs')));
+  shown.set('Ledger', new Map<SaltValue, SaltValue>([['targeted', states.size], ...counts]));
+  return shown.set('Minions', states);
+}
+
+const LEDGER_STATES = ['waiting', 'returned', 'failed', 'late', 'never'] as const;
+
+function iso(ms: SaltValue | undefined): string {
+  return typeof ms === 'number' ? new Date(ms).toISOString() : 'none';
+}
+
+/** Functions of the jobs runner about the ledger, which Salt does not have. */
+export const LEDGER_RUNNER: readonly RunnerFunction[] = [at, missing, rerun, why];
