@@ -185,8 +185,8 @@ export class Gateway {
     // Joined: whoever sends the first one's answer sends this one's too.
     if (answer === undefined) return;
     const handed = answer.askers.map((one) => this.#reply(one, answer.body));
-    // With the sockets gone nobody was answered: the next process gets the same bytes again.
-    if (handed.includes(true)) answer.answered();
+    // With the sockets gone nobody was answered: the same bytes come again, here or elsewhere.
+    answer.handed(handed.includes(true));
     this.#spans.request(answer, { id, startMs, askers: answer.askers.length });
   }
 

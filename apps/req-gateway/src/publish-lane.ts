@@ -14,8 +14,15 @@ export interface PublishAnswer {
   readonly askers: readonly Asker[];
   readonly body: Uint8Array;
   readonly trace?: string;
-  /** To be called once the answer was handed to the socket. */
-  readonly answered: () => void;
+  /** To be called once it is known whether the answer was handed to any of their sockets. */
+  readonly handed: (heard: boolean) => void;
+}
+
+/** An answer that its asker may not have heard. */
+interface KeptAnswer {
+  readonly body: Uint8Array;
+  readonly trace?: string;
+  readonly until: number;
 }
 
 /** Counts of the publish lane. */
@@ -38,6 +45,13 @@ const ANSWER_WITHIN_MS = 2_800;
 // While workers live, a slow answer is better than a text that leaves open whether the job was
 // published: the CLI's further tries (at 5 and 10 s) join the first, and all get its job id.
 const PATIENCE_MS = 14_000;
+// An answer that comes when the CLI is about to hang up, or has, is given to its next try as well:
+// that comes within a moment. Nobody types, or starts, the same command again so soon.
+const SLOW_ANSWER_MS = 4_500;
+const KEEP_SLOW_MS = 1_000;
+// Where all had hung up the next try, if there is one, comes 5 s later at the latest.
+const KEEP_UNHEARD_MS = 6_000;
+const MAX_KEPT = 1_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
 const DROPPED_PAUSE_MS = 100;
 // A publish costs every service something; a storm of one user's is let in by small pieces.
@@ -59,6 +73,7 @@ export class PublishLane {
   readonly #workers: Workers;
   readonly #memory: RequestMemory;
   readonly #open = new Map<string, OpenPublish>();
+  readonly #kept = new Map<string, KeptAnswer>();
   readonly #users = new FairShare(USER_SHARE);
   #joined = 0;
   #resumed = 0;
@@ -95,6 +110,12 @@ export class PublishLane {
       if (under.askers.length < MAX_ASKERS) under.askers.push(asker);
       return undefined;
     }
+    const kept = this.#kept.get(hash);
+    if (kept !== undefined && Date.now() < kept.until) {
+      this.#joined += 1;
+      const { until: _, ...answer } = kept;
+      return { askers: [asker], ...answer, handed: () => undefined };
+    }
     const open: OpenPublish = { askers: [asker] };
     this.#open.set(hash, open);
     const askedAt = Date.now();
@@ -104,10 +125,16 @@ export class PublishLane {
       return this.#deliver(known, body, askedAt);
     });
     this.#open.delete(hash);
+    const answer = this.#answer(outcome);
     return {
       askers: open.askers,
-      ...this.#answer(outcome),
-      answered: () => this.#tell(hash, known),
+      ...answer,
+      handed: (heard) => {
+        if (heard) this.#tell(hash, known);
+        const keepMs = heard ? KEEP_SLOW_MS : KEEP_UNHEARD_MS;
+        const slow = Date.now() - askedAt >= SLOW_ANSWER_MS;
+        if (outcome.kind === 'reply' && (slow || !heard)) this.#keep(hash, answer, keepMs);
+      },
     };
   }
 
@@ -135,6 +162,14 @@ export class PublishLane {
     }
     this.#failed += 1;
     return { body: publishFailure(outcome, this.#workers.ready) };
+  }
+
+  #keep(hash: string, answer: Omit<KeptAnswer, 'until'>, keepMs: number): void {
+    const now = Date.now();
+    for (const [key, { until }] of this.#kept) {
+      if (until <= now || this.#kept.size >= MAX_KEPT) this.#kept.delete(key);
+    }
+    this.#kept.set(hash, { ...answer, until: now + keepMs });
   }
 
   async #claim(hash: string, id: string): Promise<string> {
