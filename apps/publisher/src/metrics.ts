@@ -26,6 +26,9 @@ export function exposeMetrics(metrics: ServiceContext['metrics'], parts: Measure
     'Connections of minions to 4505, under the name of Salt 3008.',
     () => server.peers,
   );
+  counter('missed', 'Messages that slow subscribers missed.', () => server.stats.dropped);
+  counter('hung_up', 'Connections ended for what they did.', () => server.stats.hungUp);
+  counter('turned_away', 'Connections beyond the limit.', () => server.stats.turnedAway);
   counter('sent', 'Publications sent.', () => publisher.status.sent);
   counter('sent_again', 'Of these, repetitions.', () => publisher.status.sentAgain);
   counter('expired', 'Publications too old to be sent.', () => publisher.status.expired);

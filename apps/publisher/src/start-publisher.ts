@@ -55,6 +55,7 @@ export async function startPublisher(
     endpoint: tcpEndpoint(options.interface, options.publishPort),
     hwm: options.pubHwm,
     backlog: options.zmqBacklog,
+    ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
     onConnect: () => {
       const now = Date.now();
       if (burst.connected(now, server.peers)) again.open(burstWindow(now));
@@ -86,6 +87,7 @@ export async function startPublisher(
       endpoint: server.endpoint,
       bus: bus.status,
       peers: server.peers,
+      socket: server.stats,
       ...publisher.status,
       again: again.stats,
     }),

@@ -8,7 +8,7 @@ export { ThinPeer } from './thin-peer.ts';
 export { encodeMessage, ZmtpError } from './zmtp-frames.ts';
 
 export type { ZmqErrorCode } from './errors.ts';
-export type { PublishServerOptions } from './publish-server.ts';
+export type { PublishServerOptions, PublishServerStats } from './publish-server.ts';
 export type { RequestClientOptions, RequestOptions } from './request-client.ts';
 export type {
   RequestServerOptions,

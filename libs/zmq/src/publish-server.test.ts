@@ -85,6 +85,80 @@ test('heartbeats leave a peer alone that is there', async () => {
   expect(server.peers).toBe(1);
 });
 
+/** A subscriber that speaks only when it is told to. */
+async function rawSubscriber(server: PublishServer, port: number) {
+  const socket = connect({ host: '127.0.0.1', port });
+  keep({ close: () => socket.destroy() });
+  const chunks: Buffer[] = [];
+  let ended = false;
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => undefined);
+  socket.on('close', () => (ended = true));
+  const before = server.peers;
+  socket.write(handshake('SUB', ''));
+  await vi.waitFor(() => expect(server.peers).toBe(before + 1));
+  return {
+    write: (bytes: Buffer) => socket.write(bytes),
+    heard: () => Buffer.concat(chunks).toString('latin1'),
+    closed: () => ended,
+  };
+}
+
+test('who has answered heartbeats and does not any more is taken for dead; others are not', async () => {
+  const { server, port } = await beating(300);
+  const dies = await rawSubscriber(server, port);
+  const never = await rawSubscriber(server, port);
+  await vi.waitFor(() => expect(dies.heard()).toContain('\x04PING'));
+  dies.write(Buffer.from('\x04\x05\x04PONG', 'latin1'));
+  await vi.waitFor(() => expect(dies.closed()).toBe(true));
+  expect(never.closed()).toBe(false);
+  expect(server.peers).toBe(1);
+});
+
+test('a topic can be given up, and nobody has topics without end', async () => {
+  const { server, port } = await beating(10_000);
+  const sub = await rawSubscriber(server, port);
+  sub.write(encodeMessage([Buffer.from('\x01mine')]));
+  await sendUntil(
+    server,
+    ['mine', 'first'],
+    vi.waitFor(() => expect(sub.heard()).toMatch(/first/)),
+  );
+  sub.write(encodeMessage([Buffer.from('\x00mine')]));
+  // What was given up is known to be so when what was asked for after it comes.
+  sub.write(encodeMessage([Buffer.from('\x01other')]));
+  const other = vi.waitFor(() => expect(sub.heard()).toMatch(/second/));
+  await sendUntil(server, ['other', 'second'], other);
+  const before = sub.heard().split('first').length;
+  await server.send([Buffer.from('mine'), Buffer.from('first')]);
+  await server.send([Buffer.from('other'), Buffer.from('third')]);
+  await vi.waitFor(() => expect(sub.heard()).toMatch(/third/));
+  expect(sub.heard().split('first')).toHaveLength(before);
+  for (let n = 0; n < 65; n += 1) sub.write(encodeMessage([Buffer.from(`\x01topic-${n}`)]));
+  await vi.waitFor(() => expect(sub.closed()).toBe(true));
+});
+
+test('a subscriber that reads too slowly misses messages, others do not', async () => {
+  const endpoint = 'tcp://127.0.0.1:*';
+  const server = keep(await PublishServer.bind({ endpoint, hwm: 2, lingerMs: 0 }));
+  const port = Number(server.endpoint.split(':').at(-1));
+  const socket = connect({ host: '127.0.0.1', port });
+  keep({ close: () => socket.destroy() });
+  socket.pause();
+  socket.write(handshake('SUB', ''));
+  socket.write(encodeMessage([Buffer.from([1])]));
+  const quick = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
+  quick.subscribe();
+  await vi.waitFor(() => expect(server.peers).toBe(2));
+  const big = Buffer.alloc(4 << 20);
+  await vi.waitFor(async () => {
+    await server.send([big]);
+    expect((await quick.receive(2_000))[0]?.length).toBe(big.length);
+    expect(server.stats.dropped).toBeGreaterThan(0);
+  });
+  expect(server.peers).toBe(2);
+});
+
 test('a peer whose end takes nothing any more loses its connection', async () => {
   const { server, port } = await beating(500);
   const stuck = connect({ host: '127.0.0.1', port });

@@ -1,113 +1,145 @@
-import { Publisher } from 'zeromq';
-
-import { isIpv6Endpoint, SALT_TCP_KEEPALIVE } from './endpoint.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ZmqError } from './errors.ts';
-import { SendQueue } from './send-queue.ts';
+import type { ZmtpConnection } from './zmtp-connection.ts';
+import { encodeMessage } from './zmtp-frames.ts';
+import { ZmtpListener, type ListenerStats, type ListenOptions } from './zmtp-listener.ts';
 
 /** How a {@link PublishServer} is bound. */
-export interface PublishServerOptions {
-  /** e.g. `tcp://0.0.0.0:4505`; `*` as port takes a free one. */
-  readonly endpoint: string;
+export interface PublishServerOptions extends ListenOptions {
   /** Messages held per slow peer before more are dropped for it. Salt: `pub_hwm`, 1000. */
   readonly hwm?: number;
-  /** Salt: `zmq_backlog`, 1000. */
-  readonly backlog?: number;
   /** Salt 3008: `zmq_heartbeat_ivl`, 10 s; 0 switches heartbeats off. */
   readonly heartbeatIntervalMs?: number;
   /**
-   * A connection whose other end acknowledges nothing for so long is closed. Salt 3008:
-   * `zmq_heartbeat_timeout`, 30 s.
+   * A connection that has answered heartbeats and does not any more, or takes nothing of what is
+   * sent, is closed after so long. Salt 3008: `zmq_heartbeat_timeout`, 30 s.
    */
   readonly heartbeatTimeoutMs?: number;
-  /** Time for messages under way after {@link PublishServer.close}. */
-  readonly lingerMs?: number;
   /** Called for each connection that finished its handshake. */
   readonly onConnect?: () => void;
-  /** Called for each connection that was lost. */
+  /** Called for each connection that was lost after its handshake. */
   readonly onDisconnect?: () => void;
 }
 
-const DEFAULT_LINGER_MS = 1000;
+/** Counters since the start. */
+export interface PublishServerStats extends ListenerStats {
+  readonly sent: number;
+  /** Messages that slow subscribers have missed. */
+  readonly dropped: number;
+}
+
+/** What a connection wants to hear. */
+interface Subscriber {
+  readonly topics: Set<string>;
+  pingedAt: number;
+  /** Messages given to a connection that had not taken all before. */
+  queued: number;
+}
+
+const DEFAULT_HWM = 1_000;
+const DEFAULT_HEARTBEAT_MS = 10_000;
+const DEFAULT_TIMEOUT_MS = 30_000;
+// Subscriptions are short: a prefix, hex of an id with `zmq_filtering`.
+const MAX_SUBSCRIPTION_BYTES = 4_096;
+const MAX_TOPICS = 64;
+const MAX_UNFINISHED_BYTES = 64 * 1_048_576;
+/** So many connections are written to before others have their turn: some 5 ms. */
+const AT_ONCE = 512;
 
 /**
  * The master's side of port 4505: a PUB. It never waits for a peer: who is absent or too slow
- * misses the message.
+ * misses the message. Over plain sockets, which cost a few KB where libzmq keeps tens, and tell who
+ * is there.
  *
  * Salt: salt/transport/zeromq.py PublishServer
  */
 export class PublishServer implements AsyncDisposable {
-  readonly endpoint: string;
-  readonly #socket: Publisher;
-  readonly #messages: SendQueue;
-  #peers = 0;
+  readonly #listener: ZmtpListener;
+  readonly #subscribers: Map<ZmtpConnection, Subscriber>;
+  readonly #hwm: number;
+  #line: Promise<void> = Promise.resolve();
   #sent = 0;
+  #dropped = 0;
   #closing: Promise<void> | undefined;
 
-  private constructor(socket: Publisher, endpoint: string) {
-    this.#socket = socket;
-    this.endpoint = endpoint;
-    this.#messages = new SendQueue({ send: (frames) => socket.send(frames as Uint8Array[]) });
+  private constructor(
+    listener: ZmtpListener,
+    subscribers: Map<ZmtpConnection, Subscriber>,
+    hwm: number,
+  ) {
+    this.#listener = listener;
+    this.#subscribers = subscribers;
+    this.#hwm = hwm;
   }
 
   /** @throws ZmqError `SALT_ZMQ_BIND` */
   static async bind(options: PublishServerOptions): Promise<PublishServer> {
-    const hwm = options.hwm ?? 1000;
-    const socket = new Publisher({
-      ...SALT_TCP_KEEPALIVE,
-      ipv6: isIpv6Endpoint(options.endpoint),
-      backlog: options.backlog ?? 1000,
-      sendHighWaterMark: hwm,
-      heartbeatInterval: options.heartbeatIntervalMs ?? 10_000,
-      // Not libzmq's own time-out: a timer for each PING under way, found again for each PONG by
-      // walking through all timers of the thread. With 10,000 minions that was 1 s of CPU in every
-      // 10 s, in which no publication went out. The kernel does it for each connection by itself
-      // (TCP_USER_TIMEOUT), with the PINGs to be acknowledged.
-      heartbeatTimeout: 0,
-      tcpMaxRetransmitTimeout: options.heartbeatTimeoutMs ?? 30_000,
-      linger: options.lingerMs ?? DEFAULT_LINGER_MS,
+    const intervalMs = options.heartbeatIntervalMs ?? DEFAULT_HEARTBEAT_MS;
+    const timeoutMs = options.heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const subscribers = new Map<ZmtpConnection, Subscriber>();
+    const listener = await ZmtpListener.listen(options, {
+      socketType: 'PUB',
+      accepts: ['SUB', 'XSUB'],
+      maxMessageBytes: MAX_SUBSCRIPTION_BYTES,
+      // Not by bytes: what waits for many subscribers is in memory once.
+      maxUnsentBytes: Infinity,
+      maxUnfinishedBytes: MAX_UNFINISHED_BYTES,
+      patienceMs: timeoutMs,
+      ...(intervalMs > 0 ? { lookMs: Math.min(intervalMs, timeoutMs, 1_000) } : {}),
+      onReady: (connection) => {
+        subscribers.set(connection, { topics: new Set(), pingedAt: performance.now(), queued: 0 });
+        options.onConnect?.();
+      },
+      onMessage: (connection, frames) => subscribe(connection, subscribers.get(connection), frames),
+      onEnd: (connection) => {
+        if (subscribers.delete(connection)) options.onDisconnect?.();
+      },
+      onLook: (now) => {
+        if (intervalMs > 0) beat(subscribers, now, intervalMs, timeoutMs);
+      },
     });
-    const events = socket.events;
-    try {
-      await socket.bind(options.endpoint);
-    } catch (error) {
-      socket.close();
-      throw new ZmqError('SALT_ZMQ_BIND', `can not bind ${options.endpoint}`, error);
-    }
-    const server = new PublishServer(socket, socket.lastEndpoint ?? options.endpoint);
-    events.on('handshake', () => {
-      server.#peers += 1;
-      options.onConnect?.();
-    });
-    events.on('disconnect', () => {
-      // A connection that broke before its handshake was never counted.
-      server.#peers = Math.max(0, server.#peers - 1);
-      options.onDisconnect?.();
-    });
-    return server;
+    return new PublishServer(listener, subscribers, options.hwm ?? DEFAULT_HWM);
   }
 
-  /** Connections that finished their handshake and were not lost since (monitor events). */
+  /** With the port that was taken. */
+  get endpoint(): string {
+    return this.#listener.endpoint;
+  }
+
+  /** Connections that finished their handshake and are open. */
   get peers(): number {
-    return this.#peers;
+    return this.#subscribers.size;
   }
 
-  /** Messages handed to libzmq since the start. */
+  /** Messages sent since the start. */
   get sent(): number {
     return this.#sent;
   }
 
+  get stats(): PublishServerStats {
+    return { ...this.#listener.stats, sent: this.#sent, dropped: this.#dropped };
+  }
+
   /**
-   * Hands one message to libzmq: `[payload]`, or `[topic, payload]` with `zmq_filtering`.
+   * Sends one message, `[payload]`, or `[topic, payload]` with `zmq_filtering`, to all who want it;
+   * resolves when their sockets have it. Messages go out in the order of the calls.
    *
    * @throws ZmqError `SALT_ZMQ_CLOSED`
    */
-  async send(frames: readonly Uint8Array[]): Promise<void> {
-    await this.#messages.send(frames);
-    this.#sent += 1;
+  send(frames: readonly Uint8Array[]): Promise<void> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(new ZmqError('SALT_ZMQ_CLOSED', 'the socket is closed'));
+    }
+    const bytes = encodeMessage(frames);
+    const [first = bytes] = frames;
+    const topic = Buffer.from(first.buffer, first.byteOffset, first.length);
+    this.#line = this.#line.then(() => this.#deliver(bytes, topic));
+    return this.#line;
   }
 
+  /** Ends all connections; messages under way get the linger time. */
   close(): Promise<void> {
-    this.#closing ??= this.#close();
+    this.#closing ??= this.#line.then(() => this.#listener.close());
     return this.#closing;
   }
 
@@ -115,9 +147,56 @@ export class PublishServer implements AsyncDisposable {
     return this.close();
   }
 
-  async #close(): Promise<void> {
-    await this.#messages.idle();
-    this.#messages.close();
-    this.#socket.close();
+  async #deliver(bytes: Buffer, topic: Buffer): Promise<void> {
+    let written = 0;
+    // Whoever connects or leaves while this goes on is in the map, or not any more.
+    for (const [connection, subscriber] of this.#subscribers) {
+      if (!wants(subscriber, topic)) continue;
+      if (connection.unsentBytes === 0) subscriber.queued = 0;
+      else subscriber.queued += 1;
+      if (subscriber.queued > this.#hwm || !connection.send(bytes)) this.#dropped += 1;
+      written += 1;
+      if (written % AT_ONCE === 0) await nextTurn();
+    }
+    this.#sent += 1;
+  }
+}
+
+/** Takes a subscription: 1 or 0, then the topic (rfc.zeromq.org/spec/29). */
+function subscribe(
+  connection: ZmtpConnection,
+  subscriber: Subscriber | undefined,
+  [said]: readonly Buffer[],
+): void {
+  if (subscriber === undefined || said === undefined || said.length === 0) return;
+  const topic = said.toString('latin1', 1);
+  if (said[0] === 1) subscriber.topics.add(topic);
+  else if (said[0] === 0) subscriber.topics.delete(topic);
+  if (subscriber.topics.size > MAX_TOPICS) connection.refuse();
+}
+
+function wants({ topics }: Subscriber, topic: Buffer): boolean {
+  for (const prefix of topics) {
+    if (prefix === '') return true;
+    if (prefix.length > topic.length) continue;
+    if (topic.toString('latin1', 0, prefix.length) === prefix) return true;
+  }
+  return false;
+}
+
+/** Pings whose time has come, and ends those that have stopped to answer. */
+function beat(
+  subscribers: ReadonlyMap<ZmtpConnection, Subscriber>,
+  now: number,
+  intervalMs: number,
+  timeoutMs: number,
+): void {
+  for (const [connection, subscriber] of subscribers) {
+    const silentMs = now - connection.heardAt;
+    if (connection.answersPings && silentMs >= intervalMs + timeoutMs) connection.destroy();
+    else if (now - subscriber.pingedAt >= intervalMs) {
+      subscriber.pingedAt = now;
+      connection.ping();
+    }
   }
 }

@@ -3,19 +3,21 @@ import {
   handshake,
   isCommand,
   pong,
+  PING,
   readReady,
-  requestHead,
   ZmtpReader,
   type ZmtpReady,
 } from './zmtp-frames.ts';
 
 /** Bounds of accepted connections, and whom they tell. One for all connections of a server. */
 export interface ZmtpConnectionOptions {
+  /** What we are. */
+  readonly socketType: 'ROUTER' | 'PUB';
   /** Socket types of the other side that fit ours. */
   readonly accepts: readonly string[];
   /** Most bytes of one message; who announces more is hung up on. */
   readonly maxMessageBytes: number;
-  /** Most bytes that may wait until the other side reads them. */
+  /** Most bytes that may wait until the other side reads them, unless it is one message. */
   readonly maxUnsentBytes: number;
   readonly onReady: (connection: ZmtpConnection) => void;
   /** A whole message. The frames are its own: they may be kept. */
@@ -26,14 +28,12 @@ export interface ZmtpConnectionOptions {
   readonly onEnd: (connection: ZmtpConnection) => void;
 }
 
-// What a ROUTER says first, the same to everybody.
-const ROUTER_HANDSHAKE = handshake('ROUTER', '');
-// Beyond this a copy costs more than a second buffer to write.
-const COPY_MAX_BYTES = 16_384;
+// What we say first, the same to everybody.
+const HANDSHAKES = { ROUTER: handshake('ROUTER', ''), PUB: handshake('PUB', '') } as const;
 
 /**
- * One accepted connection that speaks ZMTP 3 with the NULL mechanism, as a ROUTER. Whatever does
- * not fit ends it: the protocol has no way to tell a peer that it erred.
+ * One accepted connection that speaks ZMTP 3 with the NULL mechanism. Whatever does not fit ends
+ * it: the protocol has no way to tell a peer that it erred.
  */
 export class ZmtpConnection {
   /** Requests of this connection that are not answered yet. */
@@ -45,6 +45,7 @@ export class ZmtpConnection {
   readonly #reader: ZmtpReader;
   #ready: ZmtpReady | undefined;
   #heardAt = this.openedAt;
+  #answersPings = false;
   #unread: { readonly taken: number; readonly since: number } | undefined;
   #ended = false;
 
@@ -58,7 +59,7 @@ export class ZmtpConnection {
     socket.on('close', this.#end);
     // An error is always followed by 'close'.
     socket.on('error', ignore);
-    socket.write(ROUTER_HANDSHAKE);
+    socket.write(HANDSHAKES[options.socketType]);
   }
 
   /** Whether the handshake is done. */
@@ -81,9 +82,19 @@ export class ZmtpConnection {
     return this.#heardAt;
   }
 
+  /** True once it has answered a PING: from then on silence tells something. */
+  get answersPings(): boolean {
+    return this.#answersPings;
+  }
+
   /** Bytes of a message that has not come whole. */
   get heldBytes(): number {
     return this.#reader.heldBytes;
+  }
+
+  /** Bytes that the kernel has not taken yet. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength;
   }
 
   /**
@@ -102,24 +113,29 @@ export class ZmtpConnection {
   }
 
   /**
-   * Sends `[empty][body]`. False where it was not taken: the connection has ended, or the other
-   * side reads too slowly.
+   * Sends the bytes of one message, in one or two pieces. False where it was not taken: the
+   * connection has ended, or the other side reads too slowly.
    */
-  reply(body: Uint8Array): boolean {
+  send(bytes: Uint8Array, more?: Uint8Array): boolean {
     const socket = this.#socket;
     if (this.#ended || !socket.writable) return false;
     const unsent = socket.writableLength;
-    if (unsent > 0 && unsent + body.length > this.#options.maxUnsentBytes) return false;
-    const head = requestHead(body.length);
-    if (body.length <= COPY_MAX_BYTES) {
-      socket.write(Buffer.concat([head, body]));
+    const length = bytes.length + (more?.length ?? 0);
+    if (unsent > 0 && unsent + length > this.#options.maxUnsentBytes) return false;
+    if (more === undefined) {
+      socket.write(bytes);
       return true;
     }
     socket.cork();
-    socket.write(head);
-    socket.write(body);
+    socket.write(bytes);
+    socket.write(more);
     socket.uncork();
     return true;
+  }
+
+  /** Asks the other side whether it is there; not where it has not taken what it got before. */
+  ping(): void {
+    if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(PING);
   }
 
   /** Hangs up at once. */
@@ -149,6 +165,7 @@ export class ZmtpConnection {
   onCommand(body: Buffer): void {
     if (this.#ended) return;
     if (this.#ready === undefined) this.#shakeHands(body);
+    else if (isCommand(body, 'PONG')) this.#answersPings = true;
     else if (isCommand(body, 'PING')) this.#pong(body);
     else if (isCommand(body, 'ERROR')) this.destroy();
     // Others say nothing that we would need.
@@ -156,7 +173,7 @@ export class ZmtpConnection {
 
   readonly #take = (chunk: Buffer): void => {
     if (this.#ended) return;
-    this.#heardAt = this.openedAt;
+    this.#heardAt = performance.now();
     try {
       this.#reader.take(chunk);
     } catch {

@@ -123,6 +123,9 @@ export function readReady(body: Buffer): ZmtpReady | undefined {
   return identity.length > SHORT_MAX ? undefined : { socketType, identity };
 }
 
+/** A ping that its receiver answers with a PONG; its time to live of 0 says nothing. */
+export const PING = Buffer.from([FLAG_COMMAND, 7, 4, 0x50, 0x49, 0x4e, 0x47, 0, 0]);
+
 /** True for a command of this name. */
 export function isCommand(body: Buffer, name: string): boolean {
   return body[0] === name.length && body.subarray(1, name.length + 1).toString('latin1') === name;

@@ -1,0 +1,167 @@
+import { createServer, type Server } from 'node:net';
+import { listenAddress, SALT_KEEPALIVE_IDLE_MS } from './endpoint.ts';
+import { ZmqError } from './errors.ts';
+import { ZmtpConnection, type ZmtpConnectionOptions } from './zmtp-connection.ts';
+
+/** What both servers can be told of their port. */
+export interface ListenOptions {
+  /** e.g. `tcp://0.0.0.0:4506`; `*` as port takes a free one. */
+  readonly endpoint: string;
+  /** Connections that wait to be accepted. Salt: `zmq_backlog`, 1000. */
+  readonly backlog?: number;
+  /** Connections open at once; further ones are closed as they come. Default: no limit of ours. */
+  readonly maxConnections?: number;
+  /** Time for what is under way after `close`. */
+  readonly lingerMs?: number;
+}
+
+/** Counters of a listener. */
+export interface ListenerStats {
+  readonly connections: number;
+  /** Connections hung up on: no ZMTP, a message too long, too much at once, silent half way. */
+  readonly hungUp: number;
+  /** Connections that came while there were too many. */
+  readonly turnedAway: number;
+}
+
+/** How a {@link ZmtpListener} treats its connections, and whom it tells. */
+export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> {
+  /** Bytes of messages of all peers that have not come whole; who goes beyond it is hung up on. */
+  readonly maxUnfinishedBytes: number;
+  /**
+   * A connection is closed after so long without its handshake, without anything more of a message
+   * that it began, or without reading anything of what waits for it.
+   */
+  readonly patienceMs: number;
+  /** How often connections are looked through, in ms; default 1,000. */
+  readonly lookMs?: number;
+  /** Called each time after the listener has looked through its connections. */
+  readonly onLook?: (now: number) => void;
+}
+
+const DEFAULT_BACKLOG = 1_000;
+const DEFAULT_LOOK_MS = 1_000;
+// Salt 3006.26: LINGER of the master's sockets (salt/transport/zeromq.py).
+const DEFAULT_LINGER_MS = 1_000;
+
+/** A port where peers connect by ZMTP: accepts, bounds, ends. */
+export class ZmtpListener {
+  readonly endpoint: string;
+  /** All that are open, with or without their handshake. */
+  readonly connections = new Set<ZmtpConnection>();
+  readonly #server: Server;
+  readonly #options: ListenOptions;
+  readonly #rules: ListenerRules;
+  /** Connections without a handshake, oldest first. */
+  readonly #strangers = new Set<ZmtpConnection>();
+  readonly #looks: NodeJS.Timeout;
+  #hungUp = 0;
+  #turnedAway = 0;
+
+  private constructor(server: Server, options: ListenOptions, rules: ListenerRules) {
+    this.#server = server;
+    this.#options = options;
+    this.#rules = rules;
+    this.endpoint = boundEndpoint(server, options.endpoint);
+    const ofConnections: ZmtpConnectionOptions = {
+      ...rules,
+      onReady: (connection) => {
+        this.#strangers.delete(connection);
+        rules.onReady(connection);
+      },
+      onRefused: () => (this.#hungUp += 1),
+      onEnd: (connection) => {
+        this.connections.delete(connection);
+        this.#strangers.delete(connection);
+        rules.onEnd(connection);
+      },
+    };
+    server.on('connection', (socket) => {
+      const connection = new ZmtpConnection(socket, ofConnections);
+      this.connections.add(connection);
+      this.#strangers.add(connection);
+    });
+    server.on('drop', () => (this.#turnedAway += 1));
+    this.#looks = setInterval(() => this.#look(), rules.lookMs ?? DEFAULT_LOOK_MS);
+    this.#looks.unref();
+  }
+
+  /** @throws ZmqError `SALT_ZMQ_BIND` */
+  static async listen(options: ListenOptions, rules: ListenerRules): Promise<ZmtpListener> {
+    const { endpoint, backlog = DEFAULT_BACKLOG, maxConnections } = options;
+    const server = createServer({
+      keepAlive: true,
+      keepAliveInitialDelay: SALT_KEEPALIVE_IDLE_MS,
+      noDelay: true,
+    });
+    if (maxConnections !== undefined) server.maxConnections = maxConnections;
+    await new Promise<void>((resolve, reject) => {
+      const failed = (cause: Error): void =>
+        reject(new ZmqError('SALT_ZMQ_BIND', `can not bind ${endpoint}`, cause));
+      server.once('error', failed);
+      server.listen({ ...listenAddress(endpoint), backlog }, () => {
+        server.off('error', failed);
+        resolve();
+      });
+    });
+    return new ZmtpListener(server, options, rules);
+  }
+
+  get stats(): ListenerStats {
+    return {
+      connections: this.connections.size,
+      hungUp: this.#hungUp,
+      turnedAway: this.#turnedAway,
+    };
+  }
+
+  /** Takes no more connections, ends those there are when the kernel has what they were sent. */
+  async close(): Promise<void> {
+    clearInterval(this.#looks);
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const connection of this.connections) connection.finish();
+    const timer = setTimeout(() => {
+      for (const connection of this.connections) connection.destroy();
+    }, this.#options.lingerMs ?? DEFAULT_LINGER_MS);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  /** Ends what is silent half way, who reads nothing, and the last of what is too much together. */
+  #look(): void {
+    const { patienceMs, maxUnfinishedBytes } = this.#rules;
+    const now = performance.now();
+    const before = now - patienceMs;
+    for (const connection of this.#strangers) {
+      if (connection.openedAt > before) break;
+      connection.refuse();
+    }
+    const unfinished: ZmtpConnection[] = [];
+    let bytes = 0;
+    for (const connection of this.connections) {
+      const { heldBytes } = connection;
+      const isSilent = heldBytes > 0 && connection.heardAt <= before;
+      if (isSilent || connection.unreadMs(now) >= patienceMs) {
+        connection.refuse();
+      } else if (heldBytes > 0) {
+        unfinished.push(connection);
+        bytes += heldBytes;
+      }
+    }
+    // Who came last has lost least by coming again.
+    if (bytes > maxUnfinishedBytes) unfinished.sort((a, b) => b.openedAt - a.openedAt);
+    for (const connection of unfinished) {
+      if (bytes <= maxUnfinishedBytes) break;
+      bytes -= connection.heldBytes;
+      connection.refuse();
+    }
+    this.#rules.onLook?.(now);
+  }
+}
+
+/** The endpoint with the port that was taken. */
+function boundEndpoint(server: Server, endpoint: string): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') return endpoint;
+  return endpoint.replace(/:[^:]*$/, `:${address.port}`);
+}
