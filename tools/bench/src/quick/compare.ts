@@ -10,7 +10,9 @@ import {
   openSide,
   RETURNS_PER_SLICE,
   warmUp,
+  type Pairs,
 } from '../load/side-by-side.ts';
+import type { LoadSample } from '../load/stored-slice.ts';
 import { spreadOf } from '../measure/statistics.ts';
 import { openBase, tsc, type BuiltCheckout } from './base.ts';
 import { judge, sayJudgement, type Judgement } from './verdict.ts';
@@ -62,7 +64,21 @@ export async function compareCheckouts(
     spreadOf(side.map(microsPerReturn))?.median.toFixed(0),
   );
   say(`medians: ${there} µs per return in the base, ${here} µs here`);
+  for (const line of drawServices(samples)) say(line);
   return judge(costRatios(samples), args.threshold);
+}
+
+/** Where the CPU time went, service by service: `worker-pool: 210 and 260 µs per return`. */
+function drawServices({ before, after }: Pairs): string[] {
+  const median = (side: readonly LoadSample[], name: string): number =>
+    spreadOf(side.map(({ byService, result }) => ((byService[name] ?? 0) * 1e6) / result.answered))
+      ?.median ?? 0;
+  const names = new Set([...before, ...after].flatMap(({ byService }) => Object.keys(byService)));
+  return [...names]
+    .map((name) => ({ name, there: median(before, name), here: median(after, name) }))
+    .filter(({ there, here }) => there >= 1 || here >= 1)
+    .sort((a, b) => b.here - a.here)
+    .map(({ name, there, here }) => `${name}: ${there.toFixed(0)} and ${here.toFixed(0)} µs`);
 }
 
 function plantEnv(dir: string, micros: number): Record<string, string> {
