@@ -27,6 +27,8 @@ export const RUNTIME_PACKAGES = [
   'msgpack==1.2.4',
   'packaging==26.3',
   'psutil==7.2.2',
+  // What the returner pgjsonb writes to PostgreSQL with.
+  'psycopg2-binary==2.9.13',
   'pycryptodomex==3.24.2',
   'python-dateutil==4.0.0',
   'pyyaml==6.0.3',
