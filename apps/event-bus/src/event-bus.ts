@@ -92,8 +92,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     maxEventSize: options.maxEventSize,
     onEvent: (event) => times.saw(event),
     spans: context.telemetry,
-    // Only stock tools read them, and they cost more than all the rest of a return here.
-    returnFiles: options.jobCache && (salt !== undefined || options.brine.eventFraming !== 'auto'),
+    ...keptFiles(options, salt !== undefined, log),
     onTrouble: trouble,
     onFailure: context.fail,
   });
@@ -200,6 +199,30 @@ export function chooseDialect(
 ): SocketDialect {
   const dialect = dialectOf(salt?.version);
   return framing === 'auto' ? dialect : { framing, zone: framing === 'bare' && dialect.zone };
+}
+
+/** Caches that a Brine master writes: the files of this host, and PostgreSQL as pgjsonb sees it. */
+const WRITTEN_CACHES: readonly string[] = ['local_cache', 'pgjsonb'];
+
+/** Which files of jobs are written, by the options of Salt (Salt: salt/utils/job.py store_job). */
+export function keptFiles(
+  options: Pick<
+    ServiceContext['options'],
+    'masterJobCache' | 'extJobCache' | 'jobCache' | 'jobCacheStoreEndtime' | 'brine'
+  >,
+  hasSalt: boolean,
+  log: Pick<ServiceContext['log'], 'warn'>,
+): { readonly jobFiles: boolean; readonly returnFiles: boolean; readonly endTimes: boolean } {
+  for (const name of ['masterJobCache', 'extJobCache'] as const) {
+    const cache = options[name];
+    if (cache === '' || WRITTEN_CACHES.includes(cache)) continue;
+    log.warn({ [name]: cache }, 'this job cache is not written by Brine; jobs are in PostgreSQL');
+  }
+  const jobFiles = options.masterJobCache === 'local_cache';
+  const isKept = jobFiles && options.jobCache && options.extJobCache === '';
+  // Only stock tools read returns, and they cost more than all the rest of a return here.
+  const isRead = hasSalt || options.brine.eventFraming !== 'auto';
+  return { jobFiles, returnFiles: isKept && isRead, endTimes: options.jobCacheStoreEndtime };
 }
 
 function hasEntries(value: Readonly<Record<string, unknown>>): boolean {

@@ -23,8 +23,12 @@ export interface FeedsOptions {
   /** Told of each event as it comes. */
   readonly onEvent?: (event: StoredEvent) => void;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
+  /** Whether local tools look for jobs in files (`master_job_cache: local_cache`). */
+  readonly jobFiles: boolean;
   /** Also write `return.p` of every return. */
   readonly returnFiles: boolean;
+  /** Also keep the time of each job's last return. */
+  readonly endTimes: boolean;
   readonly onTrouble: (text: string, error?: unknown) => void;
   /** The feed of a stream has ended for good. */
   readonly onFailure: (error: unknown) => void;
@@ -59,7 +63,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     onTrouble,
   });
   const jobs = new JobFeed({
-    files,
+    files: options.jobFiles ? files : undefined,
     readers,
     announceSinceMs: options.sinceMs - CLOCK_SLACK_MS,
     writer: `host:${options.host}`,
@@ -84,9 +88,12 @@ export function startFeeds(options: FeedsOptions): Feeds {
       from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
       forgetAfterMs: FORGET_AFTER_MS,
     });
-    returns = new ReturnFiles(files, reader, (error) =>
-      onTrouble('a return could not be written', error),
-    );
+    returns = new ReturnFiles({
+      files,
+      reader,
+      endTimes: options.endTimes,
+      onTrouble: (error) => onTrouble('a return could not be written', error),
+    });
     running.push(returns.run());
     closers.push(() => reader.close());
   }

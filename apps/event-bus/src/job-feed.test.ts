@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -63,4 +63,22 @@ it('a job that can not be written is announced once, tried again, and given up',
   rmSync(join(cachedir, 'jobs'));
   await feed.handle(job, message(3));
   expect(acts.slice(-2)).toEqual(['written host:h', 'ack']);
+});
+
+it('a job is announced without files where local tools look for jobs elsewhere', async () => {
+  const acts: string[] = [];
+  const readers = new Readers([], 1_000);
+  const feed = new JobFeed({
+    files: undefined,
+    readers,
+    announceSinceMs: 0,
+    writer: 'host:h',
+    announced: () => acts.push('announced'),
+    onTrouble: () => acts.push('trouble'),
+  });
+  const written = (by: string): unknown => acts.push(by);
+  const rest = { timeUs: 1, deliveries: 1, ack: () => acts.push('ack'), nak: () => undefined };
+  await feed.handle(jobOf(newJid(), 'h'), { ...rest, written });
+  expect(acts).toEqual(['announced', 'host:h', 'ack']);
+  expect(readdirSync(cachedir)).toEqual([]);
 });

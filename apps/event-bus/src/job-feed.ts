@@ -1,7 +1,7 @@
 import type { JobFiles } from '@brine/cachedir';
 import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { Jid } from '@brine/job';
-import { isMap, mapOf, unpack } from '@brine/wire';
+import { isMap, mapIn, mapOf, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 import type { Readers } from './readers.ts';
@@ -36,7 +36,8 @@ const RETRY_MS = 2_000;
 
 /** What {@link JobFeed} works with. */
 export interface JobFeedParts {
-  readonly files: JobFiles;
+  /** Undefined where local tools look for jobs elsewhere (`master_job_cache`). */
+  readonly files: JobFiles | undefined;
   readonly readers: Readers;
   /** Jobs stored before (unix ms) get their files, but who reads now did not wait for them. */
   readonly announceSinceMs: number;
@@ -68,7 +69,8 @@ export class JobFeed {
     const load = loadOf(record);
     let written = true;
     try {
-      await this.#parts.files.writeJob({ jid: record.jid, load, minions: record.minions });
+      const { jid, minions } = record;
+      await this.#parts.files?.writeJob({ jid, load, minions, nocache: isNotCached(load) });
       this.#counts.jobs += 1;
     } catch (error) {
       written = false;
@@ -118,6 +120,11 @@ function loadOf(record: JobForHost): SaltMap {
   load.set('jid', record.jid);
   load.delete('key');
   return load;
+}
+
+/** Salt: salt/master.py ClearFuncs._prep_jid takes it out of the keywords of the load. */
+function isNotCached(load: SaltMap): boolean {
+  return mapIn(load, 'kwargs')?.get('nocache') === true;
 }
 
 function saltList(value: string | readonly string[]): SaltValue {

@@ -1,12 +1,24 @@
 import type { EventReader, StoredEvent } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
-import { isMinionId, parseTag } from '@brine/job';
+import { isMinionId, jidStartTime, parseTag } from '@brine/job';
+import type { Jid } from '@brine/job';
 import { textOf, unpackMap, WireError } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+
+import { bornLoad } from './born-load.ts';
 
 /** Returns handled at the same time: bounds open files. */
 const BATCH = 64;
 const RETRY_MS = 5_000;
+
+/** What {@link ReturnFiles} works with. */
+export interface ReturnFilesParts {
+  readonly files: JobFiles;
+  readonly reader: Pick<EventReader, 'batches'>;
+  /** Also keep the time of a job's last return (`job_cache_store_endtime`). */
+  readonly endTimes: boolean;
+  readonly onTrouble: (error: unknown) => void;
+}
 
 /**
  * Writes `return.p` of every return, for stock `salt-run jobs.*` on this host. In the background
@@ -14,14 +26,16 @@ const RETRY_MS = 5_000;
  */
 export class ReturnFiles {
   readonly #files: JobFiles;
-  readonly #reader: EventReader;
+  readonly #reader: Pick<EventReader, 'batches'>;
   readonly #onTrouble: (error: unknown) => void;
+  readonly #endTimes: boolean;
   readonly #counts = { written: 0, repeated: 0, failed: 0 };
 
-  constructor(files: JobFiles, reader: EventReader, onTrouble: (error: unknown) => void) {
-    this.#files = files;
-    this.#reader = reader;
-    this.#onTrouble = onTrouble;
+  constructor(parts: ReturnFilesParts) {
+    this.#files = parts.files;
+    this.#reader = parts.reader;
+    this.#onTrouble = parts.onTrouble;
+    this.#endTimes = parts.endTimes;
   }
 
   stats(): object {
@@ -32,6 +46,24 @@ export class ReturnFiles {
   async run(): Promise<void> {
     for await (const events of this.#reader.batches(BATCH)) {
       await Promise.all(events.map((event) => this.#write(event)));
+      if (this.#endTimes) await this.#writeEndTimes(events);
+    }
+  }
+
+  /** After the returns: who reads an end time sees them. A time that is lost comes with the next. */
+  async #writeEndTimes(events: readonly StoredEvent[]): Promise<void> {
+    const last = new Map<string, number>();
+    for (const { tag, timeMs } of events) {
+      const told = parseTag(tag);
+      if (told.kind !== 'job-return') continue;
+      last.set(told.jid, Math.max(last.get(told.jid) ?? 0, timeMs));
+    }
+    try {
+      for (const [jid, ms] of last) {
+        if (await this.#files.has(jid)) await this.#files.writeEndTime(jid, timeText(ms));
+      }
+    } catch (error) {
+      this.#onTrouble(error);
     }
   }
 
@@ -43,6 +75,10 @@ export class ReturnFiles {
     }
     try {
       const data = unpackMap(await event.body());
+      if (!(await this.#files.has(tag.jid))) {
+        const load = bornLoad(tag.jid, tag.id, data);
+        await this.#files.writeBornJob({ jid: tag.jid, load, minions: [tag.id] });
+      }
       const first = await this.#files.writeReturn(
         tag.jid,
         tag.id,
@@ -70,4 +106,9 @@ function storedValue(data: SaltMap): SaltMap {
     if (field !== undefined) value.set(key, field);
   }
   return value;
+}
+
+/** As a stock master writes it: the digits of a jid of that time (Salt: salt/utils/job.py). */
+function timeText(ms: number): string {
+  return jidStartTime(`${new Date(ms).toISOString().replace(/\D/g, '')}000` as Jid);
 }

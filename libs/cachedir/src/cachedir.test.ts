@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -99,6 +100,24 @@ describe('JobFiles', () => {
     const refused = { code: 'SALT_CACHEDIR_BAD_ID' };
     await expect(files.writeReturn(jid, id, value('x'))).rejects.toMatchObject(refused);
     await expect(files.writeSyndicMinions(jid, id, [])).rejects.toMatchObject(refused);
+  });
+
+  it('makes a job of a return, which never takes the place of a published one', async () => {
+    const born = { jid, load: mapOf({ jid, fun: 'born' }), minions: ['m1'] };
+    await files.writeBornJob(born);
+    await files.writeBornJob({ ...born, load: mapOf({ jid, fun: 'born later' }) });
+    expect((await files.readLoad(jid))?.get('fun')).toBe('born');
+    await files.writeJob({ jid, load: mapOf({ jid, fun: 'published' }), minions: ['m1', 'm2'] });
+    await files.writeBornJob(born);
+    expect((await files.readLoad(jid))?.get('fun')).toBe('published');
+    expect(await files.readMinions(jid)).toEqual(['m1', 'm2']);
+    expect(readdirSync(files.dir(jid)).sort()).toEqual(['.load.p', '.minions.p', 'jid']);
+  });
+
+  it('keeps no return of a job that is not to be cached', async () => {
+    await files.writeJob({ jid, load: mapOf({ jid }), minions: [], nocache: true });
+    expect(await files.writeReturn(jid, 'm1', value('x'))).toBe(false);
+    expect(await files.readReturns(jid)).toEqual([]);
   });
 
   it('knows no job that is not there', async () => {

@@ -10,8 +10,9 @@ const DIRS_PER_STEP = 200;
 const REST_MS = 20;
 
 /**
- * Removes job directories whose file `jid` was made more than `keepJobsSeconds` ago, as
- * Salt: salt/returners/local_cache.py clean_old_jobs. Returns how many; stops early on `signal`.
+ * Removes job directories whose file `jid` was written more than `keepJobsSeconds` ago, as
+ * Salt: salt/returners/local_cache.py clean_old_jobs (by mtime: a chown of all must not keep them).
+ * Returns how many; stops early on `signal`.
  */
 export async function cleanOldJobs(
   files: JobFiles,
@@ -41,7 +42,7 @@ export async function cleanOldJobs(
 /** A directory without `jid` is being made, or is a rest: its own age decides. */
 async function isOlder(dir: string, beforeMs: number): Promise<boolean> {
   try {
-    return (await stat(join(dir, 'jid'))).ctimeMs < beforeMs;
+    return (await stat(join(dir, 'jid'))).mtimeMs < beforeMs;
   } catch (error) {
     if (!isSystemError(error, 'ENOENT', 'ENOTDIR')) throw error;
   }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { open, readFile, rename, unlink } from 'node:fs/promises';
+import { link, open, readFile, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** True when `error` is a system error with one of these codes. */
@@ -44,6 +44,34 @@ export async function writeAtomic(
   mode: number,
   owner?: Owner,
 ): Promise<void> {
+  await rename(await writeDraft(path, content, mode, owner), path);
+}
+
+/** As {@link writeAtomic}, but false where there is such a file already, which then stays. */
+export async function writeNew(
+  path: string,
+  content: Uint8Array | string,
+  mode: number,
+): Promise<boolean> {
+  const draft = await writeDraft(path, content, mode);
+  try {
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (isSystemError(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    await removeIfThere(draft);
+  }
+}
+
+/** Writes a whole file beside its place; gives its path. */
+async function writeDraft(
+  path: string,
+  content: Uint8Array | string,
+  mode: number,
+  owner?: Owner,
+): Promise<string> {
   const draft = join(dirname(path), `.${process.pid}-${randomBytes(6).toString('hex')}.new`);
   const file = await open(draft, 'wx', mode);
   try {
@@ -51,7 +79,7 @@ export async function writeAtomic(
     await file.chmod(mode);
     if (owner) await file.chown(owner.uid, owner.gid);
     await file.close();
-    await rename(draft, path);
+    return draft;
   } catch (error) {
     await file.close();
     await removeIfThere(draft);

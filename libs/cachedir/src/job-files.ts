@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isMap, pack, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-import { isSystemError, readIfThere, writeAtomic } from './files.ts';
+import { isSystemError, readIfThere, writeAtomic, writeNew } from './files.ts';
 import { jobDir, jobsRoot, returnDir } from './job-paths.ts';
 import type { JobFilesOptions } from './job-paths.ts';
 
@@ -19,6 +19,7 @@ export interface JobToWrite {
   readonly load: SaltMap;
   /** Who is expected to return; no file is written where it is undefined. */
   readonly minions?: readonly string[] | undefined;
+  /** Its returns are not to be kept. */
   readonly nocache?: boolean;
 }
 
@@ -60,15 +61,21 @@ export class JobFiles {
     await writeAtomic(join(dir, '.load.p'), pack(job.load, 'bin'), FILE_MODE);
   }
 
+  /**
+   * Writes a job of which only a return is known (salt-call, a schedule). What was published has
+   * its own files, which this never replaces; a publication that still comes replaces these.
+   */
+  async writeBornJob(job: JobToWrite & { readonly minions: readonly string[] }): Promise<void> {
+    const dir = this.dir(job.jid);
+    await mkdir(dir, { recursive: true, mode: DIR_MODE });
+    await writeNew(join(dir, 'jid'), job.jid, FILE_MODE);
+    await writeNew(join(dir, '.minions.p'), pack([...job.minions], 'bin'), FILE_MODE);
+    await writeNew(join(dir, '.load.p'), pack(job.load, 'bin'), FILE_MODE);
+  }
+
   /** True when the job's load is on this disk. */
-  async has(jid: string): Promise<boolean> {
-    try {
-      await stat(join(this.dir(jid), '.load.p'));
-      return true;
-    } catch (error) {
-      if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
-      throw error;
-    }
+  has(jid: string): Promise<boolean> {
+    return isThere(join(this.dir(jid), '.load.p'));
   }
 
   /** The minions of one syndic: `.minions.<syndic id>.p`. */
@@ -86,7 +93,7 @@ export class JobFiles {
 
   /**
    * Writes a minion's return; false when there is one already: the first counts, a later one may
-   * be a replay.
+   * be a replay. False too for a job whose returns are not to be kept (`nocache`).
    */
   async writeReturn(jid: string, id: string, value: SaltMap, out?: string): Promise<boolean> {
     const job = this.dir(jid);
@@ -94,6 +101,7 @@ export class JobFiles {
     const made = await mkdir(job, { recursive: true, mode: DIR_MODE });
     // A return may precede its job; without the file `jid` the directory would never be cleaned.
     if (made !== undefined) await writeAtomic(join(job, 'jid'), jid, FILE_MODE);
+    else if (await isThere(join(job, 'nocache'))) return false;
     try {
       await mkdir(dir, { mode: DIR_MODE });
     } catch (error) {
@@ -162,6 +170,16 @@ export class JobFiles {
     for (const first of await namesIn(root)) {
       for (const second of await namesIn(join(root, first))) yield join(root, first, second);
     }
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return false;
+    throw error;
   }
 }
 
