@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { isMap, textOf, toJson } from '@brine/wire';
+import { isMap, mapIn, textOf, toJson } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isJid, jidStartTime } from '@brine/job';
 import { globToRegex } from './glob.ts';
@@ -60,7 +60,9 @@ SELECT jid, raw, json, more FROM (
         SELECT FROM unnest(tgt) AS name, unnest($4::text[]) AS pattern WHERE name ~ pattern))
       AND ($5::jsonb IS NULL OR EXISTS (
         SELECT FROM jsonb_each($5::jsonb) AS wanted
-        WHERE coalesce(load->'metadata', load->'kwargs'->'metadata')->wanted.key = wanted.value))
+        WHERE coalesce(load->'metadata', load->'kwargs'->'metadata', jsonb_path_query_first(
+          load, '$.arg[*] ? (@.__kwarg__ == true && exists(@.metadata)).metadata'
+        ))->wanted.key = wanted.value))
       AND ($6::text IS NULL OR jid >= $6)
       AND ($7::text IS NULL OR jid <= $7)
       AND NOT ($8::boolean AND hidden)
@@ -89,9 +91,8 @@ export async function listJobs(pool: Pool, options: ListJobsOptions = {}): Promi
 
 /** A job as salt/utils/jid.py format_jid_instance shows it. */
 export function describeJob(jid: string, load: SaltMap): SaltMap {
-  const kwargs = load.get('kwargs');
-  const metadata = load.get('metadata') ?? (isMap(kwargs) ? kwargs.get('metadata') : undefined);
   const args = load.get('arg');
+  const metadata = metadataOf(load, Array.isArray(args) ? args : []);
   const shown: SaltMap = new Map<SaltValue, SaltValue>([
     ['Function', load.get('fun') ?? 'unknown-function'],
     ['Arguments', Array.isArray(args) ? args : []],
@@ -102,6 +103,15 @@ export function describeJob(jid: string, load: SaltMap): SaltMap {
   if (metadata !== undefined) shown.set('Metadata', metadata);
   shown.set('StartTime', isJid(jid) ? jidStartTime(jid) : '');
   return shown;
+}
+
+/** From the load, its keywords, or the keywords among its arguments (`salt … metadata={…}`). */
+function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | undefined {
+  const direct = load.get('metadata') ?? mapIn(load, 'kwargs')?.get('metadata');
+  if (direct !== undefined) return direct;
+  const isKeywords = (arg: SaltValue): arg is SaltMap =>
+    isMap(arg) && arg.get('__kwarg__') === true && arg.has('metadata');
+  return args.find(isKeywords)?.get('metadata');
 }
 
 function patterns(globs: readonly string[] | undefined): string[] | null {
