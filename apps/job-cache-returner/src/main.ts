@@ -18,6 +18,8 @@ await runService({
       bus,
       databaseUrl,
       keepMs,
+      // Salt: salt/utils/job.py store_job returns before it stores what came.
+      keepReturns: options.jobCache && options.extJobCache === '',
       log,
       telemetry,
       metrics,

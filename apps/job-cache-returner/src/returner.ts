@@ -39,6 +39,8 @@ export interface ReturnerPorts {
   readonly databaseUrl: string;
   /** History is kept this long, in ms; 0 keeps all. */
   readonly keepMs: number;
+  /** False: returns are counted and what they say is not kept. Default true. */
+  readonly keepReturns?: boolean;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'recordSpan'>;
   readonly metrics: Metrics;
@@ -126,7 +128,12 @@ export class Returner {
     const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
     const connect = this.#ports.connect ?? ((url, options) => JobCache.connect(url, options));
     const cache = await this.#hold.until(() =>
-      connect(databaseUrl, { onConnectionError, maxMinionLabels, onMinionsFolded }),
+      connect(databaseUrl, {
+        onConnectionError,
+        maxMinionLabels,
+        onMinionsFolded,
+        keepReturns: this.#ports.keepReturns ?? true,
+      }),
     );
     if (cache === undefined) return this.#giveBack();
     this.#cache = cache;

@@ -44,7 +44,12 @@ export async function getJid(
     options.after ?? '',
     limit,
   ]);
-  const returns = new Map(rows.map((row) => [row.id, keptFields(readLoad(row))]));
+  const returns = new Map<string, SaltMap>();
+  for (const row of rows) {
+    const load = readLoad(row);
+    // What `job_cache: false` counted has no content to show; a stock cache has no file then.
+    if (load.has('return')) returns.set(row.id, keptFields(load));
+  }
   const last = rows.at(-1);
   return { returns, next: last?.more === true ? last.id : undefined };
 }

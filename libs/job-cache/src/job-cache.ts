@@ -41,6 +41,8 @@ export interface JobCacheOptions {
   readonly maxMinionLabels?: number;
   /** Told once when there are more minions than that. */
   readonly onMinionsFolded?: () => void;
+  /** False: returns are counted and what they say is not kept. Default true. */
+  readonly keepReturns?: boolean;
   /** Unix ms; for tests. */
   readonly now?: () => number;
 }
@@ -68,11 +70,12 @@ export class JobCache {
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
-  private constructor(pool: Pool, labels: CountLabels, now: () => number) {
+  private constructor(pool: Pool, labels: CountLabels, options: JobCacheOptions) {
     this.#pool = pool;
     this.#partitions = new Partitions(pool);
-    this.#state = { jids: new JidMemory(), labels, examples: this.durationExamples };
-    this.#now = now;
+    const keepReturns = options.keepReturns ?? true;
+    this.#state = { jids: new JidMemory(), labels, examples: this.durationExamples, keepReturns };
+    this.#now = options.now ?? Date.now;
   }
 
   /**
@@ -94,7 +97,7 @@ export class JobCache {
       options.maxMinionLabels ?? MAX_MINION_LABELS,
       options.onMinionsFolded,
     );
-    const cache = new JobCache(pool, labels, options.now ?? Date.now);
+    const cache = new JobCache(pool, labels, options);
     try {
       await migrate(pool);
       await cache.#partitions.ensureAhead(cache.#now());

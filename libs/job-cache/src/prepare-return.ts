@@ -1,11 +1,12 @@
 import { digestOf } from '@brine/crypt';
-import { boolOf, intOf, isMap, scanMap, textOf, toJson, unpackMap } from '@brine/wire';
+import { boolOf, cutFields, intOf, isMap, scanMap, textOf, unpackMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { PreparedRow } from './batch.ts';
 import { bornJob } from './born-job.ts';
 import type { CountLabels } from './count-labels.ts';
 import type { Counting } from './count-rows.ts';
 import { countingOfReturn } from './counting.ts';
+import { fullRet, referredRet } from './full-ret.ts';
 import { lastValuesOfReturn } from './last-values.ts';
 import type { LastValue } from './last-values.ts';
 import type { JobRow, ReturnRow, SightingRow } from './rows.ts';
@@ -26,17 +27,29 @@ export interface PreparedReturn extends PreparedRow {
 /** The fields that make a return what it is; `ts` and the trace change at each send. */
 const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
 
+/** How much of a return goes into its row. */
+export interface Kept {
+  /** False (`job_cache: false`): the return is counted, what it says is not kept. Default true. */
+  readonly content?: boolean;
+  /** True where PostgreSQL refused the JSON of its content: the bytes alone are kept then. */
+  readonly referred?: boolean;
+}
+
 /**
  * Reads a return's load and makes its row. Throws WireError where the load is no msgpack map.
  */
-export function prepareReturn(row: ReturnRow, labels: CountLabels): PreparedReturn {
+export function prepareReturn(
+  row: ReturnRow,
+  labels: CountLabels,
+  kept: Kept = {},
+): PreparedReturn {
   if (row.jid === '' || row.id === '') throw new RangeError('a return without a jid or a minion');
   const load = unpackMap(row.load);
   const retcode = intOf(load, 'retcode');
   const fields = {
     jid: row.jid,
     id: row.id,
-    fun: functionText(load),
+    fun: kept.referred ? functionText(load).replaceAll('\0', '\uFFFD') : functionText(load),
     retcode: retcode !== undefined && Math.abs(retcode) < 2 ** 31 ? retcode : null,
     success: boolOf(load, 'success') ?? null,
     failed: hasFailed(load),
@@ -45,11 +58,15 @@ export function prepareReturn(row: ReturnRow, labels: CountLabels): PreparedRetu
     seq: row.seq,
     content: contentHash(row.load),
   };
-  const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${toJson(load).json}`;
+  const isKept = kept.content ?? true;
+  const raw = isKept ? row.load : cutFields(row.load, ['return']);
+  const content = isKept ? load : unpackMap(raw);
+  const full = kept.referred ? referredRet(content, raw) : fullRet(content, raw);
+  const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${full}`;
   return {
     key: `${row.jid}\0${row.id}`,
     json,
-    raw: row.load,
+    raw,
     row,
     born: bornJob(row, load),
     counting: countingOfReturn(row, load, fields, labels),

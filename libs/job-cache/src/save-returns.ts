@@ -3,6 +3,7 @@ import { writeInBatches, statementParameters } from './batch.ts';
 import type { CountLabels } from './count-labels.ts';
 import { countParameters, countRowsSql } from './count-rows.ts';
 import type { DurationExamples } from './duration-examples.ts';
+import { asJobCacheError, isRefusedRow } from './errors.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { keepLastValues } from './last-values.ts';
 import { prepareReturn } from './prepare-return.ts';
@@ -38,6 +39,8 @@ export interface SavingState {
   readonly jids: JidMemory;
   readonly labels: CountLabels;
   readonly examples: DurationExamples;
+  /** False: returns are counted and what they say is not kept. */
+  readonly keepReturns: boolean;
 }
 
 /**
@@ -49,7 +52,7 @@ export interface SavingState {
 export async function saveReturns(
   pool: Pool,
   rows: readonly ReturnRow[],
-  { jids, labels, examples }: SavingState,
+  { jids, labels, examples, keepReturns }: SavingState,
 ): Promise<SaveReport> {
   const refused: RefusedRow[] = [];
   const prepared: PreparedReturn[] = [];
@@ -58,33 +61,36 @@ export async function saveReturns(
   let replaced = 0;
   for (const row of rows) {
     try {
-      prepared.push(prepareReturn(row, labels));
+      prepared.push(prepareReturn(row, labels, { content: keepReturns }));
     } catch (error) {
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
     }
   }
   const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
   if (born.length > 0) refused.push(...(await saveJobs(pool, born, { jids, labels })).refused);
-  await writeInBatches(
-    prepared,
-    async (batch) => {
-      const fresh = await insertReturns(pool, batch, jids);
-      if (fresh < batch.length) replaced += await settleKnownReturns(pool, batch);
-      await keepLastValues(
-        pool,
-        batch.flatMap(({ lastValues }) => lastValues),
-      );
-      const seen = batch.flatMap(({ sighting }) => sighting ?? []);
-      if (seen.length > 0) await saveSightings(pool, seen);
-      // One of a batch will do: it is an example.
-      if (batch[0] !== undefined) examples.note(batch[0]);
-      stored += fresh;
-      known += batch.length - fresh;
-    },
-    async ({ row }, error) => {
+  const write = async (batch: readonly PreparedReturn[]): Promise<void> => {
+    const fresh = await insertReturns(pool, batch, jids);
+    if (fresh < batch.length) replaced += await settleKnownReturns(pool, batch);
+    await keepLastValues(
+      pool,
+      batch.flatMap(({ lastValues }) => lastValues),
+    );
+    const seen = batch.flatMap(({ sighting }) => sighting ?? []);
+    if (seen.length > 0) await saveSightings(pool, seen);
+    // One of a batch will do: it is an example.
+    if (batch[0] !== undefined) examples.note(batch[0]);
+    stored += fresh;
+    known += batch.length - fresh;
+  };
+  await writeInBatches(prepared, write, async ({ row }, error) => {
+    try {
+      // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
+      await write([prepareReturn(row, labels, { content: keepReturns, referred: true })]);
+    } catch (again) {
+      if (!isRefusedRow(again)) throw asJobCacheError(again);
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
-    },
-  );
+    }
+  });
   return { stored, known, replaced, refused };
 }
 
