@@ -50,7 +50,7 @@ export class ReturnFiles {
     }
   }
 
-  /** After the returns: who reads an end time sees them. A time that is lost comes with the next. */
+  /** After the returns: who reads an end time sees them. A lost one comes with the next. */
   async #writeEndTimes(events: readonly StoredEvent[]): Promise<void> {
     const last = new Map<string, number>();
     for (const { tag, timeMs } of events) {

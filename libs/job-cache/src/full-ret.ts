@@ -2,8 +2,8 @@ import { mapOf, toJson } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 
 /**
- * A return whose JSON is larger than this, in bytes, is kept as bytes alone. PostgreSQL holds 256 MB
- * in one jsonb, and numbers grow sixfold on their way into it.
+ * A return whose JSON is larger than this, in bytes, is kept as bytes alone. PostgreSQL holds
+ * 256 MB in one jsonb, and numbers grow sixfold on their way into it.
  */
 export const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
