@@ -151,6 +151,8 @@ test('with job_cache: false a return is counted and what it says is kept nowhere
     const job = await counting.getJob(jid);
     expect(job?.ledger).toMatchObject({ returned: 1, failed: 1, waiting: 1, evidence: 1 });
     expect((await counting.getJid(jid)).returns).toEqual(new Map());
+    const view = await pool.query('SELECT FROM salt_returns WHERE jid = $1', [jid]);
+    expect(view.rowCount).toBe(0);
     const { rows } = await pool.query<{ text: string }>(
       `SELECT t::text || encode(raw, 'escape') AS text FROM brine.returns t WHERE jid = $1
        UNION ALL SELECT t::text || encode(raw, 'escape') FROM brine.evidence t WHERE jid = $1`,

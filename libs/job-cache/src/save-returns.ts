@@ -15,14 +15,21 @@ import { saveSightings } from './sightings.ts';
 import { settleKnownReturns } from './settle-returns.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 
-/** $3: the jids of the batch of which it is not known yet that they have a job; $4, $5: counts. */
+/**
+ * What a minion wrote itself (000005.sql) gives way to its return of the stream.
+ * $3: the jids of the batch of which it is not known yet that they have a job; $4, $5: counts.
+ */
 const INSERT_RETURNS = `
 WITH inserted AS (
-  INSERT INTO brine.returns (jid, id, fun, retcode, success, failed, full_ret, raw, received_at,
-    incarnation, seq, content)
+  INSERT INTO brine.returns AS known (jid, id, fun, retcode, success, failed, full_ret, raw,
+    received_at, incarnation, seq, content)
   ${RETURN_INPUT}
-  ON CONFLICT (jid, id) DO NOTHING
-  RETURNING jid, id
+  ON CONFLICT (jid, id) DO UPDATE SET (fun, retcode, success, failed, full_ret, raw, received_at,
+    incarnation, seq, content) = (excluded.fun, excluded.retcode, excluded.success, excluded.failed,
+    excluded.full_ret, excluded.raw, excluded.received_at, excluded.incarnation, excluded.seq,
+    excluded.content)
+  WHERE known.incarnation = '~pgjsonb'
+  RETURNING known.jid, known.id
 ),
 orphaned AS (
   INSERT INTO brine.orphans (jid)

@@ -22,10 +22,22 @@ export const jobOptions = {
     unit: 's',
     doc: 'How long jobs are kept; 0 keeps them for ever.',
   }),
-  job_cache: flag({ default: true, doc: 'Keep jobs and returns.' }),
-  master_job_cache: text({ default: 'local_cache', doc: 'Where local tools look for jobs.' }),
-  ext_job_cache: text({ default: '', doc: 'Returner that minions write to themselves.' }),
-  job_cache_store_endtime: flag({ default: false, doc: 'Keep the end time of a job.' }),
+  job_cache: flag({
+    default: true,
+    doc: 'Keep what minions return. Without it returns are counted only.',
+  }),
+  master_job_cache: text({
+    default: 'local_cache',
+    doc: 'Where local tools look for jobs; Brine writes local_cache and pgjsonb.',
+  }),
+  ext_job_cache: text({
+    default: '',
+    doc: 'Returner that minions write to themselves; the master only counts then.',
+  }),
+  job_cache_store_endtime: flag({
+    default: false,
+    doc: 'Keep the end time of a job in its files.',
+  }),
   hash_type: oneOf(['sha256', 'sha512', 'sha384', 'sha224', 'sha1', 'md5'], {
     default: 'sha256',
     doc: 'Hash of file names in the job cache, and of files.',
