@@ -1,6 +1,6 @@
 -- What stock tools write (Salt: salt/returners/pgjsonb.py): minions with ext_job_cache: pgjsonb or
--- --return pgjsonb, masters and syndics with master_job_cache: pgjsonb. Never an error that tables of
--- their own would not give; one count for each (jid, minion); another second return is evidence.
+-- --return pgjsonb, masters and syndics with master_job_cache: pgjsonb. Never an error that tables
+-- of their own would not give; one count for each (jid, minion); what differs is evidence.
 --
 -- Trigger functions run with the rights of their owner, so that a role of minions needs none in the
 -- schema brine: INSERT on salt_returns is enough.

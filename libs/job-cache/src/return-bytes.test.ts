@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
-import { pack, unpackMap } from '@brine/wire';
+import { listOf, mapOf, pack, unpackMap } from '@brine/wire';
 
 import { JobCache } from './job-cache.ts';
 
@@ -123,6 +123,18 @@ test('what is too large for JSON is kept as bytes, and the JSON says so', async 
   ]);
   const { returns } = await cache.getJid(jid);
   expect(returns.get('m1')?.get('return') === text).toBe(true);
+}, 60_000);
+
+test('a job whose arguments are too large for JSON is kept as bytes too', async () => {
+  const jid = newJid();
+  const text = '\u0001'.repeat(12 * 1024 * 1024);
+  const load = pack(mapOf({ jid, fun: 'test.echo', arg: [text], tgt: '*', user: 'ann' }));
+  expect(await cache.saveJobs([jobRow(jid, { load })])).toMatchObject({ stored: 1, refused: [] });
+  const { rows } = await pool.query('SELECT load FROM jids WHERE jid = $1', [jid]);
+  const told = { jid, fun: 'test.echo', tgt: '*', user: 'ann', arg: { $raw: load.byteLength } };
+  expect(rows).toEqual([{ load: told }]);
+  const [arg] = listOf((await cache.getLoad(jid)) ?? mapOf({}), 'arg') ?? [];
+  expect(arg === text).toBe(true);
 }, 60_000);
 
 test('what PostgreSQL refuses beside the content counts all the same', async () => {

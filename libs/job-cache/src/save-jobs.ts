@@ -1,11 +1,12 @@
 import type { Pool } from 'pg';
-import { toJson, unpackMap } from '@brine/wire';
+import { unpackMap } from '@brine/wire';
 import { statementParameters, writeInBatches } from './batch.ts';
 import type { PreparedRow } from './batch.ts';
 import type { CountLabels } from './count-labels.ts';
 import { countParameters, countRowsSql } from './count-rows.ts';
 import type { Counting } from './count-rows.ts';
 import { countingOfJob } from './counting.ts';
+import { fullLoad } from './full-ret.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { quarantine } from './quarantine.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
@@ -160,7 +161,7 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
     incarnation: row.incarnation,
     seq: row.seq,
   };
-  const json = `${JSON.stringify(fields).slice(0, -1)},"load":${toJson(load).json}`;
+  const json = `${JSON.stringify(fields).slice(0, -1)},"load":${fullLoad(load, row.load)}`;
   const counting = countingOfJob(row, load, labels);
   return { key: row.jid, json, raw: row.load, row, counting };
 }
