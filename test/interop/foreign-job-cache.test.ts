@@ -20,6 +20,7 @@ import {
 
 import {
   asPgjsonbTells,
+  countedReturns,
   python,
   returnerOptions,
   stockConfig,
@@ -118,15 +119,7 @@ describe('the job cache that stock tools share with Brine', () => {
     expect(stderr).not.toMatch(/pgjsonb|Traceback/);
     return JSON.parse(stdout) as unknown[];
   }
-  const ledgerOf = async (jid: string): Promise<unknown[]> => {
-    const { rows } = await pool.query<{ id: string; evidence: number }>(
-      `SELECT id, (SELECT count(*)::integer FROM brine.evidence e
-         WHERE e.jid = r.jid AND e.id = r.id) AS evidence
-       FROM brine.returns r WHERE jid = $1 ORDER BY id`,
-      [jid],
-    );
-    return rows;
-  };
+  const ledgerOf = (jid: string) => countedReturns(pool, jid);
 
   it('salt-run jobs.* answers as brine run jobs.* does', async () => {
     const asked = ['test.arg', 'grün \u2713', '0x10', 'metadata={"ticket": 7}'];
@@ -200,10 +193,15 @@ describe('the job cache that stock tools share with Brine', () => {
     const home = homeOf('3008.2', 'pgjsonb');
     const stock = await master.sandbox.run(venvOf('3008.2'), 'salt', home, args);
     expect(stock.code, stock.stderr).toBe(0);
-    const { rows } = await pool.query<{ jid: string }>('SELECT max(jid) AS jid FROM brine.jobs');
+    const { rows } = await pool.query<{ jid: string }>(
+      "SELECT max(jid) AS jid FROM brine.jobs WHERE fun = '{test.echo}'",
+    );
     const jid = rows[0]?.jid ?? '';
-    // The minions write after their return: a mark that the writing is over is the next answer.
-    await published(['*', 'test.ping'], MINIONS);
+    // The minions write after their return; the end of a job's process is in their logs.
+    const ended = `ProcessPayload(jid=${jid}) cleaned up`;
+    for (const minion of minions) {
+      await waitFor('the end of the job', async () => (await minion.log()).includes(ended));
+    }
     expect(await ledgerOf(jid)).toEqual([...MINIONS].sort().map((id) => ({ id, evidence: 0 })));
     for (const minion of minions) {
       const log = await minion.log();

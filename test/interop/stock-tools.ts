@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
 
 import type { BrineMaster, SaltConfig, SaltHome, SaltVenv } from '@brine/testing';
 
@@ -37,6 +38,20 @@ export function asPgjsonbTells(job: Json): Json {
     ),
   ]);
   return { ...rest, Result: Object.fromEntries(kept) as Json };
+}
+
+/** The counted returns of a job, each with the number of others that are kept as evidence. */
+export async function countedReturns(
+  pool: Pool,
+  jid: string,
+): Promise<readonly { readonly id: string; readonly evidence: number }[]> {
+  const { rows } = await pool.query<{ id: string; evidence: number }>(
+    `SELECT id, (SELECT count(*)::integer FROM brine.evidence e
+       WHERE e.jid = r.jid AND e.id = r.id) AS evidence
+     FROM brine.returns r WHERE jid = $1 ORDER BY id`,
+    [jid],
+  );
+  return rows;
 }
 
 /** A configuration of a stock tool: the master's, with one job cache and its own framing. */

@@ -102,8 +102,10 @@ CREATE TRIGGER foreign_write INSTEAD OF INSERT OR DELETE ON public.salt_returns
 CREATE FUNCTION brine.foreign_yields() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT NEW.full_ret ? 'return' THEN
-    NEW.full_ret := OLD.full_ret;
-    NEW.raw := OLD.raw;
+    IF OLD.full_ret ? 'return' THEN
+      NEW.full_ret := OLD.full_ret;
+      NEW.raw := OLD.raw;
+    END IF;
   ELSIF OLD.incarnation = '~pgjsonb' AND NOT brine.says_same(NEW.full_ret, OLD.full_ret) THEN
     PERFORM brine.keep_evidence(OLD);
   END IF;
