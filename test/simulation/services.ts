@@ -67,7 +67,9 @@ export const eventBus: Start = async (around: Surroundings): Promise<RunningServ
     sinceMs: Date.now(),
     maxEventSize: 1_048_576,
     spans: context.telemetry,
+    jobFiles: true,
     returnFiles: false,
+    endTimes: false,
     onTrouble: (text) => cluster.trace.aside('event-bus', text),
     onFailure: context.fail,
   });
