@@ -287,7 +287,7 @@ describe('ext_job_cache: pgjsonb', () => {
     expect(names.filter((name) => name.endsWith('return.p'))).toEqual([]);
     const pool = new pg.Pool({ connectionString: postgres.url, max: 1 });
     const { rows } = await pool.query(
-      `SELECT incarnation <> '~pgjsonb' AS counted, 
+      `SELECT incarnation <> '~pgjsonb' AS counted,
          coalesce(position('kept' in encode(raw, 'escape')), 0) AS at
        FROM brine.returns WHERE jid = $1`,
       [jid],
