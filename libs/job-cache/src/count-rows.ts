@@ -71,6 +71,8 @@ added AS (
   JOIN jsonb_to_recordset($${rowsParameter + 1}::jsonb) AS k(g integer, m text, l text, a boolean)
     ON k.g = counted.g
   GROUP BY k.m, k.l
+  -- A row that adds nothing makes no number of zero.
+  HAVING sum(counted.n) <> 0 OR sum(counted.d) <> 0
   ORDER BY k.m, k.l
   ON CONFLICT (metric, labels, lane) DO UPDATE SET value = c.value + excluded.value
 )`;

@@ -147,9 +147,8 @@ test('a job whose publish was acknowledged and that is not stored', async () => 
 });
 
 test('a job that is known by a return only was lost too', async () => {
-  await pool.query("UPDATE brine.jobs SET origin = 2, load = load - 'kwargs' WHERE jid = $1", [
-    jid,
-  ]);
+  const change = "origin = 2, load = load - 'kwargs', load_raw = NULL";
+  await pool.query(`UPDATE brine.jobs SET ${change} WHERE jid = $1`, [jid]);
   expect((await check()).counts).toEqual({ 'job-lost': 1 });
 });
 
