@@ -29,15 +29,20 @@ const P99_DRIFT_MAX = 0.1;
 /** A service may open a connection more; a leak opens one per job. */
 const DESCRIPTORS_GROWTH_MAX = 0.05;
 const DESCRIPTORS_FREE = 8;
-/** The first part warms up: pools, caches, compiled code. */
-const WARM_UP_SHARE = 0.2;
+/**
+ * The first part warms up: pools, caches, compiled code, and the streams, which hold the last
+ * 15 minutes (libs/bus trim-streams). Of a short run at most half.
+ */
+const WARM_UP_MINUTES = 17;
+const WARM_UP_SHARE_MAX = 0.5;
 const KIB_PER_MIB = 1_024;
 /** The one service whose processes share what they hold: of it PSS is judged. */
 const POSTGRESQL = 'postgresql';
 
 /** The table and the verdict of a soak, from the samples after the warm-up. */
 export function judgeSoak(samples: readonly SoakSample[]): SoakVerdict {
-  const counted = samples.slice(Math.floor(samples.length * WARM_UP_SHARE));
+  const warmUp = Math.min(WARM_UP_MINUTES, Math.floor(samples.length * WARM_UP_SHARE_MAX));
+  const counted = samples.slice(warmUp);
   const services = new Set(counted.flatMap(({ sizes }) => Object.keys(sizes)));
   const rows = [...services].map((name) => judgeService(name, counted));
   const drift = p99Drift(counted);
