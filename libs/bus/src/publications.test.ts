@@ -102,6 +102,21 @@ test('readers see jobs, agains and markers in one order, with rising times', asy
   byTime.close();
 });
 
+test('parts of one job are each sent again, once for a slot', async () => {
+  const writer = new PublicationWriter(worker);
+  const again = { jid: '2026parts', notAfter: 5 };
+  const slot = 's1';
+  expect(await writer.appendAgain({ ...again, seq: 1 }, { slot })).toMatchObject({
+    duplicate: false,
+  });
+  expect(await writer.appendAgain({ ...again, seq: 2 }, { slot })).toMatchObject({
+    duplicate: false,
+  });
+  expect(await writer.appendAgain({ ...again, seq: 2 }, { slot })).toMatchObject({
+    duplicate: true,
+  });
+});
+
 test('a worker that begins learns the last marker and then each new one', async () => {
   const writer = new PublicationWriter(worker);
   await writer.appendMarker({ epoch: 7 });

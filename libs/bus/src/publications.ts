@@ -73,10 +73,12 @@ export class PublicationWriter {
    */
   async appendAgain(again: Again, options: { readonly slot?: string } = {}): Promise<Appended> {
     const { slot } = options;
+    // Parts of a batch have one jid; each has a message of its own.
+    const once = `again:${again.jid}:${again.seq}:${slot}`;
     return append(this.#bus, {
       subject: subjects.publication('again'),
       payload: Buffer.from(JSON.stringify(again)),
-      msgId: slot === undefined ? newMessageId() : escapeHeader(`again:${again.jid}:${slot}`),
+      msgId: slot === undefined ? newMessageId() : escapeHeader(once),
       timeoutMs: this.#timeoutMs,
     });
   }
