@@ -21,6 +21,7 @@ export default defineConfig({
             '{libs,apps,tools}/*/src/**/*.test.ts',
             'tools/*.test.ts',
             'test/simulation/*.test.ts',
+            'test/planted/*.test.ts',
           ],
           exclude: ['**/dist/**', '**/node_modules/**'],
           // Native sockets (zeromq) want a process of their own, not a thread.

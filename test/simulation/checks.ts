@@ -1,88 +1,132 @@
-import { Crypticle } from '@brine/crypt';
+import { listOf, textOf, unpackMap } from '@brine/wire';
 import { unpackJob } from '../../libs/bus/src/job-record.ts';
-import { listOf, readPublication, textOf, unpackMap } from '@brine/wire';
+import type { JobRecord } from '../../libs/bus/src/job-record.ts';
+import { Broken } from './broken.ts';
 import type { ClientEnd } from './client.ts';
 import type { Cluster } from './cluster.ts';
-import { contentOf } from './store.ts';
+import type { PlanKind } from './plan.ts';
+import { checkSerials } from './serials.ts';
+import { contentOf } from './store-rules.ts';
 
-/** What must hold was broken. */
-export class Broken extends Error {
-  readonly rule: string;
-
-  constructor(rule: string, what: string) {
-    super(`${rule}: ${what}`);
-    this.rule = rule;
-  }
+/** A job as PUBLICATIONS has it. */
+interface PublishedJob {
+  readonly record: JobRecord;
+  /** The name of the command whose job it is. */
+  readonly name: string;
 }
 
-/** What the checks know from outside: what minions and clients saw. */
+/** The command that asks, when all faults are over, whether all serve again. */
+export const LAST_COMMAND = 'last';
+
+/** What the checks know from outside: what the streams, minions and clients saw. */
 export class Witness {
   readonly #cluster: Cluster;
+  readonly #kind: PlanKind;
   /** `<jid> <minion>` → the content that the minion holds an acknowledgement of. */
-  readonly acknowledged = new Map<string, string>();
-  /** `<process of a minion> <jid>` → runs. */
-  readonly runs = new Map<string, number>();
-  readonly keyStrings = new Set<string>();
-  readonly ends: ClientEnd[] = [];
-  /** Each return that EVENTS has stored: `<jid> <minion> <content>` → how often. */
-  readonly stored = new Map<string, number>();
-  /** Jobs in PUBLICATIONS: jid → the arguments that tell whose they are. */
-  readonly published = new Map<string, string[]>();
-  /** The streams were put back from an older copy: what came after it is not there. */
-  restored = false;
+  readonly #acknowledged = new Map<string, string>();
+  /** `<jid> <minion>` of each run, whichever process of the minion it was. */
+  readonly #runs = new Set<string>();
+  readonly #runsOfProcess = new Set<string>();
+  readonly #keyStrings = new Set<string>();
+  readonly #ends: ClientEnd[] = [];
+  /** Each return that EVENTS has stored: `<jid> <minion> <content>`. */
+  readonly #stored = new Set<string>();
+  readonly #published = new Map<string, PublishedJob[]>();
+  /** What was acknowledged after the copy of the streams was made that is put back. */
+  #isForgotten = false;
 
-  constructor(cluster: Cluster) {
+  /** `onBroken`: told of what is broken where nobody could catch it. */
+  constructor(cluster: Cluster, kind: PlanKind, onBroken: (error: unknown) => void) {
     this.#cluster = cluster;
+    this.#kind = kind;
     cluster.store.onCommit = (jids) => {
-      for (const jid of jids) this.#ledger(jid);
+      try {
+        for (const jid of jids) this.#checkLedger(jid);
+      } catch (error) {
+        onBroken(error);
+      }
     };
     cluster.nats.streams.onStored = (stream, { message, seq }) => {
-      const kind = message.subject.split('.')[2] ?? '';
-      if (stream === 'EVENTS' && kind === 'ret') {
-        const load = unpackMap(message.data);
-        const key = `${textOf(load, 'jid') ?? ''} ${textOf(load, 'id') ?? ''}`;
-        cluster.trace.note('EVENTS', `${seq} ${key}`);
-        const whole = `${key} ${contentOf(message.data)}`;
-        this.stored.set(whole, (this.stored.get(whole) ?? 0) + 1);
-      }
-      if (stream === 'PUBLICATIONS') this.#published(seq, kind, message.data);
+      const sort = message.subject.split('.')[2] ?? '';
+      if (stream === 'EVENTS' && sort === 'ret') this.#return(seq, message.data);
+      if (stream === 'PUBLICATIONS') this.#publication(seq, sort, message.data);
     };
   }
 
+  /** A minion runs a job. */
   ran(process: string, id: string, jid: string): void {
     const key = `${process} ${id} ${jid}`;
-    const runs = (this.runs.get(key) ?? 0) + 1;
-    this.runs.set(key, runs);
-    if (runs > 1) throw new Broken('a minion runs a job once', key);
+    if (this.#runsOfProcess.has(key)) throw new Broken('a minion runs a job once', key);
+    this.#runsOfProcess.add(key);
+    this.#runs.add(`${jid} ${id}`);
+  }
+
+  acknowledged(id: string, jid: string, content: string): void {
+    if (!this.#isForgotten) this.#acknowledged.set(`${jid} ${id}`, content);
+  }
+
+  learnt(keyString: string): void {
+    this.#keyStrings.add(keyString);
+  }
+
+  ended(end: ClientEnd): void {
+    this.#ends.push(end);
+  }
+
+  /** From here on what the streams take is going to be lost. */
+  copied(): void {
+    this.#isForgotten = true;
+  }
+
+  /** The streams were put back: from here on all is kept again. */
+  restored(): void {
+    this.#isForgotten = false;
   }
 
   /** Everything that can be judged only when all is over. */
   checkEnd(): void {
     this.#checkReturns();
     this.#checkJobs();
-    this.#checkSerials();
+    const keyStrings = [...this.#keyStrings];
+    checkSerials(this.#cluster.publish.sent, keyStrings, (jid) => this.#notAfter(jid));
     this.#checkClients();
     this.#checkRequests();
+    if (this.#kind === 'publisher' || this.#kind === 'calm') this.#checkRuns();
   }
 
-  #published(seq: number, kind: string, data: Uint8Array): void {
-    if (kind !== 'job') {
-      this.#cluster.trace.note('PUBLICAT', `${seq} ${kind}`);
+  #return(seq: number, data: Uint8Array): void {
+    const load = unpackMap(data);
+    const key = `${textOf(load, 'jid') ?? ''} ${textOf(load, 'id') ?? ''}`;
+    this.#cluster.trace.note('EVENTS', `${seq} ${key}`);
+    const whole = `${key} ${contentOf(data)}`;
+    if (this.#stored.has(whole) && this.#kind !== 'restore') {
+      throw new Broken('a return is stored once', whole);
+    }
+    this.#stored.add(whole);
+  }
+
+  #publication(seq: number, sort: string, data: Uint8Array): void {
+    if (sort !== 'job') {
+      this.#cluster.trace.note('PUBLICAT', `${seq} ${sort}`);
       return;
     }
-    const { jid, load, hidden } = unpackJob(data);
-    this.#cluster.trace.note('PUBLICAT', `${seq} job ${jid}`);
-    if (hidden) return;
-    const last = listOf(unpackMap(load), 'arg')?.at(-1);
-    const name = typeof last === 'string' ? last : '';
-    this.published.set(jid, [...(this.published.get(jid) ?? []), name]);
+    const record = unpackJob(data);
+    this.#cluster.trace.note('PUBLICAT', `${seq} job ${record.jid}`);
+    if (record.hidden || this.#isForgotten) return;
+    const last = listOf(unpackMap(record.load), 'arg')?.at(-1);
+    const job = { record, name: typeof last === 'string' ? last : '' };
+    this.#published.set(record.jid, [...(this.#published.get(record.jid) ?? []), job]);
   }
 
-  /** At each moment: what is targeted is in exactly one state. */
-  #ledger(jid: string): void {
+  /** At each moment: all targeted are in one state each, and a closed job waits for nobody. */
+  #checkLedger(jid: string): void {
     const { targeted, ...states } = this.#cluster.store.ledger(jid);
     const sum = Object.values(states).reduce((total, count) => total + count, 0);
     if (sum !== targeted) throw new Broken('the ledger adds up', `${jid}: ${sum} of ${targeted}`);
+    const deadline = this.#cluster.store.jobs.get(jid)?.row.deadlineAt ?? Infinity;
+    if (deadline <= this.#cluster.time.wall && states.waiting > 0) {
+      throw new Broken('a closed job waits for nobody', jid);
+    }
   }
 
   #checkReturns(): void {
@@ -92,10 +136,7 @@ export class Witness {
     if (store.counted !== rows) {
       throw new Broken('a return counts once', `${store.counted} counted, ${rows} rows`);
     }
-    for (const [whole, times] of this.stored) {
-      if (times > 1) throw new Broken('a return is stored once', `${whole}: ${times} times`);
-    }
-    for (const [key, content] of this.acknowledged) {
+    for (const [key, content] of this.#acknowledged) {
       const [jid = '', id = ''] = key.split(' ');
       const kept = store.returns.get(jid)?.get(id);
       if (kept === undefined) throw new Broken('an acknowledged return is kept', key);
@@ -105,84 +146,77 @@ export class Witness {
   }
 
   #checkJobs(): void {
-    const { store, time } = this.#cluster;
-    for (const { name, jids } of this.ends) {
+    const { store } = this.#cluster;
+    for (const jid of store.jobs.keys()) this.#checkLedger(jid);
+    for (const [jid, jobs] of this.#published) {
+      if (!store.jobs.has(jid)) throw new Broken('a published job is kept', jid);
+      const names = new Set(jobs.map(({ name }) => name));
+      if (names.size > 1) throw new Broken('a jid is one job', `${jid}: ${[...names].join(', ')}`);
+    }
+    if (this.#kind === 'restore') return;
+    for (const { name, jids } of this.#ends) {
       for (const jid of jids) {
-        const isBatch = !this.published.has(jid);
-        if (!isBatch && !store.jobs.has(jid)) {
+        if (!store.jobs.has(jid)) {
           throw new Broken('a job that was acknowledged exists', `${jid} of ${name}`);
         }
       }
     }
-    for (const [jid, names] of this.published) {
-      if (!store.jobs.has(jid)) throw new Broken('a published job is kept', jid);
-      if (names.length > 1 && new Set(names).size > 1) {
-        throw new Broken('a jid is one job', `${jid}: ${names.join(', ')}`);
-      }
-    }
-    for (const [jid, { row }] of store.jobs) {
-      const { waiting } = store.ledger(jid);
-      const closed = (row.deadlineAt ?? Infinity) <= time.wall;
-      if (closed && waiting > 0) throw new Broken('a closed job waits for nobody', jid);
-    }
   }
 
-  /** Of each AES key: a serial is of one publication, and what is new is higher than all before. */
-  #checkSerials(): void {
-    const crypticles = [...this.keyStrings].map((text) => [text, new Crypticle(text)] as const);
-    const known = new Map<string, string>();
-    const highest = new Map<string, number>();
-    for (const { frame } of this.#cluster.publish.sent) {
-      const { load } = readPublication(frame);
-      for (const [text, crypticle] of crypticles) {
-        let body: Buffer | undefined;
-        try {
-          body = crypticle.open(load);
-        } catch {
-          continue; // another key's
+  /** Who was deaf for a while gets every job all the same, unless it was over by then. */
+  #checkRuns(): void {
+    for (const [jid, jobs] of this.#published) {
+      const open = jobs.filter(({ record }) => record.deadlineAt >= record.notAfter);
+      for (const id of open.flatMap(({ record }) => record.minions)) {
+        if (!this.#runs.has(`${jid} ${id}`)) {
+          throw new Broken('every minion gets every job', `${jid} ${id}`);
         }
-        if (body === undefined) continue;
-        const map = unpackMap(body);
-        const serial = Number(map.get('serial'));
-        const jid = textOf(map, 'jid') ?? '';
-        const place = `${text} ${serial}`;
-        const before = known.get(place);
-        if (before !== undefined && before !== jid) {
-          throw new Broken('a serial is given once', `${serial}: ${before} and ${jid}`);
-        }
-        const top = highest.get(text) ?? 0;
-        if (before === undefined && serial <= top) {
-          throw new Broken('no serial goes back', `${jid}: ${serial} after ${top}`);
-        }
-        known.set(place, jid);
-        highest.set(text, Math.max(top, serial));
-        break;
       }
     }
   }
 
   #checkClients(): void {
-    for (const { name, batch } of this.ends) {
+    for (const { name, batch, missing, error } of this.#ends) {
       if (batch !== undefined && batch.most > batch.size) {
         throw new Broken('a batch keeps its size', `${name}: ${batch.most} of ${batch.size}`);
       }
+      const isToSucceed = name === LAST_COMMAND || this.#kind === 'calm';
+      if (isToSucceed && (error !== undefined || missing.length > 0)) {
+        const what = `${name}: ${error ?? ''} ${missing.join(', ')}`;
+        throw new Broken('without faults all answer', what);
+      }
     }
-    const jobsOf = new Map<string, Set<string>>();
-    for (const [jid, names] of this.published) {
-      for (const name of names) jobsOf.set(name, (jobsOf.get(name) ?? new Set()).add(jid));
+    if (this.#kind === 'restore') return;
+    const jidsOf = new Map<string, Set<string>>();
+    for (const [jid, jobs] of this.#published) {
+      for (const { name } of jobs) jidsOf.set(name, (jidsOf.get(name) ?? new Set()).add(jid));
     }
-    for (const { name } of this.ends) {
-      const jids = jobsOf.get(name);
-      if (jids !== undefined && jids.size > 1) {
-        throw new Broken('one command is one job', `${name}: ${[...jids].join(', ')}`);
+    for (const { name } of this.#ends) {
+      const jids = [...(jidsOf.get(name) ?? [])];
+      if (jids.length > 1) {
+        throw new Broken('one command is one job', `${name}: ${jids.join(', ')}`);
       }
     }
   }
 
   #checkRequests(): void {
-    const status = this.#cluster.running('gateway')?.status() as { inFlight: number } | undefined;
-    if (status !== undefined && status.inFlight > 0) {
-      throw new Broken('a held request ends', `${status.inFlight} in flight`);
+    const status = this.#cluster.running('gateway')?.status() as GatewayView | undefined;
+    if (status === undefined) return;
+    const { inFlight, workers } = status;
+    if (inFlight > 0) throw new Broken('a held request ends', `${inFlight} in flight`);
+    const isAlive = this.#kind === 'slow' || this.#kind === 'calm';
+    if (isAlive && workers.retries > 0) {
+      throw new Broken('what a living worker has is not tried again', `${workers.retries} times`);
     }
   }
+
+  #notAfter(jid: string): number {
+    return this.#cluster.store.jobs.get(jid)?.row.notAfter ?? Infinity;
+  }
+}
+
+/** What the gateway tells of itself. */
+interface GatewayView {
+  readonly inFlight: number;
+  readonly workers: { readonly retries: number };
 }

@@ -26,6 +26,8 @@ export interface ClientPlan {
   /** `brine_deadline` of the job, in seconds. */
   readonly deadline?: number;
   readonly batchSize?: number;
+  /** Published so often, one after the other, without waiting for returns. */
+  readonly times?: number;
 }
 
 /** Where a client lives. */
@@ -61,7 +63,7 @@ export async function runClient(plan: ClientPlan, around: ClientSurroundings): P
     tgtType: plan.tgtType,
     fun: plan.fun,
     // What tells this command's jobs from all others.
-    arg: [...plan.arg, plan.name],
+    arg: [...plan.arg, plan.times === undefined ? plan.name : ''],
     ...(plan.deadline === undefined
       ? {}
       : { kwargs: mapOf({ metadata: mapOf({ brine_deadline: plan.deadline }) }) }),
@@ -69,7 +71,9 @@ export async function runClient(plan: ClientPlan, around: ClientSurroundings): P
   try {
     if (plan.batchSize !== undefined) {
       batch = { most: 0, size: plan.batchSize };
-      await runBatches(client, command, batch, { returned, missing, jids });
+      await runBatches(client, command, batch, { returned, missing, jids }, jidOf(plan.name));
+    } else if (plan.times !== undefined) {
+      for (let count = 0; count < plan.times; count += 1) await client.publish(command);
     } else {
       const job = await client.publish(command, { listen: true });
       if (job !== undefined) {
@@ -93,10 +97,8 @@ async function runBatches(
   command: Command,
   batch: { most: number; readonly size: number },
   into: { readonly returned: string[]; readonly missing: string[]; readonly jids: string[] },
+  jid: string,
 ): Promise<void> {
-  // Its own id: every part runs under it.
-  const jid = `20261120120000${String(Date.now() % 1_000_000).padStart(6, '0')}`;
-  into.jids.push(jid);
   const settings = { size: String(batch.size), waitMs: 0, failhard: false, jid };
   let active = 0;
   let isFirst = true;
@@ -109,8 +111,16 @@ async function runBatches(
     }
     if (step.kind === 'return' || step.kind === 'silent') active -= 1;
     if (step.kind === 'return') into.returned.push(step.id);
+    // Who has returned was sent a part of it.
+    if (step.kind === 'return' && into.jids.length === 0) into.jids.push(jid);
     if (step.kind === 'silent' || step.kind === 'down') into.missing.push(step.id);
   }
+}
+
+/** The id of a batch is the client's own: every part runs under it. No two clients have one. */
+function jidOf(name: string): string {
+  const number = name.replace(/[^0-9]/g, '').padStart(3, '0');
+  return `20261120120000${String(Date.now() % 1_000).padStart(3, '0')}${number}`;
 }
 
 function openClient({ request, events, key, trace }: ClientSurroundings): LocalClient {

@@ -65,6 +65,8 @@ const OPTIONS: MasterOptions = (() => {
 
 /** How long the supervisor waits before it starts a service again, ms. */
 const RESTART_MS = { least: 250, most: 2_000 };
+/** A process that does not stop within this is killed, ms. */
+const STOP_MS = 10_000;
 
 /** The machines of one master: NATS, the store, the ports, and the processes between them. */
 export class Cluster {
@@ -75,6 +77,8 @@ export class Cluster {
   readonly store: SimStore;
   readonly publish: PublishPort;
   readonly request: RequestPort;
+  /** How long the streams keep what all have read, and how often they are purged, in ms. */
+  retention = { keepMs: 15 * 60_000, everyMs: 60_000 };
   readonly events = new EventSocket();
   readonly files = memoryFiles();
   readonly #starts = new Map<string, Start>();
@@ -113,14 +117,30 @@ export class Cluster {
     this.#begin(name);
   }
 
-  /** As `kill -9`: nothing that it does from now on has any effect. */
-  kill(name: string): boolean {
+  /** As `kill -9`: nothing that it does from now on has any effect. It is down for so long. */
+  kill(name: string, downMs = 0): void {
     const running = this.#processes.get(name);
-    if (running === undefined) return false;
+    if (running === undefined) return;
     this.trace.note(name, 'killed');
     this.#end(name, running);
-    this.#beginLater(name);
-    return true;
+    this.#beginLater(name, downMs);
+  }
+
+  /** As SIGTERM: it finishes what it has in hand, and is killed when that takes too long. */
+  stop(name: string): void {
+    const running = this.#processes.get(name);
+    const service = running?.running;
+    if (running === undefined || service === undefined) return;
+    this.trace.note(name, 'stopping');
+    const over = (): void => {
+      if (running.isOver) return;
+      this.trace.note(name, 'stopped');
+      this.#end(name, running);
+      this.#beginLater(name);
+    };
+    this.time.after(STOP_MS, over);
+    running.abort.abort();
+    service.close().then(over, (error: unknown) => this.#failed(name, running, error));
   }
 
   /** Breaks its connections to NATS. */
@@ -175,8 +195,8 @@ export class Cluster {
     this.#beginLater(name);
   }
 
-  #beginLater(name: string): void {
-    const waitMs = this.random.between(RESTART_MS.least, RESTART_MS.most);
+  #beginLater(name: string, downMs = 0): void {
+    const waitMs = downMs + this.random.between(RESTART_MS.least, RESTART_MS.most);
     this.time.after(waitMs, () => this.#begin(name));
   }
 

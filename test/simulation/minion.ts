@@ -9,7 +9,7 @@ import type { Credentials } from '../../libs/minion/src/channel/sign-in.ts';
 import type { PublishPort, Subscription } from './publish-port.ts';
 import type { Random } from './random.ts';
 import type { RequestPort } from './request-port.ts';
-import { contentOf } from './store.ts';
+import { contentOf } from './store-rules.ts';
 import type { Trace } from './trace.ts';
 import type { VirtualTime } from './virtual-time.ts';
 

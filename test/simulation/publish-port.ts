@@ -17,7 +17,8 @@ interface Subscriber {
 
 /** A frame that a publisher has handed to its socket. */
 export interface SentFrame {
-  readonly atMs: number;
+  /** By the clocks of the machines, unix ms. */
+  readonly wallMs: number;
   readonly frame: Buffer;
 }
 
@@ -82,7 +83,7 @@ export class PublishPort {
   }
 
   #send(frame: Buffer): void {
-    this.sent.push({ atMs: this.#time.now, frame });
+    this.sent.push({ wallMs: this.#time.wall, frame });
     for (const subscriber of this.#subscribers) {
       const late = this.#random.chance(0.97) ? this.#random.between(0, 2) : 60;
       subscriber.at = Math.max(subscriber.at, this.#time.now + late);

@@ -1,3 +1,4 @@
+import { trimStreams } from '@brine/bus';
 import type { RunningService } from '@brine/service';
 import { Returner } from '../../apps/job-cache-returner/src/returner.ts';
 import { startFeeds } from '../../apps/event-bus/src/feeds.ts';
@@ -59,6 +60,12 @@ export const returner: Start = async (around) => {
 export const eventBus: Start = async (around: Surroundings): Promise<RunningService> => {
   const { context, connectBus, cluster } = around;
   const bus = await connectBus({ url: '', name: 'event-bus' });
+  // As housekeeping.ts, which looks after files too.
+  const purging = setInterval(() => {
+    trimStreams(bus, { keepMs: cluster.retention.keepMs }).catch((error: unknown) => {
+      cluster.trace.aside('event-bus', `not purged: ${String(error)}`);
+    });
+  }, cluster.retention.everyMs);
   const feeds = startFeeds({
     bus,
     files: cluster.files.files,
@@ -77,6 +84,7 @@ export const eventBus: Start = async (around: Surroundings): Promise<RunningServ
     ready: () => feeds.reading,
     status: () => feeds.status(),
     close: async () => {
+      clearInterval(purging);
       await feeds.close();
       await bus.close();
     },

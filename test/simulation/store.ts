@@ -1,7 +1,6 @@
 import { JobCacheError } from '@brine/job-cache';
-import type { JobCache, JobRow, ReturnRow, SaveReport } from '@brine/job-cache';
-import { digestOf } from '@brine/crypt';
-import { scanMap, unpackMap } from '@brine/wire';
+import type { JobCache, JobRow, ReturnRow, SaveReport, SightingRow } from '@brine/job-cache';
+import { contentOf, hasFailed, isBefore, joined, sightingOf } from './store-rules.ts';
 import type { Random } from './random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -16,6 +15,8 @@ export interface KeptReturn {
 export interface KeptJob {
   readonly row: JobRow;
   readonly origin: 0 | 2;
+  /** How long it is waited for after its publication, and after each sight of it running. */
+  readonly afterMs: number | undefined;
 }
 
 /** Where a minion stands in a job, as libs/job-cache/src/get-job.ts says. */
@@ -49,6 +50,8 @@ export class SimStore {
   /** Commits so far, for who looks at each moment. */
   onCommit: (jids: ReadonlySet<string>) => void = () => undefined;
   away = false;
+  /** Of each job, when its minions were last seen running it. */
+  readonly #running = new Map<string, Map<string, number>>();
   /** Share of the commits whose answer is lost. */
   lostAnswers = 0;
   readonly #time: VirtualTime;
@@ -66,6 +69,8 @@ export class SimStore {
     const cache = {
       saveJobs: (rows: readonly JobRow[]) => run(() => this.#saveJobs(rows)),
       saveReturns: (rows: readonly ReturnRow[]) => run(() => this.#saveReturns(rows)),
+      saveSightings: (rows: readonly SightingRow[]) => run(() => this.#saveSightings(rows)),
+      saveLogIns: () => run(() => undefined),
       outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
       adoptOrphans: () => run(() => 0),
       ensurePartitions: () => run(() => undefined),
@@ -116,11 +121,13 @@ export class SimStore {
   #saveJobs(rows: readonly JobRow[]): SaveReport {
     let stored = 0;
     for (const row of rows) {
-      const origin = row.bornOfReturn === true ? 2 : 0;
       const known = this.jobs.get(row.jid);
+      const origin = row.bornOfReturn === true ? 2 : 0;
       if (known === undefined) stored += 1;
-      else if (!isBefore({ ...row, origin }, { ...known.row, origin: known.origin })) continue;
-      this.jobs.set(row.jid, { row, origin });
+      const afterMs = row.deadlineAt === undefined ? undefined : row.deadlineAt - row.publishedAt;
+      const next: KeptJob = { row, origin, afterMs };
+      this.jobs.set(row.jid, known === undefined ? next : joined(known, next));
+      this.#prolong(row.jid);
     }
     this.onCommit(new Set(rows.map(({ jid }) => jid)));
     return { stored, known: rows.length - stored, replaced: 0, refused: [] };
@@ -134,6 +141,8 @@ export class SimStore {
       const ofJob = this.returns.get(row.jid) ?? new Map<string, KeptReturn>();
       this.returns.set(row.jid, ofJob);
       const known = ofJob.get(row.id);
+      const sighting = sightingOf(row);
+      if (sighting !== undefined) this.#saveSightings([sighting]);
       if (known === undefined) {
         ofJob.set(row.id, kept);
         this.counted += 1;
@@ -149,6 +158,28 @@ export class SimStore {
     }
     this.onCommit(new Set(rows.map(({ jid }) => jid)));
     return { stored, known: rows.length - stored, replaced, refused: [] };
+  }
+
+  #saveSightings(rows: readonly SightingRow[]): void {
+    for (const { jid, ids, kind, at } of rows) {
+      if (kind !== 'running') continue;
+      const seen = this.#running.get(jid) ?? new Map<string, number>();
+      this.#running.set(jid, seen);
+      for (const id of ids) seen.set(id, Math.max(seen.get(id) ?? 0, at));
+      this.#prolong(jid);
+    }
+  }
+
+  /** A targeted minion that was seen running it keeps a job open. */
+  #prolong(jid: string): void {
+    const job = this.jobs.get(jid);
+    const { deadlineAt, minions = [] } = job?.row ?? {};
+    if (job?.afterMs === undefined || deadlineAt === undefined) return;
+    const seen = minions.map((id) => this.#running.get(jid)?.get(id) ?? 0);
+    const last = Math.max(0, ...seen);
+    if (last === 0) return;
+    const until = Math.ceil(last / 1_000) * 1_000 + job.afterMs;
+    this.jobs.set(jid, { ...job, row: { ...job.row, deadlineAt: Math.max(deadlineAt, until) } });
   }
 
   #keepEvidence({ row, content }: KeptReturn): void {
@@ -167,30 +198,4 @@ export class SimStore {
     }
     return found;
   }
-}
-
-interface Position {
-  readonly origin: number;
-  readonly incarnation: string;
-  readonly seq: number;
-}
-
-function isBefore(one: Position, other: Position): boolean {
-  if (one.origin !== other.origin) return one.origin < other.origin;
-  if (one.incarnation !== other.incarnation) return one.incarnation < other.incarnation;
-  return one.seq < other.seq;
-}
-
-/** As libs/job-cache/src/prepare-return.ts: what a minion said, less what changes at each send. */
-export function contentOf(load: Uint8Array): string {
-  const scan = scanMap(load);
-  const parts = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'].map((key) =>
-    Buffer.from(scan.raw(key) ?? []),
-  );
-  return digestOf('sha256', parts).toString('hex').slice(0, 16);
-}
-
-function hasFailed(load: Uint8Array): boolean {
-  const map = unpackMap(load);
-  return map.get('success') === false || map.get('retcode') !== 0;
 }

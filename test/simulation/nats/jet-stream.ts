@@ -19,6 +19,8 @@ export interface DiskCopy {
 
 type Config = Readonly<Record<string, unknown>>;
 
+/** Those with a bound on their bytes; the buckets have none. */
+const BOUNDED: ReadonlySet<string> = new Set(['EVENTS', 'PUBLICATIONS']);
 const NOT_FOUND = { code: 404, err_code: 10059, description: 'stream not found' };
 const NO_CONSUMER = { code: 404, err_code: 10014, description: 'consumer not found' };
 const CONFLICT = { code: 400, err_code: 10071, description: 'wrong last sequence' };
@@ -29,6 +31,10 @@ export class JetStream {
   readonly #time: VirtualTime;
   readonly #wire: Wire;
   readonly #kept = new Map<string, Kept>();
+  /** The streams of events and publications take nothing more. */
+  full = false;
+  /** So long, in ms, the disk takes for each message. */
+  slowMs = 0;
   /** Told of each message that a stream has stored. */
   onStored: (stream: string, stored: Stored) => void = () => undefined;
 
@@ -86,8 +92,17 @@ export class JetStream {
     }
   }
 
-  /** What is on disk of a stream, to be put back later. */
-  copy(name: string): DiskCopy {
+  /** What is on disk, to be put back later. */
+  copyAll(): ReadonlyMap<string, DiskCopy> {
+    return new Map([...this.#kept.keys()].map((name) => [name, this.#copy(name)] as const));
+  }
+
+  /** Puts an older copy in the place of what is on disk. */
+  restoreAll(copies: ReadonlyMap<string, DiskCopy>): void {
+    for (const [name, copy] of copies) this.#restore(name, copy);
+  }
+
+  #copy(name: string): DiskCopy {
     const kept = this.#kept.get(name);
     if (kept === undefined) throw new Error(`no stream ${name}`);
     const durable = [...kept.consumers].filter(([, consumer]) => consumer.isDurable);
@@ -95,8 +110,7 @@ export class JetStream {
     return { stream: kept.stream.copy(), places };
   }
 
-  /** Puts an older copy in the place of a stream. */
-  restore(name: string, copy: DiskCopy): void {
+  #restore(name: string, copy: DiskCopy): void {
     const kept = this.#kept.get(name);
     if (kept === undefined) throw new Error(`no stream ${name}`);
     kept.stream = copy.stream.copy();
@@ -116,17 +130,22 @@ export class JetStream {
 
   #append(kept: Kept, message: SimMessage, reply: string | undefined): void {
     const { stream } = kept;
-    const appended = stream.append(message, this.#time.wall);
+    const isFull = this.full && BOUNDED.has(stream.name);
+    const appended = stream.append(message, this.#time.wall, isFull);
     switch (appended.kind) {
       case 'stored': {
         const stored = stream.messages.get(appended.seq);
         if (stored !== undefined) this.onStored(stream.name, stored);
-        this.#answer(reply, { stream: stream.name, seq: appended.seq });
-        for (const consumer of kept.consumers.values()) consumer.pump();
+        this.#afterDisk(() => {
+          this.#answer(reply, { stream: stream.name, seq: appended.seq });
+          for (const consumer of kept.consumers.values()) consumer.pump();
+        });
         return;
       }
       case 'duplicate':
-        this.#answer(reply, { stream: stream.name, seq: appended.seq, duplicate: true });
+        this.#afterDisk(() => {
+          this.#answer(reply, { stream: stream.name, seq: appended.seq, duplicate: true });
+        });
         return;
       case 'conflict':
         this.#answer(reply, { error: CONFLICT });
@@ -134,6 +153,11 @@ export class JetStream {
       case 'full':
         this.#answer(reply, { error: FULL });
     }
+  }
+
+  #afterDisk(act: () => void): void {
+    if (this.slowMs > 0) this.#time.after(this.slowMs, act);
+    else act();
   }
 
   #api(verb: string, message: SimMessage): void {

@@ -1,6 +1,7 @@
 import type { Random } from '../random.ts';
 import type { VirtualTime } from '../virtual-time.ts';
 import { JetStream } from './jet-stream.ts';
+import type { DiskCopy } from './jet-stream.ts';
 import { SimConnection } from './connection.ts';
 import type { Interest } from './connection.ts';
 import { Interests } from './interests.ts';
@@ -85,11 +86,25 @@ export class SimNats {
   /** Kills the server: every connection breaks, what is on disk stays. */
   restart(): void {
     if (!this.#up) return;
-    this.#up = false;
-    for (const connection of this.#connections) connection.cut(this.random.between(50, 400));
-    this.streams.restarted();
+    this.#goDown();
     this.time.after(this.random.between(RESTART_MS.least, RESTART_MS.most), () => {
       this.#up = true;
     });
+  }
+
+  /** Stops it, puts an older copy of its disk in place, and starts it again. */
+  restore(copies: ReadonlyMap<string, DiskCopy>, whenDone: () => void): void {
+    this.#goDown();
+    this.time.after(this.random.between(RESTART_MS.least, RESTART_MS.most), () => {
+      this.streams.restoreAll(copies);
+      this.#up = true;
+      whenDone();
+    });
+  }
+
+  #goDown(): void {
+    this.#up = false;
+    for (const connection of this.#connections) connection.cut(this.random.between(50, 400));
+    this.streams.restarted();
   }
 }

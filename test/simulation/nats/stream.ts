@@ -23,8 +23,6 @@ export class SimStream {
   readonly messages = new Map<number, Stored>();
   firstSeq = 1;
   lastSeq = 0;
-  /** Takes nothing while true. */
-  full = false;
   readonly #subjects: readonly ((subject: string) => boolean)[];
   readonly #perSubject: number;
   readonly #ids = new Map<string, { readonly seq: number; readonly at: number }>();
@@ -42,14 +40,14 @@ export class SimStream {
     return this.#subjects.some((matches) => matches(subject));
   }
 
-  append(message: SimMessage, timeMs: number): Append {
+  append(message: SimMessage, timeMs: number, isFull: boolean): Append {
     const { subject, headers } = message;
     const id = headers?.get('Nats-Msg-Id') ?? '';
     const known = id === '' ? undefined : this.#ids.get(id);
     if (known !== undefined && timeMs - known.at < DUPLICATE_WINDOW_MS) {
       return { kind: 'duplicate', seq: known.seq };
     }
-    if (this.full) return { kind: 'full' };
+    if (isFull) return { kind: 'full' };
     const expected = headers?.get('Nats-Expected-Last-Subject-Sequence') ?? '';
     const last = this.#last.get(subject);
     if (expected !== '' && Number(expected) !== (last ?? 0)) return { kind: 'conflict' };

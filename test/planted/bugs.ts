@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A bug that is planted to see whether it is found. */
+export interface PlantedBug {
+  readonly name: string;
+  /** What it does, in a sentence. */
+  readonly what: string;
+  /** `simulation`, or the test file that is to find it: some only PostgreSQL can see. */
+  readonly finder: string;
+  /** The path of the patch. */
+  readonly path: string;
+}
+
+const PATCHES = new URL('patches/', import.meta.url);
+
+/** All of them, by name. A patch begins with what it does and who is to find it. */
+export function plantedBugs(): readonly PlantedBug[] {
+  const names = readdirSync(PATCHES).filter((name) => name.endsWith('.patch'));
+  return names.sort().map((file) => {
+    const { pathname: path } = new URL(file, PATCHES);
+    const [what = '', found = ''] = readFileSync(path, 'utf8').split('\n', 2);
+    const finder = /^Found by: (\S+)$/.exec(found)?.[1];
+    if (what === '' || finder === undefined) throw new Error(`${file} does not say who finds it`);
+    return { name: file.replace(/\.patch$/, ''), what, finder, path };
+  });
+}

@@ -1,0 +1,15 @@
+import { expect } from 'vitest';
+import { runSeed } from './run.ts';
+
+/** Runs seeds one after the other; the first that breaks a rule fails the test with its trace. */
+export async function expectToHold(first: number, count: number): Promise<void> {
+  const digests = new Set<string>();
+  for (let seed = first; seed < first + count; seed += 1) {
+    const outcome = await runSeed(seed);
+    digests.add(outcome.digest);
+    const again = `BRINE_SIM_SEED=${seed} npm run simulation`;
+    expect(outcome.broken, [...outcome.trace, again].join('\n')).toBeUndefined();
+  }
+  // Each seed is a run of its own.
+  expect(digests.size).toBe(count);
+}

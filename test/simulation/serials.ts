@@ -1,0 +1,49 @@
+import { Crypticle } from '@brine/crypt';
+import { readPublication, textOf, unpackMap } from '@brine/wire';
+import { Broken } from './broken.ts';
+import type { SentFrame } from './publish-port.ts';
+
+/**
+ * Of each AES key: a serial is of one publication, and what is new is higher than all before. A
+ * publisher that starts sends the last ones once more, each with the serial that it had.
+ */
+export function checkSerials(
+  sent: readonly SentFrame[],
+  keyStrings: readonly string[],
+  notAfter: (jid: string) => number,
+): void {
+  const keys = keyStrings.map((text) => ({
+    crypticle: new Crypticle(text),
+    jids: new Map<number, string>(),
+    highest: 0,
+  }));
+  for (const { frame, wallMs } of sent) {
+    const { load } = readPublication(frame);
+    for (const key of keys) {
+      const body = openWith(key.crypticle, load);
+      if (body === undefined) continue;
+      const map = unpackMap(body);
+      const serial = Number(map.get('serial'));
+      const jid = textOf(map, 'jid') ?? '';
+      const before = key.jids.get(serial);
+      if (before !== undefined && before !== jid) {
+        throw new Broken('a serial is given once', `${serial}: ${before} and ${jid}`);
+      }
+      if (before === undefined && serial <= key.highest) {
+        throw new Broken('no serial goes back', `${jid}: ${serial} after ${key.highest}`);
+      }
+      if (wallMs > notAfter(jid)) throw new Broken('what has expired is not sent', jid);
+      key.jids.set(serial, jid);
+      key.highest = Math.max(key.highest, serial);
+      break;
+    }
+  }
+}
+
+function openWith(crypticle: Crypticle, load: Uint8Array): Buffer | undefined {
+  try {
+    return crypticle.open(load);
+  } catch {
+    return undefined; // sealed with another key
+  }
+}
