@@ -29,6 +29,9 @@ const LEFT_OUT = /(^|\/)(node_modules|dist)$/;
 const TIMEOUT_MS = 20 * 60_000;
 const MAX_OUTPUT_CHARS = 20_000_000;
 
+/** Who finds what only PostgreSQL can see: its rows beside those of the simulated store. */
+const STORE_TEST = 'test/simulation/store.test.ts';
+
 /** What came of a search. */
 export interface Find {
   readonly found: boolean;
@@ -81,14 +84,20 @@ export class Soil implements Disposable {
     }
   }
 
+  /** The same search where nothing is planted: it has to find nothing. */
+  async searchClean(seeds: number): Promise<readonly Find[]> {
+    return [await this.#simulate(seeds), await this.#test(STORE_TEST)];
+  }
+
   async #simulate(seeds: number): Promise<Find> {
     const main = 'test/simulation/main.ts';
     const tsx = ['--import', 'tsx', '--conditions=source'];
     const { code, output } = await this.#run([...tsx, main, '1', String(seeds)]);
-    const broken = /^seed (\d+) \([a-z]+\): (.*), [0-9a-f]*$/m.exec(output);
     if (code === 0) return { found: false, seed: undefined, how: `${seeds} seeds hold` };
-    const seed = broken === null ? undefined : Number(broken[1]);
-    return { found: seed !== undefined, seed, how: broken?.[2] ?? output.slice(-500) };
+    const broken = /^seed (\d+) \([a-z]+\): (.*), [0-9a-f]*$/m.exec(output);
+    // Without a rule that was broken it was something else that went wrong.
+    if (broken === null) throw new Error(`no seed ran: ${output.slice(-500)}`);
+    return { found: true, seed: Number(broken[1]), how: broken[2] ?? '' };
   }
 
   async #test(file: string): Promise<Find> {
@@ -96,8 +105,10 @@ export class Soil implements Disposable {
     const { code, output } = await this.#run([vitest, 'run', '--project', 'unit', file]);
     const failed = /FAIL.*?> ([^\n]*)/.exec(output)?.[1];
     // Without the name of a test that failed it was something else that went wrong.
-    const found = code !== 0 && failed !== undefined;
-    return { found, seed: undefined, how: found ? failed : output.slice(-500) };
+    if (code !== 0 && failed === undefined) throw new Error(`no test ran: ${output.slice(-500)}`);
+    const round = /AssertionError: round (\d+):/.exec(output)?.[1];
+    const seed = round === undefined ? undefined : Number(round);
+    return { found: code !== 0, seed, how: failed ?? 'the test passes' };
   }
 
   #run(args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {

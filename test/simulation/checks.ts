@@ -18,6 +18,9 @@ interface PublishedJob {
 /** The command that asks, when all faults are over, whether all serve again. */
 export const LAST_COMMAND = 'last';
 
+/** What the gateway tells a client where it is sure of it. */
+const NOT_PUBLISHED = 'was not published';
+
 /** What the checks know from outside: what the streams, minions and clients saw. */
 export class Witness {
   readonly #cluster: Cluster;
@@ -186,15 +189,24 @@ export class Witness {
         throw new Broken('without faults all answer', what);
       }
     }
-    if (this.#kind === 'restore') return;
+    this.#checkCommands();
+  }
+
+  /** A command is one job, and none where its client was told so. */
+  #checkCommands(): void {
     const jidsOf = new Map<string, Set<string>>();
     for (const [jid, jobs] of this.#published) {
       for (const { name } of jobs) jidsOf.set(name, (jidsOf.get(name) ?? new Set()).add(jid));
     }
-    for (const { name } of this.#ends) {
+    for (const { name, error, batch } of this.#ends) {
       const jids = [...(jidsOf.get(name) ?? [])];
-      if (jids.length > 1) {
+      if (jids.length > 1 && this.#kind !== 'restore') {
         throw new Broken('one command is one job', `${name}: ${jids.join(', ')}`);
+      }
+      // Of a batch that is refused a part the others stand.
+      const isRefused = batch === undefined && error?.includes(NOT_PUBLISHED) === true;
+      if (isRefused && jids.length > 0) {
+        throw new Broken('what was not published is no job', `${name}: ${jids.join(', ')}`);
       }
     }
   }

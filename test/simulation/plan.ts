@@ -21,7 +21,7 @@ export interface Plan {
 /**
  * What may go wrong in a run; the fewer kinds of faults, the more must hold.
  * - `any`: whatever can be drawn; `calm`: nothing.
- * - `publisher`: only publishers die, so that every minion gets every job all the same.
+ * - `publisher`: only publishers die or are cut off, so that every minion gets every job.
  * - `slow`: only disk and store are slow, so that no request is tried a second time.
  * - `clock`: the clocks are stepped as well. `restore`: the streams are put back from a copy.
  * - `expiry`: a publisher is down, or cut off, for longer than publications live.
@@ -162,7 +162,16 @@ function drawFaults(random: Random, kind: PlanKind, fleet: Fleet, untilMs: numbe
     case 'storm':
       return [];
     case 'publisher':
-      return several(3).map(() => ({ atMs: at(), kind: 'kill', service: 'publisher' }));
+      return several(3).map(() =>
+        random.chance(0.6)
+          ? { atMs: at(), kind: 'kill', service: 'publisher' }
+          : {
+              atMs: at(),
+              kind: random.pick(['cut', 'stall']),
+              service: 'publisher',
+              ms: random.between(200, 3_000),
+            },
+      );
     case 'slow':
       return several(3).map(() =>
         random.chance(0.7)

@@ -1,8 +1,9 @@
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JidMaker } from '@brine/job';
 import { JobCache } from '@brine/job-cache';
 import type { JobRow, ReturnRow, SightingRow } from '@brine/job-cache';
-import { jobRow, returnRow, startPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
 import { Random } from './random.ts';
 import { SimStore } from './store.ts';
@@ -10,14 +11,17 @@ import type { VirtualTime } from './virtual-time.ts';
 
 let server: TestPostgres;
 let cache: JobCache;
+let pool: pg.Pool;
 
 beforeAll(async () => {
   server = await startPostgres();
   cache = await JobCache.connect(server.url);
+  pool = new pg.Pool({ connectionString: server.url, max: 1 });
 });
 
 afterAll(async () => {
   await cache.close();
+  await endPool(pool);
   await server.stop();
 });
 
@@ -32,6 +36,7 @@ const MINUTE_MS = 60_000;
 
 test('the simulated store judges as PostgreSQL does, whatever the order', async () => {
   const jids = new JidMaker();
+  let counted = 0;
   for (let round = 1; round <= ROUNDS; round += 1) {
     const random = new Random(round);
     const jid = jids.next(Date.now());
@@ -39,6 +44,7 @@ test('the simulated store judges as PostgreSQL does, whatever the order', async 
     const simulated = new SimStore(realTime(), random.fork());
     await storeAll(cache, shuffled(random, steps));
     await storeAll(simulated.connect().cache, shuffled(random, steps));
+    counted += simulated.counted;
     const ledger = (await cache.getJob(jid))?.ledger;
     const { targeted, waiting, returned, failed, late, never } = simulated.ledger(jid);
     const told = `round ${round}: ${JSON.stringify(steps.map(shown))}`;
@@ -50,8 +56,16 @@ test('the simulated store judges as PostgreSQL does, whatever the order', async 
       late: ledger?.late,
       never: ledger?.never,
     });
+    expect(await countedReturns(), told).toBe(counted);
   }
 });
+
+/** What the metrics tell of all rounds. */
+async function countedReturns(): Promise<number> {
+  const text = `SELECT coalesce(sum(value), 0)::integer AS count FROM brine.counters
+    WHERE metric IN ('returns', 'scheduled')`;
+  return (await pool.query<{ count: number }>(text)).rows[0]?.count ?? 0;
+}
 
 /** A job in one or two parts, returns that are sent again or differ, answers to find_job. */
 function drawSteps(random: Random, jid: string): Step[] {
@@ -67,23 +81,31 @@ function drawSteps(random: Random, jid: string): Step[] {
   for (let seq = 10; seq < 10 + random.between(0, 6); seq += 1) {
     const receivedAt = publishedAt + random.between(0, 99) * MINUTE_MS;
     const id = random.pick(MINIONS);
-    const row = returnRow(jid, id, random.pick(['one', 'other']), { seq, receivedAt });
+    const said = random.pick(['one', 'other']);
+    const load = returnLoad(jid, id, said, { success: said === 'one' || random.chance(0.5) });
+    const row = returnRow(jid, id, said, { seq, receivedAt, load });
     steps.push({ kind: 'return', row });
     if (random.chance(0.3)) steps.push({ kind: 'return', row });
   }
   for (let count = random.between(0, 2); count > 0; count -= 1) {
-    const at = publishedAt + random.between(1, 99) * MINUTE_MS;
+    // Half a minute off, so that no deadline that it makes is just now.
+    const at = publishedAt + (random.between(1, 99) + 0.5) * MINUTE_MS;
     const kind = random.pick(['running', 'running', 'not_running'] as const);
     steps.push({ kind: 'sighting', row: { jid, ids: [random.pick(MINIONS)], kind, at } });
   }
   return steps;
 }
 
+/** Rows of one kind that follow each other are stored together. */
 async function storeAll(store: JobCache, steps: readonly Step[]): Promise<void> {
-  for (const step of steps) {
-    if (step.kind === 'job') await store.saveJobs([step.row]);
-    else if (step.kind === 'return') await store.saveReturns([step.row]);
-    else await store.saveSightings([step.row]);
+  for (let at = 0; at < steps.length;) {
+    const kind = steps[at]?.kind;
+    const end = steps.findIndex((step, index) => index > at && step.kind !== kind);
+    const run = steps.slice(at, end === -1 ? undefined : end);
+    await store.saveJobs(run.flatMap((step) => (step.kind === 'job' ? [step.row] : [])));
+    await store.saveReturns(run.flatMap((step) => (step.kind === 'return' ? [step.row] : [])));
+    await store.saveSightings(run.flatMap((step) => (step.kind === 'sighting' ? [step.row] : [])));
+    at += run.length;
   }
 }
 

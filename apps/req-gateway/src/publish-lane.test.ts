@@ -1,4 +1,5 @@
 import type { RequestOutcome } from '@brine/bus';
+import { isMap, textOf, unpack } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Asker, RequestMemory, Workers } from './ports.ts';
 import { PublishLane } from './publish-lane.ts';
@@ -12,15 +13,29 @@ let lane: PublishLane;
 let jobs: number;
 let workerMs: number;
 let told: string[];
+let ready: boolean;
+let isMemoryThere: boolean;
+/** What comes before the reply, each at the deadline of its try. */
+let silences: RequestOutcome[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   jobs = 0;
   workerMs = 10;
   told = [];
+  ready = true;
+  isMemoryThere = true;
+  silences = [];
   const workers: Workers = {
-    ready: true,
-    send: async () => {
+    get ready() {
+      return ready;
+    },
+    send: async ({ deadlineMs }) => {
+      const silence = silences.shift();
+      if (silence !== undefined) {
+        await new Promise((resolve) => setTimeout(resolve, deadlineMs - Date.now()));
+        return silence;
+      }
       jobs += 1;
       const body = Buffer.from(`job ${jobs}`);
       await new Promise((resolve) => setTimeout(resolve, workerMs));
@@ -31,7 +46,10 @@ beforeEach(() => {
     },
   };
   const memory: RequestMemory = {
-    claim: async (_hash, id) => id,
+    claim: async (_hash, id) => {
+      if (!isMemoryThere) throw new Error('nobody can be asked');
+      return id;
+    },
     answered: async (_hash, id) => void told.push(id),
   };
   lane = new PublishLane(workers, memory);
@@ -73,4 +91,50 @@ test('an answer that nobody was there for waits for the next try', async () => {
   expect(await ask('again')).toBe('job 1');
   await vi.advanceTimersByTimeAsync(CLI_MS);
   expect(await ask('b')).toBe('job 2');
+});
+
+/** The text of a publish that no worker answers: who waits for it, after so long. */
+async function refusalAfter(ms: number): Promise<string> {
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(ms);
+  const answer = await asking;
+  const value = unpack(answer?.body ?? Buffer.alloc(0));
+  return isMap(value) ? (textOf(value, 'error') ?? '') : '';
+}
+
+const NOBODY: RequestOutcome = { kind: 'expired', why: 'deadline', handed: false };
+const SILENT: RequestOutcome = { kind: 'expired', why: 'deadline', handed: true };
+
+test('without workers a publish is refused before its CLI asks again, and there is no job', async () => {
+  ready = false;
+  silences = [NOBODY];
+  expect(await refusalAfter(2_800)).toContain('no worker answers; the job was not published');
+});
+
+test('where workers live but have no room it is not said that none answers', async () => {
+  silences = [NOBODY, NOBODY];
+  expect(await refusalAfter(14_000)).toContain('no worker had room; the job was not published');
+});
+
+test('what a worker had may have been published, also where no worker is left', async () => {
+  ready = false;
+  silences = [SILENT, NOBODY];
+  expect(await refusalAfter(14_000)).toContain('may have been published');
+});
+
+test('what a worker had is waited for: the next one tells which job it is', async () => {
+  ready = false;
+  silences = [SILENT];
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
+});
+
+test('a new gateway that can ask nobody does not say what one before it may have begun', async () => {
+  ready = false;
+  isMemoryThere = false;
+  silences = [NOBODY, NOBODY];
+  expect(await refusalAfter(2_800)).toBe('The master is not ready: no worker answers');
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(await refusalAfter(2_800)).toContain('the job was not published');
 });

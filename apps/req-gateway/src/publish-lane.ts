@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { REQUEST_MEMORY_MS } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
@@ -16,6 +17,20 @@ export interface PublishAnswer {
   readonly trace?: string;
   /** To be called once it is known whether the answer was handed to any of their sockets. */
   readonly handed: (heard: boolean) => void;
+}
+
+/** What is known of a publish before it is sent. */
+interface Claimed {
+  readonly id: string;
+  /** A worker may have published the job. */
+  readonly handed: boolean;
+  /** A gateway before this one may have handed it to a worker: nobody could be asked. */
+  readonly isUnsure: boolean;
+}
+
+/** What came of a publish. */
+interface Delivered extends Claimed {
+  readonly outcome: RequestOutcome;
 }
 
 /** An answer that its asker may not have heard. */
@@ -42,8 +57,9 @@ export interface PublishLaneStats {
 // A stock CLI sends the same bytes again after 5 s (Salt: salt/client LocalClient.pub); a text that
 // says that the master is down must come well before that.
 const ANSWER_WITHIN_MS = 2_800;
-// While workers live, a slow answer is better than a text that leaves open whether the job was
-// published: the CLI's further tries (at 5 and 10 s) join the first, and all get its job id.
+// While workers live, or one had it and may have published it, a slow answer is better than a text
+// that leaves open whether there is a job: the CLI's further tries (at 5 and 10 s) join the first,
+// and all get its job id.
 const PATIENCE_MS = 14_000;
 // An answer that comes when the CLI is about to hang up, or has, is given to its next try as well:
 // that came 1.2 s later on a starved machine. A host on which a publish takes so long starts no
@@ -76,6 +92,7 @@ export class PublishLane {
   readonly #open = new Map<string, OpenPublish>();
   readonly #kept = new Map<string, KeptAnswer>();
   readonly #users = new FairShare(USER_SHARE);
+  readonly #since = performance.now();
   #joined = 0;
   #resumed = 0;
   #unremembered = 0;
@@ -120,49 +137,54 @@ export class PublishLane {
     const open: OpenPublish = { askers: [asker] };
     this.#open.set(hash, open);
     const askedAt = Date.now();
-    let known = id;
-    const outcome = await this.#users.run(user, body.length, async () => {
-      known = await this.#claim(hash, id);
-      return this.#deliver(known, body, askedAt);
+    const delivered = await this.#users.run(user, body.length, async () => {
+      const claimed = await this.#claim(hash, id);
+      return this.#deliver(claimed, body, askedAt);
     });
     this.#open.delete(hash);
-    const answer = this.#answer(outcome);
+    const answer = this.#answer(delivered);
     return {
       askers: open.askers,
       ...answer,
       handed: (heard) => {
-        if (heard) this.#tell(hash, known);
+        if (heard) this.#tell(hash, delivered.id);
         const keepMs = heard ? KEEP_SLOW_MS : KEEP_UNHEARD_MS;
         const slow = Date.now() - askedAt >= SLOW_ANSWER_MS;
-        if (outcome.kind === 'reply' && (slow || !heard)) this.#keep(hash, answer, keepMs);
+        const isReply = delivered.outcome.kind === 'reply';
+        if (isReply && (slow || !heard)) this.#keep(hash, answer, keepMs);
       },
     };
   }
 
   /** Tries under the one id until there is an answer, no worker, or no more patience. */
-  async #deliver(id: string, body: Buffer, askedAt: number): Promise<RequestOutcome> {
+  async #deliver(claimed: Claimed, body: Buffer, askedAt: number): Promise<Delivered> {
+    const { id, isUnsure } = claimed;
+    let { handed } = claimed;
     let deadlineMs = askedAt + ANSWER_WITHIN_MS;
     for (;;) {
       const outcome = await this.#workers.send({ id, class: 'clear', body, deadlineMs });
+      if (outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.handed)) handed = true;
       const again =
         outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.why === 'deadline');
-      if (!again) return outcome;
+      if (!again) return { id, handed, isUnsure, outcome };
       const now = Date.now();
       if (now >= askedAt + ANSWER_WITHIN_MS) {
-        if (!this.#workers.ready || now >= askedAt + PATIENCE_MS) return outcome;
+        const isHopeless = !this.#workers.ready && !handed;
+        if (isHopeless || now >= askedAt + PATIENCE_MS) return { id, handed, isUnsure, outcome };
         deadlineMs = askedAt + PATIENCE_MS;
       }
       await new Promise((resolve) => setTimeout(resolve, DROPPED_PAUSE_MS));
     }
   }
 
-  #answer(outcome: RequestOutcome): { readonly body: Uint8Array; readonly trace?: string } {
+  #answer(delivered: Delivered): { readonly body: Uint8Array; readonly trace?: string } {
+    const { outcome } = delivered;
     if (outcome.kind === 'reply') {
       const { body, trace } = outcome;
       return trace === undefined ? { body } : { body, trace };
     }
     this.#failed += 1;
-    return { body: publishFailure(outcome, this.#workers.ready) };
+    return { body: publishFailure(outcome, delivered, this.#workers.ready) };
   }
 
   #keep(hash: string, answer: Omit<KeptAnswer, 'until'>, keepMs: number): void {
@@ -173,15 +195,16 @@ export class PublishLane {
     this.#kept.set(hash, { ...answer, until: now + keepMs });
   }
 
-  async #claim(hash: string, id: string): Promise<string> {
+  async #claim(hash: string, id: string): Promise<Claimed> {
     try {
       const known = await this.#memory.claim(hash, id);
       if (known !== id) this.#resumed += 1;
-      return known;
+      return { id: known, handed: known !== id, isUnsure: false };
     } catch {
       // A publish without a memory is better than none; counted, and shown in the status.
       this.#unremembered += 1;
-      return id;
+      const isUnsure = performance.now() - this.#since < REQUEST_MEMORY_MS;
+      return { id, handed: false, isUnsure };
     }
   }
 
@@ -196,17 +219,23 @@ export class PublishLane {
 
 /**
  * What a stock CLI prints cleanly: `{"error": text}` to a publish
- * (Salt: salt/client LocalClient.pub raises PublishError of it).
+ * (Salt: salt/client LocalClient.pub raises PublishError of it). That there is no job is said only
+ * where no worker can have made one.
  */
 function publishFailure(
   outcome: Exclude<RequestOutcome, { kind: 'reply' }>,
+  { handed, isUnsure }: Claimed,
   ready: boolean,
 ): Buffer {
-  if (outcome.kind === 'expired' && outcome.why === 'limit') {
-    return pack(mapOf({ error: 'The master has too many requests in hand; try again later' }));
+  if (handed) {
+    const see = 'the job may have been published, see jobs.list_jobs';
+    return pack(mapOf({ error: `The master did not answer in time; ${see}` }));
   }
-  const why = ready
-    ? 'The master did not answer in time; the job may have been published, see jobs.list_jobs'
-    : 'The master is not ready: no worker answers; the job was not published';
-  return pack(mapOf({ error: why }));
+  const why =
+    outcome.kind === 'expired' && outcome.why === 'limit'
+      ? 'The master has too many requests in hand; try again later'
+      : ready
+        ? 'The master is busy: no worker had room'
+        : 'The master is not ready: no worker answers';
+  return pack(mapOf({ error: isUnsure ? why : `${why}; the job was not published` }));
 }

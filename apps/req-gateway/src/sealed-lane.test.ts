@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Workers } from './ports.ts';
 import { SealedLane, type LostReason } from './sealed-lane.ts';
 
-const AWAY: RequestOutcome = { kind: 'expired', why: 'body' };
+const AWAY: RequestOutcome = { kind: 'expired', why: 'body', handed: false };
 const DONE: RequestOutcome = { kind: 'reply', body: Buffer.from('ok') };
 
 let outcome: RequestOutcome;

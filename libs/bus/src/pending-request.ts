@@ -19,7 +19,8 @@ export interface RequestToSend {
 /**
  * What became of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
  * answer, because of the deadline, because too much is in hand already (`limit`), because a worker
- * that took it for once and all was lost (`lapsed`), or because its body could not be put (`body`).
+ * that took it for once and all was lost (`lapsed`), or because its body could not be put (`body`);
+ * `handed`: a worker may have had it, so that it may have been carried out.
  */
 export type RequestOutcome =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
@@ -27,7 +28,16 @@ export type RequestOutcome =
   | {
       readonly kind: 'expired';
       readonly why: 'deadline' | 'limit' | 'lapsed' | 'body' | 'closed';
+      readonly handed: boolean;
     };
+
+/** Why there is no answer. */
+export type Expiry = Extract<RequestOutcome, { kind: 'expired' }>['why'];
+
+/** Of a request that no worker was asked to do. */
+export function notBegun(why: Expiry): RequestOutcome {
+  return { kind: 'expired', why, handed: false };
+}
 
 /** A request that has no outcome yet, with its tries. */
 export class Pending {
@@ -76,6 +86,11 @@ export class Pending {
     const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
     if (this.reference === undefined) return packRequest(head, body);
     return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
+  }
+
+  /** That there is no answer. */
+  expired(why: Expiry): RequestOutcome {
+    return { kind: 'expired', why, handed: this.slots.length > 0 };
   }
 
   /** Resolves it; false when that was done before. */

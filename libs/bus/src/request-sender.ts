@@ -9,7 +9,7 @@ import { Hearing } from './hearing.ts';
 import { publish } from './inbox.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, subjects } from './names.ts';
 import type { RequestClass } from './names.ts';
-import { Pending } from './pending-request.ts';
+import { notBegun, Pending } from './pending-request.ts';
 import type { RequestOutcome, RequestToSend } from './pending-request.ts';
 import { CLAIM_MS } from './request-frame.ts';
 import type { WorkerWord } from './request-frame.ts';
@@ -99,11 +99,10 @@ export class RequestSender {
   /** Sends one request; resolves with what became of it, at its deadline at the latest. */
   send(request: RequestToSend): Promise<RequestOutcome> {
     const left = request.deadlineMs - Date.now();
-    if (this.#closed) return Promise.resolve({ kind: 'expired', why: 'closed' });
-    if (left <= 0) return Promise.resolve({ kind: 'expired', why: 'deadline' });
-    if (!this.#inHand.take(request.class, request.body.length)) {
-      return Promise.resolve({ kind: 'expired', why: 'limit' });
-    }
+    if (this.#closed) return Promise.resolve(notBegun('closed'));
+    if (left <= 0) return Promise.resolve(notBegun('deadline'));
+    if (!this.#inHand.take(request.class, request.body.length))
+      return Promise.resolve(notBegun('limit'));
     return new Promise((resolve) => {
       const pending = new Pending(request, performance.now() + left, resolve);
       this.#watch(pending);
@@ -119,7 +118,7 @@ export class RequestSender {
     this.#hearing.close();
     const open = new Set([...this.#tries.values()].map(({ pending }) => pending));
     for (const cls of REQUEST_CLASSES) for (const pending of this.#lines[cls]) open.add(pending);
-    for (const pending of open) this.#settle(pending, { kind: 'expired', why: 'closed' });
+    for (const pending of open) this.#settle(pending, pending.expired('closed'));
     if (!this.#bus.connection.isClosed()) for (const stop of this.#stops) stop();
   }
 
@@ -128,10 +127,10 @@ export class RequestSender {
       pending.reference = await putBody(this.#bus, 'req', pending.request.body);
     } catch {
       // Nowhere to put it: the peer will send it again, and that may then go well.
-      this.#settle(pending, { kind: 'expired', why: 'body' });
+      this.#settle(pending, pending.expired('body'));
       return;
     }
-    if (this.#closed) this.#settle(pending, { kind: 'expired', why: 'closed' });
+    if (this.#closed) this.#settle(pending, pending.expired('closed'));
     else if (!pending.settled) this.#dispatch(pending);
   }
 
@@ -244,7 +243,7 @@ export class RequestSender {
     const { pending } = attempt;
     if (pending.settled || pending.current !== slot) return;
     if (pending.once) {
-      this.#settle(pending, { kind: 'expired', why: 'lapsed' });
+      this.#settle(pending, pending.expired('lapsed'));
       return;
     }
     pending.current = undefined;
@@ -258,7 +257,7 @@ export class RequestSender {
       if (pending.settled) return;
       const at = performance.now();
       if (at >= pending.deadline) {
-        this.#settle(pending, { kind: 'expired', why: 'deadline' });
+        this.#settle(pending, pending.expired('deadline'));
         return;
       }
       const { current } = pending;

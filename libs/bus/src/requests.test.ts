@@ -190,7 +190,7 @@ test('without a worker a request is held, and sent when one comes', async () => 
 test('without a worker until its deadline a request expires', async () => {
   const started = Date.now();
   const outcome = await sender.send(request({ deadlineMs: started + 300 }));
-  expect(outcome).toEqual({ kind: 'expired', why: 'deadline' });
+  expect(outcome).toEqual({ kind: 'expired', why: 'deadline', handed: false });
   expect(Date.now() - started).toBeGreaterThanOrEqual(295);
   expect(Date.now() - started).toBeLessThan(1_000);
   expect(await sender.send(request({ deadlineMs: started }))).toMatchObject({ kind: 'expired' });
@@ -201,9 +201,9 @@ test('too much is refused at once, and what is in hand expires at close', async 
   const limited = new RequestSender(gateway, { host: 'gw', limits });
   const held = limited.send(request({ class: 'auth' }));
   const refused = await limited.send(request({ class: 'auth' }));
-  expect(refused).toEqual({ kind: 'expired', why: 'limit' });
+  expect(refused).toEqual({ kind: 'expired', why: 'limit', handed: false });
   limited.close();
-  expect(await held).toEqual({ kind: 'expired', why: 'closed' });
+  expect(await held).toEqual({ kind: 'expired', why: 'closed', handed: false });
 });
 
 test('log-ins that are stuck do not hold up the other classes', async () => {
@@ -256,7 +256,7 @@ test('what was granted to one worker once is not tried on another when it dies',
   const outcome = sender.send(request({ class: 'clear' }));
   await pause(200);
   await startWorker('spare', answerWith('spare'));
-  expect(await outcome).toEqual({ kind: 'expired', why: 'lapsed' });
+  expect(await outcome).toEqual({ kind: 'expired', why: 'lapsed', handed: true });
 });
 
 test('requests are spread over the workers', async () => {

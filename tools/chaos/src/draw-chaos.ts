@@ -36,7 +36,7 @@ export function drawChaos(report: ChaosReport): string {
     spread('servedMs', 'first complete job'),
     spread('storedMs', 'and stored'),
     `client: ${load.jobs} publishes, ${load.unanswered} unanswered, ${load.refused} refused, ` +
-      `${load.leftOut} left out`,
+      `${load.unsure} told that there may be a job, ${load.leftOut} left out`,
     ...(ledger === undefined ? [] : [drawReport(ledger).trimEnd()]),
     ...failures.map((what) => `FAILED: ${what}`),
     ok ? 'ok' : `FAILED: seed ${seed}`,

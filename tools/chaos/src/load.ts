@@ -32,6 +32,8 @@ export interface LoadRates {
 
 /** As the stock command: the same bytes again after 5 s without an answer, three times at most. */
 const SEND_AS_STOCK = { requestTimeoutMs: 5_000, sends: 3 } as const;
+/** What a gateway says where it is sure. */
+const NOT_PUBLISHED = 'was not published';
 /** Minions of a job that is not for all. */
 const FEW = 10;
 /** One job in so many is for all minions. */
@@ -46,15 +48,17 @@ export interface LoadCounts {
   jobs: number;
   /** Publishes without an answer after all sends: the client does not know. */
   unanswered: number;
-  /** Refused in words. */
+  /** Refused in words: there is no job. */
   refused: number;
+  /** Told in words that there may be a job. */
+  unsure: number;
   /** Not sent, as too many waited. */
   leftOut: number;
 }
 
 /** A steady load of jobs, returns and log-ins; it goes on whatever the master does. */
 export class Load {
-  readonly counts: LoadCounts = { jobs: 0, unanswered: 0, refused: 0, leftOut: 0 };
+  readonly counts: LoadCounts = { jobs: 0, unanswered: 0, refused: 0, unsure: 0, leftOut: 0 };
   readonly #fleet: Fleet;
   readonly #rates: LoadRates;
   readonly #waiting = new Set<Promise<void>>();
@@ -94,8 +98,10 @@ export class Load {
     const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK };
     this.counts.jobs += 1;
     try {
-      const { jid } = await swarm.publish(options);
-      if (jid === undefined) this.counts.refused += 1;
+      const { jid, error } = await swarm.publish(options);
+      if (jid !== undefined) return;
+      if (error?.includes(NOT_PUBLISHED) === true) this.counts.refused += 1;
+      else this.counts.unsure += 1;
     } catch {
       this.counts.unanswered += 1;
     }

@@ -197,6 +197,10 @@ class Check {
         this.#found.add('job-targets', jid, { detail });
       }
     }
+    for (const [token, detail] of this.#observed.refused) {
+      const jid = this.#tokens.get(token);
+      if (jid !== undefined) this.#found.add('job-refused', jid, { detail });
+    }
   }
 
   async #counters(): Promise<void> {

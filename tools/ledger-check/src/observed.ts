@@ -2,6 +2,9 @@ import { minionId } from '@brine/swarm';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 
+/** What a gateway says where it is sure (apps/req-gateway, publish-lane.ts). */
+const NOT_PUBLISHED = 'was not published';
+
 /** What one minion did with one job. */
 export interface ObservedReturn {
   /** Receipts of the publication that made it run the job. */
@@ -33,6 +36,8 @@ export interface ObservedPublish {
 export class Observed {
   readonly jobs = new Map<string, ObservedJob>();
   readonly published: ObservedPublish[] = [];
+  /** Publishes whose client was told that there is no job: by their token, the master's words. */
+  readonly refused = new Map<string, string>();
   /** All minions that did anything. */
   readonly ids = new Set<string>();
   /** Publish requests that were sent. */
@@ -84,6 +89,9 @@ export class Observed {
       case 'published':
         this.published.push({ token: line.token, jid: line.jid, targeted: line.targeted });
         return;
+      case 'refused':
+        if (line.why.includes(NOT_PUBLISHED)) this.refused.set(line.token, line.why);
+        return;
       case 'received':
         for (const [from, to] of line.ids) {
           for (const id of idsBetween(from, to)) this.pair(line.jid, id).runs += 1;
@@ -122,6 +130,7 @@ export class Observed {
 /** The lines of the log, see `Ledger` in @brine/swarm. */
 type LogLine =
   | { readonly e: 'publishing'; readonly token: string }
+  | { readonly e: 'refused'; readonly token: string; readonly why: string }
   | {
       readonly e: 'published';
       readonly token: string;

@@ -9,6 +9,7 @@ export const DIFFERENCE_KINDS = {
   'job-lost': 'the publish was acknowledged to the client, no job is stored',
   'job-quarantined': 'PostgreSQL refused it; its bytes are in brine.quarantine',
   'job-twice': 'one publish request made several jobs',
+  'job-refused': 'the client was told that the job was not published, and it is stored',
   'job-targets': 'the stored targets are not as many as the client was told',
   'job-sum': 'targeted is not waiting + returned + failed + late + never',
   'job-states': 'the states that Brine tells are not those of the rows',

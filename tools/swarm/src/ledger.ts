@@ -11,6 +11,7 @@ const FLUSH_MS = 250;
  *
  *     {"e":"publishing","token":…,"t":…}                      token: in the job's metadata.storm
  *     {"e":"published","token":…,"jid":…,"targeted":100,"t":…}  the master has answered
+ *     {"e":"refused","token":…,"why":"…","t":…}              the master's words, without a job
  *     {"e":"received","jid":…,"ids":[["swarm-00000","swarm-00099"],…],"count":100,"t":…}
  *     {"e":"again","jid":…,"id":…,"t":…}                      the publication came once more
  *     {"e":"sent","jid":…,"id":…,"hash":…,"try":1,"t":…}      hash: of the packed return value
@@ -42,6 +43,11 @@ export class Ledger {
   /** A master has answered a publish with a job. */
   published(token: string, jid: string, targeted: number, nowMs: number): void {
     this.#line({ e: 'published', token, jid, targeted, t: time(nowMs) });
+  }
+
+  /** A master has refused a publish in words. */
+  refused(token: string, why: string, nowMs: number): void {
+    this.#line({ e: 'refused', token, why, t: time(nowMs) });
   }
 
   /** Each minion that got the publication since this was last asked; it runs the job now. */

@@ -60,8 +60,9 @@ export class PublishClient {
       const reply = await this.#request(bytes, timeoutMs);
       if (reply === undefined) continue;
       const answer = readPublishAnswer(reply);
-      const { jid, minions } = answer;
-      if (jid !== undefined) this.#ledger?.published(token, jid, minions.length, monotonicMs());
+      const { jid, minions, error = '' } = answer;
+      if (jid === undefined) this.#ledger?.refused(token, error, monotonicMs());
+      else this.#ledger?.published(token, jid, minions.length, monotonicMs());
       return answer;
     }
     throw new Error(`no answer to a publish in ${timeoutMs * sends} ms`);
