@@ -1,0 +1,105 @@
+import { isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
+import { matchesFunction } from './expressions.ts';
+import type { Acl, ArgumentRule, FunctionRule } from './rules.ts';
+
+/** What a caller wants to run; with several functions `arg` holds a list for each. */
+export interface AskedCall {
+  readonly fun: string | readonly string[];
+  readonly arg: readonly SaltValue[];
+}
+
+/** Whom the call would reach. */
+export interface Reach {
+  readonly minions: readonly string[];
+  /** The minions that a compound target of the list of rights means. */
+  matching(target: string): ReadonlySet<string>;
+  /**
+   * True where minions that the master cannot see may be reached as well (a master of masters):
+   * then nobody seen is not nobody reached, and no limited target covers it (CVE-2022-22941).
+   */
+  readonly beyond: boolean;
+}
+
+/**
+ * Whether a list of rights covers a call (Salt: CkMinions.auth_check). A limited entry counts only
+ * where it covers every minion reached. Of several functions each must be allowed; Salt is
+ * content with one. `always` names functions that need no right.
+ */
+export function mayPublish(
+  acl: Acl,
+  { fun, arg }: AskedCall,
+  reach: Reach,
+  always: ReadonlySet<string> = new Set(),
+): boolean {
+  const calls: readonly (readonly [string, unknown])[] =
+    typeof fun === 'string' ? [[fun, arg]] : fun.map((one, at) => [one, arg[at]]);
+  if (calls.length === 0) return false;
+  const covers = coverage(reach);
+  return calls.every(
+    ([one, args]) =>
+      always.has(one) ||
+      acl.some((entry) => {
+        if (entry.kind === 'everywhere') return matchesFunction(entry.expression, one);
+        return covers(entry.target) && allows(entry.rules, one, args);
+      }),
+  );
+}
+
+/** Judges each target once per call: a compound target reads the grains of all minions. */
+function coverage(reach: Reach): (target: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (target) => {
+    const found = known.get(target) ?? covers(target, reach);
+    known.set(target, found);
+    return found;
+  };
+}
+
+function covers(target: string, { minions, matching, beyond }: Reach): boolean {
+  if (target === '*') return true;
+  // `@runner` and its like are no minions.
+  if (target.startsWith('@')) return false;
+  if (minions.length === 0) return !beyond;
+  const allowed = matching(target);
+  return minions.every((id) => allowed.has(id));
+}
+
+function allows(rules: readonly FunctionRule[], fun: string, given: unknown): boolean {
+  if (!Array.isArray(given)) return false;
+  const args = given as readonly SaltValue[];
+  const last = args.at(-1);
+  const kwargs = last !== undefined && isMap(last) && last.has('__kwarg__') ? last : undefined;
+  return allowsCall(rules, fun, kwargs === undefined ? args : args.slice(0, -1), kwargs);
+}
+
+/** Whether one of the rules allows a function with these arguments (Salt: `__fun_check`). */
+export function allowsCall(
+  rules: readonly FunctionRule[],
+  fun: string,
+  args: readonly SaltValue[] | undefined,
+  kwargs: SaltMap | undefined,
+): boolean {
+  return rules.some(
+    (rule) =>
+      matchesFunction(rule.fun, fun) &&
+      (rule.arguments === undefined || rule.arguments.some((one) => holds(one, args, kwargs))),
+  );
+}
+
+function holds(
+  rule: ArgumentRule,
+  args: readonly SaltValue[] | undefined,
+  kwargs: SaltMap | undefined,
+): boolean {
+  const fits = (pattern: string | null, value: SaltValue | undefined): boolean =>
+    value !== undefined && (pattern === null || matchesFunction(pattern, pythonText(value)));
+  return (
+    rule.args.every((pattern, at) => fits(pattern, args?.[at])) &&
+    [...rule.kwargs].every(([name, pattern]) => fits(pattern, kwargs?.get(name)))
+  );
+}
+
+/** Python's `str`. */
+function pythonText(value: SaltValue): string {
+  return typeof value === 'string' ? value : pyRepr(value);
+}

@@ -1,0 +1,2 @@
+// The door: named exports only, types apart.
+export {};
