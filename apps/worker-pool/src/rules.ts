@@ -1,6 +1,7 @@
 import type { ConfigValue, MasterOptions } from '@brine/config';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
 import { userInfo } from 'node:os';
+import { accessRules } from './logins.ts';
 
 /**
  * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of
@@ -36,6 +37,7 @@ export function masterRules(options: MasterOptions): MasterRules {
       users: textsOf(options.publisherAclBlacklist['users']),
       modules: textsOf(options.publisherAclBlacklist['modules']),
     },
+    access: accessRules(options),
     masterOpts: masterOptsReply(options),
   };
 }

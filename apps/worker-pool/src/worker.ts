@@ -19,6 +19,7 @@ import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
 import { SigningFiles } from './autosign.ts';
 import { JobCacheQueries } from './job-queries.ts';
+import { loginsOf } from './logins.ts';
 import { ThreadedMasterKey, type MasterKeyService } from './master-key.ts';
 import { exposeMetrics, requestMetrics } from './metrics.ts';
 import { BucketMinionData } from './minion-data.ts';
@@ -26,6 +27,7 @@ import { BucketMinionKeys } from './minion-keys.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
 import { BucketSessionKeys } from './session-keys.ts';
+import { BucketTokens } from './tokens.ts';
 import { openTraces } from './traces.ts';
 import { BucketUserKeys } from './user-keys.ts';
 
@@ -79,6 +81,11 @@ export async function startWorker(
     userKeys: state.userKeys,
     autosign: new SigningFiles(options),
     jobs: new JobCacheQueries(bus),
+    logins: loginsOf(options, (text, err) => log.error({ err }, text)),
+    tokens: new BucketTokens(
+      new Bucket(bus, 'brine_tokens'),
+      SecretBox.fromMasterKey(pem, 'token'),
+    ),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
     count: requests.count,

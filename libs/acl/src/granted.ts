@@ -1,5 +1,5 @@
 import { matchesName, matchesRefused } from './expressions.ts';
-import { membersOf, readAcl, type Acl } from './rules.ts';
+import { itemsOf, membersOf, readAcl, type Acl } from './rules.ts';
 
 /**
  * What a logged-in user may do by the rights under one module of `external_auth` (Salt:
@@ -16,17 +16,27 @@ export function grantedTo(
   groups: readonly string[],
   permissive: boolean,
 ): Acl {
+  return readAcl(grantedEntries(provider, name, groups, permissive));
+}
+
+/** As {@link grantedTo}, the entries as they stand there: for a token that is to keep them. */
+export function grantedEntries(
+  provider: unknown,
+  name: string,
+  groups: readonly string[],
+  permissive: boolean,
+): readonly unknown[] {
   const rights = membersOf(provider) ?? new Map<string, unknown>();
-  const granted: Acl[] = [];
+  const granted: unknown[] = [];
   for (const [key, value] of rights) {
     // `^filename` and its like are settings of the module.
     if (key === '*' || key.startsWith('^')) continue;
     const meant = key.endsWith('%') ? groups.includes(key.replace(/%+$/, '')) : key === name;
-    if (meant) granted.push(readAcl(value));
+    if (meant) granted.push(...itemsOf(value));
   }
-  const named = !name.endsWith('%') && !name.startsWith('^') && rights.has(name) && name !== '*';
-  if (!permissive && !named && rights.has('*')) granted.push(readAcl(rights.get('*')));
-  return granted.flat();
+  const named = rights.has(name) && name !== '*' && !/^\^|%$/.test(name);
+  if (!permissive && !named) granted.push(...itemsOf(rights.get('*')));
+  return granted;
 }
 
 /**

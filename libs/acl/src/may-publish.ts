@@ -55,13 +55,13 @@ function coverage(reach: Reach): (target: string) => boolean {
   };
 }
 
-function covers(target: string, { minions, matching, beyond }: Reach): boolean {
+function covers(target: string, reach: Reach): boolean {
   if (target === '*') return true;
   // `@runner` and its like are no minions.
   if (target.startsWith('@')) return false;
-  if (minions.length === 0) return !beyond;
-  const allowed = matching(target);
-  return minions.every((id) => allowed.has(id));
+  if (reach.minions.length === 0) return !reach.beyond;
+  const allowed = reach.matching(target);
+  return reach.minions.every((id) => allowed.has(id));
 }
 
 function allows(rules: readonly FunctionRule[], fun: string, given: unknown): boolean {

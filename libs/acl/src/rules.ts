@@ -56,7 +56,7 @@ function readArgumentRule(value: unknown): ArgumentRule[] {
 }
 
 /** A single value stands for a list of it. */
-function itemsOf(value: unknown): readonly unknown[] {
+export function itemsOf(value: unknown): readonly unknown[] {
   if (Array.isArray(value)) return value as unknown[];
   return value === undefined || value === null ? [] : [value];
 }

@@ -2,6 +2,7 @@ import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 import { JS_ERRORS, askJetStream, isFull, streamInfo } from './js-api.ts';
 import { BUCKETS, STREAMS } from './names.ts';
+import type { BucketName } from './names.ts';
 
 /** How much the streams may hold, and in how many copies. */
 export interface StreamLimits {
@@ -24,6 +25,15 @@ const BODY_AGE_MS = 10 * 60_000;
 const DUPLICATE_WINDOW_MS = 120_000;
 /** Finished requests are remembered for this long, for those that come again. */
 const REQUESTS_AGE_MS = 10 * 60_000;
+/** No login token lives longer than a year. */
+const TOKENS_AGE_MS = 366 * 86_400_000;
+/** Some 200,000 tokens: whoever may log in could make them without end. */
+const TOKENS_BYTES = 64 * 1024 ** 2;
+
+const AGES_MS: Readonly<Partial<Record<BucketName, number>>> = {
+  brine_requests: REQUESTS_AGE_MS,
+  brine_tokens: TOKENS_AGE_MS,
+};
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
@@ -112,9 +122,9 @@ function configs(totalBytes: number, replicas: number): readonly Config[] {
       ...base,
       name: `KV_${bucket}`,
       subjects: [`$KV.${bucket}.>`],
-      max_bytes: -1,
+      max_bytes: bucket === 'brine_tokens' ? TOKENS_BYTES : -1,
       max_msgs_per_subject: 1,
-      max_age: bucket === 'brine_requests' ? nanos(REQUESTS_AGE_MS) : 0,
+      max_age: nanos(AGES_MS[bucket] ?? 0),
       allow_rollup_hdrs: true,
       deny_delete: true,
       // With copies, reads go to the leader, who has what was acknowledged.

@@ -21,6 +21,7 @@ export const BUCKETS = [
   'brine_secrets',
   'brine_minions',
   'brine_requests',
+  'brine_tokens',
 ] as const;
 
 /** One of the buckets' names. */

@@ -25,4 +25,5 @@ export type {
   StoredMinionKey,
   UserKeys,
 } from './ports.ts';
+export type { AccessRules, Logins, Tokens, TokenRecord, Vouched } from './login-ports.ts';
 export type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';

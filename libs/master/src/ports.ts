@@ -1,6 +1,7 @@
 import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
 import type { Jid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
 
 /**
@@ -212,6 +213,8 @@ export interface MasterRules {
     readonly users: readonly string[];
     readonly modules: readonly string[];
   };
+  /** Who may log in, and what for; nobody where it is absent. */
+  readonly access?: AccessRules;
   /** Answer of `_master_opts`, complete. */
   readonly masterOpts: MasterOptsReply;
 }
@@ -249,6 +252,8 @@ export interface MasterPorts {
   readonly userKeys: UserKeys;
   readonly autosign: Autosign;
   readonly jobs: JobQueries;
+  readonly logins: Logins;
+  readonly tokens: Tokens;
   /** Unix milliseconds. */
   now(): number;
   /** The next job id, strictly increasing in this process. */

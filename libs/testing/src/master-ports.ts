@@ -7,6 +7,7 @@ import type {
   MasterRules,
   MinionKey,
   StoredMinionKey,
+  TokenRecord,
 } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
@@ -20,6 +21,7 @@ export interface MemoryMaster {
   readonly minionKeys: Map<string, StoredMinionKey>;
   readonly sessions: Map<string, Crypticle>;
   readonly grains: Map<string, SaltMap>;
+  readonly tokens: Map<string, TokenRecord>;
   setKey(id: string, key: MinionKey): void;
 }
 
@@ -31,6 +33,9 @@ export interface MemoryMasterOptions {
   readonly userKeys?: Readonly<Record<string, string>>;
   readonly autosign?: 'accept' | 'reject' | 'none';
   readonly nowMs?: number;
+  /** Passwords by user, of every login module. */
+  readonly passwords?: Readonly<Record<string, string>>;
+  readonly groups?: Readonly<Record<string, readonly string[]>>;
   readonly answerQuery?: (query: string, args: SaltMap) => SaltValue;
 }
 
@@ -43,6 +48,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const sessions = new Map<string, Crypticle>();
   const grains = new Map<string, SaltMap>();
   const parsed = new Map<string, PublicKey>();
+  const tokens = new Map<string, TokenRecord>();
   const aes = new Crypticle(options.aesKeyString ?? newKeyString());
   let revision = 0;
   const jids = new JidMaker();
@@ -130,11 +136,22 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
           ? Promise.reject(new Error('no job cache here'))
           : Promise.resolve(options.answerQuery(query, args)),
     },
+    logins: {
+      vouch: async (_module, username, password) =>
+        options.passwords?.[username] === password
+          ? { name: username, groups: options.groups?.[username] ?? [] }
+          : undefined,
+    },
+    tokens: {
+      keep: async (token, record) => void tokens.set(token, record),
+      find: async (token) => tokens.get(token),
+      forget: async (token) => void tokens.delete(token),
+    },
     now: () => options.nowMs ?? Date.now(),
     nextJid: () => jids.next(options.nowMs ?? Date.now()),
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
-  return { ports, events, jobs, counts, minionKeys, sessions, grains, setKey };
+  return { ports, events, jobs, counts, minionKeys, sessions, grains, tokens, setKey };
 }
 
 function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {

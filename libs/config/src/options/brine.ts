@@ -34,6 +34,16 @@ export const brineOptions = {
     env: 'BRINE_STATE_DIR',
     doc: 'Where NATS, PostgreSQL and the supervisor keep their files; `<cachedir>/brine`.',
   }),
+  eauth: {
+    auto: flag({
+      default: false,
+      doc: 'Let the login module `auto` let everybody in: for tests.',
+    }),
+    pam_program: text({
+      default: 'pamtester',
+      doc: 'Program that asks PAM for the login module `pam`.',
+    }),
+  },
   host: text({
     default: '',
     env: 'BRINE_HOST',

@@ -4,7 +4,8 @@ import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
-import { refuseUnauthenticated } from './unauthorised.ts';
+import { getToken, makeToken } from './tokens.ts';
+import { authenticate, isStranger, refusalOf } from './caller.ts';
 
 /** Answer of a clear command: plain msgpack, unsigned. */
 export interface ClearResult {
@@ -23,8 +24,8 @@ type ClearCommand = (
 const notServed =
   (kind: string): ClearCommand =>
   async (ports, _request, load) => {
-    const refused = await refuseUnauthenticated(ports, load);
-    if (refused !== undefined) return { value: refused };
+    const caller = await authenticate(ports, load);
+    if (isStranger(caller)) return { value: refusalOf(caller) };
     const message = `This master does not serve ${kind} functions on its request port`;
     return { value: buildErrorReply('SaltInvocationError', message) };
   };
@@ -50,16 +51,15 @@ const queryWithTrace: ClearCommand = async (ports, _request, load) => {
 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
- * with Brine's own `brine_query`. No authentication backend is served yet, so `mk_token` fails as
- * Salt's does for wrong credentials and no token is ever found.
+ * with Brine's own `brine_query`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
   ['publish', publishOrText],
   ['runner', notServed('runner')],
   ['wheel', notServed('wheel')],
-  ['mk_token', () => ({ value: '' })],
-  ['get_token', () => ({ value: mapOf({}) })],
+  ['mk_token', async (ports, _request, load) => ({ value: await makeToken(ports, load) })],
+  ['get_token', async (ports, _request, load) => ({ value: await getToken(ports, load) })],
   ['brine_query', queryWithTrace],
 ]);
 

@@ -2,26 +2,31 @@ import { constantTimeEqual } from '@brine/crypt';
 import { textOf, type SaltMap } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
 
-/** Who asks, after the key was checked. */
-export interface Principal {
+/** Who holds a local key. */
+export interface KeyHolder {
   /** The user whose rights count (`bob` for `sudo_bob`). */
   readonly user: string;
-  /** True when the caller holds a key of root or of the master's user: no ACL applies. */
+  /** Whether the key gives all rights, or those of `publisher_acl`. */
   readonly full: boolean;
 }
 
-const SUDO_PREFIX = 'sudo_';
+/** How a client names who called it by sudo (salt/auth/__init__.py AuthUser). */
+export const SUDO_PREFIX = 'sudo_';
 
 /**
  * Checks a local key (salt/auth/__init__.py `authenticate_key`). The keys are those that the
  * event-bus of each host wrote to `<cachedir>/.<user>_key`. Undefined means refused.
+ *
+ * Salt lets whoever calls himself root, `sudo_…` or nobody in by any key, also that of a user
+ * with few rights in `publisher_acl`; here that takes a key of root or of the master's own user.
+ *
  * A key that is not known yet is looked up once more at the source before it is refused,
  * because a host that has just started hands out keys this worker may not have seen.
  */
 export async function authenticateKey(
   ports: MasterPorts,
   load: SaltMap,
-): Promise<Principal | undefined> {
+): Promise<KeyHolder | undefined> {
   const key = textOf(load, 'key');
   if (key === undefined || key === '') return undefined;
   const user = textOf(load, 'user');
@@ -31,27 +36,35 @@ export async function authenticateKey(
   return checkKey(ports, key, user);
 }
 
+/** Whether this is a key of root, of the master's user, or of whom the master runs as. */
+export function isMastersKey({ userKeys, rules }: MasterPorts, key: string): boolean {
+  const users = new Set(['root', rules.user, rules.runningUser]);
+  return holds(
+    [...users].flatMap((user) => userKeys.of(user)),
+    key,
+  );
+}
+
 function checkKey(
   ports: MasterPorts,
   key: string,
   user: string | undefined,
-): Principal | undefined {
-  const { userKeys, rules } = ports;
-  const holds = (keys: readonly string[]): boolean =>
-    keys.reduce((found, known) => constantTimeEqual(known, key) || found, false);
-  if (user === undefined) {
-    return holds(userKeys.all()) ? { user: '', full: true } : undefined;
-  }
+): KeyHolder | undefined {
+  const masters = isMastersKey(ports, key);
+  if (user === undefined) return masters ? { user: '', full: true } : undefined;
   if (user.startsWith(SUDO_PREFIX)) {
-    if (!holds(userKeys.all())) return undefined;
-    return { user: user.slice(SUDO_PREFIX.length), full: true };
+    if (!masters) return undefined;
+    const access = ports.rules.access;
+    const limited = access?.sudoAcl === true && Object.keys(access.publisherAcl).length > 0;
+    return { user: user.slice(SUDO_PREFIX.length), full: !limited };
   }
-  if (user === rules.user || user === 'root') {
-    return holds(userKeys.all()) ? { user, full: true } : undefined;
-  }
-  if (user === rules.runningUser) {
-    return holds(userKeys.of(user)) ? { user, full: true } : undefined;
-  }
-  if (holds(userKeys.of('root')) || holds(userKeys.of(rules.user))) return { user, full: true };
-  return holds(userKeys.of(user)) ? { user, full: false } : undefined;
+  if (masters) return { user, full: true };
+  const { user: own, runningUser } = ports.rules;
+  if (user === 'root' || user === own || user === runningUser) return undefined;
+  return holds(ports.userKeys.of(user), key) ? { user, full: false } : undefined;
+}
+
+/** Looks at all of them, so that the time tells nothing. */
+function holds(keys: readonly string[], key: string): boolean {
+  return keys.reduce((found, known) => constantTimeEqual(known, key) || found, false);
 }

@@ -1,19 +1,9 @@
+import { readAcl } from '@brine/acl';
+import { ASKER_TRACES, isJid, jobErrorTag, type Jid } from '@brine/job';
 import {
-  ASKER_TRACES,
-  isJid,
-  jobErrorTag,
-  publishingPart,
-  traceparentOf,
-  type Jid,
-} from '@brine/job';
-import { matchGlob } from '@brine/target';
-import {
-  boolOf,
   buildErrorReply,
-  buildPublishedJob,
   buildPublishReply,
   intOf,
-  listOf,
   mapIn,
   mapOf,
   pack,
@@ -23,14 +13,14 @@ import {
   WireError,
   type PublishRequest,
   type SaltMap,
+  type SaltValue,
 } from '@brine/wire';
 import type { Job, MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
+import { coversJob, handedDown, refusedByBlacklist } from './authorise.ts';
+import { authenticate, isStranger, type Caller } from './caller.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
-import { authenticateKey, type Principal } from './principal.ts';
-
-/** Names of publish kwargs that go on into the publication (salt/master.py `_prep_pub`). */
-const PASSED_ON = ['ret_config', 'ret_kwargs', 'metadata', 'module_executors', 'executor_opts'];
+import { loadToKeep, publicationOf, userOf, type Prepared } from './publication.ts';
 
 /** Always allowed and never listed: how a CLI asks whether a job still runs. */
 const FIND_JOB = 'saltutil.find_job';
@@ -64,13 +54,16 @@ export async function publish(
     if (!(cause instanceof WireError)) throw cause;
     return { value: mapOf({ error: cause.message }) };
   }
-  const byKey = asked.kwargs?.has('eauth') !== true && asked.kwargs?.has('token') !== true;
-  const principal = byKey ? await authenticateKey(ports, load) : undefined;
-  if (principal === undefined) return refuse(ports, request, load, AUTHENTICATION);
-  if (!principal.full || isBlacklisted(ports, principal, asked)) {
+  if (refusedByBlacklist(ports, asked.user === undefined ? [] : [asked.user], asked.fun)) {
     return refuse(ports, request, load, AUTHORIZATION);
   }
+  const caller = await authenticate(ports, load, asked.kwargs);
+  if (isStranger(caller)) return refuse(ports, request, load, AUTHENTICATION);
+  const handed = handedDown(ports, load, asked.kwargs);
   const expected = await expectedMinions(ports, asked);
+  if (!(await mayRun(ports, caller, handed, asked, expected))) {
+    return refuse(ports, request, load, AUTHORIZATION);
+  }
   if (expected.minions.length === 0 && !ports.rules.orderMasters) {
     return { value: noMinions(asked.tgt) };
   }
@@ -78,7 +71,7 @@ export async function publish(
   if (jid === undefined) return { value: mapOf({ error: 'Could not allocate a job id' }) };
   // Whoever fixes a jid may publish several times under it: the spans of each are told apart.
   const piece = isJid(asked.jid) ? request.id : undefined;
-  const job = jobOf(ports, request, { load, asked, principal, expected, jid, piece });
+  const job = jobOf(ports, request, { load, asked, caller, handed, expected, jid, piece });
   const stored = await ports.publications.publish(job);
   const published = buildPublishReply({
     jid: stored.jid,
@@ -133,16 +126,20 @@ async function refuse(
   return { value: reply };
 }
 
-function isBlacklisted(ports: MasterPorts, principal: Principal, asked: PublishRequest): boolean {
-  const { users, modules } = ports.rules.publisherAclBlacklist;
-  if (users.some((pattern) => matchGlob(pattern, principal.user))) return true;
-  return functionsOf(asked).some(
-    (fun) => fun !== FIND_JOB && modules.some((pattern) => matchGlob(pattern, fun)),
-  );
-}
-
-function functionsOf(asked: PublishRequest): readonly string[] {
-  return typeof asked.fun === 'string' ? [asked.fun] : asked.fun;
+/** Whether the caller's rights, or those handed down for him, cover the job. */
+async function mayRun(
+  ports: MasterPorts,
+  caller: Caller,
+  handed: SaltValue[] | undefined,
+  asked: PublishRequest,
+  { minions }: Expected,
+): Promise<boolean> {
+  const { kind, user } = caller;
+  if (kind !== 'user' && refusedByBlacklist(ports, [user], asked.fun)) return false;
+  const acl = handed === undefined ? caller.acl : readAcl(handed);
+  // Salt: only whom a key let in, with no list of rights, needs none.
+  if (acl === undefined || (kind === 'user' && acl.length === 0)) return true;
+  return coversJob(ports, acl, asked, minions);
 }
 
 /** The id the caller fixed (a syndic, a batch), or a fresh one. */
@@ -155,28 +152,18 @@ async function jobId(ports: MasterPorts, asked: string): Promise<Jid | undefined
   return undefined;
 }
 
-interface Prepared {
-  readonly load: SaltMap;
-  readonly asked: PublishRequest;
-  readonly principal: Principal;
-  readonly expected: Expected;
-  readonly jid: Jid;
-  readonly piece: string | undefined;
-}
-
 function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
-  const { load, asked, principal, expected, jid, piece } = prepared;
+  const { load, asked, caller, expected, jid, piece } = prepared;
   const publishedAt = ports.now();
   const metadata = asked.kwargs && mapIn(asked.kwargs, 'metadata');
   const deadline = (metadata && intOf(metadata, DEADLINE_METADATA)) ?? ports.rules.jobDeadline;
-  const kept = new Map(load).set('jid', jid);
-  kept.delete('key');
+  const user = userOf(prepared);
   return {
     jid,
     publication: pack(publicationOf(ports, prepared)),
-    load: pack(kept),
-    principal: principal.user,
-    user: asked.user ?? '',
+    load: pack(loadToKeep(load, jid, user)),
+    principal: caller.user,
+    user: user ?? '',
     fun: asked.fun,
     tgt: asked.tgt,
     tgtType: asked.tgtType,
@@ -190,41 +177,6 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     requestId: request.id,
     ...(piece === undefined ? {} : { piece }),
   };
-}
-
-/**
- * The inner load of a publication, without `serial`: that is the publisher's (salt/master.py
- * `_prep_pub`).
- */
-function publicationOf(ports: MasterPorts, prepared: Prepared): SaltMap {
-  const { asked, jid, piece } = prepared;
-  const { fun, arg, tgt, tgtType, ret, user, traceparent } = asked;
-  const kwargs = asked.kwargs ?? mapOf({});
-  const delimiter = textOf(kwargs, 'delimiter');
-  const rest = mapOf({ master_id: textOf(kwargs, 'master_id') ?? ports.rules.masterId });
-  if (ports.rules.orderMasters) {
-    rest.set('to', asked.to ?? null);
-    rest.set('auth_list', listOf(kwargs, 'auth_list') ?? []);
-  }
-  for (const name of PASSED_ON) {
-    const value = kwargs.get(name);
-    if (value !== undefined) rest.set(name, value);
-  }
-  if (boolOf(kwargs, 'start_event') === true) rest.set('start_event', true);
-  const own = ports.rules.tracePublications === true;
-  const context = own ? traceparentOf(jid, publishingPart('publish', piece)) : traceparent;
-  if (context !== undefined) rest.set('traceparent', context);
-  return buildPublishedJob({
-    fun,
-    arg,
-    tgt,
-    tgtType,
-    jid,
-    ret,
-    rest,
-    ...(user === undefined ? {} : { user }),
-    ...(delimiter === undefined || delimiter === ':' ? {} : { delimiter }),
-  });
 }
 
 function noMinions(tgt: string | string[]): SaltMap {

@@ -1,7 +1,7 @@
 import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
-import { refuseUnauthenticated } from './unauthorised.ts';
+import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
 import { whySilent } from './why-silent.ts';
 
 /** The questions a local user may ask; a closed list, never a subject made of received text. */
@@ -26,8 +26,10 @@ const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
  * master's host. Authenticated as a runner is.
  */
 export async function query(ports: MasterPorts, load: SaltMap): Promise<SaltMap> {
-  const refused = await refuseUnauthenticated(ports, load);
-  if (refused !== undefined) return refused;
+  const caller = await authenticate(ports, load);
+  if (isStranger(caller)) return refusalOf(caller);
+  // Whoever has limited rights asks by a runner, whose arguments are judged.
+  if (caller.acl !== undefined) return refusalOf(notAllowed(caller));
   const name = textOf(load, 'query');
   const own = OWN_QUERIES.get(name ?? '');
   if (name === undefined || (own === undefined && !QUERIES.has(name))) {

@@ -1,0 +1,39 @@
+/** Somebody whom a module knows. */
+export interface KnownUser {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Rights that the module itself gives, in the shape of `external_auth`. */
+  readonly acl?: readonly unknown[];
+}
+
+/** A name and what is to prove it. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** One way to check a name and a password. */
+export interface LoginModule {
+  /**
+   * Undefined for somebody who is not known, or not by this password. Rejects where that could
+   * not be found out; the text holds no secret. Gives up when `signal` is aborted.
+   */
+  check(credentials: Credentials, signal: AbortSignal): Promise<KnownUser | undefined>;
+}
+
+/** Why nobody can log in by a module just now: a text for the operator, without secrets. */
+export class LoginError extends Error {
+  constructor(text: string, options?: ErrorOptions) {
+    super(text, options);
+    this.name = 'LoginError';
+  }
+}
+
+/** The settings of a module: what stands below its name in `external_auth`, with its `^`. */
+export type ModuleSettings = Readonly<Record<string, unknown>>;
+
+/** A setting as text; the preset where it is missing. */
+export function settingText(settings: ModuleSettings, name: string, preset: string): string {
+  const value = Object.hasOwn(settings, name) ? settings[name] : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : preset;
+}

@@ -1,0 +1,101 @@
+import { isBlacklisted, mayPublish, type Acl, type FunctionRule } from '@brine/acl';
+import { checkMinions } from '@brine/target';
+import {
+  listOf,
+  mapOf,
+  textOf,
+  type PublishRequest,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import type { MasterPorts } from '../ports.ts';
+import type { Caller } from './caller.ts';
+import { isMastersKey, SUDO_PREFIX } from './principal.ts';
+
+/** Needs no right: how a CLI asks whether a job still runs (salt/master.py ClearFuncs.publish). */
+const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
+
+/** Terms of a compound target that need what minions told of themselves. */
+const BY_DATA = /(?:^|[\s(])[GPIJSN].?@/;
+
+/** Whether `publisher_acl_blacklist` names the user, by whichever name, or a function. */
+export function refusedByBlacklist(
+  { rules }: MasterPorts,
+  names: readonly string[],
+  fun: string | readonly string[],
+): boolean {
+  const all = names.flatMap((name) =>
+    name.startsWith(SUDO_PREFIX) ? [name, name.slice(SUDO_PREFIX.length)] : [name],
+  );
+  return isBlacklisted(rules.publisherAclBlacklist, all, typeof fun === 'string' ? [fun] : fun);
+}
+
+/**
+ * The rights of the user of a master above, which its syndic hands down and only the master's
+ * own user may (salt/master.py ClearFuncs.publish).
+ */
+export function handedDown(ports: MasterPorts, load: SaltMap, kwargs: SaltMap | undefined) {
+  const list = kwargs && listOf(kwargs, 'auth_list');
+  return list !== undefined && isMastersKey(ports, textOf(load, 'key') ?? '') ? list : undefined;
+}
+
+/** The rights of a caller as lower masters take them; none where nothing is forbidden. */
+export function aclToHandDown({ acl }: Caller): SaltValue[] {
+  return (acl ?? []).map((entry) =>
+    entry.kind === 'everywhere'
+      ? entry.expression
+      : mapOf({ [entry.target]: entry.rules.map(ruleToHandDown) }),
+  );
+}
+
+function ruleToHandDown(rule: FunctionRule): SaltValue {
+  if (rule.arguments === undefined) return rule.fun;
+  const limits = rule.arguments.map(({ args, kwargs }) =>
+    mapOf({ args: [...args], kwargs: new Map(kwargs) }),
+  );
+  return mapOf({ [rule.fun]: limits });
+}
+
+/** What of a publish's keywords may be stored and shown. */
+export function withoutSecrets(kwargs: SaltMap): SaltMap {
+  const kept = new Map(kwargs);
+  for (const name of ['token', 'password', 'auth_list']) kept.delete(name);
+  return kept;
+}
+
+/** Whether a list of rights covers a job for these minions. */
+export async function coversJob(
+  ports: MasterPorts,
+  acl: Acl,
+  asked: Pick<PublishRequest, 'fun' | 'arg'>,
+  minions: readonly string[],
+): Promise<boolean> {
+  const targets = acl.flatMap((entry) => (entry.kind === 'on' ? [entry.target] : []));
+  const byData = targets.some((target) => BY_DATA.test(target));
+  if (byData && ports.rules.minionDataCache) await ports.minionData.ready();
+  return mayPublish(
+    acl,
+    asked,
+    {
+      minions,
+      beyond: ports.rules.orderMasters,
+      matching: (target) => meant(ports, target),
+    },
+    ALWAYS,
+  );
+}
+
+/** Who surely is meant: a minion of which nothing is known is not. */
+function meant({ keys, minionData, rules }: MasterPorts, target: string): ReadonlySet<string> {
+  const { minions } = checkMinions(
+    { tgt: target, tgtType: 'compound' },
+    {
+      accepted: keys.accepted(),
+      grains: (id) => (rules.minionDataCache ? minionData.grains(id) : undefined),
+      pillar: () => undefined,
+      nodegroups: rules.nodegroups,
+      cacheless: 'drop',
+    },
+  );
+  return new Set(minions);
+}

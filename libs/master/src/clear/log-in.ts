@@ -1,0 +1,21 @@
+import { textOf, type SaltMap } from '@brine/wire';
+import type { Vouched } from '../login-ports.ts';
+import type { MasterPorts } from '../ports.ts';
+
+/** Asks the login module that the credentials name, where the master's file has rights for it. */
+export async function logIn(
+  ports: MasterPorts,
+  credentials: SaltMap,
+): Promise<Vouched | undefined> {
+  const module = textOf(credentials, 'eauth');
+  const username = textOf(credentials, 'username');
+  const password = textOf(credentials, 'password');
+  if (module === undefined || !isEnabled(ports, module)) return undefined;
+  if (username === undefined || password === undefined) return undefined;
+  return ports.logins.vouch(module, username, password);
+}
+
+/** Whether `external_auth` has rights for a login module. */
+export function isEnabled({ rules }: MasterPorts, module: string): boolean {
+  return Object.hasOwn(rules.access?.externalAuth ?? {}, module);
+}

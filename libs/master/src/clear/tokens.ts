@@ -1,0 +1,118 @@
+import { grantedEntries } from '@brine/acl';
+import {
+  fromJson,
+  intOf,
+  mapOf,
+  SaltFloat,
+  textOf,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import { createHash, randomBytes } from 'node:crypto';
+import type { AccessRules, TokenRecord, Vouched } from '../login-ports.ts';
+import type { MasterPorts } from '../ports.ts';
+import { logIn } from './log-in.ts';
+
+/** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
+const TOKEN_ENTROPY_BYTES = 512;
+
+/** Digests of all hashes that make tokens; nothing else is ever looked up. */
+const TOKEN = /^[0-9a-f]{32,128}$/;
+
+/** A token lives for this long at most, whoever asks for more: 365 days, in seconds. */
+const TOKEN_LIFE_MAX_S = 365 * 86_400;
+
+/**
+ * `mk_token`: a token for a name and a password, an empty text for everybody else
+ * (salt/auth/__init__.py LoadAuth.mk_token).
+ */
+export async function makeToken(ports: MasterPorts, load: SaltMap): Promise<SaltValue> {
+  const known = await logIn(ports, load);
+  const access = ports.rules.access;
+  if (known === undefined || access === undefined) {
+    ports.count('refused_eauth');
+    return '';
+  }
+  const eauth = textOf(load, 'eauth') ?? '';
+  const life = Math.min(lifeOf(access, load, eauth), TOKEN_LIFE_MAX_S);
+  const start = ports.now() / 1000;
+  const record: TokenRecord = {
+    start,
+    expire: start + life,
+    name: known.name,
+    eauth,
+    ...(known.groups.length === 0 ? {} : { groups: known.groups }),
+    ...(access.keepAclInToken ? { authList: aclToKeep(access, eauth, known) } : {}),
+  };
+  const token = createHash(access.hashType).update(randomBytes(TOKEN_ENTROPY_BYTES)).digest('hex');
+  await ports.tokens.keep(token, record);
+  ports.count('token_made');
+  return shown(token, record);
+}
+
+/** `get_token`: what a token stands for; an empty map for one that is unknown or has expired. */
+export async function getToken(ports: MasterPorts, load: SaltMap): Promise<SaltValue> {
+  if (!load.has('token')) return false;
+  const token = load.get('token');
+  const record = await findToken(ports, token);
+  return record === undefined || typeof token !== 'string' ? mapOf({}) : shown(token, record);
+}
+
+/**
+ * The record of a token that is valid now. An expired one is deleted and not used once more
+ * (CVE-2021-3144); what has not the form of a token is not looked up (CVE-2020-11652).
+ */
+export async function findToken(
+  ports: MasterPorts,
+  token: SaltValue | undefined,
+): Promise<TokenRecord | undefined> {
+  if (typeof token !== 'string' || !TOKEN.test(token)) return undefined;
+  const record = await ports.tokens.find(token);
+  if (record === undefined) return undefined;
+  if (record.expire * 1000 >= ports.now()) return record;
+  await ports.tokens.forget(token);
+  ports.count('token_expired');
+  return undefined;
+}
+
+/** Seconds; only whom `token_expire_user_override` names may choose. */
+function lifeOf(access: AccessRules, load: SaltMap, eauth: string): number {
+  const wanted = intOf(load, 'token_expire');
+  if (wanted === undefined || wanted < 0) return access.tokenExpire;
+  return mayChooseLife(access.tokenExpireUserOverride, eauth, textOf(load, 'username'))
+    ? wanted
+    : access.tokenExpire;
+}
+
+function mayChooseLife(override: unknown, eauth: string, username: string | undefined): boolean {
+  if (override === true) return true;
+  if (typeof override !== 'object' || override === null || !Object.hasOwn(override, eauth)) {
+    return false;
+  }
+  const users = (override as Readonly<Record<string, unknown>>)[eauth];
+  return Array.isArray(users) && users.includes(username);
+}
+
+function aclToKeep(access: AccessRules, eauth: string, known: Vouched): SaltValue {
+  if (known.acl !== undefined) return known.acl;
+  const { externalAuth, permissiveAcl } = access;
+  const entries = grantedEntries(externalAuth[eauth], known.name, known.groups, permissiveAcl);
+  return fromJson(entries);
+}
+
+function shown(token: string, record: TokenRecord): SaltMap {
+  return mapOf({
+    start: float(record.start),
+    expire: float(record.expire),
+    name: record.name,
+    eauth: record.eauth,
+    auth_list: record.authList,
+    groups: record.groups && [...record.groups],
+    token,
+  });
+}
+
+/** Python gives both as floats, whole or not. */
+function float(seconds: number): SaltValue {
+  return Number.isInteger(seconds) ? new SaltFloat(seconds) : seconds;
+}

@@ -1,0 +1,52 @@
+import type { SaltValue } from '@brine/wire';
+
+/** The options that say who may do what; Salt's names in camel case. */
+export interface AccessRules {
+  /** Rights by login module, as they stand in the file. */
+  readonly externalAuth: Readonly<Record<string, unknown>>;
+  readonly publisherAcl: Readonly<Record<string, unknown>>;
+  readonly sudoAcl: boolean;
+  readonly permissiveAcl: boolean;
+  readonly keepAclInToken: boolean;
+  /** Seconds. */
+  readonly tokenExpire: number;
+  /** true, or the users by login module, who may name another time. */
+  readonly tokenExpireUserOverride: unknown;
+  /** Makes the token's name, and so its length. */
+  readonly hashType: string;
+}
+
+/** Somebody whom a login module knows. */
+export interface Vouched {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Rights that the module itself gives; they replace those of the file. */
+  readonly acl?: SaltValue;
+}
+
+/** The login modules (`salt/auth/*`). */
+export interface Logins {
+  /**
+   * Checks a name and a password; undefined for everybody who is not let in, which takes about a
+   * second whatever the reason. Never rejects.
+   */
+  vouch(module: string, username: string, password: string): Promise<Vouched | undefined>;
+}
+
+/** What a token stands for. Times are unix seconds. */
+export interface TokenRecord {
+  readonly start: number;
+  readonly expire: number;
+  readonly name: string;
+  readonly eauth: string;
+  readonly groups?: readonly string[];
+  /** Rights as they were (`keep_acl_in_token`). */
+  readonly authList?: SaltValue;
+}
+
+/** Tokens, shared by all workers. Each rejects with MasterUnavailableError when they are away. */
+export interface Tokens {
+  keep(token: string, record: TokenRecord): Promise<void>;
+  find(token: string): Promise<TokenRecord | undefined>;
+  forget(token: string): Promise<void>;
+}
