@@ -1,5 +1,5 @@
 import type { BenchArguments } from '../arguments.ts';
-import { drawVerdicts } from './verdict.ts';
+import { drawVerdicts, sayJudgement } from './verdict.ts';
 import { compareCheckouts } from './compare.ts';
 import { tsc } from './base.ts';
 import type { Judgement } from './verdict.ts';
@@ -25,8 +25,14 @@ export async function prove(
   const plain: Judgement[] = [];
   for (let run = 0; run < args.prove; run += 1) {
     say(`run ${run + 1} of ${args.prove}: with ${plant} %, then without`);
-    planted.push(await compareCheckouts(same, same, { ...args, plant }, say));
-    plain.push(await compareCheckouts(same, same, { ...args, plant: 0 }, say));
+    for (const [judgements, percent] of [
+      [planted, plant],
+      [plain, 0],
+    ] as const) {
+      const judgement = await compareCheckouts(same, same, { ...args, plant: percent }, say);
+      say(`with ${percent} %: ${sayJudgement(judgement)}`);
+      judgements.push(judgement);
+    }
   }
   process.stdout.write(`${drawVerdicts(planted, plain, plant)}\n`);
   const hits = planted.filter(({ verdict }) => verdict === 'slower').length;
