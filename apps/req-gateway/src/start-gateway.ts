@@ -38,7 +38,7 @@ export async function startGateway(
   const gateway = new Gateway({
     peers: server,
     workers: timedWorkers(context.metrics, sender),
-    memory: memoryOf(bus, incarnation),
+    memory: memoryOf(bus, sender.id),
     spans: telemetry,
     minimumAuthVersion: options.minimumAuthVersion,
     incarnation,

@@ -1,6 +1,13 @@
 import { startNats, type TestNats } from '@brine/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Bucket, claimRequestId, requestAnswered, serveRequestIds, type Bus } from './index.ts';
+import {
+  Bucket,
+  claimRequestId,
+  requestAnswered,
+  RequestSender,
+  serveRequestIds,
+  type Bus,
+} from './index.ts';
 
 let nats: TestNats;
 let gateway: Bus;
@@ -30,9 +37,16 @@ test('the same bytes at the next gateway process keep the id of the unanswered r
   expect(await claimRequestId(gateway, second, 1000)).toBe('r1');
 });
 
-test('once answered, the same bytes are a new request', async () => {
+/** A gateway that lives, as workers see it. */
+async function living(): Promise<string> {
+  const { id } = new RequestSender(gateway, { host: 'h' });
+  await gateway.flush();
+  return id;
+}
+
+test('once answered, the same bytes at another gateway are a new request', async () => {
   await serve();
-  const first = { hash: HASH, id: 'r1', gateway: 'g1' };
+  const first = { hash: HASH, id: 'r1', gateway: await living() };
   await claimRequestId(gateway, first, 1000);
   await requestAnswered(gateway, first, 1000);
   const second = { hash: HASH, id: 'r2', gateway: 'g2' };
@@ -40,6 +54,28 @@ test('once answered, the same bytes are a new request', async () => {
   // A late word about the first does not close the second.
   await requestAnswered(gateway, first, 1000);
   expect(await claimRequestId(gateway, { ...second, id: 'r3', gateway: 'g3' }, 1000)).toBe('r2');
+});
+
+test('an answer may have died with its gateway: the same bytes are that request once more', async () => {
+  await serve();
+  const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
+  await claimRequestId(gateway, gone, 1000);
+  await requestAnswered(gateway, gone, 1000);
+  const next = { hash: HASH, gateway: await living() };
+  expect(await claimRequestId(gateway, { ...next, id: 'r2' }, 1000)).toBe('r1');
+  await requestAnswered(gateway, { ...next, id: 'r1' }, 1000);
+  // Answered by one that lives.
+  expect(await claimRequestId(gateway, { ...next, id: 'r3' }, 1000)).toBe('r3');
+});
+
+test('long after the answer of a gateway that is gone the same bytes are a new request', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  await serve();
+  const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
+  await claimRequestId(gateway, gone, 1000);
+  await requestAnswered(gateway, gone, 1000);
+  vi.setSystemTime(Date.now() + 6_000);
+  expect(await claimRequestId(gateway, { ...gone, id: 'r2', gateway: 'g2' }, 1000)).toBe('r2');
 });
 
 test('a gateway that asks again has answered its own request', async () => {

@@ -5,8 +5,10 @@ import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 import { escapeKey } from './escape.ts';
 import { isRecord } from './js-api.ts';
+import { REPLY_INBOX, isToken } from './names.ts';
 import { ask, serve } from './queries.ts';
 import type { Answering } from './queries.ts';
+import { RENEWALS } from './request-frame.ts';
 
 const CLAIM = 'brine.requests.claim';
 const ANSWERED = 'brine.requests.answered';
@@ -17,19 +19,30 @@ const ANSWERED = 'brine.requests.answered';
  */
 export const REQUEST_MEMORY_MS = 20_000;
 
+/**
+ * How long after its answer a request of a gateway that is gone may be taken up, ms: the answer may
+ * have died with the gateway, and then the CLI sends the same bytes 5 s after the first time. Two
+ * commands alike within that time, and a gateway killed between them, are taken for one.
+ */
+const UNHEARD_MS = 6_000;
+
+/** How long a gateway has to be found gone, ms; the server says at once that nobody listens. */
+const PRESENCE_MS = 150;
+
 /** What a gateway asks: the id under which the bytes of this hash are to be sent. */
 export interface RequestClaim {
   /** Hash of the request's bytes, hex. */
   readonly hash: string;
   /** The id to use if nobody has an unanswered one. */
   readonly id: string;
-  /** The gateway's process; its own requests it joins by itself. */
+  /** The gateway's process, its {@link RequestSender.id}; its own requests it joins by itself. */
   readonly gateway: string;
 }
 
 interface Note {
   readonly id: string;
   readonly gateway: string;
+  /** Of the claim, or of the answer, in ms since 1970. */
   readonly at: number;
   readonly answered: boolean;
 }
@@ -71,7 +84,7 @@ export function serveRequestIds(bus: Bus, requests: Bucket): readonly Answering[
   return [
     serve(bus, CLAIM, async (question) => {
       const claim = readClaim(question);
-      return mapOf({ id: await claimIn(requests, claim) });
+      return mapOf({ id: await claimIn(bus, requests, claim) });
     }),
     serve(bus, ANSWERED, async (question) => {
       await answeredIn(requests, readClaim(question));
@@ -80,28 +93,47 @@ export function serveRequestIds(bus: Bus, requests: Bucket): readonly Answering[
   ];
 }
 
-async function claimIn(requests: Bucket, claim: RequestClaim): Promise<string> {
+async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise<string> {
   const key = escapeKey('publish', claim.hash);
   // Two gateways may ask at once; who loses the race looks again.
   for (let tries = 0; tries < 3; tries++) {
     const entry = await requests.get(key);
     const note = entry === undefined ? undefined : readNote(entry.value);
-    const open =
-      note !== undefined &&
-      !note.answered &&
-      note.gateway !== claim.gateway &&
-      Date.now() - note.at < REQUEST_MEMORY_MS;
-    if (open) return note.id;
-    const value = pack({ id: claim.id, gateway: claim.gateway, at: Date.now(), answered: false });
+    const isOpen = note !== undefined && (await isTakenUp(bus, note, claim));
+    const id = isOpen ? note.id : claim.id;
+    const value = pack({ id, gateway: claim.gateway, at: Date.now(), answered: false });
     try {
       if (entry === undefined) await requests.create(key, value);
       else await requests.update(key, value, entry.revision);
-      return claim.id;
+      return id;
     } catch (error) {
       if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
     }
   }
   throw new BusError('BUS_BUSY', 'several gateways claim the same request');
+}
+
+/** Whether the same bytes at another gateway are the request that the note tells of. */
+async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
+  if (note.gateway === claim.gateway) return false;
+  const age = Date.now() - note.at;
+  if (!note.answered) return age < REQUEST_MEMORY_MS;
+  return age < UNHEARD_MS && (await isGone(bus, note.gateway));
+}
+
+/** Whether nobody listens any more where a gateway takes the words of workers. */
+async function isGone(bus: Bus, gateway: string): Promise<boolean> {
+  if (!isToken(gateway)) return true; // No name of a gateway: nobody can be asked.
+  try {
+    // An empty list of claims: a gateway that lives has nothing to do and nothing to say.
+    const subject = `${REPLY_INBOX}.${gateway}.${RENEWALS}`;
+    await bus.inbox.request(subject, '', { timeoutMs: PRESENCE_MS });
+    return false;
+  } catch (error) {
+    if (error instanceof BusError && error.code === 'BUS_NO_ANSWER') return true;
+    if (error instanceof BusError && error.code === 'BUS_TIMEOUT') return false;
+    throw error;
+  }
 }
 
 async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> {
@@ -111,7 +143,9 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
   // Only the request it was: a newer one of the same bytes stays open.
   if (entry === undefined || note === undefined || note.id !== claim.id) return;
   try {
-    await requests.update(key, pack({ ...note, answered: true }), entry.revision);
+    const { gateway } = claim;
+    const answered = { id: note.id, gateway, at: Date.now(), answered: true };
+    await requests.update(key, pack(answered), entry.revision);
   } catch (error) {
     // Changed meanwhile: then it is another request's already.
     if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;

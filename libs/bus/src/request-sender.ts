@@ -75,6 +75,11 @@ export class RequestSender {
     void bus.closed.then(() => this.close());
   }
 
+  /** This sender's name in the subjects that workers answer on. */
+  get id(): string {
+    return this.#id;
+  }
+
   /** Whether there is a worker that takes requests. */
   get ready(): boolean {
     return this.#bus.status === 'connected' && this.#board.ready;
