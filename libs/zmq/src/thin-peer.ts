@@ -21,6 +21,8 @@ export interface ThinPeerOptions {
   readonly maxMessageBytes?: number;
   /** How long connecting and the handshake may take, in ms; default 10 s. */
   readonly connectTimeoutMs?: number;
+  /** Silence after which TCP probes whether the other side is there, in ms; default never. */
+  readonly keepAliveMs?: number;
   /** Gets each message. The frames are views of a buffer that is used again: copy what is kept. */
   readonly onMessage: (frames: Buffer[]) => void;
   /** Called once when the connection has ended, whoever ended it. */
@@ -54,6 +56,7 @@ export class ThinPeer {
     };
     this.#reader = new ZmtpReader(events, options.maxMessageBytes ?? MAX_MESSAGE_BYTES);
     socket.setNoDelay(true);
+    if (options.keepAliveMs !== undefined) socket.setKeepAlive(true, options.keepAliveMs);
   }
 
   /**

@@ -33,6 +33,8 @@ export interface OwnRun {
 const PREFIX = 'chaos-';
 /** A minion's own waits must not hide the master's recovery; a stock one waits 1 to 11 s. */
 const RECONNECT_MS = [100, 500] as const;
+/** Nor that a connection which was reset while packets were lost is found dead; stock: 300 s. */
+const KEEP_ALIVE_MS = 1_000;
 /** As above: 5 to 10 s. */
 const RETURN_TIMEOUT_MS = [3_000, 6_000] as const;
 const KEY_PAIRS = 16;
@@ -97,6 +99,7 @@ async function runOn(
     pkiDir,
     behaviours: BEHAVIOURS,
     reconnectMs: RECONNECT_MS,
+    keepAliveMs: KEEP_ALIVE_MS,
     returnTimeoutMs: RETURN_TIMEOUT_MS,
     log,
     onProgress: tell,

@@ -52,6 +52,7 @@ async function connected(more: Partial<ChildPlan> = {}): Promise<Herd> {
     openEvery: 1,
     log: undefined,
     reconnectMs: [10, 20],
+    keepAliveMs: 300_000,
     returnTimeoutMs: [150, 200],
     ...more,
   });

@@ -21,6 +21,7 @@ export interface ChildPlan {
   readonly openEvery: number;
   readonly log: string | undefined;
   readonly reconnectMs: readonly [number, number];
+  readonly keepAliveMs: number;
   readonly returnTimeoutMs: readonly [number, number];
 }
 

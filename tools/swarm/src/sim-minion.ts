@@ -80,6 +80,7 @@ export class SimMinion {
       host: this.#around.host,
       port,
       socketType: 'SUB',
+      keepAliveMs: this.#around.keepAliveMs,
       onMessage: (frames) => this.#publication(frames.at(-1)),
       onClose: () => this.#unsubscribed(),
     });

@@ -13,6 +13,7 @@ export interface Surroundings {
   readonly version: 2 | 3;
   readonly openEvery: number;
   readonly reconnectMs: readonly [number, number];
+  readonly keepAliveMs: number;
   readonly returnTimeoutMs: readonly [number, number];
   readonly deadlines: Deadlines;
   readonly knowledge: MasterKnowledge;

@@ -83,6 +83,8 @@ export class Swarm {
             openEvery: options.openEvery ?? 20,
             log: options.log,
             reconnectMs: options.reconnectMs ?? ([1_000, 11_000] as const),
+            // Salt: `tcp_keepalive_idle` of the minion.
+            keepAliveMs: options.keepAliveMs ?? 300_000,
             returnTimeoutMs: options.returnTimeoutMs ?? ([5_000, 10_000] as const),
           };
           return child.ask({ kind: 'start', plan });

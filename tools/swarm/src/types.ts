@@ -54,6 +54,8 @@ export interface SwarmOptions {
   readonly pkiDir?: string;
   /** How long a dropped subscriber waits; default [1000, 11000] as stock minions. */
   readonly reconnectMs?: readonly [number, number];
+  /** Silence after which a subscriber's connection is probed; default 300,000 as stock minions. */
+  readonly keepAliveMs?: number;
   /** Time of one send of a return, drawn between these; default [5000, 10000] as stock minions. */
   readonly returnTimeoutMs?: readonly [number, number];
   /** Where key pairs are kept; default `${XDG_CACHE_HOME:-~/.cache}/brine/swarm`. */
