@@ -16,6 +16,8 @@ export type ByService = Readonly<Record<string, number>>;
 export interface ServiceSize {
   readonly rss: number;
   readonly pss: number;
+  /** Of {@link pss} what is no shared memory segment. */
+  readonly own: number;
   readonly descriptors: number;
 }
 
@@ -57,10 +59,11 @@ export class ProcessTree {
       const memory = await readMemory(one.pid);
       if (memory === undefined) continue;
       const service = await this.#nameOf(one);
-      const before = sizes[service] ?? { rss: 0, pss: 0, descriptors: 0 };
+      const before = sizes[service] ?? { rss: 0, pss: 0, own: 0, descriptors: 0 };
       sizes[service] = {
         rss: before.rss + memory.rss,
         pss: before.pss + memory.pss,
+        own: before.own + memory.own,
         descriptors: before.descriptors + (await readDescriptors(one.pid)),
       };
     }

@@ -36,9 +36,9 @@ describe('descendants', () => {
 });
 
 describe('parseRollup', () => {
-  it('takes Pss itself, not its parts', () => {
-    const text = 'Rss:  10 kB\nPss_Anon: 1 kB\nPss:   7 kB\nPss_File: 3 kB\n';
-    expect(parseRollup(text)).toEqual({ rss: 10, pss: 7 });
+  it('takes Pss itself, and what of it is not shared memory', () => {
+    const text = 'Rss:  10 kB\nPss_Anon: 1 kB\nPss:   7 kB\nPss_Shmem: 3 kB\n';
+    expect(parseRollup(text)).toEqual({ rss: 10, pss: 7, own: 4 });
   });
 });
 

@@ -65,17 +65,27 @@ export async function readProcesses(): Promise<ProcessStat[]> {
   return texts.filter((text) => text !== undefined).map(parseStat);
 }
 
-/** Resident and proportional memory of a process, in KiB; undefined where it is gone. */
-export async function readMemory(pid: number): Promise<{ rss: number; pss: number } | undefined> {
+/** Memory of a process, in KiB. */
+export interface ProcessMemory {
+  readonly rss: number;
+  /** Its share of what it has in common with others included. */
+  readonly pss: number;
+  /** That share without shared memory segments, as PostgreSQL's buffers are one. */
+  readonly own: number;
+}
+
+/** Memory of a process; undefined where it is gone. */
+export async function readMemory(pid: number): Promise<ProcessMemory | undefined> {
   const text = await readOrUndefined(`/proc/${pid}/smaps_rollup`);
   return text === undefined ? undefined : parseRollup(text);
 }
 
 /** Reads /proc/<pid>/smaps_rollup; a process without memory of its own (a zombie) has none. */
-export function parseRollup(text: string): { rss: number; pss: number } {
+export function parseRollup(text: string): ProcessMemory {
   const field = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0);
-  return { rss: field('Rss'), pss: field('Pss') };
+  const pss = field('Pss');
+  return { rss: field('Rss'), pss, own: pss - field('Pss_Shmem') };
 }
 
 /** Open descriptors of a process; 0 where it is gone. */

@@ -15,6 +15,7 @@ function hour(shape: {
       'worker-pool': {
         rss: shape.rss?.(minute) ?? 100_000,
         pss: 50_000,
+        own: 50_000,
         descriptors: shape.descriptors?.(minute) ?? 40,
       },
     },
