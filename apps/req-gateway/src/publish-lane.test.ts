@@ -93,6 +93,17 @@ test('an answer that nobody was there for waits for the next try', async () => {
   expect(await ask('b')).toBe('job 2');
 });
 
+test('the third try of a CLI whose first two came at once gets the same job', async () => {
+  const first = ask('a');
+  expect(await lane.send('b', BODY, HELLO, 'root')).toBeUndefined();
+  expect(await first).toBe('job 1');
+  // The gateway had stood still for 8 s; the CLI hung up just before its answer came.
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await ask('again')).toBe('job 1');
+  await vi.advanceTimersByTimeAsync(6_000);
+  expect(await ask('b')).toBe('job 2');
+});
+
 /** The text of a publish that no worker answers: who waits for it, after so long. */
 async function refusalAfter(ms: number): Promise<string> {
   const asking = lane.send('a', BODY, HELLO, 'root');

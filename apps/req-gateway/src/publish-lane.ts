@@ -66,7 +66,7 @@ const PATIENCE_MS = 14_000;
 // other CLI in that time.
 const SLOW_ANSWER_MS = 4_500;
 const KEEP_SLOW_MS = 2_500;
-// Where all had hung up the next try, if there is one, comes 5 s later at the latest.
+// Where all had hung up, or had tried again, the next try, if any, comes 5 s later at the latest.
 const KEEP_UNHEARD_MS = 6_000;
 const MAX_KEPT = 1_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
@@ -148,10 +148,12 @@ export class PublishLane {
       ...answer,
       handed: (heard) => {
         if (heard) this.#tell(hash, delivered.id);
-        const keepMs = heard ? KEEP_SLOW_MS : KEEP_UNHEARD_MS;
+        // Two tries at once were held up on their way: the third may be so just now.
+        const isTriedAgain = !heard || open.askers.length > 1;
         const slow = Date.now() - askedAt >= SLOW_ANSWER_MS;
         const isReply = delivered.outcome.kind === 'reply';
-        if (isReply && (slow || !heard)) this.#keep(hash, answer, keepMs);
+        const keepMs = isTriedAgain ? KEEP_UNHEARD_MS : KEEP_SLOW_MS;
+        if (isReply && (slow || isTriedAgain)) this.#keep(hash, answer, keepMs);
       },
     };
   }

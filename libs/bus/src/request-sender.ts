@@ -32,9 +32,10 @@ const AES_PATIENCE_MS = 4_000;
  * requests they are held until their deadline. One subscription and one timer wheel serve them all.
  */
 export class RequestSender {
+  /** This sender's name in the subjects that workers answer on. */
+  readonly id = `g${randomBytes(9).toString('hex')}`;
   readonly #bus: Bus;
   readonly #host: string;
-  readonly #id = `g${randomBytes(9).toString('hex')}`;
   readonly #prefix: string;
   readonly #requests: Bundler;
   readonly #board = new WorkerBoard();
@@ -52,7 +53,7 @@ export class RequestSender {
     this.#bus = bus;
     this.#host = options.host;
     this.#inHand = new InHand(options.limits);
-    this.#prefix = `${REPLY_INBOX}.${this.#id}.`;
+    this.#prefix = `${REPLY_INBOX}.${this.id}.`;
     this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
     const aes = new WaitingLine<Pending>(AES_PATIENCE_MS);
     this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes };
@@ -73,11 +74,6 @@ export class RequestSender {
       (now) => this.#board.forgetSilent(now),
     );
     void bus.closed.then(() => this.close());
-  }
-
-  /** This sender's name in the subjects that workers answer on. */
-  get id(): string {
-    return this.#id;
   }
 
   /** Whether there is a worker that takes requests. */
@@ -217,7 +213,7 @@ export class RequestSender {
   #tell(slot: string, granted: boolean): void {
     const worker = this.#tries.get(slot)?.worker;
     if (worker === undefined) return;
-    const word = `${this.#id}.${slot} ${granted ? 1 : 0}`;
+    const word = `${this.id}.${slot} ${granted ? 1 : 0}`;
     this.#bus.connection.publish(subjects.grant(worker), word);
   }
 
