@@ -1,26 +1,22 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { Bucket, connectBus, ensureStreams, EventWriter } from '@brine/bus';
+import { connectBus, ensureStreams, EventWriter } from '@brine/bus';
 import type { Bus, EventToAppend } from '@brine/bus';
 import { JobFiles } from '@brine/cachedir';
-import { SecretBox } from '@brine/crypt';
-import { loadOrCreateMasterKeys } from '@brine/pki';
 import { tagPrefixCounter, type RunningService, type ServiceContext } from '@brine/service';
 
 import { startFeeds } from './feeds.ts';
+import { startHostKeys } from './host-keys.ts';
 import { HostSockets } from './host-sockets.ts';
 import { startHousekeeping } from './housekeeping.ts';
 import { dialectOf, findInstalledSalt } from './installed-salt.ts';
 import type { InstalledSalt, SocketDialect } from './installed-salt.ts';
-import { startKeySync } from './key-files.ts';
 import { LocalEvents } from './local-events.ts';
 import { exposeMetrics } from './metrics.ts';
 import { MinionTimes } from './minion-times.ts';
 import { Readers } from './readers.ts';
 import { Releasers } from './releasers.ts';
-import { startRotation } from './aes-rotation.ts';
-import { watchUserKeys } from './user-keys.ts';
 
 /**
  * Folders of the cachedir that a stock master makes at its start and that stock tools then take for
@@ -124,46 +120,6 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
       keys: keys.status(),
       housekeeping: housekeeping.status(),
     }),
-  };
-}
-
-/** What is known of the keys of a host. */
-interface HostKeys {
-  readonly inStep: () => boolean;
-  readonly accepted: () => Iterable<string>;
-  readonly keyMadeMs: () => number | undefined;
-  readonly status: () => object;
-}
-
-/** The files with keys of this host: users', minions', and the wish for a new AES key. */
-async function startHostKeys(
-  context: ServiceContext,
-  bus: Bus,
-  releasers: Releasers,
-  onTrouble: Trouble,
-): Promise<HostKeys> {
-  const { options } = context;
-  const { cachedir, masterId, pkiDir } = options;
-  const keys = await loadOrCreateMasterKeys(pkiDir, options.keysize);
-  const box = SecretBox.fromMasterKey(keys.privateKey, 'userkeys');
-  const secrets = new Bucket(bus, 'brine_secrets');
-  const userOptions = { ...options, host: options.brine.host };
-  const users = await watchUserKeys(userOptions, secrets, box, onTrouble);
-  releasers.add(() => users.close());
-  const minions = await startKeySync({ bus, pkiDir, onTrouble });
-  releasers.add(() => minions.close());
-  context.metrics.gaugeOf(
-    'brine_key_sync_stopped',
-    '1 while the key files of this host are not followed.',
-    () => Number(minions.stopped),
-  );
-  const rotation = await startRotation({ bus, keys, cachedir, masterId, onTrouble });
-  releasers.add(() => rotation.close());
-  return {
-    inStep: () => minions.inStep,
-    accepted: () => minions.accepted(),
-    keyMadeMs: () => rotation.keyMadeMs,
-    status: () => ({ users: users.count, rotations: rotation.rotations, ...minions.status() }),
   };
 }
 

@@ -85,6 +85,37 @@ describe('minion keys', () => {
     await vi.waitFor(async () => expect(await told()).toBe('0'), { timeout: 8_000 });
   });
 
+  it('that were accepted and are deleted take the session with them and rotate the AES key', async () => {
+    const id = `${host.name}.leaver`;
+    const sessions = new Bucket(master.worker, 'brine_sessions');
+    const minions = new Bucket(master.worker, 'brine_minions');
+    await sessions.put(escapeKey(id), Buffer.from('sealed'));
+    await minions.put(escapeKey(id), Buffer.from('grains'));
+    await put(id, 'accepted');
+    await vi.waitFor(() => expect(existsSync(host.pki('minions', id))).toBe(true));
+    const rotations = (): unknown => host.service.status();
+    expect(rotations()).toMatchObject({ keys: { rotations: 0 } });
+    // As `salt-key -d`: the file goes, then the wish for a new key comes.
+    unlinkSync(host.pki('minions', id));
+    await writeDropFile(host.cache(), host.options.masterId);
+    await vi.waitFor(() => expect(rotations()).toMatchObject({ keys: { rotations: 1 } }), {
+      timeout: 8_000,
+    });
+    // Not before the deletion was known to all: else the minion could have the new key too.
+    expect(await state(id)).toBe('deleted');
+    expect((await sessions.get(escapeKey(id)))?.value).toHaveLength(0);
+    expect((await minions.get(escapeKey(id)))?.value).toHaveLength(0);
+  });
+
+  it('that only waited are deleted without a new AES key', async () => {
+    const id = `${host.name}.stranger`;
+    await put(id, 'pending');
+    await vi.waitFor(() => expect(existsSync(host.pki('minions_pre', id))).toBe(true));
+    unlinkSync(host.pki('minions_pre', id));
+    await vi.waitFor(async () => expect(await state(id)).toBe('deleted'), { timeout: 3_000 });
+    expect(host.service.status()).toMatchObject({ keys: { rotations: 0 } });
+  });
+
   it('deleted by a stock tool rotate the AES key', async () => {
     const { seen, client } = await host.reader();
     await writeDropFile(host.cache(), host.options.masterId);

@@ -1,6 +1,7 @@
 import { Bucket } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { journalPath, KeyJournal, KeyStore, KeySync } from '@brine/pki';
+import type { KeyRecord, KeyRecords } from '@brine/pki';
 
 import { BucketKeyRecords } from './key-records.ts';
 
@@ -12,8 +13,17 @@ export interface KeyFilesSync {
   readonly stopped: boolean;
   /** Minions whose keys are accepted. */
   accepted(): Iterable<string>;
+  /** Looks at the files and waits until their changes are in the record; false if not in time. */
+  settled(timeoutMs: number): Promise<boolean>;
   status(): object;
   close(): Promise<void>;
+}
+
+/** A key went from one state to another because its file was moved, made or removed here. */
+export interface KeyAct {
+  readonly id: string;
+  readonly before: KeyRecord['state'] | undefined;
+  readonly after: KeyRecord['state'];
 }
 
 /** Starts the sync; resolves once it has begun, which may be long before it is in step. */
@@ -21,11 +31,14 @@ export async function startKeySync(options: {
   readonly bus: Bus;
   readonly pkiDir: string;
   readonly onTrouble: (text: string, error?: unknown) => void;
+  /** Told of each change of a key's state that began with a file of this host. */
+  readonly onAct?: (act: KeyAct) => Promise<void>;
 }): Promise<KeyFilesSync> {
   const { pkiDir, onTrouble } = options;
   const records = new BucketKeyRecords(new Bucket(options.bus, 'brine_keys'));
   const journal = await KeyJournal.open(journalPath(pkiDir));
-  const sync = new KeySync({ store: new KeyStore(pkiDir), journal, records }, { onTrouble });
+  const told = tellingRecords(records, options.onAct, onTrouble);
+  const sync = new KeySync({ store: new KeyStore(pkiDir), journal, records: told }, { onTrouble });
   let inStep = false;
   const starting = records
     .whenReady()
@@ -49,11 +62,35 @@ export async function startKeySync(options: {
       return alarm !== undefined || away;
     },
     accepted: () => records.accepted(),
+    settled: (timeoutMs) => sync.settled(timeoutMs),
     status: () => ({ ...sync.status(), inStep, unreadableRecords: records.unreadable }),
     close: async () => {
       records.close();
       await Promise.allSettled([starting]);
       await sync.close();
+    },
+  };
+}
+
+/** The records, telling of each state that the sync writes. */
+function tellingRecords(
+  records: BucketKeyRecords,
+  onAct: (act: KeyAct) => Promise<void> = () => Promise.resolve(),
+  onTrouble: (text: string, error?: unknown) => void,
+): KeyRecords {
+  return {
+    ready: () => records.ready(),
+    ids: () => records.ids(),
+    get: (id) => records.get(id),
+    put: async (id, record, expected) => {
+      const before = records.get(id)?.record.state;
+      const revision = await records.put(id, record, expected);
+      if (revision !== undefined && before !== record.state) {
+        await onAct({ id, before, after: record.state }).catch((error: unknown) => {
+          onTrouble('what follows from a key act was not done', error);
+        });
+      }
+      return revision;
     },
   };
 }

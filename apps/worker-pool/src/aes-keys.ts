@@ -1,9 +1,13 @@
 import type { AesEpochs } from '@brine/bus';
 import { Crypticle } from '@brine/crypt';
 import type { AesKeys } from '@brine/master';
+import { fromHotState } from './hot-state.ts';
 
 /** Version 2 minions still seal with the last key until they have signed in again. */
 const OVERLAP_MS = 60_000;
+
+/** A log-in that a rotation holds back longer than this is answered "not now". */
+const ROTATION_WAIT_MS = 2_500;
 
 /** The master's AES key, handed over where the stream of publications says so. */
 export class EpochAesKeys implements AesKeys {
@@ -25,6 +29,15 @@ export class EpochAesKeys implements AesKeys {
       this.#changedAt = Date.now();
     }
     return this.#current;
+  }
+
+  async forLogin(): Promise<Crypticle> {
+    await fromHotState('AES keys', this.#epochs.settled(ROTATION_WAIT_MS));
+    return this.current();
+  }
+
+  async rotate(): Promise<void> {
+    await fromHotState('AES keys', this.#epochs.rotate());
   }
 
   forRequests(): readonly Crypticle[] {

@@ -1,10 +1,14 @@
 import type { MasterOptions } from '@brine/config';
 import type { Autosign } from '@brine/master';
-import { readSigningFile, takeAutosignStub } from '@brine/pki';
+import { readAutosignGrain, readSigningFile, takeAutosignStub } from '@brine/pki';
 import { matchGlob, matchPcreWhole } from '@brine/target';
+import { pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** How long the lines of the signing files are used before they are read again. */
 const REREAD_MS = 1000;
+
+/** Grains of a log-in that are looked at; a minion's option lists a handful. */
+const GRAINS_MAX = 100;
 
 /** What the signing files of this host say of a minion that nobody has decided on. */
 export class SigningFiles implements Autosign {
@@ -15,12 +19,25 @@ export class SigningFiles implements Autosign {
     this.#options = options;
   }
 
-  async decide(id: string): Promise<'accept' | 'reject' | 'none'> {
+  async decide(id: string, grains?: SaltMap): Promise<'accept' | 'reject' | 'none'> {
     const { autorejectFile, autosignFile, pkiDir, autosignTimeout } = this.#options;
     if (await this.#matches(autorejectFile, id)) return 'reject';
     if (await this.#matches(autosignFile, id)) return 'accept';
     const timeoutMinutes = autosignTimeout;
-    return (await takeAutosignStub(pkiDir, id, { timeoutMinutes })) ? 'accept' : 'none';
+    if (await takeAutosignStub(pkiDir, id, { timeoutMinutes })) return 'accept';
+    return (await this.#knowsGrains(grains)) ? 'accept' : 'none';
+  }
+
+  /** Is a grain that the minion sent listed in the file of that grain's name? */
+  async #knowsGrains(grains: SaltMap | undefined): Promise<boolean> {
+    const { autosignGrainsDir, permissivePkiAccess } = this.#options;
+    if (autosignGrainsDir === undefined || grains === undefined) return false;
+    for (const [name, value] of [...grains].slice(0, GRAINS_MAX)) {
+      if (typeof name !== 'string') continue;
+      const lines = await readAutosignGrain(autosignGrainsDir, name, { permissivePkiAccess });
+      if (lines?.includes(pythonText(value)) === true) return true;
+    }
+    return false;
   }
 
   async #matches(path: string | undefined, id: string): Promise<boolean> {
@@ -40,4 +57,9 @@ export class SigningFiles implements Autosign {
     this.#lines.set(path, { at: now, lines });
     return lines;
   }
+}
+
+/** Salt compares `str(value)` with the line. */
+function pythonText(value: SaltValue): string {
+  return typeof value === 'string' ? value : pyRepr(value);
 }

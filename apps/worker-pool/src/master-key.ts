@@ -1,5 +1,6 @@
 import type { PrivateKey, SigAlgo, EncAlgo } from '@brine/crypt';
 import type { MasterKey } from '@brine/master';
+import type { MasterKeys } from '@brine/pki';
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -29,9 +30,14 @@ export class ThreadedMasterKey implements MasterKeyService {
   #pool: Piscina<RsaTask, Uint8Array> | undefined;
   readonly #aesSignatures = new Map<string, Promise<Buffer>>();
 
-  constructor(key: PrivateKey) {
-    this.#key = key;
-    this.publicPem = key.publicKey.pem.trim();
+  /** Present where `master_sign_pubkey` is set: a minion that does not expect it stays out. */
+  readonly publicKeySignature?: (algo: SigAlgo) => Promise<string>;
+
+  constructor(keys: Pick<MasterKeys, 'privateKey' | 'sign' | 'precomputedSignature'>) {
+    this.#key = keys.privateKey;
+    this.publicPem = this.#key.publicKey.pem.trim();
+    const signature = signatureOf(this.publicPem, keys);
+    if (signature !== undefined) this.publicKeySignature = signature;
   }
 
   /** How many operations wait. */
@@ -84,4 +90,28 @@ export class ThreadedMasterKey implements MasterKeyService {
     const result = await this.#pool.run({ data, algo });
     return Buffer.from(result.buffer, result.byteOffset, result.byteLength);
   }
+}
+
+/**
+ * The signature over the text of `master.pub` that is sent along (Salt: salt/channel/server.py
+ * `_auth`, `pub_sig`): one per algorithm, or the one that was made elsewhere.
+ */
+function signatureOf(
+  publicPem: string,
+  { sign, precomputedSignature }: Pick<MasterKeys, 'sign' | 'precomputedSignature'>,
+): ((algo: SigAlgo) => Promise<string>) | undefined {
+  if (precomputedSignature !== undefined) return () => Promise.resolve(precomputedSignature);
+  if (sign === undefined) return undefined;
+  const made = new Map<SigAlgo, Promise<string>>();
+  return (algo) => {
+    const known = made.get(algo);
+    if (known !== undefined) return known;
+    const signed = sign.privateKey
+      .signAside(Buffer.from(publicPem), algo)
+      // Python's b2a_base64 ends its text with a line feed.
+      .then((bytes) => `${bytes.toString('base64')}\n`);
+    made.set(algo, signed);
+    signed.catch(() => made.delete(algo));
+    return signed;
+  };
 }

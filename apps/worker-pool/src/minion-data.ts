@@ -38,6 +38,12 @@ export class BucketMinionData implements MinionData {
     if (this.#watch !== undefined) this.#grains.set(id, grains);
   }
 
+  /** Another minion of this id may bring the same grains: they have to be written again then. */
+  forget(id: string): void {
+    this.#stored.delete(id);
+    this.#grains.delete(id);
+  }
+
   async ready(): Promise<void> {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#drop(), IDLE_MS);
@@ -55,7 +61,7 @@ export class BucketMinionData implements MinionData {
 
   async fetch(id: string): Promise<StoredMinionData | undefined> {
     const entry = await fromHotState('minion data', this.#bucket.get(escapeKey(id)));
-    if (entry === undefined) return undefined;
+    if (entry === undefined || entry.value.length === 0) return undefined;
     const record = unpackMap(entry.value);
     const grains = mapIn(record, 'grains');
     const updatedAt = record.get('updated_at');
@@ -69,8 +75,10 @@ export class BucketMinionData implements MinionData {
   }
 
   #changed(entry: BucketEntry): void {
-    const [id = ''] = splitKey(entry.key);
-    const grains = mapIn(unpackMap(entry.value), 'grains');
+    const [id = '', kind] = splitKey(entry.key);
+    // Beside grains the bucket holds who is a syndic.
+    if (kind !== undefined) return;
+    const grains = entry.value.length > 0 ? mapIn(unpackMap(entry.value), 'grains') : undefined;
     if (grains === undefined) this.#grains.delete(id);
     else this.#grains.set(id, grains);
   }

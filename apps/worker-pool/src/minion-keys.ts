@@ -28,8 +28,15 @@ export class BucketMinionKeys implements MinionKeys {
     max: PARSED_KEPT_MAX,
   });
 
-  constructor(bucket: Bucket) {
+  readonly #forget: MinionKeys['forget'];
+
+  constructor(bucket: Bucket, forget: MinionKeys['forget']) {
     this.#bucket = bucket;
+    this.#forget = forget;
+  }
+
+  forget(id: string, what: { readonly data: boolean }): Promise<void> {
+    return fromHotState('minion keys', this.#forget(id, what));
   }
 
   /** Takes a change of the bucket, from the watch. */

@@ -68,7 +68,7 @@ describe('key states of several workers', () => {
   it('of two decisions on one key the first counts and the second is told', async () => {
     await using nats = await startNats();
     const bus = await nats.connect('worker-pool');
-    const keys = new BucketMinionKeys(new Bucket(bus, 'brine_keys'));
+    const keys = new BucketMinionKeys(new Bucket(bus, 'brine_keys'), () => Promise.resolve());
     const pending = { state: 'pending', pub: 'A', denied: [] } as const;
     expect(await keys.store('web1.example.com', pending, undefined)).toBe(true);
     const seen = await keys.fetch('web1.example.com');

@@ -61,10 +61,12 @@ export class BucketSessionKeys implements SessionKeys {
     const [id = ''] = splitKey(entry.key);
     const { revision } = entry;
     if ((this.#sealed.get(id)?.revision ?? 0) > revision) return;
-    // A copy: the message it came in must not stay in memory for it.
-    this.#sealed.set(id, { value: Uint8Array.from(entry.value), revision });
     const known = this.#opened.peek(id);
     if (known !== undefined && known.revision < revision) this.#opened.delete(id);
+    // An empty value is that of a minion whose key is gone.
+    if (entry.value.length === 0) this.#sealed.delete(id);
+    // A copy: the message it came in must not stay in memory for it.
+    else this.#sealed.set(id, { value: Uint8Array.from(entry.value), revision });
   }
 
   /** Forgets everything: the bucket is another one than before. */
@@ -87,7 +89,7 @@ export class BucketSessionKeys implements SessionKeys {
       const now = Date.now();
       if (now - (this.#fetchedAt.get(id) ?? 0) < REFETCH_PAUSE_MS) return this.cached(id);
       this.#fetchedAt.set(id, now);
-      return (await this.#read(id))?.keys ?? [];
+      return this.#take(id, await this.#entry(id))?.keys ?? [];
     });
   }
 
@@ -110,7 +112,8 @@ export class BucketSessionKeys implements SessionKeys {
 
   async #readOrCreate(id: string): Promise<Crypticle> {
     for (;;) {
-      const known = await this.#read(id);
+      const entry = await this.#entry(id);
+      const known = this.#take(id, entry);
       const current = known?.keys[0];
       if (known !== undefined && current !== undefined && this.#isFresh(known.session)) {
         return current;
@@ -124,9 +127,9 @@ export class BucketSessionKeys implements SessionKeys {
       const name = escapeKey(id);
       const revision = await unlessConflict(
         'session keys',
-        known === undefined
+        entry === undefined
           ? this.#bucket.create(name, value)
-          : this.#bucket.update(name, value, known.revision),
+          : this.#bucket.update(name, value, entry.revision),
       );
       // Another worker was first: its key is the one.
       if (revision === undefined) continue;
@@ -135,9 +138,12 @@ export class BucketSessionKeys implements SessionKeys {
     }
   }
 
-  async #read(id: string): Promise<Opened | undefined> {
-    const entry = await fromHotState('session keys', this.#bucket.get(escapeKey(id)));
-    if (entry === undefined) return undefined;
+  #entry(id: string): Promise<BucketEntry | undefined> {
+    return fromHotState('session keys', this.#bucket.get(escapeKey(id)));
+  }
+
+  #take(id: string, entry: BucketEntry | undefined): Opened | undefined {
+    if (entry === undefined || entry.value.length === 0) return undefined;
     const sealed = { value: Uint8Array.from(entry.value), revision: entry.revision };
     this.#sealed.set(id, sealed);
     return this.#open(id, sealed);

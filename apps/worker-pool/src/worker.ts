@@ -3,16 +3,17 @@ import {
   Bucket,
   connectBus,
   EventWriter,
+  forgetMinion,
   hearSent,
   PublicationWriter,
   RequestReceiver,
   serveRequestIds,
   type Bus,
 } from '@brine/bus';
-import { SecretBox, type PrivateKey } from '@brine/crypt';
+import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { Answerer, type MasterPorts } from '@brine/master';
-import { loadOrCreateMasterKeys } from '@brine/pki';
+import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
 import type { RunningService, ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { randomBytes } from 'node:crypto';
@@ -29,6 +30,8 @@ import { masterRules } from './rules.ts';
 import { BucketSessionKeys } from './session-keys.ts';
 import { BucketTokens } from './tokens.ts';
 import { openTraces } from './traces.ts';
+import { strangerAllowance } from './stranger-allowance.ts';
+import { BucketSyndics } from './syndics.ts';
 import { BucketUserKeys } from './user-keys.ts';
 
 /**
@@ -44,7 +47,7 @@ const STATE_WAIT_MS = 2000;
 export const WORKER_EDGES = {
   connectBus,
   loadKeys: loadOrCreateMasterKeys,
-  masterKey: (key: PrivateKey): MasterKeyService => new ThreadedMasterKey(key),
+  masterKey: (keys: MasterKeys): MasterKeyService => new ThreadedMasterKey(keys),
 };
 
 /** Starts one worker: hot state, then keys, then requests. */
@@ -56,10 +59,14 @@ export async function startWorker(
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('brine.nats.url is not set');
   const bus = await edges.connectBus({ url, name: 'worker-pool', signal: context.signal });
-  const masterKeys = await edges.loadKeys(options.pkiDir, options.keysize);
+  const masterKeys = await edges.loadKeys(
+    options.pkiDir,
+    options.keysize,
+    masterKeyOptions(options),
+  );
   const pem = masterKeys.privateKey.pem;
   const state = await openHotState(bus, pem, options.publishSession);
-  const masterKey = edges.masterKey(masterKeys.privateKey);
+  const masterKey = edges.masterKey(masterKeys);
   const jids = new JidMaker();
   const requests = requestMetrics(context.metrics);
   const workerId = `${process.pid}-${randomBytes(4).toString('hex')}`;
@@ -68,6 +75,7 @@ export async function startWorker(
     rules: masterRules(options),
     keys: state.keys,
     sessions: state.sessions,
+    syndics: state.syndics,
     aes: new EpochAesKeys(state.epochs),
     masterKey,
     events: requests.counted(new StreamEvents(new EventWriter(bus))),
@@ -91,6 +99,7 @@ export async function startWorker(
     count: requests.count,
     handled: requests.handled,
     traceReturn: traces.wants,
+    mayTellOfStranger: strangerAllowance(),
   };
   const answerer = new Answerer(ports, (err, request) => {
     log.error({ err, request: request.id }, 'could not answer a request');
@@ -137,14 +146,18 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
   const keysBucket = new Bucket(bus, 'brine_keys');
   const sessionsBucket = new Bucket(bus, 'brine_sessions');
   const secretsBucket = new Bucket(bus, 'brine_secrets');
-  const keys = new BucketMinionKeys(keysBucket);
+  const minionsBucket = new Bucket(bus, 'brine_minions');
+  const minionData = new BucketMinionData(minionsBucket);
+  const keys = new BucketMinionKeys(keysBucket, async (id, what) => {
+    minionData.forget(id);
+    await forgetMinion(bus, id, what);
+  });
   const sessions = new BucketSessionKeys(
     sessionsBucket,
     SecretBox.fromMasterKey(pem, 'session'),
     publishSession,
   );
   const userKeys = new BucketUserKeys(secretsBucket, SecretBox.fromMasterKey(pem, 'userkeys'));
-  const minionData = new BucketMinionData(new Bucket(bus, 'brine_minions'));
   const watches = [
     keysBucket.watch({
       onChange: (entry) => keys.changed(entry),
@@ -164,6 +177,7 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     epochs,
     keys,
     sessions,
+    syndics: new BucketSyndics(minionsBucket),
     userKeys,
     minionData,
     requests: new Bucket(bus, 'brine_requests'),

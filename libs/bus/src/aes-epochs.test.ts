@@ -52,6 +52,32 @@ test('a rotation hands the next key to all before the marker, and all follow it'
   expect(worker.byEpoch(1)).toEqual(before);
 });
 
+test('a key that was replaced long ago is forgotten by all, and the last ones stay', async () => {
+  const worker = await connect('worker-pool');
+  const owner = await connect('event-bus');
+  await owner.rotate();
+  await owner.rotate();
+  await vi.waitFor(() => expect(worker.current().epoch).toBe(3));
+  expect(await owner.prune()).toBe(0);
+  const later = Date.now() + 3_700_000;
+  expect(await owner.prune(later)).toBe(2);
+  await vi.waitFor(() => expect(worker.byEpoch(1) ?? worker.byEpoch(2)).toBeUndefined());
+  expect(worker.current().epoch).toBe(3);
+  const fresh = await connect('publisher');
+  expect(fresh.current()).toEqual(owner.current());
+  expect(fresh.unreadable).toBe(0);
+  expect((await owner.rotate()).epoch).toBe(4);
+});
+
+test('a log-in during a rotation gets the key of its marker', async () => {
+  const worker = await connect('worker-pool');
+  const owner = await connect('event-bus');
+  const rotating = owner.rotate();
+  await vi.waitFor(() => expect(worker.holding).toBe(2));
+  await rotating;
+  expect(await worker.settled(3_000)).toEqual(owner.current());
+});
+
 test('two rotations at once begin one epoch', async () => {
   const publisher = await connect('publisher');
   const owner = await connect('event-bus');

@@ -24,6 +24,9 @@ export interface AesEpoch {
  * How long a rotation waits for all holders, ms: who is slower fetches the key when it needs it.
  */
 const HOLDERS_WAIT_MS = 3_000;
+/** Publications are sent up to half a minute after they were made, and read again from there. */
+const KEPT_MS = 3_600_000;
+const PRUNED = Buffer.alloc(0);
 const START_WAIT_MS = 15_000;
 const POLL_MS = 20;
 const CURRENT = escapeKey('aes-current');
@@ -89,6 +92,16 @@ export class AesEpochs {
     return held;
   }
 
+  /**
+   * As {@link current}, after the end of a rotation that has been begun: its marker may be in the
+   * stream although this process has not read it yet.
+   * @throws BusError `BUS_TIMEOUT` when the markers can not be read in time.
+   */
+  async settled(timeoutMs: number): Promise<AesEpoch> {
+    if (this.holding > this.#current) await this.#markers.caughtUp(timeoutMs);
+    return this.current();
+  }
+
   /** The key of an epoch, if this process holds it. */
   byEpoch(epoch: number): AesEpoch | undefined {
     return this.#keys.get(epoch);
@@ -145,6 +158,24 @@ export class AesEpochs {
       this.#rotating = undefined;
     });
     return this.#rotating;
+  }
+
+  /**
+   * Forgets keys that were replaced more than an hour ago, everywhere: whoever gets hold of the
+   * bucket and of `master.pem` shall not read what was published under them.
+   * @returns how many were forgotten
+   */
+  async prune(nowMs = Date.now()): Promise<number> {
+    let pruned = 0;
+    for (const epoch of [...this.#keys.keys()].sort((one, other) => one - other)) {
+      const madeMs = this.#keys.get(epoch + 1)?.madeMs;
+      if (epoch >= this.#current || madeMs === undefined || nowMs - madeMs < KEPT_MS) break;
+      // A value, as all deletions in a bucket: `create` of this epoch shall fail for ever.
+      await this.#bucket.put(escapeKey('aes', String(epoch)), PRUNED);
+      this.#keys.delete(epoch);
+      pruned += 1;
+    }
+    return pruned;
   }
 
   close(): void {
@@ -206,6 +237,10 @@ export class AesEpochs {
     }
     const [kind, number] = splitKey(key);
     if (kind !== 'aes' || number === undefined) return;
+    if (value.length === 0) {
+      this.#keys.delete(Number(number));
+      return;
+    }
     try {
       const secret = readSecret(this.#box.open(value));
       if (secret !== undefined) this.#keys.set(secret.epoch, secret);

@@ -64,6 +64,7 @@ export type {
 export { RequestSender } from './request-sender.ts';
 export type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
 export type { RequestSenderOptions } from './request-sender.ts';
+export { forgetMinion } from './forget-minion.ts';
 export { hearSent, tellSent } from './sent.ts';
 export type { Sent } from './sent.ts';
 export type { StoredEvent } from './stored-event.ts';

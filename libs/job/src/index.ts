@@ -12,6 +12,8 @@ export {
   mayMinionFire,
   minionStartTag,
   parseTag,
+  speaksForItself,
+  syndicStartTag,
 } from './tags.ts';
 export {
   ASKER_TRACES,

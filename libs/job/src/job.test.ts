@@ -15,6 +15,7 @@ import {
   Outstanding,
   parseTag,
   spanIdOf,
+  speaksForItself,
   traceIdOf,
   type Jid,
 } from './index.ts';
@@ -123,6 +124,22 @@ describe('tags', () => {
   ])('a minion may fire %j', (tag) => {
     expect(mayMinionFire(tag)).toBe(true);
   });
+  test.each([
+    'salt/auth',
+    'salt/presence/present',
+    `salt/job/${JID}/ret/b`,
+    `salt/job/${JID}/prog/b/1`,
+    'salt/minion/b/start',
+    'salt/beacon/b/load/',
+    'syndic/b/salt/key',
+    'minion/refresh/b',
+  ])('a minion a that fires %j does not speak for itself', (tag) => {
+    expect(speaksForItself(tag, 'a')).toBe(false);
+  });
+  test.each(['salt/minion/a/start', `salt/job/${JID}/prog/a/1`, 'my/b/tag', 'salt/beacon/a/x/'])(
+    'a minion a that fires %j speaks for itself',
+    (tag) => expect(speaksForItself(tag, 'a')).toBe(true),
+  );
 });
 
 describe('minion ids', () => {

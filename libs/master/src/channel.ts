@@ -35,7 +35,7 @@ export interface OpenedRequest {
 
 /** Why a request is refused whose sender is known, in words for people. */
 const REFUSED = {
-  ttl: 'its time is older than request_server_ttl allows: is its clock right?',
+  ttl: 'its time is further away than request_server_ttl allows: is its clock right?',
   id_mismatch: 'it names another minion than the one whose session key sealed it',
   no_token: 'it holds no token',
   token: 'its token is not of the key that is accepted',
@@ -43,7 +43,7 @@ const REFUSED = {
 type Refused = keyof typeof REFUSED;
 
 /** Payload version from which on a request is sealed with the minion's own session key. */
-const SESSION_KEY_VERSION = 3;
+export const SESSION_KEY_VERSION = 3;
 
 /**
  * Opens a minion's request and checks it in Salt's order (salt/channel/server.py
@@ -76,7 +76,7 @@ export async function openRequest(
   const nonce = scan.text('nonce');
   const tok = scan.bytes('tok');
   if (sealed.version >= SESSION_KEY_VERSION) {
-    const refused: Refused | undefined = isTooOld(ports, scan.value('ts'))
+    const refused: Refused | undefined = isOutOfTime(ports, scan.value('ts'))
       ? 'ttl'
       : minion !== sealed.id
         ? 'id_mismatch'
@@ -170,10 +170,14 @@ function refuseId(scan: MapScan): string | undefined {
   }
 }
 
-function isTooOld(ports: MasterPorts, ts: SaltValue | undefined): boolean {
+/**
+ * Salt refuses what is too old only; a time in the future would let a captured request be sent
+ * again for as long as the sender's clock was ahead.
+ */
+function isOutOfTime(ports: MasterPorts, ts: SaltValue | undefined): boolean {
   const ttl = ports.rules.requestServerTtl;
   if (ttl <= 0) return false;
-  return typeof ts !== 'number' || ports.now() / 1000 - ts > ttl;
+  return typeof ts !== 'number' || !(Math.abs(ports.now() / 1000 - ts) <= ttl);
 }
 
 async function isTokenGood(

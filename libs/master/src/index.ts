@@ -23,6 +23,7 @@ export type {
   SessionKeys,
   StoredMinionData,
   StoredMinionKey,
+  Syndics,
   UserKeys,
 } from './ports.ts';
 export type { AccessRules, Logins, Tokens, TokenRecord, Vouched } from './login-ports.ts';

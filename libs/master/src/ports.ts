@@ -1,90 +1,27 @@
-import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
 import type { Jid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type {
+  AesKeys,
+  Autosign,
+  MasterKey,
+  MinionKeys,
+  SessionKeys,
+  Syndics,
+} from './key-ports.ts';
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
 
-/**
- * The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale
- * replica cannot bring a key back.
- */
-export type KeyState = 'accepted' | 'pending' | 'rejected' | 'deleted';
-
-/** What the master knows of one minion's key. */
-export interface MinionKey {
-  readonly state: KeyState;
-  /** Public key, PEM text. */
-  readonly pub: string;
-  /** Other keys that were offered under this id and refused, PEM texts, oldest first. */
-  readonly denied: readonly string[];
-}
-
-/** A key together with the revision it was read at, for compare-and-set. */
-export interface StoredMinionKey extends MinionKey {
-  readonly revision: number;
-  /** When the record was written, unix ms; absent where it does not say. */
-  readonly at?: number;
-}
-
-/** Key states, shared by all workers. */
-export interface MinionKeys {
-  /** From the watched cache. A miss is not final: ask `fetch`. */
-  cached(id: string): StoredMinionKey | undefined;
-  /** Reads through to the record itself. */
-  fetch(id: string): Promise<StoredMinionKey | undefined>;
-  /** Writes by compare-and-set; false when somebody wrote first. */
-  store(id: string, next: MinionKey, previous: StoredMinionKey | undefined): Promise<boolean>;
-  /** The parsed form of a public key, cached. Throws CryptError for an unusable one. */
-  parsed(id: string, pem: string): PublicKey;
-  /** Ids whose key is accepted. */
-  accepted(): ReadonlySet<string>;
-  /** How many keys wait for a decision. */
-  pendingCount(): number;
-}
-
-/** Session keys of version 3 minions, shared by all workers. */
-export interface SessionKeys {
-  /** Current key first, then the one before it while it may still be used. */
-  cached(id: string): readonly Crypticle[];
-  /** Reads through, once, for an accepted id. */
-  fetch(id: string): Promise<readonly Crypticle[]>;
-  /**
-   * The key to hand out at a log-in: the current one, or a new one when there is none or it is too
-   * old.
-   */
-  current(id: string): Promise<Crypticle>;
-  /** How many ids hold a session key: minions that logged in lately. */
-  count(): number;
-  /** Whether this id holds one. */
-  has(id: string): boolean;
-}
-
-/** The master's AES key: one per epoch, handed over in stream order. */
-export interface AesKeys {
-  /** Key of the last rotation marker this worker has read. */
-  current(): Crypticle;
-  /**
-   * Keys a version 2 request may be sealed with: the current one, then the last one while it may be
-   * used.
-   */
-  forRequests(): readonly Crypticle[];
-}
-
-/** Work with the master's private key, off the event loop. */
-export interface MasterKey {
-  /** `master.pub`, trimmed PEM. */
-  readonly publicPem: string;
-  sign(data: Uint8Array, algo: SigAlgo): Promise<Buffer>;
-  /** Rejects when the data was not encrypted to this key. */
-  decrypt(data: Uint8Array, algo: EncAlgo): Promise<Buffer>;
-  /**
-   * X9.31 of the hex SHA-256 of an AES key string; cached per key (Salt: `sig` of the log-in
-   * reply).
-   */
-  aesKeySignature(keyString: string): Promise<Buffer>;
-  /** Base64 text over `pub_key` where `master_sign_pubkey` is set. */
-  publicKeySignature?(algo: SigAlgo): Promise<string>;
-}
+export type {
+  AesKeys,
+  Autosign,
+  KeyState,
+  MasterKey,
+  MinionKey,
+  MinionKeys,
+  SessionKeys,
+  StoredMinionKey,
+  Syndics,
+} from './key-ports.ts';
 
 /** An event for the bus, as it goes into the EVENTS stream. */
 export interface EventToAppend {
@@ -173,11 +110,6 @@ export interface UserKeys {
   refresh(): Promise<void>;
 }
 
-/** What the signing files say of a new minion. */
-export interface Autosign {
-  decide(id: string, grains: SaltMap | undefined): Promise<'accept' | 'reject' | 'none'>;
-}
-
 /** Questions to the job cache. */
 export interface JobQueries {
   /** Rejects with `MasterUnavailableError` when the job cache is away. */
@@ -192,6 +124,9 @@ export interface MasterRules {
   readonly openMode: boolean;
   readonly maxMinions: number;
   readonly maxPendingKeys: number;
+  readonly allowMinionKeyRevoke: boolean;
+  readonly rotateAesKey: boolean;
+  readonly preserveMinionCache: boolean;
   readonly publishPort: number;
   readonly authEvents: boolean;
   readonly minionDataCache: boolean;
@@ -244,6 +179,7 @@ export interface MasterPorts {
   readonly rules: MasterRules;
   readonly keys: MinionKeys;
   readonly sessions: SessionKeys;
+  readonly syndics: Syndics;
   readonly aes: AesKeys;
   readonly masterKey: MasterKey;
   readonly events: Events;
@@ -262,6 +198,11 @@ export interface MasterPorts {
   count(name: string): void;
   /** A command of the closed tables was run, for so long. */
   handled?(cmd: string, ms: number): void;
+  /**
+   * Whether one more event may tell of a log-in that was not accepted: anybody can cause these, and
+   * the stream that keeps them is the one that returns need.
+   */
+  mayTellOfStranger?(): boolean;
   /** Decides, once, whether the spans of a return are recorded; none are where it is absent. */
   traceReturn?(returned: ReturnToTrace): boolean;
 }

@@ -9,7 +9,7 @@ export { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './jou
 export { ensureKeyDirs, isKeyFileName, KEY_SHELVES, keyHash, shelfDir } from './key-dirs.ts';
 export { KeyStore } from './key-store.ts';
 export { KeySync } from './key-sync.ts';
-export { loadOrCreateMasterKeys, loadOrCreatePair } from './master-keys.ts';
+export { loadOrCreateMasterKeys, loadOrCreatePair, masterKeyOptions } from './master-keys.ts';
 export { MinionKeyFiles } from './minion-keys.ts';
 export { agreedOn, reconcileKey, recordFor, vanishLimit } from './reconcile.ts';
 export { ShelfWatch } from './watch-shelves.ts';

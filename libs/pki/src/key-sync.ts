@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { applyToFiles } from './apply-to-files.ts';
 import { PkiError } from './errors.ts';
 import type { KeyShelf } from './key-dirs.ts';
-import { keyHash, STATE_PRECEDENCE } from './key-dirs.ts';
+import { STATE_PRECEDENCE } from './key-dirs.ts';
 import type { KeyFiles, KeyStore } from './key-store.ts';
 import type { KeyJournal } from './journal.ts';
 import type { KeyRecords, KeySyncOptions, KeySyncStatus } from './ports.ts';
@@ -17,6 +18,7 @@ import { ShelfWatch } from './watch-shelves.ts';
 const BATCH = 64;
 /** Ids whose content is read again in each rescan although nothing pointed at them. */
 const REREAD_PER_RESCAN = 1000;
+const SETTLE_LOOK_MS = 20;
 
 /** Keeps the key files of one host and the shared record the same. */
 export class KeySync {
@@ -87,6 +89,21 @@ export class KeySync {
     const alarm = this.#guard.alarm;
     const { present } = this.#journal;
     return { keys: present, ...this.#counts, away: this.#away, ...(alarm && { alarm }) };
+  }
+
+  /**
+   * Looks at the files now, and waits until what has changed in them is in the record: a deleted
+   * file takes a second to be believed. False where that took longer, or the sync stands still.
+   */
+  async settled(timeoutMs: number): Promise<boolean> {
+    const until = performance.now() + timeoutMs;
+    await this.#rescan();
+    while (this.#guard.suspects > 0 || this.#dirty.size > 0 || this.#draining !== undefined) {
+      if (performance.now() > until || this.#closed || this.#guard.alarm || this.#away)
+        return false;
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_LOOK_MS));
+    }
+    return this.#mayAct();
   }
 
   /** Stops following; what is in hand is finished and the journal written. */
@@ -253,7 +270,7 @@ export class KeySync {
     this.#guard.forget(id);
     if (decision.conflict) this.#counts.conflicts += 1;
     if (decision.writeFiles) {
-      await this.#applyToFiles(id, files, decision.target);
+      await applyToFiles(this.#store, id, { files, target: decision.target });
       this.#counts.toFiles += 1;
     }
     let revision = stored?.revision ?? 0;
@@ -269,21 +286,6 @@ export class KeySync {
     }
     if (agreed || stored || files.state || files.denied) {
       this.#journal.set(id, agreedOn(decision.target, revision));
-    }
-  }
-
-  async #applyToFiles(id: string, files: KeyFiles, target: KeyFiles): Promise<void> {
-    if (target.state === undefined || target.pub === undefined) {
-      for (const shelf of STATE_PRECEDENCE) await this.#store.remove(shelf, id);
-    } else if (files.state === undefined || keyHash(files.pub ?? '') !== keyHash(target.pub)) {
-      await this.#store.put(id, target.state, target.pub);
-    } else if (files.state !== target.state) {
-      await this.#store.move(id, files.state, target.state);
-      await this.#store.put(id, target.state, target.pub);
-    }
-    if (target.denied === undefined) await this.#store.remove('denied', id);
-    else if (files.denied === undefined || keyHash(files.denied) !== keyHash(target.denied)) {
-      await this.#store.write('denied', id, target.denied);
     }
   }
 

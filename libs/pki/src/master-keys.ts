@@ -33,6 +33,24 @@ export interface MasterKeyOptions {
   readonly signatureFile?: string;
 }
 
+/**
+ * What the master's options say of its signing pair. A signature that was made elsewhere takes the
+ * place of the pair, whose private half then need not be on this host.
+ */
+export function masterKeyOptions(options: {
+  readonly id: string;
+  readonly masterSignPubkey: boolean;
+  readonly masterSignKeyName: string;
+  readonly masterUsePubkeySignature: boolean;
+  readonly masterPubkeySignature: string | undefined;
+}): MasterKeyOptions {
+  if (!options.masterSignPubkey) return {};
+  if (!options.masterUsePubkeySignature) {
+    return { signPubkey: true, signKeyName: options.masterSignKeyName };
+  }
+  return { signatureFile: options.masterPubkeySignature ?? `${options.id}_pubkey_signature` };
+}
+
 /** Salt: salt/crypt.py gen_keys writes private keys as 0400, public ones as 0644. */
 const PRIVATE_MODE = 0o400;
 const PUBLIC_MODE = 0o644;
@@ -40,7 +58,8 @@ const PUBLIC_MODE = 0o644;
 /**
  * The master's key pair below `pkiDir`, made when there is none. Several services may start at
  * once: all get the pair of the first that finished. `keysize` is in bits (Salt's default 2048).
- * Throws {@link PkiError} when a key file exists but can not be read or parsed.
+ * Throws {@link PkiError} when a key file exists but can not be read or parsed, and where a
+ * signature made elsewhere is wanted and not there.
  */
 export async function loadOrCreateMasterKeys(
   pkiDir: string,
@@ -52,7 +71,7 @@ export async function loadOrCreateMasterKeys(
   const signName = options.signKeyName ?? 'master_sign';
   const sign = options.signPubkey ? await loadOrCreatePair(pkiDir, signName, keysize) : undefined;
   const signature = options.signatureFile
-    ? await readIfThere(join(pkiDir, options.signatureFile))
+    ? await readSignature(join(pkiDir, options.signatureFile))
     : undefined;
   return {
     privateKey: pair.privateKey,
@@ -84,6 +103,15 @@ export async function loadOrCreatePair(
   const publicPem = normalisePem(privateKey.publicKey.pem);
   await writePublic(join(dir, `${name}.pub`), publicPem);
   return { privateKey, publicPem };
+}
+
+async function readSignature(path: string): Promise<string> {
+  const text = await readIfThere(path);
+  if (text !== undefined) return `${text.trim()}\n`;
+  throw new PkiError(
+    'SALT_PKI_UNREADABLE',
+    `${path}: no signature of the master's public key; salt-key --gen-signature makes one`,
+  );
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {

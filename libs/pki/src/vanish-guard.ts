@@ -39,6 +39,11 @@ export class VanishGuard {
     return this.#alarm;
   }
 
+  /** Files that are gone and not believed to be yet. */
+  get suspects(): number {
+    return this.#since.size;
+  }
+
   /** True when the file of this id counts as deleted. */
   believes(id: string): boolean {
     return this.#believed.has(id);

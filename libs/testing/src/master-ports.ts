@@ -49,7 +49,8 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const grains = new Map<string, SaltMap>();
   const parsed = new Map<string, PublicKey>();
   const tokens = new Map<string, TokenRecord>();
-  const aes = new Crypticle(options.aesKeyString ?? newKeyString());
+  const syndics = new Set<string>();
+  let aes = new Crypticle(options.aesKeyString ?? newKeyString());
   let revision = 0;
   const jids = new JidMaker();
   const setKey = (id: string, key: MinionKey): void => {
@@ -78,6 +79,10 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       },
       accepted: () => idsIn(minionKeys, 'accepted'),
       pendingCount: () => idsIn(minionKeys, 'pending').size,
+      forget: async (id, { data }) => {
+        sessions.delete(id);
+        if (data) grains.delete(id);
+      },
     },
     sessions: {
       cached: ofId,
@@ -90,7 +95,18 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       count: () => sessions.size,
       has: (id) => sessions.has(id),
     },
-    aes: { current: () => aes, forRequests: () => [aes] },
+    syndics: {
+      isKnown: async (id) => syndics.has(id),
+      remember: async (id) => void syndics.add(id),
+    },
+    aes: {
+      current: () => aes,
+      forLogin: async () => aes,
+      rotate: async () => {
+        aes = new Crypticle(newKeyString());
+      },
+      forRequests: () => [aes],
+    },
     masterKey: {
       publicPem: options.masterKey.publicKey.pem.trim(),
       sign: (data, algo) => Promise.resolve(options.masterKey.sign(data, algo)),
@@ -165,6 +181,9 @@ const DEFAULT_RULES: MasterRules = {
   openMode: false,
   maxMinions: 0,
   maxPendingKeys: 1000,
+  allowMinionKeyRevoke: true,
+  rotateAesKey: true,
+  preserveMinionCache: false,
   publishPort: 4505,
   authEvents: true,
   minionDataCache: true,

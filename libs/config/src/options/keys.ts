@@ -44,11 +44,20 @@ export const keyOptions = {
   require_minion_sign_messages: flag({ default: false, doc: 'Refuse unsigned returns.' }),
   drop_messages_signature_fail: flag({ default: false, doc: 'Drop wrongly signed returns.' }),
   allow_minion_key_revoke: flag({ default: true, doc: 'A minion may revoke its own key.' }),
-  master_sign_pubkey: flag({ default: false, reserved: true, doc: 'Sign the public key.' }),
+  master_sign_pubkey: flag({
+    default: false,
+    doc: 'Send a signature of the public key at each log-in; minions must expect it.',
+  }),
   master_sign_key_name: text({
     default: 'master_sign',
-    reserved: true,
     doc: 'Name of the key pair that signs the public key.',
+  }),
+  master_use_pubkey_signature: flag({
+    default: false,
+    doc: 'Send a signature that was made elsewhere instead of signing.',
+  }),
+  master_pubkey_signature: maybeText({
+    doc: 'File in pki_dir with that signature; `<id>_pubkey_signature` when unset.',
   }),
   permissive_pki_access: flag({ default: false, doc: 'Let the group read the pki directory.' }),
   loop_interval: decimal({

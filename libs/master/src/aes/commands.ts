@@ -1,10 +1,12 @@
 import { mapOf, pack, unpackMap, type MapScan, type SaltMap, type SaltValue } from '@brine/wire';
+import { SESSION_KEY_VERSION } from '../channel.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { masterOpts } from './master-opts.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { rememberPillarRequest } from './pillar.ts';
 import { keepRefusal } from './refused-return.ts';
+import { revokeAuth } from './revoke-auth.ts';
 import { takeReturn } from './return.ts';
 
 /** An opened and checked request of a minion. */
@@ -27,6 +29,9 @@ export interface AesResult {
   /** For its trace. */
   readonly about?: AnswerAbout;
 }
+
+/** Salt's nonces are 32 hex digits; a longer one is no stock minion's. */
+const NONCE_MAX = 64;
 
 type AesCommand = (ports: MasterPorts, request: AesRequest) => Promise<AesResult> | AesResult;
 
@@ -79,7 +84,7 @@ const returned: AesCommand = async (ports, request) => {
 const pillar: AesCommand = async (ports, request) => {
   const { minion } = request;
   if (minion !== undefined) {
-    await rememberPillarRequest(ports, request.request, unpackMap(request.body), minion);
+    await rememberPillarRequest(ports, onceId(request), unpackMap(request.body), minion);
   }
   return { reply: 'private', value: emptyMap(), about: aboutRequest('pillar', request) };
 };
@@ -88,10 +93,22 @@ const minionEvent: AesCommand = async (ports, request) => {
   const load = unpackMap(request.body);
   load.delete('tok');
   load.delete('nonce');
-  const taken = await takeMinionEvent(ports, request.request, load);
+  const taken = await takeMinionEvent(ports, onceId(request), load);
   const value = taken ? null : emptyMap();
   return { reply: 'send', value, about: aboutRequest('event', request) };
 };
+
+const revoked = decoded((ports, request, load) => revokeAuth(ports, request.minion, load));
+
+/**
+ * The same for every sending of one request: a replay of it on another connection, which is another
+ * request to the gateway, still carries its nonce.
+ */
+function onceId({ version, minion, scan, request }: AesRequest): string {
+  const nonce = scan.text('nonce');
+  const isBound = version >= SESSION_KEY_VERSION && minion !== undefined && nonce !== undefined;
+  return isBound ? `${minion}:${nonce.slice(0, NONCE_MAX)}` : request.id;
+}
 
 function aboutRequest(kind: 'pillar' | 'event', { scan, minion }: AesRequest): AnswerAbout {
   const link = scan.text('traceparent');
@@ -110,7 +127,7 @@ const registerResources = decoded(async (ports, request) => {
     tag: `resource/refresh/${minion}`,
     body: pack(mapOf({ 'Resource cache refresh': minion })),
     minion,
-    msgId: `resource:${request.request.id}`,
+    msgId: `resource:${onceId(request)}`,
   });
   return true;
 });
@@ -164,7 +181,7 @@ const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
   ['minion_pub', needsToken(emptyMap, fixed(emptyMap))],
   ['minion_publish', needsToken(emptyMap, fixed(emptyMap))],
   ['pub_ret', needsToken(emptyMap, fixed(emptyMap))],
-  ['revoke_auth', needsToken(no, fixed(no))],
+  ['revoke_auth', needsToken(no, revoked)],
   // Whitelisted in Salt, but its handler raises: an empty text comes back.
   ['verify_minion', fixed(() => '')],
 ]);

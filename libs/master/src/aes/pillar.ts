@@ -9,7 +9,7 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { MasterPorts } from '../ports.ts';
 
 /** How the request was sealed; the reply is made with the same algorithms. */
 export interface PillarChannel {
@@ -21,11 +21,12 @@ export interface PillarChannel {
 
 /**
  * Remembers the grains that a pillar request brings, so that `-G` works from the first day, and
- * tells the bus. `grains.id` is the id of the channel, whatever the grains say.
+ * tells the bus. `grains.id` is the id of the channel, whatever the grains say. `once` is the same
+ * for every sending of the request.
  */
 export async function rememberPillarRequest(
   ports: MasterPorts,
-  request: Request,
+  once: string,
   load: SaltMap,
   minion: string,
 ): Promise<void> {
@@ -39,7 +40,7 @@ export async function rememberPillarRequest(
     tag: `minion/refresh/${minion}`,
     body: pack(mapOf({ 'Minion data cache refresh': minion })),
     minion,
-    msgId: `refresh:${request.id}`,
+    msgId: `refresh:${once}`,
   });
 }
 

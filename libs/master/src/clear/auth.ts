@@ -13,11 +13,17 @@ import {
   type AuthRequest,
   type SaltMap,
 } from '@brine/wire';
-import type { MasterPorts, Request, StoredMinionKey } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports.ts';
 import { judgeAuth, type AuthVerdict } from './auth-verdict.ts';
 
 /** How often a lost compare-and-set is tried again before the minion is asked to come back. */
 const KEY_WRITE_TRIES_MAX = 5;
+
+/**
+ * Longest public key that is looked at: RSA-16384 takes 2,900 characters of PEM. Anybody may offer
+ * keys, and each is kept until somebody decides on it.
+ */
+const PUBLIC_KEY_CHARS_MAX = 4096;
 
 /** Payload version from which on replies are signed and carry the nonce (CVE-2022-22935). */
 const SIGNED_REPLY_VERSION = 2;
@@ -53,6 +59,10 @@ export async function answerAuth(
   // Salt trims the key before it compares and stores it.
   const signIn: SignIn = { ...parsed, pub: parsed.pub.trim(), sigAlgo, version };
   if (!isMinionId(signIn.id)) return refusal(ports, signIn, false);
+  if (signIn.pub.length > PUBLIC_KEY_CHARS_MAX) {
+    ports.count('auth_oversized_key');
+    return refusal(ports, signIn, false);
+  }
   const verdict = await decide(ports, signIn);
   // "Not now": the one unsigned refusal that a minion gets over.
   if (verdict === undefined) return pack(RefusalText.BAD_LOAD);
@@ -70,19 +80,18 @@ async function decide(ports: MasterPorts, signIn: SignIn): Promise<AuthVerdict |
     !ports.sessions.has(signIn.id);
   const facts = { pub: signIn.pub, openMode: rules.openMode, full };
 
-  // The watched cache may lag: only a plain acceptance is taken from it, because a wrong
-  // refusal makes a stock minion exit (salt/minion.py, `rejected_retry` off). An accepted key
-  // needs no signing files.
-  const fromCache = judgeAuth({ ...facts, key: keys.cached(signIn.id), autosign: 'none' });
-  if (fromCache.ret === undefined && fromCache.write === undefined) return fromCache;
+  // Never from the watched cache, which may lag: a wrong refusal makes a stock minion exit
+  // (salt/minion.py, `rejected_retry` off), and a minion whose key has just been deleted would get
+  // the AES key that was made to shut it out. An accepted key needs no signing files.
+  let key = await keys.fetch(signIn.id);
+  const first = judgeAuth({ ...facts, key, autosign: 'none' });
+  if (first.ret === undefined && first.write === undefined) return first;
   const autosign = rules.autoAccept
     ? 'accept'
     : await ports.autosign.decide(signIn.id, signIn.autosignGrains);
-  const judge = (key: StoredMinionKey | undefined): AuthVerdict =>
-    judgeAuth({ ...facts, key, autosign });
   for (let attempt = 0; attempt < KEY_WRITE_TRIES_MAX; attempt += 1) {
-    const key = await keys.fetch(signIn.id);
-    const verdict = judge(key);
+    if (attempt > 0) key = await keys.fetch(signIn.id);
+    const verdict = judgeAuth({ ...facts, key, autosign });
     if (verdict.write === undefined) return verdict;
     const isNewPending = verdict.write.state === 'pending' && key === undefined;
     if (isNewPending && keys.pendingCount() >= rules.maxPendingKeys) {
@@ -130,7 +139,7 @@ async function acceptance(
   encAlgo: EncAlgo,
 ): Promise<Buffer> {
   const { masterKey } = ports;
-  const aes = ports.aes.current();
+  const aes = await ports.aes.forLogin();
   const session = await ports.sessions.current(signIn.id);
   const [token, sig, pubSig] = await Promise.all([
     echoToken(ports, signIn, publicKey, encAlgo),
@@ -192,6 +201,10 @@ async function fireAuth(
   verdict: AuthVerdict,
 ): Promise<void> {
   if (!ports.rules.authEvents) return;
+  if (verdict.act !== 'accept' && ports.mayTellOfStranger?.() === false) {
+    ports.count('auth_event_left_out');
+    return;
+  }
   await ports.events.append({
     kind: 'auth',
     tag: 'salt/auth',
