@@ -1,6 +1,6 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { resolvePlain } from './yaml-resolve.ts';
-import { loadYaml, YamlLoadError } from './yaml-load.ts';
+import { resolvePlain } from '@brine/yaml';
+import { loadYaml, YamlLoadError } from '@brine/yaml';
 
 // `name=value` where the name is an identifier that may also hold `.` and `-`
 // (Salt: salt/utils/args.py KWARG_REGEX). The value must not begin with `=` and not hold a

@@ -51,6 +51,7 @@ export { IpcReader, ipcFrame } from './ipc.ts';
 export type { IpcFraming } from './ipc.ts';
 export { fromJson, toJson } from './json.ts';
 export type { JsonText } from './json.ts';
+export { readJson } from './json-read.ts';
 export { pyFloat, pyRepr } from './python-repr.ts';
 export {
   buildAuth,
@@ -106,3 +107,16 @@ export { buildToken, parseGetToken, parseMakeToken, parseToken } from './load/to
 export type { MakeTokenRequest, Token } from './load/token.ts';
 export { buildSyndicReturn, parseSyndicReturn } from './load/syndic-return.ts';
 export type { SyndicJob } from './load/syndic-return.ts';
+export {
+  compareText,
+  isNumber,
+  isTruthy,
+  pyLength,
+  pyStr,
+  sortedValues,
+  splitLines,
+  strip,
+  stripEnd,
+  stripEscapes,
+  typeName,
+} from './python-text.ts';

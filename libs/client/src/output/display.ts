@@ -17,9 +17,9 @@ import {
   rawOutput,
   textOutput,
 } from './plain.ts';
-import { stripEnd } from './python-text.ts';
+import { stripEnd } from '@brine/wire';
 import { tableOutput } from './table.ts';
-import { YamlEmitter } from './yaml-emitter.ts';
+import { YamlEmitter } from '@brine/yaml';
 
 const OUTPUTTERS: ReadonlyMap<string, Outputter> = new Map<string, Outputter>([
   ['nested', nestedOutput],

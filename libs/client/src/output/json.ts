@@ -1,6 +1,6 @@
 import { isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
 import type { OutputContext } from './outputter.ts';
-import { isNumber, sortedValues } from './python-text.ts';
+import { isNumber, sortedValues } from '@brine/wire';
 
 /**
  * JSON as Python's json.dumps writes it: four spaces, non-ASCII as it is, keys in their order;

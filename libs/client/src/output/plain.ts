@@ -2,7 +2,7 @@ import { isMap, pyRepr, type SaltValue } from '@brine/wire';
 import { colorsOf, type Colors } from './colors.ts';
 import { UnfitDataError, type OutputContext } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';
-import { pyStr, sortedValues, splitLines, stripEscapes } from './python-text.ts';
+import { pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire';
 
 /** `<id>: <line>` for each line of a text (Salt: salt/output/txt.py). */
 export function textOutput(data: SaltValue): string {

@@ -1,5 +1,5 @@
 import { isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyLength, pyStr, sortedValues, compareText, typeName } from './python-text.ts';
+import { pyLength, pyStr, sortedValues, compareText, typeName } from '@brine/wire';
 
 const WIDTH = 80;
 

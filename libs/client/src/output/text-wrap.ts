@@ -1,4 +1,4 @@
-import { pyLength } from './python-text.ts';
+import { pyLength } from '@brine/wire';
 
 const WIDTH = 80;
 

@@ -9,7 +9,7 @@ import {
   type Scalar,
   type YAMLMap,
 } from 'yaml';
-import { resolvePlain } from './yaml-resolve.ts';
+import { resolvePlain } from './resolve.ts';
 
 /** A text that PyYAML would refuse to load. */
 export class YamlLoadError extends Error {

@@ -1,4 +1,5 @@
-import { SaltConstant, SaltDatetime, SaltFloat, isMap, pyRepr, type SaltValue } from '@brine/wire';
+import { SaltConstant, SaltDatetime, SaltFloat, isMap, type SaltValue } from './value.ts';
+import { pyRepr } from './python-repr.ts';
 
 // Where Python's str.splitlines breaks (library reference, str.splitlines).
 const LINE_END = /\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]/;

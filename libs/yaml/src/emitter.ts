@@ -1,6 +1,6 @@
 import { SaltFloat, isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyLength, sortedValues } from './python-text.ts';
-import { escapeOf, isBreak, styleOfText, analyseScalar } from './yaml-scalar.ts';
+import { pyLength, sortedValues } from '@brine/wire';
+import { escapeOf, isBreak, styleOfText, analyseScalar } from './scalar.ts';
 
 /** PyYAML folds lines that are longer than this. */
 const BEST_WIDTH = 80;

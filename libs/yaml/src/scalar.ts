@@ -1,4 +1,4 @@
-import { resolvePlain } from '../yaml-resolve.ts';
+import { resolvePlain } from './resolve.ts';
 
 /** What libyaml's emitter finds out about a scalar before it chooses a style. */
 export interface ScalarFacts {
@@ -133,4 +133,17 @@ export function escapeOf(character: string): string | undefined {
   const hex = code.toString(16).toUpperCase();
   if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}
+
+/** A text in YAML's double quotes, on one line. */
+export function doubleQuoted(text: string): string {
+  let out = '"';
+  for (const character of text) out += escapeOf(character) ?? character;
+  return `${out}"`;
+}
+
+/** A text in YAML's single quotes; a line end is written twice, as a reader folds one. */
+export function singleQuoted(text: string): string {
+  const body = text.replaceAll("'", "''").replaceAll(/\n+/g, (ends) => `${ends}\n`);
+  return `'${body}'`;
 }
