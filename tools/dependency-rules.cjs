@@ -1,7 +1,7 @@
 // The floors of the house, for dependency-cruiser (`npm run boundaries`); see CONTRIBUTING.md.
-const GROUND = '^libs/(wire|crypt|job|target|acl)/';
+const GROUND = '^libs/(wire|crypt|job|target|acl|yaml|jinja)/';
 const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|eauth|ipc|config|telemetry)/';
-const RULES = '^libs/(master|minion|client)/';
+const RULES = '^libs/(master|minion|client|pillar)/';
 // Tests, and what the tests of one library share (<name>/test/).
 const TESTS = '(\\.test\\.ts$|^(libs|tools)/[^/]+/test/)';
 
@@ -17,12 +17,13 @@ const OWNERS = [
   ['@opentelemetry/(sdk|exporter)', 'telemetry'],
   ['@msgpack/', 'wire'],
   ['node-forge', 'crypt'],
+  ['nunjucks', 'jinja'],
 ];
 
 // YAML is also an outputter and the grammar of arguments; job records are not Salt's wire form.
 const ALSO = {
   '@msgpack/': '^libs/bus/',
-  yaml: '^libs/client/|^apps/cli/|^apps/minion/|^libs/minion/',
+  yaml: '^libs/yaml/|^apps/cli/|^apps/minion/|^libs/minion/',
 };
 
 const owned = OWNERS.map(([outside, lib]) => ({
@@ -74,7 +75,7 @@ module.exports = {
       name: 'rules-know-ground-only',
       comment: 'A rule declares ports; it never imports the edge behind one.',
       severity: 'error',
-      from: { path: '^libs/(master|minion|client)/', pathNot: TESTS },
+      from: { path: '^libs/(master|minion|client|pillar)/', pathNot: TESTS },
       to: { path: '^(libs|apps)/', pathNot: [GROUND, '^libs/$1/'] },
     },
     {

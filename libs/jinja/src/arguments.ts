@@ -1,0 +1,44 @@
+import { typeError } from './errors.ts';
+import { numberOf, typeName, type CallArguments } from './values.ts';
+
+/** Arguments by name: those given by position, then by keyword, then what `defaults` has. */
+export function bind(
+  fun: string,
+  names: readonly string[],
+  args: CallArguments,
+  defaults: Readonly<Record<string, unknown>> = {},
+): Map<string, unknown> {
+  const { positional, named } = args;
+  if (positional.length > names.length) {
+    const takes = `${names.length} positional argument${names.length === 1 ? '' : 's'}`;
+    throw typeError(`${fun}() takes ${takes} but ${positional.length} were given`);
+  }
+  const bound = new Map<string, unknown>();
+  names.forEach((name, at) => {
+    if (at < positional.length) bound.set(name, positional[at]);
+    else if (named.has(name)) bound.set(name, named.get(name));
+    else if (Object.hasOwn(defaults, name)) bound.set(name, defaults[name]);
+    else throw typeError(`${fun}() missing 1 required positional argument: '${name}'`);
+  });
+  for (const name of named.keys()) {
+    if (!names.includes(name)) {
+      throw typeError(`${fun}() got an unexpected keyword argument '${name}'`);
+    }
+  }
+  return bound;
+}
+
+/** A whole number among the arguments. @throws JinjaError (TypeError) */
+export function wholeNumber(value: unknown): number {
+  const number = numberOf(value);
+  if (number === undefined || !Number.isInteger(Number(number))) {
+    throw typeError(`'${typeName(value)}' object cannot be interpreted as an integer`);
+  }
+  return Number(number);
+}
+
+/** A text among the arguments. @throws JinjaError (TypeError) */
+export function textArgument(fun: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw typeError(`${fun}: expected a string, got '${typeName(value)}'`);
+}

@@ -1,0 +1,145 @@
+import { JinjaError } from './errors.ts';
+import type { Whitespace } from './lexer.ts';
+import type { Template } from './parser.ts';
+import type { CallArguments, Dict } from './values.ts';
+
+/** What a filter or test may ask of the render that it is part of. */
+export interface FilterHost {
+  /** Another filter by its name. @throws JinjaError (Syntax) where there is none */
+  filter(name: string, value: unknown, args: CallArguments): unknown;
+  /** Another test by its name. @throws JinjaError (Syntax) where there is none */
+  test(name: string, value: unknown, args: CallArguments): boolean;
+  /** What is not a function of the arguments alone. */
+  readonly outside: Outside;
+}
+
+/** A filter: the value before the `|`, then the arguments. */
+export type Filter = (value: unknown, args: CallArguments, host: FilterHost) => unknown;
+
+/** A test: the value before the `is`, then the arguments. */
+export type Test = (value: unknown, args: CallArguments, host: FilterHost) => boolean;
+
+/** Clock, chance and files, given from outside so that this library stays pure. */
+export interface Outside {
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** 0 up to 1. */
+  readonly random: () => number;
+  /** The text of a template; undefined where there is none. */
+  readonly load: (name: string) => string | undefined;
+  /** Functions of the host that are filters in Salt (`which`, `file_hashsum`, …). */
+  readonly filters?: ReadonlyMap<string, Filter>;
+}
+
+/** How much one render may do. */
+export interface RenderLimits {
+  /** Nodes of the template evaluated. */
+  readonly steps: number;
+  /** Characters of output, captured ones included. */
+  readonly output: number;
+  /** Macros, includes and imports within each other. */
+  readonly depth: number;
+}
+
+/** What Salt's own trees stay far below, and a runaway loop reaches within seconds. */
+export const DEFAULT_LIMITS: RenderLimits = { steps: 20_000_000, output: 67_108_864, depth: 100 };
+
+/** Everything that one render shares between its templates. */
+export class Environment {
+  readonly globals: Map<string, unknown>;
+  readonly whitespace: Whitespace;
+  readonly allowUndefined: boolean;
+  readonly outside: Outside;
+  readonly modules = new Map<string, unknown>();
+  readonly templates = new Map<string, Template>();
+  readonly #limits: RenderLimits;
+  #steps = 0;
+  #output = 0;
+  #depth = 0;
+
+  constructor(
+    globals: Map<string, unknown>,
+    whitespace: Whitespace,
+    outside: Outside,
+    limits: RenderLimits,
+    allowUndefined: boolean,
+  ) {
+    this.globals = globals;
+    this.whitespace = whitespace;
+    this.outside = outside;
+    this.#limits = limits;
+    this.allowUndefined = allowUndefined;
+  }
+
+  /** Counts one step. @throws JinjaError (Limit) */
+  step(): void {
+    this.#steps += 1;
+    if (this.#steps > this.#limits.steps)
+      throw new JinjaError('Limit', 'the template runs too long');
+  }
+
+  /** Counts output. @throws JinjaError (Limit) */
+  wrote(length: number): void {
+    this.#output += length;
+    if (this.#output > this.#limits.output) {
+      throw new JinjaError('Limit', 'the template writes too much');
+    }
+  }
+
+  /** Runs something one level deeper. @throws JinjaError (Limit) */
+  deeper<T>(run: () => T): T {
+    if (this.#depth >= this.#limits.depth) {
+      throw new JinjaError('Limit', 'maximum recursion depth exceeded');
+    }
+    this.#depth += 1;
+    try {
+      return run();
+    } finally {
+      this.#depth -= 1;
+    }
+  }
+}
+
+/** Names of one block and of the blocks around it. */
+export class Scope {
+  readonly names: Dict = new Map();
+  readonly parent: Scope | undefined;
+
+  constructor(parent?: Scope) {
+    this.parent = parent;
+  }
+
+  /** The value of a name; undefined where no block has it. */
+  find(name: string): unknown {
+    if (this.names.has(name)) return this.names.get(name);
+    return this.parent?.find(name);
+  }
+
+  /** All names that can be seen from here, the nearest first to count. */
+  all(): Map<string, unknown> {
+    const seen = this.parent?.all() ?? new Map<string, unknown>();
+    for (const [name, value] of this.names) seen.set(String(name), value);
+    return seen;
+  }
+}
+
+/** Collects what a template writes. */
+export class Output {
+  readonly #parts: string[] = [];
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  /** Adds text. @throws JinjaError (Limit) */
+  write(text: string): void {
+    this.#environment.wrote(text.length);
+    this.#parts.push(text);
+  }
+
+  /** Everything written so far. */
+  text(): string {
+    return this.#parts.join('');
+  }
+}

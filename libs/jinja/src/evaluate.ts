@@ -1,0 +1,206 @@
+import { attributeOf, itemOf, sliceOf } from './attributes.ts';
+import type { Environment, FilterHost, Scope } from './environment.ts';
+import { JinjaError, syntaxError, typeError } from './errors.ts';
+import { findFilter } from './filters.ts';
+import type { Arguments, Expression } from './nunjucks.ts';
+import { calculate, compare } from './operators.ts';
+import { str } from './text.ts';
+import { findTest } from './tests.ts';
+import {
+  PyFunction,
+  PyObject,
+  Undefined,
+  isDict,
+  isFloat,
+  iterate,
+  keyOf,
+  numberOf,
+  floatValue,
+  intValue,
+  truth,
+  tupleOf,
+  typeName,
+  type CallArguments,
+} from './values.ts';
+
+/** Computes expressions. */
+export class Evaluator implements FilterHost {
+  readonly environment: Environment;
+
+  constructor(environment: Environment) {
+    this.environment = environment;
+  }
+
+  get outside(): Environment['outside'] {
+    return this.environment.outside;
+  }
+
+  /** The value of an expression. @throws JinjaError */
+  value(node: Expression, scope: Scope): unknown {
+    this.environment.step();
+    switch (node.typename) {
+      case 'Constant':
+        return node.value;
+      case 'Symbol':
+        return this.name(node.value, scope);
+      case 'Attribute':
+        return attributeOf(this.value(node.target, scope), node.name);
+      case 'Item':
+        return this.#item(node.target, node.key, scope);
+      case 'Call':
+        return this.#call(node, scope);
+      case 'FilterCall':
+        return this.filtered(node, scope, undefined);
+      case 'Test': {
+        const target = node.target === undefined ? null : this.value(node.target, scope);
+        return this.test(node.name, target, this.args(node.args, scope), node.lineno);
+      }
+      case 'Condition':
+        if (truth(this.value(node.test, scope))) return this.value(node.yes, scope);
+        if (node.no !== undefined) return this.value(node.no, scope);
+        return new Undefined(
+          'the inline if-expression on line ' +
+            `${node.lineno + 1} evaluated to false and no else section was defined.`,
+          true,
+        );
+      default:
+        return this.#operation(node, scope);
+    }
+  }
+
+  #operation(node: Expression, scope: Scope): unknown {
+    switch (node.typename) {
+      case 'And': {
+        const left = this.value(node.left, scope);
+        return truth(left) ? this.value(node.right, scope) : left;
+      }
+      case 'Or': {
+        const left = this.value(node.left, scope);
+        return truth(left) ? left : this.value(node.right, scope);
+      }
+      case 'Not':
+        return !truth(this.value(node.target, scope));
+      case 'Comparison':
+        return this.#comparison(node, scope);
+      case 'Math':
+        return calculate(node.op, this.value(node.left, scope), this.value(node.right, scope));
+      case 'Join':
+        return node.parts.map((part) => str(this.value(part, scope))).join('');
+      case 'Sign':
+        return signed(this.value(node.target, scope), node.negative);
+      default:
+        return this.#literal(node, scope);
+    }
+  }
+
+  #literal(node: Expression, scope: Scope): unknown {
+    switch (node.typename) {
+      case 'List':
+        return node.children.map((child) => this.value(child, scope));
+      case 'Tuple':
+        return tupleOf(node.children.map((child) => this.value(child, scope)));
+      case 'DictLiteral': {
+        const dict = new Map<unknown, unknown>();
+        for (const { key, value } of node.pairs) {
+          dict.set(keyOf(this.value(key, scope)), this.value(value, scope));
+        }
+        return dict;
+      }
+      default:
+        throw syntaxError('this cannot stand alone', node.lineno + 1);
+    }
+  }
+
+  /** The value of a name; Jinja's undefined where there is none. */
+  name(name: string, scope: Scope): unknown {
+    const found = scope.find(name);
+    if (found !== undefined) return found;
+    const global = this.environment.globals.get(name);
+    const lenient = this.environment.allowUndefined;
+    return global === undefined ? new Undefined(`'${name}' is undefined`, lenient) : global;
+  }
+
+  #item(target: Expression, key: Expression, scope: Scope): unknown {
+    const value = this.value(target, scope);
+    if (key.typename !== 'Slice') return itemOf(value, this.value(key, scope));
+    const parts = key.parts.map((part) =>
+      part === undefined ? undefined : this.value(part, scope),
+    );
+    return sliceOf(value, parts);
+  }
+
+  #comparison(node: Expression & { typename: 'Comparison' }, scope: Scope): boolean {
+    let left = this.value(node.first, scope);
+    for (const { op, value } of node.rest) {
+      const right = this.value(value, scope);
+      if (!compare(op, left, right)) return false;
+      left = right;
+    }
+    return true;
+  }
+
+  #call(node: Expression & { typename: 'Call' }, scope: Scope): unknown {
+    const target = this.value(node.target, scope);
+    return this.call(target, this.args(node.args, scope));
+  }
+
+  /** Calls a value. @throws JinjaError (TypeError) where it is no function */
+  call(target: unknown, args: CallArguments): unknown {
+    if (target instanceof Undefined) throw target.error();
+    if (target instanceof PyFunction) return target.call(args);
+    if (target instanceof PyObject && target.call !== undefined) return target.call(args);
+    throw typeError(`'${typeName(target)}' object is not callable`);
+  }
+
+  /** The arguments of a call, splats included. @throws JinjaError */
+  args(node: Arguments, scope: Scope): CallArguments {
+    const positional = node.positional.map((argument) => this.value(argument, scope));
+    const named = new Map<string, unknown>();
+    for (const [name, argument] of node.named) named.set(name, this.value(argument, scope));
+    if (node.splat !== undefined) positional.push(...iterate(this.value(node.splat, scope)));
+    if (node.keywordSplat !== undefined) {
+      const more = this.value(node.keywordSplat, scope);
+      if (!isDict(more)) {
+        throw typeError(`argument after ** must be a mapping, not ${typeName(more)}`);
+      }
+      for (const [name, value] of more) named.set(String(name), value);
+    }
+    return { positional, named };
+  }
+
+  /** A chain of filters over a text that a block has written. */
+  filtered(node: Expression, scope: Scope, block: string | undefined): unknown {
+    if (node.typename !== 'FilterCall') return this.value(node, scope);
+    const { target } = node;
+    const value = target === undefined ? block : this.filtered(target, scope, block);
+    return this.filter(node.name, value, this.args(node.args, scope), node.lineno);
+  }
+
+  filter(name: string, value: unknown, args: CallArguments, lineno?: number): unknown {
+    const filter = findFilter(name, this.outside.filters);
+    if (filter === undefined) throw unknown('filter', name, lineno);
+    return filter(value, args, this);
+  }
+
+  test(name: string, value: unknown, args: CallArguments, lineno?: number): boolean {
+    const test = findTest(name);
+    if (test === undefined) throw unknown('test', name, lineno);
+    return test(value, args, this);
+  }
+}
+
+function unknown(kind: string, name: string, lineno: number | undefined): JinjaError {
+  const text = `No ${kind} named '${name}'.`;
+  return new JinjaError('Syntax', text, lineno === undefined ? undefined : lineno + 1);
+}
+
+function signed(value: unknown, negative: boolean): unknown {
+  if (value instanceof Undefined) throw value.error();
+  const number = numberOf(value);
+  if (number === undefined) {
+    const sign = negative ? '-' : '+';
+    throw typeError(`bad operand type for unary ${sign}: '${typeName(value)}'`);
+  }
+  if (isFloat(value)) return floatValue(negative ? -Number(number) : Number(number));
+  return intValue(negative ? -BigInt(number) : BigInt(number));
+}

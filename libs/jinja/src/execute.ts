@@ -1,0 +1,287 @@
+import { loadData } from './data-filters.ts';
+import { Output, Scope, type Environment } from './environment.ts';
+import { JinjaError, typeError, valueError } from './errors.ts';
+import { Evaluator } from './evaluate.ts';
+import { LoopState } from './loop-state.ts';
+import { makeMacro } from './macro.ts';
+import type { Body, Expression, Statement, Target } from './nunjucks.ts';
+import type { Template } from './parser.ts';
+import { TemplateStore } from './template-store.ts';
+import { printed, str } from './text.ts';
+import { PyFunction, PyObject, iterate, truth, typeName } from './values.ts';
+
+type Signal = 'break' | 'continue' | undefined;
+
+/** Runs the statements of one template, and of those it includes. */
+export class Executor {
+  readonly evaluator: Evaluator;
+  readonly #environment: Environment;
+  readonly #store: TemplateStore;
+  readonly #blocks = new Map<string, Body[]>();
+  #parent: Template | undefined;
+  #parentName = '';
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+    this.evaluator = new Evaluator(environment);
+    this.#store = new TemplateStore(this.evaluator, (template, scope, name) =>
+      new Executor(environment).template(template, scope, name),
+    );
+  }
+
+  /** Renders a whole template; `name` is for the errors, undefined for the one given as text. */
+  template(template: Template, scope: Scope, name: string | undefined): string {
+    const out = new Output(this.#environment);
+    try {
+      this.#collect(template.body);
+      this.#parent = undefined;
+      this.body(template.body, scope, out);
+      if (this.#parent !== undefined) return this.template(this.#parent, scope, this.#parentName);
+    } catch (error) {
+      if (error instanceof JinjaError) error.template ??= name;
+      throw error;
+    }
+    return out.text();
+  }
+
+  #collect(body: Body): void {
+    for (const node of body.children) {
+      if (node.typename !== 'Block') continue;
+      const list = this.#blocks.get(node.name.value) ?? [];
+      list.push(node.body);
+      this.#blocks.set(node.name.value, list);
+    }
+  }
+
+  /** Runs statements in a scope. */
+  body(body: Body, scope: Scope, out: Output): Signal {
+    for (const statement of body.children) {
+      const signal = this.#statement(statement, scope, out);
+      if (signal !== undefined) return signal;
+    }
+    return undefined;
+  }
+
+  /** What statements write. */
+  captured(body: Body, scope: Scope): string {
+    const out = new Output(this.#environment);
+    this.body(body, scope, out);
+    return out.text();
+  }
+
+  #statement(node: Statement, scope: Scope, out: Output): Signal {
+    this.#environment.step();
+    try {
+      return this.#run(node, scope, out);
+    } catch (error) {
+      if (error instanceof JinjaError) error.line ??= node.lineno + 1;
+      throw error;
+    }
+  }
+
+  #run(node: Statement, scope: Scope, out: Output): Signal {
+    switch (node.typename) {
+      case 'Data':
+        out.write(node.text);
+        return undefined;
+      case 'Print':
+        out.write(this.#shown(node.value, scope));
+        return undefined;
+      case 'If':
+        if (truth(this.evaluator.value(node.cond, scope))) return this.body(node.body, scope, out);
+        return node.else_ === null ? undefined : this.#statement(node.else_, scope, out);
+      case 'NodeList':
+      case 'Root':
+        return this.body(node, scope, out);
+      case 'Loop':
+        this.#loop(node, scope, out, this.evaluator.value(node.items, scope), 0);
+        return undefined;
+      case 'Break':
+        return 'break';
+      case 'Continue':
+        return 'continue';
+      case 'Do':
+        this.evaluator.value(node.value, scope);
+        return undefined;
+      default:
+        this.#define(node, scope, out);
+        return undefined;
+    }
+  }
+
+  #shown(node: Expression, scope: Scope): string {
+    return printed(this.evaluator.value(node, scope));
+  }
+
+  #define(node: Statement, scope: Scope, out: Output): void {
+    switch (node.typename) {
+      case 'Assign':
+        this.#assign(node.target, this.evaluator.value(node.value, scope), scope);
+        break;
+      case 'AssignBlock': {
+        const text = this.captured(node.body, new Scope(scope));
+        const { filter } = node;
+        const value = filter === undefined ? text : this.evaluator.filtered(filter, scope, text);
+        this.#assign(node.target, value, scope);
+        break;
+      }
+      case 'Load': {
+        const text = this.captured(node.body, new Scope(scope));
+        this.#assign(node.target, loadData(node.format, text), scope);
+        break;
+      }
+      case 'With': {
+        const inner = new Scope(scope);
+        const values = node.pairs.map(({ value }) => this.evaluator.value(value, scope));
+        node.pairs.forEach(({ target }, at) => this.#assign(target, values[at], inner));
+        this.body(node.body, inner, out);
+        break;
+      }
+      case 'Macro':
+        scope.names.set(node.name.value, this.#macro(node.name.value, node, scope));
+        break;
+      case 'CallBlock': {
+        const { positional, named } = this.evaluator.args(node.call.args, scope);
+        const caller = this.#macro('caller', node, scope);
+        const args = { positional, named: new Map(named).set('caller', caller) };
+        const target = this.evaluator.value(node.call.target, scope);
+        out.write(printed(this.evaluator.call(target, args)));
+        break;
+      }
+      case 'FilterBlock': {
+        const text = this.captured(node.body, new Scope(scope));
+        out.write(printed(this.evaluator.filtered(node.filter, scope, text)));
+        break;
+      }
+      default:
+        this.#other(node, scope, out);
+    }
+  }
+
+  #macro(
+    name: string,
+    node: Statement & { typename: 'Macro' | 'CallBlock' },
+    scope: Scope,
+  ): PyObject {
+    const { args, body } = node;
+    return makeMacro({ name, parameters: args, body, scope, executor: this });
+  }
+
+  #assign(target: Target, value: unknown, scope: Scope): void {
+    if (target.typename === 'Symbol') scope.names.set(target.value, value);
+    else if (target.typename === 'NamespaceRef') {
+      const owner = this.evaluator.name(target.name, scope);
+      if (!(owner instanceof PyObject) || owner.typeName !== 'Namespace') {
+        throw new JinjaError('Runtime', 'cannot assign attribute on non-namespace object');
+      }
+      owner.attributes.set(target.attr, value);
+    } else {
+      const values = unpacked(value);
+      const wanted = target.children.length;
+      if (values.length > wanted) {
+        throw valueError(`too many values to unpack (expected ${wanted})`);
+      }
+      if (values.length < wanted) {
+        throw valueError(`not enough values to unpack (expected ${wanted}, got ${values.length})`);
+      }
+      target.children.forEach((child, at) => this.#assign(child, values[at], scope));
+    }
+  }
+
+  #loop(
+    node: Statement & { typename: 'Loop' },
+    scope: Scope,
+    out: Output,
+    items: unknown,
+    depth: number,
+  ): void {
+    let list = iterate(items);
+    const { test } = node;
+    if (test !== undefined) {
+      list = list.filter((item) => {
+        const inner = new Scope(scope);
+        this.#assign(node.target, item, inner);
+        return truth(this.evaluator.value(test, inner));
+      });
+    }
+    const again = (more: unknown): string =>
+      this.#environment.deeper(() => {
+        const inner = new Output(this.#environment);
+        this.#loop(node, scope, inner, more, depth + 1);
+        return inner.text();
+      });
+    let completed = false;
+    const state = new LoopState(list, depth, node.recursive ? again : undefined);
+    // Jinja goes over the list itself: what the body appends to it comes up, too.
+    for (let at = 0; at < list.length; at += 1) {
+      const inner = new Scope(scope);
+      state.moveTo(at);
+      inner.names.set('loop', state.object);
+      this.#assign(node.target, list[at], inner);
+      const signal = this.body(node.body, inner, out);
+      if (signal === 'break') break;
+      if (signal === undefined) completed = true;
+    }
+    // Jinja's `else` belongs to loops of which no round came to its end, a `break` included.
+    if (!completed && node.otherwise !== undefined) {
+      this.body(node.otherwise, new Scope(scope), out);
+    }
+  }
+
+  #other(node: Statement, scope: Scope, out: Output): void {
+    switch (node.typename) {
+      case 'IncludeTemplate':
+        this.#store.include(node, scope, out);
+        break;
+      case 'Import':
+        scope.names.set(
+          node.target.value,
+          this.#store.module(node.template, node.withContext, scope),
+        );
+        break;
+      case 'ImportData': {
+        const { template, target, withContext } = node.from;
+        const module = this.#store.module(template, withContext, scope);
+        scope.names.set(target.value, loadData(node.format, module.text()));
+        break;
+      }
+      case 'FromImport': {
+        const module = this.#store.module(node.template, node.withContext, scope);
+        for (const name of node.names.children) {
+          const [from, to] = name.typename === 'Pair' ? [name.key, name.value] : [name, name];
+          scope.names.set(to.value, this.#store.imported(module, from.value, node.template, scope));
+        }
+        break;
+      }
+      case 'Extends': {
+        const name = str(this.evaluator.value(node.template, scope));
+        this.#parent = this.#store.load(name);
+        this.#parentName = name;
+        break;
+      }
+      case 'Block':
+        this.#block(node.name.value, 0, scope, out);
+        break;
+      default:
+        throw new JinjaError('Syntax', `unknown statement ${node.typename}`);
+    }
+  }
+
+  #block(name: string, level: number, scope: Scope, out: Output): void {
+    const body = this.#blocks.get(name)?.[level];
+    if (body === undefined || this.#parent !== undefined) return;
+    const inner = new Scope(scope);
+    const above = (): string => {
+      const outer = new Output(this.#environment);
+      this.#block(name, level + 1, scope, outer);
+      return outer.text();
+    };
+    inner.names.set('super', new PyFunction('super', above));
+    this.body(body, inner, out);
+  }
+}
+
+function unpacked(value: unknown): readonly unknown[] {
+  if (typeof value === 'object' || typeof value === 'string') return iterate(value);
+  throw typeError(`cannot unpack non-iterable ${typeName(value)} object`);
+}

@@ -1,0 +1,113 @@
+import { bind, wholeNumber } from './arguments.ts';
+import { update } from './container-methods.ts';
+import { JinjaError, typeError, valueError } from './errors.ts';
+import { str } from './text.ts';
+import { PyFunction, PyObject, Range, typeName, type CallArguments } from './values.ts';
+
+// Jinja's sandbox refuses longer ranges (Jinja: jinja2/sandbox.py MAX_RANGE).
+const MAX_RANGE = 100_000;
+
+/** Names that every template of Jinja and of Salt can use. */
+export function standardGlobals(): Map<string, unknown> {
+  const dict = new PyFunction('dict', newDict, "<class 'dict'>");
+  return new Map<string, unknown>([
+    ['range', new PyFunction('range', range, '<function safe_range>')],
+    ['dict', dict],
+    ['odict', dict],
+    ['namespace', new PyFunction('namespace', namespace, "<class 'jinja2.utils.Namespace'>")],
+    ['cycler', new PyFunction('cycler', cycler, "<class 'jinja2.utils.Cycler'>")],
+    ['joiner', new PyFunction('joiner', joiner, "<class 'jinja2.utils.Joiner'>")],
+    ['raise', new PyFunction('jinja_raise', raise)],
+  ]);
+}
+
+function range(args: CallArguments): Range {
+  const [first, second, third] = args.positional.map(wholeNumber);
+  if (first === undefined) throw typeError('range expected at least 1 argument, got 0');
+  const [start, stop, step] = [second === undefined ? 0 : first, second ?? first, third ?? 1];
+  if (step === 0) throw valueError('range() arg 3 must not be zero');
+  const length = Math.max(0, Math.ceil((stop - start) / step));
+  if (length > MAX_RANGE) {
+    const text = `Range too big. The sandbox blocks ranges larger than MAX_RANGE (${MAX_RANGE}).`;
+    throw new JinjaError('OverflowError', text);
+  }
+  const list = new Range();
+  for (let at = 0; at < length; at += 1) list.push(start + at * step);
+  list.text = step === 1 ? `range(${start}, ${stop})` : `range(${start}, ${stop}, ${step})`;
+  return list;
+}
+
+function newDict(args: CallArguments): Map<unknown, unknown> {
+  const dict = new Map<unknown, unknown>();
+  update(dict, args);
+  return dict;
+}
+
+function namespace(args: CallArguments): PyObject {
+  const attributes = new Map<string, unknown>();
+  for (const [name, value] of newDict(args)) attributes.set(str(name), value);
+  return new PyObject('Namespace', attributes, () => '<Namespace>');
+}
+
+function cycler({ positional }: CallArguments): PyObject {
+  if (positional.length === 0) throw valueError('at least one item has to be provided');
+  let at = 0;
+  const attributes = new Map<string, unknown>([['current', positional[0]]]);
+  const move = (to: number): null => {
+    at = to;
+    attributes.set('current', positional[at]);
+    return null;
+  };
+  attributes.set('reset', new PyFunction('reset', () => move(0)));
+  attributes.set(
+    'next',
+    new PyFunction('next', () => {
+      const value = positional[at];
+      move((at + 1) % positional.length);
+      return value;
+    }),
+  );
+  return new PyObject('Cycler', attributes, () => '<Cycler>');
+}
+
+function joiner(args: CallArguments): PyObject {
+  const separator = bind('joiner', ['sep'], args, { sep: ', ' }).get('sep');
+  let used = false;
+  return new PyObject(
+    'Joiner',
+    new Map(),
+    () => '<Joiner>',
+    () => {
+      const text = used ? separator : '';
+      used = true;
+      return text;
+    },
+  );
+}
+
+function raise({ positional: [text] }: CallArguments): never {
+  throw new JinjaError('Raised', str(text ?? ''));
+}
+
+/**
+ * Salt's `ifelse`: the value behind the first target that fits, else the last argument; `fits`
+ * judges targets (Salt: salt/modules/match.py).
+ */
+export function ifElse(fits: (target: string) => boolean): PyFunction {
+  return new PyFunction('ifelse', ({ positional }) => {
+    if (positional.length % 2 === 0) {
+      const text = 'The ifelse function must have an odd number of arguments!';
+      throw new JinjaError('SaltFunction', text);
+    }
+    for (let at = 0; at + 1 < positional.length; at += 2) {
+      const key = positional[at];
+      if (typeof key === 'boolean' ? key : fits(targetText(key))) return positional[at + 1];
+    }
+    return positional.at(-1);
+  });
+}
+
+function targetText(key: unknown): string {
+  if (typeof key === 'string') return key;
+  throw typeError(`expected a target, got '${typeName(key)}'`);
+}

@@ -1,0 +1,14 @@
+export { attributeOf } from './attributes.ts';
+export { bind } from './arguments.ts';
+export { DEFAULT_LIMITS } from './environment.ts';
+export type { Filter, Outside, RenderLimits } from './environment.ts';
+export { JinjaError } from './errors.ts';
+export type { JinjaErrorKind } from './errors.ts';
+export { ifElse } from './globals.ts';
+export { traverseData } from './hash-filters.ts';
+export { saltErrorHead, saltErrorText } from './salt-error.ts';
+export { renderTemplate } from './render.ts';
+export type { RenderOptions } from './render.ts';
+export { repr, str } from './text.ts';
+export { PyFunction, PyObject, isDict, isList, truth } from './values.ts';
+export type { CallArguments } from './values.ts';

@@ -1,0 +1,278 @@
+import { bind, wholeNumber } from './arguments.ts';
+import { itemOf } from './attributes.ts';
+import { pairsOf } from './data-filters.ts';
+import type { Filter, FilterHost } from './environment.ts';
+import { JinjaError, typeError } from './errors.ts';
+import { MAX_LENGTH, calculate, orderOf, sorted } from './operators.ts';
+import { str } from './text.ts';
+import {
+  Undefined,
+  equal,
+  isDict,
+  isInt,
+  iterate,
+  lengthOf,
+  truth,
+  tupleOf,
+  typeName,
+  type CallArguments,
+} from './values.ts';
+
+/** Jinja's own filters for lists and dicts, and Python's itertools that Salt adds. */
+export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+  ['attr', (value, { positional: [name] }) => itemOf(value, name)],
+  ['batch', (value, args) => batch(iterate(value), args)],
+  [
+    'combinations',
+    (value, { positional: [size] }) => combinations(iterate(value), wholeNumber(size)),
+  ],
+  ['count', (value) => lengthOf(value)],
+  ['dictsort', (value, args) => dictSort(value, args)],
+  ['first', (value) => iterate(value)[0] ?? missing('No first item, sequence was empty.')],
+  ['groupby', (value, args) => groupBy(iterate(value), args)],
+  ['items', (value) => (value instanceof Undefined ? [] : entries(value))],
+  ['join', (value, args) => join(value, args)],
+  ['last', (value) => iterate(value).at(-1) ?? missing('No last item, sequence was empty.')],
+  ['length', (value) => lengthOf(value)],
+  ['list', (value) => [...iterate(value)]],
+  ['map', (value, args, host) => map(iterate(value), args, host)],
+  ['max', (value, args) => extreme(iterate(value), args, 1)],
+  ['min', (value, args) => extreme(iterate(value), args, -1)],
+  ['permutations', (value, { positional: [size] }) => permutations(iterate(value), size)],
+  ['pprint', (value, _args, host) => host.filter('python', value, NOTHING)],
+  ['product', (value, { positional }) => product([value, ...positional].map(iterate))],
+  ['reject', (value, args, host) => select(iterate(value), args, host, false, false)],
+  ['rejectattr', (value, args, host) => select(iterate(value), args, host, false, true)],
+  ['reverse', (value) => reverse(value)],
+  ['select', (value, args, host) => select(iterate(value), args, host, true, false)],
+  ['selectattr', (value, args, host) => select(iterate(value), args, host, true, true)],
+  ['slice', (value, args) => slices(iterate(value), args)],
+  ['sort', (value, args) => sort(iterate(value), args)],
+  ['sum', (value, args) => sum(iterate(value), args)],
+  ['zip', (value, { positional }) => zip([value, ...positional].map(iterate), false, null)],
+  [
+    'zip_longest',
+    (value, { positional, named }) =>
+      zip([value, ...positional].map(iterate), true, named.get('fillvalue') ?? null),
+  ],
+]);
+
+const NOTHING: CallArguments = { positional: [], named: new Map() };
+
+function missing(text: string): Undefined {
+  return new Undefined(text);
+}
+
+function entries(value: unknown): unknown[] {
+  if (!isDict(value)) throw typeError('Can only get item pairs from a mapping.');
+  return pairsOf(value);
+}
+
+/** What an `attribute` argument reaches: `a.b.0`, or an index. */
+function reach(attribute: unknown, otherwise?: unknown): (item: unknown) => unknown {
+  if (attribute == null) return (item) => item;
+  const parts = isInt(attribute)
+    ? [attribute]
+    : str(attribute)
+        .split('.')
+        .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  return (item) => {
+    let value = item;
+    for (const part of parts) {
+      value = itemOf(value, part);
+      if (value instanceof Undefined && otherwise != null) value = otherwise;
+    }
+    return value;
+  };
+}
+
+/** Texts without regard to case, unless asked for. */
+function folded(sensitive: unknown): (value: unknown) => unknown {
+  return (value) => (typeof value === 'string' && !truth(sensitive) ? value.toLowerCase() : value);
+}
+
+function batch(list: readonly unknown[], args: CallArguments): unknown[] {
+  const bound = bind('batch', ['linecount', 'fill_with'], args, { fill_with: null });
+  const size = wholeNumber(bound.get('linecount'));
+  const fill = bound.get('fill_with');
+  const rows: unknown[][] = [];
+  for (let at = 0; at < list.length; at += Math.max(size, 1)) {
+    rows.push(list.slice(at, at + Math.max(size, 1)));
+  }
+  const last = rows.at(-1);
+  if (last !== undefined && fill !== null) while (last.length < size) last.push(fill);
+  return rows;
+}
+
+function slices(list: readonly unknown[], args: CallArguments): unknown[] {
+  const bound = bind('slice', ['slices', 'fill_with'], args, { fill_with: null });
+  const count = wholeNumber(bound.get('slices'));
+  const each = Math.floor(list.length / count);
+  const longer = list.length % count;
+  const rows: unknown[] = [];
+  let at = 0;
+  for (let row = 0; row < Math.min(count, 10_000); row += 1) {
+    const size = each + (row < longer ? 1 : 0);
+    const part = list.slice(at, at + size);
+    at += size;
+    if (bound.get('fill_with') !== null && row >= longer) part.push(bound.get('fill_with'));
+    rows.push(part);
+  }
+  return rows;
+}
+
+function dictSort(value: unknown, args: CallArguments): unknown[] {
+  const bound = bind('dictsort', ['case_sensitive', 'by', 'reverse'], args, {
+    case_sensitive: false,
+    by: 'key',
+    reverse: false,
+  });
+  const by = bound.get('by');
+  if (by !== 'key' && by !== 'value') {
+    throw new JinjaError('Runtime', 'You can only sort by either "key" or "value"');
+  }
+  if (value instanceof Undefined) throw value.error();
+  if (!isDict(value)) throw typeError(`'${typeName(value)}' object has no attribute 'items'`);
+  const fold = folded(bound.get('case_sensitive'));
+  const place = by === 'key' ? 0 : 1;
+  const key = (pair: unknown): unknown => fold((pair as unknown[])[place]);
+  return sorted(pairsOf(value), key, truth(bound.get('reverse')));
+}
+
+function groupBy(list: readonly unknown[], args: CallArguments): unknown[] {
+  const bound = bind('groupby', ['attribute', 'default', 'case_sensitive'], args, {
+    default: null,
+    case_sensitive: false,
+  });
+  const get = reach(bound.get('attribute'), bound.get('default'));
+  const fold = folded(bound.get('case_sensitive'));
+  const groups: { key: unknown; real: unknown; items: unknown[] }[] = [];
+  for (const item of sorted(list, (entry) => fold(get(entry)))) {
+    const key = fold(get(item));
+    const last = groups.at(-1);
+    if (last !== undefined && equal(last.key, key)) last.items.push(item);
+    else groups.push({ key, real: get(item), items: [item] });
+  }
+  return groups.map(({ real, items }) => tupleOf([real, items]));
+}
+
+function join(value: unknown, args: CallArguments): string {
+  const bound = bind('join', ['d', 'attribute'], args, { d: '', attribute: null });
+  const get = reach(bound.get('attribute'));
+  const parts = iterate(value).map((item) => str(get(item)));
+  return parts.join(str(bound.get('d')));
+}
+
+function map(list: readonly unknown[], args: CallArguments, host: FilterHost): unknown[] {
+  const { positional, named } = args;
+  const [name, ...rest] = positional;
+  if (name === undefined && named.has('attribute')) {
+    return list.map(reach(named.get('attribute'), named.get('default')));
+  }
+  if (typeof name !== 'string') throw typeError('map requires a filter argument');
+  return list.map((item) => host.filter(name, item, { positional: rest, named }));
+}
+
+function select(
+  list: readonly unknown[],
+  { positional, named }: CallArguments,
+  host: FilterHost,
+  wanted: boolean,
+  byAttribute: boolean,
+): unknown[] {
+  const [first, ...others] = positional;
+  const [name, ...rest] = byAttribute ? others : positional;
+  const get = byAttribute ? reach(first) : (item: unknown): unknown => item;
+  const holds = (item: unknown): boolean =>
+    typeof name === 'string'
+      ? host.test(name, get(item), { positional: rest, named })
+      : truth(get(item));
+  return list.filter((item) => holds(item) === wanted);
+}
+
+function extreme(list: readonly unknown[], args: CallArguments, sign: 1 | -1): unknown {
+  if (args.positional.length > 0 || args.named.size > 0) {
+    throw typeError(`${sign > 0 ? 'lst_max' : 'lst_min'}() got an unexpected argument`);
+  }
+  // Salt puts Python's own min and max in the place of Jinja's (Salt: salt/utils/jinja.py).
+  if (list.length === 0) {
+    const name = sign > 0 ? 'max' : 'min';
+    throw new JinjaError('ValueError', `${name}() arg is an empty sequence`);
+  }
+  return list.reduce((best, item) => (orderOf(item, best) * sign > 0 ? item : best));
+}
+
+function reverse(value: unknown): unknown {
+  return typeof value === 'string' ? [...value].reverse().join('') : [...iterate(value)].reverse();
+}
+
+function sort(list: readonly unknown[], args: CallArguments): unknown[] {
+  const bound = bind('sort', ['reverse', 'case_sensitive', 'attribute'], args, {
+    reverse: false,
+    case_sensitive: false,
+    attribute: null,
+  });
+  const attribute = bound.get('attribute');
+  const names = typeof attribute === 'string' ? attribute.split(',') : [attribute];
+  const gets = names.map((name) => reach(name));
+  const fold = folded(bound.get('case_sensitive'));
+  const key = (item: unknown): unknown => tupleOf(gets.map((get) => fold(get(item))));
+  return sorted(list, key, truth(bound.get('reverse')));
+}
+
+function sum(list: readonly unknown[], args: CallArguments): unknown {
+  const bound = bind('sum', ['attribute', 'start'], args, { attribute: null, start: 0 });
+  const get = reach(bound.get('attribute'));
+  return list.reduce((total, item) => calculate('+', total, get(item)), bound.get('start'));
+}
+
+function zip(lists: readonly unknown[][], longest: boolean, fill: unknown): unknown[] {
+  const sizes = lists.map(({ length }) => length);
+  const size = longest ? Math.max(0, ...sizes) : Math.min(...sizes);
+  return Array.from({ length: size }, (_, at) =>
+    tupleOf(lists.map((list) => (at < list.length ? list[at] : fill))),
+  );
+}
+
+function bounded(rows: unknown[]): unknown[] {
+  if (rows.length > MAX_LENGTH / 16) throw new JinjaError('Limit', 'a list grew too long');
+  return rows;
+}
+
+function product(lists: readonly unknown[][]): unknown[] {
+  let rows: unknown[][] = [[]];
+  for (const list of lists) {
+    bounded(new Array(Math.min(rows.length * list.length, 2 ** 31)));
+    rows = rows.flatMap((row) => list.map((item) => [...row, item]));
+  }
+  return rows.map((row) => tupleOf(row));
+}
+
+function combinations(list: readonly unknown[], size: number): unknown[] {
+  const rows: unknown[] = [];
+  const pick = (from: number, row: readonly unknown[]): void => {
+    if (row.length === size) {
+      bounded(rows).push(tupleOf(row));
+      return;
+    }
+    for (let at = from; at < list.length; at += 1) pick(at + 1, [...row, list[at]]);
+  };
+  pick(0, []);
+  return rows;
+}
+
+function permutations(list: readonly unknown[], size: unknown): unknown[] {
+  const wanted = size == null ? list.length : wholeNumber(size);
+  const rows: unknown[] = [];
+  const pick = (used: readonly number[]): void => {
+    if (used.length === wanted) {
+      bounded(rows).push(tupleOf(used.map((at) => list[at])));
+      return;
+    }
+    list.forEach((_, at) => {
+      if (!used.includes(at)) pick([...used, at]);
+    });
+  };
+  pick([]);
+  return rows;
+}

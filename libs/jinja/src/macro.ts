@@ -1,0 +1,81 @@
+import { Scope } from './environment.ts';
+import { typeError } from './errors.ts';
+import type { Executor } from './execute.ts';
+import type { Body, Parameters } from './nunjucks.ts';
+import { PyObject, Undefined, tupleOf, type CallArguments } from './values.ts';
+
+/** What a macro, or the body of a call block, is made of. */
+export interface MacroParts {
+  readonly name: string;
+  readonly parameters: Parameters;
+  readonly body: Body;
+  /** Where it was defined. */
+  readonly scope: Scope;
+  readonly executor: Pick<Executor, 'captured' | 'evaluator'>;
+}
+
+/** A macro as a value to call (Jinja: jinja2/runtime.py Macro). */
+export function makeMacro(parts: MacroParts): PyObject {
+  const { name, parameters } = parts;
+  const attributes = new Map<string, unknown>([
+    ['name', name],
+    ['arguments', tupleOf(parameters.names)],
+  ]);
+  return new PyObject(
+    'Macro',
+    attributes,
+    () => `<Macro '${name}'>`,
+    (args) => parts.executor.evaluator.environment.deeper(() => run(parts, args)),
+  );
+}
+
+function run(parts: MacroParts, args: CallArguments): string {
+  const { names, defaults } = parts.parameters;
+  const scope = new Scope(parts.scope);
+  const named = new Map(args.named);
+  names.forEach((name, at) => {
+    if (at < args.positional.length) scope.names.set(name, args.positional[at]);
+    else if (named.has(name)) scope.names.set(name, named.get(name));
+    else {
+      const standard = defaults[at - (names.length - defaults.length)];
+      const missing = new Undefined(`parameter '${name}' was not provided`);
+      const value =
+        standard === undefined ? missing : parts.executor.evaluator.value(standard, scope);
+      scope.names.set(name, value);
+    }
+    named.delete(name);
+  });
+  if (named.has('caller')) {
+    scope.names.set('caller', named.get('caller'));
+    named.delete('caller');
+  } else if (!names.includes('caller')) {
+    scope.names.set('caller', new Undefined('No caller defined'));
+  }
+  takeRest(parts, scope, args.positional.slice(names.length), named);
+  return parts.executor.captured(parts.body, scope);
+}
+
+/** Arguments that have no parameter go to `varargs` and `kwargs`, where the body asks for them. */
+function takeRest(
+  { name, parameters, body }: MacroParts,
+  scope: Scope,
+  positional: readonly unknown[],
+  named: Map<string, unknown>,
+): void {
+  if (positional.length > 0 && !mentions(body, 'varargs')) {
+    throw typeError(`macro '${name}' takes not more than ${parameters.names.length} argument(s)`);
+  }
+  const [first] = named.keys();
+  if (first !== undefined && !mentions(body, 'kwargs')) {
+    throw typeError(`macro '${name}' takes no keyword argument '${first}'`);
+  }
+  scope.names.set('varargs', tupleOf(positional));
+  scope.names.set('kwargs', named);
+}
+
+function mentions(node: unknown, name: string): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  const { typename, value } = node as { typename?: unknown; value?: unknown };
+  if (typename === 'Symbol' && value === name) return true;
+  return Object.values(node).some((part) => mentions(part, name));
+}

@@ -1,0 +1,87 @@
+import { typeError, valueError } from './errors.ts';
+import { formatNumber } from './number-format.ts';
+import { repr, str } from './text.ts';
+import { Tuple, isDict, keyOf, numberOf, typeName } from './values.ts';
+
+const DIRECTIVE = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([^])?/g;
+
+/** Python's `'…' % value`. @throws JinjaError */
+export function formatPercent(format: string, value: unknown): string {
+  const values = value instanceof Tuple ? [...value] : [value];
+  let used = 0;
+  let named = false;
+  const next = (): unknown => {
+    if (used >= values.length) throw typeError('not enough arguments for format string');
+    used += 1;
+    return values[used - 1];
+  };
+  const text = format.replaceAll(
+    DIRECTIVE,
+    (
+      _whole: string,
+      name: string | undefined,
+      flags: string,
+      width: string | undefined,
+      precision: string | undefined,
+      kind: string | undefined,
+    ) => {
+      if (kind === undefined) throw valueError('incomplete format');
+      if (kind === '%') return '%';
+      const size = width === '*' ? Number(next()) : Number(width ?? 0);
+      const digits = precision === '*' ? Number(next()) : precision;
+      let item: unknown;
+      if (name === undefined) item = next();
+      else {
+        named = true;
+        if (!isDict(value)) throw typeError('format requires a mapping');
+        item = value.get(keyOf(name)) ?? null;
+      }
+      const precise = digits === undefined ? undefined : Number(digits);
+      return padded(convert(item, kind, flags, precise), flags, Math.min(size, 10_000), kind);
+    },
+  );
+  const left = used < values.length && !named && !(isDict(value) || Array.isArray(value));
+  if (left || (value instanceof Tuple && used < values.length)) {
+    throw typeError('not all arguments converted during string formatting');
+  }
+  return text;
+}
+
+function convert(
+  item: unknown,
+  kind: string,
+  flags: string,
+  precision: number | undefined,
+): string {
+  if (kind === 's') return str(item).slice(0, precision);
+  if (kind === 'r' || kind === 'a') return repr(item).slice(0, precision);
+  if (kind === 'c') return typeof item === 'string' ? item : String.fromCodePoint(Number(item));
+  if (!/[diouxXeEfFgG]/.test(kind)) {
+    throw valueError(
+      `unsupported format character '${kind}' (0x${kind.charCodeAt(0).toString(16)})`,
+    );
+  }
+  const number = numberOf(item);
+  if (number === undefined) {
+    const real = 'diu'.includes(kind);
+    const wanted = real ? 'a real number is required' : 'an integer is required';
+    if ('eEfFgG'.includes(kind)) throw typeError(`must be real number, not ${typeName(item)}`);
+    throw typeError(`%${kind} format: ${wanted}, not ${typeName(item)}`);
+  }
+  const shown = formatNumber(
+    number,
+    'diu'.includes(kind) ? 'd' : kind,
+    precision,
+    flags.includes('#'),
+  );
+  if (shown.startsWith('-')) return shown;
+  if (flags.includes('+')) return `+${shown}`;
+  return flags.includes(' ') ? ` ${shown}` : shown;
+}
+
+function padded(text: string, flags: string, width: number, kind: string): string {
+  if (flags.includes('-')) return text.padEnd(width);
+  if (!flags.includes('0') || 'src'.includes(kind)) return text.padStart(width);
+  const sign = /^[-+ ]/.test(text) ? text.charAt(0) : '';
+  return sign + text.slice(sign.length).padStart(width - sign.length, '0');
+}

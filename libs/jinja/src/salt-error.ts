@@ -1,0 +1,51 @@
+import { splitLines } from '@brine/wire';
+import type { JinjaError } from './errors.ts';
+
+const AROUND = 5;
+const MARKER = '    <======================';
+
+/**
+ * What Salt tells of a template that failed: the text of the error, its line and the lines around
+ * it (Salt: salt/utils/templates.py render_jinja_tmpl, salt/exceptions.py SaltRenderError).
+ * `file` and `included` name and hold the template that the line is in where it is another one.
+ */
+export function saltErrorText(
+  error: JinjaError,
+  source: string,
+  included?: { readonly file: string; readonly source: string },
+): string {
+  const head = saltErrorHead(error);
+  const { line } = error;
+  if (line === undefined) return head;
+  if (included === undefined) return `${head}; line ${line}\n\n---\n${context(source, line)}\n---`;
+  return `${head}\n${included.file}(${line}):\n${context(included.source, line)}`;
+}
+
+/** The first line of it. */
+export function saltErrorHead(error: JinjaError): string {
+  switch (error.kind) {
+    case 'Undefined':
+      return `Jinja variable ${error.message}`;
+    case 'Syntax':
+    case 'Runtime':
+    case 'Security':
+      return `Jinja syntax error: ${error.message}`;
+    case 'SaltFunction':
+      return `Problem running salt function in Jinja template: ${error.message}`;
+    default:
+      return `Jinja error: ${error.message}`;
+  }
+}
+
+/** The lines around one (Salt: salt/utils/stringutils.py get_context). */
+function context(source: string, line: number): string {
+  const lines = splitLines(source);
+  if (line > lines.length) return source;
+  const start = Math.max(0, line - AROUND - 1);
+  const end = Math.min(lines.length, line + AROUND);
+  const shown = lines.slice(start, end);
+  shown[line - start - 1] += MARKER;
+  return [...(start > 0 ? ['[...]'] : []), ...shown, ...(end < lines.length ? ['[...]'] : [])].join(
+    '\n',
+  );
+}

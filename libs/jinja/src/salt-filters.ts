@@ -1,0 +1,261 @@
+import { strip } from '@brine/wire';
+import { bind, textArgument } from './arguments.ts';
+import type { Filter } from './environment.ts';
+import { JinjaError, typeError } from './errors.ts';
+import { attributeOf } from './attributes.ts';
+import { calculate, contains, sorted } from './operators.ts';
+import { escapePattern, shellQuote } from './quoting.ts';
+import { str } from './text.ts';
+import {
+  PyFunction,
+  PySet,
+  Tuple,
+  Undefined,
+  equal,
+  floatValue,
+  has,
+  intValue,
+  isDict,
+  isInt,
+  isList,
+  iterate,
+  keyOf,
+  lengthOf,
+  truth,
+  type CallArguments,
+} from './values.ts';
+
+/** True for what Python cannot put into a set: lists, dicts and sets. */
+function unhashable(value: unknown): boolean {
+  return isList(value) || isDict(value) || value instanceof PySet;
+}
+
+/** Salt's filters for texts and lists (Salt: salt/utils/{jinja,data,stringutils}.py). */
+export const SALT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+  ['avg', (list) => floatValue(Number(calculate('/', sum(list), lengthOf(list))))],
+  ['check_whitelist_blacklist', (value, args) => allowed(value, args)],
+  ['compare_dicts', (old, { positional: [fresh] }) => compareDicts(old, fresh)],
+  ['compare_lists', (old, { positional: [fresh] }) => compareLists(old, fresh)],
+  ['contains_whitespace', (value) => /\s/.test(textArgument('contains_whitespace', value))],
+  ['difference', (list, { positional: [other] }) => combine(list, other, 'difference')],
+  ['exactly_n_true', (list, { positional: [count] }) => trues(list) === Number(count)],
+  ['exactly_one_true', (list) => trues(list) === 1],
+  ['flatten', (list, args) => flatten(list, args)],
+  ['from_entries', (list) => fromEntries(list)],
+  ['human_to_bytes', (value, args) => bytesOf(value, args)],
+  ['intersect', (list, { positional: [other] }) => combine(list, other, 'intersect')],
+  ['is_hex', (value) => typeof value === 'string' && /^[-+]?(?:0[xX])?[\da-fA-F]+$/.test(value)],
+  ['is_iter', (value) => Array.isArray(value) || isDict(value) || value instanceof PySet],
+  ['is_list', (value) => isList(value)],
+  ['method_call', (value, args) => methodCall(value, args)],
+  ['quote', (value) => shellQuote(textArgument('quote', value))],
+  ['regex_escape', (value) => escapePattern(textArgument('regex_escape', value))],
+  ['sequence', (value) => (unhashable(value) || value instanceof Tuple ? value : [value])],
+  ['skip', () => ''],
+  [
+    'sorted_ignorecase',
+    (list) => sorted(iterate(list), (item) => textArgument('lower', item).toLowerCase()),
+  ],
+  [
+    'substring_in_list',
+    (value, { positional: [list] }) => iterate(list).some((item) => contains(item, value)),
+  ],
+  ['symmetric_difference', (list, { positional: [other] }) => symmetric(list, other)],
+  ['to_bool', (value) => toBool(value)],
+  ['to_bytes', (value) => new Uint8Array(Buffer.from(textArgument('to_bytes', value)))],
+  ['to_camelcase', (value, args) => camelCase(textArgument('to_camelcase', value), args)],
+  ['to_entries', (value) => toEntries(value)],
+  ['str_to_num', (value) => toNumber(value)],
+  ['to_num', (value) => toNumber(value)],
+  [
+    'to_snake_case',
+    (value) =>
+      textArgument('to_snake_case', value)
+        .replaceAll(/(?<!^)[A-Z]/g, (c) => `_${c}`)
+        .toLowerCase(),
+  ],
+  ['union', (list, { positional: [other] }) => combine(list, other, 'union')],
+  ['unique', (list) => unique(list)],
+]);
+
+function sum(list: unknown): unknown {
+  return iterate(list).reduce((total, item) => calculate('+', total, item), 0);
+}
+
+function trues(list: unknown): number {
+  return iterate(list).filter(truth).length;
+}
+
+function toBool(value: unknown): boolean {
+  if (value instanceof Undefined) throw value.error();
+  if (typeof value === 'boolean') return value;
+  if (typeof value === 'string') return ['yes', '1', 'true'].includes(value.toLowerCase());
+  if (isInt(value)) return value > 0;
+  return unhashable(value) ? lengthOf(value) > 0 : false;
+}
+
+function distinct(list: readonly unknown[]): unknown[] {
+  const seen: unknown[] = [];
+  for (const item of list) if (!has(seen, item)) seen.push(item);
+  return seen;
+}
+
+function unique(value: unknown): unknown {
+  const list = distinct(iterate(value));
+  return unhashable(value) ? list : new PySet(list);
+}
+
+function combine(a: unknown, b: unknown, how: 'union' | 'intersect' | 'difference'): unknown {
+  const [left, right] = [iterate(a), iterate(b)];
+  const sets = !unhashable(a) && !unhashable(b);
+  const both = !sets && how === 'union' ? (calculate('+', a, b) as unknown[]) : [...left, ...right];
+  const picked =
+    how === 'union' ? both : left.filter((item) => has(right, item) === (how === 'intersect'));
+  return sets ? new PySet(distinct(picked)) : distinct(picked);
+}
+
+function symmetric(a: unknown, b: unknown): unknown {
+  const [left, right] = [iterate(a), iterate(b)];
+  const picked = distinct([...left, ...right]).filter((x) => !has(left, x) || !has(right, x));
+  return unhashable(a) || unhashable(b) ? picked : new PySet(picked);
+}
+
+function compareDicts(old: unknown, fresh: unknown): unknown {
+  if (!isDict(old) || !isDict(fresh)) throw typeError('compare_dicts: two dicts are needed');
+  const changes = new Map<unknown, unknown>();
+  for (const key of new Set([...fresh.keys(), ...old.keys()])) {
+    const [before, after] = [old.get(key), fresh.get(key)];
+    if (!old.has(key))
+      changes.set(
+        key,
+        new Map([
+          ['old', ''],
+          ['new', after],
+        ] as const),
+      );
+    else if (!fresh.has(key))
+      changes.set(
+        key,
+        new Map([
+          ['new', ''],
+          ['old', before],
+        ] as const),
+      );
+    else if (!equal(before, after))
+      changes.set(
+        key,
+        new Map([
+          ['old', before],
+          ['new', after],
+        ]),
+      );
+  }
+  return changes;
+}
+
+function compareLists(old: unknown, fresh: unknown): unknown {
+  const [before, after] = [iterate(old), iterate(fresh)];
+  const changes = new Map<string, unknown[]>();
+  const added = after.filter((item) => !has(before, item));
+  const removed = before.filter((item) => !has(after, item));
+  if (added.length > 0) changes.set('new', added);
+  if (removed.length > 0) changes.set('old', removed);
+  return changes;
+}
+
+function flatten(value: unknown, args: CallArguments): unknown[] {
+  const bound = bind('flatten', ['levels', 'preserve_nulls'], args, {
+    levels: null,
+    preserve_nulls: false,
+  });
+  const nulls = truth(bound.get('preserve_nulls'));
+  const levels = bound.get('levels') === null ? 100 : Number(bound.get('levels'));
+  const walk = (list: readonly unknown[], left: number): unknown[] =>
+    list.flatMap((item) => {
+      if (!nulls && (item === null || item === 'None' || item === 'null')) return [];
+      return isList(item) && left > 0 ? walk(item, left - 1) : [item];
+    });
+  return walk(iterate(value), levels);
+}
+
+function toEntries(value: unknown): unknown[] {
+  const entry = ([key, item]: [unknown, unknown]): unknown =>
+    new Map([
+      ['key', key],
+      ['value', item],
+    ]);
+  if (isDict(value)) return [...value].map(entry);
+  if (isList(value)) return value.map((item, at) => entry([at, item]));
+  throw new JinjaError('SaltFunction', 'Input data must be a dict or list');
+}
+
+function fromEntries(list: unknown): unknown {
+  const dict = new Map<unknown, unknown>();
+  for (const item of iterate(list)) {
+    if (!isDict(item)) continue;
+    const low = new Map([...item].map(([key, value]) => [String(key).toLowerCase(), value]));
+    const key = [low.get('key'), low.get('name')].find((name) => name != null && truth(name));
+    if (key !== undefined) dict.set(keyOf(key), low.get('value') ?? null);
+  }
+  return dict;
+}
+
+function toNumber(value: unknown): unknown {
+  if (typeof value !== 'string') return typeof value === 'number' ? Math.trunc(value) : value;
+  const text = strip(value);
+  if (/^[-+]?\d+(?:_\d+)*$/.test(text)) return intValue(BigInt(text.replace(/^\+|_/g, '')));
+  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return floatValue(Number(text));
+  return value;
+}
+
+const UNITS = 'bkmgtpezy';
+
+function bytesOf(value: unknown, args: CallArguments): unknown {
+  const bound = bind('human_to_bytes', ['default_unit', 'handle_metric'], args, {
+    default_unit: 'B',
+    handle_metric: false,
+  });
+  const [, digits = '', unitText = ''] = /^([0-9.]*)\s*(.*)/.exec(strip(str(value))) ?? [];
+  const number = Number(digits);
+  if (digits === '' || Number.isNaN(number)) return 0;
+  const unit = (unitText === '' ? str(bound.get('default_unit')) : unitText).toLowerCase();
+  const metric = /^[kmgtpezy]b$/.test(unit);
+  if (!metric && !/^(?:b|[kmgtpezy](?:ib)?)$/.test(unit)) return 0;
+  const power = UNITS.indexOf(unit.charAt(0));
+  const decimal = metric && truth(bound.get('handle_metric'));
+  const factor = decimal ? 1000 ** power : 1024 ** power;
+  return intValue(BigInt(Math.trunc(number * factor)));
+}
+
+function camelCase(text: string, args: CallArguments): string {
+  const first = args.positional[0] ?? args.named.get('uppercamel') ?? false;
+  const joined = text.replaceAll(/_(.)/g, (_, c: string) => c.toUpperCase());
+  return truth(first) ? joined.charAt(0).toUpperCase() + joined.slice(1) : joined;
+}
+
+function allowed(value: unknown, args: CallArguments): boolean {
+  const bound = bind('check_whitelist_blacklist', ['whitelist', 'blacklist'], args, {
+    whitelist: null,
+    blacklist: null,
+  });
+  const listed = (name: string): unknown[] => {
+    const list = bound.get(name);
+    if (list == null || !truth(list)) return [];
+    return typeof list === 'string' ? [list] : iterate(list);
+  };
+  const fits = (pattern: unknown): boolean => {
+    const glob = escapePattern(str(pattern)).replaceAll('\\*', '[^]*').replaceAll('\\?', '[^]');
+    return new RegExp(`^(?:${glob})$`).test(str(value));
+  };
+  const [white, black] = [listed('whitelist'), listed('blacklist')];
+  if (black.some(fits)) return false;
+  return white.length === 0 || white.some(fits);
+}
+
+function methodCall(
+  value: unknown,
+  { positional: [name, ...rest], named }: CallArguments,
+): unknown {
+  const method = attributeOf(value, str(name));
+  return method instanceof PyFunction ? method.call({ positional: rest, named }) : null;
+}

@@ -1,0 +1,20 @@
+import { describe, expect, test } from 'vitest';
+import { fixture, renderSnippet, snippets, type SnippetResult } from '../test/snippets.ts';
+
+// Recorded once from Salt 3008.2 by test/fixtures/jinja/record.py; the interop suite asks it anew.
+const RECORDED = JSON.parse(fixture('results.json')) as Record<string, SnippetResult>;
+const DIFFERENCES = JSON.parse(fixture('differences.json')) as Record<string, string>;
+
+describe('a snippet renders as Salt 3008.2 renders it', () => {
+  test.each([...snippets()].filter(([name]) => !(name in DIFFERENCES)))('%s', (name, template) => {
+    expect(renderSnippet(template)).toEqual(RECORDED[name]);
+  });
+});
+
+test('what is listed as a difference is one', () => {
+  for (const [name, reason] of Object.entries(DIFFERENCES)) {
+    const template = snippets().get(name);
+    expect(template, name).toBeDefined();
+    expect(renderSnippet(template ?? ''), `${name}: ${reason}`).not.toEqual(RECORDED[name]);
+  }
+});

@@ -1,0 +1,91 @@
+import { update } from './container-methods.ts';
+import { Scope, type Environment, type Output } from './environment.ts';
+import { JinjaError, typeError } from './errors.ts';
+import type { Evaluator } from './evaluate.ts';
+import type { Expression, Statement } from './nunjucks.ts';
+import { parseTemplate, type Template } from './parser.ts';
+import { repr, str } from './text.ts';
+import { PyObject, isList, typeName } from './values.ts';
+
+/** Renders a template in a scope; the name is for the errors. */
+export type RunTemplate = (template: Template, scope: Scope, name: string) => string;
+
+/** The other templates of a render: included, imported, extended. */
+export class TemplateStore {
+  readonly #evaluator: Evaluator;
+  readonly #environment: Environment;
+  readonly #run: RunTemplate;
+
+  constructor(evaluator: Evaluator, run: RunTemplate) {
+    this.#evaluator = evaluator;
+    this.#environment = evaluator.environment;
+    this.#run = run;
+  }
+
+  /** A name that an imported template exports. @throws JinjaError (Undefined) */
+  imported(module: PyObject, name: string, template: Expression, scope: Scope): unknown {
+    const value = module.attributes.get(name);
+    if (value !== undefined) return value;
+    const file = repr(this.#evaluator.value(template, scope));
+    throw new JinjaError(
+      'Undefined',
+      `the template ${file} (imported on line ${template.lineno + 1}) does not ` +
+        `export the requested name ${repr(name)}`,
+    );
+  }
+
+  /** Writes another template. @throws JinjaError */
+  include(node: Statement & { typename: 'IncludeTemplate' }, scope: Scope, out: Output): void {
+    const wanted = this.#evaluator.value(node.template, scope);
+    const names = isList(wanted) ? wanted.map(str) : [str(wanted)];
+    for (const name of names) {
+      const template = this.load(name, true);
+      if (template === undefined) continue;
+      const inner = new Scope(node.withContext ? scope : undefined);
+      out.write(this.#environment.deeper(() => this.#run(template, inner, name)));
+      return;
+    }
+    if (!node.ignoreMissing) throw notFound(names.join(', '));
+  }
+
+  /** A template as a value with the names it exports. @throws JinjaError */
+  module(template: Expression, withContext: boolean | null, scope: Scope): PyObject {
+    const name = this.#evaluator.value(template, scope);
+    if (typeof name !== 'string') throw typeError(`no template name: '${typeName(name)}'`);
+    const known = withContext === true ? undefined : this.#environment.modules.get(name);
+    if (known instanceof PyObject) return known;
+    const parsed = this.load(name);
+    const root = new Scope(withContext === true ? scope : undefined);
+    const text = this.#environment.deeper(() => this.#run(parsed, root, name));
+    const exported = new Map<string, unknown>();
+    update(exported, { positional: [root.names], named: new Map() });
+    const module = new PyObject('TemplateModule', exported, () => text);
+    if (withContext !== true) this.#environment.modules.set(name, module);
+    return module;
+  }
+
+  /** A template by its name. @throws JinjaError (TemplateNotFound, Syntax) */
+  load(name: string): Template;
+  load(name: string, missing: true): Template | undefined;
+  load(name: string, missing = false): Template | undefined {
+    const known = this.#environment.templates.get(name);
+    if (known !== undefined) return known;
+    const source = this.#environment.outside.load(name);
+    if (source === undefined) {
+      if (missing) return undefined;
+      throw notFound(name);
+    }
+    try {
+      const template = parseTemplate(source, this.#environment.whitespace);
+      this.#environment.templates.set(name, template);
+      return template;
+    } catch (error) {
+      if (error instanceof JinjaError) error.template ??= name;
+      throw error;
+    }
+  }
+}
+
+function notFound(name: string): JinjaError {
+  return new JinjaError('TemplateNotFound', name);
+}

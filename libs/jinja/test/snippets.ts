@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { readJson, type SaltValue } from '@brine/wire';
+import { JinjaError, renderTemplate, saltErrorHead } from '../src/index.ts';
+
+const FIXTURES = new URL('../../../test/fixtures/jinja/', import.meta.url);
+
+/** What Salt made of a snippet. */
+export interface SnippetResult {
+  readonly ok?: string;
+  readonly error?: string;
+  readonly line?: number;
+}
+
+interface Context {
+  readonly files: Readonly<Record<string, string>>;
+  readonly context: Readonly<Record<string, unknown>>;
+}
+
+/** The text of a file of the fixtures. */
+export function fixture(name: string): string {
+  return readFileSync(new URL(name, FIXTURES), 'utf8');
+}
+
+/** The snippets by their names. */
+export function snippets(): Map<string, string> {
+  const parts = `\n${fixture('snippets.txt')}`.split('\n### ').slice(1);
+  return new Map(
+    parts.map((part, at) => {
+      const [name = '', ...lines] = part.split('\n');
+      return [name, lines.join('\n') + (at === parts.length - 1 ? '' : '\n')];
+    }),
+  );
+}
+
+/** The files that snippets import, and the variables that they see. */
+export function snippetContext(): Context {
+  return JSON.parse(fixture('context.json')) as Context;
+}
+
+/** What Brine makes of a snippet. */
+export function renderSnippet(template: string): SnippetResult {
+  const { files } = snippetContext();
+  const { context } = parsed();
+  const variables = new Map([...context, ['saltenv', 'base'], ['opts', OPTS]]);
+  try {
+    const ok = renderTemplate(template, {
+      variables,
+      outside: { now: () => 0, random: () => 0.5, load: (name) => files[name] },
+    });
+    return { ok };
+  } catch (error) {
+    if (!(error instanceof JinjaError)) throw error;
+    const head = saltErrorHead(error).split('\n')[0] ?? '';
+    if (error.line === undefined || error.template !== undefined) return { error: head };
+    return { error: head, line: error.line };
+  }
+}
+
+const OPTS: SaltValue = new Map<SaltValue, SaltValue>([
+  ['id', 'web1.example'],
+  ['saltenv', null],
+]);
+
+function parsed(): { context: Map<string, unknown> } {
+  const all = readJson(fixture('context.json')) as Map<string, unknown>;
+  return { context: all.get('context') as Map<string, unknown> };
+}
