@@ -21,6 +21,9 @@ export const LAST_COMMAND = 'last';
 /** What the gateway tells a client where it is sure of it. */
 const NOT_PUBLISHED = 'was not published';
 
+/** A claim lapses after 1.2 s; a gateway that waits until it gives up needs 2.8 s. */
+const TAKEN_OVER_MS = 2_500;
+
 /** What the checks know from outside: what the streams, minions and clients saw. */
 export class Witness {
   readonly #cluster: Cluster;
@@ -190,6 +193,17 @@ export class Witness {
       }
     }
     this.#checkCommands();
+    if (this.#kind === 'worker') this.#checkAnswers();
+  }
+
+  /** What a worker that died had in hand another one answers. */
+  #checkAnswers(): void {
+    for (const { name, publishMs = 0, error } of this.#ends) {
+      if (publishMs > TAKEN_OVER_MS || error !== undefined) {
+        const what = `${name}: ${error ?? `after ${publishMs} ms`}`;
+        throw new Broken('a publish of a dead worker is taken over', what);
+      }
+    }
   }
 
   /** A command is one job, and none where its client was told so. */

@@ -12,6 +12,8 @@ export interface ClientEnd {
   readonly returned: readonly string[];
   readonly missing: readonly string[];
   readonly error: string | undefined;
+  /** How long its publish was unanswered, ms; undefined for a batch. */
+  readonly publishMs: number | undefined;
   /** The most minions that had a part of a batch at once, and the size that was asked for. */
   readonly batch: { readonly most: number; readonly size: number } | undefined;
 }
@@ -58,6 +60,7 @@ export async function runClient(plan: ClientPlan, around: ClientSurroundings): P
   const missing: string[] = [];
   let batch: { most: number; size: number } | undefined;
   let failure: string | undefined;
+  let publishMs: number | undefined;
   const command: Command = {
     tgt: plan.tgt,
     tgtType: plan.tgtType,
@@ -75,7 +78,9 @@ export async function runClient(plan: ClientPlan, around: ClientSurroundings): P
     } else if (plan.times !== undefined) {
       for (let count = 0; count < plan.times; count += 1) await client.publish(command);
     } else {
+      const askedAt = Date.now();
       const job = await client.publish(command, { listen: true });
+      publishMs = Date.now() - askedAt;
       if (job !== undefined) {
         jids.push(job.jid);
         trace.note(plan.name, `published ${job.jid} to ${job.minions.length}`);
@@ -89,7 +94,7 @@ export async function runClient(plan: ClientPlan, around: ClientSurroundings): P
   }
   await client.close();
   trace.note(plan.name, `${failure ?? 'done'}: ${returned.length} back, ${missing.length} not`);
-  return { name: plan.name, jids, returned, missing, error: failure, batch };
+  return { name: plan.name, jids, returned, missing, error: failure, batch, publishMs };
 }
 
 async function runBatches(

@@ -22,6 +22,7 @@ export interface Plan {
  * What may go wrong in a run; the fewer kinds of faults, the more must hold.
  * - `any`: whatever can be drawn; `calm`: nothing.
  * - `publisher`: only publishers die or are cut off, so that every minion gets every job.
+ * - `worker`: one of two workers dies, so that every publish is answered soon.
  * - `slow`: only disk and store are slow, so that no request is tried a second time.
  * - `clock`: the clocks are stepped as well. `restore`: the streams are put back from a copy.
  * - `expiry`: a publisher is down, or cut off, for longer than publications live.
@@ -29,7 +30,16 @@ export interface Plan {
  * - `purge`: the streams keep what all have read for a second only, and the store is away.
  */
 export type PlanKind =
-  'any' | 'calm' | 'publisher' | 'slow' | 'clock' | 'restore' | 'expiry' | 'storm' | 'purge';
+  | 'any'
+  | 'calm'
+  | 'publisher'
+  | 'worker'
+  | 'slow'
+  | 'clock'
+  | 'restore'
+  | 'expiry'
+  | 'storm'
+  | 'purge';
 
 /** Something that goes wrong. */
 export type Fault =
@@ -60,13 +70,14 @@ const KINDS: readonly (readonly [PlanKind, number])[] = [
   ['expiry', 25],
   ['storm', 10],
   ['purge', 40],
+  ['worker', 40],
 ];
 
 /** Draws a run. */
 export function drawPlan(random: Random): Plan {
   const kind = drawKind(random);
   const minions = random.between(2, 5);
-  const workers = kind === 'slow' ? 2 : random.between(1, 2);
+  const workers = kind === 'slow' || kind === 'worker' ? 2 : random.between(1, 2);
   const returners = random.between(1, 2);
   const fleet = { minions, workers, returners };
   const faultsUntilMs = untilOf(random, kind);
@@ -74,11 +85,12 @@ export function drawPlan(random: Random): Plan {
   const isRough = kind === 'any' || kind === 'clock';
   const share = (most: number): number =>
     isRough && random.chance(0.5) ? random.next() * most : 0;
+  const clients = drawClients(random, kind, minions, Math.min(faultsUntilMs, CLIENTS_UNTIL_MS));
   return {
     kind,
     ...fleet,
-    clients: drawClients(random, kind, minions, Math.min(faultsUntilMs, CLIENTS_UNTIL_MS)),
-    faults,
+    clients,
+    faults: kind === 'worker' ? drawDeaths(random, clients) : faults,
     net: { requests: share(0.1), answers: share(0.2), doubled: share(0.2) },
     storeLost: share(0.3),
     faultsUntilMs,
@@ -160,6 +172,7 @@ function drawFaults(random: Random, kind: PlanKind, fleet: Fleet, untilMs: numbe
   switch (kind) {
     case 'calm':
     case 'storm':
+    case 'worker':
       return [];
     case 'publisher':
       return several(3).map(() =>
@@ -216,6 +229,15 @@ function drawFaults(random: Random, kind: PlanKind, fleet: Fleet, untilMs: numbe
       return [...usual, { atMs, kind: 'restore', copiedAtMs: random.between(1_500, atMs - 500) }];
     }
   }
+}
+
+/** Deaths of one worker while it may have a publish in hand; the other one stays. */
+function drawDeaths(random: Random, clients: readonly { readonly atMs: number }[]): Fault[] {
+  return clients.map(({ atMs }) => ({
+    atMs: atMs + random.between(15, 45),
+    kind: 'kill',
+    service: 'worker1',
+  }));
 }
 
 function drawFault(random: Random, fleet: Fleet, atMs: number): Fault {
