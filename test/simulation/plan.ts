@@ -90,7 +90,7 @@ export function drawPlan(random: Random): Plan {
     kind,
     ...fleet,
     clients,
-    faults: kind === 'worker' ? drawDeaths(random, clients) : faults,
+    faults: kind === 'worker' ? drawDeath(random, clients) : faults,
     net: { requests: share(0.1), answers: share(0.2), doubled: share(0.2) },
     storeLost: share(0.3),
     faultsUntilMs,
@@ -130,8 +130,9 @@ function drawClients(
     plan: drawClient(random, `cli${index}`, minions),
   }));
   const first = clients[0]?.atMs ?? 0;
-  // Two at the same moment ask for two job ids of the same moment.
-  if (random.chance(0.3)) return clients.map((client) => ({ ...client, atMs: first }));
+  // Two at the same moment ask for two job ids of the same moment; they wait for each other.
+  if (kind !== 'worker' && random.chance(0.3))
+    return clients.map((client) => ({ ...client, atMs: first }));
   return clients;
 }
 
@@ -231,13 +232,13 @@ function drawFaults(random: Random, kind: PlanKind, fleet: Fleet, untilMs: numbe
   }
 }
 
-/** Deaths of one worker while it may have a publish in hand; the other one stays. */
-function drawDeaths(random: Random, clients: readonly { readonly atMs: number }[]): Fault[] {
-  return clients.map(({ atMs }) => ({
-    atMs: atMs + random.between(15, 45),
-    kind: 'kill',
-    service: 'worker1',
-  }));
+/** A worker dies while it has a publish in hand, which the disk makes last; another one stays. */
+function drawDeath(random: Random, clients: readonly { readonly atMs: number }[]): Fault[] {
+  const atMs = random.pick(clients).atMs + random.between(80, 220);
+  return [
+    { atMs: 0, kind: 'disk', ms: CLIENTS_UNTIL_MS, slowMs: 60 },
+    { atMs, kind: 'kill', service: 'worker1' },
+  ];
 }
 
 function drawFault(random: Random, fleet: Fleet, atMs: number): Fault {

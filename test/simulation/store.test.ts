@@ -9,6 +9,9 @@ import { Random } from './random.ts';
 import { SimStore } from './store.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
+/** A cluster is made first; that takes a busy machine a while. */
+const START_MS = 300_000;
+
 let server: TestPostgres;
 let cache: JobCache;
 let pool: pg.Pool;
@@ -30,8 +33,6 @@ type Step =
   | { readonly kind: 'return'; readonly row: ReturnRow }
   | { readonly kind: 'sighting'; readonly row: SightingRow };
 
-/** A cluster is made first; that takes a busy machine a while. */
-const START_MS = 300_000;
 const ROUNDS = 60;
 const MINIONS = ['m1', 'm2', 'm3', 'm4'];
 const MINUTE_MS = 60_000;

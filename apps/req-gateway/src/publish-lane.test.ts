@@ -149,3 +149,26 @@ test('a new gateway that can ask nobody does not say what one before it may have
   await vi.advanceTimersByTimeAsync(20_000);
   expect(await refusalAfter(2_800)).toContain('the job was not published');
 });
+
+test('a publish waits for its memory: the next gateway has to know under which id it went', async () => {
+  isMemoryThere = false;
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(jobs).toBe(0);
+  isMemoryThere = true;
+  await vi.advanceTimersByTimeAsync(200);
+  expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
+  expect(lane.stats.unremembered).toBe(0);
+});
+
+test('what lay in the socket of a stopped gateway is as old as it was for its CLI', async () => {
+  // Stopped: clocks go on, timers do not.
+  vi.setSystemTime(Date.now() + CLI_MS);
+  const stopped = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + CLI_MS);
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  stopped.mockRestore();
+  await vi.advanceTimersByTimeAsync(workerMs);
+  const answer = await asking;
+  answer?.handed(true);
+  expect(await ask('again')).toBe('job 1');
+});

@@ -3,6 +3,7 @@ import { REQUEST_MEMORY_MS } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
+import { Pauses } from './pauses.ts';
 import type { Asker, RequestMemory, Workers } from './ports.ts';
 
 /** One publish that is under way, and all who wait for its answer. */
@@ -63,7 +64,7 @@ const ANSWER_WITHIN_MS = 2_800;
 const PATIENCE_MS = 14_000;
 // An answer that comes when the CLI is about to hang up, or has, is given to its next try as well:
 // that came 1.2 s later on a starved machine. A host on which a publish takes so long starts no
-// other CLI in that time.
+// other CLI in that time. Counted with the time that it lay unread here while we were stopped.
 const SLOW_ANSWER_MS = 4_500;
 const KEEP_SLOW_MS = 2_500;
 // Where all had hung up, or had tried again, the next try, if any, comes 5 s later at the latest.
@@ -93,6 +94,7 @@ export class PublishLane {
   readonly #kept = new Map<string, KeptAnswer>();
   readonly #users = new FairShare(USER_SHARE);
   readonly #since = performance.now();
+  readonly #pauses = new Pauses();
   #joined = 0;
   #resumed = 0;
   #unremembered = 0;
@@ -137,8 +139,9 @@ export class PublishLane {
     const open: OpenPublish = { askers: [asker] };
     this.#open.set(hash, open);
     const askedAt = Date.now();
+    const { lainMs } = this.#pauses;
     const delivered = await this.#users.run(user, body.length, async () => {
-      const claimed = await this.#claim(hash, id);
+      const claimed = await this.#claim(hash, id, askedAt + ANSWER_WITHIN_MS);
       return this.#deliver(claimed, body, askedAt);
     });
     this.#open.delete(hash);
@@ -150,7 +153,7 @@ export class PublishLane {
         if (heard) this.#tell(hash, delivered.id);
         // Two tries at once were held up on their way: the third may be so just now.
         const isTriedAgain = !heard || open.askers.length > 1;
-        const slow = Date.now() - askedAt >= SLOW_ANSWER_MS;
+        const slow = Date.now() - askedAt + lainMs >= SLOW_ANSWER_MS;
         const isReply = delivered.outcome.kind === 'reply';
         const keepMs = isTriedAgain ? KEEP_UNHEARD_MS : KEEP_SLOW_MS;
         if (isReply && (slow || isTriedAgain)) this.#keep(hash, answer, keepMs);
@@ -175,7 +178,7 @@ export class PublishLane {
         if (isHopeless || now >= askedAt + PATIENCE_MS) return { id, handed, isUnsure, outcome };
         deadlineMs = askedAt + PATIENCE_MS;
       }
-      await new Promise((resolve) => setTimeout(resolve, DROPPED_PAUSE_MS));
+      await pause(DROPPED_PAUSE_MS);
     }
   }
 
@@ -197,17 +200,26 @@ export class PublishLane {
     this.#kept.set(hash, { ...answer, until: now + keepMs });
   }
 
-  async #claim(hash: string, id: string): Promise<Claimed> {
-    try {
-      const known = await this.#memory.claim(hash, id);
-      if (known !== id) this.#resumed += 1;
-      return { id: known, handed: known !== id, isUnsure: false };
-    } catch {
-      // A publish without a memory is better than none; counted, and shown in the status.
-      this.#unremembered += 1;
-      const isUnsure = performance.now() - this.#since < REQUEST_MEMORY_MS;
-      return { id, handed: false, isUnsure };
+  /**
+   * The id to send the bytes under. Asked for until there is an answer: what was published without
+   * would be another job after the death of this process, when its CLI asks the next one.
+   */
+  async #claim(hash: string, id: string, untilMs: number): Promise<Claimed> {
+    for (;;) {
+      try {
+        const known = await this.#memory.claim(hash, id);
+        if (known !== id) this.#resumed += 1;
+        return { id: known, handed: known !== id, isUnsure: false };
+      } catch {
+        // Nobody to ask is, as a rule, nobody to publish: NATS is away, or no worker is there.
+        if (Date.now() + DROPPED_PAUSE_MS >= untilMs) break;
+        await pause(DROPPED_PAUSE_MS);
+      }
     }
+    // A publish without a memory is better than none; counted, and shown in the status.
+    this.#unremembered += 1;
+    const isUnsure = performance.now() - this.#since < REQUEST_MEMORY_MS;
+    return { id, handed: false, isUnsure };
   }
 
   #tell(hash: string, id: string): void {
@@ -240,4 +252,8 @@ function publishFailure(
         ? 'The master is busy: no worker had room'
         : 'The master is not ready: no worker answers';
   return pack(mapOf({ error: isUnsure ? why : `${why}; the job was not published` }));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }
