@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
-import { displayOf, DEFAULT_STATE_DISPLAY, type DisplayOptions } from '@brine/client';
+import { displayOf, jointOf, DEFAULT_STATE_DISPLAY, type DisplayOptions } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
-import type { SaltValue } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { Exit, EXIT } from './exit-codes.ts';
 import { isOn, numberValue, textValue, type ParsedOptions } from './options/option.ts';
 import type { OptionParser } from './options/parser.ts';
@@ -50,6 +50,49 @@ export class Printer {
     for (const line of display.errors) logLine(this.#terminal, 'ERROR', line);
     if (display.text !== '') this.#write(`${display.text}\n`);
     return display.failed !== true;
+  }
+
+  /**
+   * Prints parts of one map, in the order of its keys, as they come and as fast as they are read;
+   * where their texts do not make up its text, the map.
+   * @throws as show.
+   */
+  async showParts(parts: AsyncIterable<SaltMap>, out: string | undefined): Promise<void> {
+    const joint = jointOf(out, this.options);
+    const whole: SaltMap = new Map();
+    let isOpen = false;
+    for await (const part of parts) {
+      if (joint === undefined) {
+        for (const [key, value] of part) whole.set(key, value);
+        continue;
+      }
+      for (const body of this.#bodies(part, out, joint.body)) {
+        this.#write((isOpen ? joint.between : joint.open) + body);
+        isOpen = true;
+      }
+      await this.#terminal.flush?.();
+    }
+    if (joint !== undefined && isOpen) this.#write(joint.close);
+    else this.show(whole, out);
+  }
+
+  /** The text of a part; of each entry by itself where one of them can not be shown. */
+  #bodies(
+    part: SaltMap,
+    out: string | undefined,
+    bodyOf: (text: string) => string,
+  ): readonly string[] {
+    if (part.size === 0) return [];
+    const display = displayOf(part, out, this.options);
+    const body = bodyOf(display.text);
+    if (body !== '') return [body];
+    if (part.size > 1)
+      return [...part].flatMap((entry) => this.#bodies(new Map([entry]), out, bodyOf));
+    for (const key of part.keys()) {
+      const name = typeof key === 'string' ? key : 'an entry';
+      logLine(this.#terminal, 'ERROR', `${name} can not be shown by this outputter`);
+    }
+    return [];
   }
 
   #write(text: string): void {

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly ownsSignals: boolean;
   /** Prints a question and reads a line; undefined at the end of input. */
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
+  /** Resolves once the reader has taken everything, or has gone away. */
+  flush?(): Promise<void>;
   /** All of stdin. */
   readInput(): Promise<string>;
 }
@@ -38,7 +40,6 @@ export class ProcessTerminal implements Terminal {
     process.stderr.write(text);
   };
 
-  /** Resolves once the reader has taken everything, or has gone away. */
   async flush(): Promise<void> {
     await Promise.all([drained(process.stdout), drained(process.stderr)]);
   }

@@ -51,6 +51,8 @@ async function listJobs(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const wanted: { [Key in keyof ListJobsOptions]: ListJobsOptions[Key] | undefined } = {
     limit: intOf(request, 'limit'),
     before: textOf(request, 'before'),
+    after: textOf(request, 'after'),
+    oldestFirst: boolOf(request, 'oldestFirst'),
     searchFunction: patternsOf(request, 'searchFunction'),
     searchTarget: patternsOf(request, 'searchTarget'),
     searchMetadata: mapIn(request, 'searchMetadata'),

@@ -11,6 +11,7 @@ export { noResponseText } from './gather.ts';
 export { LocalClient } from './local-client.ts';
 export { expandCompound, expandNodegroup } from './nodegroup.ts';
 export { displayOf } from './output/display.ts';
+export { jointOf } from './output/joint.ts';
 export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
 export type { CompoundCommand } from './arguments.ts';
 export type { BatchSettings, BatchStep } from './batch.ts';

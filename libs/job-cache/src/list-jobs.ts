@@ -14,6 +14,13 @@ const DEFAULT_JOBS = 1_000;
 const MAX_PAGE_BYTES = 48 * 1024 * 1024;
 /** Patterns of one search: each costs a comparison per job. */
 const MAX_PATTERNS = 100;
+/** Nothing comes behind the end. */
+const MATCHES_NOTHING = '$x';
+/**
+ * Jobs that one page of a search looks at. What is searched for may be rare, and a page is to come
+ * in 200 ms whatever is searched for: then it is not full, or empty, and names the next.
+ */
+const MAX_LOOKED_AT = 20_000;
 
 /** What to list; all conditions must hold. */
 export interface ListJobsOptions {
@@ -21,6 +28,10 @@ export interface ListJobsOptions {
   readonly limit?: number;
   /** Only jids below this one: the `next` of the page before. */
   readonly before?: string;
+  /** Only jids above this one. */
+  readonly after?: string;
+  /** Oldest first; `next` is then for `after`. Default false: newest first, `next` for `before`. */
+  readonly oldestFirst?: boolean;
   /** Globs; a job matches when one of its functions matches one of them. */
   readonly searchFunction?: readonly string[];
   /** Globs that are compared with the target expression, not with minion ids (as Salt does). */
@@ -35,58 +46,101 @@ export interface ListJobsOptions {
   readonly leaveOutHidden?: boolean;
 }
 
-/** A page of jobs, newest first. */
+/** A page of jobs. */
 export interface JobPage {
   /** jid → `{Function, Arguments, Target, Target-type, User, Metadata?, StartTime}`. */
   readonly jobs: ReadonlyMap<string, SaltMap>;
-  /** Give it as `before` for the next page; undefined on the last. */
+  /**
+   * Give it as `before` (or `after`, oldest first) for the next page; undefined on the last. A page
+   * of a search may be empty and have a next.
+   */
   readonly next: string | undefined;
 }
 
-const LIST_JOBS = `
+/** $2 and $3: jids above and below; $4 and $5: from and to. */
+const IN_RANGE = `($2::text IS NULL OR jid > $2) AND ($3::text IS NULL OR jid < $3)
+      AND ($4::text IS NULL OR jid >= $4) AND ($5::text IS NULL OR jid <= $5)`;
+
+/**
+ * The jid that a page of a search ends with: no row is read for it, only the index. It has the
+ * parameters of a page, whose limit it does not need.
+ */
+const lastLookedAt = (order: string): string => `
+SELECT jid FROM brine.jobs WHERE $1::integer IS NOT NULL AND ${IN_RANGE}
+ORDER BY jid ${order} OFFSET ${MAX_LOOKED_AT - 1} LIMIT 1`;
+
+const pageOf = (order: string): string => `
 SELECT jid, raw, json, more FROM (
   SELECT jid, raw, json,
-    sum(size) OVER (ORDER BY jid DESC) AS upto,
-    row_number() OVER (ORDER BY jid DESC) AS place,
-    lead(jid) OVER (ORDER BY jid DESC) IS NOT NULL AS more
+    sum(size) OVER (ORDER BY jid ${order}) AS upto,
+    row_number() OVER (ORDER BY jid ${order}) AS place,
+    lead(jid) OVER (ORDER BY jid ${order}) IS NOT NULL AS more
   FROM (
     SELECT jid, load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json,
       coalesce(octet_length(load_raw), pg_column_size(load)) AS size
     FROM brine.jobs
-    WHERE ($2::text IS NULL OR jid < $2)
-      AND ($3::text[] IS NULL OR EXISTS (
-        SELECT FROM unnest(fun) AS name, unnest($3::text[]) AS pattern WHERE name ~ pattern))
-      AND ($4::text[] IS NULL OR EXISTS (
-        SELECT FROM unnest(tgt) AS name, unnest($4::text[]) AS pattern WHERE name ~ pattern))
-      AND ($5::jsonb IS NULL OR EXISTS (
-        SELECT FROM jsonb_each($5::jsonb) AS wanted
+    WHERE ${IN_RANGE}
+      AND ($6::text IS NULL OR ${matchesOne('fun', '$6')})
+      AND ($7::text IS NULL OR ${matchesOne('tgt', '$7')})
+      AND ($8::jsonb IS NULL OR EXISTS (
+        SELECT FROM jsonb_each($8::jsonb) AS wanted
         WHERE coalesce(load->'metadata', load->'kwargs'->'metadata', jsonb_path_query_first(
           load, '$.arg[*] ? (@.__kwarg__ == true && exists(@.metadata)).metadata'
         ))->wanted.key = wanted.value))
-      AND ($6::text IS NULL OR jid >= $6)
-      AND ($7::text IS NULL OR jid <= $7)
-      AND NOT ($8::boolean AND hidden)
-    ORDER BY jid DESC LIMIT $1 + 1
+      AND NOT ($9::boolean AND hidden)
+    ORDER BY jid ${order} LIMIT $1 + 1
   ) AS page
 ) AS sized
 WHERE place <= $1 AND (place = 1 OR upto <= ${MAX_PAGE_BYTES})
-ORDER BY jid DESC`;
+ORDER BY jid ${order}`;
+
+/** One of a list matches; most lists have one entry, and a subquery costs more than a match. */
+function matchesOne(list: string, pattern: string): string {
+  return `${list}[1] ~ ${pattern} OR cardinality(${list}) > 1 AND EXISTS (
+        SELECT FROM unnest(${list}) AS name WHERE name ~ ${pattern})`;
+}
+
+/** The statements; exported for the test of their plans. */
+export const LIST_QUERIES = {
+  newest: { page: pageOf('DESC'), last: lastLookedAt('DESC') },
+  oldest: { page: pageOf('ASC'), last: lastLookedAt('ASC') },
+};
 
 /** Lists jobs, newest first, as salt-run jobs.list_jobs shows them. */
 export async function listJobs(pool: Pool, options: ListJobsOptions = {}): Promise<JobPage> {
-  const rows = await select<LoadColumns & { jid: string; more: boolean }>(pool, LIST_JOBS, [
-    Math.min(Math.max(options.limit ?? DEFAULT_JOBS, 1), MAX_JOBS),
+  const { oldestFirst = false, leaveOutHidden = false, searchMetadata } = options;
+  const limit = Math.min(Math.max(options.limit ?? DEFAULT_JOBS, 1), MAX_JOBS);
+  const functions = patternOf(options.searchFunction);
+  const targets = patternOf(options.searchTarget);
+  const metadata = searchMetadata === undefined ? null : toJson(searchMetadata).json;
+  const queries = oldestFirst ? LIST_QUERIES.oldest : LIST_QUERIES.newest;
+  const range = [
+    options.after ?? null,
     options.before ?? null,
-    patterns(options.searchFunction),
-    patterns(options.searchTarget),
-    options.searchMetadata === undefined ? null : toJson(options.searchMetadata).json,
     options.startTime === undefined ? null : jidText(options.startTime, '000'),
     options.endTime === undefined ? null : `${jidText(options.endTime, '999')}~`,
-    options.leaveOutHidden ?? false,
+  ];
+  const isSearch = leaveOutHidden || functions !== null || targets !== null || metadata !== null;
+  const [edge] = isSearch
+    ? await select<{ jid: string }>(pool, queries.last, [limit, ...range])
+    : [];
+  if (edge !== undefined) narrow(range, edge.jid, oldestFirst);
+  const rows = await select<LoadColumns & { jid: string; more: boolean }>(pool, queries.page, [
+    limit,
+    ...range,
+    functions,
+    targets,
+    metadata,
+    leaveOutHidden,
   ]);
   const jobs = new Map(rows.map((row) => [row.jid, describeJob(row.jid, readLoad(row))]));
   const last = rows.at(-1);
-  return { jobs, next: last?.more === true ? last.jid : undefined };
+  return { jobs, next: last?.more === true ? last.jid : edge?.jid };
+}
+
+/** Ends the range with the last jid that is looked at. */
+function narrow(range: (string | null)[], lastJid: string, oldestFirst: boolean): void {
+  range[oldestFirst ? 3 : 2] = lastJid;
 }
 
 /** A job as salt/utils/jid.py format_jid_instance shows it. */
@@ -114,8 +168,12 @@ function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | unde
   return args.find(isKeywords)?.get('metadata');
 }
 
-function patterns(globs: readonly string[] | undefined): string[] | null {
-  return globs === undefined ? null : globs.slice(0, MAX_PATTERNS).map(globToRegex);
+/** One pattern that matches what one of the globs matches. */
+function patternOf(globs: readonly string[] | undefined): string | null {
+  if (globs === undefined) return null;
+  if (globs.length === 0) return MATCHES_NOTHING;
+  const patterns = globs.slice(0, MAX_PATTERNS).map(globToRegex);
+  return patterns.map((pattern) => `(?:${pattern})`).join('|');
 }
 
 /** The jid that would be made at a time: its digits are the date and time in UTC. */

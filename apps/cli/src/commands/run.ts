@@ -153,8 +153,9 @@ async function call(
     if (!isOn(options, 'quiet')) printer.show(value, outputter);
   };
   try {
-    const { value, outputter } = await fun.run(bindArguments(fun, args), context);
-    show(value, outputter);
+    const { value, outputter, pages } = await fun.run(bindArguments(fun, args), context);
+    if (pages === undefined) show(value, outputter);
+    else if (!isOn(options, 'quiet')) await printer.showParts(pages, outputter);
     return EXIT.ok;
   } catch (error) {
     if (error instanceof InvalidArgumentsError) {

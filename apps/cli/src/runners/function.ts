@@ -23,6 +23,8 @@ export interface BoundArguments {
 export interface Shown {
   readonly value: SaltValue;
   readonly outputter?: string;
+  /** Instead of the value, where it may be large: parts of one map, in the order of its keys. */
+  readonly pages?: AsyncIterable<SaltMap>;
 }
 
 /** A function that `salt-run` can call. */

@@ -4,8 +4,6 @@ import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } fro
 
 /** Jobs of one page of a query. */
 const PAGE_JOBS = 1_000;
-/** More jobs than this are not listed: whoever needs them narrows the search. */
-const MAX_JOBS = 100_000;
 
 /** A conditions of `jobs.list_jobs`. */
 export interface JobSearch {
@@ -52,26 +50,48 @@ export class JobRecords {
     return all;
   }
 
+  /**
+   * All jobs, oldest first, in parts: their number has no bound, so nobody holds them all. A part
+   * may be empty.
+   */
+  async *pages(search: JobSearch): AsyncGenerator<SaltMap, void> {
+    let after: string | undefined;
+    do {
+      const page = await this.#listed(search, { limit: PAGE_JOBS, after, oldestFirst: true });
+      if (page === undefined) return;
+      yield mapIn(page, 'jobs') ?? new Map<SaltValue, SaltValue>();
+      after = textOf(page, 'next');
+    } while (after !== undefined);
+  }
+
+  async #listed(
+    search: JobSearch,
+    place: Readonly<Record<string, SaltValue | undefined>>,
+  ): Promise<SaltMap | undefined> {
+    const page = await this.#ask(
+      'list_jobs',
+      mapOf({
+        ...place,
+        searchFunction: search.functions && [...search.functions],
+        searchTarget: search.targets && [...search.targets],
+        searchMetadata: search.metadata,
+        startTime: search.startMs,
+        endTime: search.endMs,
+        leaveOutHidden: search.leaveOutHidden,
+      }),
+    );
+    return isMap(page) ? page : undefined;
+  }
+
   /** Jobs by jid, oldest first. */
   async list(search: JobSearch): Promise<Map<string, SaltMap>> {
-    const limit = Math.min(search.limit ?? MAX_JOBS, MAX_JOBS);
+    const limit = search.limit ?? Infinity;
     const found: [string, SaltMap][] = [];
     let before: string | undefined;
     do {
-      const page = await this.#ask(
-        'list_jobs',
-        mapOf({
-          limit: Math.min(PAGE_JOBS, limit - found.length),
-          before,
-          searchFunction: search.functions && [...search.functions],
-          searchTarget: search.targets && [...search.targets],
-          searchMetadata: search.metadata,
-          startTime: search.startMs,
-          endTime: search.endMs,
-          leaveOutHidden: search.leaveOutHidden,
-        }),
-      );
-      if (!isMap(page)) break;
+      const place = { limit: Math.min(PAGE_JOBS, limit - found.length), before };
+      const page = await this.#listed(search, place);
+      if (page === undefined) break;
       for (const [jid, job] of mapIn(page, 'jobs') ?? []) {
         if (typeof jid === 'string' && isMap(job)) found.push([jid, job]);
       }

@@ -97,8 +97,8 @@ export function displayOf(
   return { text: '', errors, failed: true };
 }
 
-/** Salt: salt/output/__init__.py get_printout. */
-function chooseOutputter(wanted: string | undefined, options: DisplayOptions): string {
+/** The name of the outputter that shows a value (Salt: salt/output/__init__.py get_printout). */
+export function chooseOutputter(wanted: string | undefined, options: DisplayOptions): string {
   let name = wanted;
   if (options.output !== undefined && options.output !== 'highstate') name = options.output;
   if ((name === undefined || name === '') && options.static === true) {

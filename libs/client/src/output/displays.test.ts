@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { unpack } from '@brine/wire';
+import { mapOf, unpack } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { displayOf } from './display.ts';
+import type { DisplayOptions } from './display.ts';
+import { jointOf } from './joint.ts';
 
 interface Recorded {
   /** The value as Salt packed it, hex. */
@@ -32,6 +35,33 @@ describe('random values are shown as by Salt 3008.2', () => {
       if (typeof wanted === 'object' && wanted !== null) expect(display.failed).toBe(true);
       else expect(display.text).toBe(wanted ?? '');
     }
+  });
+
+  it('parts of a map are together the map, by the outputters that join them', () => {
+    const job = (n: number): SaltMap =>
+      mapOf({ Function: 'test.echo', Arguments: [n, 'öl: #1'], StartTime: '2026, Nov' });
+    const jobs = Array.from({ length: 6 }, (_, n) => [`2026112010000000000${n}`, job(n)] as const);
+    const text = (options: DisplayOptions, some: typeof jobs): string =>
+      displayOf(new Map<SaltValue, SaltValue>(some), undefined, options).text;
+    const joined: string[] = [];
+    for (const output of ['nested', 'yaml', 'json', 'raw', 'pprint', 'txt', 'quiet']) {
+      for (const indent of [undefined, -1, 0, 2] as const) {
+        const options = { color: true, output, ...(indent === undefined ? {} : { indent }) };
+        const joint = jointOf(undefined, options);
+        if (joint === undefined) continue;
+        const parts = [jobs.slice(0, 2), jobs.slice(2, 5), jobs.slice(5)];
+        const bodies = parts.map((part) => joint.body(text(options, part)));
+        const whole = joint.open + bodies.join(joint.between) + joint.close;
+        expect(whole).toBe(`${text(options, jobs)}\n`);
+        joined.push(`${output} ${String(indent)}`);
+      }
+    }
+    expect(joined).toEqual([
+      ...['nested undefined', 'nested -1', 'nested 0', 'nested 2'],
+      ...['yaml undefined', 'yaml 0', 'yaml 2'],
+      ...['json undefined', 'json -1', 'json 0', 'json 2'],
+    ]);
+    expect(jointOf('json', { color: false })?.body('{}')).toBe('');
   });
 
   it('covers enough values', () => {

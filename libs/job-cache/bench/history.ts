@@ -1,0 +1,146 @@
+/**
+ * What history costs: a page of list_jobs over many jobs, and the bytes of a job with many targets.
+ * Times are the median of several; PostgreSQL is one of its own, unless DATABASE_URL names another
+ * (an empty one: it is filled and left so).
+ * Run: npx tsx --conditions=source libs/job-cache/bench/history.ts [jobs] [targets]
+ */
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { mapOf, pack } from '@brine/wire';
+import { JobCache, startPostgres } from '@brine/job-cache';
+import type { JobRow, ListJobsOptions, ReturnRow } from '@brine/job-cache';
+
+const JOBS = Number(process.argv[2] ?? 1_000_000);
+const TARGETS = Number(process.argv[3] ?? 100_000);
+const JOBS_A_DAY = 100_000;
+const RUNS = 11;
+const DAY_MS = 86_400_000;
+const FIRST_DAY = Date.UTC(2026, 0, 1);
+
+const LOAD = pack(
+  mapOf({
+    cmd: 'publish',
+    fun: 'test.ping',
+    arg: [],
+    tgt: 'web*',
+    tgt_type: 'glob',
+    ret: '',
+    user: 'root',
+    kwargs: mapOf({ delimiter: ':', show_timeout: true, show_jid: false }),
+  }),
+);
+
+/** $1: midnight of the day, $2: its jobs, $3: the load. One in a thousand runs states. */
+const FILL = `
+INSERT INTO brine.jobs (jid, load, load_raw, principal, "user", fun, tgt, minions, published_at,
+  deadline_at, deadline_after, origin, host, request_id, incarnation, seq)
+SELECT to_char(at AT TIME ZONE 'UTC', 'YYYYMMDDHH24MISSUS'),
+  jsonb_build_object('fun', fun, 'tgt', tgt, 'tgt_type', 'glob', 'user', 'root'), $3, 'root',
+  'root', ARRAY[fun], ARRAY[tgt], ARRAY['m1', 'm2', 'm3'], at, at + interval '1 hour',
+  interval '1 hour', 0, 'host', md5(n::text), '2026-01-01T00:00:00Z', n
+FROM (
+  SELECT n, to_timestamp($1::float8 + n * 86400.0 / $2::float8) AS at,
+    CASE WHEN n % 1000 = 0 THEN 'state.apply' ELSE 'test.ping' END AS fun,
+    'web' || n % 1000 || '*' AS tgt
+  FROM generate_series(0, $2::integer - 1) AS n
+) AS made`;
+
+async function fill(pool: pg.Pool): Promise<void> {
+  for (let day = 0; day * JOBS_A_DAY < JOBS; day += 1) {
+    const ms = FIRST_DAY + day * DAY_MS;
+    const name = new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
+    await pool.query('SELECT brine.ensure_day($1)', [name]);
+    const jobs = Math.min(JOBS_A_DAY, JOBS - day * JOBS_A_DAY);
+    await pool.query(FILL, [ms / 1000, jobs, LOAD]);
+    await pool.query(`VACUUM ANALYZE brine.jobs_${name}`);
+  }
+}
+
+async function timePages(cache: JobCache): Promise<void> {
+  const days = Math.ceil(JOBS / JOBS_A_DAY);
+  const middle = FIRST_DAY + Math.floor(days / 2) * DAY_MS + DAY_MS / 2;
+  const before = new Date(middle).toISOString().replace(/\D/g, '') + '000';
+  const cases: readonly (readonly [string, ListJobsOptions])[] = [
+    ['the newest', {}],
+    ['the oldest', { oldestFirst: true }],
+    ['the middle, newest first', { before }],
+    ['the middle, oldest first', { after: before, oldestFirst: true }],
+    ['since a time', { startTime: middle, oldestFirst: true }],
+    ['10,000 jobs', { before, limit: 10_000 }],
+    ['function, all match', { before, searchFunction: ['test.*'] }],
+    ['function, one of 1,000', { before, searchFunction: ['state.apply'] }],
+    ['function, none', { before, searchFunction: ['cmd.run'] }],
+    ['target, one of 1,000', { before, searchTarget: ['web77[*]'] }],
+    ['metadata, none', { before, searchMetadata: mapOf({ ticket: 7 }) }],
+    [
+      'function since a time',
+      { startTime: middle, oldestFirst: true, searchFunction: ['state.*'] },
+    ],
+    ['hidden left out', { before, leaveOutHidden: true }],
+  ];
+  for (const [name, options] of cases) {
+    const times: number[] = [];
+    let shown = 0;
+    for (let run = 0; run < RUNS; run += 1) {
+      const start = performance.now();
+      shown = (await cache.listJobs(options)).jobs.size;
+      times.push(performance.now() - start);
+    }
+    const first = times[0]?.toFixed(0);
+    const median = times.sort((a, b) => a - b)[Math.floor(RUNS / 2)]?.toFixed(1);
+    console.log(`page, ${name}: ${shown} jobs, ${median} ms (first ${first} ms)`);
+  }
+}
+
+async function weigh(cache: JobCache, pool: pg.Pool): Promise<void> {
+  const now = Date.now();
+  const day = new Date(now).toISOString().slice(0, 10).replaceAll('-', '');
+  const minions = Array.from({ length: TARGETS }, (_, n) => `minion-${n}.example.org`);
+  const bytes = async (table: string): Promise<number> => {
+    const text = 'SELECT pg_total_relation_size($1::regclass)::float8 AS bytes';
+    const { rows } = await pool.query<{ bytes: number }>(text, [`brine.${table}_${day}`]);
+    return rows[0]?.bytes ?? 0;
+  };
+  const empty = await bytes('jobs');
+  const jobs = Array.from({ length: 10 }, (_, n): JobRow => {
+    const jid = `${day}00000000000${n}`;
+    const place = { incarnation: 'b', seq: n, publishedAt: now, deadlineAt: now + 3_600_000 };
+    const asked = { fun: 'test.ping', tgt: '*', tgtType: 'glob', minions, missing: [] };
+    return { jid, load: LOAD, principal: 'root', user: 'root', ...asked, ...place };
+  });
+  await cache.saveJobs(jobs);
+  const perJob = ((await bytes('jobs')) - empty) / jobs.length;
+  console.log(`${TARGETS} targets, none returned: ${Math.round(perJob)} bytes`);
+  const jid = jobs[0]?.jid ?? '';
+  const rows = minions.map((id, seq): ReturnRow => {
+    const load = mapOf({ id, jid, fun: 'test.ping', return: true, retcode: 0, success: true });
+    return { jid, id, load: pack(load), receivedAt: now, incarnation: 'b', seq };
+  });
+  for (let at = 0; at < rows.length; at += 500) await cache.saveReturns(rows.slice(at, at + 500));
+  const all = await bytes('returns');
+  console.log(`all returned: ${Math.round(all)} bytes more, ${Math.round(all / TARGETS)} a return`);
+  const start = performance.now();
+  const job = await cache.getJob(jid);
+  const ms = (performance.now() - start).toFixed(0);
+  console.log(`its ledger: ${JSON.stringify(job?.ledger)}, ${ms} ms`);
+}
+
+const dir = await mkdtemp(join(tmpdir(), 'brine-bench-'));
+await chmod(dir, 0o755);
+const given = process.env['DATABASE_URL'];
+const server = given === undefined ? await startPostgres({ dir }) : undefined;
+const url = given ?? server?.url ?? '';
+const cache = await JobCache.connect(url);
+const pool = new pg.Pool({ connectionString: url, max: 1 });
+try {
+  await weigh(cache, pool);
+  await fill(pool);
+  await timePages(cache);
+} finally {
+  await pool.end();
+  await cache.close();
+  await server?.stop();
+  await rm(dir, { recursive: true, force: true });
+}
