@@ -20,6 +20,7 @@ await runService({
       keepMs,
       // Salt: salt/utils/job.py store_job returns before it stores what came.
       keepReturns: options.jobCache && options.extJobCache === '',
+      archive: options.archiveJobs,
       log,
       telemetry,
       metrics,

@@ -12,10 +12,10 @@ const PARTITIONS_EVERY_MS = 60 * 60 * 1000;
  * done at the next turn. Returns the way to stop it.
  */
 export function startMaintenance(
-  cache: Pick<JobCache, 'adoptOrphans' | 'ensurePartitions' | 'dropOlderThan'>,
-  settings: { readonly keepMs: number; readonly log: Log },
+  cache: Pick<JobCache, 'adoptOrphans' | 'ensurePartitions' | 'dropOlderThan' | 'archiveOlderThan'>,
+  settings: { readonly keepMs: number; readonly archive: boolean; readonly log: Log },
 ): () => Promise<void> {
-  const { keepMs, log } = settings;
+  const { keepMs, archive, log } = settings;
   const orphans = every(ORPHANS_EVERY_MS, 'adopting returns without a job', log, async () => {
     const adopted = await cache.adoptOrphans(ORPHAN_AGE_MS);
     if (adopted > 0) log.debug({ adopted }, 'made jobs for returns that had none');
@@ -23,7 +23,13 @@ export function startMaintenance(
   const partitions = every(PARTITIONS_EVERY_MS, 'keeping partitions', log, async () => {
     await cache.ensurePartitions();
     if (keepMs <= 0) return;
-    const dropped = await cache.dropOlderThan(Date.now() - keepMs);
+    const beforeMs = Date.now() - keepMs;
+    if (archive) {
+      const moved = await cache.archiveOlderThan(beforeMs);
+      if (moved > 0) log.info({ moved }, 'archived partitions of days that are over');
+      return;
+    }
+    const dropped = await cache.dropOlderThan(beforeMs);
     if (dropped > 0) log.info({ dropped }, 'dropped partitions of days that are over');
   });
   return async () => {

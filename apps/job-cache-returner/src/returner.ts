@@ -41,6 +41,8 @@ export interface ReturnerPorts {
   readonly keepMs: number;
   /** False: returns are counted and what they say is not kept. Default true. */
   readonly keepReturns?: boolean;
+  /** What is older goes to the archive; otherwise it is dropped. Default false. */
+  readonly archive?: boolean;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'recordSpan'>;
   readonly metrics: Metrics;
@@ -121,7 +123,7 @@ export class Returner {
   }
 
   async #run(): Promise<void> {
-    const { databaseUrl, keepMs, log, telemetry } = this.#ports;
+    const { databaseUrl, keepMs, archive = false, log, telemetry } = this.#ports;
     const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
     const onMinionsFolded = (): void =>
       log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
@@ -146,7 +148,7 @@ export class Returner {
       now: () => performance.timeOrigin + performance.now(),
     };
     this.#serve(cache);
-    const stopMaintenance = startMaintenance(cache, { keepMs, log });
+    const stopMaintenance = startMaintenance(cache, { keepMs, archive, log });
     try {
       const groups = this.#returns.batches(MAX_GROUP, LINGER_MS);
       const takers = Array.from({ length: GROUPS_IN_HAND }, () => takeReturns(groups, context));

@@ -4,7 +4,7 @@
  */
 const NAMES = `
 acceptance_wait_time acceptance_wait_time_max add_proxymodule_to_opts allow_minion_key_revoke
-always_verify_signature append_minionid_config_dirs archive_jobs auth_events
+always_verify_signature append_minionid_config_dirs auth_events
 auth_events_autosign_grains auth_mode auth_retries auth_safemode auth_timeout auth_tries
 auto_accept autoload_dynamic_modules autosign_timeout backup_mode beacons_before_connect
 bootstrap_delay cache cache_jobs cache_sreqs cachedir clean_dynamic_modules cli_summary

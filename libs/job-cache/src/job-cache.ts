@@ -22,7 +22,7 @@ import { migrate } from './migrate.ts';
 import { outstanding } from './outstanding.ts';
 import type { OutstandingJob } from './outstanding.ts';
 import { Partitions } from './partitions.ts';
-import { dropOlderThan } from './retention.ts';
+import { archiveOlderThan, dropOlderThan } from './retention.ts';
 import { saveJobs } from './save-jobs.ts';
 import { saveReturns } from './save-returns.ts';
 import type { SavingState } from './save-returns.ts';
@@ -189,6 +189,13 @@ export class JobCache {
     const dropped = await dropOlderThan(this.#pool, beforeMs);
     if (dropped > 0) this.#partitions.forget();
     return dropped;
+  }
+
+  /** As dropOlderThan, but days are moved to the schema brine_archive instead. */
+  async archiveOlderThan(beforeMs: number): Promise<number> {
+    const moved = await archiveOlderThan(this.#pool, beforeMs);
+    if (moved > 0) this.#partitions.forget();
+    return moved;
   }
 
   /** Connections to PostgreSQL, and calls that wait for one. */

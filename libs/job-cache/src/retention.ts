@@ -1,17 +1,45 @@
 import type { Pool } from 'pg';
-import { asJobCacheError } from './errors.ts';
+import { inTransaction } from './transaction.ts';
 
 /** How long a drop may wait for readers, in ms, before it gives up until the next time. */
 const LOCK_TIMEOUT_MS = 5_000;
+const WAIT_SHORTLY = `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
+/** How long a table of a day may take to be read through, in ms. */
+const ATTACH_TIMEOUT_MS = 3_600_000;
 /** What was refused is kept this long, in days: somebody has to look at it. */
 const QUARANTINE_DAYS = 30;
 
-const SWEEP = [
-  'DELETE FROM brine.jobs_default WHERE published_at < $1',
-  'DELETE FROM brine.returns_default WHERE received_at < $1',
-  'DELETE FROM brine.evidence_default WHERE received_at < $1',
-  'DELETE FROM public.salt_events WHERE alter_time < $1',
+/** Of a minion that has not logged in for so long nothing can be said, in days. */
+const LOG_IN_DAYS = 30;
+
+/** The default partitions hold odd jids of all days; each table's time of a row. */
+const TIMES = [
+  ['jobs', 'published_at'],
+  ['returns', 'received_at'],
+  ['evidence', 'received_at'],
+  ['sightings', 'last_at'],
 ] as const;
+
+const FORGET = [
+  ...TIMES.map(([table, time]) => `DELETE FROM brine.${table}_default WHERE ${time} < $1`),
+  'DELETE FROM public.salt_events WHERE alter_time < $1',
+];
+
+const MOVE = [
+  ...TIMES.map(([table, time]) => moved(`brine.${table}_default`, time, `brine_archive.${table}`)),
+  moved('public.salt_events', 'alter_time', 'brine_archive.salt_events'),
+];
+
+function moved(from: string, time: string, to: string): string {
+  return `
+WITH moved AS (DELETE FROM ${from} WHERE ${time} < $1 RETURNING *)
+INSERT INTO ${to} SELECT * FROM moved ON CONFLICT DO NOTHING`;
+}
+
+const TIDY = [
+  `DELETE FROM brine.quarantine WHERE at < now() - interval '${QUARANTINE_DAYS} days'`,
+  `DELETE FROM brine.log_ins WHERE at[cardinality(at)] < now() - interval '${LOG_IN_DAYS} days'`,
+];
 
 /**
  * Forgets jobs and returns older than a time: whole days by dropping their partitions, so up to a
@@ -20,28 +48,47 @@ const SWEEP = [
  * Throws JobCacheError, retryable while readers hold the tables.
  */
 export async function dropOlderThan(pool: Pool, beforeMs: number): Promise<number> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw asJobCacheError(error);
+  return inTransaction(pool, async (client) => {
+    await client.query(WAIT_SHORTLY);
+    const days = await client.query<Days>('SELECT brine.drop_days($1) AS days', [dayOf(beforeMs)]);
+    for (const text of FORGET) await client.query(text, [new Date(beforeMs)]);
+    for (const text of TIDY) await client.query(text);
+    return days.rows[0]?.days ?? 0;
   });
-  let isDone = false;
-  try {
-    const day = new Date(beforeMs).toISOString().slice(0, 10).replaceAll('-', '');
-    await client.query('BEGIN');
-    await client.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    const result = await client.query<{ dropped: number }>(
-      'SELECT brine.drop_days($1) AS dropped',
-      [day],
-    );
-    for (const text of SWEEP) await client.query(text, [new Date(beforeMs)]);
+}
+
+/**
+ * As {@link dropOlderThan}, but nothing is lost: days become partitions of the tables in the
+ * schema brine_archive (Salt's `archive_jobs`). Returns the number of partitions taken out.
+ *
+ * Attaching reads a table through, so it comes in a transaction of its own, when nobody writes
+ * there any more; what a death leaves in between is attached at the next time.
+ */
+export async function archiveOlderThan(pool: Pool, beforeMs: number): Promise<number> {
+  const day = dayOf(beforeMs);
+  const taken = await inTransaction(pool, async (client) => {
+    await client.query(WAIT_SHORTLY);
+    const days = await client.query<Days>('SELECT brine.archive_days($1) AS days', [day]);
+    return days.rows[0]?.days ?? 0;
+  });
+  await inTransaction(pool, async (client) => {
+    await client.query(WAIT_SHORTLY);
     await client.query(
-      `DELETE FROM brine.quarantine WHERE at < now() - interval '${QUARANTINE_DAYS} days'`,
+      'CREATE TABLE IF NOT EXISTS brine_archive.salt_events (LIKE public.salt_events)',
     );
-    await client.query('COMMIT');
-    isDone = true;
-    return result.rows[0]?.dropped ?? 0;
-  } catch (error) {
-    throw asJobCacheError(error);
-  } finally {
-    client.release(!isDone);
-  }
+    await client.query(`SET LOCAL statement_timeout = ${ATTACH_TIMEOUT_MS}`);
+    const attach = { text: 'SELECT brine.attach_archived()', query_timeout: ATTACH_TIMEOUT_MS };
+    await client.query(attach);
+    for (const text of MOVE) await client.query(text, [new Date(beforeMs)]);
+    for (const text of TIDY) await client.query(text);
+  });
+  return taken;
+}
+
+interface Days {
+  readonly days: number;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
 }

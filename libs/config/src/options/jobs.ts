@@ -22,6 +22,10 @@ export const jobOptions = {
     unit: 's',
     doc: 'How long jobs are kept; 0 keeps them for ever.',
   }),
+  archive_jobs: flag({
+    default: false,
+    doc: 'Move jobs older than that to the schema brine_archive instead of dropping them.',
+  }),
   job_cache: flag({
     default: true,
     doc: 'Keep what minions return. Without it returns are counted only.',
