@@ -175,6 +175,40 @@ test('a job is written, told to who waits, and answered with its returns', async
   expect(spans).toHaveLength(2);
 });
 
+test('log-ins and what services tell of minions are stored', async () => {
+  await start();
+  const jid = newJid();
+  const writer = new EventWriter(worker);
+  await new PublicationWriter(worker).appendJob(jobRecord(jid, ['m1', 'm2']));
+  const logIn = (id: string, act: string, result: boolean): Promise<unknown> => {
+    const body = pack(mapOf({ result, act, id, pub: 'PEM' }));
+    return writer.append({ kind: 'auth', tag: 'salt/auth', body, minion: id });
+  };
+  await logIn('in', 'accept', true);
+  await logIn('waits', 'pend', true);
+  await logIn('out', 'reject', false);
+  const sighting = (map: SaltMap): Promise<unknown> =>
+    writer.append({ kind: 'sighting', tag: 'brine/sighting', body: pack(map), jid });
+  await sighting(mapOf({ jid, ids: [''], kind: 'expired', detail: mapOf({ publisher: 'p1' }) }));
+  // Only minions say that they run; neither this nor what is no map stops the reader.
+  await sighting(mapOf({ jid, ids: ['m1'], kind: 'running' }));
+  await writer.append({ kind: 'sighting', tag: 'brine/sighting', body: Buffer.from('c1', 'hex') });
+  const many = Array.from({ length: 30_000 }, (_, n) => `minion-${n}.example`);
+  await sighting(mapOf({ jid, ids: many, kind: 'sent_again' }));
+  const kinds = async (): Promise<unknown[]> => {
+    const text = `SELECT kind, count(*)::integer AS rows FROM brine.sightings WHERE jid = $1
+      GROUP BY kind ORDER BY kind`;
+    return (await pool.query<object>(text, [jid])).rows;
+  };
+  const expected = [
+    { kind: 'expired', rows: 1 },
+    { kind: 'sent_again', rows: many.length },
+  ];
+  await expect.poll(kinds, { timeout: 20_000 }).toEqual(expected);
+  const found = await pool.query('SELECT id FROM brine.log_ins');
+  expect(found.rows).toEqual([{ id: 'in' }]);
+}, 60_000);
+
 test('a question that lacks something is answered with what it lacks', async () => {
   const { returner } = await start();
   await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);

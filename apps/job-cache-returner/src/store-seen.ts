@@ -21,7 +21,7 @@ export async function storeSeen(
   const sightings: SightingRow[] = [];
   for (const event of events) {
     const body = await fetchBody(event, context);
-    if (body === undefined) break; // We stop; what is below gives all of them back.
+    if (body === undefined) return giveBack(events);
     try {
       const told = unpackMap(body);
       if (event.kind === 'auth') logIns.push(...logInOf(told, event));
@@ -36,10 +36,12 @@ export async function storeSeen(
     if (sightings.length > 0) await cache.saveSightings(sightings);
     return {};
   });
-  for (const event of events) {
-    if (stored === undefined) event.nak(0);
-    else event.ack();
-  }
+  if (stored === undefined) return giveBack(events);
+  for (const event of events) event.ack();
+}
+
+function giveBack(events: readonly StoredEvent[]): void {
+  for (const event of events) event.nak(0);
 }
 
 /** A log-in that was let in (libs/master `judgeAuth`); every other verdict starts no session. */

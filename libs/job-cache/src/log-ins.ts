@@ -1,3 +1,4 @@
+import { isMinionId } from '@brine/job';
 import type { Pool } from 'pg';
 import { asJobCacheError } from './errors.ts';
 import type { LogInRow } from './rows.ts';
@@ -12,9 +13,7 @@ WHERE NOT excluded.at <@ l.at`;
 
 /** Remembers log-ins, the last 8 of each minion. Throws JobCacheError; may be given again. */
 export async function saveLogIns(pool: Pool, rows: readonly LogInRow[]): Promise<void> {
-  const times = rows
-    .filter(({ id }) => id !== '' && !id.includes('\0'))
-    .map(({ id, at }) => ({ i: id, t: at }));
+  const times = rows.filter(({ id }) => isMinionId(id)).map(({ id, at }) => ({ i: id, t: at }));
   if (times.length === 0) return;
   try {
     await pool.query({ name: 'keep-log-ins', text: KEEP, values: [JSON.stringify(times)] });

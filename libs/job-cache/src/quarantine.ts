@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { asJobCacheError, messageOf, stateOf } from './errors.ts';
+import { saveSightings } from './sightings.ts';
 import type { RefusedRow, StreamPosition } from './rows.ts';
 
 const QUARANTINE = `
@@ -16,11 +17,13 @@ export interface Refusal extends StreamPosition {
   readonly jid: string;
   readonly id: string;
   readonly raw: Uint8Array;
+  /** Of a return: when the stream stored it, unix milliseconds. */
+  readonly receivedAt?: number;
 }
 
 /**
  * Puts a refused row away with its bytes. Texts lose what a text column can not hold; the bytes do
- * not. Throws JobCacheError for outages.
+ * not. Of a return it is told why its minion seems silent. Throws JobCacheError for outages.
  */
 export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
   const state = plainText(stateOf(error));
@@ -37,6 +40,11 @@ export async function quarantine(pool: Pool, row: Refusal, error: unknown): Prom
     ]);
   } catch (failure) {
     throw asJobCacheError(failure);
+  }
+  if (row.kind === 'return') {
+    const { jid, id, receivedAt: at = Date.now() } = row;
+    const detail = { reason: 'quarantine', state };
+    await saveSightings(pool, [{ jid, ids: [id], kind: 'refused', at, detail }]);
   }
   return { kind: row.kind, jid: row.jid, id: row.id, state };
 }

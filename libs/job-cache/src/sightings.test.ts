@@ -145,6 +145,7 @@ test('what services tell is kept for the whole job or for many minions', async (
   const rows = [
     { jid, ids: [''], kind: 'expired', at: TEN + SECOND },
     { jid, ids: ['m1'], kind: 'refused', at: TEN, detail: { reason: 'x'.repeat(2000) } },
+    { jid, ids: ['m2'], kind: 'refused', at: TEN, detail: { reason: 'half \ud800' } },
     again,
   ] as const;
   await cache.saveSightings(rows);
@@ -157,8 +158,22 @@ test('what services tell is kept for the whole job or for many minions', async (
   );
   expect(found.rows).toEqual([
     { kind: 'expired', rows: 1, count: 1 },
-    { kind: 'refused', rows: 1, count: 1 },
+    { kind: 'refused', rows: 2, count: 2 },
     { kind: 'sent_again', rows: 12_000, count: 12_001 },
+  ]);
+});
+
+test('a return that is put in quarantine is seen as refused', async () => {
+  const jid = '20261120100000000006';
+  await cache.saveJobs([job(jid)]);
+  const receivedAt = TEN + SECOND;
+  const load = Buffer.from('c1', 'hex');
+  await cache.saveReturns([
+    returnRow(jid, 'm1', 1, { load, receivedAt }),
+    returnRow(jid, 'm2\ud800', 1, { load, receivedAt, seq: 2 }),
+  ]);
+  expect(await sightings(jid)).toMatchObject([
+    { id: 'm1', kind: 'refused', first: receivedAt, detail: { reason: 'quarantine' } },
   ]);
 });
 

@@ -1,4 +1,4 @@
-import { isJid, jidTimeMs } from '@brine/job';
+import { isJid, isMinionId, jidTimeMs } from '@brine/job';
 import { intOf, isMap, listOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
@@ -120,14 +120,17 @@ export async function saveSightings(pool: Pool, rows: readonly SightingRow[]): P
   }
 }
 
+/** What JSON writes and jsonb refuses: NUL, halves of surrogate pairs. */
+const NO_JSONB = /\\u(?:0000|[dD][89a-fA-F])/;
+
 /** A row for each minion; none where the jid or a name is nothing that a table can hold. */
 function sightingTexts({ jid, ids, kind, at, detail }: SightingRow): string[] {
   if (!isJid(jid)) return [];
   const isYoung = Math.abs(at - jidTimeMs(jid)) <= YOUNG_MS;
   const told = JSON.stringify(detail ?? {});
-  const isFit = told.length <= MAX_DETAIL_BYTES && !told.includes('\\u0000');
+  const isFit = told.length <= MAX_DETAIL_BYTES && !NO_JSONB.test(told);
   const rest = `"k":"${kind}","t":${at},"y":${isYoung},"d":${isFit ? told : '{}'}`;
   return ids
-    .filter((id) => !id.includes('\0'))
+    .filter((id) => id === '' || isMinionId(id))
     .map((id) => `{"j":${JSON.stringify(jid)},"i":${JSON.stringify(id)},${rest}}`);
 }

@@ -80,6 +80,18 @@ describe('publishes recorded from the stock command line', () => {
     expect(Buffer.from(job.load).includes(KEY)).toBe(false);
   });
 
+  it('a job names its own deadline in its metadata, within bounds', async () => {
+    const deadlines: number[] = [];
+    for (const seconds of [90, -5, 2 ** 40]) {
+      const made = master(['va']);
+      const load = loadOf(byKey[0]!);
+      load.set('kwargs', mapOf({ metadata: mapOf({ brine_deadline: seconds }) }));
+      await publish(made.ports, request(), load);
+      deadlines.push(made.jobs[0]!.deadlineAt - made.jobs[0]!.publishedAt);
+    }
+    expect(deadlines).toEqual([90_000, 0, 365 * 86_400_000]);
+  });
+
   it('the same request tried twice is one job', async () => {
     const made = master(['va']);
     const load = loadOf(byKey[0]!);

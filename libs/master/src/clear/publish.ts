@@ -30,6 +30,8 @@ const JID_TRIES_MAX = 100;
 
 /** Prolongs or shortens `brine.job_deadline` for one job, in seconds. */
 const DEADLINE_METADATA = 'brine_deadline';
+/** No job is waited for longer, in seconds: 365 days. Beyond some it is no time any more. */
+const DEADLINE_MAX = 365 * 86_400;
 
 /** The reply and the job id it belongs to. */
 export interface PublishReply {
@@ -170,7 +172,7 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     minions: expected.minions,
     missing: expected.missing,
     publishedAt,
-    deadlineAt: publishedAt + deadline * 1000,
+    deadlineAt: publishedAt + Math.min(Math.max(deadline, 0), DEADLINE_MAX) * 1000,
     notAfter: publishedAt + ports.rules.notAfter * 1000,
     hidden: asked.fun === FIND_JOB,
     host: request.gatewayHost,
