@@ -70,6 +70,14 @@ FROM state GROUP BY state ORDER BY minions DESC`,
 SELECT id AS minion, state, seconds, retcode
 FROM state ORDER BY seconds DESC NULLS FIRST, id LIMIT 500`,
         }),
+        rows({
+          title: 'What was seen of minions meanwhile',
+          about: 'Answers to find_job, sendings again, returns that were refused.',
+          height: 6,
+          sql: `SELECT nullif(id, '') AS minion, kind, first_at, last_at, count,
+  detail::text AS detail
+FROM brine.sightings WHERE jid = ${JID} ORDER BY last_at DESC, id LIMIT 500`,
+        }),
         trace({
           title: 'Trace',
           about:
