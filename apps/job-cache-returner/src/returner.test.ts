@@ -176,7 +176,7 @@ test('a job is written, told to who waits, and answered with its returns', async
 });
 
 test('log-ins and what services tell of minions are stored', async () => {
-  await start();
+  const { returner } = await start();
   const jid = newJid();
   const writer = new EventWriter(worker);
   await new PublicationWriter(worker).appendJob(jobRecord(jid, ['m1', 'm2']));
@@ -187,6 +187,7 @@ test('log-ins and what services tell of minions are stored', async () => {
   await logIn('in', 'accept', true);
   await logIn('waits', 'pend', true);
   await logIn('out', 'reject', false);
+  await logIn('a/b', 'accept', true);
   const sighting = (map: SaltMap): Promise<unknown> =>
     writer.append({ kind: 'sighting', tag: 'brine/sighting', body: pack(map), jid });
   await sighting(mapOf({ jid, ids: [''], kind: 'expired', detail: mapOf({ publisher: 'p1' }) }));
@@ -194,7 +195,7 @@ test('log-ins and what services tell of minions are stored', async () => {
   await sighting(mapOf({ jid, ids: ['m1'], kind: 'running' }));
   await writer.append({ kind: 'sighting', tag: 'brine/sighting', body: Buffer.from('c1', 'hex') });
   const many = Array.from({ length: 30_000 }, (_, n) => `minion-${n}.example`);
-  await sighting(mapOf({ jid, ids: many, kind: 'sent_again' }));
+  await sighting(mapOf({ jid, ids: [...many, '../x'], kind: 'sent_again' }));
   const kinds = async (): Promise<unknown[]> => {
     const text = `SELECT kind, count(*)::integer AS rows FROM brine.sightings WHERE jid = $1
       GROUP BY kind ORDER BY kind`;
@@ -207,6 +208,18 @@ test('log-ins and what services tell of minions are stored', async () => {
   await expect.poll(kinds, { timeout: 20_000 }).toEqual(expected);
   const found = await pool.query('SELECT id FROM brine.log_ins');
   expect(found.rows).toEqual([{ id: 'in' }]);
+  // What is no evidence is put away with its bytes, and counted.
+  const away = await pool.query(
+    `SELECT reason, encode(raw, 'hex') = 'c1' AS odd FROM brine.quarantine WHERE kind = 'seen'
+     ORDER BY seq`,
+  );
+  expect(away.rows).toMatchObject([
+    { reason: 'a log-in without the id of a minion', odd: false },
+    { reason: 'a sighting of no known kind', odd: false },
+    { odd: true },
+    { reason: 'a sighting of what is no minion', odd: false },
+  ]);
+  expect(returner.status).toMatchObject({ refused: 4 });
 }, 60_000);
 
 test('a question that lacks something is answered with what it lacks', async () => {

@@ -1,4 +1,4 @@
-import type { SaveReport } from '@brine/job-cache';
+import type { RefusedRow, SaveReport } from '@brine/job-cache';
 import type { Counter, Histogram, Metrics } from '@brine/service';
 import type { Log } from '@brine/telemetry';
 
@@ -49,14 +49,19 @@ export class StoreCounts {
   add(kind: 'jobs' | 'returns', report: SaveReport, seconds: number): void {
     this.#totals[kind] += report.stored;
     this.#totals.known += report.known;
-    this.#totals.refused += report.refused.length;
     this.#stored.add(report.stored, { kind });
     this.#known.add(report.known, { kind });
-    this.#refused.add(report.refused.length, { kind });
     this.#replaced.add(report.replaced);
     this.#seconds.observe(seconds, { kind });
     this.#rows.observe(report.stored + report.known + report.refused.length, { kind });
-    for (const { jid, id, state } of report.refused) {
+    this.addRefused(kind, report.refused);
+  }
+
+  /** Counts and tells what was put away. */
+  addRefused(kind: 'jobs' | 'returns' | 'seen', refused: readonly RefusedRow[]): void {
+    this.#totals.refused += refused.length;
+    this.#refused.add(refused.length, { kind });
+    for (const { jid, id, state } of refused) {
       this.#log.error({ jid, minion: id, state }, 'a row was refused; it is in brine.quarantine');
     }
   }

@@ -1,5 +1,7 @@
 import type { StoredEvent } from '@brine/bus';
-import type { LogInRow, SightingKind, SightingRow } from '@brine/job-cache';
+import { isJid, isMinionId } from '@brine/job';
+import { JobCacheError } from '@brine/job-cache';
+import type { JobCache, LogInRow, RefusedRow, SightingKind, SightingRow } from '@brine/job-cache';
 import { boolOf, intOf, isMap, listOf, mapIn, textOf, unpackMap } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { fetchBody } from './fetch-body.ts';
@@ -8,35 +10,35 @@ import type { StoreContext } from './store-context.ts';
 /** What services may tell of minions; answers to find_job come as returns. */
 const TOLD_KINDS: ReadonlySet<string> = new Set(['refused', 'expired', 'sent_again']);
 
+/** An event about minions, and what is to be stored of it. */
+interface Seen {
+  readonly event: StoredEvent;
+  readonly body: Uint8Array;
+  readonly logIns: readonly LogInRow[];
+  readonly sightings: readonly SightingRow[];
+  /** Why not all of it can be. */
+  readonly unfit?: unknown;
+}
+
 /**
  * Stores log-ins and sightings, and acknowledges them after the commit. A sighting is an event of
  * its kind with a map `{jid, ids: [minion], kind, detail?: {}}`; its time is that of the stream.
+ * What is no evidence, or what PostgreSQL refuses, goes to quarantine and holds up nothing.
  */
 export async function storeSeen(
   events: readonly StoredEvent[],
   context: StoreContext,
 ): Promise<void> {
-  const { cache, hold, log } = context;
-  const logIns: LogInRow[] = [];
-  const sightings: SightingRow[] = [];
+  const { cache, hold, counts } = context;
+  const read: Seen[] = [];
   for (const event of events) {
     const body = await fetchBody(event, context);
     if (body === undefined) return giveBack(events);
-    try {
-      const told = unpackMap(body);
-      if (event.kind === 'auth') logIns.push(...logInOf(told, event));
-      else sightings.push(...sightingOf(told, event));
-    } catch (error) {
-      // Evidence that can not be read is no evidence; returns and jobs are not touched by it.
-      log.warn({ err: error, tag: event.tag }, 'an event about minions could not be read');
-    }
+    read.push(seenIn(event, body));
   }
-  const stored = await hold.until(async () => {
-    if (logIns.length > 0) await cache.saveLogIns(logIns);
-    if (sightings.length > 0) await cache.saveSightings(sightings);
-    return {};
-  });
-  if (stored === undefined) return giveBack(events);
+  const refused = await hold.until(() => storeAll(cache, read));
+  if (refused === undefined) return giveBack(events);
+  counts.addRefused('seen', refused);
   for (const event of events) event.ack();
 }
 
@@ -44,20 +46,74 @@ function giveBack(events: readonly StoredEvent[]): void {
   for (const event of events) event.nak(0);
 }
 
-/** A log-in that was let in (libs/master `judgeAuth`); every other verdict starts no session. */
-function logInOf(told: SaltMap, event: StoredEvent): LogInRow[] {
-  const id = textOf(told, 'id');
-  const isIn = textOf(told, 'act') === 'accept' && boolOf(told, 'result') === true;
-  return isIn && id !== undefined ? [{ id, at: event.timeMs }] : [];
+/** All of them at once, or one by one where that is refused; returns what was put away. */
+async function storeAll(cache: JobCache, read: readonly Seen[]): Promise<readonly RefusedRow[]> {
+  const bad = new Map(read.flatMap((one) => ('unfit' in one ? [[one, one.unfit] as const] : [])));
+  try {
+    await storeRows(cache, read);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    for (const one of read) {
+      try {
+        await storeRows(cache, [one]);
+      } catch (alone) {
+        if (!isRefused(alone)) throw alone;
+        bad.set(one, alone);
+      }
+    }
+  }
+  const refused: RefusedRow[] = [];
+  for (const [{ event, body }, error] of bad) {
+    const { jid = '', minion: id = '', incarnation, seq } = event;
+    const refusal = { kind: 'seen', jid, id, incarnation, seq, raw: body } as const;
+    refused.push(await cache.quarantine(refusal, error));
+  }
+  return refused;
 }
 
-function sightingOf(told: SaltMap, event: StoredEvent): SightingRow[] {
+async function storeRows(cache: JobCache, read: readonly Seen[]): Promise<void> {
+  const logIns = read.flatMap((one) => one.logIns);
+  const sightings = read.flatMap((one) => one.sightings);
+  if (logIns.length > 0) await cache.saveLogIns(logIns);
+  if (sightings.length > 0) await cache.saveSightings(sightings);
+}
+
+function isRefused(error: unknown): boolean {
+  return error instanceof JobCacheError && error.code === 'SALT_JOBCACHE_REFUSED';
+}
+
+function seenIn(event: StoredEvent, body: Uint8Array): Seen {
+  const seen = { event, body, logIns: [], sightings: [] };
+  try {
+    const told = unpackMap(body);
+    return { ...seen, ...(event.kind === 'auth' ? logInOf(told, event) : sightingOf(told, event)) };
+  } catch (unfit) {
+    return { ...seen, unfit };
+  }
+}
+
+/** A log-in that was let in (libs/master `judgeAuth`); every other verdict starts no session. */
+function logInOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
+  const id = textOf(told, 'id');
+  const isIn = textOf(told, 'act') === 'accept' && boolOf(told, 'result') === true;
+  if (!isIn) return {};
+  if (!isMinionId(id)) throw new Error('a log-in without the id of a minion');
+  return { logIns: [{ id, at: event.timeMs }] };
+}
+
+function sightingOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
   const jid = textOf(told, 'jid');
   const kind = textOf(told, 'kind');
-  const ids = listOf(told, 'ids')?.filter((id) => typeof id === 'string');
-  if (jid === undefined || ids === undefined || kind === undefined) return [];
-  if (!TOLD_KINDS.has(kind)) return [];
-  return [{ jid, ids, kind: kind as SightingKind, at: event.timeMs, detail: detailOf(told) }];
+  const given = listOf(told, 'ids');
+  if (!isJid(jid)) throw new Error('a sighting without a jid');
+  if (kind === undefined || !TOLD_KINDS.has(kind)) throw new Error('a sighting of no known kind');
+  if (given === undefined) throw new Error('a sighting without minions');
+  const ids = given.filter((id) => id === '' || isMinionId(id));
+  const at = event.timeMs;
+  return {
+    sightings: [{ jid, ids, kind: kind as SightingKind, at, detail: detailOf(told) }],
+    ...(ids.length < given.length ? { unfit: new Error('a sighting of what is no minion') } : {}),
+  };
 }
 
 function detailOf(told: SaltMap): Record<string, string | number | boolean> {

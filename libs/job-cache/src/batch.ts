@@ -1,12 +1,13 @@
-import { asJobCacheError, isRefusedRow, stateOf } from './errors.ts';
+import { asJobCacheError, isRefusedRow, isTooSlow } from './errors.ts';
+import type { SlowRows } from './slow-rows.ts';
 
 /** Rows of one statement: beyond this the gain per row is gone (measured: see README). */
 const MAX_ROWS = 500;
 /** Bytes of one statement; a single row may be larger and then goes alone. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** The SQLSTATE of a statement that took too long: fewer rows may be done in time. */
-const STATEMENT_TIMEOUT = '57014';
+/** Into how many parts a statement is split that took too long. */
+const SLOW_PARTS = 8;
 
 /** A row made ready for a statement. */
 export interface PreparedRow {
@@ -18,19 +19,31 @@ export interface PreparedRow {
   readonly raw: Uint8Array;
 }
 
+/** What to do with the rows of a batch. */
+export interface Writing<Row extends PreparedRow> {
+  readonly write: (rows: readonly Row[]) => Promise<void>;
+  /** Gets a row that is refused, or too slow, although it is alone. */
+  readonly refuse: (row: Row, error: unknown) => Promise<void>;
+  /** Shared by all writers of a process. */
+  readonly slow: SlowRows;
+}
+
 /**
  * Writes rows in as few statements as the limits allow. A statement may hold a key once,
  * so a second row of the same key goes into a later one. Where PostgreSQL refuses a statement for
- * what a row holds, the statement is split until the row is alone, which then goes to `refuse`.
+ * what a row holds, the statement is split until the row is alone, which then goes to `refuse`. So
+ * does, after some tries, a row whose statement takes too long; the others do not wait for it.
  *
  * Throws JobCacheError for outages; what was written before stays written.
  */
 export async function writeInBatches<Row extends PreparedRow>(
   rows: readonly Row[],
-  write: (rows: readonly Row[]) => Promise<void>,
-  refuse: (row: Row, error: unknown) => Promise<void>,
+  writing: Writing<Row>,
 ): Promise<void> {
-  let rest = rows;
+  const { slow } = writing;
+  const suspects = rows.filter(({ key }) => slow.has(key));
+  let rest = suspects.length === 0 ? rows : rows.filter(({ key }) => !slow.has(key));
+  let failure: unknown;
   while (rest.length > 0) {
     const batch: Row[] = [];
     const later: Row[] = [];
@@ -50,26 +63,42 @@ export async function writeInBatches<Row extends PreparedRow>(
     }
     // All writers lock in the same order, so that they can not wait for each other in a circle.
     batch.sort((a, b) => (a.key < b.key ? -1 : 1));
-    await writeOrSplit(batch, write, refuse);
+    failure = (await writeOrSplit(batch, writing)) ?? failure;
     rest = later;
   }
+  for (const row of suspects) {
+    failure = (await writeOrSplit([row], writing)) ?? failure;
+  }
+  if (failure !== undefined) throw asJobCacheError(failure);
 }
 
+/** Returns the error of a row that is to be tried again, when all others were written. */
 async function writeOrSplit<Row extends PreparedRow>(
   rows: readonly Row[],
-  write: (rows: readonly Row[]) => Promise<void>,
-  refuse: (row: Row, error: unknown) => Promise<void>,
-): Promise<void> {
+  writing: Writing<Row>,
+): Promise<unknown> {
+  const { write, refuse, slow } = writing;
+  const [only] = rows;
   try {
     await write(rows);
+    if (rows.length === 1 && only !== undefined) slow.forget(only.key);
+    return undefined;
   } catch (error) {
-    const isSlow = stateOf(error) === STATEMENT_TIMEOUT;
-    if (!isRefusedRow(error) && !(isSlow && rows.length > 1)) throw asJobCacheError(error);
-    const [only] = rows;
-    if (rows.length === 1 && only !== undefined) return refuse(only, error);
-    const half = Math.ceil(rows.length / 2);
-    await writeOrSplit(rows.slice(0, half), write, refuse);
-    await writeOrSplit(rows.slice(half), write, refuse);
+    const slowly = isTooSlow(error);
+    if (!isRefusedRow(error) && !slowly) throw asJobCacheError(error);
+    if (rows.length === 1 && only !== undefined) {
+      if (slowly && !slow.isLastTry(only.key)) return error;
+      await refuse(only, error);
+      slow.forget(only.key);
+      return undefined;
+    }
+    let failure: unknown;
+    // Each level of slow statements costs their whole time: three levels for 500 rows, not nine.
+    const size = Math.ceil(rows.length / (slowly ? SLOW_PARTS : 2));
+    for (let at = 0; at < rows.length; at += size) {
+      failure = (await writeOrSplit(rows.slice(at, at + size), writing)) ?? failure;
+    }
+    return failure;
   }
 }
 

@@ -11,7 +11,11 @@ export type JobCacheErrorCode =
   /** The embedded PostgreSQL could not be set up or started. */
   | 'SALT_JOBCACHE_EMBEDDED'
   /** PostgreSQL refused a query of ours: a fault of this program. */
-  | 'SALT_JOBCACHE_QUERY';
+  | 'SALT_JOBCACHE_QUERY'
+  /** PostgreSQL did not answer a question in time: what it asks for is too much. */
+  | 'SALT_JOBCACHE_SLOW'
+  /** PostgreSQL refuses what a row holds, and would at every try. */
+  | 'SALT_JOBCACHE_REFUSED';
 
 /** What every function of this library throws when it can not do its work. */
 export class JobCacheError extends Error {
@@ -48,9 +52,20 @@ export function isRefusedRow(error: unknown): boolean {
   return state === 'XX000' && /invalid memory alloc request size/.test(messageOf(error));
 }
 
+/** Whether a statement took longer than it may; waits for locks end sooner, with another state. */
+export function isTooSlow(error: unknown): boolean {
+  return stateOf(error) === '57014';
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** As {@link asJobCacheError}, of statements whose rows can be given one by one to find the bad. */
+export function asRowError(error: unknown): JobCacheError {
+  if (error instanceof JobCacheError || !isRefusedRow(error)) return asJobCacheError(error);
+  return new JobCacheError('SALT_JOBCACHE_REFUSED', messageOf(error), error);
 }
 
 /**

@@ -23,6 +23,7 @@ export type { JobAt } from './job-at.ts';
 export type { JobCacheOptions } from './job-cache.ts';
 export type { JobPage, ListJobsOptions } from './list-jobs.ts';
 export type { OutstandingJob } from './outstanding.ts';
+export type { Refusal } from './quarantine.ts';
 export type {
   JobRow,
   LogInRow,

@@ -23,18 +23,34 @@ import { outstanding } from './outstanding.ts';
 import type { OutstandingJob } from './outstanding.ts';
 import { Partitions } from './partitions.ts';
 import { archiveOlderThan, dropOlderThan } from './retention.ts';
+import { quarantine } from './quarantine.ts';
+import type { Refusal } from './quarantine.ts';
 import { saveJobs } from './save-jobs.ts';
 import { saveReturns } from './save-returns.ts';
 import type { SavingState } from './save-returns.ts';
 import { saveSightings } from './sightings.ts';
-import type { JobRow, LogInRow, ReturnRow, SaveReport, SightingRow } from './rows.ts';
+import { SlowRows } from './slow-rows.ts';
+import type {
+  JobRow,
+  LogInRow,
+  RefusedRow,
+  ReturnRow,
+  SaveReport,
+  SightingRow,
+} from './rows.ts';
 import { silentMinions } from './silent-minions.ts';
 import type { SilentPage } from './silent-minions.ts';
 
 /** Options of {@link JobCache.connect}. */
 export interface JobCacheOptions {
-  /** Connections at most; default 6: writers of jobs and of returns, and a few queries. */
+  /** Connections of writers at most; default 5: jobs, two groups of returns, maintenance. */
   readonly maxConnections?: number;
+  /** Connections of questions at most; default 3. They have their own: no writer waits for them. */
+  readonly maxReads?: number;
+  /** A statement of a writer may run so long in the server, in ms; default 120,000. */
+  readonly statementMs?: number;
+  /** A question that takes longer fails, in ms; default 30,000. */
+  readonly readMs?: number;
   /** Gets faults of idle connections, which need no answer: the pool opens others. */
   readonly onConnectionError?: (error: Error) => void;
   /** Metrics count each minion by itself up to as many; default 500, 0 never. */
@@ -53,8 +69,10 @@ const MAX_MINION_LABELS = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
 const STATEMENT_TIMEOUT_MS = 120_000;
-/** After this long without an answer, in ms, the connection counts as dead. */
-const QUERY_TIMEOUT_MS = 130_000;
+/** A page of a question takes less than a second; who asks does not wait longer than this. */
+const READ_TIMEOUT_MS = 30_000;
+/** So much later than that, in ms, without an answer, the connection counts as dead. */
+const DEAD_AFTER_MS = 10_000;
 
 /**
  * The job cache in PostgreSQL. All writes are idempotent and commute: giving the same rows again,
@@ -63,6 +81,7 @@ const QUERY_TIMEOUT_MS = 130_000;
  */
 export class JobCache {
   readonly #pool: Pool;
+  readonly #reads: Pool;
   readonly #partitions: Partitions;
   readonly #state: SavingState;
   /** Returns of this process that stand for the durations of others. */
@@ -70,11 +89,13 @@ export class JobCache {
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
-  private constructor(pool: Pool, labels: CountLabels, options: JobCacheOptions) {
+  private constructor(pool: Pool, reads: Pool, labels: CountLabels, options: JobCacheOptions) {
     this.#pool = pool;
+    this.#reads = reads;
     this.#partitions = new Partitions(pool);
     const keepReturns = options.keepReturns ?? true;
-    this.#state = { jids: new JidMemory(), labels, examples: this.durationExamples, keepReturns };
+    const [jids, slow, examples] = [new JidMemory(), new SlowRows(), this.durationExamples];
+    this.#state = { jids, labels, examples, keepReturns, slow };
     this.#now = options.now ?? Date.now;
   }
 
@@ -83,21 +104,18 @@ export class JobCache {
    * (try again), SALT_JOBCACHE_SCHEMA_NEWER, SALT_JOBCACHE_SCHEMA_CHANGED, SALT_JOBCACHE_MIGRATION.
    */
   static async connect(url: string, options: JobCacheOptions = {}): Promise<JobCache> {
-    const pool = new pg.Pool({
-      connectionString: url,
-      max: options.maxConnections ?? 6,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
-      application_name: 'brine job-cache',
-      keepAlive: true,
-    });
-    pool.on('error', options.onConnectionError ?? (() => undefined));
+    const open = (max: number, limitMs: number): Pool => {
+      const pool = new pg.Pool({ ...connectionOf(url, limitMs), max });
+      pool.on('error', options.onConnectionError ?? (() => undefined));
+      return pool;
+    };
+    const pool = open(options.maxConnections ?? 5, options.statementMs ?? STATEMENT_TIMEOUT_MS);
+    const reads = open(options.maxReads ?? 3, options.readMs ?? READ_TIMEOUT_MS);
     const labels = new CountLabels(
       options.maxMinionLabels ?? MAX_MINION_LABELS,
       options.onMinionsFolded,
     );
-    const cache = new JobCache(pool, labels, options);
+    const cache = new JobCache(pool, reads, labels, options);
     try {
       await migrate(pool);
       await cache.#partitions.ensureAhead(cache.#now());
@@ -131,29 +149,34 @@ export class JobCache {
     return saveLogIns(this.#pool, rows);
   }
 
+  /** Puts away, with its bytes, what no row can be made of. */
+  quarantine(refusal: Refusal, error: unknown): Promise<RefusedRow> {
+    return quarantine(this.#pool, refusal, error);
+  }
+
   /** The load of a job with `Minions`; undefined for an unknown jid. */
   getLoad(jid: string): Promise<SaltMap | undefined> {
-    return getLoad(this.#pool, jid);
+    return getLoad(this.#reads, jid);
   }
 
   /** The counted returns of a job, a page at a time. */
   getJid(jid: string, options: { after?: string; limit?: number } = {}): Promise<ReturnPage> {
-    return getJid(this.#pool, jid, options);
+    return getJid(this.#reads, jid, options);
   }
 
   /** Everything known of a job, its ledger included; undefined for an unknown jid. */
   getJob(jid: string, options: { states?: boolean } = {}): Promise<Job | undefined> {
-    return getJob(this.#pool, jid, options);
+    return getJob(this.#reads, jid, options);
   }
 
   /** Jobs, newest first, a page at a time. */
   listJobs(options: ListJobsOptions = {}): Promise<JobPage> {
-    return listJobs(this.#pool, options);
+    return listJobs(this.#reads, options);
   }
 
   /** Where a job stood at a moment, unix ms; undefined for an unknown jid. */
   jobAt(jid: string, atMs: number): Promise<JobAt | undefined> {
-    return jobAt(this.#pool, jid, atMs);
+    return jobAt(this.#reads, jid, atMs);
   }
 
   /** What is known of the silent minions of a job, or of `ids`; undefined for an unknown jid. */
@@ -161,17 +184,17 @@ export class JobCache {
     jid: string,
     options: { ids?: readonly string[]; after?: string; limit?: number } = {},
   ): Promise<SilentPage | undefined> {
-    return silentMinions(this.#pool, jid, options);
+    return silentMinions(this.#reads, jid, options);
   }
 
   /** The rows of one kind of a job as lines of a file of `jobs.export`, a page at a time. */
   exportRows(jid: string, kind: ExchangeKind, after?: string): Promise<ExportPage> {
-    return exportRows(this.#pool, jid, kind, after);
+    return exportRows(this.#reads, jid, kind, after);
   }
 
   /** Published jobs since a time that still wait for minions. */
   outstanding(options: { sinceMs: number }): Promise<readonly OutstandingJob[]> {
-    return outstanding(this.#pool, options);
+    return outstanding(this.#reads, options);
   }
 
   /** Makes jobs for returns whose job did not come within `afterMs`; returns how many. */
@@ -200,8 +223,10 @@ export class JobCache {
 
   /** Connections to PostgreSQL, and calls that wait for one. */
   get connections(): { readonly idle: number; readonly busy: number; readonly waiting: number } {
-    const { idleCount, totalCount, waitingCount } = this.#pool;
-    return { idle: idleCount, busy: totalCount - idleCount, waiting: waitingCount };
+    const pools = [this.#pool, this.#reads];
+    const idle = sum(pools.map(({ idleCount }) => idleCount));
+    const busy = sum(pools.map(({ totalCount }) => totalCount)) - idle;
+    return { idle, busy, waiting: sum(pools.map(({ waitingCount }) => waitingCount)) };
   }
 
   /** Whether PostgreSQL answers now. */
@@ -216,9 +241,26 @@ export class JobCache {
 
   /** Closes the connections after what is in hand. Calling it again returns the same promise. */
   close(): Promise<void> {
-    this.#closed ??= this.#pool.end();
+    this.#closed ??= Promise.all([this.#pool.end(), this.#reads.end()]).then(() => undefined);
     return this.#closed;
   }
+}
+
+/** Waits for locks end before the statement does: they are an outage and no fault of a row. */
+function connectionOf(url: string, limitMs: number): pg.PoolConfig {
+  return {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: limitMs,
+    lock_timeout: Math.ceil(limitMs / 2),
+    query_timeout: limitMs + DEAD_AFTER_MS,
+    application_name: 'brine job-cache',
+    keepAlive: true,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** What was counted before keeps its labels. */

@@ -1,6 +1,6 @@
 import { isMinionId } from '@brine/job';
 import type { Pool } from 'pg';
-import { asJobCacheError } from './errors.ts';
+import { asRowError } from './errors.ts';
 import type { LogInRow } from './rows.ts';
 
 const KEEP = `
@@ -11,13 +11,16 @@ GROUP BY i.i ORDER BY i.i
 ON CONFLICT (id) DO UPDATE SET at = brine.last_times(l.at || excluded.at)
 WHERE NOT excluded.at <@ l.at`;
 
-/** Remembers log-ins, the last 8 of each minion. Throws JobCacheError; may be given again. */
+/**
+ * Remembers log-ins, the last 8 of each minion. Throws JobCacheError (SALT_JOBCACHE_REFUSED for
+ * what a row holds); may be given again.
+ */
 export async function saveLogIns(pool: Pool, rows: readonly LogInRow[]): Promise<void> {
   const times = rows.filter(({ id }) => isMinionId(id)).map(({ id, at }) => ({ i: id, t: at }));
   if (times.length === 0) return;
   try {
     await pool.query({ name: 'keep-log-ins', text: KEEP, values: [JSON.stringify(times)] });
   } catch (error) {
-    throw asJobCacheError(error);
+    throw asRowError(error);
   }
 }

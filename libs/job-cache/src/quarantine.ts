@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { asJobCacheError, messageOf, stateOf } from './errors.ts';
+import { asJobCacheError, JobCacheError, messageOf, stateOf } from './errors.ts';
 import { saveSightings } from './sightings.ts';
 import type { RefusedRow, StreamPosition } from './rows.ts';
 
@@ -13,7 +13,7 @@ const MAX_TEXT = 1000;
 
 /** One row that was refused. */
 export interface Refusal extends StreamPosition {
-  readonly kind: 'job' | 'return';
+  readonly kind: RefusedRow['kind'];
   readonly jid: string;
   readonly id: string;
   readonly raw: Uint8Array;
@@ -26,7 +26,7 @@ export interface Refusal extends StreamPosition {
  * not. Of a return it is told why its minion seems silent. Throws JobCacheError for outages.
  */
 export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
-  const state = plainText(stateOf(error));
+  const state = plainText(error instanceof JobCacheError ? error.sqlState : stateOf(error));
   try {
     await pool.query(QUARANTINE, [
       row.kind,

@@ -1,5 +1,9 @@
 import type { Pool, QueryResultRow } from 'pg';
-import { asJobCacheError } from './errors.ts';
+import { asJobCacheError, isTooSlow, JobCacheError } from './errors.ts';
+
+/** Of the answer to who asked; the pool says no more than that it took too long to connect. */
+const BUSY = 'all connections for questions are busy; ask again later';
+const TOO_SLOW = 'the question took PostgreSQL too long; ask for less';
 
 /** Runs a reading query; throws JobCacheError. */
 export async function select<Row extends QueryResultRow>(
@@ -10,6 +14,15 @@ export async function select<Row extends QueryResultRow>(
   try {
     return (await pool.query<Row>(text, [...values])).rows;
   } catch (error) {
+    if (isTooSlow(error)) throw new JobCacheError('SALT_JOBCACHE_SLOW', TOO_SLOW, error);
+    const { totalCount, idleCount, options } = pool;
+    const isBusy = totalCount - idleCount >= options.max;
+    if (isBusy && isPoolTimeout(error)) throw new JobCacheError('SALT_JOBCACHE_AWAY', BUSY, error);
     throw asJobCacheError(error);
   }
+}
+
+/** As pg-pool words it, which has no code for it. */
+function isPoolTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }

@@ -69,7 +69,8 @@ export interface LogInRow {
 
 /** A row that PostgreSQL (or the building of its statement) refused; its bytes are kept. */
 export interface RefusedRow {
-  readonly kind: 'job' | 'return';
+  /** `seen`: an event about minions (sightings, log-ins). */
+  readonly kind: 'job' | 'return' | 'seen';
   readonly jid: string;
   /** The minion; '' for a job. */
   readonly id: string;

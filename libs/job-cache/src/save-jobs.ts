@@ -10,6 +10,7 @@ import { fullLoad } from './full-ret.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { quarantine } from './quarantine.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
+import type { SlowRows } from './slow-rows.ts';
 
 /** The origins of a job's row, lowest first: the lowest counts (000001.sql). */
 const ORIGIN = { publication: 0, bornOfReturn: 2 } as const;
@@ -103,8 +104,9 @@ interface PreparedJob extends PreparedRow {
 export async function saveJobs(
   pool: Pool,
   rows: readonly JobRow[],
-  { jids, labels }: { readonly jids: JidMemory; readonly labels: CountLabels },
+  state: { readonly jids: JidMemory; readonly labels: CountLabels; readonly slow: SlowRows },
 ): Promise<SaveReport> {
+  const { jids, labels, slow } = state;
   const refused: RefusedRow[] = [];
   const prepared: PreparedJob[] = [];
   let stored = 0;
@@ -121,9 +123,9 @@ export async function saveJobs(
       await refuse(row, error);
     }
   }
-  await writeInBatches(
-    prepared,
-    async (batch) => {
+  await writeInBatches(prepared, {
+    slow,
+    write: async (batch) => {
       const result = await pool.query<{ stored: number }>({
         name: 'upsert-jobs',
         text: UPSERT_JOBS,
@@ -134,8 +136,8 @@ export async function saveJobs(
       known += batch.length - added;
       for (const { row } of batch) jids.add(row.jid);
     },
-    ({ row }, error) => refuse(row, error),
-  );
+    refuse: ({ row }, error) => refuse(row, error),
+  });
   return { stored, known, replaced: 0, refused };
 }
 

@@ -3,7 +3,7 @@ import { writeInBatches, statementParameters } from './batch.ts';
 import type { CountLabels } from './count-labels.ts';
 import { countParameters, countRowsSql } from './count-rows.ts';
 import type { DurationExamples } from './duration-examples.ts';
-import { asJobCacheError, isRefusedRow } from './errors.ts';
+import { asJobCacheError, isRefusedRow, isTooSlow } from './errors.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { keepLastValues } from './last-values.ts';
 import { prepareReturn } from './prepare-return.ts';
@@ -14,6 +14,7 @@ import { saveJobs } from './save-jobs.ts';
 import { saveSightings } from './sightings.ts';
 import { settleKnownReturns } from './settle-returns.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
+import type { SlowRows } from './slow-rows.ts';
 
 /**
  * What a minion wrote itself (000005.sql) gives way to its return of the stream.
@@ -48,6 +49,7 @@ export interface SavingState {
   readonly examples: DurationExamples;
   /** False: returns are counted and what they say is not kept. */
   readonly keepReturns: boolean;
+  readonly slow: SlowRows;
 }
 
 /**
@@ -59,7 +61,7 @@ export interface SavingState {
 export async function saveReturns(
   pool: Pool,
   rows: readonly ReturnRow[],
-  { jids, labels, examples, keepReturns }: SavingState,
+  { jids, labels, examples, keepReturns, slow }: SavingState,
 ): Promise<SaveReport> {
   const refused: RefusedRow[] = [];
   const prepared: PreparedReturn[] = [];
@@ -74,7 +76,7 @@ export async function saveReturns(
     }
   }
   const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
-  if (born.length > 0) refused.push(...(await saveJobs(pool, born, { jids, labels })).refused);
+  if (born.length > 0) refused.push(...(await saveJobs(pool, born, { jids, labels, slow })).refused);
   const write = async (batch: readonly PreparedReturn[]): Promise<void> => {
     const fresh = await insertReturns(pool, batch, jids);
     if (fresh < batch.length) replaced += await settleKnownReturns(pool, batch);
@@ -89,15 +91,16 @@ export async function saveReturns(
     stored += fresh;
     known += batch.length - fresh;
   };
-  await writeInBatches(prepared, write, async ({ row }, error) => {
+  const refuse = async ({ row }: PreparedReturn, error: unknown): Promise<void> => {
     try {
       // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
       await write([prepareReturn(row, labels, { content: keepReturns, referred: true })]);
     } catch (again) {
-      if (!isRefusedRow(again)) throw asJobCacheError(again);
+      if (!isRefusedRow(again) && !isTooSlow(again)) throw asJobCacheError(again);
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
     }
-  });
+  };
+  await writeInBatches(prepared, { write, refuse, slow });
   return { stored, known, replaced, refused };
 }
 

@@ -2,7 +2,7 @@ import { isJid, isMinionId, jidTimeMs } from '@brine/job';
 import { intOf, isMap, listOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
-import { asJobCacheError } from './errors.ts';
+import { asRowError } from './errors.ts';
 import type { ReturnRow, SightingRow } from './rows.ts';
 
 /** Salt asks with it whether a job still runs (salt/client/__init__.py `gather_job_info`). */
@@ -100,7 +100,8 @@ export function sightingOfReturn(
 /**
  * Keeps sightings, then lets those of running minions prolong their jobs. The second statement
  * begins when the first is committed, so of a sighting and a job that come at the same time one
- * sees the other, or the orphans bring them together. Throws JobCacheError; may be given again.
+ * sees the other, or the orphans bring them together. Throws JobCacheError (SALT_JOBCACHE_REFUSED
+ * for what a row holds); may be given again.
  */
 export async function saveSightings(pool: Pool, rows: readonly SightingRow[]): Promise<void> {
   const texts = rows.flatMap(sightingTexts);
@@ -116,7 +117,7 @@ export async function saveSightings(pool: Pool, rows: readonly SightingRow[]): P
       await pool.query({ name: 'prolong-jobs', text: PROLONG, values });
     }
   } catch (error) {
-    throw asJobCacheError(error);
+    throw asRowError(error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapIn, mapOf, unpackMap, type SaltMap } from '@brine/wire';
+import { mapIn, mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { ASKER_TRACES, spanIdOf, traceIdOf, type Jid } from '@brine/job';
 import { describe, expect, it } from 'vitest';
 import type { AnswerAbout } from '../trace-ports.ts';
@@ -80,17 +80,36 @@ describe('publishes recorded from the stock command line', () => {
     expect(Buffer.from(job.load).includes(KEY)).toBe(false);
   });
 
-  it('a job names its own deadline in its metadata, within bounds', async () => {
-    const deadlines: number[] = [];
-    for (const seconds of [90, -5, 2 ** 40]) {
-      const made = master(['va']);
-      const load = loadOf(byKey[0]!);
-      load.set('kwargs', mapOf({ metadata: mapOf({ brine_deadline: seconds }) }));
-      await publish(made.ports, request(), load);
-      deadlines.push(made.jobs[0]!.deadlineAt - made.jobs[0]!.publishedAt);
-    }
-    expect(deadlines).toEqual([90_000, 0, 365 * 86_400_000]);
+  const askFor = async (deadline: SaltValue): Promise<{ value: SaltMap; after: number[] }> => {
+    const made = master(['va']);
+    const load = loadOf(byKey[0]!);
+    load.set('kwargs', mapOf({ metadata: mapOf({ brine_deadline: deadline }) }));
+    const { value } = await publish(made.ports, request(), load);
+    return { value, after: made.jobs.map((job) => job.deadlineAt - job.publishedAt) };
+  };
+
+  it.each([
+    [90, 90_000],
+    [0, 0],
+    [365 * 86_400, 365 * 86_400_000],
+    [null, 3_600_000],
+  ])('a job names its own deadline in its metadata: %j', async (seconds, after) => {
+    expect((await askFor(seconds)).after).toEqual([after]);
   });
+
+  it.each([[-5], [365 * 86_400 + 1], [2 ** 40], [2n ** 63n], ['90'], [1.5], [Number.NaN]])(
+    'a deadline of %s is refused with what it takes',
+    async (deadline) => {
+      const { value, after } = await askFor(deadline);
+      expect(after).toEqual([]);
+      expect(mapIn(value, 'error')).toEqual(
+        mapOf({
+          name: 'SaltInvocationError',
+          message: 'brine_deadline takes whole seconds from 0 to 31536000',
+        }),
+      );
+    },
+  );
 
   it('the same request tried twice is one job', async () => {
     const made = master(['va']);

@@ -28,7 +28,7 @@ const FIND_JOB = 'saltutil.find_job';
 /** Job ids that are taken are stepped over this often; more means the store of ids is broken. */
 const JID_TRIES_MAX = 100;
 
-/** Prolongs or shortens `brine.job_deadline` for one job, in seconds. */
+/** Prolongs or shortens `brine.job_deadline` for one job, in whole seconds. */
 const DEADLINE_METADATA = 'brine_deadline';
 /** No job is waited for longer, in seconds: 365 days. Beyond some it is no time any more. */
 const DEADLINE_MAX = 365 * 86_400;
@@ -66,6 +66,7 @@ export async function publish(
   if (!(await mayRun(ports, caller, handed, asked, expected))) {
     return refuse(ports, request, load, AUTHORIZATION);
   }
+  if (!isDeadlineFit(asked)) return { value: buildErrorReply('SaltInvocationError', UNFIT) };
   if (expected.minions.length === 0 && !ports.rules.orderMasters) {
     return { value: noMinions(asked.tgt) };
   }
@@ -128,6 +129,16 @@ async function refuse(
   return { value: reply };
 }
 
+const UNFIT = `${DEADLINE_METADATA} takes whole seconds from 0 to ${DEADLINE_MAX}`;
+
+/** What is no time would be passed over, or be refused as a row; whoever asks relies on it. */
+function isDeadlineFit({ kwargs }: PublishRequest): boolean {
+  const metadata = kwargs && mapIn(kwargs, 'metadata');
+  if ((metadata?.get(DEADLINE_METADATA) ?? undefined) === undefined) return true;
+  const seconds = metadata && intOf(metadata, DEADLINE_METADATA);
+  return seconds !== undefined && seconds >= 0 && seconds <= DEADLINE_MAX;
+}
+
 /** Whether the caller's rights, or those handed down for him, cover the job. */
 async function mayRun(
   ports: MasterPorts,
@@ -172,7 +183,7 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     minions: expected.minions,
     missing: expected.missing,
     publishedAt,
-    deadlineAt: publishedAt + Math.min(Math.max(deadline, 0), DEADLINE_MAX) * 1000,
+    deadlineAt: publishedAt + deadline * 1000,
     notAfter: publishedAt + ports.rules.notAfter * 1000,
     hidden: asked.fun === FIND_JOB,
     host: request.gatewayHost,
