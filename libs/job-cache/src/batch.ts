@@ -6,7 +6,7 @@ const MAX_ROWS = 500;
 /** Bytes of one statement; a single row may be larger and then goes alone. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** Into how many parts a statement is split that took too long. */
+/** Parts of a statement that took too long: each level costs its whole time, so these are few. */
 const SLOW_PARTS = 8;
 
 /** A row made ready for a statement. */
@@ -22,9 +22,12 @@ export interface PreparedRow {
 /** What to do with the rows of a batch. */
 export interface Writing<Row extends PreparedRow> {
   readonly write: (rows: readonly Row[]) => Promise<void>;
-  /** Gets a row that is refused, or too slow, although it is alone. */
-  readonly refuse: (row: Row, error: unknown) => Promise<void>;
-  /** Shared by all writers of a process. */
+  /**
+   * Gets a row that is refused, or too slow, although it is alone. Where `isSure` is false it may
+   * be PostgreSQL that is slow: what can not be stored then is not to be put away.
+   */
+  readonly refuse: (row: Row, error: unknown, isSure: boolean) => Promise<void>;
+  /** Shared by all writers of a table. */
   readonly slow: SlowRows;
 }
 
@@ -77,29 +80,49 @@ async function writeOrSplit<Row extends PreparedRow>(
   rows: readonly Row[],
   writing: Writing<Row>,
 ): Promise<unknown> {
-  const { write, refuse, slow } = writing;
   const [only] = rows;
   try {
-    await write(rows);
-    if (rows.length === 1 && only !== undefined) slow.forget(only.key);
+    await writing.write(rows);
+    writing.slow.wrote();
+    if (rows.length === 1 && only !== undefined) writing.slow.forget(only.key);
     return undefined;
   } catch (error) {
-    const slowly = isTooSlow(error);
-    if (!isRefusedRow(error) && !slowly) throw asJobCacheError(error);
-    if (rows.length === 1 && only !== undefined) {
-      if (slowly && !slow.isLastTry(only.key)) return error;
-      await refuse(only, error);
-      slow.forget(only.key);
-      return undefined;
-    }
-    let failure: unknown;
-    // Each level of slow statements costs their whole time: three levels for 500 rows, not nine.
-    const size = Math.ceil(rows.length / (slowly ? SLOW_PARTS : 2));
-    for (let at = 0; at < rows.length; at += size) {
-      failure = (await writeOrSplit(rows.slice(at, at + size), writing)) ?? failure;
-    }
-    return failure;
+    if (isTooSlow(error)) return writeSlow(rows, writing, error);
+    if (!isRefusedRow(error)) throw asJobCacheError(error);
+    if (rows.length > 1 || only === undefined) return writeParts(rows, writing, 2);
+    await writing.refuse(only, error, true);
+    return undefined;
   }
+}
+
+/** What follows a statement that took too long. */
+async function writeSlow<Row extends PreparedRow>(
+  rows: readonly Row[],
+  writing: Writing<Row>,
+  error: unknown,
+): Promise<unknown> {
+  const { slow, refuse } = writing;
+  if (slow.isEverythingSlow()) throw asJobCacheError(error);
+  const [only] = rows;
+  if (rows.length > 1 || only === undefined) return writeParts(rows, writing, SLOW_PARTS);
+  const verdict = slow.judge(only.key);
+  if (verdict === 'again') return error;
+  await refuse(only, error, verdict === 'guilty');
+  slow.forget(only.key);
+  return undefined;
+}
+
+async function writeParts<Row extends PreparedRow>(
+  rows: readonly Row[],
+  writing: Writing<Row>,
+  parts: number,
+): Promise<unknown> {
+  const size = Math.ceil(rows.length / parts);
+  let failure: unknown;
+  for (let at = 0; at < rows.length; at += size) {
+    failure = (await writeOrSplit(rows.slice(at, at + size), writing)) ?? failure;
+  }
+  return failure;
 }
 
 /**

@@ -49,7 +49,7 @@ export interface JobCacheOptions {
   readonly maxReads?: number;
   /** A statement of a writer may run so long in the server, in ms; default 120,000. */
   readonly statementMs?: number;
-  /** A question that takes longer fails, in ms; default 30,000. */
+  /** A question that takes longer fails, in ms; default 15,000. */
   readonly readMs?: number;
   /** Gets faults of idle connections, which need no answer: the pool opens others. */
   readonly onConnectionError?: (error: Error) => void;
@@ -69,8 +69,8 @@ const MAX_MINION_LABELS = 500;
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
 const STATEMENT_TIMEOUT_MS = 120_000;
-/** A page of a question takes less than a second; who asks does not wait longer than this. */
-const READ_TIMEOUT_MS = 30_000;
+/** A page of a question takes less than a second, and who asks waits 4 s (apps/worker-pool). */
+const READ_TIMEOUT_MS = 15_000;
 /** So much later than that, in ms, without an answer, the connection counts as dead. */
 const DEAD_AFTER_MS = 10_000;
 
@@ -94,8 +94,9 @@ export class JobCache {
     this.#reads = reads;
     this.#partitions = new Partitions(pool);
     const keepReturns = options.keepReturns ?? true;
-    const [jids, slow, examples] = [new JidMemory(), new SlowRows(), this.durationExamples];
-    this.#state = { jids, labels, examples, keepReturns, slow };
+    const [jids, examples] = [new JidMemory(), this.durationExamples];
+    const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
+    this.#state = { jids, labels, examples, keepReturns, slow, slowJobs };
     this.#now = options.now ?? Date.now;
   }
 

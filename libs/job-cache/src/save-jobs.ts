@@ -6,6 +6,7 @@ import type { CountLabels } from './count-labels.ts';
 import { countParameters, countRowsSql } from './count-rows.ts';
 import type { Counting } from './count-rows.ts';
 import { countingOfJob } from './counting.ts';
+import { asJobCacheError } from './errors.ts';
 import { fullLoad } from './full-ret.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { quarantine } from './quarantine.ts';
@@ -104,9 +105,9 @@ interface PreparedJob extends PreparedRow {
 export async function saveJobs(
   pool: Pool,
   rows: readonly JobRow[],
-  state: { readonly jids: JidMemory; readonly labels: CountLabels; readonly slow: SlowRows },
+  state: { readonly jids: JidMemory; readonly labels: CountLabels; readonly slowJobs: SlowRows },
 ): Promise<SaveReport> {
-  const { jids, labels, slow } = state;
+  const { jids, labels, slowJobs } = state;
   const refused: RefusedRow[] = [];
   const prepared: PreparedJob[] = [];
   let stored = 0;
@@ -124,7 +125,7 @@ export async function saveJobs(
     }
   }
   await writeInBatches(prepared, {
-    slow,
+    slow: slowJobs,
     write: async (batch) => {
       const result = await pool.query<{ stored: number }>({
         name: 'upsert-jobs',
@@ -136,7 +137,10 @@ export async function saveJobs(
       known += batch.length - added;
       for (const { row } of batch) jids.add(row.jid);
     },
-    refuse: ({ row }, error) => refuse(row, error),
+    refuse: ({ row }, error, isSure) => {
+      if (!isSure) throw asJobCacheError(error);
+      return refuse(row, error);
+    },
   });
   return { stored, known, replaced: 0, refused };
 }

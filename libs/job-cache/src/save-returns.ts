@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import { writeInBatches, statementParameters } from './batch.ts';
+import type { Writing } from './batch.ts';
 import type { CountLabels } from './count-labels.ts';
 import { countParameters, countRowsSql } from './count-rows.ts';
 import type { DurationExamples } from './duration-examples.ts';
@@ -50,6 +51,7 @@ export interface SavingState {
   /** False: returns are counted and what they say is not kept. */
   readonly keepReturns: boolean;
   readonly slow: SlowRows;
+  readonly slowJobs: SlowRows;
 }
 
 /**
@@ -61,8 +63,9 @@ export interface SavingState {
 export async function saveReturns(
   pool: Pool,
   rows: readonly ReturnRow[],
-  { jids, labels, examples, keepReturns, slow }: SavingState,
+  state: SavingState,
 ): Promise<SaveReport> {
+  const { jids, labels, examples, keepReturns, slow } = state;
   const refused: RefusedRow[] = [];
   const prepared: PreparedReturn[] = [];
   let stored = 0;
@@ -76,7 +79,7 @@ export async function saveReturns(
     }
   }
   const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
-  if (born.length > 0) refused.push(...(await saveJobs(pool, born, { jids, labels, slow })).refused);
+  if (born.length > 0) refused.push(...(await saveJobs(pool, born, state)).refused);
   const write = async (batch: readonly PreparedReturn[]): Promise<void> => {
     const fresh = await insertReturns(pool, batch, jids);
     if (fresh < batch.length) replaced += await settleKnownReturns(pool, batch);
@@ -91,12 +94,12 @@ export async function saveReturns(
     stored += fresh;
     known += batch.length - fresh;
   };
-  const refuse = async ({ row }: PreparedReturn, error: unknown): Promise<void> => {
+  const refuse: Writing<PreparedReturn>['refuse'] = async ({ row }, error, isSure) => {
     try {
       // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
       await write([prepareReturn(row, labels, { content: keepReturns, referred: true })]);
     } catch (again) {
-      if (!isRefusedRow(again) && !isTooSlow(again)) throw asJobCacheError(again);
+      if (!isRefusedRow(again) && !(isSure && isTooSlow(again))) throw asJobCacheError(again);
       refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
     }
   };

@@ -30,7 +30,7 @@ async function storedIds(): Promise<string[]> {
 }
 
 test('a return that is too slow alone holds up no other and is put away in the end', async () => {
-  const cache = await JobCache.connect(server.url, { statementMs: 4_000 });
+  const cache = await JobCache.connect(server.url, { statementMs: 3_000 });
   try {
     await cache.saveJobs([jobRow(JID, { minions: ['slow', 'm0'] })]);
     await pool.query(`CREATE FUNCTION pg_temp_slow() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -54,7 +54,7 @@ test('a return that is too slow alone holds up no other and is put away in the e
     );
     expect(kept).toEqual([{ raw: Buffer.from(slow.load) }]);
     const silent = await cache.silentMinions(JID, { ids: ['slow'] });
-    expect(silent?.minions[0]?.sightings).toMatchObject([{ kind: 'refused' }]);
+    expect(silent?.minions[0]?.sightings.get('refused')).toMatchObject({ reason: 'quarantine' });
     // It is judged anew when it comes again, and stored once it can be.
     await pool.query('DROP TRIGGER is_slow ON brine.returns');
     expect(await cache.saveReturns([slow])).toMatchObject({ stored: 1, refused: [] });
@@ -122,12 +122,29 @@ test('a question that takes too long is told as such, and is not to be asked aga
   }
 });
 
+test('a row is guilty after three tries while others were written, and unsure otherwise', () => {
+  const slow = new SlowRows();
+  expect([slow.judge('a'), slow.judge('a'), slow.judge('a')]).toEqual(['again', 'again', 'unsure']);
+  slow.wrote();
+  expect(slow.judge('a')).toBe('guilty');
+  slow.forget('a');
+  expect(slow.judge('a')).toBe('again');
+});
+
+test('a streak of slow statements is everything, one in time ends it', () => {
+  const slow = new SlowRows();
+  const streak = (): boolean[] => Array.from({ length: 6 }, () => slow.isEverythingSlow());
+  expect(streak()).toEqual([false, false, false, false, false, true]);
+  slow.wrote();
+  expect(streak().indexOf(true)).toBe(5);
+});
+
 test('slow rows are remembered up to a bound', () => {
   const slow = new SlowRows();
-  for (let n = 0; n < 1_000; n += 1) expect(slow.isLastTry(`row ${n}`)).toBe(false);
-  expect(slow.isLastTry('one more')).toBe(false);
+  for (let n = 0; n < 1_000; n += 1) slow.judge(`row ${n}`);
+  slow.judge('one more');
   expect(slow.has('one more')).toBe(false);
   slow.forget('row 0');
-  expect(slow.isLastTry('one more')).toBe(false);
-  expect([slow.isLastTry('one more'), slow.isLastTry('one more')]).toEqual([false, true]);
+  slow.judge('one more');
+  expect(slow.has('one more')).toBe(true);
 });
