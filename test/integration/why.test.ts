@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { JidMaker, type SilenceCause } from '@brine/job';
 import { BrineMaster, endPool, startPostgres, type TestPostgres } from '@brine/testing';
 import { buildReturn, mapOf, type SaltValue } from '@brine/wire';
@@ -223,7 +224,7 @@ describe('what else can be asked and mended', () => {
     expect(told).toMatch(/^ {4}silent: not heard since .*: \d+ jobs before it without an answer/);
   });
 
-  it('missing, rerun, at and export', async () => {
+  it('missing, rerun, at, export and import', async () => {
     const jid = await publish('--metadata={"ticket": 7}', ...toAll('answers', 'idle', 'silent'));
     await answer('answers', jid);
     const run = async (...args: readonly string[]): Promise<unknown> => {
@@ -254,5 +255,22 @@ describe('what else can be asked and mended', () => {
 
     const file = `${master.sandbox.dir}/jobs.ndjson`;
     expect(await run('jobs.export', jid, `file=${file}`)).toBe(`1 jobs written to ${file}`);
+    const answers = async (): Promise<unknown[]> => [
+      await run('jobs.list_job', jid),
+      await run('jobs.lookup_jid', jid),
+      await run('jobs.why', jid),
+    ];
+    const before = await answers();
+    for (const table of ['jobs', 'returns', 'evidence', 'sightings']) {
+      await pool.query(`DELETE FROM brine.${table} WHERE jid = $1`, [jid]);
+    }
+    expect(await run('jobs.missing', jid)).toMatch(/no job with this jid/);
+    expect(await run('jobs.import', file)).toMatchObject({ jobs: 1, returns: 1, known: 0 });
+    expect(await answers()).toEqual(before);
+    expect(await run('jobs.import', file)).toMatchObject({ jobs: 0, returns: 0, known: 2 });
+    expect(await answers()).toEqual(before);
+    const damaged = `${master.sandbox.dir}/damaged.ndjson`;
+    await writeFile(damaged, (await readFile(file, 'utf8')).replace('"failed"', '"fialed"'));
+    expect(await run('jobs.import', damaged)).toMatch(/line 3: return without a good "failed"/);
   });
 });

@@ -1,5 +1,5 @@
 import { EXCHANGE_KINDS, type JobCache } from '@brine/job-cache';
-import { mapOf, textOf } from '@brine/wire';
+import { intOf, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** `{jid, kind, after?}` → `{lines: [text], next}`: rows as lines of a file of `jobs.export`. */
@@ -9,4 +9,24 @@ export async function exportQuery(cache: JobCache, request: SaltMap): Promise<Sa
   if (jid === undefined || kind === undefined) throw new RangeError('export needs jid and kind');
   const page = await cache.exportRows(jid, kind, textOf(request, 'after'));
   return mapOf({ lines: [...page.lines], next: page.next ?? null });
+}
+
+/** One import at once: it holds a connection of the writers, and returns come first. */
+let importing = false;
+
+/**
+ * `{file, linesBefore?}` → `{jobs, returns, evidence, sightings, known}`: a part of a file of
+ * `jobs.export` that is such a file by itself, all of it or nothing. `{busy: true}` while another
+ * one is on its way.
+ */
+export async function importQuery(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const file = textOf(request, 'file');
+  if (file === undefined) throw new RangeError('import needs a file');
+  if (importing) return mapOf({ busy: true });
+  importing = true;
+  try {
+    return mapOf({ ...(await cache.importRows(file, intOf(request, 'linesBefore') ?? 0)) });
+  } finally {
+    importing = false;
+  }
 }

@@ -1,7 +1,7 @@
 import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
 import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { exportQuery } from './exchange-queries.ts';
+import { exportQuery, importQuery } from './exchange-queries.ts';
 import { silentQuery } from './silent-query.ts';
 
 /** What a query may need besides the database. */
@@ -31,6 +31,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['job', job],
   ['at', at],
   ['export', exportQuery],
+  ['import', importQuery],
   [
     'silent',
     (cache, request, { incarnation }) => silentQuery(cache, jidOf(request), request, incarnation()),

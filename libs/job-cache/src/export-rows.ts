@@ -9,7 +9,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const base64 = (column: string): string => `translate(encode(${column}, 'base64'), E'\\n', '')`;
 
 const RETURN_FIELDS = `'jid', jid, 'id', id, 'fun', fun, 'retcode', retcode, 'success', success,
-  'failed', failed, 'full_ret', CASE WHEN raw IS NULL THEN full_ret END, 'raw', ${base64('raw')},
+  'failed', failed, 'full_ret', CASE WHEN raw IS NULL OR full_ret->'return' ? '$raw' THEN full_ret END, 'raw', ${base64('raw')},
   'received_at', received_at, 'incarnation', incarnation, 'seq', seq, 'content', content`;
 
 /** Of each kind: its fields, its table, and what orders its rows within a job. */
@@ -17,7 +17,7 @@ const SOURCES: Readonly<
   Record<ExchangeKind, { readonly fields: string; readonly table: string; readonly key: string }>
 > = {
   job: {
-    fields: `'jid', jid, 'load', CASE WHEN load_raw IS NULL THEN load END,
+    fields: `'jid', jid, 'load', CASE WHEN load_raw IS NULL OR load->'arg' ? '$raw' THEN load END,
       'load_raw', ${base64('load_raw')}, 'principal', principal, 'user', "user", 'fun', fun,
       'tgt', tgt, 'tgt_type', tgt_type, 'minions', minions, 'missing', missing,
       'published_at', published_at, 'deadline_at', deadline_at,

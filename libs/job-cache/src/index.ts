@@ -18,6 +18,7 @@ export type { ExchangeKind, ExchangeRow } from './exchange-format.ts';
 export type { ExportPage } from './export-rows.ts';
 export type { FleetCount } from './fleet-counts.ts';
 export type { ReturnPage } from './get-jid.ts';
+export type { ImportCounts } from './import-rows.ts';
 export type { Job, Ledger, ReturnState } from './get-job.ts';
 export type { JobAt } from './job-at.ts';
 export type { JobCacheOptions } from './job-cache.ts';

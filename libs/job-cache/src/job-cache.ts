@@ -12,6 +12,8 @@ import type { ReturnPage } from './get-jid.ts';
 import { getJob } from './get-job.ts';
 import type { Job } from './get-job.ts';
 import { getLoad } from './get-load.ts';
+import { importRows } from './import-rows.ts';
+import type { ImportCounts } from './import-rows.ts';
 import { JidMemory } from './jid-memory.ts';
 import { jobAt } from './job-at.ts';
 import type { JobAt } from './job-at.ts';
@@ -30,14 +32,7 @@ import { saveReturns } from './save-returns.ts';
 import type { SavingState } from './save-returns.ts';
 import { saveSightings } from './sightings.ts';
 import { SlowRows } from './slow-rows.ts';
-import type {
-  JobRow,
-  LogInRow,
-  RefusedRow,
-  ReturnRow,
-  SaveReport,
-  SightingRow,
-} from './rows.ts';
+import type { JobRow, LogInRow, RefusedRow, ReturnRow, SaveReport, SightingRow } from './rows.ts';
 import { silentMinions } from './silent-minions.ts';
 import type { SilentPage } from './silent-minions.ts';
 
@@ -191,6 +186,14 @@ export class JobCache {
   /** The rows of one kind of a job as lines of a file of `jobs.export`, a page at a time. */
   exportRows(jid: string, kind: ExchangeKind, after?: string): Promise<ExportPage> {
     return exportRows(this.#reads, jid, kind, after);
+  }
+
+  /**
+   * Puts a file of `jobs.export`, or a part that is a file of its own, into the tables: all of it or
+   * nothing. Throws ExchangeError with the line for what it is refused for.
+   */
+  importRows(file: string, linesBefore = 0): Promise<ImportCounts> {
+    return importRows(this.#pool, file, linesBefore);
   }
 
   /** Published jobs since a time that still wait for minions. */

@@ -1,10 +1,16 @@
-import { createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { textOf } from '@brine/wire';
+import { intOf, mapOf, textOf, type SaltMap } from '@brine/wire';
 import { asText, type RunnerFunction } from './function.ts';
 import type { JobRecords } from './job-records.ts';
 import { timeOf, UNKNOWN_JOB } from './jobs.ts';
+
+/** Lines and characters of a part of an import; a line alone may be longer. */
+const PART_LINES = 1_000;
+const PART_CHARACTERS = 512 * 1024;
+/** Bytes of a line: with a head it has to fit into a request of 100 MiB. */
+const MAX_LINE_BYTES = 99 * 1024 * 1024;
 
 const exportJobs: RunnerFunction = {
   name: 'jobs.export',
@@ -61,5 +67,62 @@ async function* exportedLines(jobs: JobRecords, jids: readonly string[]): AsyncG
   yield `${reader.tail()}\n`;
 }
 
+const importJobs: RunnerFunction = {
+  name: 'jobs.import',
+  parameters: [['file']],
+  doc:
+    'Reads a file of jobs.export into the job cache: jobs.import <path>. The whole file is checked ' +
+    'first; a damaged one is refused with the line, before anything is written. What is there ' +
+    'already stays as it is, so a file may come twice, and an import that was cut off is completed ' +
+    'by doing it again.',
+  async run({ named }, { jobs }) {
+    const path = asText(named.get('file') ?? '');
+    for await (const _line of checkedLines(path)) continue;
+    const { ExchangeReader, exchangeHead } = await import('@brine/job-cache');
+    const sums = new Map<string, number>();
+    let part: string[] = [];
+    let [size, before] = [0, 0];
+    const send = async (): Promise<void> => {
+      if (part.length === 0) return;
+      const lines = [exchangeHead(0), ...part];
+      const reader = new ExchangeReader();
+      for (const line of lines) reader.read(line);
+      // The lines of the file before the part, less the head that the part has itself.
+      const counts = await jobs.importPart(`${[...lines, reader.tail()].join('\n')}\n`, before);
+      for (const name of counts.keys()) {
+        if (typeof name !== 'string') continue;
+        sums.set(name, (sums.get(name) ?? 0) + (intOf(counts, name) ?? 0));
+      }
+      before += part.length;
+      [part, size] = [[], 0];
+    };
+    for await (const line of checkedLines(path)) {
+      if (part.length >= PART_LINES || size + line.length > PART_CHARACTERS) await send();
+      part.push(line);
+      size += line.length;
+    }
+    await send();
+    return { value: countsOf(sums) };
+  },
+};
+
+function countsOf(sums: ReadonlyMap<string, number>): SaltMap {
+  const names = ['jobs', 'returns', 'evidence', 'sightings', 'known'];
+  return mapOf(Object.fromEntries(names.map((name) => [name, sums.get(name) ?? 0])));
+}
+
+/** The rows of a file, as they stand there. @throws ExchangeError naming the line */
+async function* checkedLines(path: string): AsyncGenerator<string> {
+  const { ExchangeError, ExchangeReader, exchangeLines } = await import('@brine/job-cache');
+  const reader = new ExchangeReader();
+  for await (const line of exchangeLines(createReadStream(path))) {
+    if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
+      throw new ExchangeError(reader.lines + 1, `more than ${MAX_LINE_BYTES} bytes`);
+    }
+    if (reader.read(line) !== undefined) yield line;
+  }
+  reader.finish();
+}
+
 /** Functions of the jobs runner that carry jobs from one job cache to another. */
-export const EXCHANGE_RUNNER: readonly RunnerFunction[] = [exportJobs];
+export const EXCHANGE_RUNNER: readonly RunnerFunction[] = [exportJobs, importJobs];

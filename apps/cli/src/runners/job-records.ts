@@ -1,9 +1,14 @@
-import type { LocalClient } from '@brine/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RefusedError, type LocalClient } from '@brine/client';
 import { asText } from './function.ts';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Jobs of one page of a query. */
 const PAGE_JOBS = 1_000;
+
+/** How often a part of an import is sent, and how long to wait before that, in ms. */
+const IMPORT_TRIES = 30;
+const IMPORT_WAIT_MS = 1_000;
 
 /** A conditions of `jobs.list_jobs`. */
 export interface JobSearch {
@@ -139,6 +144,24 @@ export class JobRecords {
     if (!isMap(page)) throw new Error('the job cache gave no lines');
     const lines = (listOf(page, 'lines') ?? []).filter((line) => typeof line === 'string');
     return { lines, next: textOf(page, 'next') };
+  }
+
+  /**
+   * Puts a part of such a file, a file by itself, into the job cache; gives the counts of its rows.
+   * A part that takes longer than an answer may is asked for again: what is there already stays.
+   */
+  async importPart(file: string, linesBefore: number): Promise<SaltMap> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const counts = await this.#ask('import', mapOf({ file, linesBefore }));
+        if (isMap(counts) && counts.get('busy') !== true) return counts;
+        if (tries >= IMPORT_TRIES) throw new Error('other imports run; try again later');
+      } catch (error) {
+        const isLate = error instanceof RefusedError && error.name === 'SaltReqTimeoutError';
+        if (!isLate || tries >= IMPORT_TRIES) throw error;
+      }
+      await sleep(IMPORT_WAIT_MS);
+    }
   }
 
   async #ask(query: string, args: SaltMap): Promise<SaltValue> {

@@ -12,6 +12,7 @@ const QUERIES: ReadonlySet<string> = new Set([
   'job',
   'at',
   'export',
+  'import',
 ]);
 
 /** Questions to which the master adds what it knows itself. */
