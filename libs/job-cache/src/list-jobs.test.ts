@@ -11,7 +11,7 @@ let cache: JobCache;
 let pool: pg.Pool;
 
 /** One job each second, from 2026-11-19 00:00 UTC on; one of 50,000 is of a rare function. */
-const JOBS = 200_000;
+const JOBS = 130_000;
 
 beforeAll(async () => {
   server = await startPostgres();
@@ -29,7 +29,7 @@ beforeAll(async () => {
      FROM generate_series(0, ${JOBS - 1}) AS n`,
   );
   await pool.query('ANALYZE brine.jobs');
-}, 120_000);
+}, 240_000);
 
 afterAll(async () => {
   await cache.close();
@@ -54,15 +54,14 @@ test('a search for what is rare ends, each page of it after a bounded look', asy
   const rare = { searchFunction: ['state.r*'] };
   const newest = await all(rare);
   expect(newest.jids).toEqual([
-    '20261120174007000000',
     '20261120034647000000',
     '20261119135327000000',
     '20261119000007000000',
   ]);
-  expect(newest.pages).toBe(11);
+  expect(newest.pages).toBe(7);
   const oldest = await all({ ...rare, oldestFirst: true });
   expect(oldest.jids).toEqual([...newest.jids].reverse());
-  expect(oldest.pages).toBe(11);
+  expect(oldest.pages).toBe(7);
   const none = await all({ searchTarget: ['db*'], endTime: Date.UTC(2026, 10, 20) });
   expect(none).toEqual({ jids: [], pages: 5 });
 });
