@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { writeInBatches } from './batch.ts';
 import type { PreparedRow } from './batch.ts';
+import { asJobCacheError } from './errors.ts';
 import { SlowRows } from './slow-rows.ts';
 
 const TOO_SLOW = Object.assign(new Error('statement timeout'), { code: '57014' });
@@ -30,7 +31,7 @@ function tableThat(isSlow: Table['isSlow']): Table & { give: (count: number) => 
         return Promise.resolve();
       },
       refuse: ({ key }, error, isSure) => {
-        if (!isSure) return Promise.reject(error as Error);
+        if (!isSure) return Promise.reject(asJobCacheError(error));
         table.refused.push(key);
         return Promise.resolve();
       },
