@@ -1,9 +1,11 @@
 /**
  * What history costs: a page of list_jobs over many jobs, and the bytes of a job with many targets.
- * Times are the median of several, and the least, which a busy machine changes least. PostgreSQL is
- * one of its own, unless DATABASE_URL names another (an empty one: it is filled and left so).
- * Run: npx tsx --conditions=source libs/job-cache/bench/history.ts [jobs] [targets]
+ * Times are the median of several; the CPU is that of this process and of PostgreSQL's for it, for
+ * busy machines. PostgreSQL is one of its own, unless DATABASE_URL names another one of this machine
+ * (an empty one: it is filled and left so).
+ * Run: npx tsx --conditions=source libs/job-cache/bench/history.ts [jobs] [targets] [jobs a day]
  */
+import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +16,7 @@ import type { JobRow, ListJobsOptions, ReturnRow } from '@brine/job-cache';
 
 const JOBS = Number(process.argv[2] ?? 1_000_000);
 const TARGETS = Number(process.argv[3] ?? 100_000);
-const JOBS_A_DAY = 100_000;
+const JOBS_A_DAY = Number(process.argv[4] ?? 100_000);
 const RUNS = 11;
 const DAY_MS = 86_400_000;
 const FIRST_DAY = Date.UTC(2026, 0, 1);
@@ -70,7 +72,22 @@ function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
 }
 
-async function timePages(cache: JobCache): Promise<void> {
+/** What this process and the connections of the job cache have used, in ms. */
+async function cpuMs(pool: pg.Pool): Promise<number> {
+  const { user, system } = process.cpuUsage();
+  const { rows } = await pool.query<{ pid: number }>(
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'brine job-cache'`,
+  );
+  // Fields 14 and 15 are utime and stime, in ticks of 10 ms; the name before may hold blanks.
+  const ticks = rows.map(({ pid }) => {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  });
+  return (user + system) / 1000 + 10 * ticks.reduce((sum, one) => sum + one, 0);
+}
+
+async function timePages(cache: JobCache, pool: pg.Pool): Promise<void> {
   const days = Math.ceil(JOBS / JOBS_A_DAY);
   const middle = FIRST_DAY + Math.floor(days / 2) * DAY_MS + DAY_MS / 2;
   const before = new Date(middle).toISOString().replace(/\D/g, '') + '000';
@@ -94,17 +111,18 @@ async function timePages(cache: JobCache): Promise<void> {
   ];
   for (const [name, options] of cases) {
     const times: number[] = [];
-    let shown = 0;
+    let shown = (await cache.listJobs(options)).jobs.size;
+    const cpu = await cpuMs(pool);
     for (let run = 0; run < RUNS; run += 1) {
       const start = performance.now();
       shown = (await cache.listJobs(options)).jobs.size;
       times.push(performance.now() - start);
     }
-    const first = times[0]?.toFixed(0);
-    times.sort((a, b) => a - b);
-    const median = times[Math.floor(RUNS / 2)]?.toFixed(1);
-    const least = times[0]?.toFixed(1);
-    console.log(`page, ${name}: ${shown} jobs, ${median} ms (least ${least}, first ${first})`);
+    const used = ((await cpuMs(pool)) - cpu) / RUNS;
+    const median = times.sort((a, b) => a - b)[Math.floor(RUNS / 2)];
+    console.log(
+      `page, ${name}: ${shown} jobs, ${median?.toFixed(1)} ms, ${used.toFixed(1)} ms of CPU`,
+    );
   }
 }
 
@@ -151,7 +169,7 @@ const pool = new pg.Pool({ connectionString: url, max: 1 });
 try {
   await weigh(cache, pool);
   await fill(pool);
-  await timePages(cache);
+  await timePages(cache, pool);
 } finally {
   await pool.end();
   await cache.close();
