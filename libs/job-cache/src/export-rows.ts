@@ -9,7 +9,8 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 const base64 = (column: string): string => `translate(encode(${column}, 'base64'), E'\\n', '')`;
 
 const RETURN_FIELDS = `'jid', jid, 'id', id, 'fun', fun, 'retcode', retcode, 'success', success,
-  'failed', failed, 'full_ret', CASE WHEN raw IS NULL OR full_ret->'return' ? '$raw' THEN full_ret END, 'raw', ${base64('raw')},
+  'failed', failed, 'full_ret',
+  CASE WHEN raw IS NULL OR full_ret->'return' ? '$raw' THEN full_ret END, 'raw', ${base64('raw')},
   'received_at', received_at, 'incarnation', incarnation, 'seq', seq, 'content', content`;
 
 /** Of each kind: its fields, its table, and what orders its rows within a job. */

@@ -16,7 +16,7 @@ const MAX_ROWS = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** SQLSTATE of an ON CONFLICT DO UPDATE that meets a row a second time. */
 const CARDINALITY_VIOLATION = '21000';
-/** Days that have partitions at most, if imports make them; what is of further days goes to DEFAULT. */
+/** Days that have partitions, if imports make them; what is of further days goes to DEFAULT. */
 const MAX_DAYS = 1_500;
 
 /** What became of the lines of a file. */
@@ -102,11 +102,11 @@ const STATEMENTS: Readonly<Record<ExchangeKind, string>> = {
 };
 
 /**
- * Puts a file of `jobs.export` into the tables, all of it or nothing. What is there already stays as
- * it is, so the same file may come again. A large file comes in parts, each a file of its own;
+ * Puts a file of `jobs.export` into the tables, all of it or nothing. What is there already stays
+ * as it is, so the same file may come again. A large file comes in parts, each a file of its own;
  * `linesBefore` it are counted where its faults are named.
  *
- * Throws ExchangeError for what the file is refused for, else JobCacheError (retryable for outages).
+ * Throws ExchangeError for what the file is refused for, else JobCacheError (retryable in outages).
  */
 export async function importRows(pool: Pool, file: string, linesBefore = 0): Promise<ImportCounts> {
   let refused: ExchangeError | undefined;

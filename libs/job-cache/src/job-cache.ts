@@ -189,8 +189,8 @@ export class JobCache {
   }
 
   /**
-   * Puts a file of `jobs.export`, or a part that is a file of its own, into the tables: all of it or
-   * nothing. Throws ExchangeError with the line for what it is refused for.
+   * Puts a file of `jobs.export`, or a part that is a file of its own, into the tables: all of it
+   * or nothing. Throws ExchangeError with the line for what it is refused for.
    */
   importRows(file: string, linesBefore = 0): Promise<ImportCounts> {
     return importRows(this.#pool, file, linesBefore);

@@ -71,10 +71,10 @@ const importJobs: RunnerFunction = {
   name: 'jobs.import',
   parameters: [['file']],
   doc:
-    'Reads a file of jobs.export into the job cache: jobs.import <path>. The whole file is checked ' +
-    'first; a damaged one is refused with the line, before anything is written. What is there ' +
-    'already stays as it is, so a file may come twice, and an import that was cut off is completed ' +
-    'by doing it again.',
+    'Reads a file of jobs.export into the job cache: jobs.import <path>. The file is checked as ' +
+    'a whole first; a damaged one is refused with the line, before anything is written. What is ' +
+    'there already stays as it is, so a file may come twice, and an import that was cut off is ' +
+    'completed by doing it again.',
   async run({ named }, { jobs }) {
     const path = asText(named.get('file') ?? '');
     for await (const _line of checkedLines(path)) continue;
