@@ -1,8 +1,8 @@
 /**
  * What history costs: a page of list_jobs over many jobs, and the bytes of a job with many targets.
  * Times are the median of several; the CPU is that of this process and of PostgreSQL's for it, for
- * busy machines. PostgreSQL is one of its own, unless DATABASE_URL names another of this machine (an
- * empty one: it is filled and left so).
+ * busy machines. PostgreSQL is one of its own, unless DATABASE_URL names another of this machine
+ * (an empty one: it is filled and left so).
  * Run: npx tsx --conditions=source libs/job-cache/bench/history.ts [jobs] [targets] [jobs a day]
  */
 import { readFileSync } from 'node:fs';
