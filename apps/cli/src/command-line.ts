@@ -77,6 +77,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'doctor',
+    {
+      help: 'look for what opens the master of this host to others, or will stop it',
+      load: async () => (await import('./commands/doctor.ts')).runDoctor,
+    },
+  ],
+  [
     'demo',
     {
       help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',

@@ -70,6 +70,9 @@ export async function openRequest(
   if (opened === undefined) return refuse('mac');
   const scan = scanOf(opened.body);
   if (scan === undefined) return RefusalText.LOAD_NOT_A_MAP;
+  if (sealed.version >= SESSION_KEY_VERSION && scan.text('id') === undefined) {
+    return refuse('id_mismatch');
+  }
   const wrongId = refuseId(scan);
   if (wrongId !== undefined) return wrongId;
   const minion = scan.text('id');

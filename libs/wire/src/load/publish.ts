@@ -1,4 +1,4 @@
-import { mapOf } from '../value.ts';
+import { mapOf, textOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import {
   fieldError,
@@ -53,7 +53,8 @@ export function parsePublish(load: SaltMap): PublishRequest {
     arg: listOrEmpty(load, 'arg', 'publish'),
     ret: optionalText(load, 'ret', 'publish') ?? '',
     jid: optionalText(load, 'jid', 'publish') ?? '',
-    ...maybe('key', optionalText(load, 'key', 'publish')),
+    // What is no text is no key: its sender is refused by name, as one without any.
+    ...maybe('key', textOf(load, 'key')),
     ...maybe('user', optionalText(load, 'user', 'publish')),
     ...maybe('to', typeof to === 'number' ? to : undefined),
     ...maybe('kwargs', optionalMap(load, 'kwargs', 'publish')),

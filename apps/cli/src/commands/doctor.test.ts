@@ -1,0 +1,97 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { generateKeyPairSync } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadMasterConfig, type MasterOptions } from '@brine/config';
+import { ensureKeyDirs } from '@brine/pki';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { examine } from './doctor.ts';
+
+let dir: string;
+beforeEach(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'doctor-'));
+  await ensureKeyDirs(join(dir, 'pki'));
+  mkdirSync(join(dir, 'cache'), { mode: 0o700 });
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+function optionsWith(changed: Partial<MasterOptions> = {}): MasterOptions {
+  const { options } = loadMasterConfig({ configDir: '/nonexistent', env: {} });
+  return {
+    ...options,
+    pkiDir: join(dir, 'pki'),
+    cachedir: join(dir, 'cache'),
+    brine: { ...options.brine, stateDir: join(dir, 'cache') },
+    ...changed,
+  };
+}
+
+/** What is bad or weak, by the names of the checks. */
+async function told(changed: Partial<MasterOptions> = {}): Promise<string[]> {
+  const findings = await examine(optionsWith(changed));
+  return findings.filter(({ level }) => level !== 'ok').map(({ check }) => check);
+}
+
+function keyOf(bits: number): string {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
+  return publicKey.export({ type: 'spki', format: 'pem' }).toString();
+}
+
+it('finds nothing bad in a master as it is made', async () => {
+  writeFileSync(join(dir, 'pki', 'master.pem'), 'x', { mode: 0o400 });
+  writeFileSync(join(dir, 'pki', 'master.pub'), keyOf(2048));
+  expect(await told()).toEqual(['request_server_ttl']);
+});
+
+it('finds private files that others can read, and deciding ones that they can write', async () => {
+  writeFileSync(join(dir, 'cache', '.root_key'), 'x');
+  chmodSync(join(dir, 'cache', '.root_key'), 0o440);
+  const autosignFile = join(dir, 'autosign');
+  writeFileSync(autosignFile, '*');
+  chmodSync(autosignFile, 0o666);
+  const found = await told({ autosignFile });
+  expect(found).toContain('private-files');
+  expect(found).toContain('deciding-files');
+  expect(await told({ autosignFile, permissivePkiAccess: true })).toContain('deciding-files');
+});
+
+it('finds short keys, keys that are none, and denied ones', async () => {
+  writeFileSync(join(dir, 'pki', 'minions', 'short'), keyOf(1024));
+  writeFileSync(join(dir, 'pki', 'minions', 'none'), 'x');
+  writeFileSync(join(dir, 'pki', 'minions_denied', 'other'), keyOf(2048));
+  const found = await told();
+  for (const check of ['weak-keys', 'unusable-keys', 'denied-keys']) expect(found).toContain(check);
+});
+
+it('finds options that open what is closed, and servers without TLS', async () => {
+  const { brine } = optionsWith();
+  const found = await told({
+    openMode: true,
+    autoAccept: true,
+    minimumAuthVersion: 0,
+    rotateAesKey: false,
+    brine: {
+      ...brine,
+      nats: { ...brine.nats, url: 'nats://broker.example:4222' },
+      postgres: { ...brine.postgres, url: 'postgres://db.example/salt' },
+    },
+  });
+  for (const check of [
+    'open_mode',
+    'auto_accept',
+    'minimum_auth_version',
+    'rotate_aes_key',
+    'nats-exposed',
+    'postgres-exposed',
+  ]) {
+    expect(found).toContain(check);
+  }
+});
+
+it('finds a clock that was set back', async () => {
+  const file = join(dir, 'cache', 'x');
+  writeFileSync(file, '');
+  const later = Date.now() / 1000 + 3600;
+  utimesSync(file, later, later);
+  expect(await told()).toContain('clock');
+});

@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util';
+import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import { checkFiles } from '../doctor/files.ts';
+import type { Finding } from '../doctor/finding.ts';
+import { checkKeys } from '../doctor/keys.ts';
+import { checkLimits } from '../doctor/limits.ts';
+import { checkOptions } from '../doctor/options.ts';
+import type { Terminal } from '../terminal.ts';
+
+const HELP = `Usage: brine doctor [-c <config dir>] [--out json]
+
+Looks for what opens a master of this host to others or will stop it: private files, keys, options,
+exposed servers, clock, limits. Ends with 1 where something is bad. Changes nothing.
+`;
+
+/** Everything the doctor looks at, the worst first. */
+export async function examine(options: MasterOptions): Promise<Finding[]> {
+  const findings = [
+    ...(await checkFiles(options)),
+    ...(await checkKeys(options)),
+    ...checkOptions(options),
+    ...(await checkLimits(options)),
+  ];
+  const rank = { bad: 0, warn: 1, ok: 2 } as const;
+  return findings.sort((one, other) => rank[one.level] - rank[other.level]);
+}
+
+/** `brine doctor`: prints what it finds. Resolves with the exit code. */
+export async function runDoctor(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      'config-dir': { type: 'string', short: 'c' },
+      out: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help === true) {
+    terminal.out(HELP);
+    return 0;
+  }
+  let options: MasterOptions;
+  try {
+    options = loadMasterConfig({ configDir: values['config-dir'] }).options;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    terminal.err(`[ERROR   ] ${error.message}\n`);
+    return 1;
+  }
+  const findings = await examine(options);
+  terminal.out(
+    values.out === 'json'
+      ? `${JSON.stringify(findings, null, 4)}\n`
+      : findings
+          .map(({ level, check, text }) => `${level.padEnd(4)}  ${check}: ${text}\n`)
+          .join(''),
+  );
+  return findings.some(({ level }) => level === 'bad') ? 1 : 0;
+}

@@ -1,0 +1,18 @@
+/** What the doctor says of one thing. */
+export interface Finding {
+  /** `bad` is a hole or will be an outage; `warn` is a choice that weakens; `ok` was looked at. */
+  readonly level: 'ok' | 'warn' | 'bad';
+  /** Steady name of the check, as `private-files`. */
+  readonly check: string;
+  /** One line for people, with what to do where there is something to do. */
+  readonly text: string;
+}
+
+/** Findings of one kind that are named one by one; the rest is counted. */
+const NAMED_MAX = 10;
+
+/** A few of many names, and how many more there are. */
+export function some(names: readonly string[]): string {
+  const more = names.length - NAMED_MAX;
+  return `${names.slice(0, NAMED_MAX).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}

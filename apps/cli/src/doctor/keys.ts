@@ -1,0 +1,54 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MasterOptions } from '@brine/config';
+import { createPublicKey } from 'node:crypto';
+import { KeyStore } from '@brine/pki';
+import { some, type Finding } from './finding.ts';
+
+/** NIST SP 800-131A: shorter RSA keys are no longer to be trusted. */
+const BITS_MIN = 2048;
+/** Keys that are read; a fleet has one kind of them. */
+const READ_MAX = 10_000;
+
+/** Whether the keys of master and minions are long enough, and none are left to decide on. */
+export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
+  const store = new KeyStore(options.pkiDir);
+  const listing = await store.list().catch(() => undefined);
+  if (listing === undefined) {
+    return [{ level: 'warn', check: 'keys', text: `${options.pkiDir} holds no keys yet` }];
+  }
+  const weak: string[] = [];
+  const unusable: string[] = [];
+  const master = await readFile(join(options.pkiDir, 'master.pub'), 'utf8').catch(() => '');
+  const bits = bitsOf(master);
+  if (bits !== undefined && bits < BITS_MIN) weak.push(`master (${bits} bits)`);
+  for (const id of listing.accepted.slice(0, READ_MAX)) {
+    const length = bitsOf((await store.readShelf('accepted', id)) ?? '');
+    if (length === undefined) unusable.push(id);
+    else if (length < BITS_MIN) weak.push(`${id} (${length} bits)`);
+  }
+  const findings: Finding[] = [
+    weak.length === 0
+      ? { level: 'ok', check: 'weak-keys', text: `no key is shorter than ${BITS_MIN} bits` }
+      : { level: 'bad', check: 'weak-keys', text: `short keys: ${some(weak)}: make new ones` },
+  ];
+  if (unusable.length > 0) {
+    const text = `accepted keys that are no RSA keys: ${some(unusable)}: these can not sign in`;
+    findings.push({ level: 'warn', check: 'unusable-keys', text });
+  }
+  if (listing.denied.length > 0) {
+    const text = `${listing.denied.length} ids were offered another key: ${some(listing.denied)}`;
+    findings.push({ level: 'warn', check: 'denied-keys', text });
+  }
+  return findings;
+}
+
+function bitsOf(pem: string): number | undefined {
+  try {
+    const key = createPublicKey(pem);
+    return key.asymmetricKeyType === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
+  } catch {
+    // No key at all: told by the caller.
+    return undefined;
+  }
+}

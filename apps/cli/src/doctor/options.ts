@@ -1,0 +1,69 @@
+import type { MasterOptions } from '@brine/config';
+import type { Finding } from './finding.ts';
+
+/** Versions below this lack what keeps one minion from speaking for another (CVE-2025-62349). */
+const VERSION_MIN = 3;
+const LOOPBACK = /^(?:localhost|127\.|\[?::1\]?$)/;
+
+/** Whether options open what is closed by default. */
+export function checkOptions(options: MasterOptions): Finding[] {
+  const findings: Finding[] = [];
+  const say = (level: Finding['level'], check: string, text: string): void => {
+    findings.push({ level, check, text });
+  };
+  if (options.openMode) say('bad', 'open_mode', 'open_mode lets every key in: turn it off');
+  else say('ok', 'open_mode', 'open_mode is off');
+  if (options.autoAccept) {
+    say('warn', 'auto_accept', 'auto_accept lets every new minion in, whoever it is');
+  }
+  const version = options.minimumAuthVersion;
+  if (version < VERSION_MIN) {
+    const text = `minimum_auth_version is ${version}: one may speak for others (CVE-2025-62349)`;
+    say('bad', 'minimum_auth_version', `${text}; raise it to 3 once all are of 3006.12 or later`);
+  } else say('ok', 'minimum_auth_version', `minimum_auth_version is ${version}`);
+  if (options.requestServerTtl === 0) {
+    const text = 'request_server_ttl is 0: a captured request can be sent again after two minutes';
+    say('warn', 'request_server_ttl', `${text}; 120 is safe where clocks are kept`);
+  }
+  if (options.publishSession === 0) {
+    say(
+      'warn',
+      'publish_session',
+      'publish_session is 0: session keys and the AES key stay for ever',
+    );
+  }
+  if (!options.rotateAesKey) {
+    say('bad', 'rotate_aes_key', 'rotate_aes_key is off: deleted minions go on reading jobs');
+  }
+  if (!options.signPubMessages) {
+    say('warn', 'sign_pub_messages', 'sign_pub_messages is off: publications are not signed');
+  }
+  findings.push(...checkExposed(options));
+  return findings;
+}
+
+function checkExposed({ brine }: MasterOptions): Finding[] {
+  const findings: Finding[] = [];
+  const servers = [
+    ['nats', brine.nats.url, /^(?:tls|wss):/],
+    ['postgres', brine.postgres.url, /sslmode=(?:require|verify)/],
+  ] as const;
+  for (const [check, url, isPrivate] of servers) {
+    const host = hostOf(url);
+    if (url === undefined || host === undefined || LOOPBACK.test(host)) continue;
+    if (isPrivate.test(url)) continue;
+    const text = `${check} at ${host} is reached without TLS: what jobs carry can be read there`;
+    findings.push({ level: 'bad', check: `${check}-exposed`, text });
+  }
+  if (!LOOPBACK.test(brine.healthHost)) {
+    const text = `health and metrics are served on ${brine.healthHost}, without a password`;
+    findings.push({ level: 'warn', check: 'health-exposed', text });
+  }
+  return findings;
+}
+
+function hostOf(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  // Several servers stand behind each other; credentials before the host are not shown.
+  return URL.canParse(url) ? new URL(url).hostname : undefined;
+}

@@ -1,0 +1,290 @@
+import { Crypticle, PrivateKey } from '@brine/crypt';
+import { ZmtpPeer } from '@brine/testing';
+import { bytesOf, mapOf, pack, textOf, unpackMap, type SaltValue } from '@brine/wire';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
+import { clear, sealed } from '../../tools/request-table/frames.ts';
+import { authLoad } from '../../tools/request-table/peer.ts';
+import { AttackedMaster } from './attacked-master.ts';
+
+/*
+ * Salt's security history (protocol.md section 11), one test for each line that concerns a master
+ * that serves neither ssh nor TLS nor packages: the attack on the wire, to a whole running master.
+ * Lines about logins of people are in the tests of the eauth modules; SECURITY.md lists all.
+ */
+
+const JID = '20261122080000123456';
+const REFUSED = 'clear "bad load"';
+let it: AttackedMaster;
+
+beforeAll(async () => {
+  it = await AttackedMaster.start();
+});
+afterAll(() => it?.close());
+
+describe('clear commands', () => {
+  test.each(['_prep_auth_info', '_send_pub', 'destroy', '__init__', 'publish_payload', 'ssh'])(
+    'CVE-2020-11651, CVE-2020-16846: %s can not be called',
+    async (cmd) => expect(await it.clear({ cmd })).toBe('clear {}'),
+  );
+
+  test('CVE-2020-11652: a token is no path', async () => {
+    expect(await it.clear({ cmd: 'get_token', token: '../../../../etc/passwd' })).toBe('clear {}');
+  });
+
+  test.each([
+    { token: 'ab'.repeat(32) },
+    { eauth: 'pam', username: 'nobody', password: 'x' },
+    { eauth: 'pki', username: 'nobody', password: 'a certificate' },
+    { key: null },
+    { key: mapOf({ a: 1 }) },
+    {},
+  ])('CVE-2020-25592, 2021-25281, 2024-38825: %j runs nothing', async (credentials) => {
+    const fields = { ...credentials, fun: 'test.ping', tgt: '*', arg: [], ret: '', jid: '' };
+    for (const cmd of ['publish', 'runner', 'wheel']) {
+      const { tgt, ...rest } = fields;
+      const asked = cmd === 'publish' ? { ...rest, tgt, user: 'root' } : rest;
+      expect(await it.clear({ cmd, ...asked })).toMatch(/"name":"\w*AuthenticationError"/);
+    }
+    for (const cmd of ['wheel_async', 'runner_async']) {
+      expect(await it.clear({ cmd, ...fields })).toBe('clear {}');
+    }
+  });
+
+  test.each(['file_roots.write', 'pillar_roots.write'])(
+    'CVE-2020-11652, 2021-25282: %s leaves its root with no path',
+    async (fun) => {
+      for (const path of ['../../../escaped', '/tmp/../../escaped', 'x/../../../escaped']) {
+        const kwarg = mapOf({ data: 'x', path });
+        const outcome = await it.clear({ cmd: 'wheel', fun, kwarg, key: it.rootKey, user: 'root' });
+        expect(outcome).not.toMatch(/Wrote/);
+      }
+      expect(it.escaped()).toEqual([]);
+    },
+  );
+
+  test('CVE-2021-25283: what clients send is no template', async () => {
+    const text = '{{ 7 * 191 }}';
+    for (const cmd of ['publish', 'wheel', 'runner', 'mk_token', 'get_token']) {
+      expect(await it.clear({ cmd, fun: text, tgt: text, token: text, key: 'x' })).not.toMatch(
+        '1337',
+      );
+    }
+  });
+
+  test('CVE-2025-62349: older versions are refused, clear, at log-in and sealed', async () => {
+    for (const version of [0, 1, 2]) {
+      expect(await it.clear({ cmd: 'ping' }, version)).toBe(REFUSED);
+      expect(await it.send(clear(authLoad(it.a), version))).toBe(REFUSED);
+      const how = { ...it.own, sealedWith: it.a.aes, version };
+      expect(await it.send(sealed(sealedLoad(it.a, '_file_envs'), how))).toBe(REFUSED);
+    }
+  });
+});
+
+describe('log-ins', () => {
+  test('CVE-2022-22935: every answer is signed and bound to the nonce', async () => {
+    const stranger = await PrivateKey.generate(2048);
+    const loads = [
+      authLoad(it.a),
+      authLoad({ id: 'a', key: stranger }),
+      authLoad({ id: 'stranger', key: stranger }),
+      authLoad({ id: '../x', key: stranger }),
+    ];
+    for (const load of loads) {
+      const reply = unpackMap(await it.a.raw(clear(load).body));
+      const signed = bytesOf(reply, 'load')!;
+      expect(it.a.masterKey!.verify(signed, bytesOf(reply, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
+      expect(textOf(unpackMap(signed), 'nonce')).toBe(load.get('nonce'));
+    }
+  });
+
+  test('CVE-2025-22238, 2024-22231: an id is no path', async () => {
+    for (const id of ['../../escaped', 'a/b', '/etc/x', 'x\0', '..']) {
+      const outcome = await it.send(clear(new Map([...authLoad(it.a), ['id', id]])));
+      expect(outcome).not.toMatch(/accepted/);
+    }
+    await it.sealed('_syndic_return', {
+      load: [mapOf({ id: '../../escaped', jid: '../../escaped', fun: 'x', return: mapOf({}) })],
+    });
+    expect(it.escaped()).toEqual([]);
+  });
+});
+
+describe('requests of minions', () => {
+  const COMMANDS =
+    '_return _pillar _minion_event _register_resources _master_opts _mine _mine_get _mine_delete ' +
+    '_mine_flush _master_tops _file_envs _file_list _file_list_emptydirs _dir_list _symlink_list ' +
+    '_file_hash _file_hash_and_stat _file_find _serve_file _file_recv _syndic_return ' +
+    'minion_runner minion_pub minion_publish pub_ret revoke_auth verify_minion';
+
+  test.each(COMMANDS.split(' '))(
+    'CVE-2024-38822, 2025-22236: %s in the name of another',
+    async (cmd) => {
+      const asB = sealedLoad(it.a, cmd, { id: 'b' });
+      expect(await it.send(sealed(asB, it.own))).toBe(REFUSED);
+      expect(await it.send(sealed(asB, { ...it.own, outerId: 'b' }))).toBe(REFUSED);
+      expect(await it.send(sealed(asB, { ...it.own, outerId: 'b', sealedWith: it.a.aes }))).toBe(
+        REFUSED,
+      );
+      // Even who has the session key of the other lacks its private key.
+      expect(
+        await it.send(sealed(asB, { ...it.own, outerId: 'b', sealedWith: it.b.session })),
+      ).toBe(REFUSED);
+      const bare = sealedLoad(it.a, cmd);
+      bare.delete('tok');
+      expect(await it.send(sealed(bare, it.own))).toBe(REFUSED);
+    },
+  );
+
+  test('CVE-2024-38823, 2022-22936: a captured request is worth nothing', async () => {
+    const request = sealed(
+      sealedLoad(it.a, '_minion_event', { tag: 'captured/once', data: mapOf({}) }),
+      it.own,
+    );
+    const stranger = await ZmtpPeer.open({ port: it.master.home.retPort });
+    await it.a.raw(request.body);
+    for (let n = 0; n < 5; n += 1) await stranger.request(request.body, 20_000);
+    stranger.close();
+    await it.marker('after-captured');
+    expect(it.heard.filter((tag) => tag === 'captured/once')).toHaveLength(1);
+    for (const ts of [-3600, 3600]) {
+      const late = sealedLoad(it.a, '_file_envs', { ts: Math.floor(Date.now() / 1000) + ts });
+      expect(await it.send(sealed(late, it.own))).toBe(REFUSED);
+    }
+  });
+
+  test('CVE-2022-22934: a pillar is signed, with its key and the nonce', async () => {
+    const load = sealedLoad(it.a, '_pillar', { grains: mapOf({}), ver: '2' });
+    const reply = unpackMap(await it.a.raw(sealed(load, it.own).body));
+    const inner = new Crypticle(
+      it.a.key.oaepDecrypt(bytesOf(reply, 'key')!, 'OAEP-SHA1').toString(),
+    );
+    const signed = unpackMap(inner.open(bytesOf(reply, 'pillar')!)!);
+    const data = bytesOf(signed, 'data')!;
+    expect(it.a.masterKey!.verify(data, bytesOf(signed, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
+    expect(textOf(unpackMap(data), 'nonce')).toBe(load.get('nonce'));
+    expect(Buffer.compare(bytesOf(unpackMap(data), 'key')!, bytesOf(reply, 'key')!)).toBe(0);
+  });
+
+  test('CVE-2025-22237, 2025-22241: extensions of a pillar do nothing', async () => {
+    const ext = mapOf({
+      git: [mapOf({ 'main ext::sh -c touch% escaped': [] })],
+      virtkey: '../escaped',
+    });
+    await it.sealed('_pillar', { grains: mapOf({}), ver: '2', ext });
+    expect(it.escaped()).toEqual([]);
+  });
+
+  test.each(['../../master', '/etc/passwd', 'x/../../master', '..\\..\\master', 'a\0b'])(
+    'CVE-2024-22232, 2025-22240: the file %j is not served',
+    async (path) => {
+      for (const saltenv of ['base', '../..', '/etc', '__env__']) {
+        const served = await it.sealed('_serve_file', { path, saltenv, loc: 0 });
+        expect(served).toMatch(/^sealed (?:\{"data":"","dest":""\}|"")$/);
+        const found = await it.sealed('_file_find', { path, saltenv });
+        expect(found).toMatch(/^sealed (?:\{"path":"","rel":""\}|"")$/);
+      }
+    },
+  );
+
+  test('CVE-2024-38824: a file that is sent goes nowhere else', async () => {
+    for (const path of [['..', '..', 'escaped'], ['/tmp/escaped'], ['x\0escaped'], 'escaped']) {
+      const outcome = await it.sealed('_file_recv', { path, loc: 0, data: 'x', size: 1 });
+      expect(outcome).toMatch(/^sealed (?:false|"")$/);
+    }
+    expect(it.escaped()).toEqual([]);
+  });
+
+  test.each(['../../../../etc/passwd', '/dev/zero', JID, '', 'x'])(
+    'CVE-2025-22242: pub_ret opens no file for the job id %j',
+    async (jid) => expect(await it.sealed('pub_ret', { jid })).toMatch(/^sealed (?:\{\}|"")$/),
+  );
+
+  test('CVE-2025-22239: events of the master and of others are refused in every form', async () => {
+    const refused = [
+      `salt/job/${JID}/new`,
+      `salt/job/${JID}/publish`,
+      `salt/job/${JID}/return`,
+      `salt/job/${JID}/ret/b`,
+      'salt/key',
+      'salt/auth',
+      'salt/cloud/x',
+      'salt/run/1/new',
+      'salt/cluster/x',
+      'salt/wheel/1/new',
+      'salt/minion/b/start',
+      'salt/presence/change',
+    ];
+    const data = mapOf({ x: 1 });
+    const before = it.heard.length;
+    for (const tag of refused) {
+      await it.sealed('_minion_event', { tag, data, pretag: null });
+      await it.sealed('_minion_event', { events: [mapOf({ tag, data })], pretag: null });
+      const [head = '', ...rest] = tag.split('/');
+      const event = mapOf({ tag: rest.join('/'), data });
+      await it.sealed('_minion_event', { events: [event], pretag: head });
+    }
+    await it.marker('after-injection');
+    expect(it.heard.slice(before).filter((tag) => refused.includes(tag))).toEqual([]);
+  });
+});
+
+describe('the master as a whole', () => {
+  test('CVE-2022-22936: the serial of publications only grows', async () => {
+    const subscriber = await ZmtpPeer.open({ port: it.master.home.publishPort, socketType: 'SUB' });
+    subscriber.subscribe();
+    await it.marker('subscribed');
+    const serials: number[] = [];
+    for (let n = 0; n < 3; n += 1) {
+      const asked = { cmd: 'publish', fun: 'test.ping', tgt: 'a', arg: [], ret: '', jid: '' };
+      expect(await it.clear({ ...asked, key: it.rootKey, user: 'root' })).toMatch(
+        '"minions":["a"]',
+      );
+      const frames = await subscriber.receive(20_000);
+      const outer = unpackMap(frames.at(-1)!);
+      const serial = unpackMap(it.a.aes.open(bytesOf(outer, 'load')!)!).get('serial');
+      expect(
+        it.a.masterKey!.verify(bytesOf(outer, 'load')!, bytesOf(outer, 'sig')!, 'PKCS1v15-SHA1'),
+      ).toBe(true);
+      serials.push(Number(serial));
+    }
+    subscriber.close();
+    expect([...new Set(serials)].sort((one, other) => one - other)).toEqual(serials);
+  });
+
+  test('CVE-2023-20897: broken messages cost no worker', async () => {
+    const odd: SaltValue[] = ['x', ['x'], 7, null, mapOf({}), mapOf({ enc: 'aes' })];
+    const load = Buffer.alloc(96, 5);
+    const bodies = odd.map((value) => pack(value));
+    bodies.push(Buffer.from([0xc1]), Buffer.alloc(64, 0xff));
+    for (const id of ['a', '../a', 'x\0', 7, null, ['a'], mapOf({ a: 1 })]) {
+      bodies.push(pack(mapOf({ enc: 'aes', load, version: 3, id })));
+    }
+    // This one costs stock 3008.2 a worker each time.
+    bodies.push(sealed(sealedLoad(it.a, '_return', { tok: ['x'] }), it.own).body);
+    for (let n = 0; n < 20; n += 1) await Promise.all(bodies.map((body) => it.a.raw(body)));
+    expect(await it.sealed('_file_envs')).toBe('sealed ["base"]');
+  });
+
+  test('CVE-2020-17490, 2021-25284: files are private, no log tells a secret', async () => {
+    const { pkiDir, cacheDir } = it.master.home;
+    const secret = [join(pkiDir, 'master.pem'), join(cacheDir, '.root_key')];
+    for (const file of secret) expect(statSync(file).mode & 0o077).toBe(0);
+    const log = await it.master.log();
+    for (const text of [it.rootKey, it.a.aes.keyString, it.a.session.keyString])
+      expect(log).not.toContain(text);
+  });
+
+  test('strangers leave no session and no directory behind', async () => {
+    const load = Buffer.alloc(96, 5);
+    for (let n = 0; n < 50; n += 1) {
+      await it.a.raw(pack(mapOf({ enc: 'aes', load, version: 3, id: `nobody${n}` })));
+    }
+    const { stdout } = await it.master.brine('status', ['--out', 'json']);
+    expect(stdout).not.toContain('nobody');
+    expect(it.escaped('nobody')).toEqual([]);
+  });
+});
