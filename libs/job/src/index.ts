@@ -1,3 +1,12 @@
+export {
+  confirmDurable,
+  durablePieces,
+  hearLogIns,
+  IDLE,
+  openDurable,
+  stepDurable,
+} from './durable.ts';
+export { durableTtl, DURABLE_TTL_MAX_S } from './durable-ttl.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export { isMinionId } from './minion-id.ts';
 export { Outstanding } from './outstanding.ts';
@@ -25,6 +34,7 @@ export {
   traceparentOf,
 } from './trace-id.ts';
 
+export type { DurableAction, DurableFacts, DurableState, DurableStep } from './durable.ts';
 export type { Jid } from './jid.ts';
 export type { Booking, JobCounts } from './outstanding.ts';
 export type { Seen, Silence, SilenceCause, SilenceEvidence } from './silence.ts';

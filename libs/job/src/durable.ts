@@ -1,0 +1,220 @@
+/**
+ * The rule of durable jobs. A minion that was away tells nothing when it is back but its log-in, and
+ * not even that where it kept its keys. So a durable job is taken up in turns until its time is over:
+ * those who never returned are asked whether they run it (`saltutil.find_job`), and who says no is
+ * sent it again under the same jid. Who does not answer is not there, and is sent nothing.
+ *
+ * Pure: the state of a job, what is known of its minions and the time go in, what to do comes out.
+ */
+
+/** Where a durable job stands. Times are unix milliseconds. */
+export interface DurableState {
+  readonly jid: string;
+  readonly publishedAt: number;
+  /** Nothing is sent after it. */
+  readonly notAfter: number;
+  /** Turns begun; 0 is the first publication itself. */
+  readonly turn: number;
+  /** When the turn under way, or the last one, began. */
+  readonly startedAt: number;
+  /** {@link IDLE} between turns; 0 until the question has gone out; then looks at the answers. */
+  readonly look: number;
+  /** The jid of the question of this turn; empty between turns. */
+  readonly probe: string;
+  /** Who was asked in this turn and has not answered yet. */
+  readonly asked: readonly string[];
+  /** Who is to be sent the job now; kept until that is confirmed, so that a crash repeats it. */
+  readonly sending: readonly string[];
+  /** When the next turn with everybody is due. */
+  readonly regularAt: number;
+  /** Minions that logged in since, and when: they are asked sooner than the others. */
+  readonly heard: ReadonlyMap<string, number>;
+  /** When this state is to be looked at again. */
+  readonly dueAt: number;
+  /** Set when it is over: nobody waits any more, or its time is. */
+  readonly closed?: 'complete' | 'expired';
+}
+
+/** What is known of the minions of a job. */
+export interface DurableFacts {
+  /** Targeted and not returned. */
+  readonly waiting: readonly string[];
+  /** Answers to the question of this turn: whether they run it. */
+  readonly answers: ReadonlyMap<string, boolean>;
+  /** Who was sent it again before: how often, and when last. */
+  readonly sent: ReadonlyMap<string, { readonly count: number; readonly lastAt: number }>;
+}
+
+/** What the owner of a turn does next, and then confirms. */
+export type DurableAction =
+  | { readonly kind: 'ask'; readonly minions: readonly string[] }
+  | { readonly kind: 'send'; readonly minions: readonly string[] };
+
+/** A step of the rule. */
+export interface DurableStep {
+  readonly state: DurableState;
+  /** Undefined where there is nothing to do before `state.dueAt`. */
+  readonly action: DurableAction | undefined;
+}
+
+/** `look` of a job between two turns. */
+export const IDLE = -1;
+
+// After the question: most minions answer within 2 s (protocol.md 16.4: 0.2 s for four of them), one
+// that just started or is busy may take longer.
+const LOOKS_MS = [2_000, 5_000, 10_000] as const;
+// A minion subscribes after its log-in, a stock one within a few seconds.
+const AFTER_LOG_IN_MS = 3_000;
+// Then the turns with everybody are soon enough.
+const LOG_IN_COUNTS_MS = 60_000;
+// Who was there and got it three times knows it: he ran it, or will not. More questions only make
+// him forget the jid (he knows the last 100). A log-in, which may be a restart, begins anew.
+const SENDS_MAX = 3;
+/** An action that nobody confirmed is given out again after this. */
+const CONFIRM_WITHIN_MS = 60_000;
+const FIRST_TURN_MS = 10_000;
+const INTERVAL_MIN_MS = 60_000;
+const INTERVAL_MAX_MS = 300_000;
+/** Ids of one question or sending: some 30 KB of them, which every minion has to open. */
+const PIECE_IDS = 1_000;
+// Large fleets of absent minions are asked less often: a piece each 6 s on average.
+const PER_PIECE_MS = 6_000;
+
+/** A job that was just published; `minions` are its targets. */
+export function openDurable(job: {
+  readonly jid: string;
+  readonly publishedAt: number;
+  readonly notAfter: number;
+}): DurableState {
+  const firstAt = Math.min(job.publishedAt + FIRST_TURN_MS, job.notAfter);
+  return {
+    ...job,
+    turn: 0,
+    startedAt: job.publishedAt,
+    look: IDLE,
+    probe: '',
+    asked: [],
+    sending: [],
+    regularAt: firstAt,
+    heard: new Map(),
+    dueAt: firstAt,
+  };
+}
+
+/** Notes log-ins (id → unix ms); of a job in a turn they count after it. */
+export function hearLogIns(state: DurableState, logIns: ReadonlyMap<string, number>): DurableState {
+  const heard = new Map(state.heard);
+  for (const [id, at] of logIns) if (at > state.startedAt) heard.set(id, at);
+  const next = { ...state, heard };
+  return state.look === IDLE ? { ...next, dueAt: Math.min(state.dueAt, idleUntil(next)) } : next;
+}
+
+/** What to do at `now`. `probe` is a fresh jid, for the question of a turn that begins. */
+export function stepDurable(
+  state: DurableState,
+  facts: DurableFacts,
+  now: number,
+  probe: string,
+): DurableStep {
+  if (facts.waiting.length === 0) return over(state, 'complete');
+  if (now >= state.notAfter) return over(state, 'expired');
+  if (state.look === IDLE) return beginTurn(state, facts, now, probe);
+  const until = { ...state, dueAt: now + CONFIRM_WITHIN_MS };
+  if (state.look === 0) return { state: until, action: { kind: 'ask', minions: state.asked } };
+  if (state.sending.length > 0) {
+    return { state: until, action: { kind: 'send', minions: state.sending } };
+  }
+  const waiting = new Set(facts.waiting);
+  const there = state.asked.filter((id) => waiting.has(id) && facts.answers.has(id));
+  const sending = there.filter(
+    (id) => facts.answers.get(id) === false && !isDone(state, facts, id),
+  );
+  const answered = new Set(there);
+  const heard = new Map([...state.heard].filter(([id]) => waiting.has(id) && !answered.has(id)));
+  const asked = state.asked.filter((id) => waiting.has(id) && !answered.has(id));
+  const looked = { ...state, heard, asked, sending };
+  if (sending.length === 0) return { state: nextLook(looked), action: undefined };
+  return {
+    state: { ...looked, dueAt: now + CONFIRM_WITHIN_MS },
+    action: { kind: 'send', minions: sending },
+  };
+}
+
+/** The action of this state was done: its messages are in the stream. */
+export function confirmDurable(state: DurableState, now: number): DurableState {
+  if (state.look === 0) return { ...state, look: 1, dueAt: now + LOOKS_MS[0] };
+  return nextLook({ ...state, sending: [] });
+}
+
+/** Cuts ids into the pieces that one question or sending may carry. */
+export function durablePieces(ids: readonly string[]): (readonly string[])[] {
+  const pieces: (readonly string[])[] = [];
+  for (let at = 0; at < ids.length; at += PIECE_IDS) pieces.push(ids.slice(at, at + PIECE_IDS));
+  return pieces;
+}
+
+function beginTurn(
+  state: DurableState,
+  facts: DurableFacts,
+  now: number,
+  probe: string,
+): DurableStep {
+  const waiting = facts.waiting.filter((id) => !isDone(state, facts, id));
+  const regular = now >= state.regularAt;
+  const asked = regular ? waiting : waiting.filter((id) => isRipe(state, id, now));
+  const known = new Set(facts.waiting);
+  const heard = new Map(
+    [...state.heard].filter(([id, at]) => known.has(id) && now < at + LOG_IN_COUNTS_MS),
+  );
+  const regularAt = regular
+    ? now + intervalMs(now - state.publishedAt, asked.length)
+    : state.regularAt;
+  if (asked.length === 0) {
+    const idle = { ...state, heard, regularAt };
+    return { state: { ...idle, dueAt: Math.max(now + 1_000, idleUntil(idle)) }, action: undefined };
+  }
+  const turn = state.turn + 1;
+  const begun = { ...state, turn, startedAt: now, look: 0, probe, asked, sending: [], heard };
+  return {
+    state: { ...begun, regularAt, dueAt: now + CONFIRM_WITHIN_MS },
+    action: { kind: 'ask', minions: asked },
+  };
+}
+
+function nextLook(state: DurableState): DurableState {
+  const after = LOOKS_MS[state.look];
+  if (after !== undefined && state.asked.length > 0) {
+    return { ...state, look: state.look + 1, dueAt: state.startedAt + after };
+  }
+  const idle = { ...state, look: IDLE, probe: '', asked: [], sending: [] };
+  return { ...idle, dueAt: idleUntil(idle) };
+}
+
+/** Was there, got it often enough, and has not logged in since. */
+function isDone(state: DurableState, facts: DurableFacts, id: string): boolean {
+  const sent = facts.sent.get(id);
+  if (sent === undefined || sent.count < SENDS_MAX) return false;
+  return (state.heard.get(id) ?? 0) <= sent.lastAt;
+}
+
+function isRipe(state: DurableState, id: string, now: number): boolean {
+  const at = state.heard.get(id);
+  return at !== undefined && now >= at + AFTER_LOG_IN_MS && now < at + LOG_IN_COUNTS_MS;
+}
+
+function idleUntil(state: DurableState): number {
+  let until = Math.min(state.regularAt, state.notAfter);
+  for (const at of state.heard.values()) until = Math.min(until, at + AFTER_LOG_IN_MS);
+  return until;
+}
+
+/** A minute at first, a thirtieth of the age later, five minutes at most. */
+function intervalMs(ageMs: number, ids: number): number {
+  const byAge = Math.min(INTERVAL_MAX_MS, Math.max(INTERVAL_MIN_MS, ageMs / 30));
+  return Math.max(ageMs < INTERVAL_MIN_MS ? ageMs : byAge, (ids / PIECE_IDS) * PER_PIECE_MS);
+}
+
+function over(state: DurableState, closed: 'complete' | 'expired'): DurableStep {
+  const ended = { ...state, look: IDLE, probe: '', asked: [], sending: [], heard: new Map() };
+  return { state: { ...ended, closed }, action: undefined };
+}
