@@ -30,6 +30,8 @@ export interface JobRecord {
   readonly requestId: string;
   /** Set where the caller fixed the jid: it may be published in several pieces (batches). */
   readonly piece?: string;
+  /** Sent again until `notAfter` to minions that were away. */
+  readonly durable?: boolean;
 }
 
 const FORMAT = 1;
@@ -73,6 +75,7 @@ function isJob(value: unknown): value is JobRecord & { readonly format: number }
     isTexts(job['minions']) &&
     isTexts(job['missing']) &&
     (job['piece'] === undefined || typeof job['piece'] === 'string') &&
+    (job['durable'] === undefined || typeof job['durable'] === 'boolean') &&
     typeof job['hidden'] === 'boolean'
   );
 }

@@ -1,3 +1,4 @@
+import { packAgain } from './again-record.ts';
 import { append, newMessageId } from './append.ts';
 import type { Appended } from './append.ts';
 import { INLINE_MAX_BYTES, putBody } from './bodies.ts';
@@ -22,6 +23,11 @@ export interface Again {
   readonly seq: number;
   /** In ms since 1970. */
   readonly notAfter: number;
+  /**
+   * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
+   * they are, and the publication for them.
+   */
+  readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
 }
 
 /** From here on the master AES key of this epoch holds. */
@@ -75,9 +81,16 @@ export class PublicationWriter {
     const { slot } = options;
     // Parts of a batch have one jid; each has a message of its own.
     const once = `again:${again.jid}:${again.seq}:${slot}`;
+    const headers: Record<string, string> = {};
+    let payload: Uint8Array = packAgain(again);
+    if (payload.length > INLINE_MAX_BYTES) {
+      headers[PUBLICATION_HEADERS.reference] = await putBody(this.#bus, 'pub', payload);
+      payload = new Uint8Array(0);
+    }
     return append(this.#bus, {
       subject: subjects.publication('again'),
-      payload: Buffer.from(JSON.stringify(again)),
+      payload,
+      headers,
       msgId: slot === undefined ? newMessageId() : escapeHeader(once),
       timeoutMs: this.#timeoutMs,
     });

@@ -1,3 +1,4 @@
+import { readAgain } from './again-record.ts';
 import { getBody } from './bodies.ts';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
@@ -48,12 +49,10 @@ export async function readPublished(bus: Bus, received: Received): Promise<Publi
   if (!isPublicationKind(kind)) return undefined;
   const base = baseOf(bus, received);
   try {
-    if (kind === 'job') {
-      const reference = received.header(PUBLICATION_HEADERS.reference);
-      const bytes = reference === '' ? received.data : await getBody(bus, 'pub', reference);
-      return { ...base, kind, record: unpackJob(bytes) };
-    }
-    const value: unknown = JSON.parse(Buffer.from(received.data).toString('utf8'));
+    const reference = received.header(PUBLICATION_HEADERS.reference);
+    const bytes = reference === '' ? received.data : await getBody(bus, 'pub', reference);
+    if (kind === 'job') return { ...base, kind, record: unpackJob(bytes) };
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (kind === 'again') {
       const again = readAgain(value);
       return again === undefined ? undefined : { ...base, kind, again };
@@ -84,13 +83,6 @@ function baseOf(bus: Bus, received: Received): PublishedBase {
     ack: () => received.settle('+ACK'),
     nak: (delayMs) => received.settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`),
   };
-}
-
-function readAgain(value: unknown): Again | undefined {
-  if (!isRecord(value)) return undefined;
-  const { jid, seq, notAfter } = value;
-  if (typeof jid !== 'string' || typeof seq !== 'number') return undefined;
-  return typeof notAfter === 'number' ? { jid, seq, notAfter } : undefined;
 }
 
 function readMarker(value: unknown): Marker | undefined {

@@ -86,9 +86,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
     publish: [
       'brine.epochs',
       'brine.sent',
-      'brine.publications.again',
-      'brine.publications.marker',
       'brine.events.sighting',
+      // of all jobs only the find_job that goes before a durable job
+      'brine.publications.*',
       'brine.kept.pub.>',
       ...readKept('pub', 'evt'),
       `$JS.API.DIRECT.GET.${publications}`,

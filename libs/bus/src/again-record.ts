@@ -1,0 +1,28 @@
+import { isRecord } from './js-api.ts';
+import type { Again } from './publications.ts';
+
+/** Packs an {@link Again}: JSON, its publication in base64. */
+export function packAgain({ only, ...again }: Again): Buffer {
+  const base64 = only && Buffer.from(only.publication).toString('base64');
+  const restricted = only && { only: { minions: only.minions, publication: base64 } };
+  return Buffer.from(JSON.stringify({ ...again, ...restricted }));
+}
+
+/** Reads the JSON of {@link packAgain}; undefined for anything else. */
+export function readAgain(value: unknown): Again | undefined {
+  if (!isRecord(value)) return undefined;
+  const { jid, seq, notAfter } = value;
+  if (typeof jid !== 'string' || typeof seq !== 'number') return undefined;
+  if (typeof notAfter !== 'number') return undefined;
+  if (value['only'] === undefined) return { jid, seq, notAfter };
+  const only = readOnly(value['only']);
+  return only && { jid, seq, notAfter, only };
+}
+
+function readOnly(value: unknown): Again['only'] {
+  if (!isRecord(value)) return undefined;
+  const { minions, publication } = value;
+  if (!Array.isArray(minions) || typeof publication !== 'string') return undefined;
+  if (!minions.every((id) => typeof id === 'string')) return undefined;
+  return { minions, publication: Buffer.from(publication, 'base64') };
+}
