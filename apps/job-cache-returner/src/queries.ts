@@ -1,6 +1,7 @@
 import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
 import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { DURABLE_QUERIES } from './durable-queries.ts';
 import { exportQuery, importQuery } from './exchange-queries.ts';
 import { silentQuery } from './silent-query.ts';
 
@@ -29,6 +30,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['list_jobs', listJobs],
   ['outstanding', outstanding],
   ['job', job],
+  ...DURABLE_QUERIES,
   ['at', at],
   ['export', exportQuery],
   ['import', importQuery],

@@ -1,6 +1,6 @@
 import type { Published } from '@brine/bus';
 import { publishingPart } from '@brine/job';
-import type { JobRow } from '@brine/job-cache';
+import type { DurableRow, JobRow } from '@brine/job-cache';
 import { gather } from './gather.ts';
 import type { StoreContext } from './store-context.ts';
 
@@ -31,7 +31,12 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
   const { cache, hold, telemetry, counts } = context;
   const startMs = context.now();
   const rows = jobs.map(jobRow);
-  const report = await hold.until(() => cache.saveJobs(rows));
+  const durable = jobs.filter(({ record }) => record.durable === true).map(durableRow);
+  const report = await hold.until(async () => {
+    const saved = await cache.saveJobs(rows);
+    if (durable.length > 0) await cache.durable.open(durable);
+    return saved;
+  });
   if (report === undefined) {
     for (const job of jobs) job.nak(0);
     return;
@@ -57,6 +62,10 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
 }
 
 function jobRow(published: PublishedJob): JobRow {
-  const { publication: _publication, ...record } = published.record;
+  const { publication: _publication, durable: _durable, ...record } = published.record;
   return { ...record, incarnation: published.incarnation, seq: published.seq };
+}
+
+function durableRow({ record, incarnation, seq }: PublishedJob): DurableRow {
+  return { ...record, incarnation, seq };
 }

@@ -1,5 +1,6 @@
 export { JobCacheError, messageOf } from './errors.ts';
 export { DURATION_BOUNDS } from './count-rows.ts';
+export { DurableJobs } from './durable-jobs.ts';
 export {
   EXCHANGE_KINDS,
   ExchangeError,
@@ -13,6 +14,7 @@ export { JobCache } from './job-cache.ts';
 export { startPostgres } from './embedded/start-postgres.ts';
 
 export type { JobCacheErrorCode } from './errors.ts';
+export type { DurableRow, DurableTask, DurableWork, OpenDurable } from './durable-jobs.ts';
 export type { DurationExample } from './duration-examples.ts';
 export type { ExchangeKind, ExchangeRow } from './exchange-format.ts';
 export type { ExportPage } from './export-rows.ts';

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
 import { adoptOrphans } from './adopt-orphans.ts';
 import { CountLabels } from './count-labels.ts';
+import { DurableJobs } from './durable-jobs.ts';
 import { DurationExamples } from './duration-examples.ts';
 import { exportRows } from './export-rows.ts';
 import type { ExportPage } from './export-rows.ts';
@@ -81,6 +82,8 @@ export class JobCache {
   readonly #state: SavingState;
   /** Returns of this process that stand for the durations of others. */
   readonly durationExamples = new DurationExamples();
+  /** Jobs that are sent again to minions that were away. */
+  readonly durable: DurableJobs;
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
@@ -92,6 +95,7 @@ export class JobCache {
     const [jids, examples] = [new JidMemory(), this.durationExamples];
     const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
     this.#state = { jids, labels, examples, keepReturns, slow, slowJobs };
+    this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;
   }
 

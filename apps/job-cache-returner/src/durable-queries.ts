@@ -1,0 +1,44 @@
+import type { DurableTask, JobCache } from '@brine/job-cache';
+import { intOf, mapIn, mapOf, textOf } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
+
+/** The questions about durable jobs: what publishers do next, and the list of the open ones. */
+export const DURABLE_QUERIES: readonly (readonly [string, Query])[] = [
+  ['durable_take', take],
+  ['durable_confirm', confirm],
+  ['durable', list],
+  ['durable_open', (cache) => cache.durable.countOpen()],
+];
+
+async function take(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const heard = new Map<string, number>();
+  for (const [id, at] of mapIn(request, 'heard') ?? []) {
+    if (typeof id === 'string' && typeof at === 'number') heard.set(id, at);
+  }
+  const probe = textOf(request, 'probe');
+  if (!probe) throw new Error('durable_take needs the jid of a question');
+  const { task, open } = await cache.durable.take(heard, probe);
+  return mapOf({ task: task === undefined ? null : taskMap(task), open });
+}
+
+async function confirm(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  await cache.durable.confirm({
+    jid: textOf(request, 'jid') ?? '',
+    requestId: textOf(request, 'requestId') ?? '',
+    turn: intOf(request, 'turn') ?? -1,
+    look: intOf(request, 'look') ?? -1,
+  });
+  return true;
+}
+
+async function list(cache: JobCache): Promise<SaltValue> {
+  const open = await cache.durable.list();
+  return open.map((job) => mapOf({ ...job, fun: [...job.fun] }));
+}
+
+function taskMap({ action, publication, ...task }: DurableTask): SaltMap {
+  const { kind, minions } = action;
+  return mapOf({ ...task, kind, minions: [...minions], publication: Buffer.from(publication) });
+}
