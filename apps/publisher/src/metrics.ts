@@ -2,19 +2,21 @@ import type { Bus } from '@brine/bus';
 import { addConnectionMetrics, type ServiceContext } from '@brine/service';
 import type { PublishServer } from '@brine/zmq';
 import type { AgainRule } from './again-rule.ts';
+import type { DurableSender } from './durable-sender.ts';
 import type { Publisher } from './publisher.ts';
 
 /** What the publisher's metrics are read from. */
 export interface MeasuredParts {
   readonly publisher: Publisher;
   readonly again: AgainRule;
+  readonly durable: DurableSender;
   readonly server: PublishServer;
   readonly bus: Bus;
 }
 
 /** Figures of the publisher for `/metrics`, read when they are asked for. */
 export function exposeMetrics(metrics: ServiceContext['metrics'], parts: MeasuredParts): void {
-  const { publisher, again, server, bus } = parts;
+  const { publisher, again, durable, server, bus } = parts;
   const gauge = (name: string, help: string, read: () => number): void =>
     metrics.gaugeOf(`brine_publisher_${name}`, help, read);
   const counter = (name: string, help: string, read: () => number): void =>
@@ -39,5 +41,9 @@ export function exposeMetrics(metrics: ServiceContext['metrics'], parts: Measure
     'New AES keys because of a clock.',
     () => publisher.status.clockRotations,
   );
+  gauge('durable_open', 'Durable jobs that wait for minions.', () => durable.stats.open);
+  counter('durable_asked', 'Minions asked about durable jobs.', () => durable.stats.asked);
+  counter('durable_sent', 'Minions sent a durable job again.', () => durable.stats.sentAgain);
+  counter('durable_failed', 'Looks at durable jobs that failed.', () => durable.stats.failed);
   counter('again_windows', 'Times subscribers had been deaf.', () => again.stats.windows);
 }

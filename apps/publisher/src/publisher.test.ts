@@ -105,6 +105,7 @@ async function start(): Promise<Started> {
     tellSent: told,
     topics: { zmqFiltering: false, orderMasters: false },
     onExpired: (jid) => expired.push(jid),
+    onDurable: () => undefined,
     onTrouble: () => undefined,
   });
   const sinceMs = Date.now() - 30_000;

@@ -1,4 +1,4 @@
-import type { JobRecord, PublicationTimes, Published, Sent } from '@brine/bus';
+import type { Again, JobRecord, PublicationTimes, Published, Sent } from '@brine/bus';
 import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
@@ -16,6 +16,9 @@ interface Sending {
   readonly before: number;
 }
 
+/** What of a job is needed to send it. */
+type Sendable = Pick<JobRecord, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;
+
 /** What a publisher works with. */
 export interface PublisherPorts {
   readonly subscribers: Subscribers;
@@ -29,6 +32,8 @@ export interface PublisherPorts {
   readonly topics: TopicRules;
   /** Told of a job that was past its time and went out to nobody from here. */
   readonly onExpired: (jid: string) => void;
+  /** Called for each job that is to be sent again to minions that are away. */
+  readonly onDurable: () => void;
   /** Told of what went wrong and is mended or counted here. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }
@@ -132,16 +137,18 @@ export class Publisher {
     this.#watchClock(published.timeUs);
     const serial = this.#serials.next(published.timeUs);
     if (published.kind === 'again') {
-      const record = await this.#recordAgain(published.again.seq);
+      const { again } = published;
+      const record = again.only ? onlyFor(again.jid, again.only) : await this.#recordOf(again.seq);
       if (record === undefined) return;
       const before = this.#countAgain(record.jid);
       const sending = { kind: 'again', startMs, before } as const;
-      const sent = await this.#send(record, serial, published.again.notAfter, sending);
+      const sent = await this.#send(record, serial, again.notAfter, sending);
       if (sent) this.#sentAgain += 1;
       return;
     }
     const { record } = published;
     this.jobs.note(record, published.seq, published.timeUs);
+    if (record.durable === true) this.#ports.onDurable();
     const sending = { kind: 'publish', startMs, before: 0 } as const;
     const sent = await this.#send(record, serial, record.notAfter, sending);
     // What was stored before our start an earlier publisher may have sent.
@@ -150,7 +157,7 @@ export class Publisher {
   }
 
   async #send(
-    record: JobRecord,
+    record: Sendable,
     serial: number,
     notAfter: number,
     sending: Sending,
@@ -183,7 +190,7 @@ export class Publisher {
 
   /** The worker that gets the return makes of the told time the minion's part of the trace. */
   #trace(
-    record: JobRecord,
+    record: Sendable,
     { kind, startMs, before }: Sending,
     sentMs: number,
     attributes: Readonly<Record<string, number>>,
@@ -214,7 +221,7 @@ export class Publisher {
     return count;
   }
 
-  async #recordAgain(seq: number): Promise<JobRecord | undefined> {
+  async #recordOf(seq: number): Promise<JobRecord | undefined> {
     const here = this.jobs.record(seq);
     if (here !== undefined) return here;
     try {
@@ -265,4 +272,8 @@ export class Publisher {
       });
     return this.#rotating;
   }
+}
+
+function onlyFor(jid: string, only: NonNullable<Again['only']>): Sendable {
+  return { jid, tgtType: 'list', ...only };
 }

@@ -18,6 +18,8 @@ import { PublishServer, tcpEndpoint, type PublishServerOptions } from '@brine/zm
 import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
 import { Burst } from './burst.ts';
 import { BucketHighWater } from './high-water.ts';
+import { DurableSender, waitUnlessAborted } from './durable-sender.ts';
+import { durableStoreOf, logInsOf } from './durable-store.ts';
 import { exposeMetrics } from './metrics.ts';
 import type { Unreturned } from './ports.ts';
 import { Publisher } from './publisher.ts';
@@ -73,13 +75,16 @@ export async function startPublisher(
     onExpired: expiredTeller(new EventWriter(bus), (error, jid) =>
       log.warn({ err: error, jid }, 'that a job expired could not be kept'),
     ),
+    onDurable: () => durable.wake(),
     onTrouble: (what, error) => log.warn({ err: error }, what),
   });
   const again = new AgainRule(publisher.jobs, writer, unreturnedBy(bus));
+  const durable = durableSender(bus, writer, (what, error) => log.warn({ err: error }, what));
   const reader = await startReading(bus, publisher);
   again.open(startWindow(Date.now()));
-  exposeMetrics(context.metrics, { publisher, again, server, bus });
+  exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
   publisher.run(reader).catch(context.fail);
+  durable.run().catch(context.fail);
   log.info({ endpoint: server.endpoint, epoch: publisher.status.epoch }, 'publishing');
   return {
     ready: () => bus.status === 'connected' && reader.reading,
@@ -90,9 +95,11 @@ export async function startPublisher(
       socket: server.stats,
       ...publisher.status,
       again: again.stats,
+      durable: durable.stats,
     }),
     close: async () => {
       again.close();
+      durable.close();
       reader.close();
       await highWater.flush();
       await server.close();
@@ -108,6 +115,21 @@ async function startReading(bus: Bus, publisher: Publisher): Promise<Publication
   const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
   await publisher.seed(times, startSeq);
   return new PublicationReader(bus, { from: { seq: startSeq } });
+}
+
+function durableSender(
+  bus: Bus,
+  publications: PublicationWriter,
+  onTrouble: (what: string, error: unknown) => void,
+): DurableSender {
+  return new DurableSender({
+    store: durableStoreOf(bus),
+    publications,
+    logIns: () => logInsOf(bus),
+    now: Date.now,
+    wait: waitUnlessAborted,
+    onTrouble,
+  });
 }
 
 function unreturnedBy(bus: Bus): Unreturned {

@@ -1,0 +1,167 @@
+import { durablePieces, JidMaker } from '@brine/job';
+import { questionOf, repetitionOf } from './durable-messages.ts';
+import type { DurablePublications, DurableStore, DurableTask, LogIns } from './durable-ports.ts';
+
+/** Counts of the re-sends. */
+export interface DurableStats {
+  /** Durable jobs that were open at the last look. */
+  readonly open: number;
+  /** Minions asked and sent it again, each time counted. */
+  readonly asked: number;
+  readonly sentAgain: number;
+  /** Looks that failed: the store or the stream was away. */
+  readonly failed: number;
+}
+
+/** What a {@link DurableSender} works with. */
+export interface DurableParts {
+  readonly store: DurableStore;
+  readonly publications: DurablePublications;
+  readonly logIns: () => LogIns;
+  readonly now: () => number;
+  /** Waits so many ms; resolves at once when the signal is aborted. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly onTrouble: (what: string, error: unknown) => void;
+}
+
+// Looks while jobs are open, and while none is known: another publisher may have seen one, or a
+// publication of before our start.
+const BUSY_LOOK_MS = 1_000;
+const IDLE_LOOK_MS = 10_000;
+const FRESH_MS = 30_000;
+// At a start the store is seldom there yet.
+const TOLD_AT = 3;
+// Each piece goes to all minions, who open it: ten a second.
+const PIECE_PAUSE_MS = 100;
+const TASKS_PER_LOOK = 50;
+// Of more log-ins than this between two looks the rest wait for their turn.
+const HEARD_MAX = 10_000;
+
+/**
+ * Sends durable jobs again to minions that were away. The store decides what and when, one owner at
+ * a time (libs/job durable.ts); this appends it to PUBLICATIONS under ids that make a second append
+ * harmless, and confirms. Nothing is kept here but log-ins, which only make it sooner.
+ */
+export class DurableSender {
+  readonly #parts: DurableParts;
+  readonly #jids = new JidMaker();
+  readonly #stop = new AbortController();
+  #wake = new AbortController();
+  #heard = new Map<string, number>();
+  #logIns: LogIns | undefined;
+  #stats = { open: 0, asked: 0, sentAgain: 0, failed: 0 };
+  #failures = 0;
+  /** The store may learn of a job a little after we did. */
+  #busyUntil = 0;
+
+  constructor(parts: DurableParts) {
+    this.#parts = parts;
+  }
+
+  get stats(): DurableStats {
+    return this.#stats;
+  }
+
+  /** A durable job was published: looks soon. */
+  wake(): void {
+    this.#busyUntil = this.#parts.now() + FRESH_MS;
+    this.#wake.abort();
+  }
+
+  /** Looks until closed. Never rejects. */
+  async run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.look();
+      const busy = this.#stats.open > 0 || this.#parts.now() < this.#busyUntil;
+      if (busy) this.#listen();
+      else this.#listenNoMore();
+      this.#wake = new AbortController();
+      // While jobs are open it is looked each second; waking does not make it more.
+      const signal = busy ? this.#stop.signal : this.#either();
+      await this.#parts.wait(busy ? BUSY_LOOK_MS : IDLE_LOOK_MS, signal);
+    }
+    this.#listenNoMore();
+  }
+
+  /** Does what is due now. Never rejects: what failed is given out again by the store. */
+  async look(): Promise<void> {
+    try {
+      for (let tasks = 0; tasks < TASKS_PER_LOOK && !this.#stop.signal.aborted; tasks += 1) {
+        const heard = this.#heard;
+        this.#heard = new Map();
+        const work = await this.#parts.store.take(heard, this.#probeJid());
+        this.#stats.open = work.open;
+        this.#failures = 0;
+        if (work.task === undefined) return;
+        await this.#append(work.task);
+        await this.#parts.store.confirm(work.task);
+      }
+    } catch (error) {
+      this.#stats.failed += 1;
+      this.#failures += 1;
+      if (this.#failures === TOLD_AT) this.#parts.onTrouble('durable jobs wait', error);
+    }
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#listenNoMore();
+  }
+
+  async #append(task: DurableTask): Promise<void> {
+    const { publications, now, wait } = this.#parts;
+    for (const [index, ids] of durablePieces(task.minions).entries()) {
+      if (index > 0) await wait(PIECE_PAUSE_MS, this.#stop.signal);
+      if (task.kind === 'ask') {
+        await publications.appendJob(questionOf(task, ids, now()));
+        this.#stats.asked += ids.length;
+      } else {
+        const slot = `durable-${task.requestId}.${task.turn}.${task.look}.${index}`;
+        await publications.appendAgain(repetitionOf(task, ids, now()), { slot });
+        this.#stats.sentAgain += ids.length;
+      }
+    }
+  }
+
+  /** Of one publisher alone: no worker makes jids with this suffix. */
+  #probeJid(): string {
+    return `${this.#jids.next(this.#parts.now())}_durable${process.pid}`;
+  }
+
+  #either(): AbortSignal {
+    return AbortSignal.any([this.#stop.signal, this.#wake.signal]);
+  }
+
+  #listen(): void {
+    if (this.#logIns !== undefined || this.#stop.signal.aborted) return;
+    const logIns = this.#parts.logIns();
+    this.#logIns = logIns;
+    const follow = async (): Promise<void> => {
+      for await (const { id, atMs } of logIns) {
+        if (this.#heard.size < HEARD_MAX) this.#heard.set(id, atMs);
+      }
+    };
+    follow().catch((error: unknown) => {
+      this.#parts.onTrouble('log-ins are not heard', error);
+      if (this.#logIns === logIns) this.#logIns = undefined;
+    });
+  }
+
+  #listenNoMore(): void {
+    this.#logIns?.close();
+    this.#logIns = undefined;
+  }
+}
+
+/** Resolves after so many ms, or at once when the signal is aborted. */
+export function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, signal.aborted ? 0 : ms);
+    signal.addEventListener('abort', done, { once: true });
+  });
+}
