@@ -13,18 +13,18 @@ export class JobCacheQueries implements JobQueries {
     this.#bus = bus;
   }
 
-  async ask(query: string, args: SaltMap): Promise<SaltValue> {
+  async ask(query: string, args: SaltMap, timeoutMs = QUERY_TIMEOUT_MS): Promise<SaltValue> {
     try {
-      return await ask(this.#bus, `jobs.${query}`, args, QUERY_TIMEOUT_MS);
+      return await ask(this.#bus, `jobs.${query}`, args, timeoutMs);
     } catch (cause) {
       if (!(cause instanceof BusError) || !cause.retryable) throw cause;
-      throw new MasterUnavailableError(reasonOf(cause), { cause });
+      throw new MasterUnavailableError(reasonOf(cause, timeoutMs), { cause });
     }
   }
 }
 
-function reasonOf({ code, message }: BusError): string {
+function reasonOf({ code, message }: BusError, timeoutMs: number): string {
   if (code === 'BUS_QUERY_AWAY') return `PostgreSQL does not answer (${message})`;
   if (code === 'BUS_NO_ANSWER') return 'no job-cache-returner is there';
-  return `no answer within ${QUERY_TIMEOUT_MS / 1000} s from job-cache-returner and PostgreSQL`;
+  return `no answer within ${timeoutMs / 1000} s from job-cache-returner and PostgreSQL`;
 }

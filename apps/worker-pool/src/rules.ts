@@ -1,5 +1,6 @@
 import type { ConfigValue, MasterOptions } from '@brine/config';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
+import { durableTtl } from '@brine/job';
 import { userInfo } from 'node:os';
 import { accessRules } from './logins.ts';
 
@@ -35,6 +36,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     cachelessTargets: options.brine.cachelessTargets,
     jobDeadline: options.brine.jobDeadline,
     notAfter: options.brine.notAfter,
+    durableFunctions: durableFunctionsOf(options.brine.durableFunctions),
     tracePublications: options.brine.trace.publications,
     publisherAclBlacklist: {
       users: textsOf(options.publisherAclBlacklist['users']),
@@ -43,6 +45,19 @@ export function masterRules(options: MasterOptions): MasterRules {
     access: accessRules(options),
     masterOpts: masterOptsReply(options),
   };
+}
+
+/** An unreadable time is told at the start, where somebody reads it, not at a publish. */
+function durableFunctionsOf(
+  configured: Readonly<Record<string, ConfigValue>>,
+): (readonly [string, number])[] {
+  return Object.entries(configured).map(([glob, value]) => {
+    const ttl = durableTtl(value);
+    if (ttl === undefined) {
+      throw new Error(`brine.durable_functions: ${glob} takes seconds or 90s, 15m, 12h, 2d`);
+    }
+    return [glob, ttl];
+  });
 }
 
 function masterOptsReply(options: MasterOptions): MasterOptsReply {

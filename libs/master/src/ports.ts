@@ -70,6 +70,8 @@ export interface Job {
   readonly requestId: string;
   /** The request's id where the caller fixed the jid: such a job may come in several pieces. */
   readonly piece?: string;
+  /** Until `notAfter` it is sent again to minions that were away. */
+  readonly durable?: boolean;
 }
 
 /** Publishes a job. */
@@ -112,8 +114,8 @@ export interface UserKeys {
 
 /** Questions to the job cache. */
 export interface JobQueries {
-  /** Rejects with `MasterUnavailableError` when the job cache is away. */
-  ask(query: string, args: SaltMap): Promise<SaltValue>;
+  /** Rejects with `MasterUnavailableError` when the job cache is away (for `timeoutMs`). */
+  ask(query: string, args: SaltMap, timeoutMs?: number): Promise<SaltValue>;
 }
 
 /** The options that rule the answers; Salt's names in camel case. */
@@ -142,6 +144,8 @@ export interface MasterRules {
   readonly jobDeadline: number;
   /** Seconds after which a publication is not sent any more. */
   readonly notAfter: number;
+  /** Functions (globs) whose jobs are durable, and for how many seconds; the first that fits. */
+  readonly durableFunctions?: readonly (readonly [glob: string, ttl: number])[];
   /** Publications carry the trace context of their own job. */
   readonly tracePublications?: boolean;
   readonly publisherAclBlacklist: {

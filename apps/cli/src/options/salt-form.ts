@@ -94,6 +94,7 @@ const RUN_OPTIONS: readonly Option[] = [
   flag(['--summary'], 'cli_summary', 'Show a summary after the returns.'),
   flag(['--why'], 'why', 'Name the cause of each silence, below what Salt says (not in batches).'),
   text(['--metadata'], 'metadata', 'Kept with the job, to find it by.', ''),
+  text(['--durable'], 'durable', 'Sent again for so long (15m, 2d) to minions that are away.'),
   flag(['--start-event'], 'start_event', 'Minions tell when they begin.'),
   flag(['--output-diff'], 'state_output_diff', 'Show only states that changed something.'),
   flag(['--config-dump'], 'config_dump', 'Show the configuration and exit.'),

@@ -1,5 +1,5 @@
 import { RefusedError, yamlArgument } from '@brine/client';
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { SaltRun } from '../commands/salt.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { systemUser } from '../master-config.ts';
@@ -21,6 +21,9 @@ export async function login(
 ): Promise<SaltMap> {
   const { options, terminal } = run;
   const batch = isOn(options, 'static') || textValue(options, 'batch') !== undefined;
+  if (batch && textValue(options, 'durable') !== undefined) {
+    throw new Exit(EXIT.usage, 'salt: error: --durable does not go with --batch or --static\n');
+  }
   const kwargs = batch ? new Map<SaltValue, SaltValue>() : optionKwargs(options);
   const eauth = textValue(options, 'eauth');
   if (eauth === undefined) return kwargs;
@@ -48,9 +51,16 @@ function optionKwargs(options: ParsedOptions): SaltMap {
     ret_kwargs: parsed('return_kwargs'),
     module_executors: parsed('module_executors'),
     executor_opts: parsed('executor_opts'),
-    metadata: parsed('metadata'),
+    metadata: withDurable(parsed('metadata'), textValue(options, 'durable')),
     start_event: isOn(options, 'start_event') ? true : undefined,
   });
+}
+
+/** A wish that stock command lines can express too, as `--metadata '{brine_durable: 2d}'`. */
+function withDurable(metadata: SaltValue | undefined, ttl: string | undefined) {
+  if (ttl === undefined) return metadata;
+  const entries = isMap(metadata) ? metadata : new Map<SaltValue, SaltValue>();
+  return new Map([...entries, ['brine_durable', ttl]]);
 }
 
 /** Asks for what is missing (Salt: salt/auth/__init__.py Resolver.cli). */

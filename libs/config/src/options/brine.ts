@@ -71,6 +71,12 @@ export const brineOptions = {
     unit: 's',
     doc: 'Age at which a publication is not sent any more.',
   }),
+  durable_functions: map({
+    default: {},
+    doc:
+      'Functions (globs) whose jobs are sent again to minions that were away, and for how long: ' +
+      '`state.highstate: 12h`. As `--durable`.',
+  }),
   max_request_size: integer({
     default: 104_857_600,
     min: 65_536,

@@ -19,6 +19,7 @@ import type { Job, MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { coversJob, handedDown, refusedByBlacklist } from './authorise.ts';
 import { authenticate, isStranger, type Caller } from './caller.ts';
+import { durably } from './durable.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
 import { loadToKeep, publicationOf, userOf, type Prepared } from './publication.ts';
 
@@ -74,7 +75,9 @@ export async function publish(
   if (jid === undefined) return { value: mapOf({ error: 'Could not allocate a job id' }) };
   // Whoever fixes a jid may publish several times under it: the spans of each are told apart.
   const piece = isJid(asked.jid) ? request.id : undefined;
-  const job = jobOf(ports, request, { load, asked, caller, handed, expected, jid, piece });
+  const prepared = { load, asked, caller, handed, expected, jid, piece };
+  const job = await durably(ports, jobOf(ports, request, prepared), asked);
+  if ('refused' in job) return { value: buildErrorReply('SaltInvocationError', job.refused) };
   const stored = await ports.publications.publish(job);
   const published = buildPublishReply({
     jid: stored.jid,
