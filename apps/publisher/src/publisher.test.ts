@@ -135,6 +135,17 @@ function open(load: Uint8Array, epochs: AesEpochs): SaltMap {
 
 const jidsOf = (sent: readonly Sent[]): string[] => sent.map(({ jid }) => jid);
 
+test('a repetition for some minions needs the job no more, and is not sent after its time', async () => {
+  const { sent, publisher } = await start();
+  const publication = pack(mapOf({ jid: 'long-gone', tgt: ['a'], tgt_type: 'list' }));
+  const only = { minions: ['a'], publication };
+  const at = { jid: 'long-gone', seq: 999_999 };
+  await writer.appendAgain({ ...at, notAfter: Date.now() - 1, only }, { slot: 'durable-1' });
+  await writer.appendAgain({ ...at, notAfter: Date.now() + 60_000, only }, { slot: 'durable-2' });
+  await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['long-gone']));
+  expect(publisher.status).toMatchObject({ sentAgain: 1, expired: 1, lost: 0 });
+});
+
 test('publications go out in stream order, sealed and signed, with rising serials', async () => {
   const { sent, spans, told, publisher } = await start();
   const jids = Array.from({ length: 50 }, (_, n) => `2026112017103700${String(1000 + n)}`);

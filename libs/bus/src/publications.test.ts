@@ -117,6 +117,28 @@ test('parts of one job are each sent again, once for a slot', async () => {
   });
 });
 
+test('a repetition for some brings its publication along, also a large one', async () => {
+  const writer = new PublicationWriter(publisher);
+  const at = { jid: 'j', seq: 1, notAfter: 5 };
+  const small = { ...at, only: { minions: ['a', 'b.c'], publication: Buffer.from([0x80, 0xff]) } };
+  const large = { ...at, only: { minions: ['a'], publication: Buffer.alloc(900_000, 7) } };
+  const { seq } = await writer.appendAgain(small, { slot: 'durable-r.1.1.0' });
+  expect(await writer.appendAgain(large, { slot: 'durable-r.1.1.0' })).toEqual({
+    seq,
+    duplicate: true,
+  });
+  await writer.appendAgain(large, { slot: 'durable-r.1.1.1' });
+  const reader = new PublicationReader(publisher, { from: { seq } });
+  const agains = (await take(reader, 2)).flatMap((one) =>
+    one.kind === 'again' ? [one.again] : [],
+  );
+  expect(agains[0]).toEqual(small);
+  expect(agains[1]).toMatchObject({ ...at, only: { minions: ['a'] } });
+  const same = Buffer.compare(agains[1]?.only?.publication ?? Buffer.of(), large.only.publication);
+  expect(same).toBe(0);
+  reader.close();
+});
+
 test('a worker that begins learns the last marker and then each new one', async () => {
   const writer = new PublicationWriter(worker);
   await writer.appendMarker({ epoch: 7 });
