@@ -217,17 +217,32 @@ interface ListRow {
   readonly sent_again: number;
 }
 
+interface AnswerRow {
+  readonly id: string;
+  readonly running: boolean;
+  /** Of this turn. */
+  readonly fresh: boolean;
+  readonly at: number;
+}
+
 async function factsOf(client: PoolClient, row: Row, state: DurableState): Promise<DurableFacts> {
   const waiting = await client.query<{ id: string }>(sql.WAITING, [row.jid, row.waiting]);
-  const answers = await client.query<{ id: string; running: boolean }>(sql.ANSWERS, [state.probe]);
+  const answered = await client.query<AnswerRow>(sql.ANSWERS, [state.probe, state.lastProbe]);
   const sent = await client.query<{ id: string; count: number; last_at: number }>(sql.SENT, [
     row.jid,
   ]);
-  return {
-    waiting: waiting.rows.map(({ id }) => id),
-    answers: new Map(answers.rows.map(({ id, running }) => [id, running])),
-    sent: new Map(sent.rows.map(({ id, count, last_at }) => [id, { count, lastAt: last_at }])),
-  };
+  const times = new Map(
+    sent.rows.map(({ id, count, last_at }) => [id, { count, lastAt: last_at }]),
+  );
+  const answers = new Map<string, boolean>();
+  for (const { id, running, fresh, at } of answered.rows) {
+    if (fresh) answers.set(id, running);
+    // A late no counts once: until it was acted upon.
+    else if (!running && !answers.has(id) && at > (times.get(id)?.lastAt ?? 0)) {
+      answers.set(id, false);
+    }
+  }
+  return { waiting: waiting.rows.map(({ id }) => id), answers, sent: times };
 }
 
 async function keep(

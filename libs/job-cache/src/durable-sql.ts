@@ -24,10 +24,12 @@ SELECT w.id FROM unnest($2::text[]) AS w(id)
 WHERE NOT EXISTS (
   SELECT FROM brine.returns r WHERE r.jid = $1 AND r.id = w.id COLLATE "C")`;
 
-// An answer that is no map tells that the function is not to be had there, so nothing runs.
+// Of this turn and of the one before. An answer that is no map tells that the function is not to be
+// had there, so nothing runs.
 export const ANSWERS = `
-SELECT id, jsonb_typeof(full_ret->'return') = 'object' AND full_ret->'return' <> '{}' AS running
-FROM brine.returns WHERE jid = $1`;
+SELECT id, jsonb_typeof(full_ret->'return') = 'object' AND full_ret->'return' <> '{}' AS running,
+  jid = $1 AS fresh, extract(epoch FROM received_at)::float8 * 1000 AS at
+FROM brine.returns WHERE jid = $1 OR jid = $2`;
 
 export const SENT = `
 SELECT id, count, extract(epoch FROM last_at)::float8 * 1000 AS last_at FROM brine.sightings

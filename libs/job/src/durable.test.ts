@@ -23,6 +23,8 @@ class Minion {
   runs = 0;
   returned = false;
   asked = 0;
+  /** How long an answer to find_job takes, in ms. */
+  answersAfterMs = 0;
   readonly #known: string[] = [];
   #runningUntil = 0;
 
@@ -70,7 +72,8 @@ class World {
   readonly sent = new Map<string, { count: number; lastAt: number }>();
   readonly sendings: (readonly string[])[] = [];
   questions = 0;
-  #answers = new Map<string, boolean>();
+  /** By the jid of the question: who said what, and when it came. */
+  readonly #answers = new Map<string, Map<string, { running: boolean; at: number }>>();
 
   constructor(ids: readonly string[], ttlMs: number) {
     for (const id of ids) this.minions.set(id, new Minion());
@@ -98,10 +101,8 @@ class World {
       this.now = Math.max(this.now, this.state.dueAt);
       for (const minion of this.minions.values()) minion.tick(this.now);
       const probe = `probe-${this.now}`;
-      const before = this.state.probe;
       const { state, action } = stepDurable(this.state, this.#facts(), this.now, probe);
       this.state = state;
-      if (state.probe !== before) this.#answers = new Map();
       if (action === undefined) continue;
       if (action.kind === 'ask') this.#ask(action.minions);
       else this.#send(action.minions);
@@ -120,14 +121,26 @@ class World {
 
   #facts() {
     const waiting = [...this.minions].filter(([, minion]) => !minion.returned).map(([id]) => id);
-    return { waiting, answers: this.#answers, sent: this.sent };
+    const answers = new Map<string, boolean>();
+    for (const [id, { running, at }] of this.#answers.get(this.state.lastProbe) ?? []) {
+      const isLate = at > (this.sent.get(id)?.lastAt ?? 0);
+      if (!running && isLate && at <= this.now) answers.set(id, false);
+    }
+    for (const [id, { running, at }] of this.#answers.get(this.state.probe) ?? []) {
+      if (at <= this.now) answers.set(id, running);
+    }
+    return { waiting, answers, sent: this.sent };
   }
 
   #ask(ids: readonly string[]): void {
     this.questions += 1;
+    const answers = this.#answers.get(this.state.probe) ?? new Map();
+    this.#answers.set(this.state.probe, answers);
     for (const id of ids) {
-      const running = this.of(id).answer(this.state.probe, this.now);
-      if (running !== undefined) this.#answers.set(id, running);
+      const minion = this.of(id);
+      const running = minion.answer(this.state.probe, this.now);
+      const at = this.now + minion.answersAfterMs;
+      if (running !== undefined) answers.set(id, { running, at });
     }
   }
 
@@ -173,6 +186,18 @@ describe('the rule of durable jobs', () => {
     expect(world.sendings).toEqual([['b']]);
     expect(world.of('b').runs).toBe(1);
     expect(world.state.closed).toBeUndefined();
+  });
+
+  test('who answers too late for a turn is sent it in the next', () => {
+    const world = new World(['a'], HOUR);
+    world.of('a').there = false;
+    world.publish();
+    world.runTo(START + HOUR / 4);
+    world.of('a').there = true;
+    world.of('a').answersAfterMs = 30_000;
+    world.runTo(START + HOUR / 2);
+    expect(world.sendings).toEqual([['a']]);
+    expect(world.of('a').runs).toBe(1);
   });
 
   test('a log-in during a turn counts after it, one of before it does not', () => {

@@ -1,8 +1,8 @@
 /**
- * The rule of durable jobs. A minion that was away tells nothing when it is back but its log-in, and
- * not even that where it kept its keys. So a durable job is taken up in turns until its time is over:
- * those who never returned are asked whether they run it (`saltutil.find_job`), and who says no is
- * sent it again under the same jid. Who does not answer is not there, and is sent nothing.
+ * The rule of durable jobs. A minion that was away tells nothing when it is back but its log-in,
+ * and not even that where it kept its keys. So a durable job is taken up in turns until its time is
+ * over: those who never returned are asked whether they run it (`saltutil.find_job`), and who says
+ * no is sent it again under the same jid. Who does not answer is not there, and is sent nothing.
  *
  * Pure: the state of a job, what is known of its minions and the time go in, what to do comes out.
  */
@@ -21,6 +21,8 @@ export interface DurableState {
   readonly look: number;
   /** The jid of the question of this turn; empty between turns. */
   readonly probe: string;
+  /** Of the turn before: who was slow may have answered it after its last look. */
+  readonly lastProbe: string;
   /** Who was asked in this turn and has not answered yet. */
   readonly asked: readonly string[];
   /** Who is to be sent the job now; kept until that is confirmed, so that a crash repeats it. */
@@ -39,7 +41,10 @@ export interface DurableState {
 export interface DurableFacts {
   /** Targeted and not returned. */
   readonly waiting: readonly string[];
-  /** Answers to the question of this turn: whether they run it. */
+  /**
+   * Whether they run it: answers to the question of this turn, and late ones to the question before
+   * that say no and came after the minion was sent it last.
+   */
   readonly answers: ReadonlyMap<string, boolean>;
   /** Who was sent it again before: how often, and when last. */
   readonly sent: ReadonlyMap<string, { readonly count: number; readonly lastAt: number }>;
@@ -60,9 +65,9 @@ export interface DurableStep {
 /** `look` of a job between two turns. */
 export const IDLE = -1;
 
-// After the question: most minions answer within 2 s (protocol.md 16.4: 0.2 s for four of them), one
-// that just started or is busy may take longer.
-const LOOKS_MS = [2_000, 5_000, 10_000] as const;
+// From the question to the first look and on to the others: most minions answer within 2 s
+// (protocol.md 16.4: 0.2 s for four of them), one that just started or is busy may take longer.
+const LOOKS_AFTER_MS = [2_000, 3_000, 5_000] as const;
 // A minion subscribes after its log-in, a stock one within a few seconds.
 const AFTER_LOG_IN_MS = 3_000;
 // Then the turns with everybody are soon enough.
@@ -93,6 +98,7 @@ export function openDurable(job: {
     startedAt: job.publishedAt,
     look: IDLE,
     probe: '',
+    lastProbe: '',
     asked: [],
     sending: [],
     regularAt: firstAt,
@@ -133,7 +139,7 @@ export function stepDurable(
   const heard = new Map([...state.heard].filter(([id]) => waiting.has(id) && !answered.has(id)));
   const asked = state.asked.filter((id) => waiting.has(id) && !answered.has(id));
   const looked = { ...state, heard, asked, sending };
-  if (sending.length === 0) return { state: nextLook(looked), action: undefined };
+  if (sending.length === 0) return { state: nextLook(looked, now), action: undefined };
   return {
     state: { ...looked, dueAt: now + CONFIRM_WITHIN_MS },
     action: { kind: 'send', minions: sending },
@@ -142,8 +148,8 @@ export function stepDurable(
 
 /** The action of this state was done: its messages are in the stream. */
 export function confirmDurable(state: DurableState, now: number): DurableState {
-  if (state.look === 0) return { ...state, look: 1, dueAt: now + LOOKS_MS[0] };
-  return nextLook({ ...state, sending: [] });
+  if (state.look === 0) return { ...state, look: 1, dueAt: now + LOOKS_AFTER_MS[0] };
+  return nextLook({ ...state, sending: [] }, now);
 }
 
 /** Cuts ids into the pieces that one question or sending may carry. */
@@ -181,12 +187,13 @@ function beginTurn(
   };
 }
 
-function nextLook(state: DurableState): DurableState {
-  const after = LOOKS_MS[state.look];
+function nextLook(state: DurableState, now: number): DurableState {
+  const after = LOOKS_AFTER_MS[state.look];
   if (after !== undefined && state.asked.length > 0) {
-    return { ...state, look: state.look + 1, dueAt: state.startedAt + after };
+    return { ...state, look: state.look + 1, dueAt: now + after };
   }
-  const idle = { ...state, look: IDLE, probe: '', asked: [], sending: [] };
+  const { probe: lastProbe } = state;
+  const idle = { ...state, look: IDLE, probe: '', lastProbe, asked: [], sending: [] };
   return { ...idle, dueAt: idleUntil(idle) };
 }
 

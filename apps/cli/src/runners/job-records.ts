@@ -164,6 +164,12 @@ export class JobRecords {
     }
   }
 
+  /** Durable jobs that are open (job-cache-returner `durable`), oldest first. */
+  async durable(): Promise<SaltMap[]> {
+    const value = await this.#ask('durable', mapOf({}));
+    return Array.isArray(value) ? value.filter(isMap) : [];
+  }
+
   async #ask(query: string, args: SaltMap): Promise<SaltValue> {
     const reply = await this.#client.command(mapOf({ cmd: 'brine_query', query, args }));
     return reply.get('value') ?? null;

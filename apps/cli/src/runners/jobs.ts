@@ -206,7 +206,7 @@ const lastRun: RunnerFunction = {
 const active: RunnerFunction = {
   name: 'jobs.active',
   parameters: [PROGRESS],
-  doc: 'Asks all minions what they run now.',
+  doc: 'Asks all minions what they run now; and durable jobs that wait for some.',
   async run(_given, { client, jobs }) {
     const command = { tgt: '*', tgtType: 'glob', fun: 'saltutil.running', arg: [] };
     const found: SaltMap = new Map();
@@ -214,12 +214,29 @@ const active: RunnerFunction = {
       if (item.kind !== 'return' || !Array.isArray(item.ret)) continue;
       for (const job of item.ret.filter(isMap)) addRunning(found, item.id, job);
     }
+    for (const job of await jobs.durable()) {
+      const jid = textOf(job, 'jid') ?? '';
+      const shown = mapIn(found, jid) ?? describeJob(jid, await jobs.load(jid));
+      found.set(jid, shown.set('Durable', durableShown(job)));
+    }
     for (const [jid, job] of found) {
       if (isMap(job)) job.set('Returned', [...(await jobs.returns(asText(jid))).keys()]);
     }
     return { value: found };
   },
 };
+
+/** What becomes of a durable job: how many are waited for, until when, who was sent it again. */
+function durableShown(job: SaltMap): SaltMap {
+  const until = job.get('notAfter');
+  return mapOf({
+    Until: typeof until === 'number' ? new Date(until).toISOString() : null,
+    Targeted: job.get('targeted') ?? 0,
+    Waiting: job.get('waiting') ?? 0,
+    Turns: job.get('turns') ?? 0,
+    'Sent again': job.get('sentAgain') ?? 0,
+  });
+}
 
 function addRunning(found: SaltMap, id: string, job: SaltMap): void {
   const jid = textOf(job, 'jid');

@@ -3,7 +3,7 @@ import { matchGlob } from '@brine/target';
 import { mapIn, type PublishRequest, type SaltMap } from '@brine/wire';
 import type { Job, MasterPorts } from '../ports.ts';
 
-/** Asks for a durable job, in seconds or as `90s`, `15m`, `12h`, `2d`; 0 for none (`--metadata`). */
+/** `--metadata`: a durable job, for seconds or `90s`, `15m`, `12h`, `2d`; 0 for none. */
 const DURABLE_METADATA = 'brine_durable';
 /** Each repetition goes to every minion: 1 MiB. */
 const PUBLICATION_MAX_BYTES = 1_048_576;

@@ -10,6 +10,7 @@ const QUERIES: ReadonlySet<string> = new Set([
   'get_jid',
   'get_load',
   'job',
+  'durable',
   'at',
   'export',
   'import',
