@@ -73,9 +73,7 @@ export const brineOptions = {
   }),
   durable_functions: map({
     default: {},
-    doc:
-      'Functions (globs) whose jobs are sent again to minions that were away, and for how long: ' +
-      '`state.highstate: 12h`. As `--durable`.',
+    doc: 'Functions (globs) whose jobs are durable, and how long: `state.highstate: 12h`.',
   }),
   max_request_size: integer({
     default: 104_857_600,
