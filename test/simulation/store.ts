@@ -72,6 +72,8 @@ export class SimStore {
       saveSightings: (rows: readonly SightingRow[]) => run(() => this.#saveSightings(rows)),
       saveLogIns: () => run(() => undefined),
       outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
+      // Nobody publishes durable jobs here; publishers ask all the same.
+      durable: { take: () => run(() => ({ task: undefined, open: 0 })) },
       adoptOrphans: () => run(() => 0),
       ensurePartitions: () => run(() => undefined),
       dropOlderThan: () => run(() => 0),

@@ -45,6 +45,7 @@ const HEARD_MAX = 10_000;
 export class DurableSender {
   readonly #parts: DurableParts;
   readonly #jids = new JidMaker();
+  readonly #mark = `durable${Math.random().toString(36).slice(2, 10)}`;
   readonly #stop = new AbortController();
   #wake = new AbortController();
   #heard = new Map<string, number>();
@@ -123,9 +124,9 @@ export class DurableSender {
     }
   }
 
-  /** Of one publisher alone: no worker makes jids with this suffix. */
+  /** Of one publisher alone: no worker makes jids with a suffix. */
   #probeJid(): string {
-    return `${this.#jids.next(this.#parts.now())}_durable${process.pid}`;
+    return `${this.#jids.next(this.#parts.now())}_${this.#mark}`;
   }
 
   #either(): AbortSignal {

@@ -126,7 +126,7 @@ function durableSender(
     store: durableStoreOf(bus),
     publications,
     logIns: () => logInsOf(bus),
-    now: Date.now,
+    now: () => Date.now(),
     wait: waitUnlessAborted,
     onTrouble,
   });
