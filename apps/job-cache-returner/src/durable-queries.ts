@@ -9,7 +9,7 @@ export const DURABLE_QUERIES: readonly (readonly [string, Query])[] = [
   ['durable_take', take],
   ['durable_confirm', confirm],
   ['durable', list],
-  ['durable_open', (cache) => cache.durable.countOpen()],
+  ['durable_open', async (cache) => mapOf({ ...(await cache.durable.countOpen()) })],
 ];
 
 async function take(cache: JobCache, request: SaltMap): Promise<SaltValue> {

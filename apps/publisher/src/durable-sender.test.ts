@@ -149,6 +149,15 @@ test('log-ins are heard while jobs are open, and told to the store with the next
   expect(bench.waits).toEqual([1_000, 1_000, 1_000, 1_000]);
 });
 
+test('log-ins that the store did not get are told again', async () => {
+  const bench = new Bench(3);
+  bench.logIns.push({ id: 'a', atMs: 1 });
+  bench.sender.wake();
+  bench.fails = true;
+  await bench.sender.run();
+  expect(bench.takes.slice(1).map((heard) => [...heard])).toEqual([[['a', 1]], [['a', 1]]]);
+});
+
 test('without open jobs it looks seldom and listens to nothing, until one is published', async () => {
   const bench = new Bench(2);
   bench.open = 0;

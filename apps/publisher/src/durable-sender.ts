@@ -48,7 +48,7 @@ export class DurableSender {
   readonly #mark = `durable${Math.random().toString(36).slice(2, 10)}`;
   readonly #stop = new AbortController();
   #wake = new AbortController();
-  #heard = new Map<string, number>();
+  readonly #heard = new Map<string, number>();
   #logIns: LogIns | undefined;
   #stats = { open: 0, asked: 0, sentAgain: 0, failed: 0 };
   #failures = 0;
@@ -88,9 +88,9 @@ export class DurableSender {
   async look(): Promise<void> {
     try {
       for (let tasks = 0; tasks < TASKS_PER_LOOK && !this.#stop.signal.aborted; tasks += 1) {
-        const heard = this.#heard;
-        this.#heard = new Map();
+        const heard = new Map(this.#heard);
         const work = await this.#parts.store.take(heard, this.#probeJid());
+        this.#forget(heard);
         this.#stats.open = work.open;
         this.#failures = 0;
         if (work.task === undefined) return;
@@ -122,6 +122,11 @@ export class DurableSender {
         this.#stats.sentAgain += ids.length;
       }
     }
+  }
+
+  /** What the store has noted; a log-in that came meanwhile stays. */
+  #forget(noted: ReadonlyMap<string, number>): void {
+    for (const [id, at] of noted) if (this.#heard.get(id) === at) this.#heard.delete(id);
   }
 
   /** Of one publisher alone: no worker makes jids with a suffix. */

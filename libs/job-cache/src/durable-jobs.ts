@@ -120,13 +120,13 @@ export class DurableJobs {
       if (step === undefined) break;
       task = step.task;
     }
-    return { task, open: await this.countOpen() };
+    return { task, open: (await this.countOpen()).open };
   }
 
-  /** How many are open. */
-  async countOpen(): Promise<number> {
-    const [row] = await select<{ open: number }>(this.#pool, sql.COUNT, []);
-    return row?.open ?? 0;
+  /** How many are open, and for how many minions they wait together. */
+  async countOpen(): Promise<{ readonly open: number; readonly waiting: number }> {
+    const [row] = await select<{ open: number; waiting: number }>(this.#pool, sql.COUNT, []);
+    return row ?? { open: 0, waiting: 0 };
   }
 
   /** What was taken is in the stream now. A second time it changes nothing. */

@@ -61,7 +61,9 @@ FROM brine.durable d CROSS JOIN LATERAL unnest(d.waiting) AS w(id)
 WHERE d.closed IS NULL AND w.id = ANY($1::text[])
 GROUP BY d.jid, d.request_id`;
 
-export const COUNT = 'SELECT count(*)::integer AS open FROM brine.durable WHERE closed IS NULL';
+export const COUNT = `
+SELECT count(*)::integer AS open, coalesce(sum(cardinality(waiting)), 0)::integer AS waiting
+FROM brine.durable WHERE closed IS NULL`;
 
 export const LIST = `
 SELECT jid, fun, targeted, cardinality(waiting) AS waiting, (state->>'turn')::integer AS turns,

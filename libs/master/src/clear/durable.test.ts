@@ -9,7 +9,7 @@ const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth
 const masterKey = PrivateKey.parse(auth.master_key.pem);
 const NOW = 1_795_000_000_000;
 
-function master(rules: Partial<MasterRules> = {}, open: SaltValue | Error = 0): MemoryMaster {
+function master(rules: Partial<MasterRules> = {}, open: SaltValue | Error = null): MemoryMaster {
   const made = memoryMaster({
     masterKey,
     userKeys: { root: 'KEY' },
@@ -76,9 +76,11 @@ test('a wish that can not be met is refused, never passed over', async () => {
   const large = await send(made, load('1h', { arg: ['x'.repeat(1_100_000)] }));
   expect(errorOf(large)).toBe('a durable job takes at most 1048576 bytes of arguments');
   expect(made.jobs).toEqual([]);
-  const full = master({}, 200);
+  const full = master({}, mapOf({ open: 200, waiting: 7 }));
   expect(errorOf(await send(full, load('1h')))).toBe('200 durable jobs are open; see jobs.active');
   expect(full.jobs).toEqual([]);
+  const many = master({}, mapOf({ open: 3, waiting: 1_000_000 }));
+  expect(errorOf(await send(many, load('1h')))).toMatch(/^durable jobs wait for 1000000 minions/);
 });
 
 test('a job cache that is away holds no job up', async () => {
@@ -108,7 +110,7 @@ test('functions may be durable by configuration; of several all have to be, the 
   expect(await jobs('state.apply', 0)).toBe(30);
   expect(await jobs('saltutil.find_job', '5m')).toBe(30);
   // What nobody asked for by name goes out as any other job where no more fit.
-  const full = master({ durableFunctions }, 200);
+  const full = master({ durableFunctions }, mapOf({ open: 200, waiting: 7 }));
   await send(full, load(undefined));
   expect(full.jobs[0]?.durable).toBeUndefined();
 });

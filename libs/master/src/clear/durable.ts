@@ -1,6 +1,13 @@
 import { durableTtl } from '@brine/job';
 import { matchGlob } from '@brine/target';
-import { mapIn, type PublishRequest, type SaltMap } from '@brine/wire';
+import {
+  intOf,
+  isMap,
+  mapIn,
+  type PublishRequest,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
 import type { Job, MasterPorts } from '../ports.ts';
 
 /** `--metadata`: a durable job, for seconds or `90s`, `15m`, `12h`, `2d`; 0 for none. */
@@ -9,8 +16,9 @@ const DURABLE_METADATA = 'brine_durable';
 const PUBLICATION_MAX_BYTES = 1_048_576;
 /** A turn with everybody takes 100 ms per thousand: 25 s. */
 const TARGETS_MAX = 250_000;
-/** Durable jobs open at once (libs/job-cache DURABLE_OPEN_MAX). */
+/** Durable jobs open at once, and the minions that they may wait for together. */
 const OPEN_MAX = 200;
+const WAITING_MAX = 1_000_000;
 
 /** A publish is answered within 3 s whatever is away. */
 const CHECK_MS = 1_000;
@@ -54,16 +62,19 @@ export async function durableFits(
     return `a durable job takes at most ${PUBLICATION_MAX_BYTES} bytes of arguments`;
   }
   if (size.targets > TARGETS_MAX) return `a durable job takes at most ${TARGETS_MAX} minions`;
-  let open: unknown;
+  let counts: SaltValue;
   try {
-    open = await ports.jobs.ask('durable_open', new Map(), CHECK_MS);
+    counts = await ports.jobs.ask('durable_open', new Map(), CHECK_MS);
   } catch {
     // A store that is away counts what is published when it is back; the job may not wait for it.
     ports.count('durable_unchecked');
     return undefined;
   }
-  return typeof open === 'number' && open >= OPEN_MAX
-    ? `${OPEN_MAX} durable jobs are open; see jobs.active`
+  const open = isMap(counts) ? (intOf(counts, 'open') ?? 0) : 0;
+  const waiting = isMap(counts) ? (intOf(counts, 'waiting') ?? 0) : 0;
+  if (open >= OPEN_MAX) return `${OPEN_MAX} durable jobs are open; see jobs.active`;
+  return waiting + size.targets > WAITING_MAX
+    ? `durable jobs wait for ${waiting} minions already; see jobs.active`
     : undefined;
 }
 
