@@ -31,7 +31,11 @@ describe('durable jobs and stock minions', () => {
 
   beforeAll(async () => {
     const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
-    master = await BrineMaster.start({ minimum_auth_version: 0 });
+    master = await BrineMaster.start({
+      minimum_auth_version: 0,
+      // As the stock command line of 3008.2 reads it.
+      brine: { event_framing: 'bare' },
+    });
     ran = join(master.home.configDir, 'ran');
     for (const [index, venv] of venvs.entries()) {
       const id = `stock-${index}`;
@@ -78,7 +82,12 @@ describe('durable jobs and stock minions', () => {
   it('one that was away runs it once when it is back; one that was there is not sent it twice', async () => {
     const away = of(0);
     await away.process.stop();
-    const jid = await publish('away');
+    // By the stock command line, which knows nothing of --durable.
+    const { venv } = of(minions.length - 1);
+    const { stdout } = await master.sandbox.run(venv, 'salt', master.home, [
+      ...['--async', '--metadata', '{brine_durable: 1h}', '*', 'cmd.run', `echo away >> ${ran}`],
+    ]);
+    const jid = /\d{20}/.exec(stdout)?.[0] ?? stdout;
     await expect.poll(() => runs('away'), { timeout: 60_000 }).toBe(minions.length - 1);
     restart(away);
     const started = Date.now();
