@@ -60,6 +60,8 @@ export interface OpenDurable {
   readonly sentAgain: number;
 }
 
+/** Clocks of the stream and of ours may differ by as much. */
+const CLOCKS_MS = 1_000;
 /** Steps of one question that lead to nothing to send. */
 const STEPS_MAX = 50;
 
@@ -220,14 +222,13 @@ interface ListRow {
 interface AnswerRow {
   readonly id: string;
   readonly running: boolean;
-  /** Of this turn. */
-  readonly fresh: boolean;
   readonly at: number;
 }
 
 async function factsOf(client: PoolClient, row: Row, state: DurableState): Promise<DurableFacts> {
   const waiting = await client.query<{ id: string }>(sql.WAITING, [row.jid, row.waiting]);
-  const answered = await client.query<AnswerRow>(sql.ANSWERS, [state.probe, state.lastProbe]);
+  const since = state.lastStartedAt - CLOCKS_MS;
+  const answered = await client.query<AnswerRow>(sql.ANSWERS, [row.jid, since, state.probe]);
   const sent = await client.query<{ id: string; count: number; last_at: number }>(sql.SENT, [
     row.jid,
   ]);
@@ -235,12 +236,9 @@ async function factsOf(client: PoolClient, row: Row, state: DurableState): Promi
     sent.rows.map(({ id, count, last_at }) => [id, { count, lastAt: last_at }]),
   );
   const answers = new Map<string, boolean>();
-  for (const { id, running, fresh, at } of answered.rows) {
-    if (fresh) answers.set(id, running);
-    // A late no counts once: until it was acted upon.
-    else if (!running && !answers.has(id) && at > (times.get(id)?.lastAt ?? 0)) {
-      answers.set(id, false);
-    }
+  for (const { id, running, at } of answered.rows) {
+    const after = running ? state.startedAt - CLOCKS_MS : (times.get(id)?.lastAt ?? 0);
+    if (at > after) answers.set(id, running);
   }
   return { waiting: waiting.rows.map(({ id }) => id), answers, sent: times };
 }

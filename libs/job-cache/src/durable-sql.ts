@@ -24,12 +24,20 @@ SELECT w.id FROM unnest($2::text[]) AS w(id)
 WHERE NOT EXISTS (
   SELECT FROM brine.returns r WHERE r.jid = $1 AND r.id = w.id COLLATE "C")`;
 
-// Of this turn and of the one before. An answer that is no map tells that the function is not to be
-// had there, so nothing runs.
+// The last word of each minion since a time, and answers to one question that are no maps: they
+// tell that the function is not to be had there, so nothing runs. What was seen of minions is kept
+// where the content of returns is not (`job_cache: false`).
 export const ANSWERS = `
-SELECT id, jsonb_typeof(full_ret->'return') = 'object' AND full_ret->'return' <> '{}' AS running,
-  jid = $1 AS fresh, extract(epoch FROM received_at)::float8 * 1000 AS at
-FROM brine.returns WHERE jid = $1 OR jid = $2`;
+SELECT DISTINCT ON (id) id, running, at FROM (
+  SELECT id, kind = 'running' AS running, extract(epoch FROM last_at)::float8 * 1000 AS at
+  FROM brine.sightings
+  WHERE jid = $1 AND kind IN ('running', 'not_running')
+    AND last_at >= to_timestamp($2::float8 / 1000)
+  UNION ALL
+  SELECT id, false, extract(epoch FROM received_at)::float8 * 1000 FROM brine.returns
+  WHERE jid = $3 AND jsonb_typeof(full_ret->'return') = 'string'
+) AS word
+ORDER BY id, at DESC`;
 
 export const SENT = `
 SELECT id, count, extract(epoch FROM last_at)::float8 * 1000 AS last_at FROM brine.sightings

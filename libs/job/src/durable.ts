@@ -21,8 +21,8 @@ export interface DurableState {
   readonly look: number;
   /** The jid of the question of this turn; empty between turns. */
   readonly probe: string;
-  /** Of the turn before: who was slow may have answered it after its last look. */
-  readonly lastProbe: string;
+  /** When the turn before began: who was slow may have answered it after its last look. */
+  readonly lastStartedAt: number;
   /** Who was asked in this turn and has not answered yet. */
   readonly asked: readonly string[];
   /** Who is to be sent the job now; kept until that is confirmed, so that a crash repeats it. */
@@ -42,8 +42,8 @@ export interface DurableFacts {
   /** Targeted and not returned. */
   readonly waiting: readonly string[];
   /**
-   * Whether they run it: answers to the question of this turn, and late ones to the question before
-   * that say no and came after the minion was sent it last.
+   * Whether they run it: a yes of this turn, whoever asked; or a no of this turn or the one before
+   * that came after the minion was sent it last, so that each no counts once.
    */
   readonly answers: ReadonlyMap<string, boolean>;
   /** Who was sent it again before: how often, and when last. */
@@ -98,7 +98,7 @@ export function openDurable(job: {
     startedAt: job.publishedAt,
     look: IDLE,
     probe: '',
-    lastProbe: '',
+    lastStartedAt: job.publishedAt,
     asked: [],
     sending: [],
     regularAt: firstAt,
@@ -180,7 +180,8 @@ function beginTurn(
     return { state: { ...idle, dueAt: Math.max(now + 1_000, idleUntil(idle)) }, action: undefined };
   }
   const turn = state.turn + 1;
-  const begun = { ...state, turn, startedAt: now, look: 0, probe, asked, sending: [], heard };
+  const times = { startedAt: now, lastStartedAt: state.startedAt };
+  const begun = { ...state, ...times, turn, look: 0, probe, asked, sending: [], heard };
   return {
     state: { ...begun, regularAt, dueAt: now + CONFIRM_WITHIN_MS },
     action: { kind: 'ask', minions: asked },
@@ -192,8 +193,7 @@ function nextLook(state: DurableState, now: number): DurableState {
   if (after !== undefined && state.asked.length > 0) {
     return { ...state, look: state.look + 1, dueAt: now + after };
   }
-  const { probe: lastProbe } = state;
-  const idle = { ...state, look: IDLE, probe: '', lastProbe, asked: [], sending: [] };
+  const idle = { ...state, look: IDLE, probe: '', asked: [], sending: [] };
   return { ...idle, dueAt: idleUntil(idle) };
 }
 
