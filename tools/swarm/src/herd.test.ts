@@ -229,6 +229,19 @@ describe('storms', () => {
   });
 });
 
+it('a job that is sent again to others reaches those, and nobody runs it twice', async () => {
+  const one = await connected();
+  const jid = '20261122000000000001';
+  await master.sendTo(jid, ['m-00001', 'm-00002']);
+  await expect.poll(() => master.returns(jid).sort()).toEqual(['m-00001', 'm-00002']);
+  await master.sendTo(jid, ['m-00002', 'm-00003']);
+  await expect.poll(() => master.returns(jid).sort()).toEqual(['m-00001', 'm-00002', 'm-00003']);
+  await master.sendTo(jid, ['m-00003', 'm-00004']);
+  await expect.poll(() => master.returns(jid)).toContain('m-00004');
+  expect(master.returns(jid)).toHaveLength(4);
+  expect(one.stats()).toMatchObject({ badPublications: 0, returnsSent: 4 });
+});
+
 it('the log has every publication, send and acknowledgement', async () => {
   const log = join(dir, 'ledger.jsonl');
   const behaviours = [{ ids: 'm-00003', answer: 'never' }] as const;

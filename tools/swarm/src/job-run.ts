@@ -16,11 +16,10 @@ export interface JobReport {
   readonly latencies: LatencyData;
 }
 
-/** One job in one process: who got it, who answered. Minions are named by their local index. */
+/** One job in one process, however often it was sent: who got it, who answered. Minions are named by their local index. */
 export class JobRun {
   readonly job: PublishedJob;
   readonly heads = new Map<string, LoadHead>();
-  readonly #matches: (id: string) => boolean;
   readonly #received: Float64Array;
   readonly #acked: Float64Array;
   readonly #returned: Uint8Array;
@@ -37,14 +36,9 @@ export class JobRun {
 
   constructor(job: PublishedJob, minions: number) {
     this.job = job;
-    this.#matches = compileTarget(job);
     this.#received = new Float64Array(minions);
     this.#acked = new Float64Array(minions);
     this.#returned = new Uint8Array(minions);
-  }
-
-  matches(id: string): boolean {
-    return this.#matches(id);
   }
 
   /** Notes the publication; false for a minion that had it before. */
@@ -110,7 +104,7 @@ export class JobRun {
  * Who a publication is for. Globs and lists are prepared once for all minions; the simulated ones
  * have no grains but their id, and no pillar.
  */
-function compileTarget(job: PublishedJob): (id: string) => boolean {
+export function compileTarget(job: PublishedJob): (id: string) => boolean {
   const { tgt, tgtType, delimiter } = job;
   if (tgtType === 'glob' && tgt === '*') return () => true;
   if (tgtType === 'glob' && typeof tgt === 'string') return compileGlob(tgt);

@@ -1,12 +1,18 @@
 import { CryptError, isSigAlgo } from '@brine/crypt';
 import { parsePublishedJob, readPublication, unpackMap, WireError } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire';
-import { JobRun } from './job-run.ts';
+import { compileTarget, JobRun } from './job-run.ts';
 import type { MasterKnowledge } from './master-knowledge.ts';
 import type { SwarmCounts } from './types.ts';
 
+/** A job that came, and whom this frame of it is for: a master may send it again to others. */
+export interface ReadJob {
+  readonly run: JobRun;
+  readonly matches: (id: string) => boolean;
+}
+
 /** What a frame is: a job, nothing a minion would take, or sealed with a key not known (yet). */
-export type ReadFrame = JobRun | 'ignored' | 'stale';
+export type ReadFrame = ReadJob | 'ignored' | 'stale';
 
 interface CachedFrame {
   readonly frame: Buffer;
@@ -71,7 +77,9 @@ export class Publications {
         const good = isSigAlgo(sigAlgo) && this.#knowledge.key?.verify(load, sig, sigAlgo);
         if (good !== true) return this.#bad();
       }
-      return this.#runOf(parsePublishedJob(unpackMap(body)));
+      const job = parsePublishedJob(unpackMap(body));
+      const run = this.#runOf(job);
+      return run === undefined ? this.#bad() : { run, matches: compileTarget(job) };
     } catch (error) {
       if (error instanceof CryptError && error.code === 'SALT_CRYPT_MAC') return 'stale';
       if (error instanceof CryptError || error instanceof WireError) return this.#bad();
@@ -79,10 +87,10 @@ export class Publications {
     }
   }
 
-  #runOf(job: PublishedJob): ReadFrame {
+  #runOf(job: PublishedJob): JobRun | undefined {
     const known = this.#runs.get(job.jid);
     if (known !== undefined) return known;
-    if (job.serial !== undefined && !this.#knowledge.serials.accept(job.serial)) return this.#bad();
+    if (job.serial !== undefined && !this.#knowledge.serials.accept(job.serial)) return undefined;
     const run = new JobRun(job, this.#minions);
     this.#runs.set(job.jid, run);
     if (this.#runs.size > MAX_RUNS) dropOldest(this.#runs);

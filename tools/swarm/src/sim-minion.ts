@@ -5,6 +5,7 @@ import { monotonicMs } from './clock.ts';
 import { hostileBody } from './hostile.ts';
 import type { JobRun } from './job-run.ts';
 import type { KeyPair } from './key-pool.ts';
+import type { ReadJob } from './publications.ts';
 import { RequestLine } from './request-line.ts';
 import { ReturnQueue } from './return-queue.ts';
 import type { MinionFields } from './sealed-request.ts';
@@ -160,8 +161,8 @@ export class SimMinion {
     });
   }
 
-  #job(run: JobRun): void {
-    if (!run.matches(this.id)) return;
+  #job({ run, matches }: ReadJob): void {
+    if (!matches(this.id)) return;
     const nowMs = monotonicMs();
     if (!run.receive(this.index, nowMs)) {
       return this.#around.ledger?.again(run.job.jid, this.id, nowMs);

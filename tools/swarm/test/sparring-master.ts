@@ -1,7 +1,15 @@
 import { Crypticle, newKeyString, PrivateKey } from '@brine/crypt';
 import { Answerer, type EventToAppend, type Job } from '@brine/master';
 import { memoryMaster, type MemoryMaster } from '@brine/testing';
-import { appendField, isMap, publicationEnvelope, textOf, unpack } from '@brine/wire';
+import {
+  appendField,
+  buildPublishedJob,
+  isMap,
+  pack,
+  publicationEnvelope,
+  textOf,
+  unpack,
+} from '@brine/wire';
 import { PublishServer, RequestServer } from '@brine/zmq';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,6 +83,13 @@ export class SparringMaster {
     });
   }
 
+  /** Sends a job to these minions, whoever was sent it before. */
+  sendTo(jid: string, minions: readonly string[]): Promise<void> {
+    const job = { fun: 'test.ping', arg: [], tgt: [...minions], tgtType: 'list', jid };
+    const loads = buildPublishedJob({ ...job, ret: '', user: 'root', rest: new Map() });
+    return this.#publish({ publication: pack(loads) });
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#requests.close();
@@ -119,7 +134,7 @@ export class SparringMaster {
     }
   }
 
-  async #publish(job: Job): Promise<void> {
+  async #publish(job: Pick<Job, 'publication'>): Promise<void> {
     this.#serial += 1;
     const load = this.#aes.seal(appendField(job.publication, 'serial', this.#serial));
     const sig = this.#key.sign(load, SIG);
