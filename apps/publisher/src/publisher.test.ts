@@ -146,6 +146,23 @@ test('a repetition for some minions needs the job no more, and is not sent after
   expect(publisher.status).toMatchObject({ sentAgain: 1, expired: 1, lost: 0 });
 });
 
+test('a repetition for some minions names those alone, under a higher serial', async () => {
+  const { sent, epochs } = await start();
+  const jid = '20261122100000000001';
+  const { seq } = await writer.appendJob(record(jid));
+  const notAfter = Date.now() + 60_000;
+  for (const id of ['a', 'b']) {
+    const publication = pack(mapOf({ jid, tgt: [id], tgt_type: 'list' }));
+    const only = { minions: [id], publication };
+    await writer.appendAgain({ jid, seq, notAfter, only }, { slot: `durable-${id}` });
+  }
+  await vi.waitFor(() => expect(jidsOf(sent)).toEqual([jid, jid, jid]));
+  const targets = sent.map(({ frame }) => open(readPublication(frame).load, epochs).get('tgt'));
+  expect(targets.slice(1)).toEqual([['a'], ['b']]);
+  const serials = sent.map(({ serial }) => serial);
+  expect(serials).toEqual([...new Set(serials)].sort((a, b) => a - b));
+});
+
 test('publications go out in stream order, sealed and signed, with rising serials', async () => {
   const { sent, spans, told, publisher } = await start();
   const jids = Array.from({ length: 50 }, (_, n) => `2026112017103700${String(1000 + n)}`);

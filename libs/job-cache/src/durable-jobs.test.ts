@@ -81,6 +81,7 @@ test('a task is given to one owner, again when he dies, and what is confirmed is
   now += 60_000;
   const again = await other.durable.take(NOBODY, nextProbe());
   expect(again.task).toMatchObject({ turn: 1, probe, action: task.action });
+  expect((await cache.durable.take(NOBODY, nextProbe())).task).toBeUndefined();
   await other.durable.confirm(task);
   await cache.durable.confirm(task);
 
@@ -105,10 +106,24 @@ test('a task is given to one owner, again when he dies, and what is confirmed is
   expect(await cache.durable.list()).toMatchObject([
     { jid, targeted: 4, waiting: 3, turns: 1, sentAgain: 2, fun: ['test.ping'] },
   ]);
+  await otherTurn(jid);
   for (const id of ['a', 'b', 'd']) await cache.saveReturns([returnRow(jid, id, true)]);
   now += 60_000;
   expect(await cache.durable.take(NOBODY, nextProbe())).toEqual({ task: undefined, open: 0 });
 });
+
+/** Another turn without answers: what was said before the job was sent again is used up. */
+async function otherTurn(jid: string): Promise<void> {
+  const done: object[] = [];
+  for (const until = now + 60_000; now < until; now += 1_000) {
+    const { task } = await cache.durable.take(NOBODY, nextProbe());
+    if (task === undefined) continue;
+    done.push(task);
+    await cache.durable.confirm(task);
+  }
+  const action = { kind: 'ask', minions: ['a', 'b', 'd'] };
+  expect(done).toMatchObject([{ jid, turn: 2, look: 0, action }]);
+}
 
 test('a log-in of somebody who is waited for brings his turn, of others nothing', async () => {
   const jid = await open(['e', 'f'], 86_400_000, 3_600_000);
