@@ -5,7 +5,7 @@ export interface PlantedBug {
   readonly name: string;
   /** What it does, in a sentence. */
   readonly what: string;
-  /** `simulation`, or the test file that is to find it: some only PostgreSQL can see. */
+  /** `simulation`, or the test file that is to find it: the simulation does not see all. */
   readonly finder: string;
   /** The path of the patch. */
   readonly path: string;
