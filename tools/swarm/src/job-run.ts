@@ -16,7 +16,10 @@ export interface JobReport {
   readonly latencies: LatencyData;
 }
 
-/** One job in one process, however often it was sent: who got it, who answered. Minions are named by their local index. */
+/**
+ * One job in one process, however often it was sent: who got it, who answered. Minions are named by
+ * their local index.
+ */
 export class JobRun {
   readonly job: PublishedJob;
   readonly heads = new Map<string, LoadHead>();
