@@ -22,7 +22,7 @@ test.each([
   ['a template that includes itself', "{% include 'self' %}"],
   ['a huge text', "{{ 'x' * 100000000 }}"],
   ['a huge list', '{{ ([0] * 100000000)|length }}'],
-  ['a huge number', '{{ 9 ** 9 ** 9 }}'],
+  ['a huge number', '{{ 9 ** 99999999 }}'],
   [
     'a list that grows under its loop',
     '{% set l = [1] %}{% for i in l %}{% do l.append(1) %}{% endfor %}',
