@@ -26,6 +26,7 @@ await runService({
       metrics,
       signal,
       maxMinionLabels: MINION_LABELS[options.brine.metrics.perMinion],
+      tellCommits: options.brine.ack === 'store',
       traced: tracedJobs(options),
     });
     returner.finished.catch(fail);

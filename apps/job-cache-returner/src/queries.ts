@@ -38,6 +38,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
     'silent',
     (cache, request, { incarnation }) => silentQuery(cache, jidOf(request), request, incarnation()),
   ],
+  ['stored', stored],
 ]);
 
 async function getJid(cache: JobCache, request: SaltMap): Promise<SaltValue> {
@@ -88,6 +89,18 @@ async function at(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   if (found === undefined) return null;
   const states = found.states && new Map<SaltValue, SaltValue>(found.states);
   return mapOf({ ...found, states });
+}
+
+/** `{returns: [[jid, id]]}`: for each, in order, whether it is committed. */
+async function stored(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const asked = (listOf(request, 'returns') ?? []).map((pair) => {
+    const [jid, id] = Array.isArray(pair) ? pair : [];
+    if (typeof jid !== 'string' || typeof id !== 'string') {
+      throw new QueryError('a return is asked for by [jid, id]');
+    }
+    return { jid, id };
+  });
+  return [...(await cache.storedReturns(asked))];
 }
 
 function jobMap(found: Job): SaltMap {

@@ -1,4 +1,4 @@
-import { EventReader, PublicationReader, serve } from '@brine/bus';
+import { EventReader, PublicationReader, serve, tellCommitted } from '@brine/bus';
 import type { Answering, Bus } from '@brine/bus';
 import { FleetCounts, JobCache } from '@brine/job-cache';
 import type { Metrics, TracedJob } from '@brine/service';
@@ -48,6 +48,8 @@ export interface ReturnerPorts {
   readonly metrics: Metrics;
   /** With more minions than that metrics do not tell of each; 500. */
   readonly maxMinionLabels?: number;
+  /** Whether workers wait for commits (`brine.ack: store`). */
+  readonly tellCommits?: boolean;
   /** The trace of a job; without it metrics have no exemplars. */
   readonly traced?: TracedJob;
   /** Aborted when we are to stop: what can not be stored then goes back to the stream. */
@@ -123,7 +125,8 @@ export class Returner {
   }
 
   async #run(): Promise<void> {
-    const { databaseUrl, keepMs, archive = false, log, telemetry } = this.#ports;
+    const { bus, databaseUrl, keepMs, archive = false } = this.#ports;
+    const { log, telemetry, tellCommits } = this.#ports;
     const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
     const onMinionsFolded = (): void =>
       log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
@@ -145,6 +148,7 @@ export class Returner {
       telemetry,
       log,
       counts: this.#counts,
+      committed: tellCommits === true ? (seqs) => tellCommitted(bus, seqs) : () => undefined,
       now: () => performance.timeOrigin + performance.now(),
     };
     this.#serve(cache);

@@ -10,6 +10,8 @@ export interface StoreContext {
   readonly telemetry: Pick<Telemetry, 'recordSpan'>;
   readonly log: Log;
   readonly counts: StoreCounts;
+  /** Tells who waits for it of events that PostgreSQL has committed. */
+  readonly committed: (seqs: readonly number[]) => void;
   /** Unix milliseconds, with a fraction. */
   readonly now: () => number;
 }

@@ -54,6 +54,7 @@ async function storeReturns(taken: readonly Taken[], context: StoreContext): Pro
     return;
   }
   const endMs = context.now();
+  context.committed(taken.map(({ event }) => event.seq));
   for (const { event, row } of taken) {
     event.ack();
     if (!event.traced) continue;

@@ -8,6 +8,7 @@ import {
   type Sample,
 } from '@brine/service';
 import type { BucketMinionKeys } from './minion-keys.ts';
+import type { StoredAckStats } from './stored-acks.ts';
 
 /**
  * `result` of salt_auth_attempts_total by the outcome of a log-in: a pending key is a success to
@@ -81,11 +82,13 @@ export interface MeasuredParts {
   readonly keys: BucketMinionKeys;
   readonly sessions: { count(): number };
   readonly masterKey: { readonly queued: number };
+  /** Where returns wait for PostgreSQL. */
+  readonly acks: { readonly stats: StoredAckStats } | undefined;
 }
 
 /** Figures of a worker for `/metrics`, read when they are asked for. */
 export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
-  const { bus, receiver, keys, sessions, masterKey } = parts;
+  const { bus, receiver, keys, sessions, masterKey, acks } = parts;
   const perClass = (label: string, read: 'hand' | 'running') => (): Sample[] => {
     const stats = receiver.stats()[read];
     return REQUEST_CLASSES.map((cls) => ({ labels: { [label]: cls }, value: stats[cls] }));
@@ -111,5 +114,14 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   metrics.gaugeOf('brine_keys', 'Keys of minions, by state.', () =>
     Object.entries(keys.counts()).map(([state, value]) => ({ labels: { state }, value })),
   );
+  if (acks !== undefined) {
+    metrics.gaugeOf('brine_worker_commit_waits', 'Returns that wait for PostgreSQL.', () => {
+      return acks.stats.waiting;
+    });
+    const ways = ['told', 'asked', 'unanswered'] as const;
+    metrics.counterOf('brine_worker_commits_total', 'Returns, by word of their commit.', () =>
+      ways.map((how) => ({ labels: { how }, value: acks.stats[how] })),
+    );
+  }
   metrics.gaugeOf('brine_sessions', 'Minions with a session key.', () => sessions.count());
 }

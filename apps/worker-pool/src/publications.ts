@@ -2,6 +2,7 @@ import {
   BusError,
   escapeKey,
   waitWritten,
+  type Appended,
   type Bucket,
   type Bus,
   type EventWriter,
@@ -12,12 +13,15 @@ import { publishingPart } from '@brine/job';
 import { randomUUID } from 'node:crypto';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { unlessConflict } from './hot-state.ts';
+import type { StoredAcks } from './stored-acks.ts';
 
 /**
  * How long a publish reply waits for the store and for the job's files: a stock CLI reads the load
  * from disk as soon as it has the reply. The job is published in any case.
  */
 const WRITTEN_WAIT_MS = 1000;
+/** A gateway delivers what found no room every 5 s at the latest, and so renews this. */
+const FULL_FOR_MS = 6_000;
 
 /** Publishes jobs through the PUBLICATIONS stream. */
 export class StreamPublications implements Publications {
@@ -25,17 +29,21 @@ export class StreamPublications implements Publications {
   readonly #writer: PublicationWriter;
   readonly #requests: Bucket;
   readonly #telemetry: Telemetry;
+  readonly #events: { readonly full: boolean };
 
   constructor(ports: {
     readonly bus: Bus;
     readonly writer: PublicationWriter;
     readonly requests: Bucket;
     readonly telemetry: Telemetry;
+    /** Where returns go. */
+    readonly events: { readonly full: boolean };
   }) {
     this.#bus = ports.bus;
     this.#writer = ports.writer;
     this.#requests = ports.requests;
     this.#telemetry = ports.telemetry;
+    this.#events = ports.events;
   }
 
   async reserve(jid: string): Promise<boolean> {
@@ -44,6 +52,10 @@ export class StreamPublications implements Publications {
   }
 
   async publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>> {
+    if (this.#events.full) {
+      const text = 'the stream of events is full: its returns could not be kept';
+      throw new MasterUnavailableError(text);
+    }
     const waiting = waitWritten(this.#bus, ['store', `host:${job.host}`], WRITTEN_WAIT_MS);
     const startMs = nowMs();
     const appended = await appendOrUnavailable(
@@ -88,16 +100,43 @@ export class StreamPublications implements Publications {
   }
 }
 
-/** Appends events to the EVENTS stream. */
+/** Appends events to the EVENTS stream; returns wait for PostgreSQL too where that is wanted. */
 export class StreamEvents implements Events {
   readonly #writer: EventWriter;
+  readonly #acks: StoredAcks | undefined;
+  #fullAt = -Infinity;
 
-  constructor(writer: EventWriter) {
+  constructor(writer: EventWriter, acks?: StoredAcks) {
     this.#writer = writer;
+    this.#acks = acks;
   }
 
-  append(event: Parameters<Events['append']>[0]): Promise<{ readonly duplicate: boolean }> {
-    return appendOrUnavailable('the stream of events', this.#writer.append(event));
+  /** Whether a return found no room lately: a job published now could not be returned to. */
+  get full(): boolean {
+    return performance.now() - this.#fullAt < FULL_FOR_MS;
+  }
+
+  async append(event: Parameters<Events['append']>[0]): Promise<{ readonly duplicate: boolean }> {
+    const appending = appendOrUnavailable('the stream of events', this.#append(event));
+    const { kind, jid, minion: id } = event;
+    if (this.#acks === undefined || kind !== 'ret' || jid === undefined || id === undefined) {
+      return appending;
+    }
+    const appended = await appending;
+    await this.#acks.stored({ ...appended, jid, id });
+    return appended;
+  }
+
+  async #append(event: Parameters<Events['append']>[0]): Promise<Appended> {
+    try {
+      return await this.#writer.append(event);
+    } catch (error) {
+      // Only time ends this: a small event may find room where the next return does not.
+      if (error instanceof BusError && error.code === 'BUS_STREAM_FULL') {
+        this.#fullAt = performance.now();
+      }
+      throw error;
+    }
   }
 }
 
@@ -105,7 +144,8 @@ async function appendOrUnavailable<T>(what: string, appended: Promise<T>): Promi
   try {
     return await appended;
   } catch (cause) {
-    if (cause instanceof BusError) throw new MasterUnavailableError(`${what} is away`, { cause });
-    throw cause;
+    if (!(cause instanceof BusError)) throw cause;
+    const state = cause.code === 'BUS_STREAM_FULL' ? 'full: NATS has no room left for it' : 'away';
+    throw new MasterUnavailableError(`${what} is ${state}`, { cause });
   }
 }

@@ -19,6 +19,7 @@ import { nowMs } from '@brine/telemetry';
 import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
 import { SigningFiles } from './autosign.ts';
+import { faultLog } from './fault-log.ts';
 import { JobCacheQueries } from './job-queries.ts';
 import { loginsOf } from './logins.ts';
 import { ThreadedMasterKey, type MasterKeyService } from './master-key.ts';
@@ -28,6 +29,7 @@ import { BucketMinionKeys } from './minion-keys.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
 import { BucketSessionKeys } from './session-keys.ts';
+import { StoredAcks } from './stored-acks.ts';
 import { BucketTokens } from './tokens.ts';
 import { openTraces } from './traces.ts';
 import { strangerAllowance } from './stranger-allowance.ts';
@@ -71,6 +73,8 @@ export async function startWorker(
   const requests = requestMetrics(context.metrics);
   const workerId = `${process.pid}-${randomBytes(4).toString('hex')}`;
   const traces = openTraces(telemetry, options, workerId);
+  const acks = options.brine.ack === 'store' ? new StoredAcks(bus) : undefined;
+  const events = new StreamEvents(new EventWriter(bus), acks);
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
@@ -78,12 +82,13 @@ export async function startWorker(
     syndics: state.syndics,
     aes: new EpochAesKeys(state.epochs),
     masterKey,
-    events: requests.counted(new StreamEvents(new EventWriter(bus))),
+    events: requests.counted(events),
     publications: new StreamPublications({
       bus,
       writer: new PublicationWriter(bus),
       requests: state.requests,
       telemetry,
+      events,
     }),
     minionData: state.minionData,
     userKeys: state.userKeys,
@@ -101,9 +106,7 @@ export async function startWorker(
     traceReturn: traces.wants,
     mayTellOfStranger: strangerAllowance(),
   };
-  const answerer = new Answerer(ports, (err, request) => {
-    log.error({ err, request: request.id }, 'could not answer a request');
-  });
+  const answerer = new Answerer(ports, faultLog(log));
   const receiver = new RequestReceiver(bus, {
     workerId,
     host: options.brine.host,
@@ -118,7 +121,7 @@ export async function startWorker(
     const trace = traces.note(request, answer, startMs);
     return { kind: 'reply', body: answer.body, ...(trace === undefined ? {} : { trace }) };
   });
-  exposeMetrics(context.metrics, { bus, receiver, masterKey, ...state });
+  exposeMetrics(context.metrics, { bus, receiver, masterKey, acks, ...state });
   const requestIds = serveRequestIds(bus, state.requests);
   const stopHearing = hearSent(bus, traces.sent);
   return {
@@ -131,6 +134,7 @@ export async function startWorker(
     }),
     close: async () => {
       await receiver.drain();
+      acks?.close();
       stopHearing();
       traces.close();
       await Promise.all(requestIds.map((serving) => serving.close()));

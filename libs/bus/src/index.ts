@@ -8,6 +8,7 @@ export { BucketWatch } from './bucket-watch.ts';
 export type { WatchOptions } from './bucket-watch.ts';
 export type { Appended } from './append.ts';
 export { BODY_MAX_BYTES, INLINE_MAX_BYTES } from './bodies.ts';
+export { CommitWatch, tellCommitted } from './committed.ts';
 export { Bus, connectBus } from './connect.ts';
 export type { BusOptions, BusStatus } from './connect.ts';
 export { ensureStreams, waitForStreams } from './ensure-streams.ts';
@@ -31,7 +32,7 @@ export type {
   StreamName,
 } from './names.ts';
 export { natsConf, passwordVariable } from './nats-server/conf.ts';
-export type { NatsConfOptions } from './nats-server/conf.ts';
+export type { NatsConfOptions, SyncInterval } from './nats-server/conf.ts';
 export { resolveNatsServer } from './nats-server/resolve.ts';
 export type { ResolveOptions } from './nats-server/resolve.ts';
 export { startNatsServer } from './nats-server/start.ts';

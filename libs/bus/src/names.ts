@@ -105,6 +105,8 @@ export const subjects = {
   hello: `${SUBJECT_ROOT}.hello`,
   /** A publisher says when a job went out; workers hear it. */
   sent: `${SUBJECT_ROOT}.sent`,
+  /** The store says which events PostgreSQL has committed; workers hear it. */
+  committed: `${SUBJECT_ROOT}.committed`,
   grant: (workerId: string) => `${SUBJECT_ROOT}.grant.${workerId}`,
 } as const;
 

@@ -28,6 +28,8 @@ import { Partitions } from './partitions.ts';
 import { archiveOlderThan, dropOlderThan } from './retention.ts';
 import { quarantine } from './quarantine.ts';
 import type { Refusal } from './quarantine.ts';
+import { storedReturns } from './stored-returns.ts';
+import type { AskedReturn } from './stored-returns.ts';
 import { saveJobs } from './save-jobs.ts';
 import { saveReturns } from './save-returns.ts';
 import type { SavingState } from './save-returns.ts';
@@ -203,6 +205,11 @@ export class JobCache {
   /** Published jobs since a time that still wait for minions. */
   outstanding(options: { sinceMs: number }): Promise<readonly OutstandingJob[]> {
     return outstanding(this.#reads, options);
+  }
+
+  /** For each of these, up to 1,000, whether a return of that job and minion is committed. */
+  storedReturns(asked: readonly AskedReturn[]): Promise<readonly boolean[]> {
+    return storedReturns(this.#pool, asked);
   }
 
   /** Makes jobs for returns whose job did not come within `afterMs`; returns how many. */

@@ -24,7 +24,8 @@ export async function openNats(
     onProgress: (text) => log.info(text),
   });
   const dir = join(options.brine.stateDir, 'nats');
-  const first = await startNatsServer({ binary, dir });
+  const { syncInterval } = options.brine;
+  const first = await startNatsServer({ binary, dir, syncInterval });
   log.info({ port: first.port, pid: first.pid }, 'NATS runs');
   let stopping = false;
   let current = first;
@@ -38,7 +39,8 @@ export async function openNats(
       log.error({ delayMs }, 'NATS ended, restarting');
       await sleep(delayMs);
       startedAt = Date.now();
-      const next = await restart(() => startNatsServer({ binary, dir, port: first.port }), log);
+      const again = { binary, dir, port: first.port, syncInterval };
+      const next = await restart(() => startNatsServer(again), log);
       if (next) current = next;
     }
   };

@@ -80,6 +80,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.requests.*',
       'brine.epochs',
       'brine.sent',
+      'brine.committed',
     ],
   },
   publisher: {
@@ -122,6 +123,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...readKept('evt', 'pub'),
       `$JS.API.DIRECT.GET.${events}`,
       `$JS.API.DIRECT.GET.${publications}`,
+      'brine.committed',
       'brine.bodies.qry.>',
       ...readBodies('qry'),
       ownInbox('worker-pool'),

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { BusError } from '../errors.ts';
 import { SERVICE_NAMES } from '../names.ts';
 import type { ServiceName } from '../names.ts';
-import { natsConf } from './conf.ts';
+import { natsConf, type SyncInterval } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
 import { isOursAlive, waitUntilGone } from './leftover.ts';
 
@@ -19,6 +19,8 @@ export interface StartNatsOptions {
   readonly port?: number;
   /** In bytes; default 16 GiB, and at most 60 % of what is free. */
   readonly maxFileStore?: number;
+  /** When what was stored goes to the disk for good; default `100ms`. */
+  readonly syncInterval?: SyncInterval;
   /** How long to wait until it answers, in ms; default 15,000. */
   readonly readyTimeoutMs?: number;
 }
@@ -76,7 +78,9 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const passwords = await loadOrMakePasswords(credentialsFile);
   const port = await choosePort(options.port, join(dir, 'port'));
   const maxFileStore = options.maxFileStore ?? (await roomIn(dir));
-  const conf = natsConf({ port, storeDir: join(dir, 'jetstream'), maxFileStore, passwords });
+  const { syncInterval = '100ms' } = options;
+  const storeDir = join(dir, 'jetstream');
+  const conf = natsConf({ port, storeDir, maxFileStore, passwords, syncInterval });
   await writeFile(confFile, conf, { mode: 0o600 });
   await chmod(confFile, 0o600);
   await rm(logFile, { force: true });

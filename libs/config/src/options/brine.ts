@@ -87,8 +87,20 @@ export const brineOptions = {
   }),
   ack: oneOf(['stream', 'store'], {
     default: 'stream',
-    reserved: true,
-    doc: 'What a return waits for before it is answered: the stream or PostgreSQL.',
+    env: 'BRINE_ACK',
+    doc: 'What a return waits for before it is answered: the stream, or the commit of PostgreSQL.',
+  }),
+  sync_interval: oneOf(['100ms', 'always'], {
+    default: '100ms',
+    env: 'BRINE_SYNC_INTERVAL',
+    doc: "When the NATS of `brine master` syncs to disk; `always`: before each acknowledgement.",
+  }),
+  stream_bytes: integer({
+    default: 0,
+    min: 0,
+    env: 'BRINE_STREAM_BYTES',
+    unit: 'bytes',
+    doc: 'Disk for all streams; 0: 8 GiB, or the largest half, quarter … of it that NATS has.',
   }),
   health_host: text({
     default: '127.0.0.1',

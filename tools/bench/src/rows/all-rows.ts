@@ -1,3 +1,4 @@
+import { ACKS_ROW } from './acks.ts';
 import { CLI_ROW } from './cli.ts';
 import { TRACING_ROW, WORKERS_ROW } from './compared.ts';
 import { EVENT_ROWS } from './events.ts';
@@ -25,4 +26,5 @@ export const ALL_ROWS: readonly Row[] = [
   OVERLOAD_ROW,
   FAIRNESS_ROW,
   HERD_ROW,
+  ACKS_ROW,
 ];

@@ -1,0 +1,34 @@
+import { MasterUnavailableError } from '@brine/master';
+import type { Log } from '@brine/telemetry';
+
+/** What is away is told again after this long, with the count of requests in between. */
+const TELL_AGAIN_MS = 60_000;
+/** Different texts of one time; there are a handful. */
+const MAX_TEXTS = 100;
+
+/**
+ * Tells of requests that could not be answered. Where something is away that is one line a minute
+ * for each thing, not one per request: an outage meets thousands.
+ */
+export function faultLog(
+  log: Pick<Log, 'error' | 'warn'>,
+): (err: unknown, request: { readonly id: string }) => void {
+  const told = new Map<string, { atMs: number; since: number }>();
+  return (err, request) => {
+    if (!(err instanceof MasterUnavailableError)) {
+      log.error({ err, request: request.id }, 'could not answer a request');
+      return;
+    }
+    const last = told.get(err.message);
+    const now = performance.now();
+    if (last !== undefined && now - last.atMs < TELL_AGAIN_MS) {
+      last.since += 1;
+      return;
+    }
+    if (last === undefined && told.size >= MAX_TEXTS) return;
+    const requests = (last?.since ?? 0) + 1;
+    told.set(err.message, { atMs: now, since: 0 });
+    const { message: reason, cause } = err;
+    log.warn({ reason, err: cause, requests }, 'requests are left without an answer');
+  };
+}

@@ -1,0 +1,88 @@
+import { serve, tellCommitted, type Answering, type Bus } from '@brine/bus';
+import { MasterUnavailableError } from '@brine/master';
+import { startNats, type TestNats } from '@brine/testing';
+import { isMap, listOf } from '@brine/wire';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { StoredAcks } from './stored-acks.ts';
+
+let nats: TestNats;
+let store: Bus;
+let worker: Bus;
+let acks: StoredAcks;
+let serving: Answering | undefined;
+let questions: unknown[];
+
+beforeAll(async () => {
+  nats = await startNats({ streams: false });
+  [store, worker] = [await nats.connect('job-cache-returner'), await nats.connect('worker-pool')];
+}, 600_000);
+
+beforeEach(async () => {
+  questions = [];
+  acks = new StoredAcks(worker);
+  await worker.flush();
+});
+
+afterEach(async () => {
+  acks.close();
+  await serving?.close();
+  serving = undefined;
+});
+
+afterAll(() => nats.close());
+
+/** A store that says of every return that it has it, or not. */
+async function storeSays(stored: boolean): Promise<void> {
+  serving = serve(store, 'jobs.stored', (question) => {
+    const returns = isMap(question) ? (listOf(question, 'returns') ?? []) : [];
+    questions.push(...returns);
+    return returns.map(() => stored);
+  });
+  await store.flush();
+}
+
+const at = (seq: number, duplicate = false) => ({ jid: 'j', id: `m${seq}`, seq, duplicate });
+
+test('a return is answered when the store tells of its commit, without a question', async () => {
+  await storeSays(false);
+  const waits = [1, 2, 3].map((seq) => acks.stored(at(seq)));
+  tellCommitted(store, [1, 2, 3]);
+  await Promise.all(waits);
+  expect(acks.stats).toEqual({ waiting: 0, told: 3, asked: 0, unanswered: 0 });
+  expect(questions).toEqual([]);
+});
+
+test('a word that was lost is asked for, all in one question', async () => {
+  await storeSays(true);
+  await Promise.all([4, 5].map((seq) => acks.stored(at(seq))));
+  expect(acks.stats).toMatchObject({ told: 0, asked: 2 });
+  expect(questions).toEqual([
+    ['j', 'm4'],
+    ['j', 'm5'],
+  ]);
+});
+
+test('a return that the stream knew already is asked for at once', async () => {
+  await storeSays(true);
+  const startedAt = performance.now();
+  await acks.stored(at(6, true));
+  expect(performance.now() - startedAt).toBeLessThan(900);
+  expect(acks.stats).toMatchObject({ asked: 1 });
+});
+
+test('what is not committed in time has no answer', async () => {
+  await storeSays(false);
+  await expect(acks.stored(at(7))).rejects.toBeInstanceOf(MasterUnavailableError);
+  expect(acks.stats).toMatchObject({ waiting: 0, unanswered: 1 });
+});
+
+test('while the store is away nobody waits long, and the first word of it ends that', async () => {
+  await expect(acks.stored(at(8))).rejects.toBeInstanceOf(MasterUnavailableError);
+  const startedAt = performance.now();
+  await expect(acks.stored(at(9))).rejects.toBeInstanceOf(MasterUnavailableError);
+  expect(performance.now() - startedAt).toBeLessThan(2_500);
+  await storeSays(true);
+  await acks.stored(at(10));
+  await acks.stored(at(11));
+  expect(acks.stats).toMatchObject({ asked: 2, unanswered: 2 });
+});

@@ -1,0 +1,128 @@
+import { ask, BusError, CommitWatch, type Bus } from '@brine/bus';
+import { MasterUnavailableError } from '@brine/master';
+import { mapOf } from '@brine/wire';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** A return and where the stream has it. */
+export interface AppendedReturn {
+  readonly jid: string;
+  readonly id: string;
+  readonly seq: number;
+  /** It was in the stream before: the store may have told of it long ago. */
+  readonly duplicate: boolean;
+}
+
+/** Counts of replies that wait for PostgreSQL. */
+export interface StoredAckStats {
+  readonly waiting: number;
+  /** The store told of the commit by itself. */
+  readonly told: number;
+  /** It said so when asked. */
+  readonly asked: number;
+  /** Left without an answer: the gateway keeps the request and delivers it again. */
+  readonly unanswered: number;
+}
+
+/** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py). */
+const WAIT_MS = 4_000;
+/** While PostgreSQL is away a wait in vain would only take places of other requests. */
+const AWAY_WAIT_MS = 250;
+/** A commit follows the stream's acknowledgement by some tens of ms; later the word may be lost. */
+const TOLD_WITHIN_MS = 1_000;
+const ASK_TIMEOUT_MS = 2_000;
+/** Returns that are asked for together. */
+const ASK_MAX = 1_000;
+/** How long those that ask wait for others. */
+const ASK_GATHER_MS = 50;
+
+interface Question {
+  readonly of: AppendedReturn;
+  readonly answer: (stored: boolean) => void;
+}
+
+/**
+ * `brine.ack: store`: a return is answered once PostgreSQL has committed it. The store tells of its
+ * commits, one message per batch; who hears nothing asks it. Without its word there is no answer:
+ * the gateway keeps the bytes and delivers them again, and the stream knows the second.
+ */
+export class StoredAcks {
+  readonly #bus: Bus;
+  readonly #commits: CommitWatch;
+  #questions: Question[] = [];
+  #asking = false;
+  #away = false;
+  #told = 0;
+  #asked = 0;
+  #unanswered = 0;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+    this.#commits = new CommitWatch(bus);
+  }
+
+  get stats(): StoredAckStats {
+    return {
+      waiting: this.#commits.size,
+      told: this.#told,
+      asked: this.#asked,
+      unanswered: this.#unanswered,
+    };
+  }
+
+  /** Resolves once PostgreSQL has it. Throws MasterUnavailableError when that takes too long. */
+  async stored(appended: AppendedReturn): Promise<void> {
+    const until = performance.now() + (this.#away ? AWAY_WAIT_MS : WAIT_MS);
+    const left = (): number => until - performance.now();
+    for (let first = true; left() > 0; first = false) {
+      const wait = appended.duplicate && first ? 0 : Math.min(TOLD_WITHIN_MS, left());
+      if (wait > 0 && (await this.#commits.committed(appended.seq, wait))) {
+        this.#away = false;
+        this.#told += 1;
+        return;
+      }
+      if (await this.#ask(appended)) {
+        this.#asked += 1;
+        return;
+      }
+    }
+    this.#unanswered += 1;
+    throw new MasterUnavailableError('PostgreSQL has not committed the return');
+  }
+
+  close(): void {
+    this.#commits.close();
+    for (const { answer } of this.#questions.splice(0)) answer(false);
+  }
+
+  #ask(of: AppendedReturn): Promise<boolean> {
+    return new Promise((answer) => {
+      this.#questions.push({ of, answer });
+      if (!this.#asking) void this.#askAll();
+    });
+  }
+
+  async #askAll(): Promise<void> {
+    this.#asking = true;
+    while (this.#questions.length > 0) {
+      await sleep(ASK_GATHER_MS);
+      const asked = this.#questions.splice(0, ASK_MAX);
+      const stored = await this.#askFor(asked.map(({ of }) => of));
+      asked.forEach(({ answer }, index) => answer(stored[index] === true));
+    }
+    this.#asking = false;
+  }
+
+  async #askFor(returns: readonly AppendedReturn[]): Promise<readonly unknown[]> {
+    const pairs = returns.map(({ jid, id }) => [jid, id]);
+    try {
+      const answer = await ask(this.#bus, 'jobs.stored', mapOf({ returns: pairs }), ASK_TIMEOUT_MS);
+      this.#away = false;
+      return Array.isArray(answer) ? answer : [];
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      // Counted as unanswered by those who wait; the store's log and metrics say why.
+      this.#away = true;
+      return [];
+    }
+  }
+}
