@@ -67,7 +67,8 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const bus = await connecting;
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
-  await ensureStreams(bus);
+  const { streamBytes } = options.brine;
+  await ensureStreams(bus, streamBytes > 0 ? { totalBytes: streamBytes } : {});
 
   for (const name of STOCK_DIRS) {
     await mkdir(join(options.cachedir, name), { recursive: true, mode: 0o750 });
@@ -102,6 +103,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     keepJobsSeconds: options.keepJobsSeconds,
     signal: context.signal,
     onTrouble: trouble,
+    onRelief: (text) => log.info(text),
   });
   releasers.add(() => housekeeping.close());
 

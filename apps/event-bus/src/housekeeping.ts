@@ -2,6 +2,7 @@ import { streamUsage, trimStreams } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { cleanOldJobs } from '@brine/cachedir';
 import type { JobFiles } from '@brine/cachedir';
+import { ALARM_AT, StreamAlarm } from './stream-alarm.ts';
 
 /** What housekeeping works with. */
 export interface HousekeepingOptions {
@@ -10,10 +11,11 @@ export interface HousekeepingOptions {
   readonly keepJobsSeconds: number;
   readonly signal: AbortSignal;
   readonly onTrouble: (text: string, error?: unknown) => void;
+  readonly onRelief: (text: string) => void;
 }
 
-/** Share of a stream's room at which the operator is told. */
-const ALARM_AT = 0.7;
+/** A stream that fills is looked at more often than it is trimmed while there is room. */
+const LOOK_EVERY_MS = 5_000;
 const PURGE_EVERY_MS = 60_000;
 const CLEAN_EVERY_MS = 15 * 60_000;
 const FIRST_CLEAN_MS = 60_000;
@@ -24,17 +26,25 @@ export function startHousekeeping(options: HousekeepingOptions): {
   close(): Promise<void>;
 } {
   const counts = { purgedMessages: 0, cleanedJobs: 0, fullestStream: 0 };
-  const purging = repeat(PURGE_EVERY_MS, PURGE_EVERY_MS, async () => {
+  const alarm = new StreamAlarm();
+  let purgedAt = performance.now();
+  let failing = false;
+  const purging = repeat(LOOK_EVERY_MS, LOOK_EVERY_MS, async () => {
     try {
-      for (const { messages } of await trimStreams(options.bus)) counts.purgedMessages += messages;
-      const shares = (await streamUsage(options.bus)).map(({ share }) => share);
-      const fullest = Math.max(0, ...shares);
-      if (fullest > ALARM_AT && counts.fullestStream <= ALARM_AT) {
-        options.onTrouble(`a stream is ${Math.round(fullest * 100)} % full: is a reader behind?`);
+      const usage = await streamUsage(options.bus);
+      counts.fullestStream = alarm.fullest(usage);
+      for (const { text, over } of alarm.look(usage)) {
+        if (over) options.onRelief(text);
+        else options.onTrouble(text);
       }
-      counts.fullestStream = fullest;
+      const due = performance.now() - purgedAt >= PURGE_EVERY_MS;
+      if (!due && counts.fullestStream <= ALARM_AT) return;
+      for (const { messages } of await trimStreams(options.bus)) counts.purgedMessages += messages;
+      purgedAt = performance.now();
+      failing = false;
     } catch (error) {
-      options.onTrouble('streams were not purged', error);
+      if (!failing) options.onTrouble('streams were not purged', error);
+      failing = true;
     }
   });
   const cleaning = repeat(FIRST_CLEAN_MS, CLEAN_EVERY_MS, async () => {

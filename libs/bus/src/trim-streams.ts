@@ -25,46 +25,69 @@ const KEEP_MS = 15 * 60_000;
 /** A body is stored before what refers to it, by no more than an append may take. */
 const BODY_LEAD_MS = 10 * 60_000;
 
+/**
+ * How long what all readers have is kept, by how full its stream is. A stream that fills gives up
+ * its past first: publishers read back 30 s, and no reader wants more.
+ */
+const KEEP_UNDER_PRESSURE = [
+  { share: 0.9, ms: 30_000 },
+  { share: 0.7, ms: 120_000 },
+] as const;
+
 /** How full the streams are; for the owner, who raises an alarm at 70 %. */
 export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
   const usage: StreamUsage[] = [];
   for (const stream of Object.values(STREAMS)) {
     const info = await streamInfo(bus, stream);
     if (info === undefined) continue;
-    const maxBytes = Number(info.config['max_bytes'] ?? -1);
-    const share = maxBytes > 0 ? info.bytes / maxBytes : 0;
-    usage.push({ stream, messages: info.messages, bytes: info.bytes, maxBytes, share });
+    const { messages, bytes } = info;
+    usage.push({ stream, messages, bytes, maxBytes: maxBytesOf(info), share: shareOf(info) });
   }
   return usage;
 }
 
 /**
  * Takes away what every durable reader has acknowledged and what is older than `keepMs` (default 15
- * minutes); for the owner of the streams. A stream without a durable reader keeps all. Large bodies
- * go once nothing refers to them any more.
+ * minutes, less in a stream that is more than 70 % full); for the owner of the streams. A stream
+ * without a durable reader keeps all. Large bodies go once nothing refers to them any more.
  * @throws BusError `BUS_REFUSED`, `BUS_FORBIDDEN`, and as `Inbox.request` does.
  */
 export async function trimStreams(
   bus: Bus,
   options: { readonly keepMs?: number } = {},
 ): Promise<readonly Trimmed[]> {
-  const before = Date.now() - (options.keepMs ?? KEEP_MS);
+  const keepMs = options.keepMs ?? KEEP_MS;
   const trimmed: Trimmed[] = [];
   for (const stream of [STREAMS.events, STREAMS.publications] as const) {
     const info = await streamInfo(bus, stream);
     if (info === undefined || info.messages === 0) continue;
     const floor = await acknowledgedUpTo(bus, stream, info);
     if (floor === undefined) continue;
+    const before = Date.now() - Math.min(keepMs, keepAt(shareOf(info)));
     const young = await firstSince(bus, stream, before, info);
     trimmed.push(await purge(bus, stream, Math.min(floor + 1, young), info));
   }
-  const oldest = Math.min(before, await oldestReference(bus)) - BODY_LEAD_MS;
   const bodies = await streamInfo(bus, STREAMS.keptBodies);
   if (bodies !== undefined && bodies.messages > 0) {
+    const before = Date.now() - Math.min(keepMs, keepAt(shareOf(bodies)));
+    const oldest = Math.min(before, await oldestReference(bus)) - BODY_LEAD_MS;
     const upTo = await firstSince(bus, STREAMS.keptBodies, oldest, bodies);
     trimmed.push(await purge(bus, STREAMS.keptBodies, upTo, bodies));
   }
   return trimmed.filter(({ messages }) => messages > 0);
+}
+
+function maxBytesOf(info: StreamInfo): number {
+  return Number(info.config['max_bytes'] ?? -1);
+}
+
+function shareOf(info: StreamInfo): number {
+  const maxBytes = maxBytesOf(info);
+  return maxBytes > 0 ? info.bytes / maxBytes : 0;
+}
+
+function keepAt(share: number): number {
+  return KEEP_UNDER_PRESSURE.find((one) => share > one.share)?.ms ?? Infinity;
 }
 
 /** The last sequence that all durable readers are done with; undefined where there are none. */

@@ -1,0 +1,52 @@
+import { STREAMS, type StreamUsage } from '@brine/bus';
+
+/** Share of a stream's room at which the operator is told. */
+export const ALARM_AT = 0.7;
+/** So far below a level that it does not come and go with each purge. */
+const SLACK = 0.05;
+
+/** What is told when a share is passed, the worse first. */
+const LEVELS = [
+  { share: 0.9, hint: 'once it is full returns stay without an answer and jobs are refused' },
+  { share: ALARM_AT, hint: 'is a reader behind, as the store while PostgreSQL is away?' },
+] as const;
+
+/** What is to be told of a stream; `over`: that it has room again. */
+export interface StreamWord {
+  readonly text: string;
+  readonly over: boolean;
+}
+
+/** Tells once that a stream fills, once that it is nearly full, and once that it has room again. */
+export class StreamAlarm {
+  /** By stream, the level that was told. */
+  readonly #told = new Map<string, number>();
+
+  /** The share of the fullest stream. */
+  fullest(usage: readonly StreamUsage[]): number {
+    return Math.max(0, ...usage.filter(counts).map(({ share }) => share));
+  }
+
+  /** What is new since the last look. */
+  look(usage: readonly StreamUsage[]): readonly StreamWord[] {
+    const words: StreamWord[] = [];
+    for (const { stream, share } of usage.filter(counts)) {
+      const told = this.#told.get(stream) ?? 0;
+      const level = LEVELS.find((one) => share > one.share);
+      const percent = Math.round(share * 100);
+      if (level !== undefined && level.share > told) {
+        this.#told.set(stream, level.share);
+        words.push({ text: `stream ${stream} is ${percent} % full: ${level.hint}`, over: false });
+      } else if (told > 0 && share < ALARM_AT - SLACK) {
+        this.#told.set(stream, 0);
+        words.push({ text: `stream ${stream} has room again: ${percent} % full`, over: true });
+      }
+    }
+    return words;
+  }
+}
+
+/** Bodies of requests live minutes, and the oldest make room for new ones. */
+function counts({ stream }: StreamUsage): boolean {
+  return stream !== STREAMS.bodies;
+}

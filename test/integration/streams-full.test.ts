@@ -1,0 +1,90 @@
+import { startPostgres, type RunningPostgres } from '@brine/job-cache';
+import { Swarm } from '@brine/swarm';
+import { BrineMaster, endPool } from '@brine/testing';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const MINIONS = 20;
+const PREFIX = 'full-';
+/** Half of it is for EVENTS. */
+const STREAM_BYTES = 16 * 1_048_576;
+const RETURN_BYTES = 100_000;
+/** Twice what EVENTS holds. */
+const RETURNS = 160;
+
+describe('the streams are full because PostgreSQL is away', () => {
+  let dir: string;
+  let server: RunningPostgres;
+  let pool: pg.Pool;
+  let master: BrineMaster;
+  let swarm: Swarm;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'brine-full-'));
+    // As root the server runs as another user, who has to enter the directory.
+    await chmod(dir, 0o755);
+    server = await startPostgres({ dir });
+    pool = new pg.Pool({ connectionString: server.url, max: 2 });
+    pool.on('error', () => undefined); // The server goes: that is what this is about.
+    const brine = { workers: 1, stream_bytes: STREAM_BYTES, postgres: { url: server.url } };
+    master = await BrineMaster.start({ brine });
+    swarm = await Swarm.start({
+      retPort: master.home.retPort,
+      minions: MINIONS,
+      idPrefix: PREFIX,
+      keyPairs: 4,
+      pkiDir: master.home.pkiDir,
+      returnTimeoutMs: [1_500, 3_000],
+    });
+    await swarm.connect();
+  });
+  afterAll(async () => {
+    await swarm?.close();
+    await master?.close();
+    if (pool !== undefined) await endPool(pool);
+    await server?.stop();
+    if (dir !== undefined) await rm(dir, { recursive: true, force: true });
+  });
+
+  function publish(): ReturnType<Swarm['publish']> {
+    const { cacheDir: cachedir } = master.home;
+    return swarm.publish({ cachedir, target: `${PREFIX}*`, waitMs: 5_000 });
+  }
+
+  it('returns are left unanswered, jobs refused with the reason; it heals by itself', async () => {
+    expect(await publish()).toMatchObject({ acknowledged: MINIONS });
+    await server.stop();
+    const storm = await swarm.returns({
+      inFlight: 10,
+      count: RETURNS,
+      returnBytes: RETURN_BYTES,
+      durationMs: 60_000,
+    });
+    expect(storm.answered).toBeGreaterThan(RETURNS / 4);
+    expect(storm.timedOut).toBeGreaterThan(RETURNS / 8);
+    // No text that would make a minion drop its return.
+    expect(storm).toMatchObject({ sent: RETURNS, refused: 0 });
+    const refused = await publish();
+    expect(refused.jid).toBeUndefined();
+    expect(refused.error).toContain('the stream of events is full');
+    const said = await master.log();
+    expect(said).toMatch(/stream EVENTS is \d+ % full/);
+
+    server = await startPostgres({ dir, port: server.port });
+    // What is stored goes from the stream after 30 s; then gateways get rid of what they hold.
+    const count = `SELECT count(*)::integer AS count FROM brine.returns
+      WHERE octet_length(full_ret::text) > ${RETURN_BYTES / 2}`;
+    const stored = async (): Promise<number> =>
+      (await pool.query<{ count: number }>(count)).rows[0]?.count ?? 0;
+    await expect.poll(stored, { timeout: 110_000, interval: 1_000 }).toBe(RETURNS);
+    await expect
+      .poll(publish, { timeout: 60_000, interval: 2_000 })
+      .toMatchObject({ acknowledged: MINIONS });
+    await expect
+      .poll(() => master.log(), { timeout: 30_000, interval: 1_000 })
+      .toContain('stream EVENTS has room again');
+  }, 300_000);
+});
