@@ -1,37 +1,26 @@
-import { startPostgres, type RunningPostgres } from '@brine/job-cache';
 import { Swarm } from '@brine/swarm';
-import { BrineMaster, endPool } from '@brine/testing';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { BrineMaster } from '@brine/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BreakablePostgres } from './breakable-postgres.ts';
 
 // `BRINE_PG_AWAY_S=600 BRINE_PG_AWAY_MINIONS=1000` is ten minutes at full load.
 const AWAY_MS = Number(process.env['BRINE_PG_AWAY_S'] ?? 15) * 1000;
 const MINIONS = Number(process.env['BRINE_PG_AWAY_MINIONS'] ?? 200);
 const PREFIX = 'away-';
-/** The store looks for PostgreSQL every 5 s at the latest; a busy machine needs its time too. */
+/** The store looks for PostgreSQL every 2 s at the latest; a busy machine needs its time too. */
 const LEAST_CATCH_UP_MS = 30_000;
 /** Before the outage, and again after it: what the load is like while all is well. */
 const STEADY_MS = 4_000;
 
 describe('PostgreSQL is away under load', () => {
-  let dir: string;
-  let server: RunningPostgres;
-  let pool: pg.Pool;
+  let postgres: BreakablePostgres;
   let master: BrineMaster;
   let swarm: Swarm;
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'brine-pg-away-'));
-    // As root the server runs as another user, who has to enter the directory.
-    await chmod(dir, 0o755);
-    server = await startPostgres({ dir });
-    pool = new pg.Pool({ connectionString: server.url, max: 2 });
-    pool.on('error', () => undefined); // The server goes: that is what this is about.
-    master = await BrineMaster.start({ brine: { workers: 2, postgres: { url: server.url } } });
+    postgres = await BreakablePostgres.start();
+    master = await BrineMaster.start({ brine: { workers: 2, postgres: { url: postgres.url } } });
     swarm = await Swarm.start({
       retPort: master.home.retPort,
       minions: MINIONS,
@@ -44,9 +33,7 @@ describe('PostgreSQL is away under load', () => {
   afterAll(async () => {
     await swarm?.close();
     await master?.close();
-    if (pool !== undefined) await endPool(pool);
-    await server?.stop();
-    if (dir !== undefined) await rm(dir, { recursive: true, force: true });
+    await postgres?.[Symbol.asyncDispose]();
   });
 
   it('jobs go on, nothing is lost, and the store catches up faster than returns come', async () => {
@@ -61,7 +48,7 @@ describe('PostgreSQL is away under load', () => {
       }
     })();
     await sleep(STEADY_MS);
-    await server.stop();
+    await postgres.stop();
     const stoppedAt = jids.length;
     const stoppedMs = Date.now();
     await sleep(2_000);
@@ -76,7 +63,7 @@ describe('PostgreSQL is away under load', () => {
     // Jobs went on: some every few seconds at least, on any machine.
     expect(behind).toBeGreaterThan(MINIONS);
     const awayMs = Date.now() - stoppedMs;
-    server = await startPostgres({ dir, port: server.port });
+    await postgres.again();
     const backMs = Date.now();
     const caughtUpMs = await caughtUp(jids, backMs + Math.max(awayMs, LEAST_CATCH_UP_MS));
     loading = false;
@@ -97,7 +84,7 @@ describe('PostgreSQL is away under load', () => {
   }, 1_800_000);
 
   async function stored(jids: readonly string[]): Promise<object | undefined> {
-    const { rows } = await pool.query<{ jobs: number; returns: number }>(
+    const { rows } = await postgres.pool.query<{ jobs: number; returns: number }>(
       `SELECT (SELECT count(*)::integer FROM brine.jobs WHERE jid = ANY($1)) AS jobs,
         (SELECT count(*)::integer FROM brine.returns WHERE jid = ANY($1)) AS returns`,
       [jids],
@@ -106,14 +93,13 @@ describe('PostgreSQL is away under load', () => {
   }
 
   /** Jobs whose every minion is stored. */
-  async function complete(jids: readonly string[]): Promise<number> {
-    const { rows } = await pool.query<{ count: number }>(
+  function complete(jids: readonly string[]): Promise<number> {
+    return postgres.count(
       `SELECT count(*)::integer AS count FROM (
         SELECT FROM brine.returns WHERE jid = ANY($1)
         GROUP BY jid HAVING count(*) = $2) AS whole`,
       [jids, MINIONS],
     );
-    return rows[0]?.count ?? 0;
   }
 
   /** Waits until all jobs so far are stored; returns how long that took. */

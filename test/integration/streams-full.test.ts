@@ -1,11 +1,7 @@
-import { startPostgres, type RunningPostgres } from '@brine/job-cache';
 import { Swarm } from '@brine/swarm';
-import { BrineMaster, endPool } from '@brine/testing';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
+import { BrineMaster } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BreakablePostgres } from './breakable-postgres.ts';
 
 const MINIONS = 20;
 const PREFIX = 'full-';
@@ -16,20 +12,13 @@ const RETURN_BYTES = 100_000;
 const RETURNS = 160;
 
 describe('the streams are full because PostgreSQL is away', () => {
-  let dir: string;
-  let server: RunningPostgres;
-  let pool: pg.Pool;
+  let postgres: BreakablePostgres;
   let master: BrineMaster;
   let swarm: Swarm;
 
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), 'brine-full-'));
-    // As root the server runs as another user, who has to enter the directory.
-    await chmod(dir, 0o755);
-    server = await startPostgres({ dir });
-    pool = new pg.Pool({ connectionString: server.url, max: 2 });
-    pool.on('error', () => undefined); // The server goes: that is what this is about.
-    const brine = { workers: 1, stream_bytes: STREAM_BYTES, postgres: { url: server.url } };
+    postgres = await BreakablePostgres.start();
+    const brine = { workers: 1, stream_bytes: STREAM_BYTES, postgres: { url: postgres.url } };
     master = await BrineMaster.start({ brine });
     swarm = await Swarm.start({
       retPort: master.home.retPort,
@@ -44,9 +33,7 @@ describe('the streams are full because PostgreSQL is away', () => {
   afterAll(async () => {
     await swarm?.close();
     await master?.close();
-    if (pool !== undefined) await endPool(pool);
-    await server?.stop();
-    if (dir !== undefined) await rm(dir, { recursive: true, force: true });
+    await postgres?.[Symbol.asyncDispose]();
   });
 
   function publish(): ReturnType<Swarm['publish']> {
@@ -56,7 +43,7 @@ describe('the streams are full because PostgreSQL is away', () => {
 
   it('returns are left unanswered, jobs refused with the reason; it heals by itself', async () => {
     expect(await publish()).toMatchObject({ acknowledged: MINIONS });
-    await server.stop();
+    await postgres.stop();
     const storm = await swarm.returns({
       inFlight: 10,
       count: RETURNS,
@@ -73,13 +60,13 @@ describe('the streams are full because PostgreSQL is away', () => {
     const said = await master.log();
     expect(said).toMatch(/stream EVENTS is \d+ % full/);
 
-    server = await startPostgres({ dir, port: server.port });
+    await postgres.again();
     // What is stored goes from the stream after 30 s; then gateways get rid of what they hold.
     const count = `SELECT count(*)::integer AS count FROM brine.returns
       WHERE octet_length(full_ret::text) > ${RETURN_BYTES / 2}`;
-    const stored = async (): Promise<number> =>
-      (await pool.query<{ count: number }>(count)).rows[0]?.count ?? 0;
-    await expect.poll(stored, { timeout: 110_000, interval: 1_000 }).toBe(RETURNS);
+    await expect
+      .poll(() => postgres.count(count), { timeout: 110_000, interval: 1_000 })
+      .toBe(RETURNS);
     await expect
       .poll(publish, { timeout: 60_000, interval: 2_000 })
       .toMatchObject({ acknowledged: MINIONS });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** First and greatest wait between two tries, in ms; each is drawn from half of it to all of it. */
-const WAIT_MS = { first: 100, most: 5_000 } as const;
+const WAIT_MS = { first: 100, most: 2_000 } as const;
 
 /** Errors told of one outage. */
 const MAX_TOLD = 8;

@@ -93,7 +93,7 @@ export const brineOptions = {
   sync_interval: oneOf(['100ms', 'always'], {
     default: '100ms',
     env: 'BRINE_SYNC_INTERVAL',
-    doc: "When the NATS of `brine master` syncs to disk; `always`: before each acknowledgement.",
+    doc: 'When the NATS of `brine master` syncs to disk; `always`: before each acknowledgement.',
   }),
   stream_bytes: integer({
     default: 0,
