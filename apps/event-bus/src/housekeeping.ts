@@ -2,7 +2,7 @@ import { streamUsage, trimStreams } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { cleanOldJobs } from '@brine/cachedir';
 import type { JobFiles } from '@brine/cachedir';
-import { ALARM_AT, StreamAlarm } from './stream-alarm.ts';
+import { ROOM_AT, StreamAlarm } from './stream-alarm.ts';
 
 /** What housekeeping works with. */
 export interface HousekeepingOptions {
@@ -38,7 +38,7 @@ export function startHousekeeping(options: HousekeepingOptions): {
         else options.onTrouble(text);
       }
       const due = performance.now() - purgedAt >= PURGE_EVERY_MS;
-      if (!due && counts.fullestStream <= ALARM_AT) return;
+      if (!due && counts.fullestStream < ROOM_AT) return;
       for (const { messages } of await trimStreams(options.bus)) counts.purgedMessages += messages;
       purgedAt = performance.now();
       failing = false;

@@ -2,8 +2,8 @@ import { STREAMS, type StreamUsage } from '@brine/bus';
 
 /** Share of a stream's room at which the operator is told. */
 export const ALARM_AT = 0.7;
-/** So far below a level that it does not come and go with each purge. */
-const SLACK = 0.05;
+/** Share below which a stream that was told of has room again: not with each purge that helps. */
+export const ROOM_AT = 0.65;
 
 /** What is told when a share is passed, the worse first. */
 const LEVELS = [
@@ -37,7 +37,7 @@ export class StreamAlarm {
       if (level !== undefined && level.share > told) {
         this.#told.set(stream, level.share);
         words.push({ text: `stream ${stream} is ${percent} % full: ${level.hint}`, over: false });
-      } else if (told > 0 && share < ALARM_AT - SLACK) {
+      } else if (told > 0 && share < ROOM_AT) {
         this.#told.set(stream, 0);
         words.push({ text: `stream ${stream} has room again: ${percent} % full`, over: true });
       }

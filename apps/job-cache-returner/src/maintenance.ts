@@ -8,8 +8,8 @@ const ORPHAN_AGE_MS = 5_000;
 const PARTITIONS_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * What has to be done now and then. Several processes may do it at once. What fails is logged and
- * done at the next turn. Returns the way to stop it.
+ * What has to be done now and then. Several processes may do it at once. What fails is done at the
+ * next turn, and told once until a turn succeeds. Returns the way to stop it.
  */
 export function startMaintenance(
   cache: Pick<JobCache, 'adoptOrphans' | 'ensurePartitions' | 'dropOlderThan' | 'archiveOlderThan'>,
@@ -39,9 +39,16 @@ export function startMaintenance(
 
 function every(ms: number, what: string, log: Log, work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined;
+  let failing = false;
   const turn = (): void => {
     running ??= work()
-      .catch((error: unknown) => log.warn({ err: error }, `${what} failed, next time again`))
+      .then(() => {
+        failing = false;
+      })
+      .catch((error: unknown) => {
+        if (!failing) log.warn({ err: error }, `${what} failed, next time again`);
+        failing = true;
+      })
       .finally(() => {
         running = undefined;
       });

@@ -6,20 +6,24 @@ import type { Bus } from './connect.ts';
 let nats: TestNats;
 let store: Bus;
 let worker: Bus;
-let watch: CommitWatch;
+let watch: CommitWatch | undefined;
 
 beforeAll(async () => {
   nats = await startNats({ streams: false });
   [store, worker] = [await nats.connect('job-cache-returner'), await nats.connect('worker-pool')];
 }, 600_000);
 
-afterEach(() => watch.close());
+afterEach(() => {
+  watch?.close();
+  watch = undefined;
+});
 afterAll(() => nats.close());
 
 async function open(): Promise<CommitWatch> {
-  watch = new CommitWatch(worker);
+  const opened = new CommitWatch(worker);
+  watch = opened;
   await worker.flush();
-  return watch;
+  return opened;
 }
 
 test('neighbours become runs, whatever order they come in', () => {

@@ -27,11 +27,12 @@ const BODY_LEAD_MS = 10 * 60_000;
 
 /**
  * How long what all readers have is kept, by how full its stream is. A stream that fills gives up
- * its past first: publishers read back 30 s, and no reader wants more.
+ * its past first, so that an alarm at 70 % means a reader that is behind: publishers read back
+ * 30 s, and no reader wants more.
  */
 const KEEP_UNDER_PRESSURE = [
-  { share: 0.9, ms: 30_000 },
-  { share: 0.7, ms: 120_000 },
+  { share: 0.6, ms: 30_000 },
+  { share: 0.4, ms: 120_000 },
 ] as const;
 
 /** How full the streams are; for the owner, who raises an alarm at 70 %. */
@@ -48,7 +49,7 @@ export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
 
 /**
  * Takes away what every durable reader has acknowledged and what is older than `keepMs` (default 15
- * minutes, less in a stream that is more than 70 % full); for the owner of the streams. A stream
+ * minutes, less in a stream that is more than 40 % full); for the owner of the streams. A stream
  * without a durable reader keeps all. Large bodies go once nothing refers to them any more.
  * @throws BusError `BUS_REFUSED`, `BUS_FORBIDDEN`, and as `Inbox.request` does.
  */

@@ -31,14 +31,14 @@ export async function openNats(
   let current = first;
   const keep = async (): Promise<void> => {
     const backoff = new Backoff();
-    let startedAt = Date.now();
+    let startedAt = performance.now();
     while (!stopping) {
       await current.exited;
       if (stopping) return;
-      const delayMs = backoff.next(Date.now() - startedAt);
+      const delayMs = backoff.next(performance.now() - startedAt);
       log.error({ delayMs }, 'NATS ended, restarting');
       await sleep(delayMs);
-      startedAt = Date.now();
+      startedAt = performance.now();
       const again = { binary, dir, port: first.port, syncInterval };
       const next = await restart(() => startNatsServer(again), log);
       if (next) current = next;
@@ -65,11 +65,10 @@ export async function openPostgres(options: MasterOptions, log: Log): Promise<Ne
   const server = await startPostgres({
     dir: join(options.brine.stateDir, 'postgres'),
     onLog: (line) => log.debug({ line }, 'PostgreSQL'),
+    onDown: (err) => log.error({ err }, 'PostgreSQL is down; returns wait in the stream'),
+    onUp: (pid) => log.info({ pid }, 'PostgreSQL runs again'),
   });
   log.info({ port: server.port, pid: server.pid() }, 'PostgreSQL runs');
-  void server.closed.then((error) => {
-    if (error) log.error({ err: error }, 'PostgreSQL is down for good; returns wait in the stream');
-  });
   return { value: through(options.brine.postgres.via, server.url), stop: () => server.stop() };
 }
 

@@ -100,11 +100,14 @@ function isAlive(pid: number): boolean {
   return !/^\d+ \(.*\) Z/s.test(readText(`/proc/${pid}/stat`));
 }
 
+/** The program itself; another one may have its name among its arguments. */
+const POSTGRES = /(^|\/)postgres(\0|\s|$)/;
+
 function isPostgres(pid: number): boolean {
   const commandLine = readText(`/proc/${pid}/cmdline`);
-  if (commandLine !== '') return /postgres/.test(commandLine);
+  if (commandLine !== '') return POSTGRES.test(commandLine);
   try {
-    return /postgres/.test(
+    return POSTGRES.test(
       execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }),
     );
   } catch {

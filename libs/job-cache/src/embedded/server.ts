@@ -126,7 +126,7 @@ function keepLines(child: ChildProcess, onLog: (line: string) => void): string[]
 }
 
 async function untilReady(spec: ServerSpec, hasExited: () => boolean): Promise<void> {
-  const until = Date.now() + READY_MS;
+  const until = performance.now() + READY_MS;
   for (;;) {
     if (hasExited()) throw new Error('PostgreSQL ended while it started');
     try {
@@ -134,7 +134,7 @@ async function untilReady(spec: ServerSpec, hasExited: () => boolean): Promise<v
       return;
     } catch (error) {
       // 28P01: another server listens on the port, or the password file is of other data.
-      if (stateOf(error) === '28P01' || Date.now() > until) throw error;
+      if (stateOf(error) === '28P01' || performance.now() > until) throw error;
     }
     await sleep(25);
   }

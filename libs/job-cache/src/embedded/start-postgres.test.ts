@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import pg from 'pg';
 import { ended, postmasterPid } from './orphan.ts';
 import { startPostgres } from './start-postgres.ts';
@@ -54,6 +54,30 @@ test('a killed server comes back on the same port with what was committed', asyn
   expect(await ask(server.url, 'SELECT n FROM kept')).toEqual([[7]]);
   await server.stop();
 }, 60_000);
+
+test('a server that does not start is tried for as long as it takes, and told of once', async () => {
+  const told: string[] = [];
+  const pids: number[] = [];
+  let failed = 0;
+  const server = await startPostgres({
+    dir,
+    restartMs: { first: 1, most: 20 },
+    onLog: (line) => (failed += Number(line.startsWith('PostgreSQL ended while it started'))),
+    onDown: ({ message }) => told.push(message.replace(/:.*/s, '')),
+    onUp: (pid) => pids.push(pid),
+  });
+  const control = join(dir, 'data', 'global', 'pg_control');
+  await rename(control, `${control}.away`);
+  process.kill(server.pid(), 'SIGKILL');
+  // It used to give up after 20.
+  await vi.waitFor(() => expect(failed).toBeGreaterThan(24), { timeout: 90_000, interval: 20 });
+  await rename(`${control}.away`, control);
+  await vi.waitFor(() => expect(pids).toEqual([server.pid()]), { timeout: 30_000, interval: 20 });
+  expect(told).toEqual(['PostgreSQL ended', 'PostgreSQL does not start; it is tried on']);
+  expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
+  await server.stop();
+  expect(await server.closed).toBeUndefined();
+}, 150_000);
 
 test('a second start in the same directory is refused while the first runs', async () => {
   const server = await startPostgres({ dir });

