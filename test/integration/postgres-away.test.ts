@@ -38,27 +38,38 @@ describe('PostgreSQL is away under load', () => {
 
   it('jobs go on, nothing is lost, and the store catches up faster than returns come', async () => {
     const jids: string[] = [];
+    const refused: string[] = [];
+    let acknowledged = 0;
     let loading = true;
     const load = (async () => {
       const { cacheDir: cachedir } = master.home;
       while (loading) {
-        const job = await swarm.publish({ cachedir, target: `${PREFIX}*`, waitMs: 60_000 });
-        expect(job).toMatchObject({ targeted: MINIONS, acknowledged: MINIONS, lost: 0 });
-        jids.push(job.jid ?? '');
+        // The same bytes again, seconds after a slow answer, would be the same job.
+        const arg = [jids.length + refused.length];
+        const job = await swarm.publish({ cachedir, target: `${PREFIX}*`, arg, waitMs: 60_000 });
+        // A machine that has no time for it: a command without an answer is no job.
+        if (job.jid === undefined) refused.push(job.error ?? '');
+        if (job.jid === undefined) continue;
+        expect(job).toMatchObject({ targeted: MINIONS, returned: MINIONS });
+        acknowledged += job.acknowledged;
+        jids.push(job.jid);
       }
     })();
-    await sleep(STEADY_MS);
+    // What is wrong with the load ends the test at once, not after the outage.
+    const pause = (ms: number): Promise<unknown> => Promise.race([sleep(ms), load]);
+    await pause(STEADY_MS);
+    while (jids.length === 0) await pause(200);
     await postgres.stop();
     const stoppedAt = jids.length;
     const stoppedMs = Date.now();
-    await sleep(2_000);
+    await pause(2_000);
     const said = await master.brine('run', ['jobs.list_jobs']);
     expect(said.stdout + said.stderr).toContain(
       'The job cache is away: PostgreSQL does not answer',
     );
     expect(said.stdout + said.stderr).toContain('Jobs go on and returns are kept');
     expect(said.code).not.toBe(0);
-    await sleep(Math.max(0, stoppedMs + AWAY_MS - Date.now()));
+    await pause(Math.max(0, stoppedMs + AWAY_MS - Date.now()));
     const behind = (jids.length - stoppedAt) * MINIONS;
     // Jobs went on: some every few seconds at least, on any machine.
     expect(behind).toBeGreaterThan(MINIONS);
@@ -72,8 +83,12 @@ describe('PostgreSQL is away under load', () => {
     const perSecond = Math.round((behind * 1000) / awayMs);
     process.stdout.write(
       `PostgreSQL away ${awayMs} ms: ${behind} returns behind, ${perSecond}/s came, ` +
-        `caught up after ${caughtUpMs} ms, ${jids.length} jobs of ${MINIONS}\n`,
+        `caught up after ${caughtUpMs} ms, ${jids.length} jobs of ${MINIONS}, ` +
+        `${acknowledged} returns acknowledged in time, ${refused.length} commands refused\n`,
     );
+    expect(acknowledged).toBeGreaterThan(0.99 * jids.length * MINIONS);
+    const few = Math.max(2, jids.length / 10);
+    expect(refused.length, refused.join('; ')).toBeLessThanOrEqual(few);
     await expect.poll(() => complete(jids), { timeout: 60_000 }).toBe(jids.length);
     // Jobs and returns come by streams of their own: either may be the first to have caught up.
     const all = { jobs: jids.length, returns: jids.length * MINIONS };

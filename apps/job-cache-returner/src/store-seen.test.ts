@@ -61,6 +61,7 @@ async function take(answers: Record<string, Error[]>, stopping = new AbortContro
       telemetry: { recordSpan: () => undefined },
       log,
       counts,
+      committed: () => undefined,
       now: () => 0,
     },
   );

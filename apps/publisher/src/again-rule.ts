@@ -66,7 +66,7 @@ export class AgainRule {
 
   /** Looks at the times of the window; not while an earlier one is open. */
   open(window: Window): void {
-    const now = Date.now();
+    const now = performance.now();
     if (now < this.#openUntil) return;
     this.#openUntil = now + Math.max(...window.looksMs);
     this.#windows += 1;

@@ -70,7 +70,7 @@ export class AuthLane {
   #bytes = 0;
   #inFlight = 0;
   #allowed = IN_FLIGHT_PER_WORKER;
-  #lookedAt = 0;
+  #lookedAt = -Infinity;
   #refused = 0;
   #silent = 0;
   #urgent = 0;
@@ -114,7 +114,7 @@ export class AuthLane {
         id,
         body,
         peer,
-        at: Date.now(),
+        at: performance.now(),
         linedUpAt,
         answer,
       });
@@ -124,7 +124,7 @@ export class AuthLane {
 
   /** Gives up those whose time is over; to be called several times a second. */
   tick(): void {
-    const over = Date.now() - HOLD_MS;
+    const over = performance.now() - HOLD_MS;
     for (const line of [this.#lines.urgent, this.#lines.usual]) {
       for (let { oldest } = line; oldest !== undefined && oldest.at <= over; { oldest } = line) {
         this.#take(line, oldest);
@@ -175,7 +175,7 @@ export class AuthLane {
   async #deliver(login: Login): Promise<void> {
     this.#inFlight += 1;
     const { id, body, at } = login;
-    const deadlineMs = at + HOLD_MS;
+    const deadlineMs = Date.now() + at + HOLD_MS - performance.now();
     const outcome = await this.#workers.send({ id, class: 'auth', body, deadlineMs });
     this.#inFlight -= 1;
     this.#settle(login, outcome);
@@ -195,7 +195,7 @@ export class AuthLane {
   }
 
   #allowedNow(): number {
-    const now = Date.now();
+    const now = performance.now();
     if (now - this.#lookedAt > LOOK_MS) {
       this.#lookedAt = now;
       const { workers, classes } = this.#workers.stats();

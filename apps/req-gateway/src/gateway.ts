@@ -124,8 +124,8 @@ export class Gateway {
   /** Takes no more requests and gives those in hand up to 3 s. */
   async drain(): Promise<void> {
     this.#stopping = true;
-    const until = Date.now() + DRAIN_MS;
-    while (this.#inFlight > this.#sealed.stats.kept && Date.now() < until) {
+    const until = performance.now() + DRAIN_MS;
+    while (this.#inFlight > this.#sealed.stats.kept && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
     }
     this.#sealed.close();

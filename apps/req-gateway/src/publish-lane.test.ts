@@ -1,6 +1,6 @@
 import type { RequestOutcome } from '@brine/bus';
 import { isMap, textOf, unpack } from '@brine/wire';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Asker, RequestMemory, Workers } from './ports.ts';
 import { PublishLane } from './publish-lane.ts';
 
@@ -164,9 +164,10 @@ test('a publish waits for its memory: the next gateway has to know under which i
 test('what lay in the socket of a stopped gateway is as old as it was for its CLI', async () => {
   // Stopped: clocks go on, timers do not.
   vi.setSystemTime(Date.now() + CLI_MS);
-  const stopped = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + CLI_MS);
+  const now = performance.now.bind(performance);
+  const later = vi.spyOn(performance, 'now').mockImplementation(() => now() + CLI_MS);
+  onTestFinished(() => later.mockRestore());
   const asking = lane.send('a', BODY, HELLO, 'root');
-  stopped.mockRestore();
   await vi.advanceTimersByTimeAsync(workerMs);
   const answer = await asking;
   answer?.handed(true);

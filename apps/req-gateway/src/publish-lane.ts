@@ -131,14 +131,14 @@ export class PublishLane {
       return undefined;
     }
     const kept = this.#kept.get(hash);
-    if (kept !== undefined && Date.now() < kept.until) {
+    if (kept !== undefined && performance.now() < kept.until) {
       this.#joined += 1;
       const { until: _, ...answer } = kept;
       return { askers: [asker], ...answer, handed: () => undefined };
     }
     const open: OpenPublish = { askers: [asker] };
     this.#open.set(hash, open);
-    const askedAt = Date.now();
+    const askedAt = performance.now();
     const { lainMs } = this.#pauses;
     const delivered = await this.#users.run(user, body.length, async () => {
       const claimed = await this.#claim(hash, id, askedAt + ANSWER_WITHIN_MS);
@@ -153,7 +153,7 @@ export class PublishLane {
         if (heard) this.#tell(hash, delivered.id);
         // Two tries at once were held up on their way: the third may be so just now.
         const isTriedAgain = !heard || open.askers.length > 1;
-        const slow = Date.now() - askedAt + lainMs >= SLOW_ANSWER_MS;
+        const slow = performance.now() - askedAt + lainMs >= SLOW_ANSWER_MS;
         const isReply = delivered.outcome.kind === 'reply';
         const keepMs = isTriedAgain ? KEEP_UNHEARD_MS : KEEP_SLOW_MS;
         if (isReply && (slow || isTriedAgain)) this.#keep(hash, answer, keepMs);
@@ -165,18 +165,19 @@ export class PublishLane {
   async #deliver(claimed: Claimed, body: Buffer, askedAt: number): Promise<Delivered> {
     const { id, isUnsure } = claimed;
     let { handed } = claimed;
-    let deadlineMs = askedAt + ANSWER_WITHIN_MS;
+    let until = askedAt + ANSWER_WITHIN_MS;
     for (;;) {
+      const deadlineMs = Date.now() + until - performance.now();
       const outcome = await this.#workers.send({ id, class: 'clear', body, deadlineMs });
       if (outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.handed)) handed = true;
       const again =
         outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.why === 'deadline');
       if (!again) return { id, handed, isUnsure, outcome };
-      const now = Date.now();
+      const now = performance.now();
       if (now >= askedAt + ANSWER_WITHIN_MS) {
         const isHopeless = !this.#workers.ready && !handed;
         if (isHopeless || now >= askedAt + PATIENCE_MS) return { id, handed, isUnsure, outcome };
-        deadlineMs = askedAt + PATIENCE_MS;
+        until = askedAt + PATIENCE_MS;
       }
       await pause(DROPPED_PAUSE_MS);
     }
@@ -193,7 +194,7 @@ export class PublishLane {
   }
 
   #keep(hash: string, answer: Omit<KeptAnswer, 'until'>, keepMs: number): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [key, { until }] of this.#kept) {
       if (until <= now || this.#kept.size >= MAX_KEPT) this.#kept.delete(key);
     }
@@ -212,7 +213,7 @@ export class PublishLane {
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
         // Nobody to ask is, as a rule, nobody to publish: NATS is away, or no worker is there.
-        if (Date.now() + DROPPED_PAUSE_MS >= untilMs) break;
+        if (performance.now() + DROPPED_PAUSE_MS >= untilMs) break;
         await pause(DROPPED_PAUSE_MS);
       }
     }

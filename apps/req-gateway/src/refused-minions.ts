@@ -12,7 +12,7 @@ export class RefusedMinions {
   add(minion: string | undefined): void {
     if (minion === undefined) return;
     this.#at.delete(minion);
-    this.#at.set(minion, Date.now());
+    this.#at.set(minion, performance.now());
     if (this.#at.size <= MAX_MINIONS) return;
     for (const oldest of this.#at.keys()) {
       this.#at.delete(oldest);
@@ -26,6 +26,6 @@ export class RefusedMinions {
     const at = this.#at.get(minion);
     if (at === undefined) return false;
     this.#at.delete(minion);
-    return Date.now() - at < REMEMBER_MS;
+    return performance.now() - at < REMEMBER_MS;
   }
 }

@@ -26,7 +26,7 @@ export class EpochAesKeys implements AesKeys {
     if (keyString !== this.#current.keyString) {
       this.#previous = this.#current;
       this.#current = new Crypticle(keyString);
-      this.#changedAt = Date.now();
+      this.#changedAt = performance.now();
     }
     return this.#current;
   }
@@ -42,7 +42,7 @@ export class EpochAesKeys implements AesKeys {
 
   forRequests(): readonly Crypticle[] {
     const current = this.current();
-    if (this.#previous === undefined || Date.now() - this.#changedAt > OVERLAP_MS) {
+    if (this.#previous === undefined || performance.now() - this.#changedAt > OVERLAP_MS) {
       return [current];
     }
     return [current, this.#previous];

@@ -50,7 +50,7 @@ export class SigningFiles implements Autosign {
 
   async #linesOf(path: string): Promise<readonly string[]> {
     const known = this.#lines.get(path);
-    const now = Date.now();
+    const now = performance.now();
     if (known !== undefined && now - known.at < REREAD_MS) return known.lines;
     const { permissivePkiAccess } = this.#options;
     const { lines } = await readSigningFile(path, { permissivePkiAccess });

@@ -86,8 +86,8 @@ export class BucketSessionKeys implements SessionKeys {
 
   fetch(id: string): Promise<readonly Crypticle[]> {
     return this.#flights.run(id, async () => {
-      const now = Date.now();
-      if (now - (this.#fetchedAt.get(id) ?? 0) < REFETCH_PAUSE_MS) return this.cached(id);
+      const now = performance.now();
+      if (now - (this.#fetchedAt.get(id) ?? -Infinity) < REFETCH_PAUSE_MS) return this.cached(id);
       this.#fetchedAt.set(id, now);
       return this.#take(id, await this.#entry(id))?.keys ?? [];
     });

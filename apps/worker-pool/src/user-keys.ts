@@ -15,7 +15,7 @@ export class BucketUserKeys implements UserKeys {
   readonly #box: SecretBox;
   readonly #hosts = new Map<string, ReadonlyMap<string, string>>();
   readonly #flights = new SingleFlight<void>();
-  #refreshedAt = 0;
+  #refreshedAt = -Infinity;
 
   constructor(bucket: Bucket, box: SecretBox) {
     this.#bucket = bucket;
@@ -44,8 +44,8 @@ export class BucketUserKeys implements UserKeys {
 
   refresh(): Promise<void> {
     return this.#flights.run('', async () => {
-      if (Date.now() - this.#refreshedAt < REFRESH_PAUSE_MS) return;
-      this.#refreshedAt = Date.now();
+      if (performance.now() - this.#refreshedAt < REFRESH_PAUSE_MS) return;
+      this.#refreshedAt = performance.now();
       await fromHotState('user keys', this.#readAll());
     });
   }

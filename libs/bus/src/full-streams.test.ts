@@ -93,37 +93,54 @@ test('what all have read is kept 15 minutes while there is room', async () => {
   expect(await trimStreams(owner)).toEqual([{ stream: 'EVENTS', messages: 1 }]);
 }, 60_000);
 
-// Only root may mount a disk of its own; the file system is full there, and not a limit reached.
-test.runIf(process.getuid?.() === 0)(
-  'a full disk refuses, keeps what it acknowledged, and takes again once there is space',
-  async () => {
+/** Little room for streams in a directory, and what gives them more. */
+interface Scarce {
+  readonly maxFileStore: number;
+  readonly totalBytes: number;
+  readonly makeRoom: (owner: Bus) => Promise<unknown>;
+}
+
+async function smallLimit(): Promise<Scarce> {
+  const makeRoom = (owner: Bus): Promise<unknown> => ensureStreams(owner, { totalBytes: 64 * MIB });
+  return { maxFileStore: 1024 * MIB, totalBytes: 12 * MIB, makeRoom };
+}
+
+/** The file system itself is full. */
+async function smallDisk(dir: string): Promise<Scarce> {
+  await run('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', dir]);
+  onTestFinished(async () => void (await run('umount', ['-l', dir])));
+  const ballast = join(dir, 'ballast');
+  await writeFile(ballast, Buffer.alloc(12 * MIB));
+  const makeRoom = (): Promise<unknown> => rm(ballast);
+  return { maxFileStore: 1024 * MIB, totalBytes: 512 * MIB, makeRoom };
+}
+
+const WAYS: [what: string, make: (dir: string) => Promise<Scarce>][] = [['limit', smallLimit]];
+// Only root may mount one.
+if (process.getuid?.() === 0) WAYS.push(['disk', smallDisk]);
+
+test.each(WAYS)(
+  'a full %s refuses, keeps what it acknowledged, and takes again once there is space',
+  async (_, make) => {
     const dir = await mkdtemp(join(tmpdir(), 'brine-disk-'));
-    await run('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', dir]);
-    onTestFinished(async () => {
-      await run('umount', ['-l', dir]);
-      await rm(dir, { recursive: true, force: true });
-    });
-    const ballast = join(dir, 'ballast');
-    await writeFile(ballast, Buffer.alloc(12 * MIB));
+    onTestFinished(() => rm(dir, { recursive: true, force: true }));
+    const { maxFileStore, totalBytes, makeRoom } = await make(dir);
     const binary = await resolveNatsServer({ env: process.env });
-    const server = await startNatsServer({
-      binary,
-      dir: join(dir, 'nats'),
-      maxFileStore: 1024 * MIB,
-    });
+    const server = await startNatsServer({ binary, dir: join(dir, 'nats'), maxFileStore });
     onTestFinished(() => server.stop());
     const connect = async (name: 'event-bus' | 'worker-pool'): Promise<Bus> => {
       const bus = await connectBus({ url: server.urls[name], name, connectTimeoutMs: 10_000 });
       onTestFinished(() => bus.close());
       return bus;
     };
-    await ensureStreams(await connect('event-bus'), { totalBytes: 512 * MIB });
+    const owner = await connect('event-bus');
+    await ensureStreams(owner, { totalBytes });
     const writer = new EventWriter(await connect('worker-pool'));
     const { stored, refusal } = await fill(writer);
     expect(codeOf(refusal)).toMatch(/^BUS_STREAM_(FULL|AWAY)$/);
     expect(stored.length).toBeGreaterThan(50);
 
-    await rm(ballast);
+    await makeRoom(owner);
     const next = await vi.waitFor(() => append(writer, MANY), { timeout: 20_000, interval: 500 });
     expect(next).toBeGreaterThan(stored.at(-1) ?? Infinity);
     for (const seq of stored) {

@@ -94,6 +94,14 @@ test('gateways that ask at once get one id', async () => {
   expect(new Set(ids).size).toBe(1);
 });
 
+test('a note from before the clock was put back is of no known age', async () => {
+  await serve();
+  await claimRequestId(gateway, { hash: HASH, id: 'r1', gateway: 'g1' }, 1000);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+  const second = { hash: HASH, id: 'r2', gateway: 'g2' };
+  expect(await claimRequestId(gateway, second, 1000)).toBe('r2');
+});
+
 test('without a worker the gateway is told so at once', async () => {
   const claim = { hash: HASH, id: 'r1', gateway: 'g1' };
   await expect(claimRequestId(gateway, claim, 1000)).rejects.toMatchObject({

@@ -116,7 +116,8 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
 /** Whether the same bytes at another gateway are the request that the note tells of. */
 async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
   if (note.gateway === claim.gateway) return false;
-  const age = Date.now() - note.at;
+  // A note from the future: a clock was put back since, and it is of no known age.
+  const age = Math.abs(Date.now() - note.at);
   if (!note.answered) return age < REQUEST_MEMORY_MS;
   return age < UNHEARD_MS && (await isGone(bus, note.gateway));
 }

@@ -209,7 +209,7 @@ export class JobCache {
 
   /** For each of these, up to 1,000, whether a return of that job and minion is committed. */
   storedReturns(asked: readonly AskedReturn[]): Promise<readonly boolean[]> {
-    return storedReturns(this.#pool, asked);
+    return storedReturns(this.#reads, asked);
   }
 
   /** Makes jobs for returns whose job did not come within `afterMs`; returns how many. */

@@ -44,6 +44,8 @@ export class ChildService {
   #state: ServiceState['state'] = 'stopped';
   #healthPort: number | undefined;
   #startedMs = 0;
+  /** The same of the clock that nobody sets. */
+  #bornAt = 0;
   #restarts = 0;
   #stopping = false;
   #restart: NodeJS.Timeout | undefined;
@@ -76,6 +78,7 @@ export class ChildService {
     const { entry, args, env, name } = this.#spec;
     this.#healthPort = undefined;
     this.#startedMs = Date.now();
+    this.#bornAt = performance.now();
     const child = fork(entry, args, {
       env: { ...process.env, ...env, BRINE_INSTANCE: name },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -131,7 +134,7 @@ export class ChildService {
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#child = undefined;
     if (this.#stopping) return this.#enter('stopped');
-    const delayMs = this.#backoff.next(Date.now() - this.#startedMs);
+    const delayMs = this.#backoff.next(performance.now() - this.#bornAt);
     this.#log.error({ name: this.#spec.name, code, signal, delayMs }, 'service ended, restarting');
     this.#restarts += 1;
     this.#enter('waiting');

@@ -3,10 +3,10 @@ import type { ServiceName } from '../names.ts';
 import { PERMISSIONS } from './permissions.ts';
 
 /**
- * How long a power cut reaches back: `100ms`, or `always`, which syncs before each acknowledgement
- * and makes single messages 15 to 23 times dearer.
+ * How long a power cut reaches back: `100ms`, `2m` (what NATS does by itself), or `always`, which
+ * syncs before each acknowledgement and makes single messages 15 to 23 times dearer.
  */
-export type SyncInterval = '100ms' | 'always';
+export type SyncInterval = '100ms' | '2m' | 'always';
 
 /** What a configuration of the NATS server says beyond what is always so. */
 export interface NatsConfOptions {

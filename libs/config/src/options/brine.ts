@@ -90,10 +90,10 @@ export const brineOptions = {
     env: 'BRINE_ACK',
     doc: 'What a return waits for before it is answered: the stream, or the commit of PostgreSQL.',
   }),
-  sync_interval: oneOf(['100ms', 'always'], {
+  sync_interval: oneOf(['100ms', '2m', 'always'], {
     default: '100ms',
     env: 'BRINE_SYNC_INTERVAL',
-    doc: 'When the NATS of `brine master` syncs to disk; `always`: before each acknowledgement.',
+    doc: 'When the NATS of `brine master` syncs to disk; `always`: before each answer.',
   }),
   stream_bytes: integer({
     default: 0,

@@ -21,9 +21,9 @@ export interface StartPostgresOptions {
    * Default true.
    */
   readonly restart?: boolean;
-  /** First and greatest wait before a restart, in ms; default 200 and 10,000, doubled in between. */
+  /** First and greatest wait before a restart, in ms; default 200 and 10,000. */
   readonly restartMs?: { readonly first: number; readonly most: number };
-  /** Told that it ended unasked, and once that it does not start again, however often it is tried. */
+  /** Told that it ended unasked, and once that it does not start again, however often tried. */
   readonly onDown?: (error: JobCacheError) => void;
   /** Told that it serves again. */
   readonly onUp?: (pid: number) => void;

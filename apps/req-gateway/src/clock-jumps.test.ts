@@ -1,0 +1,90 @@
+import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { AuthLane } from './auth-lane.ts';
+import type { Workers } from './ports.ts';
+import { PublishLane } from './publish-lane.ts';
+import { RefusedMinions } from './refused-minions.ts';
+
+const HOUR_MS = 3_600_000;
+const ASKER = { peer: { gone: false, address: '' } };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** As an operator or ntpd sets it: time goes on at its pace. */
+function setClock(byMs: number): void {
+  vi.setSystemTime(Date.now() + byMs);
+}
+
+/** Workers that answer each request after 10 ms, and keep what its deadline left them. */
+function workersWith(lefts: number[], answers = true): Workers {
+  const idle = { inFlight: 0, waiting: 0, bytes: 0 };
+  const classes = { auth: idle, clear: idle, aes: idle };
+  return {
+    ready: true,
+    send: async ({ deadlineMs }) => {
+      lefts.push(deadlineMs - Date.now());
+      const body = Buffer.from(`answer ${lefts.length}`);
+      await new Promise((resolve) => answers && setTimeout(resolve, 10));
+      return { kind: 'reply', body } satisfies RequestOutcome;
+    },
+    stats: () => ({ classes, workers: 1 }) as RequestSenderStats,
+  };
+}
+
+test.each([-HOUR_MS, HOUR_MS])(
+  'the clock jumps by %i ms: the same command, seconds later, is a job of its own',
+  async (byMs) => {
+    const lefts: number[] = [];
+    const lane = new PublishLane(workersWith(lefts), {
+      claim: async (_hash, id) => id,
+      answered: async () => undefined,
+    });
+    const publish = async (): Promise<string> => {
+      const asking = lane.send('r', Buffer.from('publish'), ASKER, 'root');
+      await vi.advanceTimersByTimeAsync(10);
+      const answer = await asking;
+      // Its CLI had hung up: the answer is kept for the next try, for seconds.
+      answer?.handed(false);
+      return Buffer.from(answer?.body ?? []).toString();
+    };
+    expect(await publish()).toBe('answer 1');
+    setClock(byMs);
+    expect(await publish()).toBe('answer 1');
+    await vi.advanceTimersByTimeAsync(6_100);
+    expect(await publish()).toBe('answer 2');
+    expect(lefts[1]).toBe(lefts[0]);
+  },
+);
+
+test.each([-HOUR_MS, HOUR_MS])(
+  'the clock jumps by %i ms: log-ins in line wait 4 s, no more and no less',
+  async (byMs) => {
+    const lefts: number[] = [];
+    const lane = new AuthLane(workersWith(lefts, false));
+    const login = { body: Buffer.from('b'), ...ASKER };
+    for (let n = 0; n < 24; n += 1) void lane.send(`busy-${n}`, login, false);
+    let answered = false;
+    void lane.send('waits', login, false).then(() => (answered = true));
+    setClock(byMs);
+    await vi.advanceTimersByTimeAsync(3_900);
+    lane.tick();
+    expect(lane.stats).toMatchObject({ waiting: 1, silent: 0 });
+    await vi.advanceTimersByTimeAsync(200);
+    lane.tick();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(lane.stats).toMatchObject({ waiting: 0, silent: 1 });
+    expect(answered).toBe(true);
+    expect(new Set(lefts)).toEqual(new Set([4_000]));
+  },
+);
+
+test('the clock is put back: a minion that was refused is urgent for 10 s, not for an hour', async () => {
+  const refused = new RefusedMinions();
+  refused.add('m1');
+  refused.add('m2');
+  setClock(-HOUR_MS);
+  expect(refused.take('m1')).toBe(true);
+  await vi.advanceTimersByTimeAsync(11_000);
+  expect(refused.take('m2')).toBe(false);
+});
