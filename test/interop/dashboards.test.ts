@@ -103,8 +103,8 @@ describe('the queries of the dashboards', () => {
     closers.push(() => reader.end());
     shown.start = Date.now() / 1000;
     for (let round = 0; round < ROUNDS; round += 1) await work();
+    jid = await slowJob();
     shown.end = Date.now() / 1000;
-    jid = jids.at(-1) ?? '';
   });
   afterAll(async () => {
     if (missing !== undefined) return;
@@ -128,6 +128,15 @@ describe('the queries of the dashboards', () => {
       }),
     );
     await sleep(1000);
+  }
+
+  /** A job that outlasts the patience of its command, which asks the minion whether it runs. */
+  async function slowJob(): Promise<string> {
+    const command = [STOCK, 'test.sleep', '5', '--show-jid', '-t', '2'];
+    const { stdout } = await master.brine('salt', command);
+    const [, found = ''] = /^jid: (\d{20})$/m.exec(stdout) ?? [];
+    jids.push(found);
+    return found;
   }
 
   const promql = (expression: string): string =>
