@@ -18,6 +18,7 @@ import type { RunningService, ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
+import { answerHere, WorkerRunners } from './functions.ts';
 import { SigningFiles } from './autosign.ts';
 import { faultLog } from './fault-log.ts';
 import { JobCacheQueries } from './job-queries.ts';
@@ -75,6 +76,13 @@ export async function startWorker(
   const traces = openTraces(telemetry, options, workerId);
   const acks = options.brine.ack === 'store' ? new StoredAcks(bus) : undefined;
   const events = new StreamEvents(new EventWriter(bus), acks);
+  const functions = new WorkerRunners({
+    bus,
+    options,
+    answer: (body) => answerHere(answerer, body, options.brine.host),
+    ownKey: () => state.userKeys.of(options.user)[0] ?? '',
+    onTrouble: (text, err) => log.error({ err }, text),
+  });
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
@@ -99,6 +107,7 @@ export async function startWorker(
       new Bucket(bus, 'brine_tokens'),
       SecretBox.fromMasterKey(pem, 'token'),
     ),
+    functions,
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
     count: requests.count,
@@ -106,7 +115,7 @@ export async function startWorker(
     traceReturn: traces.wants,
     mayTellOfStranger: strangerAllowance(),
   };
-  const answerer = new Answerer(ports, faultLog(log));
+  const answerer: Answerer = new Answerer(ports, faultLog(log));
   const receiver = new RequestReceiver(bus, {
     workerId,
     host: options.brine.host,

@@ -26,5 +26,6 @@ export type {
   Syndics,
   UserKeys,
 } from './ports.ts';
+export type { FunctionCall, FunctionOutcome, MasterFunctions } from './function-ports.ts';
 export type { AccessRules, Logins, Tokens, TokenRecord, Vouched } from './login-ports.ts';
 export type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';

@@ -8,6 +8,7 @@ import type {
   SessionKeys,
   Syndics,
 } from './key-ports.ts';
+import type { MasterFunctions } from './function-ports.ts';
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
 
@@ -25,7 +26,7 @@ export type {
 
 /** An event for the bus, as it goes into the EVENTS stream. */
 export interface EventToAppend {
-  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job' | 'sighting';
+  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job' | 'local' | 'sighting';
   readonly tag: string;
   /** msgpack map. */
   readonly body: Uint8Array;
@@ -194,6 +195,7 @@ export interface MasterPorts {
   readonly jobs: JobQueries;
   readonly logins: Logins;
   readonly tokens: Tokens;
+  readonly functions: MasterFunctions;
   /** Unix milliseconds. */
   now(): number;
   /** The next job id, strictly increasing in this process. */

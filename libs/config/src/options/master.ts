@@ -1,4 +1,5 @@
 import { accessOptions } from './access.ts';
+import { ldapOptions } from './ldap.ts';
 import { brineOptions } from './brine.ts';
 import { eventOptions } from './events.ts';
 import { fileOptions } from './files.ts';
@@ -15,6 +16,7 @@ export const masterOptions = {
   ...keyOptions,
   ...jobOptions,
   ...accessOptions,
+  ...ldapOptions,
   ...eventOptions,
   ...fileOptions,
   ...loggingOptions,
