@@ -171,7 +171,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof UnknownKeywordError) {
-      showDocs(fun.name, false, printer, context.terminal);
+      showDocs(fun.name, false, printer, { out: context.out });
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
@@ -190,7 +190,12 @@ async function call(
 }
 
 /** The functions whose name begins so; with `-d` as plain text. */
-function showDocs(prefix: string, plain: boolean, printer: Printer, terminal: Terminal): void {
+function showDocs(
+  prefix: string,
+  plain: boolean,
+  printer: Printer,
+  terminal: Pick<Terminal, 'out'>,
+): void {
   const found = [...FUNCTIONS.values()]
     .filter(({ name }) => name === prefix || name.startsWith(plain ? `${prefix}.` : prefix))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

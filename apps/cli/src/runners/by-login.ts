@@ -101,14 +101,14 @@ export async function runInMaster(
   try {
     const { tag, value } = await runByLogin(link.client, call, waits ? link.listen : undefined);
     if (!waits) logLine(terminal, 'WARNING', `${ASYNC} ${tag}`);
-    else if (!isOn(options, 'quiet')) printer.show(value);
+    else if (!isOn(options, 'quiet')) printer.show(value, 'nested');
     return EXIT.ok;
   } catch (error) {
     if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
       throw new Exit(EXIT.generic, `${error.message}\n`);
     }
     if (!(error instanceof RefusedError)) throw error;
-    if (!isOn(options, 'quiet')) printer.show(error.message);
+    if (!isOn(options, 'quiet')) printer.show(error.message, 'nested');
     return EXIT.ok;
   }
 }
