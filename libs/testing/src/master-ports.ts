@@ -56,7 +56,6 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const tokens = new Map<string, TokenRecord>();
   const syndics = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
-  const tokens = new Map<string, TokenRecord>();
   const background: Promise<void>[] = [];
   let revision = 0;
   const jids = new JidMaker();

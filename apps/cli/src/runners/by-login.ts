@@ -99,7 +99,11 @@ export async function runInMaster(
   const { printer, terminal, options } = shown;
   const waits = !isOn(options, 'async');
   try {
-    const { tag, value } = await runByLogin(link.client, call, waits ? link.listen : undefined);
+    const { tag, value } = await runByLogin(
+      link.client,
+      call,
+      waits ? (onEvent) => link.listen(onEvent) : undefined,
+    );
     if (!waits) logLine(terminal, 'WARNING', `${ASYNC} ${tag}`);
     else if (!isOn(options, 'quiet')) printer.show(value, 'nested');
     return EXIT.ok;
