@@ -11,7 +11,7 @@ import { isOn, type ParsedOptions } from '../options/option.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 import { isMap, mapOf, textOf, unpack, type SaltMap, type SaltValue } from '@brine/wire';
 
-/** Runners may wait for minions: this long at least, in ms, as salt-run's own `timeout` is short. */
+/** Runners may wait for minions: this long at most, in ms (Salt: `rest_timeout`). */
 const WAIT_MS = 300_000;
 
 /** What a runner is called with, and who calls it. */
