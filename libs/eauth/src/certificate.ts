@@ -17,7 +17,7 @@ const USED_MAX = 10_000;
 
 /** The certificate, then a line `<unix seconds> <signature in base64>`. */
 const PASSWORD =
-  /^(-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----)\s+(\d{9,12}) ([A-Za-z0-9+/=]+)\s*$/;
+  /^(-----BEGIN CERTIFICATE-----[^]+?-----END CERTIFICATE-----)\s+(\d{9,12}) ([A-Za-z\d+/=]+)\s*$/;
 
 /**
  * Users by certificates of an authority (salt/auth/pki.py, in Salt up to 3007): the subject's

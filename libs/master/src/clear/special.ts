@@ -17,7 +17,7 @@ import { callWheel } from './wheel.ts';
 /** Runners that one worker runs at the same time; each may wait for minions. */
 const RUNNERS_MAX = 32;
 
-/** Names of a wheel's load that are no arguments (salt/client/mixins.py CLIENT_INTERNAL_KEYWORDS). */
+/** What in a wheel's load is no argument (salt/client/mixins.py CLIENT_INTERNAL_KEYWORDS). */
 const NO_ARGUMENTS: ReadonlySet<SaltValue> = new Set([
   'client',
   'cmd',
