@@ -3,6 +3,7 @@ import type { MasterOptsReply, MasterRules } from '@brine/master';
 import { durableTtl } from '@brine/job';
 import { userInfo } from 'node:os';
 import { accessRules } from './logins.ts';
+import { saltValue, textsOf } from './option-values.ts';
 
 /**
  * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of
@@ -43,6 +44,9 @@ export function masterRules(options: MasterOptions): MasterRules {
       modules: textsOf(options.publisherAclBlacklist['modules']),
     },
     access: accessRules(options),
+    ...(options.fileRecv ? { fileRecv: { maxMegabytes: options.fileRecvMaxSize } } : {}),
+    enforceMineCache: options.enforceMineCache,
+    ...mineGetOf(options.mineGet),
     masterOpts: masterOptsReply(options),
   };
 }
@@ -60,27 +64,33 @@ function durableFunctionsOf(
   });
 }
 
+/** Without the option any minion may ask for anything; what is no map allows nothing. */
+function mineGetOf(option: ConfigValue): Pick<MasterRules, 'mineGet'> {
+  if (option === null) return {};
+  if (typeof option !== 'object' || Array.isArray(option) || option instanceof Uint8Array) {
+    return { mineGet: {} };
+  }
+  const lists = Object.entries(option).filter(([, funs]) => Array.isArray(funs));
+  return { mineGet: Object.fromEntries(lists.map(([ids, funs]) => [ids, textsOf(funs)])) };
+}
+
 function masterOptsReply(options: MasterOptions): MasterOptsReply {
   return {
-    fileRoots: Object.fromEntries(
-      Object.entries(options.fileRoots).map(([env, roots]) => [env, textsOf(roots)]),
-    ),
-    // Where the master has no such option yet, Salt's default (salt/config DEFAULT_MASTER_OPTS).
-    topFileMergingStrategy: 'merge',
-    envOrder: [],
-    defaultTop: 'base',
+    topFileMergingStrategy: options.topFileMergingStrategy,
+    envOrder: options.envOrder,
+    defaultTop: options.defaultTop,
     renderer: options.renderer,
     failhard: options.failhard,
     stateTop: options.stateTop,
-    stateTopSaltenv: null,
+    stateTopSaltenv: options.stateTopSaltenv ?? null,
     nodegroups: nodegroupsOf(options.nodegroups),
-    stateAutoOrder: true,
+    stateAutoOrder: options.stateAutoOrder,
     stateEvents: options.stateEvents,
-    stateAggregate: false,
-    jinjaEnv: new Map(),
-    jinjaSlsEnv: new Map(),
-    jinjaLstripBlocks: false,
-    jinjaTrimBlocks: false,
+    stateAggregate: saltValue(options.stateAggregate),
+    jinjaEnv: saltValue(options.jinjaEnv),
+    jinjaSlsEnv: saltValue(options.jinjaSlsEnv),
+    jinjaLstripBlocks: options.jinjaLstripBlocks,
+    jinjaTrimBlocks: options.jinjaTrimBlocks,
   };
 }
 
@@ -93,10 +103,4 @@ function nodegroupsOf(
       typeof words === 'string' ? words : textsOf(words),
     ]),
   );
-}
-
-function textsOf(value: ConfigValue | undefined): string[] {
-  if (typeof value === 'string') return [value];
-  if (!Array.isArray(value)) return [];
-  return value.filter((entry) => typeof entry === 'string');
 }

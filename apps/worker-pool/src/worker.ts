@@ -10,6 +10,7 @@ import {
   serveRequestIds,
   type Bus,
 } from '@brine/bus';
+import { ReceivedFiles } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { Answerer, type MasterPorts } from '@brine/master';
@@ -21,10 +22,12 @@ import { EpochAesKeys } from './aes-keys.ts';
 import { answerHere, WorkerRunners } from './functions.ts';
 import { SigningFiles } from './autosign.ts';
 import { faultLog } from './fault-log.ts';
+import { openFiles } from './files.ts';
 import { JobCacheQueries } from './job-queries.ts';
 import { loginsOf } from './logins.ts';
 import { ThreadedMasterKey, type MasterKeyService } from './master-key.ts';
 import { exposeMetrics, requestMetrics } from './metrics.ts';
+import { BucketMines } from './mines.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketMinionKeys } from './minion-keys.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
@@ -83,6 +86,7 @@ export async function startWorker(
     ownKey: () => state.userKeys.of(options.user)[0] ?? '',
     onTrouble: (text, err) => log.error({ err }, text),
   });
+  const files = await openFiles(options, (fields, text) => log.warn(fields, text));
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
@@ -108,6 +112,9 @@ export async function startWorker(
       SecretBox.fromMasterKey(pem, 'token'),
     ),
     functions,
+    files,
+    received: new ReceivedFiles(options.cachedir),
+    mines: new BucketMines(new Bucket(bus, 'brine_mine')),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
     count: requests.count,
@@ -149,6 +156,7 @@ export async function startWorker(
       await Promise.all(requestIds.map((serving) => serving.close()));
       state.close();
       await masterKey.close();
+      await files.close();
       await bus.close();
     },
   };

@@ -12,6 +12,7 @@ import type {
 } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import { memoryServed } from './served-ports.ts';
 
 /** The ports of a master in memory: everything a rule writes can be looked at afterwards. */
 export interface MemoryMaster {
@@ -175,6 +176,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       inBackground: (work) => void background.push(work()),
       running: () => options.runningRunners ?? 0,
     },
+    ...memoryServed(),
     now: () => options.nowMs ?? Date.now(),
     nextJid: () => jids.next(options.nowMs ?? Date.now()),
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
@@ -210,7 +212,6 @@ const DEFAULT_RULES: MasterRules = {
   notAfter: 30,
   publisherAclBlacklist: { users: [], modules: [] },
   masterOpts: {
-    fileRoots: { base: ['/srv/salt'] },
     topFileMergingStrategy: 'merge',
     envOrder: [],
     defaultTop: 'base',

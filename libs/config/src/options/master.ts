@@ -3,11 +3,14 @@ import { ldapOptions } from './ldap.ts';
 import { brineOptions } from './brine.ts';
 import { eventOptions } from './events.ts';
 import { fileOptions } from './files.ts';
+import { gitfsOptions } from './gitfs.ts';
 import { jobOptions } from './jobs.ts';
 import { keyOptions } from './keys.ts';
 import { loggingOptions } from './logging.ts';
+import { mineOptions } from './mine.ts';
 import { networkOptions } from './network.ts';
 import { pathOptions } from './paths.ts';
+import { stateOptions } from './states.ts';
 
 /** All options of the master that Brine reads, by the name they have in the file. */
 export const masterOptions = {
@@ -19,6 +22,9 @@ export const masterOptions = {
   ...ldapOptions,
   ...eventOptions,
   ...fileOptions,
+  ...gitfsOptions,
+  ...mineOptions,
+  ...stateOptions,
   ...loggingOptions,
   brine: brineOptions,
 } as const;
