@@ -1,6 +1,7 @@
-import type { ConfigValue, MasterOptions } from '@brine/config';
+import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
 import { durableTtl } from '@brine/job';
+import type { SaltValue } from '@brine/wire';
 import { userInfo } from 'node:os';
 import { accessRules } from './logins.ts';
 import { saltValue, textsOf } from './option-values.ts';
@@ -45,6 +46,8 @@ export function masterRules(options: MasterOptions): MasterRules {
     },
     access: accessRules(options),
     ...(options.fileRecv ? { fileRecv: { maxMegabytes: options.fileRecvMaxSize } } : {}),
+    peer: rightsOf(options.peer),
+    peerRun: rightsOf(options.peerRun),
     enforceMineCache: options.enforceMineCache,
     ...mineGetOf(options.mineGet),
     masterOpts: masterOptsReply(options),
@@ -62,6 +65,16 @@ function durableFunctionsOf(
     }
     return [glob, ttl];
   });
+}
+
+/** Rights by expressions of minion ids; what is no list gives none (salt/daemons/masterapi.py). */
+function rightsOf(option: ConfigMap): Record<string, readonly SaltValue[]> {
+  return Object.fromEntries(
+    Object.entries(option).flatMap(([ids, rights]) => {
+      const list = saltValue(rights);
+      return Array.isArray(list) ? [[ids, list]] : [];
+    }),
+  );
 }
 
 /** Without the option any minion may ask for anything; what is no map allows nothing. */

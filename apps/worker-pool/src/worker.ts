@@ -21,6 +21,7 @@ import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
 import { answerHere, WorkerRunners } from './functions.ts';
 import { SigningFiles } from './autosign.ts';
+import { MasterTops } from './external-tops.ts';
 import { faultLog } from './fault-log.ts';
 import { openFiles } from './files.ts';
 import { JobCacheQueries } from './job-queries.ts';
@@ -30,6 +31,7 @@ import { exposeMetrics, requestMetrics } from './metrics.ts';
 import { BucketMines } from './mines.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketMinionKeys } from './minion-keys.ts';
+import { peerArguments } from './peer-arguments.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
 import { BucketSessionKeys } from './session-keys.ts';
@@ -114,6 +116,8 @@ export async function startWorker(
     functions,
     files,
     received: new ReceivedFiles(options.cachedir),
+    tops: new MasterTops(options.masterTops, (fields, text) => log.warn(fields, text)),
+    parseArguments: peerArguments,
     mines: new BucketMines(new Bucket(bus, 'brine_mine')),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),

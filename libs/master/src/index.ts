@@ -37,5 +37,6 @@ export type {
   ServedPorts,
   ReceivedFiles,
   ServedRules,
+  ExternalTops,
 } from './served-ports.ts';
 export type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';

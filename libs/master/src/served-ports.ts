@@ -1,3 +1,4 @@
+import type { SaltValue } from '@brine/wire';
 import type { Mines } from './mine-ports.ts';
 
 /** A file that the file server has. */
@@ -67,6 +68,12 @@ export interface ReceivedFiles {
   }): Promise<boolean>;
 }
 
+/** What the master's external tops say (`master_tops`). */
+export interface ExternalTops {
+  /** States by environment; none where nothing is configured or it failed. */
+  of(minion: string): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
 /** The options that rule what minions are served. */
 export interface ServedRules {
   /** Minions may send files, up to this size; absent: they may not. */
@@ -75,6 +82,10 @@ export interface ServedRules {
   readonly enforceMineCache?: boolean;
   /** Functions minions may ask of the mine, expressions by those of ids; absent: any. */
   readonly mineGet?: Readonly<Record<string, readonly string[]>>;
+  /** `peer`: rights to publish, by expressions of minion ids. */
+  readonly peer?: Readonly<Record<string, readonly SaltValue[]>>;
+  /** `peer_run`: runners, by expressions of minion ids. */
+  readonly peerRun?: Readonly<Record<string, readonly SaltValue[]>>;
 }
 
 /** What a master serves to its minions, beside taking their returns. */
@@ -82,4 +93,7 @@ export interface ServedPorts {
   readonly files: Files;
   readonly mines: Mines;
   readonly received: ReceivedFiles;
+  readonly tops: ExternalTops;
+  /** Arguments of a job as a command line has them, ready for its publication. */
+  parseArguments(args: readonly SaltValue[], noParse: readonly SaltValue[]): SaltValue[];
 }

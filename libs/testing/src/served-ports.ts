@@ -5,6 +5,8 @@ import type { SaltMap } from '@brine/wire';
 export function memoryServed(): ServedPorts {
   const mines = new Map<string, SaltMap>();
   return {
+    tops: { of: () => Promise.resolve(new Map()) },
+    parseArguments: (args) => [...args],
     received: { write: () => Promise.resolve(true) },
     mines: {
       fetch: (id) => Promise.resolve(mines.get(id)),

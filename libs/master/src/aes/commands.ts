@@ -17,6 +17,8 @@ import { masterOpts } from './master-opts.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { rememberPillarRequest } from './pillar.ts';
+import { minionPub, minionPublish, minionRunner, publishedReturns } from './peers.ts';
+import { masterTops } from './master-tops.ts';
 import { keepRefusal } from './refused-return.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeReturn } from './return.ts';
@@ -91,6 +93,19 @@ const ofMinion = (
     decoded((ports, { minion }, load) =>
       minion === undefined ? refused() : run(ports, minion, load),
     ),
+  );
+
+/** A command about jobs that a minion publishes: a replay of it publishes nothing again. */
+const ofPeer = (
+  run: (ports: MasterPorts, request: Request, minion: string, load: SaltMap) => Promise<SaltValue>,
+): AesCommand =>
+  needsToken(
+    emptyMap,
+    decoded((ports, request, load) => {
+      const { minion } = request;
+      if (minion === undefined) return emptyMap();
+      return run(ports, { ...request.request, id: onceId(request) }, minion, load);
+    }),
   );
 
 const returned: AesCommand = async (ports, request) => {
@@ -181,7 +196,7 @@ const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
   ['_mine_get', ofMinion(getFromMine)],
   ['_mine_delete', ofMinion(deleteFromMine)],
   ['_mine_flush', ofMinion(flushMine)],
-  ['_master_tops', needsToken(emptyMap, fixed(emptyMap))],
+  ['_master_tops', ofMinion(masterTops)],
   ['_file_envs', fromLoad(fileEnvs)],
   ['_file_list', fromLoad(listOf('files'))],
   ['_file_list_emptydirs', fromLoad(listOf('emptyDirs'))],
@@ -193,10 +208,10 @@ const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
   ['_serve_file', fromLoad(serveFile)],
   ['_file_recv', ofMinion(receiveFile, no)],
   ['_syndic_return', fixed(() => null)],
-  ['minion_runner', needsToken(emptyMap, fixed(emptyMap))],
-  ['minion_pub', needsToken(emptyMap, fixed(emptyMap))],
-  ['minion_publish', needsToken(emptyMap, fixed(emptyMap))],
-  ['pub_ret', needsToken(emptyMap, fixed(emptyMap))],
+  ['minion_runner', ofPeer(minionRunner)],
+  ['minion_pub', ofPeer(minionPub)],
+  ['minion_publish', ofPeer(minionPublish)],
+  ['pub_ret', ofPeer(publishedReturns)],
   ['revoke_auth', needsToken(no, revoked)],
   // Whitelisted in Salt, but its handler raises: an empty text comes back.
   ['verify_minion', fixed(() => '')],
