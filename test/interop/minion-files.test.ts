@@ -264,7 +264,9 @@ it('three minions fetch 200 MB at once, and the workers stay small', async () =>
   const want = sha256(content);
   for (const id of IDS) expect(sha256(await readFile(join(outOf(id), 'big.bin')))).toBe(want);
   const growth = peaks.map((peak, index) => peak - (before[index] ?? 0));
-  console.info(`growth of the workers: ${growth.map((bytes) => `${bytes >> 20} MiB`).join(', ')}`);
+  process.stderr.write(
+    `growth of the workers: ${growth.map((bytes) => `${bytes >> 20} MiB`).join(', ')}\n`,
+  );
   for (const bytes of growth) expect(bytes).toBeLessThan(GROWTH_MAX_BYTES);
 }, 600_000);
 

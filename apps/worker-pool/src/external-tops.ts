@@ -66,7 +66,7 @@ function runCommand([file = '', ...args]: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(file, args, options, (error, stdout) => {
       if (error === null) resolve(stdout);
-      else reject(error);
+      else reject(new Error(`${file} failed: ${error.message}`, { cause: error }));
     });
   });
 }

@@ -72,7 +72,7 @@ test.each([
   [{ arg: 'x' }, 'web1', 0],
   [{ fun: 7 }, 'web1', 0],
 ])('%o of %s reaches %i minions', async (fields, minion, count) => {
-  const { answer, job } = await pub(PEER, fields as Record<string, SaltValue>, minion);
+  const { answer, job } = await pub(PEER, fields, minion);
   expect(job?.minions.length ?? 0).toBe(count);
   expect(answer instanceof Map && answer.has('jid')).toBe(count > 0);
 });
