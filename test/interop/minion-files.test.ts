@@ -54,12 +54,16 @@ script:
   '_grains/brine_probe.py': 'def main():\n    return {"brine_probe": "synced"}\n',
   'only.txt': 'plain\n',
   ...Object.fromEntries(
-    IDS.map((id) => [`of/${id}.sls`, `named:\n  test.nop:\n    - name: ${id}\n`]),
+    IDS.map((id) => [
+      `of/${id.replaceAll('.', '_')}.sls`,
+      `named:\n  test.nop:\n    - name: ${id}\n`,
+    ]),
   ),
 };
 
-/** Prints one class, named for the minion: its last argument. */
-const EXT_NODES = `sh -c 'echo "classes: [of.$2]"'`;
+/** Prints one class, named for the minion: its last argument. A dot would be a directory. */
+const EXT_NODES = `sh -c 'echo "classes: [of.$(echo "$1" | tr . _)]"' --`;
+const classOf = (id: string): string => id.replaceAll('.', '_');
 const LATE_MODULE = 'def answer():\n    return "late"\n';
 
 let master: BrineMaster;
@@ -70,7 +74,7 @@ beforeAll(async () => {
   master = await BrineMaster.start(
     {
       peer: { 'files-3008.*': ['test\\..*'] },
-      master_tops: { ext_nodes: `${EXT_NODES} --` },
+      master_tops: { ext_nodes: EXT_NODES },
       file_recv: true,
       file_recv_max_size: 2,
       brine: { workers: 2 },
@@ -232,7 +236,9 @@ it('minions publish to each other as far as peer lets them', async () => {
 });
 
 it('states of ext_nodes stand beside those of the top file', async () => {
-  expect(await salt('*', 'state.show_top')).toEqual(all((id) => ({ base: ['app', `of.${id}`] })));
+  expect(await salt('*', 'state.show_top')).toEqual(
+    all((id) => ({ base: ['app', `of.${classOf(id)}`] })),
+  );
 });
 
 it('three minions fetch 200 MB at once, and the workers stay small', async () => {
