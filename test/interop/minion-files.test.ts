@@ -1,16 +1,22 @@
-import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { BrineMaster, saltVenv, type SaltVenv, type SaltVersion } from '@brine/testing';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setInterval as every } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-/* Files, states, mine and pushes of stock minions at a Brine master of two workers. */
+/*
+ * Files, states, mine and pushes of stock minions at a Brine master of two workers. Two releases are
+ * asked; with BRINE_FILES_ALL=1 all three, and they fetch a larger file.
+ */
 
-const VERSIONS: readonly SaltVersion[] = ['3006.26', '3007.13', '3008.2'];
+const IS_WHOLE = process.env['BRINE_FILES_ALL'] === '1';
+const VERSIONS: readonly SaltVersion[] = IS_WHOLE
+  ? ['3006.26', '3007.13', '3008.2']
+  : ['3006.26', '3008.2'];
 const idOf = (version: string): string => `files-${version}`;
 const IDS = VERSIONS.map(idOf);
-const BIG_BYTES = 200 * 1024 * 1024;
+const BIG_BYTES = (IS_WHOLE ? 200 : 100) * 1024 * 1024;
 const GROWTH_MAX_BYTES = 64 * 1024 * 1024;
 
 type Answers = Record<string, unknown>;
@@ -83,8 +89,7 @@ beforeAll(async () => {
   );
   outOf = (id) => join(master.sandbox.dir, `out-${id}`);
   for (const [index, version] of VERSIONS.entries()) {
-    const venv = venvs[index];
-    if (venv === undefined) throw new Error(`no Salt ${version}`);
+    const venv = venvs[index] as SaltVenv;
     const id = idOf(version);
     await mkdir(outOf(id));
     const grains = { brine_out: outOf(id) };
@@ -118,25 +123,35 @@ const sha256 = (data: string | Buffer): string => createHash('sha256').update(da
 
 it('files are listed, hashed, cached and fetched', async () => {
   const listed = Object.keys(FILES).concat('app/tree/link').sort();
-  expect(await salt('*', 'cp.list_master')).toEqual(all(() => listed));
-  expect(await salt('*', 'cp.list_master_symlinks')).toEqual(
-    all(() => ({ 'app/tree/link': 'one' })),
-  );
-  expect(await salt('*', 'cp.hash_file', 'salt://only.txt')).toEqual(
-    all(() => ({ hash_type: 'sha256', hsum: sha256('plain\n') })),
-  );
-  expect(await salt('*', 'cp.hash_file', 'salt://nope.txt')).toEqual(all(() => ''));
-  expect(await salt('*', 'cp.get_file_str', 'salt://only.txt')).toEqual(all(() => 'plain\n'));
+  const asked = [
+    ['cp.list_master'],
+    ['cp.list_master_symlinks'],
+    ['cp.hash_file', 'salt://only.txt'],
+    ['cp.get_file_str', 'salt://only.txt'],
+    ['cp.cache_file', 'salt://app/tree/deep/ünï'],
+  ];
+  const functions = asked.map(([fun]) => fun).join(',');
+  const words = asked.flatMap(([, ...args], at) => (at === 0 ? args : [',', ...args]));
+  const answers = await salt('*', functions, ...words);
   for (const id of IDS) {
-    const path = join(outOf(id), 'zipped');
-    const answer = await salt(id, 'cp.get_file', 'salt://app/init.sls', path, 'gzip=5');
-    expect(answer).toEqual({ [id]: path });
-    expect(await readFile(path, 'utf8')).toBe(FILES['app/init.sls']);
+    const answer = answers[id] as Answers;
+    expect(answer).toMatchObject({
+      'cp.list_master': listed,
+      'cp.list_master_symlinks': { 'app/tree/link': 'one' },
+      'cp.hash_file': { hash_type: 'sha256', hsum: sha256('plain\n') },
+      'cp.get_file_str': 'plain\n',
+    });
+    expect(await readFile(String(answer['cp.cache_file']), 'utf8')).toBe('two\n');
   }
-  const cached = await salt('*', 'cp.cache_file', 'salt://app/tree/deep/ünï');
-  for (const id of IDS) expect(await readFile(String(cached[id]), 'utf8')).toBe('two\n');
+  expect(await salt('*', 'cp.hash_file', 'salt://nope.txt')).toEqual(all(() => ''));
+  const place = "{{ grains['brine_out'] }}";
+  const get = ['cp.get_file', 'salt://app/init.sls', `${place}/zipped`];
+  expect(await salt('*', ...get, 'template=jinja', 'gzip=5')).toEqual(
+    all((id) => join(outOf(id), 'zipped')),
+  );
+  await salt('*', 'cp.get_dir', 'salt://app/tree', `${place}/dir`, 'template=jinja');
   for (const id of IDS) {
-    await salt(id, 'cp.get_dir', 'salt://app/tree', join(outOf(id), 'dir'));
+    expect(await readFile(join(outOf(id), 'zipped'), 'utf8')).toBe(FILES['app/init.sls']);
     expect(await readFile(join(outOf(id), 'dir/tree/deep/ünï'), 'utf8')).toBe('two\n');
   }
 });
@@ -184,7 +199,7 @@ it('modules are synced and called, a changed file is seen at once', async () => 
 
 it('files are pushed to the master, and not beyond file_recv_max_size', async () => {
   const content = randomBytes(1_500_000);
-  for (const id of IDS) {
+  const push = async (id: string): Promise<void> => {
     const path = join(outOf(id), 'pushed');
     await writeFile(path, content);
     expect(await salt(id, 'cp.push', path)).toEqual({ [id]: true });
@@ -192,7 +207,8 @@ it('files are pushed to the master, and not beyond file_recv_max_size', async ()
     expect(sha256(await readFile(stored))).toBe(sha256(content));
     await writeFile(path, Buffer.alloc(3 * 1024 * 1024));
     expect(await salt(id, 'cp.push', path)).toEqual({ [id]: false });
-  }
+  };
+  await Promise.all(IDS.map(push));
 });
 
 it('the mine holds what minions send, also for those that allow_tgt names', async () => {
@@ -215,21 +231,22 @@ it('the mine holds what minions send, also for those that allow_tgt names', asyn
 });
 
 it('minions publish to each other as far as peer lets them', async () => {
-  const [old = '', middle = '', latest = ''] = IDS;
+  const others = IDS.slice(0, -1);
+  const [old = '', latest = ''] = [IDS.at(0), IDS.at(-1)];
   const published = await salt(latest, 'publish.publish', '*', 'test.echo', 'hello', 'timeout=60');
   expect(published).toEqual({ [latest]: all(() => 'hello') });
   const keyword = [
     'publish.publish',
-    `L@${old},${middle}`,
+    `L@${others.join(',')}`,
     'test.kwarg',
     'arg=a=1',
     'tgt_type=compound',
   ];
   const answers = (await salt(latest, ...keyword, 'timeout=60'))[latest] as Answers;
-  expect(Object.keys(answers).sort()).toEqual([old, middle].sort());
+  expect(Object.keys(answers).sort()).toEqual(others);
   expect(answers[old]).toMatchObject({ a: 1 });
-  const full = await salt(latest, 'publish.full_data', middle, 'test.ping', 'timeout=60');
-  expect(full).toMatchObject({ [latest]: { [middle]: { ret: true } } });
+  const full = await salt(latest, 'publish.full_data', old, 'test.ping', 'timeout=60');
+  expect(full).toMatchObject({ [latest]: { [old]: { ret: true } } });
   expect(await salt(latest, 'publish.publish', '*', 'cmd.run', 'id')).toEqual({ [latest]: {} });
   expect(await salt(old, 'publish.publish', '*', 'test.ping')).toEqual({ [old]: {} });
   expect(await salt(old, 'publish.runner', 'manage.up')).toEqual({ [old]: {} });
@@ -241,7 +258,7 @@ it('states of ext_nodes stand beside those of the top file', async () => {
   );
 });
 
-it('three minions fetch 200 MB at once, and the workers stay small', async () => {
+it('minions fetch a large file at once, and the workers stay small', async () => {
   const content = Buffer.alloc(BIG_BYTES);
   for (let at = 0; at < BIG_BYTES; at += 1024 * 1024) randomBytes(4096).copy(content, at);
   await writeFile(join(master.home.configDir, 'files/big.bin'), content);
