@@ -6,8 +6,8 @@ import { setInterval as every } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /*
- * Files, states, mine and pushes of stock minions at a Brine master of two workers. Two releases are
- * asked; with BRINE_FILES_ALL=1 all three, and they fetch a larger file.
+ * Files, states, mine and pushes of stock minions at a Brine master of two workers. Two releases
+ * are asked; with BRINE_FILES_ALL=1 all three, and they fetch a larger file.
  */
 
 const IS_WHOLE = process.env['BRINE_FILES_ALL'] === '1';
