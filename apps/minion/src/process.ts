@@ -15,9 +15,9 @@ import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from 
 import type { Telemetry } from '@brine/telemetry';
 import { fromJson, isMap, mapOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { masterAddress, MasterLink } from '@brine/zmq';
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import { MasterLink } from './master-link.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -72,7 +72,7 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
   const { privateKey } = await keys.loadOrCreate(options.keysize);
   const [host = 'salt'] = options.master;
   const link = new MasterLink({
-    ...hostAndPort(host, options.masterPort),
+    ...masterAddress(host, options.masterPort),
     reconnectMs: options.reconDefault,
     reconnectMaxMs: options.reconMax,
     reconnectRandomize: options.reconRandomize,
@@ -133,16 +133,6 @@ function telemetryOptions(options: MinionOptions, env: Environment) {
     logLevel: options.logLevel,
     brine: { host: hostname(), trace },
   };
-}
-
-/** `master: host:port` names a port of its own; brackets hold an IPv6 address. */
-function hostAndPort(
-  master: string,
-  port: number,
-): { readonly host: string; readonly port: number } {
-  const match = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(master);
-  const host = match?.[1] ?? match?.[2] ?? master;
-  return { host, port: match?.[3] === undefined ? port : Number(match[3]) };
 }
 
 function grainsOf(map: ConfigMap): SaltMap {

@@ -4,7 +4,9 @@ export type MinionErrorCode =
   | 'SALT_MINION_FINGER'
   | 'SALT_MINION_ALGORITHM'
   | 'SALT_MINION_SIGN_IN'
-  | 'SALT_MINION_REQUEST';
+  | 'SALT_MINION_REQUEST'
+  /** The master is there and answers that it will not. */
+  | 'SALT_MINION_REFUSED';
 
 // Salt: salt/defaults/exitcodes.py EX_NOPERM; salt/crypt.py exits 42 for a wrong fingerprint.
 const EXIT_CODES: Readonly<Partial<Record<MinionErrorCode, number>>> = {

@@ -2,9 +2,8 @@ import type { PrivateKey } from '@brine/crypt';
 import { minionStartTag } from '@brine/job';
 import { buildMinionEvent, isMap, mapOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { Authenticator } from './channel/authenticator.ts';
-import { Channel } from './channel/channel.ts';
-import { PublicationReader } from './channel/publications.ts';
+import { asctime } from './asctime.ts';
+import { MasterSession } from './channel/session.ts';
 import { MinionError } from './errors.ts';
 import type { FunctionTable, MinionFunction } from './functions/function.ts';
 import { grainsFunctions } from './functions/grains-functions.ts';
@@ -15,7 +14,7 @@ import { JobWorker } from './jobs/job-worker.ts';
 import type { FinishedJob } from './jobs/job-worker.ts';
 import { Returner } from './jobs/returner.ts';
 import { hostFunctions } from './modules/index.ts';
-import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from './ports.ts';
+import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
 import { RunnerPool } from './runner/pool.ts';
 import type { MinionSettings } from './settings.ts';
 
@@ -32,8 +31,6 @@ export interface MinionParts {
   finished(job: FinishedJob): void;
 }
 
-// A job is published to a minion as soon as its start is known: be there before it is told.
-const CONNECT_WAIT_MS = 5_000;
 // Salt forks for each job without a bound; this is far above what a host stands.
 const MAX_RUNNERS = 64;
 const SPARE_RUNNERS = 1;
@@ -41,8 +38,7 @@ const SPARE_RUNNERS = 1;
 /** A minion: signs in, hears jobs, runs those that are for it, returns. */
 export class Minion {
   readonly #parts: MinionParts;
-  readonly #authenticator: Authenticator;
-  readonly #channel: Channel;
+  readonly #session: MasterSession;
   readonly #pool: RunnerPool;
   readonly #jobs: JobTable;
   #grains: SaltMap = new Map();
@@ -50,21 +46,9 @@ export class Minion {
   #ready = false;
 
   constructor(parts: MinionParts) {
-    const { settings, key, clock, log } = parts;
+    const { settings } = parts;
     this.#parts = parts;
-    const me = {
-      id: settings.id,
-      key,
-      encAlgo: settings.encryptionAlgorithm,
-      sigAlgo: settings.signingAlgorithm,
-      masterFinger: settings.masterFinger,
-      hashType: settings.hashType,
-    };
-    const { masterKeyFile, master } = parts;
-    const auth = { me, requests: master.auth, masterKeyFile, clock, log };
-    this.#authenticator = new Authenticator(auth, settings);
-    const { requests } = master;
-    this.#channel = new Channel({ me, requests, authenticator: this.#authenticator, clock });
+    this.#session = new MasterSession(parts);
     const most = settings.processCountMax > 0 ? settings.processCountMax : MAX_RUNNERS;
     const maxRunners = Math.min(most, MAX_RUNNERS);
     this.#pool = new RunnerPool({ maxRunners, spareRunners: SPARE_RUNNERS });
@@ -94,28 +78,16 @@ export class Minion {
 
   async #serve(signal: AbortSignal): Promise<void> {
     this.#grains = await this.#parts.collectGrains();
-    const credentials = await this.#authenticator.signInAtLast(signal);
+    await this.#session.signInAtLast(signal);
     await this.#firstPillar(signal);
-    const publications = this.#parts.master.subscribe(this.#portFor(credentials.publishPort));
-    const close = (): void => void publications.close();
-    signal.addEventListener('abort', close, { once: true });
-    try {
-      const waiting = new AbortController();
-      const late = this.#parts.clock.sleep(CONNECT_WAIT_MS, waiting.signal).catch(() => undefined);
-      await Promise.race([publications.connected, late]);
-      waiting.abort();
-      void this.#announce(signal);
-      await this.#listen(publications, signal);
-    } finally {
-      signal.removeEventListener('abort', close);
-      await publications.close();
-    }
-  }
-
-  /** The relayed port, unless the configuration names one of its own (salt/minion.py). */
-  #portFor(relayed: number): number {
-    const own = this.#parts.settings.publishPort;
-    return own === 4505 || own === 4506 ? relayed : own;
+    const worker = this.#worker(signal);
+    await this.#session.listen(signal, {
+      opened: () => {
+        this.#ready = true;
+        void this.#announce(signal);
+      },
+      job: (job) => void worker.take(job),
+    });
   }
 
   async #firstPillar(signal: AbortSignal): Promise<void> {
@@ -139,31 +111,13 @@ export class Minion {
       tries: settings.requestChannelTries,
       signal,
     };
-    const pillar = await this.#channel.pillar(this.#grains, request);
+    const pillar = await this.#session.channel.pillar(this.#grains, request);
     this.#pillar = isMap(pillar) ? pillar : mapOf({});
-  }
-
-  async #listen(publications: Publications, signal: AbortSignal): Promise<void> {
-    const { settings, log } = this.#parts;
-    const reader = new PublicationReader(this.#authenticator, settings, log);
-    const worker = this.#worker(signal);
-    this.#ready = true;
-    for await (const frame of publications) {
-      if (signal.aborted) return;
-      try {
-        const job = await reader.read(frame, signal);
-        if (job !== undefined) void worker.take(job);
-      } catch (error) {
-        signal.throwIfAborted();
-        if (!(error instanceof MinionError) || error.exitCode !== undefined) throw error;
-        log.warn({ err: error }, 'a publication was lost: signing in failed');
-      }
-    }
   }
 
   #worker(signal: AbortSignal): JobWorker {
     const { settings, clock, log } = this.#parts;
-    const returner = new Returner({ channel: this.#channel, clock, log, signal }, settings);
+    const returner = new Returner({ channel: this.#session.channel, clock, log, signal }, settings);
     return new JobWorker({
       id: settings.id,
       jobs: this.#jobs,
@@ -219,7 +173,7 @@ export class Minion {
       if (grains.size > 0) event.set('grains', grains);
       const timeoutMs = settings.requestChannelTimeout * 1000;
       try {
-        await this.#channel.send(event, { timeoutMs, tries: settings.requestChannelTries, signal });
+        await this.#session.send(event, { timeoutMs, tries: settings.requestChannelTries, signal });
       } catch (error) {
         if (signal.aborted) return;
         log.warn({ err: error, tag }, 'the start was not told to the master');
@@ -235,11 +189,4 @@ export class Minion {
     }
     return new Map(chosen);
   }
-}
-
-/** As C's asctime in local time: `Fri Nov 20 17:10:37 2026`. */
-function asctime(date: Date): string {
-  const [day = '', month = '', number = '', year = ''] = date.toDateString().split(' ');
-  const clock = date.toTimeString().slice(0, 8);
-  return `${day} ${month} ${number.replace(/^0/, ' ')} ${clock} ${year}`;
 }

@@ -12,9 +12,12 @@ import type { KeyPair } from './master-keys.ts';
  */
 export class MinionKeyFiles {
   readonly pkiDir: string;
+  readonly #masterPubName: string;
 
-  constructor(pkiDir: string) {
+  /** `masterPubName`: a syndic keeps the key of a master above under a name of its own. */
+  constructor(pkiDir: string, masterPubName = 'minion_master') {
     this.pkiDir = pkiDir;
+    this.#masterPubName = masterPubName;
   }
 
   /** The minion's pair, made when there is none. Throws PkiError as loadOrCreateMasterKeys does. */
@@ -45,6 +48,6 @@ export class MinionKeyFiles {
   }
 
   #masterPub(): string {
-    return join(this.pkiDir, 'minion_master.pub');
+    return join(this.pkiDir, `${this.#masterPubName}.pub`);
   }
 }

@@ -37,6 +37,9 @@ const MAC_BYTES = 32;
 
 class StaleKey extends Error {}
 
+/** A text in place of a sealed answer, as `Some exception handling minion payload`. */
+class Unsealed extends Error {}
+
 /** Sealed requests to the master; signs in again when the master has other keys. */
 export class Channel {
   readonly #parts: ChannelParts;
@@ -49,7 +52,7 @@ export class Channel {
 
   /**
    * Sends a load and gives the master's answer. Throws MinionError SALT_MINION_REQUEST when no
-   * try brought a usable one.
+   * try brought a usable one, SALT_MINION_REFUSED when the last was answered by a refusal.
    */
   async send(load: SaltMap, request: ChannelRequest): Promise<SaltValue> {
     return this.#withTries(request, async (credentials) => {
@@ -57,7 +60,7 @@ export class Channel {
       const reply = await this.#exchange(load, nonce, credentials, request);
       const sealed = unpack(reply);
       if (typeof sealed === 'string' && Buffer.byteLength(sealed) < MAC_BYTES) throw new StaleKey();
-      if (!(sealed instanceof Uint8Array)) throw new Error('the answer is not sealed');
+      if (!(sealed instanceof Uint8Array)) throw new Unsealed('the answer is not sealed');
       const body = openOrStale(() => credentials.session.openReply(sealed, nonce));
       return body === undefined ? new Map() : unpack(body);
     });
@@ -111,9 +114,8 @@ export class Channel {
         last = error;
       }
     }
-    throw new MinionError('SALT_MINION_REQUEST', 'the master gave no usable answer', {
-      cause: last,
-    });
+    const code = last instanceof Unsealed ? 'SALT_MINION_REFUSED' : 'SALT_MINION_REQUEST';
+    throw new MinionError(code, 'the master gave no usable answer', { cause: last });
   }
 
   /** `bad load` and foreign seals mean new keys: sign in and send once more. */

@@ -6,7 +6,7 @@ import type { MinionSettings } from '../settings.ts';
 
 /** What the returner needs. */
 export interface ReturnerParts {
-  readonly channel: Channel;
+  readonly channel: Pick<Channel, 'send'>;
   readonly clock: Clock;
   readonly log: MinionLog;
   readonly signal: AbortSignal;

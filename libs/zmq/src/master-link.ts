@@ -1,5 +1,19 @@
-import type { MasterPort, MasterRequests, Publications, RequestLimits } from '@brine/minion';
-import { RequestClient, Subscriber, tcpEndpoint } from '@brine/zmq';
+import { tcpEndpoint } from './endpoint.ts';
+import { RequestClient } from './request-client.ts';
+import type { RequestOptions } from './request-client.ts';
+import { Subscriber } from './subscriber.ts';
+
+/** One connection to port 4506, or several that look like one. */
+export interface MasterRequests {
+  request(body: Uint8Array, options: RequestOptions): Promise<Uint8Array>;
+}
+
+/** A subscription of port 4505: yields frames of publications until it is closed. */
+export interface MasterPublications extends AsyncIterable<Uint8Array> {
+  /** Resolves when the master has been reached for the first time. */
+  readonly connected: Promise<void>;
+  close(): Promise<void>;
+}
 
 /** Where a master is, and how to come back to it. */
 export interface MasterLinkOptions {
@@ -15,8 +29,8 @@ const REQUEST_CONNECTIONS = 4;
 // As master: a publication carries arguments, at most what a request may carry.
 const MAX_PUBLICATION_BYTES = 104_857_600;
 
-/** The connections to one master; `close` ends them all. */
-export class MasterLink implements MasterPort {
+/** The connections of a minion or a syndic to one master; `close` ends them all. */
+export class MasterLink {
   readonly auth: MasterRequests;
   readonly requests: MasterRequests;
   readonly #options: MasterLinkOptions;
@@ -29,7 +43,7 @@ export class MasterLink implements MasterPort {
     this.requests = new SharedRequests(several);
   }
 
-  subscribe(publishPort: number): Publications {
+  subscribe(publishPort: number): MasterPublications {
     const { host, reconnectMs, reconnectMaxMs, reconnectRandomize } = this.#options;
     let connected = (): void => undefined;
     const isConnected = new Promise<void>((resolve) => (connected = resolve));
@@ -60,6 +74,16 @@ export class MasterLink implements MasterPort {
   }
 }
 
+/** `master: host:port` names a port of its own; brackets hold an IPv6 address. */
+export function masterAddress(
+  master: string,
+  port: number,
+): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(master);
+  const host = match?.[1] ?? match?.[2] ?? master;
+  return { host, port: match?.[3] === undefined ? port : Number(match[3]) };
+}
+
 /** With `zmq_filtering` the topic goes first; the publication is the last frame. */
 async function* lastFrames(subscriber: Subscriber): AsyncGenerator<Uint8Array, void, undefined> {
   for await (const frames of subscriber) {
@@ -76,7 +100,7 @@ class SharedRequests implements MasterRequests {
     this.#lanes = clients.map((client) => ({ client, load: 0 }));
   }
 
-  async request(body: Uint8Array, options: RequestLimits): Promise<Uint8Array> {
+  async request(body: Uint8Array, options: RequestOptions): Promise<Uint8Array> {
     const lane = this.#lanes.reduce((best, one) => (one.load < best.load ? one : best));
     lane.load += 1;
     try {

@@ -1,0 +1,135 @@
+import type { PrivateKey } from '@brine/crypt';
+import type { PublishedJob, SaltMap, SaltValue } from '@brine/wire';
+import { MinionError } from '../errors.ts';
+import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from '../ports.ts';
+import type { MinionSettings } from '../settings.ts';
+import { Authenticator } from './authenticator.ts';
+import { Channel } from './channel.ts';
+import type { ChannelRequest } from './channel.ts';
+import { PublicationReader } from './publications.ts';
+
+/** What a session takes from the configuration. */
+export type SessionSettings = Pick<
+  MinionSettings,
+  | 'id'
+  | 'publishPort'
+  | 'authTimeout'
+  | 'authTries'
+  | 'acceptanceWaitTime'
+  | 'acceptanceWaitTimeMax'
+  | 'rejectedRetry'
+  | 'masterFinger'
+  | 'hashType'
+  | 'encryptionAlgorithm'
+  | 'signingAlgorithm'
+  | 'signPubMessages'
+>;
+
+/** What a session is made of. */
+export interface SessionParts {
+  readonly settings: SessionSettings;
+  readonly key: PrivateKey;
+  readonly masterKeyFile: MasterKeyFile;
+  readonly master: MasterPort;
+  readonly clock: Clock;
+  readonly log: MinionLog;
+}
+
+/** Who hears publications. */
+export interface Listener {
+  /** The subscription is there, or late: whoever waits for this minion may be told now. */
+  opened(): void;
+  /** A job, whomever it is for. */
+  job(job: PublishedJob): void;
+}
+
+// A job is published to a minion as soon as its start is known: be there before it is told.
+const CONNECT_WAIT_MS = 5_000;
+
+/** One master as a minion or a syndic has it: requests go there, jobs come from there. */
+export class MasterSession {
+  readonly #parts: SessionParts;
+  readonly #authenticator: Authenticator;
+  readonly #channel: Channel;
+
+  constructor(parts: SessionParts) {
+    const { settings, key, masterKeyFile, master, clock, log } = parts;
+    const me = {
+      id: settings.id,
+      key,
+      encAlgo: settings.encryptionAlgorithm,
+      sigAlgo: settings.signingAlgorithm,
+      masterFinger: settings.masterFinger,
+      hashType: settings.hashType,
+    };
+    this.#parts = parts;
+    const auth = { me, requests: master.auth, masterKeyFile, clock, log };
+    this.#authenticator = new Authenticator(auth, settings);
+    const { requests } = master;
+    this.#channel = new Channel({ me, requests, authenticator: this.#authenticator, clock });
+  }
+
+  /** Sealed requests to the master. */
+  get channel(): Pick<Channel, 'send' | 'pillar'> {
+    return this.#channel;
+  }
+
+  /** Signs in however long it takes; throws MinionError only with an exit code. */
+  async signInAtLast(signal: AbortSignal): Promise<void> {
+    await this.#authenticator.signInAtLast(signal);
+  }
+
+  /** As the channel's `send`. */
+  send(load: SaltMap, request: ChannelRequest): Promise<SaltValue> {
+    return this.#channel.send(load, request);
+  }
+
+  /**
+   * Subscribes and tells of each job until the signal is aborted or the subscription ends; wants a
+   * sign-in before. Throws MinionError only with an exit code.
+   */
+  async listen(signal: AbortSignal, listener: Listener): Promise<void> {
+    const { master, clock } = this.#parts;
+    const publications = master.subscribe(this.#publishPort());
+    const close = (): void => void publications.close();
+    signal.addEventListener('abort', close, { once: true });
+    try {
+      const waiting = new AbortController();
+      const late = clock.sleep(CONNECT_WAIT_MS, waiting.signal).catch(() => undefined);
+      await Promise.race([publications.connected, late]);
+      waiting.abort();
+      listener.opened();
+      await this.#read(publications, signal, (job) => listener.job(job));
+    } finally {
+      signal.removeEventListener('abort', close);
+      await publications.close();
+    }
+  }
+
+  async #read(
+    publications: Publications,
+    signal: AbortSignal,
+    heard: (job: PublishedJob) => void,
+  ): Promise<void> {
+    const { settings, log } = this.#parts;
+    const reader = new PublicationReader(this.#authenticator, settings, log);
+    for await (const frame of publications) {
+      if (signal.aborted) return;
+      try {
+        const job = await reader.read(frame, signal);
+        if (job !== undefined) heard(job);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof MinionError) || error.exitCode !== undefined) throw error;
+        log.warn({ err: error }, 'a publication was lost: signing in failed');
+      }
+    }
+  }
+
+  /** The relayed port, unless the configuration names one of its own (salt/minion.py). */
+  #publishPort(): number {
+    const own = this.#parts.settings.publishPort;
+    const relayed = this.#authenticator.current?.publishPort;
+    return relayed === undefined || !(own === 4505 || own === 4506) ? own : relayed;
+  }
+}
