@@ -85,6 +85,12 @@ export const brineOptions = {
     default: 'drop',
     doc: 'Minions without grains in a grain target: left out (3008) or kept (3007).',
   }),
+  syndic: {
+    publish_port: port({
+      default: 0,
+      doc: 'Port for publications of a master above; 0 is the one it names, as minions take it.',
+    }),
+  },
   ack: oneOf(['stream', 'store'], {
     default: 'stream',
     env: 'BRINE_ACK',

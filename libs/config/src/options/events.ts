@@ -27,8 +27,6 @@ export const eventOptions = {
   schedule: map({ default: {}, reserved: true, doc: 'Jobs of the master itself.' }),
   master_stats: flag({ default: false, reserved: true, doc: 'Fire statistics as events.' }),
   order_masters: flag({ default: false, doc: 'This master has syndics below it.' }),
-  syndic_master: text({ default: 'masterofmasters', doc: 'The master above this one.' }),
-  syndic_master_port: integer({ default: 4506, doc: 'Port of the master above.' }),
   syndic_wait: integer({ default: 5, unit: 's', doc: 'Extra time for returns of syndics.' }),
   syndic_dir: text({ default: 'syndics', reserved: true, doc: 'Set from cachedir.' }),
 } as const;
