@@ -1,7 +1,7 @@
 import type { JobFiles } from '@brine/cachedir';
 import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { Jid } from '@brine/job';
-import { isMap, mapIn, mapOf, unpack } from '@brine/wire';
+import { buildNewJob, isMap, mapIn, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 import type { Readers } from './readers.ts';
@@ -90,27 +90,15 @@ export class JobFeed {
     const { readers, announced } = this.#parts;
     const jid = record.jid as Jid;
     if (timeMs >= this.#parts.announceSinceMs) {
-      readers.fireMap(jobNewTag(jid), newEvent(record, load.get('arg') ?? []), timeMs);
+      readers.fireMap(
+        jobNewTag(jid),
+        buildNewJob({ ...record, arg: load.get('arg') ?? [] }),
+        timeMs,
+      );
       readers.fire({ tag: jobPublishTag(jid), data: record.publication, timeMs });
     }
     announced(record.jid);
   }
-}
-
-/**
- * The data of `salt/job/<jid>/new`, in Salt's order (Salt: salt/master.py ClearFuncs._prep_pub).
- */
-function newEvent(record: JobForHost, arg: SaltValue): SaltMap {
-  return mapOf({
-    jid: record.jid,
-    tgt_type: record.tgtType,
-    tgt: saltList(record.tgt),
-    user: record.user,
-    fun: saltList(record.fun),
-    arg,
-    minions: [...record.minions],
-    missing: [...record.missing],
-  });
 }
 
 /** The load as Salt stores it: with the jid it was given, never with the caller's key. */
@@ -125,8 +113,4 @@ function loadOf(record: JobForHost): SaltMap {
 /** Salt: salt/master.py ClearFuncs._prep_jid takes it out of the keywords of the load. */
 function isNotCached(load: SaltMap): boolean {
   return mapIn(load, 'kwargs')?.get('nocache') === true;
-}
-
-function saltList(value: string | readonly string[]): SaltValue {
-  return typeof value === 'string' ? value : [...value];
 }

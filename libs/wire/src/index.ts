@@ -63,13 +63,14 @@ export {
 export type { AuthAccept, AuthAnswer, AuthRequest, AuthVerdict } from './load/auth.ts';
 export {
   buildErrorReply,
+  buildNewJob,
   buildPublish,
   buildPublishReply,
   buildPublishedJob,
   parsePublish,
   parsePublishedJob,
 } from './load/publish.ts';
-export type { PublishRequest, PublishedJob } from './load/publish.ts';
+export type { NewJob, PublishRequest, PublishedJob } from './load/publish.ts';
 export { buildReturn, parseReturn } from './load/return.ts';
 export type { ReturnLoad } from './load/return.ts';
 export { buildMinionEvent, buildMinionEvents, parseMinionEvent } from './load/minion-event.ts';

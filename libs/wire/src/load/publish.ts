@@ -179,3 +179,35 @@ export function buildPublishedJob(job: PublishedJob): SaltMap {
   if (job.serial !== undefined) map.set('serial', job.serial);
   return map;
 }
+
+/** What is told of a job when it is published. */
+export interface NewJob {
+  readonly jid: string;
+  readonly tgtType: string;
+  readonly tgt: string | readonly string[];
+  readonly user: string;
+  readonly fun: string | readonly string[];
+  readonly arg: SaltValue;
+  readonly minions: readonly string[];
+  readonly missing: readonly string[];
+}
+
+/**
+ * The data of `salt/job/<jid>/new`, in Salt's order (Salt: salt/master.py ClearFuncs._prep_pub).
+ */
+export function buildNewJob(job: NewJob): SaltMap {
+  return mapOf({
+    jid: job.jid,
+    tgt_type: job.tgtType,
+    tgt: saltList(job.tgt),
+    user: job.user,
+    fun: saltList(job.fun),
+    arg: job.arg,
+    minions: [...job.minions],
+    missing: [...job.missing],
+  });
+}
+
+function saltList(value: string | readonly string[]): SaltValue {
+  return typeof value === 'string' ? value : [...value];
+}
