@@ -10,7 +10,7 @@ export const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   ],
   [
     /^clear (?:runner|wheel): (?:good|replay|key of root, user unknown to it|id of a wrong type)$/,
-    'runners and wheels are a closed table here: what they return may differ',
+    'not served on the request port in this version; brine run and brine key do their work',
   ],
   [
     /^clear _auth: nonce of a wrong type$/,

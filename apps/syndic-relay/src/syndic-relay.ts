@@ -1,41 +1,180 @@
-import { type Bus, connectBus } from '@brine/bus';
-import type { RunningService, ServiceContext } from '@brine/service';
-
-/** Salt's default, which nobody means (salt/config DEFAULT_MASTER_OPTS). */
-const UNSET = new Set(['', 'masterofmasters']);
-
-/** What the relay needs of the outside; the bus itself outside of tests. */
-export interface RelayPorts {
-  connect(url: string, signal: AbortSignal): Promise<Pick<Bus, 'status' | 'close'>>;
-}
-
-const PORTS: RelayPorts = {
-  connect: (url, signal) => connectBus({ url, name: 'syndic-relay', signal }),
-};
+import { type Bus, connectBus, RequestSender } from '@brine/bus';
+import { readUserKey } from '@brine/cachedir';
+import type { MasterOptions } from '@brine/config';
+import { writePidfile, type RunningService, type ServiceContext } from '@brine/service';
+import type { Clock, LaneSettings } from '@brine/syndic';
+import { userInfo } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
+import { RequestsBelow } from './below.ts';
+import { Downward } from './downward.ts';
+import { failover } from './failover.ts';
+import { JobLookup } from './job-lookup.ts';
+import { linkTo, loadSyndic, namedMasters } from './masters-above.ts';
+import type { MasterAboveLink } from './masters-above.ts';
+import { exposeMetrics } from './metrics.ts';
+import { Upward, type Way } from './upward.ts';
 
 /**
- * Starts the link to a master above. This version has none: without `syndic_master` the service is
- * idle and ready, as there is nothing to do; with it the service says so and is never ready, as it
- * does not do what was asked for.
+ * Starts the link to the masters above: jobs come down, events and returns go up. Without
+ * `syndic_master` the service is idle and ready, as there is nothing to do. A master above that is
+ * away is no reason not to be ready: what is for it waits.
  */
-export async function startSyndicRelay(
-  context: Pick<ServiceContext, 'options' | 'log' | 'signal'>,
-  ports: RelayPorts = PORTS,
-): Promise<RunningService> {
+export async function startSyndicRelay(context: ServiceContext): Promise<RunningService> {
   const { options, log, signal } = context;
-  const asked = !UNSET.has(options.syndicMaster);
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('NATS_URL or brine.nats.url must name a NATS server');
-  const bus = await ports.connect(url, signal);
-  if (asked) {
-    log.error(
-      { syndicMaster: options.syndicMaster },
-      'syndic_master is set, but this version can not be a syndic: use salt-syndic beside it',
-    );
-  } else log.info('no syndic_master: nothing to relay');
+  const bus = await connectBus({ url, name: 'syndic-relay', signal });
+  const names = namedMasters(options);
+  if (names.length > 0) return relay(context, bus, names);
+  log.info('no syndic_master: nothing to relay');
   return {
     close: () => bus.close(),
-    ready: () => !asked && bus.status === 'connected',
-    status: () => ({ idle: true, syndicMaster: asked ? options.syndicMaster : null }),
+    ready: () => bus.status === 'connected',
+    status: () => ({ idle: true }),
   };
+}
+
+async function relay(
+  context: ServiceContext,
+  bus: Bus,
+  names: readonly string[],
+): Promise<RunningService> {
+  const { options, log, metrics } = context;
+  const ending = new AbortController();
+  const { signal } = ending;
+  const pause = (ms: number): Promise<void> => wait(ms, undefined, { signal });
+  const syndic = await loadSyndic(options.configDir, context.env);
+  notePid(context);
+
+  const requests = new RequestSender(bus, { host: options.brine.host });
+  const below = new RequestsBelow({
+    requests,
+    readKey: () => masterKey(options),
+    log,
+    nowMs: () => Date.now(),
+    wait: pause,
+  });
+  const downward = new Downward(below, belowSettings(options), log);
+  const links = names.map((name) =>
+    linkTo(name, names.length === 1, {
+      options,
+      syndic,
+      log,
+      onJob: (job, token) => downward.take(job, token),
+    }),
+  );
+  const jobs = new JobLookup(bus, log, pause);
+  const clock: Clock = {
+    nowMs: () => Date.now(),
+    sleep: (ms, until) => wait(ms, undefined, { signal: until }),
+  };
+  const settings = laneSettings(options, syndic.options.id);
+  const ways = waysTo(links, options).map(
+    (way) => new Upward(way, { bus, jobs, clock, log, settings }),
+  );
+  exposeMetrics(metrics, { bus, links: links.map(({ link }) => link), ways, downward });
+  log.info({ id: syndic.options.id, masters: names }, 'relaying for the masters above');
+
+  const running = [
+    ...links.map(({ link }) => link.run(signal)),
+    ...ways.map((way) => way.run(signal)),
+    jobs.run(),
+  ];
+  for (const one of running) one.catch(context.fail);
+  return {
+    ready: () => bus.status === 'connected' && ways.every(({ status }) => status.reading),
+    status: () => ({
+      id: syndic.options.id,
+      bus: bus.status,
+      masters: links.map(({ link }) => link.status),
+      up: ways.map(({ status }) => status),
+      down: downward.stats,
+    }),
+    close: async () => {
+      ending.abort(new Error('the relay stops'));
+      jobs.close();
+      for (const way of ways) way.close();
+      await Promise.allSettled(running);
+      await Promise.all(links.map((one) => one.close()));
+      requests.close();
+      await bus.close();
+    },
+  };
+}
+
+function belowSettings(options: MasterOptions) {
+  const { masterId, timeout, orderMasters, extJobCache } = options;
+  return { masterId, timeout, orderMasters, extJobCache, user: keyUser(options) };
+}
+
+function laneSettings(options: MasterOptions, id: string): LaneSettings {
+  return {
+    id,
+    masterId: options.masterId,
+    mode: options.syndicMode,
+    pauseMs: options.syndicEventForwardTimeout * 1000,
+    loadsRemembered: options.syndicJidForwardCacheHwm,
+    keepMs: options.keepJobsSeconds * 1000,
+  };
+}
+
+/**
+ * One way to each master, for the returns it asked for and for all events; with several, one more
+ * for returns that none of them asked for.
+ */
+function waysTo(links: readonly MasterAboveLink[], options: MasterOptions): readonly Way[] {
+  const [only] = links;
+  if (only !== undefined && links.length === 1) {
+    return [{ name: only.token, above: only.link, isFor: () => true, returnsOnly: false }];
+  }
+  const tokens = new Set(links.map(({ token }) => token));
+  const names = new Set(links.map(({ link }) => link.name));
+  // As stock syndics: a master_id that is a name in syndic_master is that master.
+  const asker: (askers: ReadonlySet<string>, masterId: string | undefined) => boolean = (
+    askers,
+    masterId,
+  ) => [...askers].some((token) => tokens.has(token)) || names.has(masterId ?? '');
+  const ways = links.map(({ link, token }): Way => {
+    return {
+      name: token,
+      above: link,
+      returnsOnly: false,
+      isFor: (job, masterId) => {
+        const known = [...(job?.askers ?? [])].filter((one) => tokens.has(one));
+        return known.length > 0 ? known.includes(token) : masterId === link.name;
+      },
+    };
+  });
+  const masters = links.map(({ link }) => link);
+  const above = failover(masters, options.syndicFailover, options.syndicRetries);
+  return [
+    ...ways,
+    {
+      name: 'any',
+      above,
+      returnsOnly: true,
+      isFor: (job, masterId) => !asker(job?.askers ?? new Set(), masterId),
+    },
+  ];
+}
+
+/** The user whose local key publishes; rights handed down hold with the master's own only. */
+function keyUser(options: MasterOptions): string {
+  return options.syndicUser === '' ? options.user : options.syndicUser;
+}
+
+async function masterKey(options: MasterOptions): Promise<string | undefined> {
+  for (const user of new Set([keyUser(options), options.user, userInfo().username])) {
+    const key = await readUserKey(options.cachedir, user);
+    if (key !== undefined) return key;
+  }
+  return undefined;
+}
+
+function notePid({ options, log }: ServiceContext): void {
+  try {
+    writePidfile(options.syndicPidfile);
+  } catch (error) {
+    log.warn({ err: error, path: options.syndicPidfile }, 'the pid file can not be written');
+  }
 }

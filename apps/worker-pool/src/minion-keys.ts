@@ -98,10 +98,6 @@ export class BucketMinionKeys implements MinionKeys {
     return this.#byState.accepted;
   }
 
-  all(): Iterable<readonly [id: string, key: StoredMinionKey]> {
-    return this.#keys;
-  }
-
   pendingCount(): number {
     return this.#byState.pending.size;
   }

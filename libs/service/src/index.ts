@@ -11,7 +11,7 @@ export { Metrics, MILLISECOND_BUCKETS } from './metrics.ts';
 export { probeService } from './probe.ts';
 export { EXIT_CONFIG, runService } from './run-service.ts';
 export { onStopSignal } from './stop-signals.ts';
-export { livingSupervisor, readState, stateFile } from './state-file.ts';
+export { livingSupervisor, readState, stateFile, writePidfile } from './state-file.ts';
 export { superviseServices } from './supervisor.ts';
 export { tagPrefixCounter } from './tag-prefixes.ts';
 export { tracedJobs } from './traced-job.ts';

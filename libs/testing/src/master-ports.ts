@@ -3,7 +3,6 @@ import { JidMaker } from '@brine/job';
 import type {
   EventToAppend,
   Job,
-  MasterFunctions,
   MasterPorts,
   MasterRules,
   MinionKey,
@@ -12,7 +11,6 @@ import type {
 } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
-import { memoryServed } from './served-ports.ts';
 
 /** The ports of a master in memory: everything a rule writes can be looked at afterwards. */
 export interface MemoryMaster {
@@ -24,8 +22,6 @@ export interface MemoryMaster {
   readonly sessions: Map<string, Crypticle>;
   readonly grains: Map<string, SaltMap>;
   readonly tokens: Map<string, TokenRecord>;
-  /** What was begun beside requests. */
-  readonly background: Promise<void>[];
   setKey(id: string, key: MinionKey): void;
 }
 
@@ -37,8 +33,6 @@ export interface MemoryMasterOptions {
   readonly userKeys?: Readonly<Record<string, string>>;
   readonly autosign?: 'accept' | 'reject' | 'none';
   readonly nowMs?: number;
-  readonly runRunner?: MasterFunctions['run'];
-  readonly runningRunners?: number;
   /** Passwords by user, of every login module. */
   readonly passwords?: Readonly<Record<string, string>>;
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -57,7 +51,6 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const tokens = new Map<string, TokenRecord>();
   const syndics = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
-  const background: Promise<void>[] = [];
   let revision = 0;
   const jids = new JidMaker();
   const setKey = (id: string, key: MinionKey): void => {
@@ -85,7 +78,6 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         return key;
       },
       accepted: () => idsIn(minionKeys, 'accepted'),
-      all: () => minionKeys,
       pendingCount: () => idsIn(minionKeys, 'pending').size,
       forget: async (id, { data }) => {
         sessions.delete(id);
@@ -171,17 +163,11 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       find: async (token) => tokens.get(token),
       forget: async (token) => void tokens.delete(token),
     },
-    functions: {
-      run: options.runRunner ?? (() => Promise.resolve({ value: null, success: true })),
-      inBackground: (work) => void background.push(work()),
-      running: () => options.runningRunners ?? 0,
-    },
-    ...memoryServed(),
     now: () => options.nowMs ?? Date.now(),
     nextJid: () => jids.next(options.nowMs ?? Date.now()),
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
-  return { ports, events, jobs, counts, minionKeys, sessions, grains, tokens, background, setKey };
+  return { ports, events, jobs, counts, minionKeys, sessions, grains, tokens, setKey };
 }
 
 function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {
@@ -212,6 +198,7 @@ const DEFAULT_RULES: MasterRules = {
   notAfter: 30,
   publisherAclBlacklist: { users: [], modules: [] },
   masterOpts: {
+    fileRoots: { base: ['/srv/salt'] },
     topFileMergingStrategy: 'merge',
     envOrder: [],
     defaultTop: 'base',

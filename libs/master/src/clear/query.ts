@@ -2,7 +2,6 @@ import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap, type SaltValue } f
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
-import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 
 /** The questions a local user may ask; a closed list, never a subject made of received text. */
@@ -19,10 +18,7 @@ const QUERIES: ReadonlySet<string> = new Set([
 
 /** Questions to which the master adds what it knows itself. */
 const OWN_QUERIES: ReadonlyMap<string, (ports: MasterPorts, args: SaltMap) => Promise<SaltValue>> =
-  new Map([
-    ['why', whySilent],
-    ['del_token', deleteToken],
-  ]);
+  new Map([['why', whySilent]]);
 
 /** What a reader of the job cache wants to know first when it is away. */
 const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';

@@ -1,0 +1,131 @@
+import type { Command, JobReturn, LocalClient } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
+import { pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
+import type { Terminal } from '../terminal.ts';
+import type { JobRecords } from './job-records.ts';
+
+/** What a runner function works with. */
+export interface RunnerContext {
+  readonly config: MasterOptions;
+  readonly terminal: Terminal;
+  readonly client: LocalClient;
+  readonly jobs: JobRecords;
+}
+
+/** Arguments by name, defaults filled in; `args` and `kwargs` hold what has no name. */
+export interface BoundArguments {
+  readonly named: ReadonlyMap<string, SaltValue>;
+  readonly args: readonly SaltValue[];
+  readonly kwargs: SaltMap;
+}
+
+/** A result that names its outputter (Salt: `{'data': …, 'outputter': …}`). */
+export interface Shown {
+  readonly value: SaltValue;
+  readonly outputter?: string;
+  /** Instead of the value, where it may be large: parts of one map, in the order of its keys. */
+  readonly pages?: AsyncIterable<SaltMap>;
+}
+
+/** A function that `salt-run` can call. */
+export interface RunnerFunction {
+  readonly name: string;
+  /** Parameters in their order; without a default they must be given. */
+  readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
+  /** Takes any further arguments and keywords. */
+  readonly open?: true;
+  readonly doc: string;
+  run(given: BoundArguments, context: RunnerContext): Promise<Shown>;
+}
+
+/** Arguments that do not fit, in Python's words. */
+export class InvalidArgumentsError extends Error {
+  constructor(text: string) {
+    super(text);
+    this.name = 'InvalidArgumentsError';
+  }
+}
+
+/** A keyword that the function does not have: Salt then shows what functions there are. */
+export class UnknownKeywordError extends Error {
+  constructor(text: string) {
+    super(text);
+    this.name = 'UnknownKeywordError';
+  }
+}
+
+/**
+ * Puts arguments to parameters as Python does.
+ * @throws InvalidArgumentsError UnknownKeywordError
+ */
+export function bindArguments(fun: RunnerFunction, args: readonly SaltValue[]): BoundArguments {
+  const positional: SaltValue[] = [];
+  const keywords: SaltMap = new Map();
+  for (const arg of args) {
+    if (!(arg instanceof Map) || arg.get('__kwarg__') !== true) positional.push(arg);
+    else for (const [key, value] of arg) if (key !== '__kwarg__') keywords.set(key, value);
+  }
+  if (fun.open === true) return { named: new Map(), args: positional, kwargs: keywords };
+  const names = fun.parameters.map(([name]) => name);
+  const unknown = [...keywords].filter(([key]) => typeof key !== 'string' || !names.includes(key));
+  if (unknown.length > 0) {
+    const shown = unknown.map(([key, value]) => `${asText(key)}=${asText(value)}`).join(', ');
+    throw new UnknownKeywordError(`The following keyword arguments are not valid: ${shown}`);
+  }
+  const short = fun.name.split('.').at(-1) ?? fun.name;
+  checkCount(short, fun, positional.length);
+  const named = new Map<string, SaltValue>();
+  const missing: string[] = [];
+  fun.parameters.forEach(([name, preset], at) => {
+    const value = positional[at];
+    const keyword = keywords.get(name);
+    if (value !== undefined && keyword !== undefined) {
+      throw new InvalidArgumentsError(`${short}() got multiple values for argument '${name}'`);
+    }
+    const found = value ?? keyword ?? preset;
+    if (found === undefined) missing.push(name);
+    else named.set(name, found);
+  });
+  if (missing.length > 0) throw new InvalidArgumentsError(missingText(short, missing));
+  return { named, args: [], kwargs: new Map() };
+}
+
+/** A value as the text it was on the command line, or its repr. */
+export function asText(value: SaltValue): string {
+  return typeof value === 'string' ? value : pyRepr(value);
+}
+
+function checkCount(short: string, fun: RunnerFunction, count: number): void {
+  const most = fun.parameters.length;
+  if (count <= most) return;
+  const least = fun.parameters.filter(([, preset]) => preset === undefined).length;
+  const range = least === most ? String(most) : `from ${least} to ${most}`;
+  const plural = most === 1 && least === most ? '' : 's';
+  const were = count === 1 ? 'was' : 'were';
+  throw new InvalidArgumentsError(
+    `${short}() takes ${range} positional argument${plural} but ${count} ${were} given`,
+  );
+}
+
+function missingText(short: string, names: readonly string[]): string {
+  const quoted = names.map((name) => `'${name}'`);
+  const last = quoted.pop() ?? '';
+  const comma = quoted.length > 1 ? ',' : '';
+  const list = quoted.length === 0 ? last : `${quoted.join(', ')}${comma} and ${last}`;
+  const plural = names.length === 1 ? '' : 's';
+  return `${short}() missing ${names.length} required positional argument${plural}: ${list}`;
+}
+
+/** Publishes a command and gathers its returns; undefined where nobody matched. */
+export async function runOnMinions(
+  client: LocalClient,
+  command: Command,
+  timeoutMs?: number,
+): Promise<readonly JobReturn[] | undefined> {
+  const job = await client.publish(command, { listen: true });
+  if (job === undefined) return undefined;
+  const found: JobReturn[] = [];
+  const options = timeoutMs === undefined ? {} : { timeoutMs };
+  for await (const item of client.returns(job, options)) found.push(item);
+  return found;
+}

@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RefusedError, type LocalClient } from '@brine/client';
+import { asText } from './function.ts';
+import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+
+/** Jobs of one page of a query. */
+const PAGE_JOBS = 1_000;
+
+/** How often a part of an import is sent, and how long to wait before that, in ms. */
+const IMPORT_TRIES = 30;
+const IMPORT_WAIT_MS = 1_000;
+
+/** A conditions of `jobs.list_jobs`. */
+export interface JobSearch {
+  readonly functions?: readonly string[];
+  readonly targets?: readonly string[];
+  readonly metadata?: SaltMap;
+  readonly startMs?: number;
+  readonly endMs?: number;
+  readonly leaveOutHidden?: boolean;
+  /** At most so many, the newest. */
+  readonly limit?: number;
+}
+
+/** Why a minion is silent: one word (`SILENCE_CAUSES` of libs/job), and the evidence. */
+export interface SilenceShown {
+  readonly cause: string;
+  readonly text: string;
+}
+
+/** The job cache, asked through the master by the clear command `brine_query`. */
+export class JobRecords {
+  readonly #client: LocalClient;
+
+  constructor(client: LocalClient) {
+    this.#client = client;
+  }
+
+  /** The load of a job with `Minions`; undefined for an unknown jid. */
+  async load(jid: string): Promise<SaltMap | undefined> {
+    const value = await this.#ask('get_load', mapOf({ jid }));
+    return isMap(value) && value.size > 0 ? value : undefined;
+  }
+
+  /** The returns of a job by minion. */
+  async returns(jid: string): Promise<SaltMap> {
+    const all: SaltMap = new Map();
+    let after: string | undefined;
+    do {
+      const page = await this.#ask('get_jid', mapOf({ jid, after }));
+      if (!isMap(page)) break;
+      for (const [id, value] of mapIn(page, 'returns') ?? []) all.set(id, value);
+      after = textOf(page, 'next');
+    } while (after !== undefined);
+    return all;
+  }
+
+  /**
+   * All jobs, oldest first, in parts: their number has no bound, so nobody holds them all. A part
+   * may be empty.
+   */
+  async *pages(search: JobSearch): AsyncGenerator<SaltMap, void> {
+    let after: string | undefined;
+    do {
+      const page = await this.#listed(search, { limit: PAGE_JOBS, after, oldestFirst: true });
+      if (page === undefined) return;
+      yield mapIn(page, 'jobs') ?? new Map<SaltValue, SaltValue>();
+      after = textOf(page, 'next');
+    } while (after !== undefined);
+  }
+
+  async #listed(
+    search: JobSearch,
+    place: Readonly<Record<string, SaltValue | undefined>>,
+  ): Promise<SaltMap | undefined> {
+    const page = await this.#ask(
+      'list_jobs',
+      mapOf({
+        ...place,
+        searchFunction: search.functions && [...search.functions],
+        searchTarget: search.targets && [...search.targets],
+        searchMetadata: search.metadata,
+        startTime: search.startMs,
+        endTime: search.endMs,
+        leaveOutHidden: search.leaveOutHidden,
+      }),
+    );
+    return isMap(page) ? page : undefined;
+  }
+
+  /** Jobs by jid, oldest first. */
+  async list(search: JobSearch): Promise<Map<string, SaltMap>> {
+    const limit = search.limit ?? Infinity;
+    const found: [string, SaltMap][] = [];
+    let before: string | undefined;
+    do {
+      const place = { limit: Math.min(PAGE_JOBS, limit - found.length), before };
+      const page = await this.#listed(search, place);
+      if (page === undefined) break;
+      for (const [jid, job] of mapIn(page, 'jobs') ?? []) {
+        if (typeof jid === 'string' && isMap(job)) found.push([jid, job]);
+      }
+      before = textOf(page, 'next');
+    } while (before !== undefined && found.length < limit);
+    return new Map(found.reverse());
+  }
+
+  /** The whole row of a job with its ledger. */
+  async row(jid: string): Promise<SaltMap | undefined> {
+    const value = await this.#ask('job', mapOf({ jid, states: true }));
+    return isMap(value) ? value : undefined;
+  }
+
+  /** Where a job stood at a moment; undefined for an unknown jid. */
+  async at(jid: string, atMs: number): Promise<SaltMap | undefined> {
+    const value = await this.#ask('at', mapOf({ jid, atMs }));
+    return isMap(value) ? value : undefined;
+  }
+
+  /** Why minions of a job are silent, or why `ids` are; undefined for an unknown jid. */
+  async why(jid: string, ids?: readonly string[]): Promise<Map<string, SilenceShown> | undefined> {
+    const found = new Map<string, SilenceShown>();
+    let after: string | undefined;
+    do {
+      const page = await this.#ask('why', mapOf({ jid, ids: ids && [...ids], after }));
+      if (!isMap(page)) return undefined;
+      for (const [id, silence] of mapIn(page, 'minions') ?? []) {
+        if (typeof id !== 'string' || !isMap(silence)) continue;
+        const [cause, text] = [textOf(silence, 'cause'), textOf(silence, 'text')];
+        found.set(id, { cause: cause ?? 'unknown', text: text ?? 'unknown' });
+      }
+      after = textOf(page, 'next');
+    } while (after !== undefined);
+    return found;
+  }
+
+  /** Lines of a file of `jobs.export`, without their ends. */
+  async exportPage(
+    jid: string,
+    kind: string,
+    after: string | undefined,
+  ): Promise<{ readonly lines: readonly string[]; readonly next: string | undefined }> {
+    const page = await this.#ask('export', mapOf({ jid, kind, after }));
+    if (!isMap(page)) throw new Error('the job cache gave no lines');
+    const lines = (listOf(page, 'lines') ?? []).filter((line) => typeof line === 'string');
+    return { lines, next: textOf(page, 'next') };
+  }
+
+  /**
+   * Puts a part of such a file, a file by itself, into the job cache; gives the counts of its rows.
+   * A part that takes longer than an answer may is asked for again: what is there already stays.
+   */
+  async importPart(file: string, linesBefore: number): Promise<SaltMap> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const counts = await this.#ask('import', mapOf({ file, linesBefore }));
+        if (isMap(counts) && counts.get('busy') !== true) return counts;
+        if (tries >= IMPORT_TRIES) throw new Error('other imports run; try again later');
+      } catch (error) {
+        const isLate = error instanceof RefusedError && error.name === 'SaltReqTimeoutError';
+        if (!isLate || tries >= IMPORT_TRIES) throw error;
+      }
+      await sleep(IMPORT_WAIT_MS);
+    }
+  }
+
+  /** Durable jobs that are open (job-cache-returner `durable`), oldest first. */
+  async durable(): Promise<SaltMap[]> {
+    const value = await this.#ask('durable', mapOf({}));
+    return Array.isArray(value) ? value.filter(isMap) : [];
+  }
+
+  async #ask(query: string, args: SaltMap): Promise<SaltValue> {
+    const reply = await this.#client.command(mapOf({ cmd: 'brine_query', query, args }));
+    return reply.get('value') ?? null;
+  }
+}
+
+/** Names or globs: a list, or one text with commas (Salt: salt/utils/args.py split_input). */
+export function splitInput(value: SaltValue | undefined): string[] | undefined {
+  if (value === undefined || value === null || value === '') return undefined;
+  const items = Array.isArray(value) ? value : asText(value).split(',');
+  return items.map((item) => asText(item).trim());
+}
+
+/** The minions that a load was meant for. */
+export function minionsOf(load: SaltMap): string[] {
+  return (listOf(load, 'Minions') ?? []).filter((id) => typeof id === 'string');
+}

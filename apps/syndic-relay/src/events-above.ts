@@ -1,0 +1,91 @@
+import { BusError } from '@brine/bus';
+import type { Published, StoredEvent } from '@brine/bus';
+import { jobNewTag, jobPublishTag, type Jid } from '@brine/job';
+import type { EventToForward } from '@brine/syndic';
+import { buildNewJob, unpackMap, WireError } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
+
+/** Between two looks for a body while NATS is away. */
+const BODY_RETRY_MS = 500;
+
+/** How long to wait, until the relay stops. */
+export type Wait = (ms: number) => Promise<void>;
+
+/** Events of the stream in groups, as they go up. */
+export async function* eventsAbove(
+  batches: AsyncIterable<readonly StoredEvent[]>,
+  wait: Wait,
+): AsyncGenerator<readonly EventToForward[], void> {
+  for await (const batch of batches) yield batch.map((event) => eventAbove(event, wait));
+}
+
+/**
+ * Of each job of the stream what a stock master's bus has: `new`, by which the master above learns
+ * who is to return, and `publish`.
+ */
+export async function* jobsAbove(
+  published: AsyncIterable<Published>,
+): AsyncGenerator<readonly EventToForward[], void> {
+  for await (const one of published) {
+    if (one.kind === 'job') yield jobAbove(one);
+    else one.ack();
+  }
+}
+
+function eventAbove(event: StoredEvent, wait: Wait): EventToForward {
+  const { tag, jid, minion, size, timeMs, seq, incarnation } = event;
+  return {
+    key: `${incarnation}:${seq}`,
+    tag,
+    jid,
+    minion,
+    size,
+    timeMs,
+    data: () => bodyOf(event, wait),
+    ack: () => event.ack(),
+    giveBack: () => event.nak(0),
+  };
+}
+
+/** Undefined for what is no map, or lost its body. */
+async function bodyOf(event: StoredEvent, wait: Wait): Promise<SaltMap | undefined> {
+  for (;;) {
+    try {
+      return unpackMap(await event.body());
+    } catch (error) {
+      if (error instanceof WireError) return undefined;
+      if (!(error instanceof BusError)) throw error;
+      if (error.code === 'BUS_BODY_GONE' || error.code === 'BUS_BAD_MESSAGE') return undefined;
+      if (!error.retryable) throw error;
+      await wait(BODY_RETRY_MS);
+    }
+  }
+}
+
+function jobAbove(published: Published & { readonly kind: 'job' }): EventToForward[] {
+  const { record, seq, incarnation } = published;
+  const jid = record.jid as Jid;
+  const parts: readonly [string, () => SaltMap][] = [
+    [jobNewTag(jid), () => buildNewJob({ ...record, arg: argOf(record.load) })],
+    [jobPublishTag(jid), () => unpackMap(record.publication)],
+  ];
+  let open = parts.length;
+  return parts.map(([tag, data]) => ({
+    key: `${incarnation}:${seq}:${tag}`,
+    tag,
+    jid: undefined,
+    minion: undefined,
+    size: record.publication.length + record.minions.length * 20,
+    timeMs: Math.floor(published.timeUs / 1000),
+    data: () => Promise.resolve(data()),
+    ack: () => {
+      open -= 1;
+      if (open === 0) published.ack();
+    },
+    giveBack: () => published.nak(0),
+  }));
+}
+
+function argOf(load: Uint8Array) {
+  return unpackMap(load).get('arg') ?? [];
+}

@@ -1,0 +1,78 @@
+import { ask, BusError, PublicationReader } from '@brine/bus';
+import type { Bus } from '@brine/bus';
+import { askerOf, RecentJobs } from '@brine/syndic';
+import type { Jobs, KnownJob, RelayLog } from '@brine/syndic';
+import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+/** Of the stream of jobs the past that the owner of the streams keeps anyway (`trimStreams`). */
+const READ_BACK_MS = 15 * 60_000;
+const STORE_TIMEOUT_MS = 3_000;
+/** A return may be read before its job, which went into another stream. */
+const LAG_MS = 300;
+/** While the store is away it is asked no more often. */
+const STORE_PAUSE_MS = 10_000;
+
+/** What is known of jobs: those of the last time from the stream, older ones from the store. */
+export class JobLookup implements Jobs {
+  readonly #recent = new RecentJobs();
+  readonly #reader: PublicationReader;
+  readonly #askStore: (jid: string) => Promise<SaltValue>;
+  readonly #wait: (ms: number) => Promise<void>;
+  readonly #log: RelayLog;
+  #storeAfterMs = 0;
+
+  constructor(bus: Bus, log: RelayLog, wait: (ms: number) => Promise<void>) {
+    const from = { timeMs: Date.now() - READ_BACK_MS };
+    this.#reader = new PublicationReader(bus, { kinds: ['job'], from });
+    this.#askStore = (jid) => ask(bus, 'brine.jobs.job', mapOf({ jid }), STORE_TIMEOUT_MS);
+    this.#log = log;
+    this.#wait = wait;
+  }
+
+  /** Whether jobs are being read just now. */
+  get reading(): boolean {
+    return this.#reader.reading;
+  }
+
+  /** Reads jobs until it is closed. */
+  async run(): Promise<void> {
+    for await (const one of this.#reader) if (one.kind === 'job') this.#recent.add(one.record);
+  }
+
+  close(): void {
+    this.#reader.close();
+  }
+
+  async find(jid: string): Promise<KnownJob | undefined> {
+    const known = this.#recent.find(jid);
+    if (known !== undefined) return known;
+    const stored = await this.#stored(jid);
+    if (stored !== undefined) return stored;
+    await this.#wait(LAG_MS);
+    return this.#recent.find(jid);
+  }
+
+  async #stored(jid: string): Promise<KnownJob | undefined> {
+    if (performance.now() < this.#storeAfterMs) return undefined;
+    try {
+      const job = await this.#askStore(jid);
+      return isMap(job) ? knownJob(job) : undefined;
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      this.#storeAfterMs = performance.now() + STORE_PAUSE_MS;
+      this.#log.warn({ err: error, jid }, 'the job cache does not tell of a job');
+      return undefined;
+    }
+  }
+}
+
+function knownJob(job: SaltMap): KnownJob {
+  const asker = askerOf(textOf(job, 'requestId') ?? '');
+  const load = mapIn(job, 'load');
+  const minions = (listOf(job, 'minions') ?? []).filter((id) => typeof id === 'string');
+  return {
+    askers: new Set(asker === undefined ? [] : [asker]),
+    load: load && new Map([...load, ['Minions', minions.sort()]]),
+  };
+}

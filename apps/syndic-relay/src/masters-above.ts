@@ -1,0 +1,90 @@
+import { loadMinionConfig } from '@brine/config';
+import type { MasterOptions, MinionOptions } from '@brine/config';
+import { MinionKeyFiles } from '@brine/pki';
+import type { KeyPair } from '@brine/pki';
+import { tokenOf } from '@brine/syndic';
+import type { RelayLog } from '@brine/syndic';
+import type { PublishedJob } from '@brine/wire';
+import { masterAddress, MasterLink } from '@brine/zmq';
+import { setTimeout as wait } from 'node:timers/promises';
+import { UpperLink } from './upper-link.ts';
+
+/** Salt's default, which nobody means (salt/config DEFAULT_MASTER_OPTS). */
+const UNSET: ReadonlySet<string> = new Set(['', 'masterofmasters']);
+
+/** More masters above than this are a mistake in the configuration. */
+const MASTERS_MAX = 16;
+
+/** The masters above that the configuration names, each once. */
+export function namedMasters(options: Pick<MasterOptions, 'syndicMaster'>): readonly string[] {
+  const names = new Set(options.syndicMaster.filter((name) => !UNSET.has(name)));
+  if (names.size > MASTERS_MAX) throw new Error(`syndic_master names more than ${MASTERS_MAX}`);
+  return [...names];
+}
+
+/** A master above with its connections. */
+export interface MasterAboveLink {
+  readonly link: UpperLink;
+  /** In ids of requests and names of consumers; of the address, so that relays agree on it. */
+  readonly token: string;
+  close(): Promise<void>;
+}
+
+/** Who signs in above: as salt-syndic the id and the keys of the minion configuration. */
+export interface Syndic {
+  readonly options: MinionOptions;
+  readonly pair: KeyPair;
+}
+
+/** Reads the minion configuration beside the master's, and the keys that it names. */
+export async function loadSyndic(
+  configDir: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Syndic> {
+  const { options } = loadMinionConfig({ configDir, env });
+  return { options, pair: await new MinionKeyFiles(options.pkiDir).loadOrCreate(options.keysize) };
+}
+
+/** What all links have in common. */
+export interface LinkSettings {
+  readonly options: MasterOptions;
+  readonly syndic: Syndic;
+  readonly log: RelayLog;
+  readonly onJob: (job: PublishedJob, token: string) => void;
+}
+
+/** Makes the link to one master above; it connects when it is run. */
+export function linkTo(name: string, alone: boolean, settings: LinkSettings): MasterAboveLink {
+  const { options, syndic, log, onJob } = settings;
+  const { host, port } = masterAddress(name, options.syndicMasterPort);
+  const token = tokenOf(`${host}:${port}`);
+  const master = new MasterLink({
+    host,
+    port,
+    reconnectMs: syndic.options.reconDefault,
+    reconnectMaxMs: syndic.options.reconMax,
+    reconnectRandomize: syndic.options.reconRandomize,
+  });
+  const link = new UpperLink({
+    name,
+    options: syndic.options,
+    finger: options.syndicFinger,
+    publishPort: options.brine.syndic.publishPort,
+    key: syndic.pair.privateKey,
+    masterKeyFile: new MinionKeyFiles(syndic.options.pkiDir, keyFileName(host, port, alone)),
+    master,
+    clock: {
+      nowMs: () => Date.now(),
+      random: Math.random,
+      sleep: (ms, signal) => wait(ms, undefined, { signal }),
+    },
+    log,
+    onJob: (job) => onJob(job, token),
+  });
+  return { link, token, close: () => master.close() };
+}
+
+/** A stock syndic has one file and so one key for all masters above; here each may have its own. */
+function keyFileName(host: string, port: number, alone: boolean): string {
+  return alone ? 'syndic_master' : `syndic_master_${host.replace(/[^A-Za-z0-9.-]/g, '_')}_${port}`;
+}

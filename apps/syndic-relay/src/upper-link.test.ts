@@ -1,0 +1,134 @@
+import { loadMinionConfig } from '@brine/config';
+import { PrivateKey } from '@brine/crypt';
+import { MemoryKeyFile, TestClock, TestMaster } from '@brine/testing';
+import { mapOf, pack, textOf } from '@brine/wire';
+import type { PublishedJob, SaltMap } from '@brine/wire';
+import { afterEach, describe, expect, test } from 'vitest';
+import { UpperLink } from './upper-link.ts';
+
+const masterKey = await PrivateKey.generate(2048);
+const syndicKey = await PrivateKey.generate(2048);
+let ending = new AbortController();
+
+afterEach(() => {
+  ending.abort(new Error('the end'));
+  ending = new AbortController();
+});
+
+function start(finger = '', legacy = true) {
+  const master = new TestMaster(masterKey);
+  const { options } = loadMinionConfig({ configDir: '/nonexistent', env: {} });
+  const jobs: PublishedJob[] = [];
+  const told: string[] = [];
+  const tell = (_fields: object, text: string): void => void told.push(text);
+  const link = new UpperLink({
+    name: 'above',
+    options: { ...options, id: 'syn', enableLegacyStartupEvents: legacy },
+    finger,
+    publishPort: 0,
+    key: syndicKey,
+    masterKeyFile: new MemoryKeyFile(),
+    master,
+    clock: new TestClock(),
+    log: { info: tell, warn: tell, error: tell },
+    onJob: (job) => void jobs.push(job),
+  });
+  const { signal } = ending;
+  return { master, link, jobs, told, signal, run: () => void link.run(signal) };
+}
+
+function job(changes: Record<string, string> = {}): SaltMap {
+  const fixed = { fun: 'test.ping', arg: [], tgt: 'nobody', tgt_type: 'glob', jid: '1', ret: '' };
+  return mapOf({ ...fixed, ...changes });
+}
+
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+};
+
+describe('the link to a master above', () => {
+  test('tells that a syndic is here, under both tags, once it hears jobs', async () => {
+    const { master, link, run } = start();
+    const first = master.next('_minion_event');
+    run();
+    await first;
+    await until(() => master.loads.length === 2);
+    expect(master.loads.map((load) => textOf(load, 'tag'))).toEqual([
+      'syndic_start',
+      'salt/syndic/syn/start',
+    ]);
+    expect(textOf(master.loads[0] ?? mapOf({}), 'data')).toMatch(/^Syndic syn started at /);
+    expect(link.status).toMatchObject({ name: 'above', hears: true, trouble: undefined });
+  });
+
+  test('the older tag is left out where minions leave it out', async () => {
+    const { master, run } = start('', false);
+    const first = master.next('_minion_event');
+    run();
+    expect(textOf(await first, 'tag')).toBe('salt/syndic/syn/start');
+  });
+
+  test('the start is told until the master has it', async () => {
+    const { master, run } = start('', false);
+    let tries = 0;
+    master.tamper = (cmd) => {
+      if (cmd !== '_minion_event') return undefined;
+      tries += 1;
+      return tries < 3 ? Buffer.from(pack('bad load')) : undefined;
+    };
+    run();
+    await until(() => tries >= 3);
+    expect(master.loads.length).toBeGreaterThanOrEqual(3);
+  });
+
+  test('hears every job, whomever it is for, and old serials never', async () => {
+    const { master, link, jobs, run } = start();
+    const told = master.next('_minion_event');
+    run();
+    await told;
+    const frame = master.frame(job());
+    master.publish(frame);
+    master.publish(frame);
+    master.publish(master.frame(job({ jid: '2', tgt: 'other*' })));
+    await until(() => jobs.length === 2);
+    expect(jobs.map(({ jid, tgt }) => [jid, tgt])).toEqual([
+      ['1', 'nobody'],
+      ['2', 'other*'],
+    ]);
+    expect(link.status.jobs).toBe(2);
+  });
+
+  test('a new AES key above costs no job', async () => {
+    const { master, jobs, run } = start();
+    const told = master.next('_minion_event');
+    run();
+    await told;
+    master.rotate();
+    master.publish(master.frame(job()));
+    await until(() => jobs.length === 1);
+    expect(master.signIns).toBe(2);
+  });
+
+  test('a master with another fingerprint is heard never, and looked at again', async () => {
+    const { link, told, run } = start('aa:bb');
+    run();
+    await until(() => told.length >= 2);
+    expect(link.status.hears).toBe(false);
+    expect(link.status.trouble).toContain('another fingerprint');
+  });
+});
+
+describe('what became of a request', () => {
+  test('taken, refused in words, or nobody knows', async () => {
+    const { master, link, signal } = start();
+    const load = mapOf({ cmd: '_syndic_return', load: [] });
+    expect(await link.send(load, signal)).toBe('taken');
+    const words = 'Some exception handling minion payload';
+    master.tamper = (cmd) => (cmd === '_syndic_return' ? Buffer.from(pack(words)) : undefined);
+    expect(await link.send(load, signal)).toBe('refused');
+    master.tamper = (cmd) => (cmd === '_syndic_return' ? Buffer.from(pack('bad load')) : undefined);
+    expect(await link.send(load, signal)).toBe('away');
+    master.requests.request = () => Promise.reject(new Error('nobody there'));
+    expect(await link.send(load, signal)).toBe('away');
+  });
+});

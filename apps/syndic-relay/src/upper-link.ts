@@ -1,0 +1,140 @@
+import type { MinionOptions } from '@brine/config';
+import type { PrivateKey } from '@brine/crypt';
+import { syndicStartTag } from '@brine/job';
+import { asctime, MasterSession, MinionError } from '@brine/minion';
+import type { Clock, MasterKeyFile, MasterPort } from '@brine/minion';
+import type { MasterAbove, RelayLog, Sent } from '@brine/syndic';
+import { buildMinionEvent } from '@brine/wire';
+import type { PublishedJob, SaltMap } from '@brine/wire';
+
+/** What a link to a master above is made of. */
+export interface UpperLinkParts {
+  /** As `syndic_master` names it. */
+  readonly name: string;
+  /** Of the minion configuration: who signs in, and how. */
+  readonly options: MinionOptions;
+  /** `syndic_finger`. */
+  readonly finger: string;
+  /** Its port for publications; 0: as it says itself. */
+  readonly publishPort: number;
+  readonly key: PrivateKey;
+  readonly masterKeyFile: MasterKeyFile;
+  readonly master: MasterPort;
+  readonly clock: Clock;
+  readonly log: RelayLog;
+  /** A job of this master above. */
+  onJob(job: PublishedJob): void;
+}
+
+/** What a link tells of itself. */
+export interface UpperLinkStatus {
+  readonly name: string;
+  /** Signed in, and jobs are heard. */
+  readonly hears: boolean;
+  readonly jobs: number;
+  /** Why it does not hear, as far as is known. */
+  readonly trouble: string | undefined;
+}
+
+/**
+ * For one request. A stock master works on 200 returns for a second or two; what it does not answer
+ * by then is sent again, and counted once.
+ */
+const REQUEST_MS = 15_000;
+/** A master that has rejected this syndic, or has another fingerprint, is looked at again. */
+const REFUSED_WAIT_MS = 30_000;
+const START_RETRY_MS = 2_000;
+
+/** A master above: signed in as a minion, hearing jobs (Salt: salt/minion.py Syndic). */
+export class UpperLink implements MasterAbove {
+  readonly name: string;
+  readonly #parts: UpperLinkParts;
+  readonly #session: MasterSession;
+  #hears = false;
+  #jobs = 0;
+  #trouble: string | undefined;
+
+  constructor(parts: UpperLinkParts) {
+    const { options, finger, publishPort, key, masterKeyFile, master, clock, log } = parts;
+    this.name = parts.name;
+    this.#parts = parts;
+    this.#session = new MasterSession({
+      settings: {
+        ...options,
+        masterFinger: finger,
+        // 4506 is none of one's own (salt/minion.py): the port that the master says holds.
+        publishPort: publishPort === 0 ? 4506 : publishPort,
+        rejectedRetry: true,
+      },
+      key,
+      masterKeyFile,
+      master,
+      clock,
+      log,
+    });
+  }
+
+  get status(): UpperLinkStatus {
+    const { name } = this;
+    return { name, hears: this.#hears, jobs: this.#jobs, trouble: this.#trouble };
+  }
+
+  /** Signs in and hears jobs until the signal is aborted; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#parts;
+    while (!signal.aborted) {
+      try {
+        await this.#session.signInAtLast(signal);
+        await this.#listen(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#trouble = error instanceof Error ? error.message : String(error);
+        log.error({ err: error, master: this.name }, 'no link to the master above');
+        await clock.sleep(REFUSED_WAIT_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async send(load: SaltMap, signal: AbortSignal): Promise<Sent> {
+    try {
+      await this.#session.send(load, { timeoutMs: REQUEST_MS, tries: 1, signal });
+      return 'taken';
+    } catch (error) {
+      this.#trouble = error instanceof Error ? error.message : String(error);
+      const refused = error instanceof MinionError && error.code === 'SALT_MINION_REFUSED';
+      return refused ? 'refused' : 'away';
+    }
+  }
+
+  async #listen(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#session.listen(signal, {
+        opened: () => {
+          this.#hears = true;
+          this.#trouble = undefined;
+          this.#parts.log.info({ master: this.name }, 'the master above is heard');
+          void this.#announce(signal);
+        },
+        job: (job) => {
+          this.#jobs += 1;
+          this.#parts.onJob(job);
+        },
+      });
+    } finally {
+      this.#hears = false;
+    }
+  }
+
+  /** The start events; a Brine master above learns by them that this is a syndic. */
+  async #announce(signal: AbortSignal): Promise<void> {
+    const { options, clock } = this.#parts;
+    const text = `Syndic ${options.id} started at ${asctime(new Date(clock.nowMs()))}`;
+    const tags = options.enableLegacyStartupEvents ? ['syndic_start'] : [];
+    for (const tag of [...tags, syndicStartTag(options.id)]) {
+      const event = buildMinionEvent(options.id, tag, text);
+      while ((await this.send(event, signal)) === 'away' && !signal.aborted) {
+        await clock.sleep(START_RETRY_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+}

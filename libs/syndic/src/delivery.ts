@@ -1,0 +1,111 @@
+import type { SaltMap } from '@brine/wire';
+import type { Clock, EventToForward, MasterAbove, RelayLog } from './ports.ts';
+
+/** What is delivered: built for as many as a request takes, told when they are above. */
+export interface Parcel<T> {
+  load(some: readonly T[]): SaltMap;
+  taken(some: readonly T[]): void;
+}
+
+/** What a delivery works with. */
+export interface DeliveryParts {
+  readonly above: MasterAbove;
+  readonly clock: Clock;
+  readonly log: RelayLog;
+}
+
+interface WithEvent {
+  readonly event: EventToForward;
+}
+
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 5_000;
+/** A master that answers one and the same request by a refusal so often will not take it. */
+const REFUSALS_MAX = 10;
+
+/**
+ * Brings requests to a master above until it has them, however long it is away. What it refuses is
+ * sent in halves, so that one bad return holds up no other; what it refuses alone, again and again,
+ * is given up, as is what has become older than masters keep.
+ */
+export class Delivery {
+  readonly #parts: DeliveryParts;
+  readonly #keepMs: number;
+  readonly #counts = { retries: 0, lost: 0 };
+  #flows = true;
+  #lossTold = false;
+
+  constructor(parts: DeliveryParts, keepMs: number) {
+    this.#parts = parts;
+    this.#keepMs = keepMs;
+  }
+
+  get stats(): { readonly retries: number; readonly lost: number } {
+    return this.#counts;
+  }
+
+  /** Whether the last request found its way. */
+  get flows(): boolean {
+    return this.#flows;
+  }
+
+  /** Resolves once all are above or given up; rejects with the signal's reason. */
+  async deliver<T extends WithEvent>(
+    all: readonly T[],
+    parcel: Parcel<T>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { above, clock } = this.#parts;
+    let some = all;
+    let refusals = 0;
+    for (let pauseMs = FIRST_PAUSE_MS; some.length > 0;) {
+      signal.throwIfAborted();
+      const sent = await above.send(parcel.load(some), signal);
+      signal.throwIfAborted();
+      this.#tell(sent === 'taken' || sent === 'refused');
+      if (sent === 'taken') return parcel.taken(some);
+      this.#counts.retries += 1;
+      if (sent === 'refused' && some.length > 1) return this.#halves(some, parcel, signal);
+      if (sent === 'refused' && ++refusals >= REFUSALS_MAX) return this.#giveUp(some, 'refused');
+      await clock.sleep(pauseMs, signal);
+      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      some = this.#stillKept(some);
+    }
+  }
+
+  async #halves<T extends WithEvent>(
+    some: readonly T[],
+    parcel: Parcel<T>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const middle = Math.ceil(some.length / 2);
+    await this.deliver(some.slice(0, middle), parcel, signal);
+    await this.deliver(some.slice(middle), parcel, signal);
+  }
+
+  #stillKept<T extends WithEvent>(some: readonly T[]): readonly T[] {
+    const since = this.#parts.clock.nowMs() - this.#keepMs;
+    const old = some.filter(({ event }) => event.timeMs < since);
+    if (old.length === 0) return some;
+    this.#giveUp(old, 'too old');
+    return some.filter(({ event }) => event.timeMs >= since);
+  }
+
+  #giveUp(some: readonly WithEvent[], why: string): void {
+    this.#counts.lost += some.length;
+    for (const { event } of some) event.ack();
+    if (this.#lossTold) return;
+    this.#lossTold = true;
+    const tag = some[0]?.event.tag;
+    this.#parts.log.error({ tag, count: some.length, why }, 'given up on the way up');
+  }
+
+  #tell(flows: boolean): void {
+    if (flows === this.#flows) return;
+    this.#flows = flows;
+    if (flows) {
+      this.#lossTold = false;
+      this.#parts.log.info({}, 'the master above takes events again');
+    } else this.#parts.log.warn({}, 'the master above is away: what is for it waits');
+  }
+}

@@ -1,0 +1,252 @@
+import { buildMinionEvents, textOf } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
+import { Delivery } from './delivery.ts';
+import type { Clock, EventToForward, Jobs, KnownJob, MasterAbove, RelayLog } from './ports.ts';
+import { RecentKeys } from './recent-keys.ts';
+import { roadOf } from './roads.ts';
+import type { SyndicMode } from './roads.ts';
+import { syndicReturn } from './return-batch.ts';
+import type { ReturnToForward } from './return-batch.ts';
+
+/** How events are brought up. */
+export interface LaneSettings {
+  /** Of the syndic; also `syndic/<id>`, the tag that its events stand below. */
+  readonly id: string;
+  readonly masterId: string | undefined;
+  readonly mode: SyndicMode;
+  /** `syndic_event_forward_timeout`: the least time between two groups, in ms. */
+  readonly pauseMs: number;
+  /** `syndic_jid_forward_cache_hwm`: jobs whose load is known above. */
+  readonly loadsRemembered: number;
+  /** `keep_jobs_seconds`, in ms: nobody above looks for what is older. */
+  readonly keepMs: number;
+}
+
+/** What a lane works with. */
+export interface LaneParts {
+  readonly above: MasterAbove;
+  readonly jobs: Jobs;
+  /** Whether returns of this job go this way; `masterId`: as the return says it. */
+  isFor(job: KnownJob | undefined, masterId: string | undefined): boolean;
+  readonly clock: Clock;
+  readonly log: RelayLog;
+}
+
+/** What a lane counts. */
+export interface LaneStats {
+  readonly returns: number;
+  readonly events: number;
+  /** Not for above, or not for this master above. */
+  readonly passed: number;
+  /** Requests that were sent once more. */
+  readonly retries: number;
+  /** Older than is kept, refused for good, or not to be read: given up. */
+  readonly lost: number;
+  /** Events, not returns, that were too old to tell anybody. */
+  readonly stale: number;
+}
+
+/** As much goes in one request; a stock master needs 5 to 10 ms for each return. */
+const GROUP_MAX = 200;
+const GROUP_BYTES = 4 * 1024 * 1024;
+/** What is not about a job is no news after so long. */
+const NEWS_MS = 10 * 60_000;
+/** What came twice because its acknowledgement was late is known by its key. */
+const RECENT_MAX = 10_000;
+
+/** An event that goes up. */
+interface Taken<T> {
+  readonly event: EventToForward;
+  readonly what: T;
+}
+
+/**
+ * Brings the events of this master to one above, in order. Each is acknowledged here only once the
+ * master above has it; while that is away the lane waits with what it has in hand, and whoever
+ * keeps the rest for it keeps it.
+ */
+export class ForwardLane {
+  readonly #parts: LaneParts;
+  readonly #settings: LaneSettings;
+  readonly #delivery: Delivery;
+  readonly #done = new RecentKeys(RECENT_MAX);
+  readonly #loads: Set<string> = new Set();
+  readonly #counts = { returns: 0, events: 0, passed: 0, unread: 0, stale: 0 };
+
+  constructor(parts: LaneParts, settings: LaneSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
+    this.#delivery = new Delivery(parts, settings.keepMs);
+  }
+
+  get stats(): LaneStats {
+    const { unread, ...counts } = this.#counts;
+    const { retries, lost } = this.#delivery.stats;
+    return { ...counts, retries, lost: lost + unread };
+  }
+
+  /** Whether the last request found its way. */
+  get flows(): boolean {
+    return this.#delivery.flows;
+  }
+
+  /** Forwards groups until there are no more or the signal is aborted. */
+  async run(groups: AsyncIterable<readonly EventToForward[]>, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts;
+    for await (const group of groups) {
+      const startedMs = clock.nowMs();
+      await this.forward(group, signal);
+      const left = this.#settings.pauseMs - (clock.nowMs() - startedMs);
+      // A full group tells of a backlog, which no pause makes shorter.
+      if (left > 0 && group.length < GROUP_MAX) await clock.sleep(left, signal);
+    }
+  }
+
+  /**
+   * Forwards these; resolves once each is above, passed over or given up. Rejects with the signal's
+   * reason, after it has given back what it had in hand.
+   */
+  async forward(group: readonly EventToForward[], signal: AbortSignal): Promise<void> {
+    const left = new Set(group);
+    try {
+      for (const piece of pieces(group)) {
+        await this.#forwardPiece(piece, signal);
+        for (const event of piece) left.delete(event);
+      }
+    } catch (error) {
+      for (const event of left) event.giveBack();
+      throw error;
+    }
+  }
+
+  async #forwardPiece(piece: readonly EventToForward[], signal: AbortSignal): Promise<void> {
+    const returns: Taken<ReturnToForward>[] = [];
+    const events: Taken<SaltMap>[] = [];
+    for (const event of piece) await this.#sort(event, returns, events);
+    if (events.length > 0) await this.#sendEvents(events, signal);
+    if (returns.length > 0) await this.#sendReturns(returns, signal);
+  }
+
+  async #sort(
+    event: EventToForward,
+    returns: Taken<ReturnToForward>[],
+    events: Taken<SaltMap>[],
+  ): Promise<void> {
+    if (this.#done.has(event.key)) return event.ack();
+    const data = await event.data();
+    if (data === undefined) {
+      this.#counts.unread += 1;
+      return event.ack();
+    }
+    const { mode, masterId } = this.#settings;
+    const road = roadOf(event.tag, data, mode, masterId);
+    if (road === 'return' && (await this.#isFor(event, data))) {
+      const { jid = '', minion = textOf(data, 'id') ?? '' } = event;
+      returns.push({ event, what: { jid, minion, data } });
+    } else if (road === 'event' && this.#isNews(event, data)) {
+      events.push({ event, what: data });
+    } else {
+      if (road !== 'event') this.#counts.passed += 1;
+      event.ack();
+    }
+  }
+
+  async #isFor(event: EventToForward, data: SaltMap): Promise<boolean> {
+    if (event.jid === undefined) return false;
+    const asker = data.get('master_id');
+    const job = await this.#parts.jobs.find(event.jid);
+    return this.#parts.isFor(job, typeof asker === 'string' ? asker : undefined);
+  }
+
+  /** Who is to return is worth knowing as long as returns may come. */
+  #isNews(event: EventToForward, data: SaltMap): boolean {
+    if (data.has('minions')) return true;
+    if (this.#parts.clock.nowMs() - event.timeMs <= NEWS_MS) return true;
+    this.#counts.stale += 1;
+    return false;
+  }
+
+  async #sendEvents(events: readonly Taken<SaltMap>[], signal: AbortSignal): Promise<void> {
+    const { id } = this.#settings;
+    await this.#delivery.deliver(
+      events,
+      {
+        load: (some) =>
+          buildMinionEvents(
+            id,
+            some.map(({ event, what }) => ({ tag: event.tag, data: what })),
+            `syndic/${id}`,
+          ),
+        taken: (some) => {
+          this.#counts.events += some.length;
+          this.#settle(some);
+        },
+      },
+      signal,
+    );
+  }
+
+  async #sendReturns(returns: readonly Taken<ReturnToForward>[], signal: AbortSignal) {
+    const loads = await this.#loadsOf(returns);
+    await this.#delivery.deliver(
+      returns,
+      {
+        load: (some) =>
+          syndicReturn(
+            this.#settings.id,
+            some.map(({ what }) => what),
+            (jid) => (this.#loads.has(jid) ? undefined : loads.get(jid)),
+          ),
+        taken: (some) => {
+          this.#counts.returns += some.length;
+          for (const { what } of some) this.#rememberLoad(what.jid);
+          this.#settle(some);
+        },
+      },
+      signal,
+    );
+  }
+
+  async #loadsOf(
+    returns: readonly Taken<ReturnToForward>[],
+  ): Promise<ReadonlyMap<string, SaltMap>> {
+    const loads = new Map<string, SaltMap>();
+    for (const jid of new Set(returns.map(({ what }) => what.jid))) {
+      if (this.#loads.has(jid)) continue;
+      const load = (await this.#parts.jobs.find(jid))?.load;
+      if (load !== undefined) loads.set(jid, load);
+    }
+    return loads;
+  }
+
+  /** The oldest job is forgotten, not the one that was told first (salt/minion.py). */
+  #rememberLoad(jid: string): void {
+    this.#loads.add(jid);
+    if (this.#loads.size <= this.#settings.loadsRemembered) return;
+    let oldest = jid;
+    for (const known of this.#loads) if (known < oldest) oldest = known;
+    this.#loads.delete(oldest);
+  }
+
+  #settle(some: readonly Taken<unknown>[]): void {
+    for (const { event } of some) {
+      this.#done.add(event.key);
+      event.ack();
+    }
+  }
+}
+
+function* pieces(group: readonly EventToForward[]): Generator<readonly EventToForward[]> {
+  let piece: EventToForward[] = [];
+  let bytes = 0;
+  for (const event of group) {
+    if (piece.length > 0 && (piece.length >= GROUP_MAX || bytes + event.size > GROUP_BYTES)) {
+      yield piece;
+      piece = [];
+      bytes = 0;
+    }
+    piece.push(event);
+    bytes += event.size;
+  }
+  if (piece.length > 0) yield piece;
+}

@@ -1,0 +1,72 @@
+import { isMap, mapOf, unpack } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
+import { LRUCache } from 'lru-cache';
+import { askerOf } from './job-below.ts';
+import type { KnownJob } from './ports.ts';
+
+/** A job as it was published here, as far as it concerns masters above. */
+export interface JobRecord {
+  readonly jid: string;
+  /** The clear load without the caller's key, packed. */
+  readonly load: Uint8Array;
+  readonly minions: readonly string[];
+  readonly requestId: string;
+}
+
+interface Remembered {
+  readonly askers: ReadonlySet<string>;
+  readonly load: Uint8Array;
+  readonly minions: readonly string[];
+}
+
+const JOBS_MAX = 5_000;
+const BYTES_MAX = 64 * 1024 * 1024;
+/** About what an id of a minion takes in memory. */
+const ID_BYTES = 40;
+const JOB_BYTES = 300;
+
+/** The jobs of the last time: who asked for them, and their loads. */
+export class RecentJobs {
+  readonly #jobs = new LRUCache<string, Remembered>({
+    max: JOBS_MAX,
+    maxSize: BYTES_MAX,
+    sizeCalculation: ({ load, minions }) => JOB_BYTES + load.length + minions.length * ID_BYTES,
+  });
+
+  /** Takes a job; one that is published in pieces is one job. */
+  add(record: JobRecord): void {
+    const { jid, load, minions, requestId } = record;
+    const before = this.#jobs.get(jid);
+    const asker = askerOf(requestId);
+    const askers = new Set(before?.askers);
+    if (asker !== undefined) askers.add(asker);
+    const joined = before === undefined ? minions : union(before.minions, minions);
+    this.#jobs.set(jid, { askers, load: before?.load ?? load, minions: joined });
+  }
+
+  /** Undefined for a job that was not seen, or long ago. */
+  find(jid: string): KnownJob | undefined {
+    const job = this.#jobs.get(jid);
+    if (job === undefined) return undefined;
+    return {
+      askers: job.askers,
+      get load() {
+        return loadWithMinions(job.load, jid, job.minions);
+      },
+    };
+  }
+}
+
+function union(some: readonly string[], more: readonly string[]): readonly string[] {
+  return [...new Set([...some, ...more])];
+}
+
+/** As `get_load` of a job cache gives it (salt/returners/local_cache.py). */
+function loadWithMinions(packed: Uint8Array, jid: string, minions: readonly string[]): SaltMap {
+  const value = unpack(packed);
+  const load: SaltMap = isMap(value) ? value : mapOf({});
+  load.set('jid', jid);
+  load.delete('key');
+  load.set('Minions', [...minions].sort());
+  return load;
+}
