@@ -72,6 +72,9 @@ export async function runSeed(seed: number): Promise<Outcome> {
   return { seed, kind, digest, broken, trace: trace.lines, costMs, turns: time.fired };
 }
 
+/** How often minions look whether there is a publisher, before they start. */
+const PUBLISHER_LOOK_MS = 10;
+
 class Simulation {
   readonly #cluster: Cluster;
   readonly #plan: Plan;
@@ -150,7 +153,15 @@ class Simulation {
     for (const name of named('worker', workers)) this.#cluster.supervise(name, worker);
     this.#cluster.supervise('publisher', publisher);
     this.#cluster.supervise('gateway', gateway);
-    for (const [index, id] of named('m', minions).entries()) this.#startMinion(index, id);
+    this.#startMinions(named('m', minions));
+  }
+
+  /** Once publications go out: who finds nobody there is deaf for seconds, and calm runs have none. */
+  #startMinions(ids: readonly string[]): void {
+    const { time } = this.#cluster;
+    if (this.#cluster.running('publisher') === undefined) {
+      time.after(PUBLISHER_LOOK_MS, () => this.#startMinions(ids));
+    } else for (const [index, id] of ids.entries()) this.#startMinion(index, id);
   }
 
   #startClient(atMs: number, plan: ClientPlan): void {
