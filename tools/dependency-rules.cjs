@@ -1,6 +1,6 @@
 // The floors of the house, for dependency-cruiser (`npm run boundaries`); see CONTRIBUTING.md.
 const GROUND = '^libs/(wire|crypt|job|target|acl|yaml|jinja)/';
-const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|eauth|ipc|config|telemetry)/';
+const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|fileserver|eauth|ipc|config|telemetry)/';
 const RULES = '^libs/(master|minion|client|pillar|syndic)/';
 // Tests, and what the tests of one library share (<name>/test/).
 const TESTS = '(\\.test\\.ts$|^(libs|tools)/[^/]+/test/)';

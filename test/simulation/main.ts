@@ -1,10 +1,17 @@
 import { runSeed } from './run.ts';
 
-// npm run simulation -- [first seed] [number of seeds]; BRINE_SIM_SEED: that one, with its trace.
-const one = process.env['BRINE_SIM_SEED'];
-const first = Number(one ?? process.argv[2] ?? 1);
-const count = one === undefined ? Number(process.argv[3] ?? 500) : 1;
+const USAGE = `npm run simulation -- [first seed, 1] [number of seeds, 500]
+BRINE_SIM_SEED=<seed> npm run simulation    that one, with its trace`;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const one = process.env['BRINE_SIM_SEED'];
+const asked = process.argv.slice(2);
+const [first = 1, count = one === undefined ? 500 : 1] = (one === undefined ? asked : [one]).map(
+  Number,
+);
+if (asked.length > 2 || !Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
+  say(USAGE);
+  process.exit(asked.includes('--help') ? 0 : 2);
+}
 const kinds = new Map<string, number>();
 let turns = 0;
 let current = first;

@@ -23,6 +23,7 @@ export interface Plan {
  * - `any`: whatever can be drawn; `calm`: nothing.
  * - `publisher`: only publishers die or are cut off, so that every minion gets every job.
  * - `worker`: one of two workers dies, so that every publish is answered soon.
+ * - `alone`: the only worker dies and stays away for longer than a client waits for its answer.
  * - `slow`: only disk and store are slow, so that no request is tried a second time.
  * - `clock`: the clocks are stepped as well. `restore`: the streams are put back from a copy.
  * - `expiry`: a publisher is down, or cut off, for longer than publications live.
@@ -34,6 +35,7 @@ export type PlanKind =
   | 'calm'
   | 'publisher'
   | 'worker'
+  | 'alone'
   | 'slow'
   | 'clock'
   | 'restore'
@@ -71,13 +73,14 @@ const KINDS: readonly (readonly [PlanKind, number])[] = [
   ['storm', 10],
   ['purge', 40],
   ['worker', 40],
+  ['alone', 30],
 ];
 
 /** Draws a run. */
 export function drawPlan(random: Random): Plan {
   const kind = drawKind(random);
   const minions = random.between(2, 5);
-  const workers = kind === 'slow' || kind === 'worker' ? 2 : random.between(1, 2);
+  const workers = workersOf(random, kind);
   const returners = random.between(1, 2);
   const fleet = { minions, workers, returners };
   const faultsUntilMs = untilOf(random, kind);
@@ -90,7 +93,7 @@ export function drawPlan(random: Random): Plan {
     kind,
     ...fleet,
     clients,
-    faults: kind === 'worker' ? drawDeath(random, clients) : faults,
+    faults: faults ?? drawDeath(random, kind, clients),
     net: { requests: share(0.1), answers: share(0.2), doubled: share(0.2) },
     storeLost: share(0.3),
     faultsUntilMs,
@@ -113,6 +116,11 @@ function drawKind(random: Random): PlanKind {
   return 'any';
 }
 
+function workersOf(random: Random, kind: PlanKind): number {
+  if (kind === 'alone') return 1;
+  return kind === 'slow' || kind === 'worker' ? 2 : random.between(1, 2);
+}
+
 function untilOf(random: Random, kind: PlanKind): number {
   if (kind === 'expiry') return random.between(44_000, 50_000);
   return random.between(6_000, 16_000);
@@ -131,7 +139,7 @@ function drawClients(
   }));
   const first = clients[0]?.atMs ?? 0;
   // Two at the same moment ask for two job ids of the same moment; they wait for each other.
-  if (kind !== 'worker' && random.chance(0.3))
+  if (kind !== 'worker' && kind !== 'alone' && random.chance(0.3))
     return clients.map((client) => ({ ...client, atMs: first }));
   return clients;
 }
@@ -167,14 +175,21 @@ interface Fleet {
   readonly returners: number;
 }
 
-function drawFaults(random: Random, kind: PlanKind, fleet: Fleet, untilMs: number): Fault[] {
+function drawFaults(
+  random: Random,
+  kind: PlanKind,
+  fleet: Fleet,
+  untilMs: number,
+): Fault[] | undefined {
   const at = (): number => random.between(FIRST_MS, untilMs);
   const several = (most: number): unknown[] => Array.from({ length: random.between(1, most) });
   switch (kind) {
     case 'calm':
     case 'storm':
-    case 'worker':
       return [];
+    case 'worker':
+    case 'alone':
+      return undefined;
     case 'publisher':
       return several(3).map(() =>
         random.chance(0.6)
@@ -232,12 +247,19 @@ function drawFaults(random: Random, kind: PlanKind, fleet: Fleet, untilMs: numbe
   }
 }
 
-/** A worker dies while it has a publish in hand, which the disk makes last; another one stays. */
-function drawDeath(random: Random, clients: readonly { readonly atMs: number }[]): Fault[] {
+/** A worker dies while it has a publish in hand, which the disk makes last. */
+function drawDeath(
+  random: Random,
+  kind: PlanKind,
+  clients: readonly { readonly atMs: number }[],
+): Fault[] {
   const atMs = random.pick(clients).atMs + random.between(80, 220);
+  const service = 'worker1';
   return [
     { atMs: 0, kind: 'disk', ms: CLIENTS_UNTIL_MS, slowMs: 60 },
-    { atMs, kind: 'kill', service: 'worker1' },
+    kind === 'alone'
+      ? { atMs, kind: 'down', service, ms: random.between(2_500, 9_000) }
+      : { atMs, kind: 'kill', service },
   ];
 }
 

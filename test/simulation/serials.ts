@@ -6,12 +6,16 @@ import type { SentFrame } from './publish-port.ts';
 /**
  * Of each AES key: a serial is of one publication, and what is new is higher than all before. A
  * publisher that starts sends the last ones once more, each with the serial that it had.
+ * `placeOf`: where a job stands in the stream; jobs go out for the first time in that order.
  */
 export function checkSerials(
   sent: readonly SentFrame[],
   keyStrings: readonly string[],
   notAfter: (jid: string) => number,
+  placeOf: (jid: string) => number | undefined,
 ): void {
+  const jids = new Set<string>();
+  let last = { jid: '', place: -1 };
   const keys = keyStrings.map((text) => ({
     crypticle: new Crypticle(text),
     jids: new Map<number, string>(),
@@ -33,6 +37,13 @@ export function checkSerials(
         throw new Broken('no serial goes back', `${jid}: ${serial} after ${key.highest}`);
       }
       if (wallMs > notAfter(jid)) throw new Broken('what has expired is not sent', jid);
+      const place = jids.has(jid) ? undefined : placeOf(jid);
+      jids.add(jid);
+      if (place !== undefined) {
+        if (place < last.place)
+          throw new Broken('jobs go out in their order', `${last.jid}, ${jid}`);
+        last = { jid, place };
+      }
       key.jids.set(serial, jid);
       key.highest = Math.max(key.highest, serial);
       break;

@@ -16,6 +16,8 @@ const EVENTS_WAIT_MS = 15_000;
 /** A client and the sockets behind it. */
 export interface MasterLink {
   readonly client: LocalClient;
+  /** Hands on the events of this host, until closed. */
+  listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }>;
   close(): Promise<void>;
 }
 
@@ -56,7 +58,7 @@ export function openMasterLink(
     await client.close();
     await request.close();
   };
-  return { client, close };
+  return { client, listen: (onEvent) => listen(options, onEvent), close };
 }
 
 async function readKey(options: MasterOptions, user: string): Promise<string | undefined> {

@@ -1,4 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 
 /** Where a command reads and writes. */
@@ -13,6 +14,8 @@ export interface Terminal {
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
   /** Resolves once the reader has taken everything, or has gone away. */
   flush?(): Promise<void>;
+  /** As `ask` on stderr; what is typed on a terminal is not shown. */
+  askSecret(question: string): Promise<string | undefined>;
   /** All of stdin. */
   readInput(): Promise<string>;
 }
@@ -50,6 +53,24 @@ export class ProcessTerminal implements Terminal {
     this.#waiting ??= this.#lines[Symbol.asyncIterator]();
     const line = await this.#waiting.next();
     return line.done === true ? undefined : line.value;
+  }
+
+  async askSecret(question: string): Promise<string | undefined> {
+    if (!process.stdin.isTTY || this.#lines !== undefined) return this.ask(question, 'err');
+    this.err(question);
+    // The line editor shows what it writes to its output: it gets one that shows nothing.
+    const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+    const lines = createInterface({ input: process.stdin, output: nowhere, terminal: true });
+    try {
+      return await new Promise((resolve) => {
+        lines.once('line', resolve);
+        lines.once('close', () => resolve(undefined));
+        lines.once('SIGINT', () => process.kill(process.pid, 'SIGINT'));
+      });
+    } finally {
+      lines.close();
+      this.err('\n');
+    }
   }
 
   readInput(): Promise<string> {

@@ -86,6 +86,10 @@ async function run(argv: readonly string[], stdin = ''): Promise<Result> {
       written[where] += question;
       return lines.shift();
     },
+    askSecret: async (question) => {
+      written.err += question;
+      return lines.shift();
+    },
     readInput: async () => stdin,
   };
   const exit = await runCommandLine(program, args, terminal);

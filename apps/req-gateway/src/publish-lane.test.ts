@@ -8,8 +8,12 @@ const BODY = Buffer.from('publish');
 const HELLO: Asker = { peer: { gone: false, address: '' } };
 /** What a stock CLI waits before it hangs up and sends the same bytes again. */
 const CLI_MS = 5_000;
+/** After so long what is read was not sent before the gateway began. */
+const STARTED_MS = 2_000;
 
 let lane: PublishLane;
+let workers: Workers;
+let memory: RequestMemory;
 let jobs: number;
 let workerMs: number;
 let told: string[];
@@ -26,7 +30,7 @@ beforeEach(() => {
   ready = true;
   isMemoryThere = true;
   silences = [];
-  const workers: Workers = {
+  workers = {
     get ready() {
       return ready;
     },
@@ -45,7 +49,7 @@ beforeEach(() => {
       throw new Error('nobody asks');
     },
   };
-  const memory: RequestMemory = {
+  memory = {
     claim: async (_hash, id) => {
       if (!isMemoryThere) throw new Error('nobody can be asked');
       return id;
@@ -53,6 +57,7 @@ beforeEach(() => {
     answered: async (_hash, id) => void told.push(id),
   };
   lane = new PublishLane(workers, memory);
+  vi.advanceTimersByTime(STARTED_MS);
 });
 afterEach(() => {
   vi.useRealTimers();
@@ -101,6 +106,15 @@ test('the third try of a CLI whose first two came at once gets the same job', as
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await ask('again')).toBe('job 1');
   await vi.advanceTimersByTimeAsync(6_000);
+  expect(await ask('b')).toBe('job 2');
+});
+
+test('the second try of a CLI whose first was sent before the start gets the same job', async () => {
+  lane = new PublishLane(workers, memory);
+  expect(await ask('a')).toBe('job 1');
+  await vi.advanceTimersByTimeAsync(CLI_MS);
+  expect(await ask('again')).toBe('job 1');
+  await vi.advanceTimersByTimeAsync(CLI_MS);
   expect(await ask('b')).toBe('job 2');
 });
 

@@ -1,6 +1,16 @@
 import type { MasterOptions } from '@brine/config';
-import { everybody, LoginModules, Pam, PasswordFile, sharedSecret } from '@brine/eauth';
-import type { LoginModule } from '@brine/eauth';
+import {
+  CertificateLogin,
+  everybody,
+  Ldap,
+  LoginModules,
+  Pam,
+  PasswordFile,
+  RestLogin,
+  sharedSecret,
+  type LdapOptions,
+  type LoginModule,
+} from '@brine/eauth';
 import type { AccessRules, Logins } from '@brine/master';
 import { fromJson } from '@brine/wire';
 
@@ -18,10 +28,13 @@ export function loginsOf(
   const modules: Readonly<Record<string, LoginModule>> = {
     auto: everybody(options.brine.eauth.auto),
     file: new PasswordFile(settingsOf('file')),
+    ldap: new Ldap(ldapOptions(options)),
     pam: new Pam({
       service: options['auth.pam.service'],
       program: options.brine.eauth.pamProgram,
     }),
+    pki: new CertificateLogin(settingsOf('pki')),
+    rest: new RestLogin(settingsOf('rest')),
     sharedsecret: sharedSecret(options.sharedsecret),
   };
   for (const module of Object.keys(options.externalAuth)) {
@@ -45,10 +58,35 @@ export function accessRules(options: MasterOptions): AccessRules {
     publisherAcl: options.publisherAcl,
     sudoAcl: options.sudoAcl,
     permissiveAcl: options.permissiveAcl,
-    keepAclInToken: options.keepAclInToken,
+    // What a service says of a user is asked once (salt/config apply_master_config).
+    keepAclInToken: options.keepAclInToken || Object.hasOwn(options.externalAuth, 'rest'),
     tokenExpire: options.tokenExpire,
     tokenExpireUserOverride: options.tokenExpireUserOverride,
     hashType: options.hashType,
+  };
+}
+
+function ldapOptions(options: MasterOptions): LdapOptions {
+  const tls = options['auth.ldap.tls'];
+  const address = `${options['auth.ldap.server']}:${options['auth.ldap.port']}`;
+  return {
+    url: options['auth.ldap.uri'] || `${tls ? 'ldaps' : 'ldap'}://${address}`,
+    startTls: options['auth.ldap.starttls'],
+    verify: !options['auth.ldap.noVerify'],
+    baseDn: options['auth.ldap.basedn'],
+    bindDn: options['auth.ldap.binddn'],
+    bindPassword: options['auth.ldap.bindpw'],
+    filter: options['auth.ldap.filter'],
+    scope: (['base', 'one', 'sub'] as const)[options['auth.ldap.scope']] ?? 'sub',
+    groupOu: options['auth.ldap.groupou'],
+    accountAttribute: options['auth.ldap.accountattributename'],
+    groupAttribute: options['auth.ldap.groupattribute'],
+    personType: options['auth.ldap.persontype'],
+    groupClass: options['auth.ldap.groupclass'],
+    activeDirectory: options['auth.ldap.activedirectory'],
+    freeIpa: options['auth.ldap.freeipa'],
+    groupBaseDn: options['auth.ldap.groupBasedn'],
+    groupFilter: options['auth.ldap.groupFilter'],
   };
 }
 

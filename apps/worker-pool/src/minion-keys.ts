@@ -98,6 +98,10 @@ export class BucketMinionKeys implements MinionKeys {
     return this.#byState.accepted;
   }
 
+  all(): Iterable<readonly [id: string, key: StoredMinionKey]> {
+    return this.#keys;
+  }
+
   pendingCount(): number {
     return this.#byState.pending.size;
   }

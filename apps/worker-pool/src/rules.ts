@@ -1,8 +1,10 @@
-import type { ConfigValue, MasterOptions } from '@brine/config';
+import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
 import { durableTtl } from '@brine/job';
+import type { SaltValue } from '@brine/wire';
 import { userInfo } from 'node:os';
 import { accessRules } from './logins.ts';
+import { saltValue, textsOf } from './option-values.ts';
 
 /**
  * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of
@@ -43,6 +45,11 @@ export function masterRules(options: MasterOptions): MasterRules {
       modules: textsOf(options.publisherAclBlacklist['modules']),
     },
     access: accessRules(options),
+    ...(options.fileRecv ? { fileRecv: { maxMegabytes: options.fileRecvMaxSize } } : {}),
+    peer: rightsOf(options.peer),
+    peerRun: rightsOf(options.peerRun),
+    enforceMineCache: options.enforceMineCache,
+    ...mineGetOf(options.mineGet),
     masterOpts: masterOptsReply(options),
   };
 }
@@ -60,27 +67,43 @@ function durableFunctionsOf(
   });
 }
 
+/** Rights by expressions of minion ids; what is no list gives none (salt/daemons/masterapi.py). */
+function rightsOf(option: ConfigMap): Record<string, readonly SaltValue[]> {
+  return Object.fromEntries(
+    Object.entries(option).flatMap(([ids, rights]) => {
+      const list = saltValue(rights);
+      return Array.isArray(list) ? [[ids, list]] : [];
+    }),
+  );
+}
+
+/** Without the option any minion may ask for anything; what is no map allows nothing. */
+function mineGetOf(option: ConfigValue): Pick<MasterRules, 'mineGet'> {
+  if (option === null) return {};
+  if (typeof option !== 'object' || Array.isArray(option) || option instanceof Uint8Array) {
+    return { mineGet: {} };
+  }
+  const lists = Object.entries(option).filter(([, funs]) => Array.isArray(funs));
+  return { mineGet: Object.fromEntries(lists.map(([ids, funs]) => [ids, textsOf(funs)])) };
+}
+
 function masterOptsReply(options: MasterOptions): MasterOptsReply {
   return {
-    fileRoots: Object.fromEntries(
-      Object.entries(options.fileRoots).map(([env, roots]) => [env, textsOf(roots)]),
-    ),
-    // Where the master has no such option yet, Salt's default (salt/config DEFAULT_MASTER_OPTS).
-    topFileMergingStrategy: 'merge',
-    envOrder: [],
-    defaultTop: 'base',
+    topFileMergingStrategy: options.topFileMergingStrategy,
+    envOrder: options.envOrder,
+    defaultTop: options.defaultTop,
     renderer: options.renderer,
     failhard: options.failhard,
     stateTop: options.stateTop,
-    stateTopSaltenv: null,
+    stateTopSaltenv: options.stateTopSaltenv ?? null,
     nodegroups: nodegroupsOf(options.nodegroups),
-    stateAutoOrder: true,
+    stateAutoOrder: options.stateAutoOrder,
     stateEvents: options.stateEvents,
-    stateAggregate: false,
-    jinjaEnv: new Map(),
-    jinjaSlsEnv: new Map(),
-    jinjaLstripBlocks: false,
-    jinjaTrimBlocks: false,
+    stateAggregate: saltValue(options.stateAggregate),
+    jinjaEnv: saltValue(options.jinjaEnv),
+    jinjaSlsEnv: saltValue(options.jinjaSlsEnv),
+    jinjaLstripBlocks: options.jinjaLstripBlocks,
+    jinjaTrimBlocks: options.jinjaTrimBlocks,
   };
 }
 
@@ -93,10 +116,4 @@ function nodegroupsOf(
       typeof words === 'string' ? words : textsOf(words),
     ]),
   );
-}
-
-function textsOf(value: ConfigValue | undefined): string[] {
-  if (typeof value === 'string') return [value];
-  if (!Array.isArray(value)) return [];
-  return value.filter((entry) => typeof entry === 'string');
 }

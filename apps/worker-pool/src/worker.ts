@@ -10,6 +10,7 @@ import {
   serveRequestIds,
   type Bus,
 } from '@brine/bus';
+import { ReceivedFiles } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { Answerer, type MasterPorts } from '@brine/master';
@@ -18,14 +19,19 @@ import type { RunningService, ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
+import { answerHere, WorkerRunners } from './functions.ts';
 import { SigningFiles } from './autosign.ts';
+import { MasterTops } from './external-tops.ts';
 import { faultLog } from './fault-log.ts';
+import { openFiles } from './files.ts';
 import { JobCacheQueries } from './job-queries.ts';
 import { loginsOf } from './logins.ts';
 import { ThreadedMasterKey, type MasterKeyService } from './master-key.ts';
 import { exposeMetrics, requestMetrics } from './metrics.ts';
+import { BucketMines } from './mines.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketMinionKeys } from './minion-keys.ts';
+import { peerArguments } from './peer-arguments.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
 import { BucketSessionKeys } from './session-keys.ts';
@@ -75,6 +81,14 @@ export async function startWorker(
   const traces = openTraces(telemetry, options, workerId);
   const acks = options.brine.ack === 'store' ? new StoredAcks(bus) : undefined;
   const events = new StreamEvents(new EventWriter(bus), acks);
+  const functions = new WorkerRunners({
+    bus,
+    options,
+    answer: (body) => answerHere(answerer, body, options.brine.host),
+    ownKey: () => state.userKeys.of(options.user)[0] ?? '',
+    onTrouble: (text, err) => log.error({ err }, text),
+  });
+  const files = await openFiles(options, (fields, text) => log.warn(fields, text));
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
@@ -99,6 +113,12 @@ export async function startWorker(
       new Bucket(bus, 'brine_tokens'),
       SecretBox.fromMasterKey(pem, 'token'),
     ),
+    functions,
+    files,
+    received: new ReceivedFiles(options.cachedir),
+    tops: new MasterTops(options.masterTops, (fields, text) => log.warn(fields, text)),
+    parseArguments: peerArguments,
+    mines: new BucketMines(new Bucket(bus, 'brine_mine')),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
     count: requests.count,
@@ -106,7 +126,7 @@ export async function startWorker(
     traceReturn: traces.wants,
     mayTellOfStranger: strangerAllowance(),
   };
-  const answerer = new Answerer(ports, faultLog(log));
+  const answerer: Answerer = new Answerer(ports, faultLog(log));
   const receiver = new RequestReceiver(bus, {
     workerId,
     host: options.brine.host,
@@ -140,6 +160,7 @@ export async function startWorker(
       await Promise.all(requestIds.map((serving) => serving.close()));
       state.close();
       await masterKey.close();
+      await files.close();
       await bus.close();
     },
   };

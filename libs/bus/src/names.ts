@@ -20,6 +20,7 @@ export const BUCKETS = [
   'brine_sessions',
   'brine_secrets',
   'brine_minions',
+  'brine_mine',
   'brine_requests',
   'brine_tokens',
 ] as const;

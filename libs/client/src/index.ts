@@ -10,6 +10,16 @@ export {
 export { noResponseText } from './gather.ts';
 export { LocalClient } from './local-client.ts';
 export { expandCompound, expandNodegroup } from './nodegroup.ts';
+export { RUNNERS } from './runners/all-runners.ts';
+export { callRunner } from './runners/call.ts';
+export {
+  asText,
+  bindArguments,
+  InvalidArgumentsError,
+  UnknownKeywordError,
+} from './runners/function.ts';
+export { JobRecords } from './runners/job-records.ts';
+export { timeOf, UNKNOWN_JOB } from './runners/jobs.ts';
 export { displayOf } from './output/display.ts';
 export { jointOf } from './output/joint.ts';
 export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
@@ -20,5 +30,7 @@ export type { Command, LoadSettings } from './load.ts';
 export type { ClientSettings, PublishedCommand } from './local-client.ts';
 export type { Nodegroups } from './nodegroup.ts';
 export type { Display, DisplayOptions } from './output/display.ts';
+export type { RunnerCall } from './runners/call.ts';
+export type { RunnerContext, RunnerFunction } from './runners/function.ts';
 export type { StateDisplay } from './output/outputter.ts';
 export type { ClientPorts, EventPort, MasterPort, RequestPort } from './ports.ts';

@@ -116,13 +116,11 @@ describe('files of the master', () => {
   });
 
   test('unknown options are told by name only, and those of Salt apart', () => {
-    const { warnings } = load(
-      'my_secret_thing: hunter2\ngitfs_remotes: []\nbrine:\n  wrokers: 3\n',
-    );
+    const { warnings } = load('my_secret_thing: hunter2\nhgfs_remotes: []\nbrine:\n  wrokers: 3\n');
     expect(warnings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       `unknown: Unknown option 'brine.wrokers' in ${dir}/master, line 4`,
       `unknown: Unknown option 'my_secret_thing' in ${dir}/master, line 1`,
-      `unused: Option 'gitfs_remotes' in ${dir}/master, line 2, is Salt's but has no effect here`,
+      `unused: Option 'hgfs_remotes' in ${dir}/master, line 2, is Salt's but has no effect here`,
     ]);
   });
 

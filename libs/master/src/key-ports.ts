@@ -35,6 +35,8 @@ export interface MinionKeys {
   parsed(id: string, pem: string): PublicKey;
   /** Ids whose key is accepted. */
   accepted(): ReadonlySet<string>;
+  /** All records, deleted ones included. */
+  all(): Iterable<readonly [id: string, key: StoredMinionKey]>;
   /** How many keys wait for a decision. */
   pendingCount(): number;
   /**

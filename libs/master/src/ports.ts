@@ -8,7 +8,9 @@ import type {
   SessionKeys,
   Syndics,
 } from './key-ports.ts';
+import type { MasterFunctions } from './function-ports.ts';
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
+import type { ServedPorts, ServedRules } from './served-ports.ts';
 import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
 
 export type {
@@ -25,7 +27,7 @@ export type {
 
 /** An event for the bus, as it goes into the EVENTS stream. */
 export interface EventToAppend {
-  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job' | 'sighting';
+  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job' | 'local' | 'sighting';
   readonly tag: string;
   /** msgpack map. */
   readonly body: Uint8Array;
@@ -119,7 +121,7 @@ export interface JobQueries {
 }
 
 /** The options that rule the answers; Salt's names in camel case. */
-export interface MasterRules {
+export interface MasterRules extends ServedRules {
   readonly minimumAuthVersion: number;
   readonly requestServerTtl: number;
   readonly autoAccept: boolean;
@@ -160,7 +162,6 @@ export interface MasterRules {
 
 /** What the state compiler of a minion indexes without defaults. */
 export interface MasterOptsReply {
-  readonly fileRoots: Readonly<Record<string, readonly string[]>>;
   readonly topFileMergingStrategy: string;
   readonly envOrder: readonly string[];
   readonly defaultTop: string;
@@ -171,7 +172,7 @@ export interface MasterOptsReply {
   readonly nodegroups: Readonly<Record<string, string | readonly string[]>>;
   readonly stateAutoOrder: boolean;
   readonly stateEvents: boolean;
-  readonly stateAggregate: boolean;
+  readonly stateAggregate: SaltValue;
   readonly jinjaEnv: SaltValue;
   readonly jinjaSlsEnv: SaltValue;
   readonly jinjaLstripBlocks: boolean;
@@ -179,7 +180,7 @@ export interface MasterOptsReply {
 }
 
 /** Everything an answer may need. */
-export interface MasterPorts {
+export interface MasterPorts extends ServedPorts {
   readonly rules: MasterRules;
   readonly keys: MinionKeys;
   readonly sessions: SessionKeys;
@@ -194,6 +195,7 @@ export interface MasterPorts {
   readonly jobs: JobQueries;
   readonly logins: Logins;
   readonly tokens: Tokens;
+  readonly functions: MasterFunctions;
   /** Unix milliseconds. */
   now(): number;
   /** The next job id, strictly increasing in this process. */

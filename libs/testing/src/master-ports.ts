@@ -3,6 +3,7 @@ import { JidMaker } from '@brine/job';
 import type {
   EventToAppend,
   Job,
+  MasterFunctions,
   MasterPorts,
   MasterRules,
   MinionKey,
@@ -11,6 +12,7 @@ import type {
 } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import { memoryServed } from './served-ports.ts';
 
 /** The ports of a master in memory: everything a rule writes can be looked at afterwards. */
 export interface MemoryMaster {
@@ -22,6 +24,8 @@ export interface MemoryMaster {
   readonly sessions: Map<string, Crypticle>;
   readonly grains: Map<string, SaltMap>;
   readonly tokens: Map<string, TokenRecord>;
+  /** What was begun beside requests. */
+  readonly background: Promise<void>[];
   setKey(id: string, key: MinionKey): void;
 }
 
@@ -33,6 +37,8 @@ export interface MemoryMasterOptions {
   readonly userKeys?: Readonly<Record<string, string>>;
   readonly autosign?: 'accept' | 'reject' | 'none';
   readonly nowMs?: number;
+  readonly runRunner?: MasterFunctions['run'];
+  readonly runningRunners?: number;
   /** Passwords by user, of every login module. */
   readonly passwords?: Readonly<Record<string, string>>;
   readonly groups?: Readonly<Record<string, readonly string[]>>;
@@ -51,6 +57,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const tokens = new Map<string, TokenRecord>();
   const syndics = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
+  const background: Promise<void>[] = [];
   let revision = 0;
   const jids = new JidMaker();
   const setKey = (id: string, key: MinionKey): void => {
@@ -78,6 +85,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
         return key;
       },
       accepted: () => idsIn(minionKeys, 'accepted'),
+      all: () => minionKeys,
       pendingCount: () => idsIn(minionKeys, 'pending').size,
       forget: async (id, { data }) => {
         sessions.delete(id);
@@ -163,11 +171,17 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       find: async (token) => tokens.get(token),
       forget: async (token) => void tokens.delete(token),
     },
+    functions: {
+      run: options.runRunner ?? (() => Promise.resolve({ value: null, success: true })),
+      inBackground: (work) => void background.push(work()),
+      running: () => options.runningRunners ?? 0,
+    },
+    ...memoryServed(),
     now: () => options.nowMs ?? Date.now(),
     nextJid: () => jids.next(options.nowMs ?? Date.now()),
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
-  return { ports, events, jobs, counts, minionKeys, sessions, grains, tokens, setKey };
+  return { ports, events, jobs, counts, minionKeys, sessions, grains, tokens, background, setKey };
 }
 
 function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {
@@ -198,7 +212,6 @@ const DEFAULT_RULES: MasterRules = {
   notAfter: 30,
   publisherAclBlacklist: { users: [], modules: [] },
   masterOpts: {
-    fileRoots: { base: ['/srv/salt'] },
     topFileMergingStrategy: 'merge',
     envOrder: [],
     defaultTop: 'base',

@@ -24,6 +24,7 @@ function chaos(...args: string[]): Promise<number> {
     isTerminal: false,
     ownsSignals: false,
     ask: async () => undefined,
+    askSecret: async () => undefined,
     readInput: async () => '',
   };
   return runCommandLine('brine', ['chaos', '-c', dir, ...args], terminal);

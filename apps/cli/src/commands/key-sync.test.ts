@@ -24,6 +24,7 @@ async function keySync(...args: string[]): Promise<{ code: number; out: string; 
     isTerminal: false,
     ownsSignals: false,
     ask: () => Promise.resolve(undefined),
+    askSecret: () => Promise.resolve(undefined),
     readInput: () => Promise.resolve(''),
   };
   const code = await runCommandLine('brine', ['key', 'sync', '-c', dir, ...args], terminal);

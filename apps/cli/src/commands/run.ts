@@ -1,8 +1,15 @@
 import {
-  RefusedError,
+  bindArguments,
+  InvalidArgumentsError,
+  JobRecords,
   MasterUnreachableError,
-  RequestTimeoutError,
   parseArguments,
+  RefusedError,
+  RequestTimeoutError,
+  RUNNERS,
+  UnknownKeywordError,
+  type RunnerContext,
+  type RunnerFunction,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
@@ -21,18 +28,9 @@ import {
 } from '../options/common-groups.ts';
 import { flag, isOn, numberValue, text, textValue, type ParsedOptions } from '../options/option.ts';
 import { OptionParser, type CommandForm } from '../options/parser.ts';
-import {
-  InvalidArgumentsError,
-  UnknownKeywordError,
-  bindArguments,
-  type RunnerContext,
-  type RunnerFunction,
-} from '../runners/function.ts';
+import type { RemoteCall } from '../runners/by-login.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
-import { JobRecords } from '../runners/job-records.ts';
-import { JOBS_RUNNER } from '../runners/jobs.ts';
-import { LEDGER_RUNNER } from '../runners/ledger.ts';
-import { MANAGE_RUNNER, OTHER_RUNNERS } from '../runners/manage.ts';
+import { credentialsFor } from '../salt/login.ts';
 import { mayTrace, recordCommand, spanTime } from '../salt/request-span.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -48,7 +46,7 @@ const RUN_FORM: CommandForm = {
         ...BASE_OPTIONS,
         timeoutOption(1),
         flag(['-d', '--doc', '--documentation'], 'doc', 'Show what functions there are.'),
-        flag(['--async'], 'async', 'Refused: not in this version.'),
+        flag(['--async'], 'async', 'Run it in the master; its events tell what it returns.'),
         flag(['--skip-grains'], 'skip_grains', 'Taken for compatibility, without effect.'),
         ...ARGUMENT_OPTIONS,
         text(['--jid'], 'jid', 'Taken for compatibility, without effect.'),
@@ -70,9 +68,7 @@ const RUN_FORM: CommandForm = {
 };
 
 const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
-  [...JOBS_RUNNER, ...LEDGER_RUNNER, ...EXCHANGE_RUNNER, ...MANAGE_RUNNER, ...OTHER_RUNNERS].map(
-    (fun) => [fun.name, fun],
-  ),
+  [...RUNNERS, ...EXCHANGE_RUNNER].map((fun) => [fun.name, fun]),
 );
 
 /** `salt-run`: runs a function on the master and shows what it returns. */
@@ -85,7 +81,6 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   if (isOn(options, 'doc') && words.length > 0) {
     throw parser.error('You can only get documentation for one method at one time');
   }
-  refuseWhatIsMissing(parser, options);
   const printer = new Printer(options, config, terminal);
   if (name === undefined || isOn(options, 'doc')) {
     showDocs(name ?? '', isOn(options, 'doc'), printer, terminal);
@@ -105,8 +100,17 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   });
   const jobs = new JobRecords(link.client);
   try {
-    const context = { config, terminal, client: link.client, jobs };
+    const context = { client: link.client, jobs, out: terminal.out };
     const given = [...parseArguments(words, noParse), ...ownOptions(options)];
+    const remote = await remoteCall(
+      { options, config, terminal, client: link.client },
+      name,
+      given,
+    );
+    if (remote !== undefined) {
+      const { runInMaster } = await import('../runners/by-login.ts');
+      return await runInMaster(link, remote, { printer, terminal, options });
+    }
     return await call(fun, given, context, printer, options);
   } finally {
     await span?.finish();
@@ -126,6 +130,17 @@ async function beginRunSpan(config: MasterOptions, fun: string) {
   return { traceparent: traceparent(context), finish };
 }
 
+/** The call for the master, where somebody logs in or nobody waits. */
+async function remoteCall(
+  run: Parameters<typeof credentialsFor>[0],
+  fun: string,
+  args: readonly SaltValue[],
+): Promise<RemoteCall | undefined> {
+  const credentials = await credentialsFor(run);
+  if (credentials.size === 0 && !isOn(run.options, 'async')) return undefined;
+  return { fun, args, credentials };
+}
+
 /** Options that are keyword arguments of functions of ours in another form. */
 function ownOptions(options: ParsedOptions): SaltMap[] {
   const since = textValue(options, 'since');
@@ -133,13 +148,6 @@ function ownOptions(options: ParsedOptions): SaltMap[] {
     ...(isOn(options, 'missing') ? [mapOf({ missing: true, __kwarg__: true })] : []),
     ...(since === undefined ? [] : [mapOf({ since, __kwarg__: true })]),
   ];
-}
-
-function refuseWhatIsMissing(parser: OptionParser, options: ParsedOptions): void {
-  if (isOn(options, 'async')) throw parser.error('--async is not in this version');
-  if (textValue(options, 'eauth') !== undefined) {
-    throw parser.error('--auth is not in this version: run it as the user of the master');
-  }
 }
 
 async function call(
@@ -163,7 +171,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof UnknownKeywordError) {
-      showDocs(fun.name, false, printer, context.terminal);
+      showDocs(fun.name, false, printer, { out: context.out });
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
@@ -182,7 +190,12 @@ async function call(
 }
 
 /** The functions whose name begins so; with `-d` as plain text. */
-function showDocs(prefix: string, plain: boolean, printer: Printer, terminal: Terminal): void {
+function showDocs(
+  prefix: string,
+  plain: boolean,
+  printer: Printer,
+  terminal: Pick<Terminal, 'out'>,
+): void {
   const found = [...FUNCTIONS.values()]
     .filter(({ name }) => name === prefix || name.startsWith(plain ? `${prefix}.` : prefix))
     .sort((a, b) => (a.name < b.name ? -1 : 1));

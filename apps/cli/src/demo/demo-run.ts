@@ -10,7 +10,7 @@ import { runSalt } from '../commands/salt.ts';
 import { readStatus } from '../commands/status.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { openMasterLink } from '../master-link.ts';
-import { JobRecords } from '../runners/job-records.ts';
+import { JobRecords } from '@brine/client';
 import type { Terminal } from '../terminal.ts';
 import { DEMO_MINIONS, type DemoDirectory } from './demo-directory.ts';
 import { DemoProcess } from './demo-process.ts';
@@ -194,6 +194,7 @@ export class Demo {
       out,
       err,
       ask: (question, where) => this.#terminal.ask(question, where),
+      askSecret: (question) => this.#terminal.askSecret(question),
       readInput: () => this.#terminal.readInput(),
     };
   }

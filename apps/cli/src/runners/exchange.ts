@@ -1,10 +1,8 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
+import { asText, timeOf, UNKNOWN_JOB, type JobRecords, type RunnerFunction } from '@brine/client';
 import { intOf, mapOf, textOf, type SaltMap } from '@brine/wire';
-import { asText, type RunnerFunction } from './function.ts';
-import type { JobRecords } from './job-records.ts';
-import { timeOf, UNKNOWN_JOB } from './jobs.ts';
 
 /** Lines and characters of a part of an import; a line alone may be longer. */
 const PART_LINES = 1_000;
@@ -20,7 +18,7 @@ const exportJobs: RunnerFunction = {
     'Writes jobs with their returns and evidence as lines of JSON, to file=<path> or to the ' +
     'terminal: jobs.export <jid>… or jobs.export --since <time> (since=<time>). The format is ' +
     'described in the README of libs/job-cache.',
-  async run({ args, kwargs }, { jobs, terminal }) {
+  async run({ args, kwargs }, { jobs, out }) {
     const file = textOf(kwargs, 'file');
     const jids = args.map(asText);
     const startMs = timeOf(kwargs.get('since'));
@@ -29,7 +27,7 @@ const exportJobs: RunnerFunction = {
     if (args.length === 0 && startMs === undefined) throw new Error('say which: a jid, or --since');
     const lines = exportedLines(jobs, jids);
     if (file === undefined) {
-      for await (const line of lines) terminal.out(line);
+      for await (const line of lines) out(line);
       return { value: null, outputter: 'quiet' };
     }
     const partial = `${file}.part`;

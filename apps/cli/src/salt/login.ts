@@ -1,4 +1,8 @@
-import { RefusedError, yamlArgument } from '@brine/client';
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
+import { RefusedError, yamlArgument, type LocalClient } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { SaltRun } from '../commands/salt.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
@@ -6,6 +10,7 @@ import { systemUser } from '../master-config.ts';
 import { isOn, textValue, type ParsedOptions } from '../options/option.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SaltCommand } from './read-command.ts';
+import { keepToken, keptToken } from './token-file.ts';
 
 // The authentication modules that 3008.2 names in its error text.
 const EAUTH_MODULES = ['auto', 'file', 'ldap', 'pam', 'rest', 'sharedsecret'];
@@ -19,23 +24,50 @@ export async function login(
   run: Omit<SaltRun, 'command'>,
   _command: SaltCommand,
 ): Promise<SaltMap> {
-  const { options, terminal } = run;
+  const { options } = run;
   const batch = isOn(options, 'static') || textValue(options, 'batch') !== undefined;
   if (batch && textValue(options, 'durable') !== undefined) {
     throw new Exit(EXIT.usage, 'salt: error: --durable does not go with --batch or --static\n');
   }
   const kwargs = batch ? new Map<SaltValue, SaltValue>() : optionKwargs(options);
-  const eauth = textValue(options, 'eauth');
-  if (eauth === undefined) return kwargs;
-  const credentials = await askCredentials(eauth, options, terminal);
-  const token = isOn(options, 'mktoken') ? await makeToken(run, eauth, credentials) : undefined;
-  if (token !== undefined) {
-    kwargs.set('token', token);
-    return kwargs;
-  }
+  const credentials = await credentialsFor({ ...run, client: run.link.client });
   for (const [name, value] of credentials) kwargs.set(name, value);
-  kwargs.set('eauth', eauth);
   return kwargs;
+}
+
+/**
+ * What proves who calls, beside the local key: a token that `-T` kept, where the key of root is not
+ * ours to read; else what `-a` asks for; else nothing (Salt: salt/cli/salt.py, salt/runner.py).
+ * @throws Exit 2 where the login cannot be tried.
+ */
+export async function credentialsFor(run: {
+  readonly options: ParsedOptions;
+  readonly config: MasterOptions;
+  readonly terminal: Terminal;
+  readonly client: LocalClient;
+}): Promise<SaltMap> {
+  const { options, config, terminal, client } = run;
+  const kept = await keptToken(config);
+  if (kept !== undefined) {
+    return (await isReadable(join(config.cachedir, '.root_key')))
+      ? mapOf({})
+      : mapOf({ token: kept });
+  }
+  const eauth = textValue(options, 'eauth');
+  if (eauth === undefined) return mapOf({});
+  const credentials = await askCredentials(eauth, options, terminal);
+  const token = isOn(options, 'mktoken') ? await makeToken(client, eauth, credentials) : undefined;
+  return mapOf(token === undefined ? { ...Object.fromEntries(credentials), eauth } : { token });
+}
+
+async function isReadable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.R_OK);
+    return true;
+  } catch {
+    // Not there, or not ours.
+    return false;
+  }
 }
 
 function optionKwargs(options: ParsedOptions): SaltMap {
@@ -77,8 +109,7 @@ export async function askCredentials(
   }
   const username =
     textValue(options, 'username') ?? ((await terminal.ask('username: ', 'out')) || systemUser());
-  const password =
-    textValue(options, 'password') ?? (await terminal.ask('password: ', 'err')) ?? '';
+  const password = textValue(options, 'password') ?? (await terminal.askSecret('password: ')) ?? '';
   return new Map([
     ['username', username],
     ['password', password],
@@ -86,14 +117,16 @@ export async function askCredentials(
 }
 
 async function makeToken(
-  run: Omit<SaltRun, 'command'>,
+  client: LocalClient,
   eauth: string,
   credentials: ReadonlyMap<string, string>,
 ): Promise<string | undefined> {
   const load = mapOf({ cmd: 'mk_token', eauth, ...Object.fromEntries(credentials) });
   try {
-    const token = (await run.link.client.command(load)).get('token');
-    return typeof token === 'string' ? token : undefined;
+    const token = (await client.command(load)).get('token');
+    if (typeof token !== 'string') return undefined;
+    await keepToken(token);
+    return token;
   } catch (error) {
     // No token: the credentials go with the command itself, and are refused there if need be.
     if (error instanceof RefusedError) return undefined;

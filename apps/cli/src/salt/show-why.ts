@@ -1,5 +1,5 @@
 import type { SaltRun } from '../commands/salt.ts';
-import { JobRecords } from '../runners/job-records.ts';
+import { JobRecords } from '@brine/client';
 
 /** Ids of one question: a page of answers. */
 const IDS_OF_QUESTION = 500;

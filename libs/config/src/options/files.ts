@@ -1,4 +1,4 @@
-import { anything, flag, integer, list, map, oneOf, text, texts } from '../kinds.ts';
+import { anything, flag, integer, list, map, oneOf, texts } from '../kinds.ts';
 
 /** Files and pillar that the master serves. */
 export const fileOptions = {
@@ -8,7 +8,18 @@ export const fileOptions = {
   fileserver_ignoresymlinks: flag({ default: false, doc: 'Leave out symbolic links.' }),
   file_ignore_regex: texts({ default: [], doc: 'Files that are not served.' }),
   file_ignore_glob: texts({ default: [], doc: 'Files that are not served.' }),
-  file_buffer_size: integer({ default: 1_048_576, unit: 'bytes', doc: 'Size of a file chunk.' }),
+  fileserver_list_cache_time: integer({
+    default: 20,
+    min: 0,
+    unit: 's',
+    doc: 'Age at which a listed directory is read anew, changed or not.',
+  }),
+  file_buffer_size: integer({
+    default: 1_048_576,
+    min: 1,
+    unit: 'bytes',
+    doc: 'Largest piece of a file. Above 248 KiB pieces have 248 KiB: they travel in one message.',
+  }),
   file_recv: flag({ default: false, doc: 'Minions may send files.' }),
   file_recv_max_size: integer({ default: 100, unit: 'MB', doc: 'Largest file a minion sends.' }),
   pillar_roots: map({ default: { base: ['/srv/pillar'] }, doc: 'Directories by environment.' }),
@@ -26,8 +37,4 @@ export const fileOptions = {
     ['smart', 'recurse', 'aggregate', 'overwrite', 'none', 'list'],
     { default: 'smart', reserved: true, doc: 'How pillars are merged.' },
   ),
-  renderer: text({ default: 'jinja|yaml', doc: 'How states and pillars are rendered.' }),
-  state_top: text({ default: 'top.sls', doc: 'Name of the top file.' }),
-  master_tops: map({ default: {}, reserved: true, doc: 'External tops.' }),
-  failhard: flag({ default: false, doc: 'Stop a state run at the first failure.' }),
 } as const;

@@ -1,12 +1,16 @@
 import { accessOptions } from './access.ts';
+import { ldapOptions } from './ldap.ts';
 import { brineOptions } from './brine.ts';
 import { eventOptions } from './events.ts';
 import { fileOptions } from './files.ts';
+import { gitfsOptions } from './gitfs.ts';
 import { jobOptions } from './jobs.ts';
 import { keyOptions } from './keys.ts';
 import { loggingOptions } from './logging.ts';
+import { mineOptions } from './mine.ts';
 import { networkOptions } from './network.ts';
 import { pathOptions } from './paths.ts';
+import { stateOptions } from './states.ts';
 import { syndicOptions } from './syndic.ts';
 
 /** All options of the master that Brine reads, by the name they have in the file. */
@@ -16,9 +20,13 @@ export const masterOptions = {
   ...keyOptions,
   ...jobOptions,
   ...accessOptions,
+  ...ldapOptions,
   ...eventOptions,
   ...syndicOptions,
   ...fileOptions,
+  ...gitfsOptions,
+  ...mineOptions,
+  ...stateOptions,
   ...loggingOptions,
   brine: brineOptions,
 } as const;

@@ -2,9 +2,23 @@ import { mapOf, pack, unpackMap, type MapScan, type SaltMap, type SaltValue } fr
 import { SESSION_KEY_VERSION } from '../channel.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
+import { receiveFile } from './file-recv.ts';
+import {
+  allEnvs,
+  fileEnvs,
+  fileHash,
+  findFile,
+  hashAndStat,
+  listOf,
+  serveFile,
+  symlinkList,
+} from './files.ts';
 import { masterOpts } from './master-opts.ts';
+import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { rememberPillarRequest } from './pillar.ts';
+import { minionPub, minionPublish, minionRunner, publishedReturns } from './peers.ts';
+import { masterTops } from './master-tops.ts';
 import { keepRefusal } from './refused-return.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeReturn } from './return.ts';
@@ -50,6 +64,11 @@ const decoded =
     value: await run(ports, request, unpackMap(request.body)),
   });
 
+/** A command that needs nothing but its load; version 2 file requests name no minion. */
+const fromLoad = (
+  run: (ports: MasterPorts, load: SaltMap) => Promise<SaltValue> | SaltValue,
+): AesCommand => decoded((ports, _request, load) => run(ports, load));
+
 /**
  * Commands that version 2 minions send with `tok`; without it Salt answers the value given here.
  */
@@ -63,6 +82,31 @@ const needsToken =
 
 const emptyMap = (): SaltMap => mapOf({});
 const no = (): boolean => false;
+
+/** A command that a minion gives in its own name; `refused` answers who shows no token. */
+const ofMinion = (
+  run: (ports: MasterPorts, minion: string, load: SaltMap) => Promise<SaltValue>,
+  refused: () => SaltValue = emptyMap,
+): AesCommand =>
+  needsToken(
+    refused,
+    decoded((ports, { minion }, load) =>
+      minion === undefined ? refused() : run(ports, minion, load),
+    ),
+  );
+
+/** A command about jobs that a minion publishes: a replay of it publishes nothing again. */
+const ofPeer = (
+  run: (ports: MasterPorts, request: Request, minion: string, load: SaltMap) => Promise<SaltValue>,
+): AesCommand =>
+  needsToken(
+    emptyMap,
+    decoded((ports, request, load) => {
+      const { minion } = request;
+      if (minion === undefined) return emptyMap();
+      return run(ports, { ...request.request, id: onceId(request) }, minion, load);
+    }),
+  );
 
 const returned: AesCommand = async (ports, request) => {
   const { minion } = request;
@@ -142,45 +186,32 @@ const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
   ['_pillar', pillar],
   ['_minion_event', needsToken(emptyMap, minionEvent)],
   ['_register_resources', registerResources],
-  ['_master_opts', decoded((ports, _request, load) => masterOpts(ports.rules.masterOpts, load))],
   [
-    '_mine',
-    needsToken(
-      emptyMap,
-      fixed(() => true),
+    '_master_opts',
+    fromLoad(async (ports, load) =>
+      masterOpts(ports.rules.masterOpts, allEnvs(await ports.files.envs()), load),
     ),
   ],
-  ['_mine_get', needsToken(emptyMap, fixed(emptyMap))],
-  [
-    '_mine_delete',
-    needsToken(
-      emptyMap,
-      fixed(() => true),
-    ),
-  ],
-  [
-    '_mine_flush',
-    needsToken(
-      emptyMap,
-      fixed(() => true),
-    ),
-  ],
-  ['_master_tops', needsToken(emptyMap, fixed(emptyMap))],
-  ['_file_envs', fixed(() => ['base'])],
-  ['_file_list', fixed(() => [])],
-  ['_file_list_emptydirs', fixed(() => [])],
-  ['_dir_list', fixed(() => [])],
-  ['_symlink_list', fixed(emptyMap)],
-  ['_file_hash', fixed(() => '')],
-  ['_file_hash_and_stat', fixed(() => ['', null])],
-  ['_file_find', fixed(() => mapOf({ path: '', rel: '' }))],
-  ['_serve_file', fixed(() => mapOf({ data: '', dest: '' }))],
-  ['_file_recv', needsToken(no, fixed(no))],
+  ['_mine', ofMinion(putIntoMine)],
+  ['_mine_get', ofMinion(getFromMine)],
+  ['_mine_delete', ofMinion(deleteFromMine)],
+  ['_mine_flush', ofMinion(flushMine)],
+  ['_master_tops', ofMinion(masterTops)],
+  ['_file_envs', fromLoad(fileEnvs)],
+  ['_file_list', fromLoad(listOf('files'))],
+  ['_file_list_emptydirs', fromLoad(listOf('emptyDirs'))],
+  ['_dir_list', fromLoad(listOf('dirs'))],
+  ['_symlink_list', fromLoad(symlinkList)],
+  ['_file_hash', fromLoad(fileHash)],
+  ['_file_hash_and_stat', fromLoad(hashAndStat)],
+  ['_file_find', fromLoad(findFile)],
+  ['_serve_file', fromLoad(serveFile)],
+  ['_file_recv', ofMinion(receiveFile, no)],
   ['_syndic_return', fixed(() => null)],
-  ['minion_runner', needsToken(emptyMap, fixed(emptyMap))],
-  ['minion_pub', needsToken(emptyMap, fixed(emptyMap))],
-  ['minion_publish', needsToken(emptyMap, fixed(emptyMap))],
-  ['pub_ret', needsToken(emptyMap, fixed(emptyMap))],
+  ['minion_runner', ofPeer(minionRunner)],
+  ['minion_pub', ofPeer(minionPub)],
+  ['minion_publish', ofPeer(minionPublish)],
+  ['pub_ret', ofPeer(publishedReturns)],
   ['revoke_auth', needsToken(no, revoked)],
   // Whitelisted in Salt, but its handler raises: an empty text comes back.
   ['verify_minion', fixed(() => '')],

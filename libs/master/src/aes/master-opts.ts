@@ -3,12 +3,12 @@ import type { MasterOptsReply } from '../ports.ts';
 
 /**
  * Answer of `_master_opts` (salt/fileserver `_master_opts`, salt/master.py): the state compiler of
- * a minion indexes these without defaults, so all of them are sent.
+ * a minion indexes these without defaults, so all of them are sent. `envs` are those of all file
+ * servers.
  */
-export function masterOpts(opts: MasterOptsReply, load: SaltMap): SaltMap {
-  const roots = Object.entries(opts.fileRoots);
+export function masterOpts(opts: MasterOptsReply, envs: readonly string[], load: SaltMap): SaltMap {
   const environment = mapOf({
-    file_roots: new Map(roots.map(([env]): [SaltValue, SaltValue] => [env, []])),
+    file_roots: new Map(envs.map((env): [SaltValue, SaltValue] => [env, []])),
     top_file_merging_strategy: opts.topFileMergingStrategy,
     env_order: [...opts.envOrder],
     default_top: opts.defaultTop,

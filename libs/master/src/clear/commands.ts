@@ -1,11 +1,11 @@
-import { buildErrorReply, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
+import { runner, wheel } from './special.ts';
 import { getToken, makeToken } from './tokens.ts';
-import { authenticate, isStranger, refusalOf } from './caller.ts';
 
 /** Answer of a clear command: plain msgpack, unsigned. */
 export interface ClearResult {
@@ -20,15 +20,10 @@ type ClearCommand = (
   load: SaltMap,
 ) => Promise<ClearResult> | ClearResult;
 
-/** Runners and wheels run inside `brine run` and `brine key` in this version, not over 4506. */
-const notServed =
-  (kind: string): ClearCommand =>
-  async (ports, _request, load) => {
-    const caller = await authenticate(ports, load);
-    if (isStranger(caller)) return { value: refusalOf(caller) };
-    const message = `This master does not serve ${kind} functions on its request port`;
-    return { value: buildErrorReply('SaltInvocationError', message) };
-  };
+/** As a command that answers a map and is no trace of its own. */
+const answering =
+  (command: (ports: MasterPorts, load: SaltMap) => Promise<SaltValue>): ClearCommand =>
+  async (ports, _request, load) => ({ value: await command(ports, load) });
 
 /**
  * A publish is answered with a text when the stream is away: it is clear then that nothing hangs.
@@ -56,10 +51,10 @@ const queryWithTrace: ClearCommand = async (ports, _request, load) => {
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
   ['publish', publishOrText],
-  ['runner', notServed('runner')],
-  ['wheel', notServed('wheel')],
-  ['mk_token', async (ports, _request, load) => ({ value: await makeToken(ports, load) })],
-  ['get_token', async (ports, _request, load) => ({ value: await getToken(ports, load) })],
+  ['runner', answering(runner)],
+  ['wheel', answering(wheel)],
+  ['mk_token', answering(makeToken)],
+  ['get_token', answering(getToken)],
   ['brine_query', queryWithTrace],
 ]);
 

@@ -1,4 +1,4 @@
-import { checkMinions } from '@brine/target';
+import { checkMinions, type TargetView } from '@brine/target';
 import { textOf, type PublishRequest } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
 
@@ -21,11 +21,9 @@ export async function expectedMinions(
   ports: MasterPorts,
   asked: Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>,
 ): Promise<Expected> {
-  const { rules, minionData, keys } = ports;
-  const accepted = keys.accepted();
-  if (!BY_ID.has(asked.tgtType)) {
-    if (!rules.minionDataCache) return { minions: [...accepted], missing: [] };
-    await minionData.ready();
+  const accepted = ports.keys.accepted();
+  if (!BY_ID.has(asked.tgtType) && !ports.rules.minionDataCache) {
+    return { minions: [...accepted], missing: [] };
   }
   const delimiter = asked.kwargs && textOf(asked.kwargs, 'delimiter');
   const target = {
@@ -33,11 +31,18 @@ export async function expectedMinions(
     tgtType: asked.tgtType,
     ...(delimiter === undefined ? {} : { delimiter }),
   };
-  return checkMinions(target, {
-    accepted,
+  return checkMinions(target, await targetView(ports, asked.tgtType));
+}
+
+/** What targets are judged by: the data of all minions is read where this type asks for it. */
+export async function targetView(ports: MasterPorts, tgtType: string): Promise<TargetView> {
+  const { rules, minionData, keys } = ports;
+  if (!BY_ID.has(tgtType)) await minionData.ready();
+  return {
+    accepted: keys.accepted(),
     grains: (id) => minionData.grains(id),
     pillar: () => undefined,
     nodegroups: rules.nodegroups,
     cacheless: rules.cachelessTargets,
-  });
+  };
 }

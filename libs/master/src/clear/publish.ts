@@ -71,14 +71,12 @@ export async function publish(
   if (expected.minions.length === 0 && !ports.rules.orderMasters) {
     return { value: noMinions(asked.tgt) };
   }
-  const jid = await jobId(ports, asked.jid);
-  if (jid === undefined) return { value: mapOf({ error: 'Could not allocate a job id' }) };
-  // Whoever fixes a jid may publish several times under it: the spans of each are told apart.
-  const piece = isJid(asked.jid) ? request.id : undefined;
-  const prepared = { load, asked, caller, handed, expected, jid, piece };
-  const job = await durably(ports, jobOf(ports, request, prepared), asked);
-  if ('refused' in job) return { value: buildErrorReply('SaltInvocationError', job.refused) };
-  const stored = await ports.publications.publish(job);
+  const stored = await publishJob(ports, request, { load, asked, caller, handed, expected });
+  if (stored === undefined) return { value: mapOf({ error: 'Could not allocate a job id' }) };
+  if ('refused' in stored) {
+    return { value: buildErrorReply('SaltInvocationError', stored.refused) };
+  }
+  const piece = pieceOf(request, asked);
   const published = buildPublishReply({
     jid: stored.jid,
     minions: [...stored.minions],
@@ -93,6 +91,24 @@ export async function publish(
     ...(asked.tracestate === ASKER_TRACES ? { askerTraces: true } : {}),
   };
   return { value: mapOf({ enc: 'clear', load: published }), about };
+}
+
+/** Publishes what its caller may publish; undefined where no job id could be had. */
+export async function publishJob(
+  ports: MasterPorts,
+  request: Request,
+  job: Omit<Prepared, 'jid' | 'piece'>,
+): Promise<Pick<Job, 'jid' | 'minions' | 'missing'> | { readonly refused: string } | undefined> {
+  const jid = await jobId(ports, job.asked.jid);
+  if (jid === undefined) return undefined;
+  const prepared = { ...job, jid, piece: pieceOf(request, job.asked) };
+  const made = await durably(ports, jobOf(ports, request, prepared), job.asked);
+  return 'refused' in made ? made : ports.publications.publish(made);
+}
+
+/** Whoever fixes a jid may publish several times under it: the spans of each are told apart. */
+function pieceOf(request: Request, asked: PublishRequest): string | undefined {
+  return isJid(asked.jid) ? request.id : undefined;
 }
 
 interface Refusal {

@@ -2,6 +2,7 @@ import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap, type SaltValue } f
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
+import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 
 /** The questions a local user may ask; a closed list, never a subject made of received text. */
@@ -18,7 +19,10 @@ const QUERIES: ReadonlySet<string> = new Set([
 
 /** Questions to which the master adds what it knows itself. */
 const OWN_QUERIES: ReadonlyMap<string, (ports: MasterPorts, args: SaltMap) => Promise<SaltValue>> =
-  new Map([['why', whySilent]]);
+  new Map([
+    ['why', whySilent],
+    ['del_token', deleteToken],
+  ]);
 
 /** What a reader of the job cache wants to know first when it is away. */
 const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';

@@ -58,6 +58,15 @@ export async function getToken(ports: MasterPorts, load: SaltMap): Promise<SaltV
   return record === undefined || typeof token !== 'string' ? mapOf({}) : shown(token, record);
 }
 
+/** Takes a token back (salt/runners/auth.py del_token); tells whether there was one. */
+export async function deleteToken(ports: MasterPorts, args: SaltMap): Promise<SaltValue> {
+  const token = args.get('token');
+  if ((await findToken(ports, token)) === undefined || typeof token !== 'string') return false;
+  await ports.tokens.forget(token);
+  ports.count('token_revoked');
+  return true;
+}
+
 /**
  * The record of a token that is valid now. An expired one is deleted and not used once more
  * (CVE-2021-3144); what has not the form of a token is not looked up (CVE-2020-11652).

@@ -1,15 +1,15 @@
-import type { Command, JobReturn, LocalClient } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
 import { pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import type { Terminal } from '../terminal.ts';
+import type { JobReturn } from '../gather.ts';
+import type { Command } from '../load.ts';
+import type { LocalClient } from '../local-client.ts';
 import type { JobRecords } from './job-records.ts';
 
 /** What a runner function works with. */
 export interface RunnerContext {
-  readonly config: MasterOptions;
-  readonly terminal: Terminal;
   readonly client: LocalClient;
   readonly jobs: JobRecords;
+  /** Shows something at once, where somebody looks on. */
+  readonly out: (text: string) => void;
 }
 
 /** Arguments by name, defaults filled in; `args` and `kwargs` hold what has no name. */

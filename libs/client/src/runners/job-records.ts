@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RefusedError, type LocalClient } from '@brine/client';
+import { RefusedError } from '../errors.ts';
+import type { LocalClient } from '../local-client.ts';
 import { asText } from './function.ts';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 

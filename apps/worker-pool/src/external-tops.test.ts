@@ -1,0 +1,67 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { MasterTops, splitWords } from './external-tops.ts';
+
+let dir = '';
+let told: string[] = [];
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'brine-tops-'));
+  told = [];
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+async function classifier(body: string): Promise<MasterTops> {
+  const script = join(dir, 'classify it.sh');
+  await writeFile(script, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
+  return new MasterTops({ ext_nodes: `sh '${script}' "an argument"` }, (_fields, text) => {
+    told.push(text);
+  });
+}
+
+test.each([
+  ['classes: [a, b]', new Map([['base', ['a', 'b']]])],
+  ['environment: dev\nclasses:\n  a: {x: 1}\n  b:', new Map([['dev', ['a', 'b']]])],
+  ['environment: dev', new Map()],
+  ['classes: text', new Map()],
+])('the output %j gives the states %o', async (yaml, states) => {
+  const tops = await classifier(`cat <<'END'\n${yaml}\nEND`);
+  expect(await tops.of('web1')).toEqual(states);
+  expect(told).toEqual([]);
+});
+
+test('the command gets the id of the minion as its last argument, and no shell reads it', async () => {
+  const tops = await classifier(
+    `printf '%s,%s,%s' "$#" "$1" "$2" > "${dir}/args"; echo 'classes: []'`,
+  );
+  await tops.of('$(touch x);web1');
+  expect(await readFile(join(dir, 'args'), 'utf8')).toBe('2,an argument,$(touch x);web1');
+});
+
+test('a classifier that fails is told and gives no states', async () => {
+  expect(await (await classifier('exit 3')).of('web1')).toEqual(new Map());
+  expect(await (await classifier("echo 'a: [b'")).of('web1')).toEqual(new Map());
+  expect(told).toHaveLength(2);
+});
+
+test('those who ask meanwhile share one run', async () => {
+  const tops = await classifier(`echo x >> "${dir}/runs"; sleep 0.3; echo 'classes: [a]'`);
+  await Promise.all(Array.from({ length: 5 }, () => tops.of('web1')));
+  expect(await readFile(join(dir, 'runs'), 'utf8')).toBe('x\n');
+});
+
+test('without ext_nodes there are none, and other kinds are told', async () => {
+  const tops = new MasterTops({ saltclass: { path: '/x' } }, (_fields, text) => told.push(text));
+  expect(await tops.of('web1')).toEqual(new Map());
+  expect(told).toEqual(['this kind of master_tops is not served']);
+});
+
+test.each([
+  ['a b  c', ['a', 'b', 'c']],
+  [`/x -a 'b c' "d \\"e" f\\ g ""`, ['/x', '-a', 'b c', 'd "e', 'f g', '']],
+  [`a'b'"c"d`, ['abcd']],
+  ['  ', []],
+])('%j is split as a shell does', (line, words) => {
+  expect(splitWords(line)).toEqual(words);
+});

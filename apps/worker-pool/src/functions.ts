@@ -1,0 +1,115 @@
+import { EventReader, type Bus } from '@brine/bus';
+import {
+  callRunner,
+  LocalClient,
+  RUNNERS,
+  type ClientPorts,
+  type RunnerFunction,
+} from '@brine/client';
+import type { MasterOptions } from '@brine/config';
+import type { Answerer, FunctionCall, FunctionOutcome, MasterFunctions } from '@brine/master';
+import { randomUUID } from 'node:crypto';
+
+/** What the runners of a worker work with. */
+export interface RunnersOptions {
+  readonly bus: Bus;
+  readonly options: MasterOptions;
+  /** Answers a request as this worker answers those of gateways. */
+  readonly answer: (body: Uint8Array) => Promise<Uint8Array>;
+  /** The key of the master's own user. */
+  readonly ownKey: () => string;
+  readonly onTrouble: (text: string, err: unknown) => void;
+}
+
+/** How long a runner that needs returns waits for the stream, and how often it looks, in ms. */
+const LISTEN_WAIT_MS = 5_000;
+const LISTEN_LOOK_MS = 10;
+
+/** By their names; a name that comes over the wire is looked up here and nowhere else. */
+const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
+  RUNNERS.map((fun) => [fun.name, fun]),
+);
+
+/**
+ * Runs the runners of `brine run` inside a worker, as the master's own user: their requests are
+ * answered by this worker without a socket, and returns come from the stream of events.
+ */
+export class WorkerRunners implements MasterFunctions {
+  readonly #options: RunnersOptions;
+  #running = 0;
+
+  constructor(options: RunnersOptions) {
+    this.#options = options;
+  }
+
+  running(): number {
+    return this.#running;
+  }
+
+  inBackground(work: () => Promise<void>): void {
+    this.#running += 1;
+    work()
+      .catch((err: unknown) => this.#options.onTrouble('a runner was cut off', err))
+      .finally(() => (this.#running -= 1));
+  }
+
+  async run(call: FunctionCall): Promise<FunctionOutcome> {
+    const client = this.#client();
+    try {
+      return await callRunner(FUNCTIONS.get(call.fun), call, client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  #client(): LocalClient {
+    const { options, answer, ownKey, onTrouble } = this.#options;
+    const ports: ClientPorts = {
+      request: { request: (body) => answer(body) },
+      events: { listen: (onEvent) => this.#listen(onEvent) },
+      master: { isPresent: () => true, readKey: async () => ownKey() },
+      logError: (text) => onTrouble(text, undefined),
+    };
+    return new LocalClient(ports, {
+      user: options.user,
+      nodegroups: new Map(),
+      configFile: options.confFile,
+      timeoutMs: options.timeout * 1000,
+      gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
+      orderMasters: options.orderMasters,
+      syndicWaitMs: options.syndicWait * 1000,
+      sockDir: options.sockDir,
+      ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
+    });
+  }
+
+  async #listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }> {
+    const reader = new EventReader(this.#options.bus, { kinds: ['ret', 'job', 'syndic'] });
+    const follow = async (): Promise<void> => {
+      for await (const event of reader) onEvent(event.tag, await event.body());
+    };
+    follow().catch((err: unknown) => this.#options.onTrouble('events were not read', err));
+    const untilMs = Date.now() + LISTEN_WAIT_MS;
+    // Whoever publishes before the reader reads misses returns.
+    while (!reader.reading) {
+      if (Date.now() > untilMs) {
+        reader.close();
+        throw new Error('the stream of events is away');
+      }
+      await new Promise((resolve) => setTimeout(resolve, LISTEN_LOOK_MS));
+    }
+    return { close: () => reader.close() };
+  }
+}
+
+/** Answers a request of this process itself, as if a gateway of this host had brought it. */
+export async function answerHere(
+  answerer: Answerer,
+  body: Uint8Array,
+  gatewayHost: string,
+): Promise<Uint8Array> {
+  const request = { id: randomUUID(), body, gatewayHost, receivedMs: Date.now() };
+  const answer = await answerer.answer(request);
+  if (answer.kind === 'drop') throw new Error('the master could not answer itself');
+  return answer.body;
+}

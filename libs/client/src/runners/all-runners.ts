@@ -1,0 +1,14 @@
+import { AUTH_RUNNER } from './auth.ts';
+import type { RunnerFunction } from './function.ts';
+import { JOBS_RUNNER } from './jobs.ts';
+import { LEDGER_RUNNER } from './ledger.ts';
+import { MANAGE_RUNNER, OTHER_RUNNERS } from './manage.ts';
+
+/** The runners that run wherever a client is: at the command line, and in a worker. */
+export const RUNNERS: readonly RunnerFunction[] = [
+  ...AUTH_RUNNER,
+  ...JOBS_RUNNER,
+  ...LEDGER_RUNNER,
+  ...MANAGE_RUNNER,
+  ...OTHER_RUNNERS,
+];

@@ -1,0 +1,33 @@
+import { mapOf } from '@brine/wire';
+import { RefusedError } from '../errors.ts';
+import { asText, type RunnerFunction } from './function.ts';
+
+const makeToken: RunnerFunction = {
+  name: 'auth.mk_token',
+  parameters: [],
+  open: true,
+  doc: 'Makes an eauth token: auth.mk_token username=… password=… eauth=… [token_expire=…].',
+  async run({ kwargs }, { client }) {
+    try {
+      return { value: await client.command(new Map([...kwargs, ['cmd', 'mk_token']])) };
+    } catch (error) {
+      // The master answers an empty text then.
+      if (error instanceof RefusedError && error.message === '') return { value: '' };
+      throw error;
+    }
+  },
+};
+
+const deleteToken: RunnerFunction = {
+  name: 'auth.del_token',
+  parameters: [['token']],
+  doc: 'Takes an eauth token back: nobody can use it from now on.',
+  async run({ named }, { client }) {
+    const args = mapOf({ token: asText(named.get('token') ?? '') });
+    const reply = await client.command(mapOf({ cmd: 'brine_query', query: 'del_token', args }));
+    return { value: reply.get('value') ?? null };
+  },
+};
+
+/** The functions of the auth runner (salt/runners/auth.py). */
+export const AUTH_RUNNER: readonly RunnerFunction[] = [deleteToken, makeToken];

@@ -1,0 +1,49 @@
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { RefusedError } from '../errors.ts';
+import type { LocalClient } from '../local-client.ts';
+import {
+  bindArguments,
+  InvalidArgumentsError,
+  UnknownKeywordError,
+  type RunnerFunction,
+} from './function.ts';
+import { JobRecords } from './job-records.ts';
+
+/** What a runner is called with. */
+export interface RunnerCall {
+  readonly fun: string;
+  readonly args: readonly SaltValue[];
+  readonly kwargs: SaltMap;
+}
+
+/**
+ * Runs a runner where nobody looks on: what it returns is its value, and a failure the text that
+ * Salt's event `ret` has then. Never rejects.
+ */
+export async function callRunner(
+  fun: RunnerFunction | undefined,
+  call: RunnerCall,
+  client: LocalClient,
+): Promise<{ readonly value: SaltValue; readonly success: boolean }> {
+  if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
+  const keywords = new Map(call.kwargs).set('__kwarg__', true);
+  try {
+    const given = bindArguments(fun, [...call.args, keywords]);
+    const jobs = new JobRecords(client);
+    const { value, outputter } = await fun.run(given, { client, jobs, out: () => undefined });
+    const asked = given.named.get('outputter');
+    const shown = typeof asked === 'string' && asked === outputter;
+    return { value: shown ? mapOf({ data: value, outputter: asked }) : value, success: true };
+  } catch (error) {
+    if (error instanceof InvalidArgumentsError || error instanceof UnknownKeywordError) {
+      const text = `\nPassed invalid arguments: ${error.message}\n\nUsage:\n\n    ${fun.doc}\n`;
+      return { value: text, success: true };
+    }
+    if (error instanceof RefusedError) return { value: error.message, success: false };
+    return failure(call, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function failure({ fun }: RunnerCall, text: string): { value: string; success: false } {
+  return { value: `Exception occurred in runner ${fun}: ${text}`, success: false };
+}

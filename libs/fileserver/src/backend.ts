@@ -1,0 +1,43 @@
+/** A file that a backend found. */
+export interface FoundFile {
+  /** Where it can be read, an absolute path on this host. */
+  readonly path: string;
+  /** The path that was asked for, normal. */
+  readonly rel: string;
+  /**
+   * Python's `os.stat` as a list: mode, ino, dev, nlink, uid, gid, size, atime, mtime, ctime; git
+   * knows the mode only. Absent where it could not be read.
+   */
+  readonly stat?: readonly number[];
+}
+
+/** What there is in one environment; paths relative, sorted by code points. */
+export interface FileLists {
+  readonly files: readonly string[];
+  readonly dirs: readonly string[];
+  readonly emptyDirs: readonly string[];
+  /** Targets of symbolic links by the path of the link. */
+  readonly links: ReadonlyMap<string, string>;
+}
+
+/** The answer for an environment that is not there. */
+export const NO_FILES: FileLists = { files: [], dirs: [], emptyDirs: [], links: new Map() };
+
+/** One source of files (Salt's `fileserver_backend`). */
+export interface FileBackend {
+  /** The name it has in `fileserver_backend`. */
+  readonly name: string;
+  /** Names of its environments, sorted. */
+  envs(): Promise<readonly string[]>;
+  /** Finds a file; the path is relative and without `../`, but otherwise as it was received. */
+  find(
+    path: string,
+    saltenv: string,
+    query: ReadonlyMap<string, string>,
+  ): Promise<FoundFile | undefined>;
+  /** Whether a file found elsewhere may be served to who asked in this environment. */
+  mayServe(file: FoundFile, saltenv: string): Promise<boolean>;
+  lists(saltenv: string): Promise<FileLists>;
+  /** Ends what it started. */
+  close(): Promise<void>;
+}

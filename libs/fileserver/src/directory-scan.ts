@@ -1,0 +1,79 @@
+import { readdir, readlink, stat } from 'node:fs/promises';
+import { posix } from 'node:path';
+import { identityOf } from './file-hashes.ts';
+
+/** One name in a directory. */
+export interface Entry {
+  readonly name: string;
+  /** A directory, or a link to one. */
+  readonly isDirectory: boolean;
+  /** What a symbolic link holds; absent for anything else. */
+  readonly link?: string;
+}
+
+/** What a directory held when it was read. */
+export interface Scan {
+  /** Tells a directory from itself at another time. */
+  readonly identity: string;
+  /** Device and inode: a directory below itself is seen by it. */
+  readonly node: string;
+  readonly entries: readonly Entry[];
+  /** When it was read, by `performance.now()`. */
+  readonly readAt: number;
+  /** It was left alone for a while before: the same identity means the same entries. */
+  readonly settled: boolean;
+}
+
+/** As for hashes: changes within one tick of the times would not be seen. */
+const RACY_MS = 2_000;
+
+/**
+ * Reads a directory, or gives `known` back where nothing in it changed and it is not older than
+ * `maxAgeMs`; undefined where it is gone or cannot be read.
+ */
+export async function scanDirectory(
+  path: string,
+  known: Scan | undefined,
+  maxAgeMs: number,
+): Promise<Scan | undefined> {
+  try {
+    const stats = await stat(path, { bigint: true });
+    const identity = identityOf(stats);
+    const now = performance.now();
+    if (known?.settled === true && known.identity === identity && now - known.readAt < maxAgeMs) {
+      return known;
+    }
+    const changed = stats.mtimeNs > stats.ctimeNs ? stats.mtimeNs : stats.ctimeNs;
+    const settled = Date.now() - Number(changed / 1_000_000n) > RACY_MS;
+    const node = `${stats.dev}:${stats.ino}`;
+    return { identity, node, entries: await entriesOf(path), readAt: now, settled };
+  } catch (cause) {
+    if (isGone(cause)) return undefined;
+    throw cause;
+  }
+}
+
+async function entriesOf(path: string): Promise<Entry[]> {
+  const found = await readdir(path, { withFileTypes: true });
+  const entries: Entry[] = [];
+  for (const entry of found) {
+    // A name that is not UTF-8 could not be asked for.
+    if (entry.name.includes('\ufffd')) continue;
+    if (!entry.isSymbolicLink()) {
+      entries.push({ name: entry.name, isDirectory: entry.isDirectory() });
+      continue;
+    }
+    const at = posix.join(path, entry.name);
+    const target = await stat(at).catch(() => undefined);
+    const link = await readlink(at).catch(() => undefined);
+    if (link === undefined) continue;
+    entries.push({ name: entry.name, isDirectory: target?.isDirectory() === true, link });
+  }
+  return entries;
+}
+
+/** Gone, no directory, or closed to us: Salt lists what it can see (`os.walk` swallows these). */
+function isGone(cause: unknown): boolean {
+  const code = (cause as NodeJS.ErrnoException).code ?? '';
+  return ['ENOENT', 'ENOTDIR', 'EACCES', 'ELOOP', 'ENAMETOOLONG', 'EPERM'].includes(code);
+}

@@ -1,0 +1,179 @@
+/** Where a part of the tree is taken from, and where it is shown, for one environment. */
+export interface EnvConfig {
+  readonly ref?: string;
+  readonly root?: string;
+  readonly mountpoint?: string;
+}
+
+/** Kinds of refs that may be environments. */
+export type RefType = 'branch' | 'tag' | 'sha';
+
+/** One entry of `gitfs_remotes`, with what the global options add to it. */
+export interface RemoteConfig {
+  readonly url: string;
+  /** Names the cache of this remote, where two have the same URL. */
+  readonly name?: string;
+  /** Branch or tag of the environment `base`. */
+  readonly base: string;
+  readonly fallback: string;
+  readonly mountpoint: string;
+  readonly root: string;
+  /** This ref serves all environments. */
+  readonly allSaltenvs?: string;
+  readonly saltenvs: Readonly<Record<string, EnvConfig>>;
+  readonly saltenvWhitelist: readonly string[];
+  readonly saltenvBlacklist: readonly string[];
+  readonly disableSaltenvMapping: boolean;
+  readonly refTypes: readonly RefType[];
+  readonly refspecs: readonly string[];
+  /** Seconds. */
+  readonly updateInterval: number;
+  /** Commits fetched of each ref; 0: all. */
+  readonly depth: number;
+  readonly sslVerify: boolean;
+  readonly proxy: string;
+  readonly user: string;
+  readonly password: string;
+  /** Send user and password over plain http too. */
+  readonly insecureAuth: boolean;
+  /** Path of a private key for ssh. */
+  readonly privkey: string;
+}
+
+/** An option of gitfs that cannot be used; the message names remote and option. */
+export class GitConfigError extends Error {
+  override readonly name = 'GitConfigError';
+  readonly code = 'FILESERVER_GIT_CONFIG';
+}
+
+/** Values of options as a YAML file has them. */
+export type Options = Readonly<Record<string, unknown>>;
+
+const PER_REMOTE = [
+  ...['base', 'fallback', 'mountpoint', 'root', 'ssl_verify', 'saltenv_whitelist'],
+  ...['saltenv_blacklist', 'refspecs', 'disable_saltenv_mapping', 'ref_types', 'update_interval'],
+  ...['proxy', 'depth', 'user', 'password', 'insecure_auth', 'privkey', 'pubkey', 'passphrase'],
+  ...['all_saltenvs', 'name', 'saltenv'],
+];
+
+/**
+ * Reads `gitfs_remotes`. `globals` are the options with `gitfs_` taken off, complete; a remote
+ * may have its own of each (salt/utils/gitfs.py, salt/fileserver/gitfs.py).
+ * @throws GitConfigError
+ */
+export function readRemotes(remotes: readonly unknown[], globals: Options): RemoteConfig[] {
+  return remotes.map((remote) => {
+    if (typeof remote === 'string') return readRemote(remote, {}, globals);
+    const [only, ...more] = Object.entries(tableOf(remote, 'gitfs_remotes'));
+    if (only === undefined || more.length > 0) {
+      throw new GitConfigError('gitfs_remotes: each entry is a URL, or one URL with options');
+    }
+    return readRemote(only[0], tableOf(only[1], only[0]), globals);
+  });
+}
+
+function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
+  const unknown = Object.keys(own).find((name) => !PER_REMOTE.includes(name));
+  if (unknown !== undefined) throw new GitConfigError(`${url}: there is no option ${unknown}`);
+  if (url === '' || url.startsWith('-')) throw new GitConfigError(`${url}: not a URL`);
+  const option = (name: string): unknown => own[name] ?? globals[name];
+  const text = (name: string): string => textOf(option(name), url, name);
+  const list = (name: string): string[] => listOf(option(name), url, name);
+  if (text('passphrase') !== '') {
+    throw new GitConfigError(`${url}: a key with a passphrase needs an ssh-agent`);
+  }
+  const ownEnvs = envsOf(own['saltenv'], url);
+  const globalEnvs = envsOf(globals['saltenv'], url);
+  const saltenvs = mergeEnvs(globalEnvs, ownEnvs);
+  const allSaltenvs = own['all_saltenvs'];
+  return {
+    url,
+    ...(own['name'] === undefined ? {} : { name: textOf(own['name'], url, 'name') }),
+    ...(allSaltenvs === undefined ? {} : { allSaltenvs: textOf(allSaltenvs, url, 'all_saltenvs') }),
+    // A `ref` of the environment base stands before `base` (of the remote's own only).
+    base: ownEnvs['base']?.ref ?? text('base'),
+    fallback: text('fallback'),
+    mountpoint: pathOf(text('mountpoint')),
+    root: pathOf(text('root')),
+    saltenvs,
+    saltenvWhitelist: list('saltenv_whitelist'),
+    saltenvBlacklist: list('saltenv_blacklist'),
+    disableSaltenvMapping: option('disable_saltenv_mapping') === true,
+    refTypes: list('ref_types').map((type) => refTypeOf(type, url)),
+    refspecs: list('refspecs'),
+    updateInterval: numberOf(option('update_interval'), url, 'update_interval'),
+    depth: numberOf(option('depth'), url, 'depth'),
+    sslVerify: option('ssl_verify') !== false,
+    proxy: text('proxy'),
+    user: text('user'),
+    password: text('password'),
+    insecureAuth: option('insecure_auth') === true,
+    privkey: text('privkey'),
+  };
+}
+
+function envsOf(value: unknown, url: string): Record<string, EnvConfig> {
+  const envs: Record<string, EnvConfig> = {};
+  for (const [env, held] of Object.entries(tableOf(value ?? {}, `${url}: saltenv`))) {
+    const config = tableOf(held, `${url}: saltenv ${env}`);
+    const { ref, root, mountpoint } = config;
+    envs[env] = {
+      ...(ref === undefined ? {} : { ref: textOf(ref, url, 'ref') }),
+      ...(root === undefined ? {} : { root: pathOf(textOf(root, url, 'root')) }),
+      ...(mountpoint === undefined
+        ? {}
+        : { mountpoint: pathOf(textOf(mountpoint, url, 'mountpoint')) }),
+    };
+  }
+  return envs;
+}
+
+function mergeEnvs(
+  below: Readonly<Record<string, EnvConfig>>,
+  above: Readonly<Record<string, EnvConfig>>,
+): Record<string, EnvConfig> {
+  const merged: Record<string, EnvConfig> = { ...below };
+  for (const [env, config] of Object.entries(above)) merged[env] = { ...merged[env], ...config };
+  return merged;
+}
+
+/** A map, or a list of one-key maps, as one map (salt/utils/data.py `repack_dictlist`). */
+function tableOf(value: unknown, what: string): Record<string, unknown> {
+  const parts: unknown[] = Array.isArray(value) ? value : [value];
+  const table: Record<string, unknown> = {};
+  for (const part of parts) {
+    if (typeof part !== 'object' || part === null) throw new GitConfigError(`${what}: not a map`);
+    Object.assign(table, part);
+  }
+  return table;
+}
+
+function textOf(value: unknown, url: string, name: string): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  throw new GitConfigError(`${url}: ${name} is not a text`);
+}
+
+function listOf(value: unknown, url: string, name: string): string[] {
+  const items: unknown[] = Array.isArray(value) ? value : textOf(value, url, name).split(',');
+  return items.map((item) => textOf(item, url, name).trim()).filter((item) => item !== '');
+}
+
+function numberOf(value: unknown, url: string, name: string): number {
+  const number = Number(value ?? 0);
+  if (!Number.isInteger(number) || number < 0) {
+    throw new GitConfigError(`${url}: ${name} is not a whole number`);
+  }
+  return number;
+}
+
+function refTypeOf(type: string, url: string): RefType {
+  const found = (['branch', 'tag', 'sha'] as const).find((known) => known === type.toLowerCase());
+  if (found === undefined) throw new GitConfigError(`${url}: there is no ref type ${type}`);
+  return found;
+}
+
+/** `salt://` and slashes at the ends do not count. */
+function pathOf(text: string): string {
+  return text.replace(/^salt:\/\//, '').replace(/^\/+|\/+$/g, '');
+}

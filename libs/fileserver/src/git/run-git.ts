@@ -1,0 +1,94 @@
+import { spawn } from 'node:child_process';
+
+/** How git is run for a remote. */
+export interface GitCall {
+  readonly cwd: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly input?: string;
+}
+
+/** Git did not do what it was told; the message is the end of what it printed. */
+export class GitError extends Error {
+  override readonly name = 'GitError';
+  readonly code = 'FILESERVER_GIT';
+}
+
+const TIMEOUT_MS = 60_000;
+/** Listings of the largest trees in use have some tens of MB. */
+const OUTPUT_MAX_BYTES = 128 * 1024 * 1024;
+const STDERR_MAX_CHARS = 4_000;
+
+/**
+ * Runs git without a shell, in plain English, never asking anybody; resolves with its output.
+ * @throws GitError where it ends badly, prints too much or takes too long.
+ */
+export async function runGit(args: readonly string[], call: GitCall): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  await streamGit(args, call, (chunk) => {
+    size += chunk.length;
+    if (size > OUTPUT_MAX_BYTES) return false;
+    chunks.push(chunk);
+    return true;
+  });
+  return Buffer.concat(chunks);
+}
+
+/**
+ * As {@link runGit}, but hands the output over as it comes; `take` says false to end it.
+ * @throws GitError as there.
+ */
+export function streamGit(
+  args: readonly string[],
+  call: GitCall,
+  take: (chunk: Buffer) => boolean | Promise<boolean>,
+): Promise<void> {
+  const child = spawn('git', [...args], {
+    cwd: call.cwd,
+    env: { ...gitEnv(), ...call.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: call.timeoutMs ?? TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+    ...(call.signal === undefined ? {} : { signal: call.signal }),
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = (stderr + chunk.toString()).slice(-STDERR_MAX_CHARS);
+  });
+  // A git that ends before it has read everything says so by its exit code.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(call.input ?? '');
+  const ended = new Promise<void>((resolve, reject) => {
+    child.on('error', (cause) => reject(new GitError(cause.message, { cause })));
+    child.on('close', (code, signal) => {
+      if (code === 0) resolve();
+      else reject(new GitError(`git ${args[0] ?? ''}: ${stderr.trim() || (signal ?? code)}`));
+    });
+  });
+  const taken = (async () => {
+    for await (const chunk of child.stdout) {
+      if (await take(chunk as Buffer)) continue;
+      child.kill('SIGKILL');
+      throw new GitError(`git ${args[0] ?? ''}: more output than is taken`);
+    }
+  })();
+  return Promise.all([taken, ended]).then(() => undefined);
+}
+
+/** The environment of all calls: what git itself needs, and no question at a terminal. */
+function gitEnv(): NodeJS.ProcessEnv {
+  const { PATH, HOME, SSH_AUTH_SOCK, GIT_SSL_CAINFO, SSL_CERT_FILE } = process.env;
+  return {
+    PATH,
+    HOME,
+    SSH_AUTH_SOCK,
+    GIT_SSL_CAINFO,
+    SSL_CERT_FILE,
+    LC_ALL: 'C',
+    LANGUAGE: 'C',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+  };
+}

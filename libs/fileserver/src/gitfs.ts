@@ -1,0 +1,156 @@
+import { posix } from 'node:path';
+import { join } from 'node:path';
+import type { FileBackend, FileLists, FoundFile } from './backend.ts';
+import { NO_FILES } from './backend.ts';
+import { BlobFiles } from './git/blob-files.ts';
+import { environmentsOf, isHex, placeOf } from './git/environments.ts';
+import { GitRemote } from './git/git-remote.ts';
+import type { RemoteConfig } from './git/remote-config.ts';
+import { fileAt, type Tree } from './git/tree.ts';
+import { mergeLists } from './merge-lists.ts';
+import { byCodePoint, normalPath } from './paths.ts';
+
+/** What the git backend serves, and where it keeps it. */
+export interface GitfsOptions {
+  readonly remotes: readonly RemoteConfig[];
+  /** A directory of its own; workers of one host share it. */
+  readonly cacheDir: string;
+  /** Told when a remote cannot be had, and when it can again. */
+  readonly tell: (remote: string, problem: string | undefined) => void;
+}
+
+/** How long a question waits for the first fetch of a master that was never started before. */
+const FIRST_WAIT_MS = 20_000;
+const CLEAN_EVERY_MS = 60 * 60_000;
+
+/** Salt's `gitfs` backend: branches and tags of git repositories as environments. */
+export class GitfsBackend implements FileBackend {
+  readonly name = 'gitfs';
+  readonly #remotes: readonly GitRemote[];
+  readonly #blobs: BlobFiles;
+  readonly #tell: GitfsOptions['tell'];
+  readonly #stop = new AbortController();
+  readonly #failing = new Set<string>();
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #started: Promise<unknown>;
+
+  /** Begins to fetch at once. @throws GitConfigError */
+  constructor({ remotes, cacheDir, tell }: GitfsOptions) {
+    this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, this.#stop.signal));
+    for (const remote of this.#remotes) void remote.call;
+    this.#blobs = new BlobFiles(join(cacheDir, 'blobs'));
+    this.#tell = tell;
+    this.#started = Promise.all(this.#remotes.map((remote) => this.#follow(remote)));
+    this.#every(CLEAN_EVERY_MS, () => this.#blobs.clean());
+  }
+
+  async envs(): Promise<readonly string[]> {
+    await this.#firstFetch();
+    const names = this.#remotes.flatMap(({ config, refs }) => environmentsOf(config, refs));
+    return [...new Set(names)].sort();
+  }
+
+  async find(asked: string, saltenv: string): Promise<FoundFile | undefined> {
+    const path = normalPath(asked);
+    if (path.startsWith('/') || path.startsWith('..') || path.includes('\0')) return undefined;
+    for await (const { remote, tree } of this.#trees(saltenv)) {
+      const mountpoint = placeOf(remote.config, saltenv, 'mountpoint');
+      if (mountpoint !== '' && !path.startsWith(`${mountpoint}/`)) continue;
+      const below = mountpoint === '' ? path : path.slice(mountpoint.length + 1);
+      const blob = fileAt(tree, posix.join(placeOf(remote.config, saltenv, 'root'), below));
+      if (blob === undefined) continue;
+      const stored = await this.#blobs.pathOf(blob.sha, remote.call);
+      return { path: stored, rel: path, stat: [blob.mode] };
+    }
+    return undefined;
+  }
+
+  mayServe(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  async lists(saltenv: string): Promise<FileLists> {
+    const parts: FileLists[] = [];
+    for await (const { remote, tree } of this.#trees(saltenv)) {
+      const root = placeOf(remote.config, saltenv, 'root');
+      parts.push(listsOf(tree, root, placeOf(remote.config, saltenv, 'mountpoint')));
+    }
+    return mergeLists(parts);
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#stop.abort();
+    await this.#started;
+  }
+
+  /** The remotes that have an environment, in their order. */
+  async *#trees(saltenv: string): AsyncGenerator<{ remote: GitRemote; tree: Tree }> {
+    const known = await this.envs();
+    for (const remote of this.#remotes) {
+      const { fallback } = remote.config;
+      if (!known.includes(saltenv) && !isHex(saltenv) && fallback === '') continue;
+      const tree = await remote.treeOf(saltenv);
+      if (tree !== undefined) yield { remote, tree };
+    }
+  }
+
+  async #firstFetch(): Promise<void> {
+    const waited = new Promise((resolve) => setTimeout(resolve, FIRST_WAIT_MS).unref());
+    await Promise.race([this.#started, waited]);
+  }
+
+  async #follow(remote: GitRemote): Promise<void> {
+    const { updateInterval } = remote.config;
+    await this.#attempt(remote, () => remote.open());
+    const update = (): Promise<void> => this.#attempt(remote, () => remote.update());
+    // What an earlier start left is served while the first fetch runs.
+    const first = update();
+    if (remote.refs.branches.size === 0) await first;
+    if (updateInterval > 0) this.#every(updateInterval * 1000, update);
+  }
+
+  async #attempt(remote: GitRemote, task: () => Promise<void>): Promise<void> {
+    const { url } = remote.config;
+    try {
+      await task();
+      if (this.#failing.delete(url)) this.#tell(url, undefined);
+    } catch (error) {
+      if (this.#stop.signal.aborted || this.#failing.has(url)) return;
+      this.#failing.add(url);
+      this.#tell(url, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** One after the other, however long one takes. */
+  #every(ms: number, task: () => Promise<void>): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      void task().finally(() => {
+        if (!this.#stop.signal.aborted) this.#every(ms, task);
+      });
+    }, ms);
+    timer.unref();
+    this.#timers.add(timer);
+  }
+}
+
+function listsOf(tree: Tree, root: string, mountpoint: string): FileLists {
+  const prefix = root === '' ? '' : `${root}/`;
+  const shown = (path: string): string | undefined =>
+    path.startsWith(prefix) ? posix.join(mountpoint, path.slice(prefix.length)) : undefined;
+  const paths = (from: Iterable<string>): string[] =>
+    [...from].flatMap((path) => shown(path) ?? []).sort(byCodePoint);
+  const links = [...tree.links].flatMap(([path, target]): [string, string][] => {
+    const at = shown(path);
+    return at === undefined ? [] : [[at, target]];
+  });
+  const dirs = paths(tree.dirs);
+  if (mountpoint !== '') dirs.push(mountpoint);
+  return {
+    ...NO_FILES,
+    files: paths(tree.blobs.keys()),
+    dirs: dirs.sort(byCodePoint),
+    links: new Map(links),
+  };
+}

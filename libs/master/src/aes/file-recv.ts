@@ -1,0 +1,28 @@
+import { isMinionId } from '@brine/job';
+import { parseFileReceive, type SaltMap, type SaltValue } from '@brine/wire';
+import type { MasterPorts } from '../ports.ts';
+
+const BYTES_PER_MB = 1024 * 1024;
+
+/**
+ * `_file_recv`: a piece of a file that a minion sends (`cp.push`), as far as `file_recv` and
+ * `file_recv_max_size` let it (salt/master.py AESFuncs `_file_recv`). A load that is malformed
+ * throws WireError.
+ */
+export async function receiveFile(
+  ports: MasterPorts,
+  minion: string,
+  load: SaltMap,
+): Promise<SaltValue> {
+  const { fileRecv } = ports.rules;
+  if (fileRecv === undefined || !Array.isArray(load.get('path')) || !load.has('loc')) return false;
+  const piece = parseFileReceive(load);
+  if (piece.id !== minion || !isMinionId(minion)) return false;
+  if (piece.loc + piece.data.length > fileRecv.maxMegabytes * BYTES_PER_MB) {
+    ports.count('file_recv_too_large');
+    return false;
+  }
+  const taken = await ports.received.write({ ...piece, id: minion });
+  ports.count(taken ? 'file_recv_pieces' : 'file_recv_refused');
+  return taken;
+}

@@ -1,0 +1,166 @@
+import { checkMinions, matchPcre } from '@brine/target';
+import { mapIn, parseMineEntry, type SaltMap, type SaltValue } from '@brine/wire';
+import { targetView } from '../clear/expected-minions.ts';
+import type { MasterPorts } from '../ports.ts';
+
+/*
+ * The mine (salt/daemons/masterapi.py RemoteFuncs `_mine*`, salt/utils/mine.py); protocol.md 5.
+ */
+
+/** Mines read at once. */
+const FETCHES_MAX = 64;
+
+type MineCommand = (ports: MasterPorts, minion: string, load: SaltMap) => Promise<SaltValue>;
+
+/** Whether the mine is kept at all (`minion_data_cache`, `enforce_mine_cache`). */
+function isKept({ rules }: MasterPorts): boolean {
+  return rules.minionDataCache || rules.enforceMineCache === true;
+}
+
+/** `_mine`: adds to what the minion has there, or with `clear` replaces it. */
+export const putIntoMine: MineCommand = async (ports, minion, load) => {
+  const data = mapIn(load, 'data');
+  if (data === undefined) return new Map();
+  if (!isKept(ports)) return true;
+  const clear = load.get('clear') === true;
+  const kept = await ports.mines.change(minion, (now) =>
+    clear || now === undefined ? data : new Map([...now, ...data]),
+  );
+  ports.count(kept ? 'mine_updates' : 'mine_too_large');
+  return kept;
+};
+
+/** `_mine_delete`: removes the value of one function. */
+export const deleteFromMine: MineCommand = async (ports, minion, load) => {
+  const fun = load.get('fun');
+  if (fun === undefined) return new Map();
+  if (!isKept(ports)) return true;
+  const mine = await ports.mines.fetch(minion);
+  if (mine?.has(fun) !== true) return true;
+  await ports.mines.change(minion, (now) => {
+    const rest = new Map(now);
+    rest.delete(fun);
+    return rest;
+  });
+  return true;
+};
+
+/** `_mine_flush`: removes all of it; false where there was nothing. */
+export const flushMine: MineCommand = async (ports, minion) => {
+  if (!isKept(ports)) return true;
+  if ((await ports.mines.fetch(minion)) === undefined) return false;
+  return ports.mines.change(minion, () => undefined);
+};
+
+/**
+ * `_mine_get`: values of the minions that a target names, as far as `mine_get` of the master and
+ * the `allow_tgt` of each value let the asking minion have them.
+ */
+export const getFromMine: MineCommand = async (ports, minion, load) => {
+  const asked = load.get('fun');
+  const tgt = load.get('tgt');
+  if (tgt === undefined) return new Map();
+  const functions = functionsOf(asked);
+  const allowed = functions.filter((fun) => mayAsk(ports, minion, fun));
+  if (allowed.length === 0) return new Map();
+  const byFunction = typeof asked !== 'string' || functions.length > 1;
+  const minions = await minionsOf(ports, tgt, targetType(load), false);
+  const found = await readMines(ports, minions, allowed);
+  const reply: SaltMap = new Map();
+  const guests = new Guests(ports);
+  for (const { id, fun, stored } of found) {
+    const { value, allowTgt, allowTgtType = 'glob' } = parseMineEntry(stored);
+    if (allowTgt !== undefined && !(await guests.has(minion, allowTgt, allowTgtType))) {
+      ports.count('mine_denied');
+      continue;
+    }
+    if (!byFunction) reply.set(id, value);
+    else reply.set(fun, new Map(mapIn(reply, fun)).set(id, value));
+  }
+  return reply;
+};
+
+/** A text with commas is several functions, each asked once; a list is answered by function. */
+function functionsOf(asked: SaltValue | undefined): readonly string[] {
+  if (typeof asked === 'string') return [...new Set(asked.split(','))];
+  if (!Array.isArray(asked)) return [];
+  return asked.filter((fun) => typeof fun === 'string');
+}
+
+/** The master's `mine_get`: expressions of functions by expressions of minions. */
+function mayAsk({ rules }: MasterPorts, minion: string, fun: string): boolean {
+  const { mineGet } = rules;
+  if (mineGet === undefined) return true;
+  return Object.entries(mineGet).some(
+    ([ids, funs]) => matchPcre(ids, minion) && funs.some((pattern) => matchPcre(pattern, fun)),
+  );
+}
+
+/** Old minions say `expr_form`. Pillar is matched exactly: globs would let a minion guess it. */
+function targetType(load: SaltMap): string {
+  const given = load.has('tgt_type') ? load.get('tgt_type') : load.get('expr_form');
+  const type = typeof given === 'string' ? given : 'glob';
+  switch (type.toLowerCase()) {
+    case 'pillar':
+      return 'pillar_exact';
+    case 'compound':
+      return 'compound_pillar_exact';
+    default:
+      return type;
+  }
+}
+
+async function minionsOf(
+  ports: MasterPorts,
+  tgt: SaltValue,
+  tgtType: string,
+  greedy: boolean,
+): Promise<readonly string[]> {
+  const view = await targetView(ports, tgtType);
+  return checkMinions({ tgt, tgtType }, { ...view, greedy }).minions;
+}
+
+interface Stored {
+  readonly id: string;
+  readonly fun: string;
+  readonly stored: SaltValue;
+}
+
+async function readMines(
+  ports: MasterPorts,
+  minions: readonly string[],
+  functions: readonly string[],
+): Promise<Stored[]> {
+  const found: Stored[] = [];
+  for (let at = 0; at < minions.length; at += FETCHES_MAX) {
+    const ids = minions.slice(at, at + FETCHES_MAX);
+    const mines = await Promise.all(ids.map((id) => ports.mines.fetch(id)));
+    for (const [index, id] of ids.entries()) {
+      for (const fun of functions) {
+        const stored = mines[index]?.get(fun);
+        if (stored !== undefined) found.push({ id, fun, stored });
+      }
+    }
+  }
+  return found;
+}
+
+/** Whom `allow_tgt` names; asked once for each target, as most minions share theirs. */
+class Guests {
+  readonly #ports: MasterPorts;
+  readonly #known = new Map<string, ReadonlySet<string>>();
+
+  constructor(ports: MasterPorts) {
+    this.#ports = ports;
+  }
+
+  async has(minion: string, tgt: string | string[], tgtType: string): Promise<boolean> {
+    const key = JSON.stringify([tgtType, tgt]);
+    let guests = this.#known.get(key);
+    if (guests === undefined) {
+      guests = new Set(await minionsOf(this.#ports, tgt, tgtType, true));
+      this.#known.set(key, guests);
+    }
+    return guests.has(minion);
+  }
+}

@@ -1,0 +1,114 @@
+import { PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { expect, test } from 'vitest';
+import type { MasterRules } from '../ports.ts';
+import { minionPub, minionPublish, minionRunner, publishedReturns } from './peers.ts';
+
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const REQUEST = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'h' };
+const RETURNS = mapOf({
+  web1: mapOf({ return: true, retcode: 0, out: 'nested' }),
+  web2: mapOf({ return: 'x' }),
+});
+
+function masterWith(rules: Partial<MasterRules>, principal = 'minion/web1'): MemoryMaster {
+  const master = memoryMaster({
+    masterKey: PrivateKey.parse(auth.master_key.pem),
+    rules,
+    answerQuery: (query) => (query === 'job' ? mapOf({ principal }) : mapOf({ returns: RETURNS })),
+  });
+  for (const [id, os] of Object.entries({ web1: 'Debian', web2: 'Debian', db1: 'Arch' })) {
+    master.setKey(id, { state: 'accepted', pub: '', denied: [] });
+    master.grains.set(id, mapOf({ os }));
+  }
+  return master;
+}
+
+const load = (fields: Readonly<Record<string, SaltValue>>): SaltMap =>
+  mapOf({ fun: 'test.ping', arg: [], tgt: 'web*', ret: '', ...fields });
+
+async function pub(
+  rules: Partial<MasterRules>,
+  fields: Readonly<Record<string, SaltValue>> = {},
+  minion = 'web1',
+) {
+  const master = masterWith(rules);
+  const answer = await minionPub(master.ports, REQUEST, minion, load(fields));
+  return { answer, job: master.jobs[0] };
+}
+
+test('a minion publishes what peer allows, and the job is told to be its own', async () => {
+  const { answer, job } = await pub({ peer: { 'web.*': ['test\\..*'] } }, { arg: ['a=1', 'b'] });
+  expect(answer).toEqual(mapOf({ jid: job!.jid, minions: ['web1', 'web2'] }));
+  expect(job!.principal).toBe('minion/web1');
+  const published = unpackMap(Buffer.from(job!.publication));
+  expect(published.get('fun')).toBe('test.ping');
+  expect(published.get('arg')).toEqual(['a=1', 'b']);
+  expect(published.get('user')).toBe('root');
+  expect(unpackMap(Buffer.from(job!.load)).get('id')).toBe('web1');
+});
+
+const PEER: Partial<MasterRules> = {
+  peer: {
+    web1: ['test.ping', mapOf({ web2: ['cmd.run'] }), mapOf({ 'G@os:Arch': ['disk.*'] })],
+  },
+  nodegroups: { archs: 'G@os:Arch' },
+};
+
+test.each([
+  [{}, 'web1', 2],
+  [{}, 'db1', 0],
+  [{ fun: 'test.pong' }, 'web1', 0],
+  [{ fun: 'cmd.run', tgt: 'web2' }, 'web1', 1],
+  [{ fun: 'cmd.run' }, 'web1', 0],
+  [{ fun: 'disk.usage', tgt: 'archs', tgt_type: 'nodegroup' }, 'web1', 1],
+  [{ fun: 'disk.usage', tgt: 'nope', tgt_type: 'nodegroup' }, 'web1', 0],
+  [{ fun: 'test.ping,test.ping', arg: ['', ''] }, 'web1', 2],
+  [{ fun: 'test.ping,cmd.run', arg: ['', 'ls'] }, 'web1', 0],
+  [{ fun: 'publish.publish' }, 'web1', 0],
+  [{ fun: 'test.ping,publish.publish', arg: ['', ''] }, 'web1', 0],
+  [{ tgt: 'nobody' }, 'web1', 0],
+  [{ arg: 'x' }, 'web1', 0],
+  [{ fun: 7 }, 'web1', 0],
+])('%o of %s reaches %i minions', async (fields, minion, count) => {
+  const { answer, job } = await pub(PEER, fields, minion);
+  expect(job?.minions.length ?? 0).toBe(count);
+  expect(answer instanceof Map && answer.has('jid')).toBe(count > 0);
+});
+
+test('without peer nothing is published', async () => {
+  expect((await pub({})).answer).toEqual(new Map());
+});
+
+test('returns are for the minion that published', async () => {
+  const { ports } = masterWith({});
+  const jid = '20261122080000000000';
+  const want = mapOf({ web1: mapOf({ ret: true, out: 'nested' }), web2: mapOf({ ret: 'x' }) });
+  expect(await publishedReturns(ports, REQUEST, 'web1', mapOf({ jid }))).toEqual(want);
+  expect(await publishedReturns(ports, REQUEST, 'web2', mapOf({ jid }))).toEqual(new Map());
+  for (const odd of ['../../etc/passwd', '1', 7, null]) {
+    expect(await publishedReturns(ports, REQUEST, 'web1', mapOf({ jid: odd }))).toEqual(new Map());
+  }
+  const root = masterWith({}, 'root').ports;
+  expect(await publishedReturns(root, REQUEST, 'web1', mapOf({ jid }))).toEqual(new Map());
+});
+
+test('a blocking publish answers with the returns, whole or bare', async () => {
+  const { ports } = masterWith(PEER);
+  expect(await minionPublish(ports, REQUEST, 'web1', load({}))).toEqual(
+    mapOf({ web1: true, web2: 'x' }),
+  );
+  const full = await minionPublish(ports, REQUEST, 'web1', load({ form: 'full', timeout: '1' }));
+  expect(full instanceof Map && full.get('web2')).toEqual(mapOf({ ret: 'x' }));
+  expect(await minionPublish(ports, REQUEST, 'db1', load({}))).toEqual(new Map());
+});
+
+test('a runner that peer_run allows is told not to be served, any other is refused', async () => {
+  const { ports } = masterWith({ peerRun: { 'web.*': ['manage.up'] } });
+  const ask = (minion: string, fun: string): Promise<SaltValue> =>
+    minionRunner(ports, REQUEST, minion, mapOf({ fun, arg: [] }));
+  expect(await ask('web1', 'manage.up')).toContain('does not serve runner functions');
+  expect(await ask('web1', 'manage.down')).toEqual(new Map());
+  expect(await ask('db1', 'manage.up')).toEqual(new Map());
+});

@@ -1,0 +1,230 @@
+import { mayPublish, readAcl } from '@brine/acl';
+import { isJid } from '@brine/job';
+import { checkMinions, expandNodegroup, matchPcre, type Target } from '@brine/target';
+import {
+  isMap,
+  mapIn,
+  mapOf,
+  parsePublish,
+  textOf,
+  type PublishRequest,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import { expectedMinions, targetView } from '../clear/expected-minions.ts';
+import { publishJob } from '../clear/publish.ts';
+import type { MasterPorts, Request } from '../ports.ts';
+
+/*
+ * Jobs that minions publish (salt/master.py AESFuncs `minion_pub`, `minion_publish`, `pub_ret`,
+ * `minion_runner`); protocol.md 5.
+ */
+
+/** How the principal of a job is told that a minion published it: only that one may read it. */
+const PRINCIPAL = 'minion/';
+
+/** How often a blocking publish looks for returns. */
+const LOOK_MS = 250;
+/** Longest wait of a blocking publish: a request is not kept longer by the gateway. */
+const WAIT_MAX_MS = 20_000;
+const WAIT_DEFAULT_S = 5;
+
+type PeerCommand = (
+  ports: MasterPorts,
+  request: Request,
+  minion: string,
+  load: SaltMap,
+) => Promise<SaltValue>;
+
+/** `minion_pub`: publishes, and answers with the job's id and whom it expects to return. */
+export const minionPub: PeerCommand = async (ports, request, minion, load) => {
+  const published = await publishFor(ports, request, minion, load);
+  if (published === undefined) return new Map();
+  return mapOf({ jid: published.jid, minions: [...published.minions] });
+};
+
+/** `minion_publish`: as `minion_pub`, but waits and answers with what came back. */
+export const minionPublish: PeerCommand = async (ports, request, minion, load) => {
+  const published = await publishFor(ports, request, minion, load);
+  if (published === undefined) return new Map();
+  const seconds = Number(load.get('timeout') ?? load.get('tmo') ?? WAIT_DEFAULT_S);
+  const until =
+    ports.now() + Math.min((Number.isFinite(seconds) ? seconds : 0) * 1000, WAIT_MAX_MS);
+  let returns = await returnsOf(ports, published.jid);
+  while (returns.size < published.minions.length && ports.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    returns = await returnsOf(ports, published.jid);
+  }
+  if (textOf(load, 'form') === 'full') {
+    return new Map<SaltValue, SaltValue>([...returns, ['__jid__', published.jid]]);
+  }
+  return new Map(
+    [...returns].map(([id, held]) => [id, isMap(held) ? (held.get('ret') ?? null) : null]),
+  );
+};
+
+/** `pub_ret`: what came back to a job that this very minion published. */
+export const publishedReturns: PeerCommand = async (ports, _request, minion, load) => {
+  const jid = textOf(load, 'jid');
+  if (jid === undefined || !isJid(jid)) return new Map();
+  const job = await ports.jobs.ask('job', mapOf({ jid }));
+  if (!isMap(job) || job.get('principal') !== `${PRINCIPAL}${minion}`) {
+    ports.count('peer_return_refused');
+    return new Map();
+  }
+  return returnsOf(ports, jid);
+};
+
+/** `minion_runner`: runners do not run behind the request port in this version. */
+export const minionRunner: PeerCommand = (ports, _request, minion, load) => {
+  const fun = textOf(load, 'fun');
+  const allowed =
+    fun !== undefined &&
+    load.has('arg') &&
+    rightsOf(ports.rules.peerRun, minion).some(
+      (right) => typeof right === 'string' && matchPcre(right, fun),
+    );
+  if (!allowed) {
+    ports.count('peer_runner_refused');
+    return Promise.resolve(new Map());
+  }
+  return Promise.resolve(`This master does not serve runner functions on its request port: ${fun}`);
+};
+
+/** The rights of all entries whose expression matches the minion's id (`peer`, `peer_run`). */
+function rightsOf(
+  rights: Readonly<Record<string, readonly SaltValue[]>> | undefined,
+  minion: string,
+): readonly SaltValue[] {
+  return Object.entries(rights ?? {}).flatMap(([ids, held]) =>
+    matchPcre(ids, minion) ? held : [],
+  );
+}
+
+async function publishFor(ports: MasterPorts, request: Request, minion: string, load: SaltMap) {
+  const asked = await allowedJob(ports, minion, load);
+  if (asked === undefined) {
+    ports.count('peer_publish_refused');
+    return undefined;
+  }
+  const caller = { kind: 'user', user: `${PRINCIPAL}${minion}`, acl: undefined } as const;
+  const expected = await expectedMinions(ports, asked.job);
+  if (expected.minions.length === 0) return undefined;
+  ports.count('peer_publish');
+  const published = await publishJob(ports, request, {
+    load: asked.load,
+    asked: asked.job,
+    caller,
+    handed: undefined,
+    expected,
+  });
+  return published === undefined || 'refused' in published ? undefined : published;
+}
+
+/** The job as it is published, where the minion may publish it. */
+async function allowedJob(
+  ports: MasterPorts,
+  minion: string,
+  load: SaltMap,
+): Promise<{ readonly job: PublishRequest; readonly load: SaltMap } | undefined> {
+  const { fun, arg } = callOf(load);
+  const target = targetOf(ports, load);
+  if (fun === undefined || target === undefined || !load.has('ret')) return undefined;
+  // A minion that makes others publish would be a loop without end.
+  if ([fun].flat().some((one) => one.startsWith('publish.'))) return undefined;
+  const minions = await reached(ports, target);
+  if (minions === undefined) return undefined;
+  const view = await targetView(ports, 'compound');
+  const allowed = mayPublish(
+    readAcl(rightsOf(ports.rules.peer, minion)),
+    { fun, arg },
+    {
+      minions,
+      beyond: ports.rules.orderMasters,
+      matching: (tgt) => new Set(checkMinions({ tgt, tgtType: 'compound' }, view).minions),
+    },
+  );
+  if (!allowed) return undefined;
+  const noParse = load.get('no_parse');
+  const parse = (words: readonly SaltValue[]): SaltValue[] =>
+    ports.parseArguments(words, Array.isArray(noParse) ? noParse : []);
+  const job = mapOf({
+    cmd: 'publish',
+    fun: typeof fun === 'string' ? fun : [...fun],
+    arg:
+      typeof fun === 'string' ? parse(arg) : arg.map((one) => parse(Array.isArray(one) ? one : [])),
+    tgt: target.tgt as SaltValue,
+    tgt_type: target.tgtType,
+    ret: load.get('ret'),
+    jid: '',
+    id: minion,
+    user: ports.rules.user,
+    kwargs: mapOf({ id: minion }),
+  });
+  return { job: parsePublish(job), load: job };
+}
+
+/** Functions and arguments; of several functions in a text each has its arguments in one text. */
+function callOf(load: SaltMap): {
+  readonly fun: string | readonly string[] | undefined;
+  readonly arg: readonly SaltValue[];
+} {
+  const fun = textOf(load, 'fun');
+  const arg = load.get('arg');
+  if (fun === undefined || !Array.isArray(arg)) return { fun: undefined, arg: [] };
+  if (!fun.includes(',')) return { fun, arg };
+  return {
+    fun: fun.split(','),
+    arg: arg.map((text) => (typeof text === 'string' ? text.split(/\s+/).filter(Boolean) : [])),
+  };
+}
+
+/** The target; a nodegroup becomes what it stands for, as minions do not know the master's. */
+function targetOf(
+  ports: MasterPorts,
+  load: SaltMap,
+): Required<Omit<Target, 'delimiter'>> | undefined {
+  const tgt = load.get('tgt');
+  const tgtType = textOf(load, 'tgt_type') ?? textOf(load, 'expr_form') ?? 'glob';
+  if (tgt === undefined) return undefined;
+  if (!tgtType.startsWith('node')) return { tgt, tgtType };
+  const { nodegroups } = ports.rules;
+  if (typeof tgt !== 'string' || !Object.hasOwn(nodegroups, tgt)) return undefined;
+  return { tgt: expandNodegroup(tgt, nodegroups), tgtType: 'compound' };
+}
+
+const EXACT: Readonly<Record<string, string>> = {
+  pillar: 'pillar_exact',
+  pillar_pcre: 'pillar_exact',
+  compound: 'compound_pillar_exact',
+};
+
+/**
+ * Whom a target reaches; undefined where it needs a glob or expression over pillars to reach
+ * them: so a minion could find out what others keep there.
+ */
+async function reached(ports: MasterPorts, target: Target): Promise<readonly string[] | undefined> {
+  const { tgtType = 'glob' } = target;
+  const view = await targetView(ports, tgtType);
+  const { minions } = checkMinions(target, view);
+  const exactType = EXACT[tgtType.toLowerCase()];
+  if (exactType === undefined) return minions;
+  const exact = new Set(checkMinions({ ...target, tgtType: exactType }, view).minions);
+  return minions.every((id) => exact.has(id)) ? minions : undefined;
+}
+
+/** Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). */
+async function returnsOf(ports: MasterPorts, jid: string): Promise<SaltMap> {
+  const found: SaltMap = new Map();
+  let after: string | undefined;
+  do {
+    const page: SaltValue = await ports.jobs.ask('get_jid', mapOf({ jid, after }));
+    if (!isMap(page)) return found;
+    for (const [id, held] of mapIn(page, 'returns') ?? []) {
+      if (!isMap(held)) continue;
+      found.set(id, mapOf({ ret: held.get('return') ?? null, out: held.get('out') }));
+    }
+    after = textOf(page, 'next');
+  } while (after !== undefined);
+  return found;
+}

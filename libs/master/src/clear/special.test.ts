@@ -1,0 +1,213 @@
+import { PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { isMap, mapIn, mapOf, textOf, unpackMap, type SaltMap } from '@brine/wire';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { FunctionCall } from '../index.ts';
+import { runClearCommand } from './commands.ts';
+
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const masterKey = PrivateKey.parse(auth.master_key.pem);
+const request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'host1' };
+const PEM = masterKey.publicKey.pem;
+
+let made: MemoryMaster;
+let calls: FunctionCall[];
+let running = 0;
+beforeEach(() => {
+  calls = [];
+  made = memoryMaster({
+    masterKey,
+    userKeys: { root: 'root-key', carl: 'carl-key' },
+    passwords: { anne: 'a', jobs: 'j', keys: 'k' },
+    runRunner: async (call) => {
+      calls.push(call);
+      return { value: 'done', success: true };
+    },
+    rules: {
+      rotateAesKey: true,
+      access: {
+        externalAuth: {
+          file: { anne: ['@runner', '@wheel'], jobs: ['.*', '@jobs'], keys: [KEY_RIGHTS] },
+        },
+        publisherAcl: { carl: ['.*'] },
+        sudoAcl: false,
+        permissiveAcl: false,
+        keepAclInToken: false,
+        tokenExpire: 100,
+        tokenExpireUserOverride: false,
+        hashType: 'sha256',
+      },
+    },
+  });
+  Object.assign(made.ports.functions, { running: () => running });
+  running = 0;
+  made.setKey('web1', { state: 'accepted', pub: PEM, denied: [] });
+  made.setKey('new1', { state: 'pending', pub: PEM, denied: [] });
+  made.setKey('bad1', { state: 'rejected', pub: PEM, denied: [PEM] });
+  made.setKey('gone', { state: 'deleted', pub: '', denied: [] });
+});
+const KEY_RIGHTS = { '@wheel': ['key.list_all'] };
+const ROOT = { user: 'root', key: 'root-key' };
+
+const login = (username: string, password = username[0]) => ({ eauth: 'file', username, password });
+
+async function send(load: Record<string, unknown>): Promise<SaltMap> {
+  const { value } = await runClearCommand(made.ports, request, mapOf(load as never));
+  if (!isMap(value)) throw new Error('no map');
+  return value;
+}
+
+function errorOf(reply: SaltMap): string {
+  const error = mapIn(reply, 'error');
+  return error === undefined ? 'none' : `${textOf(error, 'name')}: ${textOf(error, 'message')}`;
+}
+
+describe('a runner over the request port', () => {
+  const kwarg = mapOf({ arg: ['a'], kwarg: mapOf({ b: 1, __jid__: 'x' }) });
+
+  it('is answered with its tag; new and ret come as events under it', async () => {
+    const reply = await send({ cmd: 'runner', fun: 'jobs.active', kwarg, ...login('anne') });
+    const tag = textOf(reply, 'tag') ?? '';
+    expect(tag).toBe(`salt/run/${textOf(reply, 'jid')}`);
+    await Promise.all(made.background);
+    const call = { fun: 'jobs.active', user: 'anne', args: ['a'], kwargs: mapOf({ b: 1 }) };
+    expect(calls).toMatchObject([call]);
+    expect(made.events.map(({ kind, tag }) => [kind, tag])).toEqual([
+      ['local', `${tag}/new`],
+      ['local', `${tag}/ret`],
+    ]);
+    const data = unpackMap(made.events[1]!.body);
+    expect([...data.keys()]).toEqual(['fun', 'jid', 'user', 'fun_args', 'return', 'success']);
+    expect(textOf(data, 'fun')).toBe('runner.jobs.active');
+    expect(Buffer.from(made.events[0]!.body).includes('password')).toBe(false);
+  });
+
+  it('takes the arguments by name where there are no lists of them', async () => {
+    const plain = mapOf({ jid: '1' });
+    await send({ cmd: 'runner', fun: 'jobs.lookup_jid', kwarg: plain, ...ROOT });
+    await Promise.all(made.background);
+    expect(calls).toMatchObject([{ args: [], kwargs: plain, user: 'root' }]);
+  });
+
+  it('needs a right, also of a user with a local key', async () => {
+    const load = { cmd: 'runner', fun: 'manage.up', kwarg };
+    expect(errorOf(await send({ ...load, ...login('jobs') }))).toBe(
+      'EauthAuthenticationError: Authentication failure of type "eauth" occurred for user jobs.',
+    );
+    expect(errorOf(await send({ ...load, ...login('anne', 'x') }))).toBe(
+      'EauthAuthenticationError: Authentication failure of type "eauth" occurred for user anne.',
+    );
+    expect(errorOf(await send({ ...load, user: 'carl', key: 'carl-key' }))).toMatch(
+      /^UserAuthenticationError/,
+    );
+    expect(errorOf(await send({ ...load, token: 'x' }))).toBe(
+      'TokenAuthenticationError: Authentication failure of type "token" occurred.',
+    );
+    expect(errorOf(await send({ ...load, fun: 'manage', ...login('anne') }))).toBe(
+      'SaltInvocationError: A command invocation error occurred: Check syntax.',
+    );
+    expect(errorOf(await send({ ...load, fun: 'jobs.active', ...login('jobs') }))).toBe('none');
+    expect(errorOf(await send({ cmd: 'runner', fun: 7, ...ROOT }))).toMatch(/No runner was named/);
+  });
+
+  it('is refused while so many run that no more can', async () => {
+    running = 32;
+    const reply = await send({ cmd: 'runner', fun: 'manage.up', ...ROOT });
+    expect(errorOf(reply)).toBe('SaltRunnerError: 32 runners are running: try again');
+  });
+
+  it('shows no arguments that are secrets', async () => {
+    const secret = mapOf({ username: 'anne', password: 'pw-secret', eauth: 'file' });
+    await send({ cmd: 'runner', fun: 'auth.mk_token', kwarg: secret, ...ROOT });
+    await Promise.all(made.background);
+    for (const { body } of made.events) expect(Buffer.from(body).includes('pw-secret')).toBe(false);
+  });
+});
+
+describe('a wheel over the request port', () => {
+  const wheel = async (fun: string, given: Record<string, unknown> = {}, who = ROOT as object) => {
+    const reply = await send({ cmd: 'wheel', fun, ...given, ...who });
+    const data = mapIn(reply, 'data');
+    return data === undefined ? errorOf(reply) : data.get('return');
+  };
+
+  it('answers with what the function returned, in the form of Salt', async () => {
+    const reply = await send({ cmd: 'wheel', fun: 'key.list_all', ...ROOT });
+    const data = mapIn(reply, 'data')!;
+    expect([...data.keys()]).toEqual(['fun', 'jid', 'tag', 'user', 'return', 'success']);
+    expect(data.get('return')).toEqual(
+      mapOf({
+        minions_pre: ['new1'],
+        minions_rejected: ['bad1'],
+        minions: ['web1'],
+        minions_denied: ['bad1'],
+        local: ['master.pem', 'master.pub'],
+      }),
+    );
+    expect(made.events.map(({ tag }) => tag.replace(/\d{20}/, 'JID'))).toEqual([
+      'salt/wheel/JID/new',
+      'salt/wheel/JID/ret',
+    ]);
+  });
+
+  it('accepts, rejects and deletes what matches, each with its event', async () => {
+    expect(await wheel('key.accept', { match: '*1' })).toEqual(
+      mapOf({ minions_rejected: ['bad1'], minions: ['new1', 'web1'], minions_denied: ['bad1'] }),
+    );
+    expect(made.minionKeys.get('new1')?.state).toBe('accepted');
+    expect(made.minionKeys.get('bad1')?.state).toBe('rejected');
+    await wheel('key.reject', { match: 'web1' });
+    expect(made.minionKeys.get('web1')?.state).toBe('accepted');
+    await wheel('key.reject', { match: 'web1', include_accepted: true });
+    expect(made.minionKeys.get('web1')?.state).toBe('rejected');
+    expect(await wheel('key.delete', { match: ['new1', 'web1'] })).toEqual(mapOf({}));
+    expect(made.minionKeys.get('new1')?.state).toBe('deleted');
+    const acts = made.events
+      .filter(({ tag }) => tag === 'salt/key')
+      .map(({ body }) => [textOf(unpackMap(body), 'act'), textOf(unpackMap(body), 'id')]);
+    expect(acts).toEqual([
+      ['accepted', 'new1'],
+      ['rejected', 'web1'],
+      ['delete', 'web1'],
+      ['delete', 'new1'],
+    ]);
+  });
+
+  it('takes the AES key away from who had it, and from nobody else', async () => {
+    const before = made.ports.aes.current();
+    await wheel('key.delete', { match: 'bad1' });
+    expect(made.ports.aes.current()).toBe(before);
+    await wheel('key.delete_dict', { match: mapOf({ minions: ['web1'] }) });
+    await Promise.all(made.background);
+    expect(made.ports.aes.current()).not.toBe(before);
+  });
+
+  it('accepts a denied key in place of the one before it', async () => {
+    await wheel('key.accept', { match: 'bad1', include_denied: true });
+    expect(made.minionKeys.get('bad1')).toMatchObject({ state: 'accepted', denied: [] });
+  });
+
+  it('shows keys and fingerprints', async () => {
+    const found = (await wheel('key.key_str', { match: 'w*' })) as SaltMap;
+    expect(found).toEqual(mapOf({ minions: mapOf({ web1: PEM }) }));
+    const prints = (await wheel('key.finger', { match: 'w*' })) as SaltMap;
+    expect(textOf(mapIn(prints, 'minions')!, 'web1')).toMatch(/^([0-9a-f]{2}:){31}[0-9a-f]{2}$/);
+    const md5 = (await wheel('key.finger_master', { hash_type: 'md5' })) as SaltMap;
+    expect(textOf(mapIn(md5, 'local')!, 'master.pub')).toMatch(/^([0-9a-f]{2}:){15}[0-9a-f]{2}$/);
+  });
+
+  it('is one of a closed table, and needs a right', async () => {
+    expect(await wheel('file_roots.write', { data: 'x', path: '../x' })).toBe(
+      "Exception occurred in wheel file_roots.write: 'file_roots.write' is not available.",
+    );
+    expect(await wheel('key.accept')).toMatch(/missing 1 required positional argument: 'match'/);
+    expect(await wheel('key.list_all', {}, login('jobs'))).toMatch(/^EauthAuthenticationError/);
+    expect(await wheel('key.accept', { match: '*' }, login('keys'))).toMatch(
+      /^EauthAuthenticationError/,
+    );
+    expect(await wheel('key.list_all', {}, login('keys'))).toBeInstanceOf(Map);
+    expect(await wheel('key.list_all', {}, { user: 'carl', key: 'carl-key' })).toMatch(
+      /^UserAuthenticationError/,
+    );
+  });
+});

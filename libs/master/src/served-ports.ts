@@ -1,0 +1,99 @@
+import type { SaltValue } from '@brine/wire';
+import type { Mines } from './mine-ports.ts';
+
+/** A file that the file server has. */
+export interface ServedFile {
+  /** Where it is on the master. */
+  readonly path: string;
+  /** The path that was asked for, normal. */
+  readonly rel: string;
+  /** Name of the backend that has it. */
+  readonly back: string;
+  /** Python's `os.stat` as a list, or of it the mode alone. */
+  readonly stat?: readonly number[];
+}
+
+/** A piece of a file; no data is its end, no `dest` either: there is no such file. */
+export interface ServedPiece {
+  readonly data: Uint8Array;
+  readonly dest: string;
+  /** Level at which the data was compressed, where it was. */
+  readonly gzip?: number;
+}
+
+/** What there is in an environment; paths relative and sorted. */
+export interface ServedLists {
+  readonly files: readonly string[];
+  readonly dirs: readonly string[];
+  readonly emptyDirs: readonly string[];
+  /** Targets of symbolic links by the path of the link. */
+  readonly links: ReadonlyMap<string, string>;
+}
+
+/** The files that minions may ask for. Paths and environments come as they were received. */
+export interface Files {
+  /** Undefined where there is no such file, or it may not be seen. */
+  find(path: string, saltenv: string): Promise<ServedFile | undefined>;
+  serve(asked: {
+    readonly path: string;
+    readonly saltenv: string;
+    readonly loc: number;
+    readonly gzip?: number;
+  }): Promise<ServedPiece>;
+  /** Undefined as for `find`; without a hash where the file went away meanwhile. */
+  hash(
+    path: string,
+    saltenv: string,
+  ): Promise<
+    | {
+        readonly found: ServedFile;
+        readonly hash: { readonly hashType: string; readonly hsum: string } | undefined;
+      }
+    | undefined
+  >;
+  /** Of all backends, or of those named (`-name`: of all but that). */
+  lists(saltenv: string, back?: readonly string[]): Promise<ServedLists>;
+  /** Environments by backend. */
+  envs(back?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** Where files go that minions send. */
+export interface ReceivedFiles {
+  /** Writes a piece at its offset; false for a path that leads elsewhere or cannot be a file. */
+  write(piece: {
+    readonly id: string;
+    readonly path: readonly string[];
+    readonly loc: number;
+    readonly data: Uint8Array;
+  }): Promise<boolean>;
+}
+
+/** What the master's external tops say (`master_tops`). */
+export interface ExternalTops {
+  /** States by environment; none where nothing is configured or it failed. */
+  of(minion: string): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/** The options that rule what minions are served. */
+export interface ServedRules {
+  /** Minions may send files, up to this size; absent: they may not. */
+  readonly fileRecv?: { readonly maxMegabytes: number };
+  /** Keep the mine also where `minion_data_cache` is off. */
+  readonly enforceMineCache?: boolean;
+  /** Functions minions may ask of the mine, expressions by those of ids; absent: any. */
+  readonly mineGet?: Readonly<Record<string, readonly string[]>>;
+  /** `peer`: rights to publish, by expressions of minion ids. */
+  readonly peer?: Readonly<Record<string, readonly SaltValue[]>>;
+  /** `peer_run`: runners, by expressions of minion ids. */
+  readonly peerRun?: Readonly<Record<string, readonly SaltValue[]>>;
+}
+
+/** What a master serves to its minions, beside taking their returns. */
+export interface ServedPorts {
+  readonly files: Files;
+  readonly mines: Mines;
+  readonly received: ReceivedFiles;
+  readonly tops: ExternalTops;
+  /** Arguments of a job as a command line has them, ready for its publication. */
+  parseArguments(args: readonly SaltValue[], noParse: readonly SaltValue[]): SaltValue[];
+}

@@ -1,0 +1,28 @@
+import type { ServedPorts } from '@brine/master';
+import type { SaltMap } from '@brine/wire';
+
+/** What a master without files serves: nothing, in the environment `base`; its mine in memory. */
+export function memoryServed(): ServedPorts {
+  const mines = new Map<string, SaltMap>();
+  return {
+    tops: { of: () => Promise.resolve(new Map()) },
+    parseArguments: (args) => [...args],
+    received: { write: () => Promise.resolve(true) },
+    mines: {
+      fetch: (id) => Promise.resolve(mines.get(id)),
+      change: (id, next) => {
+        const changed = next(mines.get(id));
+        if (changed === undefined) mines.delete(id);
+        else mines.set(id, changed);
+        return Promise.resolve(true);
+      },
+    },
+    files: {
+      find: () => Promise.resolve(undefined),
+      serve: () => Promise.resolve({ data: new Uint8Array(0), dest: '' }),
+      hash: () => Promise.resolve(undefined),
+      lists: () => Promise.resolve({ files: [], dirs: [], emptyDirs: [], links: new Map() }),
+      envs: () => Promise.resolve(new Map([['roots', ['base']]])),
+    },
+  };
+}
