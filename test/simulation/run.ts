@@ -156,7 +156,7 @@ class Simulation {
     this.#startMinions(named('m', minions));
   }
 
-  /** Once publications go out: who finds nobody there is deaf for seconds, and calm runs have none. */
+  /** Once publications go out: who finds nobody is deaf for seconds, and calm runs have none. */
   #startMinions(ids: readonly string[]): void {
     const { time } = this.#cluster;
     if (this.#cluster.running('publisher') === undefined) {
