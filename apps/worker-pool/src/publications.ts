@@ -20,7 +20,7 @@ import type { StoredAcks } from './stored-acks.ts';
  * from disk as soon as it has the reply. The job is published in any case.
  */
 const WRITTEN_WAIT_MS = 1000;
-/** A gateway delivers what found no room every 5 s at the latest, and so renews this. */
+/** A gateway delivers what found no room every 5 s at the latest, and so renews or ends this. */
 const FULL_FOR_MS = 6_000;
 
 /** Publishes jobs through the PUBLICATIONS stream. */
@@ -102,11 +102,13 @@ export class StreamPublications implements Publications {
 
 /** Appends events to the EVENTS stream; returns wait for PostgreSQL too where that is wanted. */
 export class StreamEvents implements Events {
-  readonly #writer: EventWriter;
+  readonly #writer: Pick<EventWriter, 'append'>;
   readonly #acks: StoredAcks | undefined;
   #fullAt = -Infinity;
+  /** The smallest that found no room since there was room for all. */
+  #refusedBytes = Infinity;
 
-  constructor(writer: EventWriter, acks?: StoredAcks) {
+  constructor(writer: Pick<EventWriter, 'append'>, acks?: StoredAcks) {
     this.#writer = writer;
     this.#acks = acks;
   }
@@ -128,12 +130,19 @@ export class StreamEvents implements Events {
   }
 
   async #append(event: Parameters<Events['append']>[0]): Promise<Appended> {
+    const { length } = event.body;
     try {
-      return await this.#writer.append(event);
+      const appended = await this.#writer.append(event);
+      // Smaller ones may find room where the next return does not.
+      if (length >= this.#refusedBytes) {
+        this.#fullAt = -Infinity;
+        this.#refusedBytes = Infinity;
+      }
+      return appended;
     } catch (error) {
-      // Only time ends this: a small event may find room where the next return does not.
       if (error instanceof BusError && error.code === 'BUS_STREAM_FULL') {
         this.#fullAt = performance.now();
+        this.#refusedBytes = Math.min(this.#refusedBytes, length);
       }
       throw error;
     }
