@@ -103,7 +103,17 @@ describe('the streams are put back as they were a while ago', () => {
     ]);
     const answers = JSON.parse(stdout.trim() === '' ? '{}' : stdout) as Record<string, string>;
     const wanted = Object.fromEntries(MINIONS.map((id) => [id, token]));
+    if (Object.keys(answers).length < MINIONS.length) expect.fail(`${stderr}\n${await why()}`);
     expect(answers, stderr).toEqual(wanted);
+  }
+
+  /** What the master knows of those that did not answer the last job. */
+  async function why(): Promise<string> {
+    const { rows } = await pool.query<{ jid: string }>(
+      `SELECT jid FROM brine.jobs WHERE 'cmd.run' = ANY(fun) ORDER BY jid DESC LIMIT 1`,
+    );
+    const { stdout, stderr } = await master.brine('run', ['jobs.why', rows[0]?.jid ?? '']);
+    return `${rows[0]?.jid}: ${stdout}${stderr}`;
   }
 
   async function killServices(): Promise<void> {
