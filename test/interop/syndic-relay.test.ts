@@ -1,25 +1,29 @@
-// Brine below two stock masters of masters: what `salt` prints above is what a tree of stock
-// masters prints, and what was returned while a master above was away comes once it is back, once.
+// Brine below two stock masters of masters, with two relays: what `salt` prints above is what a
+// tree of stock masters prints, each job runs once on each minion, and what was returned while a
+// master above was away comes once it is back, once.
 import {
   BrineMaster,
+  SaltProcess,
   SaltSandbox,
   saltVenv,
+  startNats,
   type SaltHome,
+  type SaltOutput,
   type SaltPorts,
-  type SaltProcess,
   type SaltVenv,
   type SaltVersion,
+  type TestNats,
 } from '@brine/testing';
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { waitFor } from './stock-tools.ts';
 
 const ABOVE: readonly SaltVersion[] = ['3006.26', '3008.2'];
 const REAL = ['real-1', 'real-2'];
-const SIMULATED = ['sim-1', 'sim-2', 'sim-3'];
+const SIMULATED = ['sim-1', 'sim-2'];
 const ALL = [...REAL, ...SIMULATED];
-const SYNDIC = 'the-syndic';
+const RELAY = join(import.meta.dirname, '../../apps/syndic-relay/dist/main.js');
 
 /** A stock master of masters. */
 interface Upper {
@@ -29,10 +33,11 @@ interface Upper {
   process: SaltProcess;
 }
 
-type Answers = Record<string, unknown>;
-
 const uppers = new Map<string, Upper>();
+let nats: TestNats;
 let master: BrineMaster;
+let secondRelay: SaltProcess;
+let simulated: SaltProcess[];
 
 function upper(version: string): Upper {
   const found = uppers.get(version);
@@ -46,7 +51,6 @@ async function startUpper(version: SaltVersion): Promise<Upper> {
   const home = await sandbox.master({
     order_masters: true,
     master_id: `above-${version}`,
-    timeout: 5,
     gather_job_timeout: 3,
     syndic_wait: 2,
   });
@@ -54,65 +58,149 @@ async function startUpper(version: SaltVersion): Promise<Upper> {
 }
 
 /** As for salt-syndic: id and keys of the syndic stand in the minion configuration beside. */
-async function syndicFile(home: SaltHome): Promise<void> {
-  const pkiDir = join(home.configDir, 'syndic-pki');
+async function asSyndic(configDir: string, id: string): Promise<void> {
+  const pkiDir = join(configDir, 'syndic-pki');
   await mkdir(pkiDir, { recursive: true });
-  const lines = [`id: ${SYNDIC}`, `pki_dir: ${pkiDir}`, 'acceptance_wait_time: 1'];
-  await writeFile(join(home.configDir, 'minion'), `${lines.join('\n')}\n`);
-  await chmod(join(home.configDir, 'minion'), 0o644);
+  const lines = [`id: ${id}`, `pki_dir: ${pkiDir}`, 'acceptance_wait_time: 1'];
+  await writeFile(join(configDir, 'minion'), `${lines.join('\n')}\n`);
+}
+
+/** Another relay beside the master's own, with an id and keys of its own. */
+async function startSecondRelay(): Promise<SaltProcess> {
+  const configDir = join(master.sandbox.dir, 'second-relay');
+  await mkdir(configDir);
+  await copyFile(join(master.home.configDir, 'master'), join(configDir, 'master'));
+  await asSyndic(configDir, 'syndic-2');
+  return SaltProcess.start({
+    command: process.execPath,
+    args: [RELAY, '-c', configDir, '-l', 'info'],
+    env: { ...master.sandbox.env(), NATS_URL: nats.urls['syndic-relay'] },
+    logFile: join(configDir, 'log'),
+  });
 }
 
 beforeAll(async () => {
-  for (const upper of await Promise.all(ABOVE.map(startUpper))) {
-    uppers.set(upper.venv.version, upper);
-  }
+  nats = await startNats({ streams: false });
+  for (const one of await Promise.all(ABOVE.map(startUpper))) uppers.set(one.venv.version, one);
   const named = [...uppers.values()].map(({ home }) => `127.0.0.1:${home.retPort}`);
   master = await BrineMaster.start(
+    { id: 'below', syndic_master: named, brine: { workers: 1 } },
     {
-      id: 'below',
-      syndic_master: named,
-      brine: { workers: 1 },
+      env: { NATS_URL: nats.urls.admin },
+      onHome: (home) => asSyndic(home.configDir, 'syndic-1'),
     },
-    { onHome: syndicFile },
   );
+  secondRelay = await startSecondRelay();
   const venv = await saltVenv('3008.2');
   for (const id of REAL) {
     master.sandbox.startMinion(venv, await master.sandbox.minion(id, master.home.retPort));
   }
-  for (const id of SIMULATED) await master.startMinion(id);
+  simulated = await Promise.all(SIMULATED.map((id) => master.startMinion(id)));
   await master.acceptKeys(ALL);
   await master.waitForMinions(ALL);
+  await waitFor('both relays hear both masters above', async () => {
+    const logs = [await master.log(), await secondRelay.log()];
+    return logs.every((log) => log.split('the master above is heard').length > ABOVE.length);
+  });
 });
 
 afterAll(async () => {
+  await secondRelay?.stop();
   await master?.close();
   for (const { sandbox } of uppers.values()) await sandbox.close();
+  await nats?.close();
 });
 
-function salt(version: string, ...args: string[]) {
+function salt(version: string, ...args: string[]): Promise<SaltOutput> {
   const { venv, sandbox, home } = upper(version);
   return sandbox.run(venv, 'salt', home, ['--no-color', ...args]);
 }
 
-async function answers(version: string, ...args: string[]): Promise<Answers> {
+async function answers(version: string, ...args: string[]): Promise<Record<string, unknown>> {
   const { stdout } = await salt(version, '--out=json', '--static', ...args);
   const at = stdout.indexOf('{');
-  return at < 0 ? {} : (JSON.parse(stdout.slice(at)) as Answers);
+  return at < 0 ? {} : (JSON.parse(stdout.slice(at)) as Record<string, unknown>);
 }
 
+async function jidOf(version: string, ...args: string[]): Promise<string> {
+  const { stdout } = await salt(version, '--async', ...args);
+  const jid = /^Executed command with job ID: (\d{20})$/m.exec(stdout)?.[1];
+  if (jid === undefined) throw new Error(`no jid: ${stdout}`);
+  return jid;
+}
+
+/** What `salt-run jobs.lookup_jid` shows above. */
+async function lookUp(version: string, jid: string): Promise<Record<string, unknown>> {
+  const { venv, sandbox, home } = upper(version);
+  const args = ['jobs.lookup_jid', jid, '--out=json'];
+  const { stdout } = await sandbox.run(venv, 'salt-run', home, args);
+  return JSON.parse(stdout.trim() === '' ? '{}' : stdout) as Record<string, unknown>;
+}
+
+/** Which minions' returns of a job a stock master has taken, as often as it has. */
+async function taken(version: string, jid: string): Promise<string[]> {
+  const log = await upper(version).process.log();
+  const lines = log.matchAll(new RegExp(`Got return from (\\S+) for job ${jid}`, 'g'));
+  return [...lines].map(([, id = '']) => id).sort();
+}
+
+const from = (value: unknown): Record<string, unknown> =>
+  Object.fromEntries(ALL.map((id) => [id, value]));
+
 describe.each(ABOVE)('below a stock master %s', (version) => {
-  it('answers a ping, as if its minions were those of the master above', async () => {
-    onTestFailed(() => {
-      for (const { sandbox } of uppers.values()) sandbox.keepLogs();
-      master.sandbox.keepLogs();
-    });
-    await waitFor('the syndic is heard', async () => {
-      return Object.keys(await answers(version, '*', 'test.ping')).length === ALL.length;
-    });
-    const { stdout, code } = await salt(version, '*', 'test.ping');
-    expect(code).toBe(0);
+  it('every minion answers once, and salt prints nothing else', async () => {
+    const { stdout, stderr, code } = await salt(version, '*', 'test.ping');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const printed = stdout.split('\n').filter((line) => line !== '');
-    const expected = ALL.flatMap((id) => [`${id}:`, '    True']);
-    expect([...printed].sort()).toEqual([...expected].sort());
+    expect(printed.sort()).toEqual(ALL.flatMap((id) => [`${id}:`, '    True']).sort());
   });
+
+  it('a command runs once on each minion, though two relays bring it', async () => {
+    const file = join(master.sandbox.dir, `ran-${version}`);
+    const found = await answers(version, '*', 'cmd.run', `echo x >> ${file}; echo Grüße`);
+    expect(found).toEqual(from('Grüße'));
+    expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(ALL.length);
+  });
+
+  it('--async gives a job id, and its returns are found above, taken once each', async () => {
+    const jid = await jidOf(version, '*', 'test.echo', 'kept');
+    await waitFor('all returns are above', async () => {
+      return (await taken(version, jid)).length >= ALL.length;
+    });
+    expect(await lookUp(version, jid)).toEqual(from('kept'));
+    expect(await taken(version, jid)).toEqual(ALL);
+    const [other = ''] = ABOVE.filter((one) => one !== version);
+    expect(await taken(other, jid)).toEqual([]);
+    const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
+    expect(JSON.parse(stdout)).toMatchObject({ jid, Function: 'test.echo', Arguments: ['kept'] });
+  });
+});
+
+it('what is returned while a master above is away comes once it is back, once', async () => {
+  const one = upper('3008.2');
+  const jid = await jidOf('3008.2', '*', 'test.sleep', '4');
+  await one.process.stop();
+  await waitFor('all have returned below', async () => {
+    const { stdout } = await master.brine('run', ['jobs.lookup_jid', jid, '--out', 'json']);
+    return Object.keys(JSON.parse(stdout.trim() || '{}') as object).length === ALL.length;
+  });
+  // The other one is served all the while.
+  expect(await answers('3006.26', '*', 'test.ping')).toEqual(from(true));
+  one.process = await one.sandbox.startMaster(one.venv, one.home);
+  await waitFor('all returns are above', async () => {
+    return Object.keys(await lookUp('3008.2', jid)).length === ALL.length;
+  });
+  expect(await lookUp('3008.2', jid)).toEqual(from(true));
+  expect(await taken('3008.2', jid)).toEqual(ALL);
+  expect(await taken('3006.26', jid)).toEqual([]);
+});
+
+it('a minion that is away is told of as in a tree of stock masters', async () => {
+  await Promise.all(simulated.slice(1).map((minion) => minion.stop()));
+  const { stdout, code } = await salt('3008.2', '*', 'test.ping', '-t', '3');
+  for (const id of ALL.slice(0, -1)) expect(stdout).toContain(`${id}:\n    True\n`);
+  const away = /^sim-2:\n {4}Minion did not return\. \[No response\]$/m;
+  expect(stdout).toMatch(away);
+  expect(stdout.match(/Minion did not return/g)).toHaveLength(1);
+  expect(code).toBe(1);
 });
