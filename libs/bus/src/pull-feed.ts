@@ -161,7 +161,7 @@ export class PullFeed {
   }
 
   #receive(msg: Msg): void {
-    if (this.#over) return;
+    if (this.#over) return this.#refuse(msg);
     this.#lastHeard = performance.now();
     if (msg.subject === this.#inbox) {
       this.#status(msg);
@@ -180,6 +180,11 @@ export class PullFeed {
     this.#asked = Math.max(0, this.#asked - 1);
     this.#held++;
     this.#onDelivery(delivery);
+  }
+
+  /** Was on its way when this feed ended: another reader of the same name need not wait for it. */
+  #refuse(msg: Msg): void {
+    if (!this.#ordered && msg.subject !== this.#inbox) msg.respond('-NAK');
   }
 
   #status(msg: Msg): void {
@@ -205,11 +210,17 @@ export class PullFeed {
     }
   }
 
+  #unsubscribe(): void {
+    if (this.#ordered) return this.#subscription.unsubscribe();
+    // As unsubscribe, but what is on its way still comes; there is nothing to do where it can not.
+    this.#subscription.drain().catch(() => undefined);
+  }
+
   #end(reason: BusError | undefined): void {
     if (this.#over) return;
     this.#over = true;
     clearInterval(this.#watch);
-    if (!this.#bus.connection.isClosed()) this.#subscription.unsubscribe();
+    if (!this.#bus.connection.isClosed()) this.#unsubscribe();
     if (this.#ordered && this.#bus.status === 'connected') {
       publish(
         this.#bus.connection,
