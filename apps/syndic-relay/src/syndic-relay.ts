@@ -114,7 +114,7 @@ function laneSettings(options: MasterOptions, id: string): LaneSettings {
     mode: options.syndicMode,
     pauseMs: options.syndicEventForwardTimeout * 1000,
     loadsRemembered: options.syndicJidForwardCacheHwm,
-    keepMs: options.keepJobsSeconds * 1000,
+    keepMs: (options.brine.syndic.keep || options.keepJobsSeconds) * 1000,
   };
 }
 

@@ -94,6 +94,8 @@ export class Upward {
 
   /** Runs until the signal is aborted; rejects only with what can not be mended. */
   async run(signal: AbortSignal): Promise<void> {
+    // Before anything is given back, or it would come here again.
+    signal.addEventListener('abort', () => this.close(), { once: true });
     const wait = (ms: number): Promise<void> => this.#clock.sleep(ms, signal);
     const lanes = [
       this.#lane.run(eventsAbove(this.#events.batches(GROUP, LINGER_MS), wait), signal),

@@ -56,7 +56,7 @@ export class Delivery {
     signal: AbortSignal,
   ): Promise<void> {
     const { above, clock } = this.#parts;
-    let some = all;
+    let some = this.#stillKept(all);
     let refusals = 0;
     for (let pauseMs = FIRST_PAUSE_MS; some.length > 0;) {
       signal.throwIfAborted();

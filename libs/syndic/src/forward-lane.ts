@@ -18,7 +18,7 @@ export interface LaneSettings {
   readonly pauseMs: number;
   /** `syndic_jid_forward_cache_hwm`: jobs whose load is known above. */
   readonly loadsRemembered: number;
-  /** `keep_jobs_seconds`, in ms: nobody above looks for what is older. */
+  /** What is older is given up, in ms: by default as old as masters keep jobs. */
   readonly keepMs: number;
 }
 

@@ -90,6 +90,12 @@ export const brineOptions = {
       default: 0,
       doc: 'Port for publications of a master above; 0 is the one it names, as minions take it.',
     }),
+    keep: decimal({
+      default: 0,
+      min: 0,
+      unit: 's',
+      doc: 'How long returns wait for a master above that is away; 0 is keep_jobs_seconds.',
+    }),
   },
   ack: oneOf(['stream', 'store'], {
     default: 'stream',
