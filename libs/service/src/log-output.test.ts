@@ -159,3 +159,18 @@ test('a log file that can not be written is told once and stops nothing', () => 
     rmSync(dir, { recursive: true, force: true });
   }
 });
+
+test('the relay has a log file of its own where syndic_log_file names one', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'brine-log-'));
+  const [logFile, syndicLogFile] = [join(dir, 'master'), join(dir, 'syndic')];
+  const output = openLogOutput({ ...OPTIONS, logFile, syndicLogFile }, silent, silent, NOW);
+  const line = (msg: string): string => JSON.stringify({ level: 'error', msg });
+  output.write(PUBLISHER, line('of the publisher'));
+  output.write({ service: 'syndic-relay', pid: 43 }, line('of the relay'));
+  expect(readFileSync(logFile, 'utf8')).toMatch(/of the publisher\n$/);
+  expect(readFileSync(logFile, 'utf8')).not.toContain('of the relay');
+  expect(readFileSync(syndicLogFile, 'utf8')).toMatch(/of the relay\n$/);
+  rmSync(dir, { recursive: true });
+});
+
+const silent = (): void => undefined;

@@ -7,6 +7,8 @@ import { jsonLine, type LogSource, readLogLine } from './log-lines.ts';
 /** The options of master and minion that say what is logged, where, and in which form. */
 export interface LogOutputOptions {
   readonly logFile: string;
+  /** Of the syndic-relay, in place of the other; absent or empty: none of its own. */
+  readonly syndicLogFile?: string;
   readonly logLevel: LogLevel;
   readonly logLevelLogfile: LogLevel | '';
   readonly logFmtConsole: string;
@@ -32,8 +34,11 @@ export interface LogOutput {
 interface Target {
   readonly lowest: number;
   readonly format: LogFormatter;
-  readonly put: (text: string) => void;
+  readonly put: (text: string, service: string) => void;
 }
+
+/** The service that has a log file of its own where salt-syndic has one. */
+const RELAY = 'syndic-relay';
 
 const SYSLOG = /^(?:file|udp|tcp):\/\//;
 
@@ -69,13 +74,17 @@ export function openLogOutput(
   if (SYSLOG.test(options.logFile)) {
     tell(`log_file: ${options.logFile} is not served, lines go to the console only`);
   } else if (fileLevel !== 'quiet') {
-    const file = new LogFile({
-      path: options.logFile,
-      maxBytes: options.logRotateMaxBytes,
-      backups: options.logRotateBackupCount,
-      onTrouble: (error) => tell(`log file: ${(error as Error).message}`),
-    });
-    const put = (text: string): void => file.write(text);
+    const open = (path: string): LogFile =>
+      new LogFile({
+        path,
+        maxBytes: options.logRotateMaxBytes,
+        backups: options.logRotateBackupCount,
+        onTrouble: (error) => tell(`log file: ${(error as Error).message}`),
+      });
+    const file = open(options.logFile);
+    const relayFile = options.syndicLogFile ? open(options.syndicLogFile) : file;
+    const put = (text: string, service: string): void =>
+      (service === RELAY ? relayFile : file).write(text);
     targets.push({ lowest: LEVEL_NUMBERS[fileLevel], format: fileFormat, put });
   }
   const floor = laxerLevel(options.logLevel, fileLevel);
@@ -86,7 +95,7 @@ export function openLogOutput(
     const level = LEVEL_NUMBERS[read.level.toLowerCase() as LogLevel];
     for (const { lowest, format, put } of targets) {
       if (level < lowest) continue;
-      put(`${json ? jsonLine(source, line, now) : format(read)}\n`);
+      put(`${json ? jsonLine(source, line, now) : format(read)}\n`, source.service);
     }
   };
   return { levelOf: (part) => partLevel(part, floor, options.logGranularLevels), write };
