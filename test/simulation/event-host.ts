@@ -34,6 +34,8 @@ export function memoryFiles(): { readonly files: JobFiles; readonly jids: Set<st
     writeJob: ({ jid }: { jid: string }) => Promise.resolve(void jids.add(jid)),
     has: (jid: string) => Promise.resolve(jids.has(jid)),
     writeSyndicMinions: () => Promise.resolve(),
+    writeBornJob: () => Promise.resolve(),
+    noteSyndic: () => Promise.resolve(),
   };
   return { files: files as unknown as JobFiles, jids };
 }

@@ -1,6 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** What belongs to the return and not to the job that it tells of. */
+/** What belongs to the return, or to the event, and not to the job that it tells of. */
 const RETURN_FIELDS = new Set<SaltValue>([
   'return',
   'retcode',
@@ -10,6 +10,8 @@ const RETURN_FIELDS = new Set<SaltValue>([
   'ts',
   'sig',
   '_stamp',
+  'minions',
+  'missing',
 ]);
 
 /**

@@ -105,6 +105,38 @@ describe('a job', () => {
   });
 });
 
+describe("a syndic's list of minions", () => {
+  const told = (jid: string) =>
+    new EventWriter(master.worker).append({
+      kind: 'syndic',
+      tag: `syndic/syn/salt/job/${jid}/new`,
+      body: pack(mapOf({ jid, fun: 'test.ping', tgt: 'low*', minions: ['low2', 'low1'] })),
+    });
+
+  it('adds to the minions of a job, whose load stays', async () => {
+    const jid = newJid();
+    await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
+    const files = new JobFiles({ cachedir: host.cache() });
+    await vi.waitFor(async () => expect(await files.has(jid)).toBe(true));
+    const load = await files.readLoad(jid);
+    await told(jid);
+    const all = ['low1', 'low2', 'm1', 'm2'];
+    await vi.waitFor(async () => expect(await files.readMinions(jid)).toEqual(all));
+    expect(await files.readLoad(jid)).toEqual(load);
+    await vi.waitFor(() => expect(statSync(host.cache('syndics', 'syn')).isFile()).toBe(true));
+  });
+
+  it('makes the files of a job that nobody published here', async () => {
+    const jid = newJid();
+    await told(jid);
+    const files = new JobFiles({ cachedir: host.cache() });
+    await vi.waitFor(async () => expect(await files.readMinions(jid)).toEqual(['low1', 'low2']));
+    expect(await files.readLoad(jid)).toEqual(
+      mapOf({ jid, fun: 'test.ping', tgt: 'low*', arg: [], tgt_type: 'glob' }),
+    );
+  });
+});
+
 describe('event sockets', () => {
   it('give one event once to readers of each framing, wherever it was fired', async () => {
     const readers = [await host.reader(), await host.reader('bare'), await host.reader('prefixed')];

@@ -2,6 +2,7 @@ import type { JobFiles } from '@brine/cachedir';
 import { isJid, isMinionId, jidTimeMs, parseTag } from '@brine/job';
 import { listOf, textOf, unpackMap, WireError } from '@brine/wire';
 
+import { bornLoad } from './born-load.ts';
 import { trimmedStandIn } from './readers.ts';
 import type { Readers } from './readers.ts';
 import { ReturnHold } from './return-hold.ts';
@@ -111,7 +112,10 @@ export class EventFeed {
     readers.fireMap(tag, trimmedStandIn({ jid: event.jid, id: event.minion }), timeMs);
   }
 
-  /** Salt: salt/master.py AESFuncs._handle_minion_event saves what a syndic's `new` expects. */
+  /**
+   * Salt: salt/master.py AESFuncs._handle_minion_event saves what a syndic's `new` expects. It may
+   * be a job of the lower master's own: then this is all that is told of it before its returns.
+   */
   async #saveSyndicMinions(event: EventOfStream): Promise<void> {
     const tag = parseTag(event.tag);
     if (tag.kind !== 'syndic' || event.inline === undefined || !isMinionId(tag.id)) return;
@@ -120,7 +124,12 @@ export class EventFeed {
       const jid = textOf(data, 'jid');
       const minions = listOf(data, 'minions')?.filter((id) => typeof id === 'string');
       if (jid === undefined || minions === undefined || !isJid(jid)) return;
-      await this.#parts.files.writeSyndicMinions(jid, tag.id, minions);
+      const { files } = this.#parts;
+      if (!this.#hold.knows(jid) && data.has('fun') && !(await files.has(jid))) {
+        await files.writeBornJob({ jid, load: bornLoad(jid, tag.id, data), minions: [] });
+      }
+      await files.writeSyndicMinions(jid, tag.id, minions);
+      await files.noteSyndic(tag.id);
     } catch (error) {
       if (error instanceof WireError) return; // Not a map: the readers' count shows it.
       this.#parts.onTrouble("a syndic's minions could not be saved", error);

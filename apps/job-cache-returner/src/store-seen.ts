@@ -1,10 +1,18 @@
 import type { StoredEvent } from '@brine/bus';
 import { isJid, isMinionId } from '@brine/job';
 import { JobCacheError } from '@brine/job-cache';
-import type { JobCache, LogInRow, RefusedRow, SightingKind, SightingRow } from '@brine/job-cache';
+import type {
+  JobCache,
+  JobRow,
+  LogInRow,
+  RefusedRow,
+  SightingKind,
+  SightingRow,
+} from '@brine/job-cache';
 import { boolOf, intOf, isMap, listOf, mapIn, textOf, unpackMap } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { fetchBody } from './fetch-body.ts';
+import { jobBelow } from './job-below.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** What services may tell of minions; answers to find_job come as returns. */
@@ -16,6 +24,8 @@ interface Seen {
   readonly body: Uint8Array;
   readonly logIns: readonly LogInRow[];
   readonly sightings: readonly SightingRow[];
+  /** What syndics tell of jobs below them. */
+  readonly jobs: readonly JobRow[];
   /** Why not all of it can be. */
   readonly unfit?: unknown;
 }
@@ -49,20 +59,20 @@ function giveBack(events: readonly StoredEvent[]): void {
 /** All of them at once, or one by one where that is refused; returns what was put away. */
 async function storeAll(cache: JobCache, read: readonly Seen[]): Promise<readonly RefusedRow[]> {
   const bad = new Map(read.flatMap((one) => ('unfit' in one ? [[one, one.unfit] as const] : [])));
+  const refused: RefusedRow[] = [];
   try {
-    await storeRows(cache, read);
+    refused.push(...(await storeRows(cache, read)));
   } catch (error) {
     if (!isRefused(error)) throw error;
     for (const one of read) {
       try {
-        await storeRows(cache, [one]);
+        refused.push(...(await storeRows(cache, [one])));
       } catch (alone) {
         if (!isRefused(alone)) throw alone;
         bad.set(one, alone);
       }
     }
   }
-  const refused: RefusedRow[] = [];
   for (const [{ event, body }, error] of bad) {
     const { jid = '', minion: id = '', incarnation, seq } = event;
     const refusal = { kind: 'seen', jid, id, incarnation, seq, raw: body } as const;
@@ -71,11 +81,15 @@ async function storeAll(cache: JobCache, read: readonly Seen[]): Promise<readonl
   return refused;
 }
 
-async function storeRows(cache: JobCache, read: readonly Seen[]): Promise<void> {
+/** Returns the jobs that were put away as they came. */
+async function storeRows(cache: JobCache, read: readonly Seen[]): Promise<readonly RefusedRow[]> {
   const logIns = read.flatMap((one) => one.logIns);
   const sightings = read.flatMap((one) => one.sightings);
+  const jobs = read.flatMap((one) => one.jobs);
+  const { refused } = jobs.length > 0 ? await cache.saveJobs(jobs) : { refused: [] };
   if (logIns.length > 0) await cache.saveLogIns(logIns);
   if (sightings.length > 0) await cache.saveSightings(sightings);
+  return refused;
 }
 
 function isRefused(error: unknown): boolean {
@@ -83,9 +97,10 @@ function isRefused(error: unknown): boolean {
 }
 
 function seenIn(event: StoredEvent, body: Uint8Array): Seen {
-  const seen = { event, body, logIns: [], sightings: [] };
+  const seen = { event, body, logIns: [], sightings: [], jobs: [] };
   try {
     const told = unpackMap(body);
+    if (textOf(told, 'kind') === 'below') return { ...seen, ...belowOf(told, event) };
     return { ...seen, ...(event.kind === 'auth' ? logInOf(told, event) : sightingOf(told, event)) };
   } catch (unfit) {
     return { ...seen, unfit };
@@ -99,6 +114,17 @@ function logInOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
   if (!isIn) return {};
   if (!isMinionId(id)) throw new Error('a log-in without the id of a minion');
   return { logIns: [{ id, at: event.timeMs }] };
+}
+
+/** The job as it is below, and that this syndic has told of it. */
+function belowOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
+  const job = jobBelow(told, event);
+  const { jid, syndic, minions } = job;
+  const detail = { minions: minions.length };
+  return {
+    jobs: [job],
+    sightings: [{ jid, ids: [syndic], kind: 'below', at: event.timeMs, detail }],
+  };
 }
 
 function sightingOf(told: SaltMap, event: StoredEvent): Partial<Seen> {

@@ -10,6 +10,7 @@ import {
   tellSent,
   type Bus,
 } from '@brine/bus';
+import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
 import type { RunningService, ServiceContext } from '@brine/service';
@@ -55,6 +56,9 @@ export async function startPublisher(
   const burst = new Burst();
   const server: PublishServer = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.publishPort),
+    furtherEndpoints: furtherPorts(options.brine.furtherPublishPorts).map((port) =>
+      tcpEndpoint(options.interface, port),
+    ),
     hwm: options.pubHwm,
     backlog: options.zmqBacklog,
     ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
@@ -115,6 +119,15 @@ async function startReading(bus: Bus, publisher: Publisher): Promise<Publication
   const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
   await publisher.seed(times, startSeq);
   return new PublicationReader(bus, { from: { seq: startSeq } });
+}
+
+/** Told at the start, where somebody reads it. */
+function furtherPorts(configured: readonly ConfigValue[]): number[] {
+  return configured.map((port) => {
+    if (typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536)
+      return port;
+    throw new Error('brine.further_publish_ports takes a list of port numbers');
+  });
 }
 
 function durableSender(

@@ -76,7 +76,7 @@ export class BucketMinionData implements MinionData {
 
   #changed(entry: BucketEntry): void {
     const [id = '', kind] = splitKey(entry.key);
-    // Beside grains the bucket holds who is a syndic.
+    // Earlier releases kept here who is a syndic.
     if (kind !== undefined) return;
     const grains = entry.value.length > 0 ? mapIn(unpackMap(entry.value), 'grains') : undefined;
     if (grains === undefined) this.#grains.delete(id);

@@ -30,8 +30,8 @@ export function masterRules(options: MasterOptions): MasterRules {
     minionDataCache: options.minionDataCache,
     minionDataCacheEvents: options.minionDataCacheEvents,
     orderMasters: options.orderMasters,
-    // Only a configured `master_id` goes into publications; Salt has no default for it.
-    masterId: undefined,
+    syndics: options.brine.syndics,
+    masterId: options.jobMasterId,
     user: options.user,
     runningUser: userInfo().username,
     nodegroups: nodegroupsOf(options.nodegroups),

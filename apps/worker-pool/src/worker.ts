@@ -182,6 +182,7 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     SecretBox.fromMasterKey(pem, 'session'),
     publishSession,
   );
+  const syndics = new BucketSyndics(secretsBucket);
   const userKeys = new BucketUserKeys(secretsBucket, SecretBox.fromMasterKey(pem, 'userkeys'));
   const watches = [
     keysBucket.watch({
@@ -193,8 +194,14 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
       onReset: () => sessions.reset(),
     }),
     secretsBucket.watch({
-      onChange: (entry) => userKeys.changed(entry),
-      onReset: () => userKeys.reset(),
+      onChange: (entry) => {
+        userKeys.changed(entry);
+        syndics.changed(entry);
+      },
+      onReset: () => {
+        userKeys.reset();
+        syndics.reset();
+      },
     }),
   ];
   await Promise.all(watches.map((watch) => watch.whenReady()));
@@ -202,7 +209,7 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     epochs,
     keys,
     sessions,
-    syndics: new BucketSyndics(minionsBucket),
+    syndics,
     userKeys,
     minionData,
     requests: new Bucket(bus, 'brine_requests'),

@@ -24,5 +24,5 @@ export async function forgetMinion(
   await empty('brine_sessions');
   if (!what.data) return;
   await empty('brine_minions');
-  await empty('brine_minions', escapeKey(id, 'syndic'));
+  await empty('brine_secrets', escapeKey('syndic', id));
 }

@@ -92,6 +92,18 @@ export class JobFiles {
   }
 
   /**
+   * Marks an id as a syndic's (Salt: salt/master.py AESFuncs._syndic_return), of which a stock
+   * `salt` does not say that it did not return.
+   */
+  async noteSyndic(id: string): Promise<void> {
+    const dir = join(this.#options.cachedir, 'syndics');
+    const path = returnDir(dir, id);
+    if (await isThere(path)) return;
+    await mkdir(dir, { recursive: true, mode: DIR_MODE });
+    await writeNew(path, '', FILE_MODE);
+  }
+
+  /**
    * Writes a minion's return; false when there is one already: the first counts, a later one may
    * be a replay. False too for a job whose returns are not to be kept (`nocache`).
    */

@@ -138,13 +138,14 @@ class Wait {
 
   /** When to look again, unix milliseconds. */
   deadline(now: number): number {
-    if (this.#running) return this.#owing === 0 ? this.#syndicsUntil + 1 : this.#askAt;
-    if (now < this.#askAt) return this.#askAt;
+    const isWhole = this.#owing === 0 && this.#minions.size > 0;
+    if (isWhole && now <= this.#syndicsUntil) return Math.min(this.#askAt, this.#syndicsUntil + 1);
+    if (this.#running || now < this.#askAt) return this.#askAt;
     return Math.max(now + 1, ...this.#owed().map((id) => this.#until.get(id) ?? 0));
   }
 
   mustAsk(now: number): boolean {
-    return this.#running && now >= this.#askAt && this.#owing > 0;
+    return this.#running && now >= this.#askAt;
   }
 
   findJobCommand(): Command | undefined {

@@ -228,6 +228,40 @@ describe('gathering', () => {
     expect(all).toEqual([{ kind: 'missing', id: 'a' }]);
   });
 
+  describe('with order_masters', () => {
+    const ABOVE: ClientSettings = { ...SETTINGS, orderMasters: true };
+
+    it('ends where no lower master names a minion, after asking nobody', async () => {
+      const master = new FakeMaster(() => published(JID, []));
+      expect(await gather(new LocalClient(master.ports, ABOVE))).toEqual([]);
+      expect(master.loads).toHaveLength(1);
+    });
+
+    it('waits for lists of lower masters though all it knows of have returned', async () => {
+      const master: FakeMaster = new FakeMaster(() => {
+        master.returns('a', true);
+        setTimeout(() => {
+          master.fire(`syndic/syn/salt/job/${JID}/new`, { jid: JID, minions: ['low'] });
+          master.returns('low', true);
+        }, 10);
+        return published(JID, ['a']);
+      });
+      const all = await gather(new LocalClient(master.ports, ABOVE));
+      expect(all.map(({ id }) => id)).toEqual(['a', 'low']);
+    });
+
+    it('asks and reports minions that only a lower master knows', async () => {
+      const master: FakeMaster = new FakeMaster((load) => {
+        if (load.get('fun') === 'saltutil.find_job') return published(FIND_JID, []);
+        master.fire(`syndic/syn/salt/job/${JID}/new`, { jid: JID, minions: ['low'] });
+        return published(JID, []);
+      });
+      const all = await gather(new LocalClient(master.ports, ABOVE));
+      expect(all).toEqual([{ kind: 'missing', id: 'low' }]);
+      expect(master.loads[1]?.get('tgt')).toEqual(['low']);
+    });
+  });
+
   it('stops on an error that the master tells of', async () => {
     const master: FakeMaster = new FakeMaster(() => {
       master.fire(`salt/job/${JID}/error`, { error: 'refused' });

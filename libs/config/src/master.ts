@@ -9,7 +9,7 @@ import { placeUnderRoot } from './root-dir.ts';
 type FileValues = OptionValues<typeof masterOptions>;
 
 /** Options of the master: those of the file, and what follows from them. */
-export interface MasterOptions extends Omit<FileValues, 'brine'> {
+export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
   readonly brine: FileValues['brine'];
   /** The file that was read. */
   readonly confFile: string;
@@ -20,6 +20,8 @@ export interface MasterOptions extends Omit<FileValues, 'brine'> {
   readonly id: string;
   /** The same, as the wire and the key files name it. */
   readonly masterId: string;
+  /** Option `master_id`: what goes with jobs, where it is set. */
+  readonly jobMasterId: string | undefined;
 }
 
 /** A loaded configuration with what an operator should be told. */
@@ -58,6 +60,7 @@ export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<Ma
     brine,
     id,
     masterId: id,
+    jobMasterId: values.masterId,
     confFile: place.file,
     configDir: place.configDir,
     tokenDir: join(out.cachedir, 'tokens'),

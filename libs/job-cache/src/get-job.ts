@@ -20,6 +20,9 @@ export type Ledger = Readonly<Record<ReturnState, number>> & {
   readonly evidence: number;
 };
 
+/** Who told of a job: we did, somebody by the view `jids`, a syndic, or a return alone. */
+export type JobOrigin = 'publication' | 'pgjsonb' | 'syndic' | 'return';
+
 /** Everything known of a job. Times are unix milliseconds. */
 export interface Job {
   readonly jid: string;
@@ -34,7 +37,7 @@ export interface Job {
   readonly publishedAt: number;
   readonly deadlineAt: number | undefined;
   readonly hidden: boolean;
-  readonly origin: 'publication' | 'pgjsonb' | 'return';
+  readonly origin: JobOrigin;
   readonly host: string;
   readonly requestId: string;
   readonly incarnation: string;
@@ -107,7 +110,7 @@ export async function getJob(
     publishedAt: Math.round(row.published_at),
     deadlineAt: row.deadline_at === null ? undefined : Math.round(row.deadline_at),
     hidden: row.hidden,
-    origin: row.origin === 0 ? 'publication' : row.origin === 1 ? 'pgjsonb' : 'return',
+    origin: originOf(row),
     host: row.host,
     requestId: row.request_id,
     incarnation: row.incarnation,
@@ -115,6 +118,13 @@ export async function getJob(
     ledger: ledgerOf(found, row.evidence),
     states: options.states === true ? statesOf(found) : undefined,
   };
+}
+
+function originOf({ origin, incarnation }: JobColumns): JobOrigin {
+  if (origin === 0) return 'publication';
+  if (origin === 2) return 'return';
+  // What comes by the view has no place in a stream.
+  return incarnation === '' ? 'pgjsonb' : 'syndic';
 }
 
 function ledgerOf(found: readonly StateColumns[], evidence: number): Ledger {

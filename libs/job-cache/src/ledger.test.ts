@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import pg from 'pg';
-import { mapOf } from '@brine/wire';
+import { mapOf, pack, unpackMap } from '@brine/wire';
 import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
 import type { ReturnState } from './get-job.ts';
@@ -36,6 +36,8 @@ interface Story {
   readonly isOver: boolean;
   /** The targets of each part, in the order they were published; none: nobody published it. */
   readonly parts: readonly (readonly string[])[];
+  /** Whom lower masters expect, one list of each syndic. */
+  readonly below: readonly (readonly string[])[];
   readonly returns: readonly {
     readonly id: string;
     readonly after: number;
@@ -48,12 +50,14 @@ interface Story {
   }[];
 }
 
-const minion = fc.constantFrom(...MINIONS, 'stranger');
+const BELOW = ['m4', 'low0', 'low1'];
+const minion = fc.constantFrom(...MINIONS, ...BELOW, 'stranger');
 /** Around the deadline of an hour, and around one that was prolonged. */
 const moment = fc.constantFrom(1, 1800, 3599, 3600, 3601, 5400, 7000, 7300, 20_000);
 const story: fc.Arbitrary<Story> = fc.record({
   isOver: fc.boolean(),
   parts: fc.array(fc.subarray(MINIONS, { minLength: 1 }), { maxLength: 3 }),
+  below: fc.array(fc.subarray(BELOW), { maxLength: 2 }),
   returns: fc.array(fc.record({ id: minion, after: moment, retcode: fc.constantFrom(0, 0, 2) }), {
     maxLength: 8,
   }),
@@ -75,6 +79,12 @@ function itemsOf(jid: string, n: number, startMs: number, told: Story): Item[] {
     const place = { seq: 1000 * n + part, publishedAt: startMs, deadlineAt: startMs + HOUR };
     return { job: jobRow(jid, { ...place, minions, missing: [`gone${part}`] }) };
   });
+  // What a lower master says of the end counts only where nobody here has published the job.
+  const after = told.parts.length > 0 ? 2 * HOUR : HOUR;
+  const below = told.below.map((minions, at): Item => {
+    const place = { seq: 1000 * n + 10 + at, publishedAt: startMs, deadlineAt: startMs + after };
+    return { job: jobRow(jid, { ...place, minions, syndic: `s${at}` }) };
+  });
   const returns = told.returns.map(({ id, after, retcode }, at): Item => {
     const load = returnLoad(jid, id, `value ${at}`, { retcode });
     const receivedAt = startMs + after * SECOND;
@@ -87,12 +97,16 @@ function itemsOf(jid: string, n: number, startMs: number, told: Story): Item[] {
     const receivedAt = startMs + after * SECOND;
     return { ret: returnRow(asking, id, null, { load, receivedAt, seq: 1000 * n + 500 + at }) };
   });
-  return [...jobs, ...returns, ...answers];
+  return [...jobs, ...below, ...returns, ...answers];
+}
+
+function targetsOf({ parts, below }: Story): Set<string> {
+  return new Set([...parts, ...below].flat());
 }
 
 /** The rule of the ledger, told once more and without a database. */
 function expectedStates(told: Story): Map<string, ReturnState> {
-  const targets = new Set(told.parts.flat());
+  const targets = targetsOf(told);
   const running = told.answers.filter(({ id, isRunning }) => isRunning && targets.has(id));
   const deadline = 3600 + Math.max(0, ...running.map(({ after }) => after));
   const states = new Map<string, ReturnState>();
@@ -141,7 +155,7 @@ test('the ledger adds up, whatever comes in which order and how often', async ()
       await cache.adoptOrphans(0);
       for (const [n, told] of stories.entries()) {
         const job = await cache.getJob(jids[n]!, { states: true });
-        if (told.parts.length === 0) expectBorn(told, job);
+        if (told.parts.length + told.below.length === 0) expectBorn(told, job);
         else expectLedger(told, job);
       }
     }),
@@ -158,7 +172,8 @@ function expectLedger(told: Story, job: Found): void {
   expect(targeted).toBe(states.size);
   expect(waiting + returned + failed + late + never).toBe(targeted);
   if (told.isOver) expect(waiting).toBe(0);
-  const targets = new Set(told.parts.flat());
+  expect(job?.origin).toBe(told.parts.length > 0 ? 'publication' : 'syndic');
+  const targets = targetsOf(told);
   expect(new Set(job?.minions)).toEqual(targets);
   expect(job?.minions.length).toBe(targets.size);
   const strangers = [...states.keys()].filter((id) => !targets.has(id));
@@ -194,6 +209,40 @@ test('targets of all parts are counted once', async () => {
     { metric: 'jobs', sum: 1 },
     { metric: 'targeted', sum: 4 },
   ]);
+});
+
+test('minions below a syndic are targeted too, before and after the publication', async () => {
+  const targeted = 'SELECT sum(value)::integer AS sum FROM brine.counters WHERE metric = $1';
+  const jid = '20261120110000000002';
+  const published = jobRow(jid, { seq: 9, minions: ['m1'], missing: ['gone'] });
+  const below = (seq: number, minions: readonly string[]): JobRow =>
+    jobRow(jid, {
+      seq,
+      minions,
+      syndic: 's1',
+      deadlineAt: 1_795_009_999_000,
+      load: pack(mapOf({})),
+    });
+  for (const order of [
+    [published, below(1, ['low1', 'low2']), below(2, ['low3', 'm1'])],
+    [below(1, ['low1', 'low2']), published, below(2, ['low3', 'm1'])],
+    [below(2, ['low3', 'm1']), below(1, ['low1', 'low2']), published],
+  ]) {
+    await clear();
+    await cache.saveReturns([returnRow(jid, 'low1', true), returnRow(jid, 'late', true)]);
+    for (const row of [...order, ...order]) await cache.saveJobs([row]);
+    const job = await cache.getJob(jid, { states: true });
+    expect(job).toMatchObject({
+      origin: 'publication',
+      missing: ['gone'],
+      load: unpackMap(published.load),
+    });
+    expect([...(job?.minions ?? [])].sort()).toEqual(['low1', 'low2', 'low3', 'm1']);
+    expect(job?.deadlineAt).toBe(published.deadlineAt);
+    expect(job?.ledger).toMatchObject({ targeted: 5, returned: 2, unexpected: 1 });
+    expect((await pool.query(targeted, ['targeted'])).rows).toEqual([{ sum: 4 }]);
+    expect((await pool.query(targeted, ['jobs'])).rows).toEqual([{ sum: 1 }]);
+  }
 });
 
 test('the state of a minion is judged by its return and the deadline, at any time', async () => {

@@ -32,6 +32,11 @@ export interface JobRow extends StreamPosition {
   readonly requestId?: string;
   /** True where there was no publication: salt-call, schedule, runner. Default false. */
   readonly bornOfReturn?: boolean;
+  /**
+   * The syndic that told of the job: `minions` are those its master expects. They add to those of
+   * the publication; without one, what is told here is the job. Default: nobody did.
+   */
+  readonly syndic?: string;
 }
 
 /** One return event. */
@@ -46,7 +51,8 @@ export interface ReturnRow extends StreamPosition {
 }
 
 /** What is seen of minions between a publication and their returns (000004.sql). */
-export type SightingKind = 'running' | 'not_running' | 'refused' | 'expired' | 'sent_again';
+export type SightingKind =
+  'running' | 'not_running' | 'refused' | 'expired' | 'sent_again' | 'below';
 
 /** One thing that was seen of some minions of a job. */
 export interface SightingRow {

@@ -14,7 +14,7 @@ import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
 import type { SlowRows } from './slow-rows.ts';
 
 /** The origins of a job's row, lowest first: the lowest counts (000001.sql). */
-const ORIGIN = { publication: 0, bornOfReturn: 2 } as const;
+const ORIGIN = { publication: 0, syndic: 1, bornOfReturn: 2 } as const;
 
 const POSITION = (of: string): string => `(${of}.origin, ${of}.incarnation, ${of}.seq)`;
 const IS_LOWER = `${POSITION('excluded')} < ${POSITION('j')}`;
@@ -22,6 +22,9 @@ const IS_OTHER = `${POSITION('excluded')} <> ${POSITION('j')}`;
 
 /** Both were published: parts of one job (a batch), each with targets of its own. */
 const PARTS = 'j.origin = 0 AND excluded.origin = 0';
+
+/** A lower master expects these: they add to the targets, and else tell of the job. */
+const BELOW = `excluded.origin = ${ORIGIN.syndic}`;
 
 /** What a job has once; where it comes in parts, as the first part tells it. */
 const OF_THE_LOWEST = [
@@ -44,8 +47,35 @@ const OF_THE_LOWEST = [
 const lowest = (name: string): string =>
   `CASE WHEN ${IS_LOWER} THEN excluded.${name} ELSE j.${name} END`;
 const TAKE_LOWEST = OF_THE_LOWEST.map((name) => `${name} = ${lowest(name)}`).join(', ');
-const unitedParts = (name: string): string =>
-  `CASE WHEN ${PARTS} THEN brine.united(j.${name}, excluded.${name}) ELSE excluded.${name} END`;
+
+/**
+ * Parts unite their targets. Those of lower masters stay through every change of the row, which all
+ * holds of a row that a syndic told of; a return alone targets its sender no longer.
+ */
+const MINIONS = `CASE WHEN ${PARTS} OR NOT ${IS_LOWER}
+  THEN brine.united(j.minions, excluded.minions)
+  ELSE brine.united(excluded.minions, CASE j.origin WHEN ${ORIGIN.syndic} THEN j.minions
+    ELSE '{}' END) END`;
+const MISSING = `CASE WHEN ${PARTS} THEN brine.united(j.missing, excluded.missing)
+  ELSE ${lowest('missing')} END`;
+
+/** What a publication says of its end holds, whatever a lower master's clock says. */
+const OF_THE_PUBLICATION = (both: string, j: string, excluded: string): string =>
+  `CASE WHEN ${BELOW} AND j.origin = 0 THEN ${j}
+    WHEN excluded.origin = 0 AND j.origin = ${ORIGIN.syndic} THEN ${excluded} ELSE ${both} END`;
+/** Minions that are new to the row may have been seen running before. */
+const DEADLINE = OF_THE_PUBLICATION(
+  'greatest(j.deadline_at, excluded.deadline_at)',
+  `greatest(j.deadline_at, brine.running_until(j.jid, excluded.minions, j.published_at,
+      coalesce(j.deadline_after, j.deadline_at - j.published_at)))`,
+  `greatest(excluded.deadline_at, brine.running_until(j.jid, j.minions, excluded.published_at,
+      excluded.deadline_after))`,
+);
+const DEADLINE_AFTER = OF_THE_PUBLICATION(
+  'greatest(j.deadline_after, excluded.deadline_after)',
+  'j.deadline_after',
+  'excluded.deadline_after',
+);
 
 const UPSERT_JOBS = `
 WITH saved AS (
@@ -57,7 +87,7 @@ WITH saved AS (
     i.tgt_type, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
     ARRAY(SELECT jsonb_array_elements_text(i.missing)),
     to_timestamp(i.published_at / 1000.0),
-    greatest(to_timestamp(i.deadline_at / 1000.0), CASE WHEN i.origin = 0 THEN
+    greatest(to_timestamp(i.deadline_at / 1000.0), CASE WHEN i.deadline_at IS NOT NULL THEN
       brine.running_until(i.jid, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
         to_timestamp(i.published_at / 1000.0), i.deadline_after * interval '1 millisecond') END),
     to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.host, i.request_id, i.incarnation,
@@ -69,18 +99,17 @@ WITH saved AS (
     request_id text, incarnation text, seq bigint, start integer, length integer,
     deadline_after float8)
   ON CONFLICT (jid) DO UPDATE SET ${TAKE_LOWEST},
-    minions = ${unitedParts('minions')}, missing = ${unitedParts('missing')},
-    deadline_at = greatest(j.deadline_at, excluded.deadline_at),
-    deadline_after = greatest(j.deadline_after, excluded.deadline_after),
+    minions = ${MINIONS}, missing = ${MISSING},
+    deadline_at = ${DEADLINE}, deadline_after = ${DEADLINE_AFTER},
     not_after = CASE WHEN ${PARTS} THEN greatest(j.not_after, excluded.not_after)
       ELSE ${lowest('not_after')} END,
     newly_published = j.origin <> 0 AND excluded.origin = 0,
-    newly_targeted = CASE WHEN ${PARTS}
-      THEN cardinality(${unitedParts('minions')}) - cardinality(j.minions)
-      ELSE excluded.newly_targeted END
-  WHERE ${IS_LOWER} OR ${PARTS} AND ${IS_OTHER} AND (
-    ${unitedParts('minions')} <> j.minions OR ${unitedParts('missing')} <> j.missing
-    OR excluded.deadline_at > j.deadline_at OR excluded.not_after > j.not_after)
+    newly_targeted = CASE WHEN j.origin = 0 THEN cardinality(${MINIONS}) - cardinality(j.minions)
+      WHEN excluded.origin = 0 THEN cardinality(${MINIONS}) ELSE 0 END
+  WHERE ${IS_LOWER} OR (${PARTS} OR ${BELOW}) AND ${IS_OTHER} AND (
+    ${MINIONS} <> j.minions OR ${MISSING} <> j.missing
+    OR ${DEADLINE} IS DISTINCT FROM j.deadline_at
+    OR ${PARTS} AND excluded.not_after > j.not_after)
   RETURNING j.jid, j.newly_published, j.newly_targeted
 ),${countRowsSql('saved ON saved.jid = r.j', 3, {
   rows: 'count(*) FILTER (WHERE saved.newly_published)',
@@ -99,6 +128,7 @@ interface PreparedJob extends PreparedRow {
  * Stores jobs; each batch is one statement. Of several rows of a jid a publication counts before
  * what others wrote and before a job born of a return, then the lowest stream position. Several
  * publications of a jid are parts of one job: its targets are those of all, its deadline the last.
+ * Whom lower masters expect adds to the targets, before or after the publication.
  *
  * Throws JobCacheError (retryable for outages); the same rows can be given again.
  */
@@ -161,7 +191,7 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
     deadline_after: row.deadlineAt === undefined ? null : row.deadlineAt - row.publishedAt,
     not_after: row.notAfter ?? null,
     hidden: row.hidden ?? false,
-    origin: row.bornOfReturn === true ? ORIGIN.bornOfReturn : ORIGIN.publication,
+    origin: originOf(row),
     host: row.host ?? '',
     request_id: row.requestId ?? '',
     incarnation: row.incarnation,
@@ -170,6 +200,11 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
   const json = `${JSON.stringify(fields).slice(0, -1)},"load":${fullLoad(load, row.load)}`;
   const counting = countingOfJob(row, load, labels);
   return { key: row.jid, json, raw: row.load, row, counting };
+}
+
+function originOf({ bornOfReturn, syndic }: JobRow): number {
+  if (bornOfReturn === true) return ORIGIN.bornOfReturn;
+  return syndic === undefined ? ORIGIN.publication : ORIGIN.syndic;
 }
 
 /** Everything of a row as JSON bytes, the load in base64: what quarantine keeps of a job. */

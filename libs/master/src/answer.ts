@@ -23,6 +23,9 @@ import type { Answer, MasterPorts, Request } from './ports.ts';
 import { TokenChecks } from './token-check.ts';
 import type { AnswerAbout } from './trace-ports.ts';
 
+/** Commands that bring returns. */
+const RETURNS: ReadonlySet<SaltValue | undefined> = new Set(['_return', '_syndic_return']);
+
 /**
  * Answers requests as a Salt master does: envelope, version, key, checks, command, seal
  * (salt/channel/server.py `handle_message`). Never rejects: a fault becomes the answer that is
@@ -119,7 +122,7 @@ export class Answerer {
     } catch (fault) {
       this.#fault(fault, request);
       // What was not kept is not acknowledged: the peer sends it again.
-      const isReturn = opened.scan.value('cmd') === '_return' && !(fault instanceof WireError);
+      const isReturn = RETURNS.has(opened.scan.value('cmd')) && !(fault instanceof WireError);
       if (fault instanceof MasterUnavailableError || isReturn) return { kind: 'drop' };
       return { kind: 'reply', body: seal('') };
     }

@@ -66,7 +66,12 @@ export interface SessionKeys {
 /** Minions that have told that they are syndics; shared by all workers. */
 export interface Syndics {
   isKnown(id: string): Promise<boolean>;
+  /** Keeps that it is one. */
   remember(id: string): Promise<void>;
+  /** Those that answer no job under their own id: nobody waits for them. */
+  unanswering(): ReadonlySet<string>;
+  /** Keeps that a minion answers under the id of a syndic as well. */
+  answers(id: string): Promise<void>;
 }
 
 /** The master's AES key: one per epoch, handed over in stream order. */

@@ -27,7 +27,7 @@ export type {
 
 /** An event for the bus, as it goes into the EVENTS stream. */
 export interface EventToAppend {
-  readonly kind: 'ret' | 'minion' | 'auth' | 'key' | 'job' | 'local' | 'sighting';
+  readonly kind: 'ret' | 'minion' | 'syndic' | 'auth' | 'key' | 'job' | 'local' | 'sighting';
   readonly tag: string;
   /** msgpack map. */
   readonly body: Uint8Array;
@@ -136,6 +136,8 @@ export interface MasterRules extends ServedRules {
   readonly minionDataCache: boolean;
   readonly minionDataCacheEvents: boolean;
   readonly orderMasters: boolean;
+  /** Minions (globs) that may be syndics, where `orderMasters` allows any. */
+  readonly syndics: readonly string[];
   readonly masterId: string | undefined;
   readonly user: string;
   /** Name of the user the worker runs as. */

@@ -56,6 +56,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const parsed = new Map<string, PublicKey>();
   const tokens = new Map<string, TokenRecord>();
   const syndics = new Set<string>();
+  const answering = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
   const background: Promise<void>[] = [];
   let revision = 0;
@@ -106,6 +107,8 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     syndics: {
       isKnown: async (id) => syndics.has(id),
       remember: async (id) => void syndics.add(id),
+      unanswering: () => new Set([...syndics].filter((id) => !answering.has(id))),
+      answers: async (id) => void answering.add(id),
     },
     aes: {
       current: () => aes,
@@ -203,6 +206,7 @@ const DEFAULT_RULES: MasterRules = {
   minionDataCache: true,
   minionDataCacheEvents: true,
   orderMasters: false,
+  syndics: ['*'],
   masterId: undefined,
   user: 'root',
   runningUser: 'root',

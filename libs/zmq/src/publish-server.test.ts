@@ -76,6 +76,25 @@ test('connections are counted, gained and lost', async () => {
   expect(onDisconnect).toHaveBeenCalledTimes(1);
 });
 
+test('the same goes out on further ports, or on none where one can not be had', async () => {
+  const endpoint = 'tcp://127.0.0.1:*';
+  const server = keep(await PublishServer.bind({ endpoint, furtherEndpoints: [endpoint] }));
+  const ports = server.endpoints.map((one) => Number(one.split(':').at(-1)));
+  expect(new Set(ports).size).toBe(2);
+  for (const port of ports) {
+    const peer = await rawSubscriber(server, port);
+    peer.write(encodeMessage([Buffer.from('\x01')]));
+    await sendUntil(
+      server,
+      ['all'],
+      vi.waitFor(() => expect(peer.heard()).toMatch(/all/)),
+    );
+  }
+  expect(server.stats.connections).toBe(2);
+  const taken = { endpoint, furtherEndpoints: [server.endpoint] };
+  await expect(PublishServer.bind(taken)).rejects.toMatchObject({ code: 'SALT_ZMQ_BIND' });
+});
+
 test('heartbeats leave a peer alone that is there', async () => {
   const { server, port } = await beating(200);
   const live = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));

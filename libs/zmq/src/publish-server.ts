@@ -2,10 +2,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ZmqError } from './errors.ts';
 import type { ZmtpConnection } from './zmtp-connection.ts';
 import { encodeMessage } from './zmtp-frames.ts';
-import { ZmtpListener, type ListenerStats, type ListenOptions } from './zmtp-listener.ts';
+import {
+  ZmtpListener,
+  type ListenerRules,
+  type ListenerStats,
+  type ListenOptions,
+} from './zmtp-listener.ts';
 
 /** How a {@link PublishServer} is bound. */
 export interface PublishServerOptions extends ListenOptions {
+  /** Endpoints on which the same goes out: a syndic may look for it at a port of its own. */
+  readonly furtherEndpoints?: readonly string[];
   /** Messages held per slow peer before more are dropped for it. Salt: `pub_hwm`, 1000. */
   readonly hwm?: number;
   /** Salt 3008: `zmq_heartbeat_ivl`, 10 s; 0 switches heartbeats off. */
@@ -54,7 +61,7 @@ const AT_ONCE = 512;
  * Salt: salt/transport/zeromq.py PublishServer
  */
 export class PublishServer implements AsyncDisposable {
-  readonly #listener: ZmtpListener;
+  readonly #listeners: readonly [ZmtpListener, ...ZmtpListener[]];
   readonly #subscribers: Map<ZmtpConnection, Subscriber>;
   readonly #hwm: number;
   #line: Promise<void> = Promise.resolve();
@@ -63,11 +70,11 @@ export class PublishServer implements AsyncDisposable {
   #closing: Promise<void> | undefined;
 
   private constructor(
-    listener: ZmtpListener,
+    listeners: readonly [ZmtpListener, ...ZmtpListener[]],
     subscribers: Map<ZmtpConnection, Subscriber>,
     hwm: number,
   ) {
-    this.#listener = listener;
+    this.#listeners = listeners;
     this.#subscribers = subscribers;
     this.#hwm = hwm;
   }
@@ -77,7 +84,7 @@ export class PublishServer implements AsyncDisposable {
     const intervalMs = options.heartbeatIntervalMs ?? DEFAULT_HEARTBEAT_MS;
     const timeoutMs = options.heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
     const subscribers = new Map<ZmtpConnection, Subscriber>();
-    const listener = await ZmtpListener.listen(options, {
+    const rules: ListenerRules = {
       socketType: 'PUB',
       accepts: ['SUB', 'XSUB'],
       maxMessageBytes: MAX_SUBSCRIPTION_BYTES,
@@ -97,13 +104,30 @@ export class PublishServer implements AsyncDisposable {
       onLook: (now) => {
         if (intervalMs > 0) beat(subscribers, now, intervalMs, timeoutMs);
       },
-    });
-    return new PublishServer(listener, subscribers, options.hwm ?? DEFAULT_HWM);
+    };
+    const listeners = [await ZmtpListener.listen(options, rules)] as [
+      ZmtpListener,
+      ...ZmtpListener[],
+    ];
+    try {
+      for (const endpoint of options.furtherEndpoints ?? []) {
+        listeners.push(await ZmtpListener.listen({ ...options, endpoint }, rules));
+      }
+    } catch (cause) {
+      await Promise.all(listeners.map((listener) => listener.close()));
+      throw cause;
+    }
+    return new PublishServer(listeners, subscribers, options.hwm ?? DEFAULT_HWM);
   }
 
   /** With the port that was taken. */
   get endpoint(): string {
-    return this.#listener.endpoint;
+    return this.#listeners[0].endpoint;
+  }
+
+  /** All endpoints, that one first. */
+  get endpoints(): readonly string[] {
+    return this.#listeners.map(({ endpoint }) => endpoint);
   }
 
   /** Connections that finished their handshake and are open. */
@@ -117,7 +141,16 @@ export class PublishServer implements AsyncDisposable {
   }
 
   get stats(): PublishServerStats {
-    return { ...this.#listener.stats, sent: this.#sent, dropped: this.#dropped };
+    const stats = this.#listeners.map((listener) => listener.stats);
+    const total = (name: keyof ListenerStats): number =>
+      stats.reduce((sum, one) => sum + one[name], 0);
+    return {
+      connections: total('connections'),
+      hungUp: total('hungUp'),
+      turnedAway: total('turnedAway'),
+      sent: this.#sent,
+      dropped: this.#dropped,
+    };
   }
 
   /**
@@ -139,7 +172,9 @@ export class PublishServer implements AsyncDisposable {
 
   /** Ends all connections; messages under way get the linger time. */
   close(): Promise<void> {
-    this.#closing ??= this.#line.then(() => this.#listener.close());
+    this.#closing ??= this.#line.then(async () => {
+      await Promise.all(this.#listeners.map((listener) => listener.close()));
+    });
     return this.#closing;
   }
 

@@ -1,4 +1,15 @@
-import { decimal, flag, integer, map, maybeText, oneOf, port, text } from '../kinds.ts';
+import {
+  decimal,
+  flag,
+  integer,
+  list,
+  map,
+  maybeText,
+  oneOf,
+  port,
+  text,
+  texts,
+} from '../kinds.ts';
 
 /** Brine's own options, all below the one key `brine`, which Salt ignores. */
 export const brineOptions = {
@@ -97,6 +108,16 @@ export const brineOptions = {
       doc: 'How long returns wait for a master above that is away; 0 is keep_jobs_seconds.',
     }),
   },
+  syndics: texts({
+    default: ['*'],
+    doc: 'Minions (globs) that may be syndics, where order_masters is set.',
+  }),
+  further_publish_ports: list({
+    default: [],
+    doc:
+      'Ports beside publish_port that publications go out on: a stock syndic connects to the ' +
+      'number of its own publish_port.',
+  }),
   ack: oneOf(['stream', 'store'], {
     default: 'stream',
     env: 'BRINE_ACK',

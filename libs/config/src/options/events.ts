@@ -1,4 +1,4 @@
-import { flag, integer, list, map, oneOf, text, texts } from '../kinds.ts';
+import { flag, integer, list, map, maybeText, oneOf, text, texts } from '../kinds.ts';
 
 /** The event bus and what listens to it. */
 export const eventOptions = {
@@ -26,7 +26,13 @@ export const eventOptions = {
   engines: list({ default: [], reserved: true, doc: 'Engines to run.' }),
   schedule: map({ default: {}, reserved: true, doc: 'Jobs of the master itself.' }),
   master_stats: flag({ default: false, reserved: true, doc: 'Fire statistics as events.' }),
-  order_masters: flag({ default: false, doc: 'This master has syndics below it.' }),
-  syndic_wait: integer({ default: 5, unit: 's', doc: 'Extra time for returns of syndics.' }),
+  order_masters: flag({
+    default: false,
+    doc: 'This master has syndics below it; without it none is listened to.',
+  }),
+  master_id: maybeText({
+    doc: 'Goes with each job; a syndic sends its returns to the master of that name first.',
+  }),
+  syndic_wait: integer({ default: 5, unit: 's', doc: "Time for syndics' lists of minions." }),
   syndic_dir: text({ default: 'syndics', reserved: true, doc: 'Set from cachedir.' }),
 } as const;

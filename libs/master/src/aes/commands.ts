@@ -22,6 +22,7 @@ import { masterTops } from './master-tops.ts';
 import { keepRefusal } from './refused-return.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeReturn } from './return.ts';
+import { takeSyndicReturn } from './syndic-return.ts';
 
 /** An opened and checked request of a minion. */
 export interface AesRequest {
@@ -121,8 +122,14 @@ const returned: AesCommand = async (ports, request) => {
     }
     return { reply: 'send', value: null };
   }
+  if (ports.syndics.unanswering().has(minion)) await ports.syndics.answers(minion);
   const job = await takeReturn(ports, request.request, request.body);
   return { reply: 'send', value: null, ...(job === undefined ? {} : { about: job }) };
+};
+
+const syndicReturned: AesCommand = async (ports, { request, body, minion }) => {
+  await takeSyndicReturn(ports, request, unpackMap(body), minion);
+  return { reply: 'send', value: null };
 };
 
 const pillar: AesCommand = async (ports, request) => {
@@ -207,7 +214,7 @@ const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
   ['_file_find', fromLoad(findFile)],
   ['_serve_file', fromLoad(serveFile)],
   ['_file_recv', ofMinion(receiveFile, no)],
-  ['_syndic_return', fixed(() => null)],
+  ['_syndic_return', syndicReturned],
   ['minion_runner', ofPeer(minionRunner)],
   ['minion_pub', ofPeer(minionPub)],
   ['minion_publish', ofPeer(minionPublish)],

@@ -1,20 +1,23 @@
-import { mayMinionFire, speaksForItself, syndicStartTag } from '@brine/job';
+import { mayMinionFire, minionStartTag, speaksForItself, syndicStartTag } from '@brine/job';
 import {
   isMap,
   mapIn,
   pack,
   parseMinionEvent,
+  textOf,
   WireError,
   type MinionEventLoad,
   type SaltMap,
 } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
+import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
 
 /** Events of one list; a minion that sends more in one request is not a stock minion. */
 const EVENTS_PER_REQUEST_MAX = 10_000;
 
 /** An event on its way, with the id under which it is appended once. */
 interface Fired {
+  readonly kind: 'minion' | 'syndic';
   readonly tag: string;
   readonly data: SaltMap;
   readonly minion: string;
@@ -45,12 +48,24 @@ export async function takeMinionEvent(
     return false;
   }
   const { id } = parsed;
-  const isSyndic = ports.rules.orderMasters || (await ports.syndics.isKnown(id));
-  for (const event of eventsOf(ports, parsed, { once, isSyndic })) {
-    await fire(ports, event, isSyndic);
-  }
+  const isSyndic = mayBeSyndic(ports, id) && (await ports.syndics.isKnown(id));
+  if (parsed.kind === 'single') await noteStart(ports, parsed);
+  const fired = eventsOf(ports, parsed, { once, isSyndic });
+  // They go out in this order on one connection; waiting for each would cost seconds of a list.
+  await Promise.all(fired.map((event) => fire(ports, event, isSyndic)));
   await rememberGrains(ports, load);
   return true;
+}
+
+/** Who begins with what tells what it is. */
+async function noteStart(
+  ports: MasterPorts,
+  { id, tag }: { readonly id: string; readonly tag: string },
+): Promise<void> {
+  if (tag === syndicStartTag(id) && mayBeSyndic(ports, id)) await ports.syndics.remember(id);
+  if (tag === minionStartTag(id) && ports.syndics.unanswering().has(id)) {
+    await ports.syndics.answers(id);
+  }
 }
 
 function eventsOf(
@@ -60,30 +75,43 @@ function eventsOf(
 ): Fired[] {
   const minion = parsed.id;
   if (parsed.kind === 'single') {
-    return [{ tag: parsed.tag, data: parsed.load, minion, msgId: `minion:${once}` }];
+    const msgId = `minion:${once}`;
+    return [{ kind: 'minion', tag: parsed.tag, data: parsed.load, minion, msgId }];
   }
   const { pretag } = parsed;
   // A pretag would else take any event below a tag of the sender's choice, past the list of tags.
   const mayPrefix = isSyndic && pretag === `syndic/${minion}`;
   if (pretag !== undefined && !mayPrefix) ports.count('minion_event_pretag_refused');
-  return parsed.events.slice(0, EVENTS_PER_REQUEST_MAX).flatMap(({ tag, data }, index) => {
+  return parsed.events.slice(0, EVENTS_PER_REQUEST_MAX).flatMap(({ tag, data }, index): Fired[] => {
     if (!isMap(data)) return [];
     const msgId = `minion:${once}:${index}`;
-    const plain = { tag, data, minion, msgId };
+    const plain = { kind: 'minion', tag, data, minion, msgId } as const;
     if (!mayPrefix) return [plain];
-    return [plain, { ...plain, tag: `${pretag}/${tag}`, msgId: `${msgId}:pre` }];
+    const kind = data.has('minions') ? 'syndic' : 'minion';
+    const prefixed = { ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${msgId}:pre` } as const;
+    // As 3008 fires them: what only a master may fire is told with the prefix alone.
+    return mayMinionFire(tag) ? [prefixed, plain] : [prefixed];
   });
 }
 
 async function fire(ports: MasterPorts, event: Fired, isSyndic: boolean): Promise<void> {
-  const { tag, data, minion, msgId } = event;
+  const { kind, tag, data, minion, msgId } = event;
   if (!mayMinionFire(tag) || !(isSyndic || speaksForItself(tag, minion))) {
     ports.count('minion_event_refused');
     return;
   }
-  if (tag === syndicStartTag(minion)) await ports.syndics.remember(minion);
-  await ports.events.append({ kind: 'minion', tag, body: pack(data), minion, msgId });
+  const appended = ports.events.append({ kind, tag, body: pack(data), minion, msgId });
+  if (kind === 'syndic') await noteExpected(ports, minion, data);
+  await appended;
   ports.count('minion_events');
+}
+
+/** Salt: salt/master.py AESFuncs._handle_minion_event. */
+async function noteExpected(ports: MasterPorts, syndic: string, data: SaltMap): Promise<void> {
+  const jid = textOf(data, 'jid');
+  const minions = minionsNamed(data.get('minions'));
+  if (jid === undefined || minions === undefined) return;
+  await tellExpected(ports, { syndic, jid, minions, load: data });
 }
 
 /** `start_event_grains`: the start event carries grains that targets may ask for. */

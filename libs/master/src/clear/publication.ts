@@ -56,7 +56,8 @@ export function publicationOf(ports: MasterPorts, prepared: Prepared): SaltMap {
   const delimiter = textOf(kwargs, 'delimiter');
   const rest = mapOf({ master_id: textOf(kwargs, 'master_id') ?? ports.rules.masterId });
   if (ports.rules.orderMasters) {
-    rest.set('to', asked.to ?? null);
+    // A stock syndic takes it for a number, and its own time-out where it is not there.
+    if (asked.to !== undefined) rest.set('to', asked.to);
     rest.set('auth_list', prepared.handed ?? aclToHandDown(prepared.caller));
   }
   for (const name of PASSED_ON) {

@@ -199,7 +199,7 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     fun: asked.fun,
     tgt: asked.tgt,
     tgtType: asked.tgtType,
-    minions: expected.minions,
+    minions: answering(ports, expected.minions),
     missing: expected.missing,
     publishedAt,
     deadlineAt: publishedAt + deadline * 1000,
@@ -209,6 +209,12 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     requestId: request.id,
     ...(piece === undefined ? {} : { piece }),
   };
+}
+
+/** A syndic answers no job: who does below it is told in lists of their own. */
+function answering({ syndics }: MasterPorts, minions: readonly string[]): readonly string[] {
+  const unanswering = syndics.unanswering();
+  return unanswering.size === 0 ? minions : minions.filter((id) => !unanswering.has(id));
 }
 
 function noMinions(tgt: string | string[]): SaltMap {

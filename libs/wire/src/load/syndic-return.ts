@@ -49,7 +49,8 @@ function parseJob(job: SaltMap): SyndicJob {
   return {
     id: needText(job, 'id', '_syndic_return'),
     jid: needText(job, 'jid', '_syndic_return'),
-    fun: needTexts(job, 'fun', '_syndic_return'),
+    // Nil where the return named none: its other fields count all the same.
+    fun: (job.get('fun') ?? null) === null ? '' : needTexts(job, 'fun', '_syndic_return'),
     load: optionalMap(job, 'load', '_syndic_return') ?? mapOf({}),
     returns,
     ...maybe('masterId', optionalText(job, 'master_id', '_syndic_return')),

@@ -1,0 +1,50 @@
+import type { StoredEvent } from '@brine/bus';
+import { isJid, isMinionId } from '@brine/job';
+import type { JobRow } from '@brine/job-cache';
+import { intOf, listOf, mapIn, mapOf, pack, textOf } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+/** How a CLI asks whether a job still runs: such jobs are not listed. */
+const FIND_JOB = 'saltutil.find_job';
+
+/**
+ * What a syndic tells of a job, `{jid, ids: [minion], syndic, load, deadline: seconds}`, as a row:
+ * whom its master expects to answer. Throws for what tells of no job.
+ */
+export function jobBelow(
+  told: SaltMap,
+  event: Pick<StoredEvent, 'timeMs' | 'incarnation' | 'seq'>,
+): JobRow & { readonly syndic: string } {
+  const jid = textOf(told, 'jid');
+  const syndic = textOf(told, 'syndic');
+  const ids = listOf(told, 'ids');
+  const deadline = intOf(told, 'deadline');
+  if (!isJid(jid) || !isMinionId(syndic))
+    throw new Error('a list of minions without job or syndic');
+  if (ids === undefined || deadline === undefined) throw new Error('no list of minions');
+  const load: SaltMap = new Map(mapIn(told, 'load') ?? mapOf({})).set('jid', jid);
+  const fun = textsOf(load.get('fun'));
+  const user = textOf(load, 'user') ?? '';
+  return {
+    jid,
+    load: pack(load),
+    principal: syndic,
+    user,
+    fun,
+    tgt: textsOf(load.get('tgt')),
+    tgtType: textOf(load, 'tgt_type') ?? 'glob',
+    minions: ids.filter((id) => isMinionId(id)),
+    missing: [],
+    publishedAt: event.timeMs,
+    deadlineAt: event.timeMs + deadline * 1000,
+    hidden: fun.length === 1 && fun[0] === FIND_JOB,
+    incarnation: event.incarnation,
+    seq: event.seq,
+    syndic,
+  };
+}
+
+function textsOf(value: SaltValue | undefined): string[] {
+  const list = Array.isArray(value) ? value : [value];
+  return list.filter((one) => typeof one === 'string');
+}

@@ -1,0 +1,111 @@
+import { PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { buildSyndicReturn, mapOf, pack, unpackMap, type SaltMap } from '@brine/wire';
+import { expect, it } from 'vitest';
+import type { MinionKey, Request } from '../ports.ts';
+import { takeReturn } from './return.ts';
+import { takeSyndicReturn } from './syndic-return.ts';
+
+const { master_key: key } = vectorFile<{ readonly master_key: { readonly pem: string } }>(
+  'auth.json',
+);
+const masterKey = PrivateKey.parse(key.pem);
+const JID = '20261122071500123456';
+const OTHER = '20261122071500123457';
+const ACCEPTED: MinionKey = { state: 'accepted', pub: masterKey.publicKey.pem, denied: [] };
+const request: Request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'h' };
+const RETURN = mapOf({ return: true, retcode: 0, success: true, fun_args: [] });
+const LOAD = mapOf({ fun: 'test.ping', tgt: '*', key: 'secret', Minions: ['x', 'y'] });
+
+function above(rules: MemoryMaster['ports']['rules'] | object = { orderMasters: true }) {
+  const master = memoryMaster({ masterKey, rules });
+  for (const id of ['syn', 'other']) master.setKey(id, ACCEPTED);
+  return master;
+}
+
+function returned(syndic: string, ids: readonly string[], load: SaltMap = mapOf({}), jid = JID) {
+  const returns = new Map(ids.map((id) => [id, RETURN]));
+  return { id: syndic, jid, fun: 'test.ping', load, returns, masterId: 'm' };
+}
+
+const tagsOf = (master: MemoryMaster): string[] =>
+  master.events.filter(({ kind }) => kind === 'ret').map(({ tag }) => tag);
+
+it('each return is taken as if its minion had sent it, the load as a list of minions', async () => {
+  const master = above();
+  const jobs = [returned('syn', ['x', 'y'], LOAD), returned('syn', ['x'], mapOf({}), OTHER)];
+  await takeSyndicReturn(master.ports, request, buildSyndicReturn('syn', jobs), 'syn');
+  expect(tagsOf(master)).toEqual([
+    `salt/job/${JID}/ret/x`,
+    `salt/job/${JID}/ret/y`,
+    `salt/job/${OTHER}/ret/x`,
+  ]);
+  expect(unpackMap(master.events.find(({ minion }) => minion === 'x')!.body)).toEqual(
+    new Map([...RETURN, ['jid', JID], ['id', 'x'], ['fun', 'test.ping'], ['master_id', 'm']]),
+  );
+  const [expected, ...more] = master.events.filter(({ kind }) => kind === 'sighting');
+  expect(more).toEqual([]);
+  expect(unpackMap(expected!.body)).toEqual(
+    mapOf({
+      jid: JID,
+      ids: ['x', 'y'],
+      kind: 'below',
+      syndic: 'syn',
+      deadline: 3600,
+      load: mapOf({ fun: 'test.ping', tgt: '*' }),
+    }),
+  );
+});
+
+it('an old syndic brings one job at the top', async () => {
+  const master = above();
+  const job = mapOf({ id: 'syn', jid: JID, fun: 'f', return: new Map([['x', RETURN]]) });
+  await takeSyndicReturn(master.ports, request, job, undefined);
+  expect(tagsOf(master)).toEqual([`salt/job/${JID}/ret/x`]);
+});
+
+it('a return counts once, by two syndics and of the minion itself', async () => {
+  const master = above();
+  for (const syndic of ['syn', 'other', 'syn']) {
+    const load = buildSyndicReturn(syndic, [returned(syndic, ['x'])]);
+    await takeSyndicReturn(master.ports, request, load, syndic);
+  }
+  const own = new Map([...RETURN, ['jid', JID], ['id', 'x'], ['fun', 'test.ping']]);
+  await takeReturn(master.ports, request, pack(own));
+  expect(tagsOf(master)).toEqual([`salt/job/${JID}/ret/x`]);
+});
+
+it.each([
+  ['no master of masters', { orderMasters: false }, 'syn', 'syn'],
+  ['none that may be a syndic', { orderMasters: true, syndics: ['s?'] }, 'syn', 'syn'],
+  ['another than it says', { orderMasters: true }, 'other', 'syn'],
+  ['nobody whose key is accepted', { orderMasters: true }, undefined, 'stranger'],
+])('nothing is taken of %s', async (_what, rules, sender, id) => {
+  const master = above(rules);
+  await takeSyndicReturn(
+    master.ports,
+    request,
+    buildSyndicReturn(id, [returned(id, ['x'])]),
+    sender,
+  );
+  expect(master.events).toEqual([]);
+  expect(master.counts.get('syndic_return_refused')).toBe(1);
+});
+
+it('an id that is none is left out, the others are taken', async () => {
+  const master = above();
+  const load = buildSyndicReturn('syn', [returned('syn', ['../x', 'y'])]);
+  await takeSyndicReturn(master.ports, request, load, 'syn');
+  expect(tagsOf(master)).toEqual([`salt/job/${JID}/ret/y`]);
+});
+
+it('what the stream does not take rejects the request, so that it comes again', async () => {
+  const master = above();
+  const append: MemoryMaster['ports']['events']['append'] = (event) =>
+    event.minion === 'y' ? Promise.reject(new Error('away')) : master.ports.events.append(event);
+  const ports = { ...master.ports, events: { append } };
+  const load = buildSyndicReturn('syn', [returned('syn', ['x', 'y'])]);
+  await expect(takeSyndicReturn(ports, request, load, 'syn')).rejects.toThrow('away');
+  await takeSyndicReturn(master.ports, request, load, 'syn');
+  expect(tagsOf(master)).toHaveLength(2);
+});

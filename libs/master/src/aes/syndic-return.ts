@@ -1,0 +1,85 @@
+import { isMinionId } from '@brine/job';
+import {
+  mapOf,
+  pack,
+  parseSyndicReturn,
+  WireError,
+  type SaltMap,
+  type SaltValue,
+  type SyndicJob,
+} from '@brine/wire';
+import type { MasterPorts, Request } from '../ports.ts';
+import { takeReturn } from './return.ts';
+import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
+
+/** Returns that are appended at a time; the stream acknowledges them together. */
+const AT_ONCE = 256;
+
+/**
+ * Takes what a syndic gathered below it (salt/master.py `AESFuncs._syndic_return`): of each job
+ * whom its master expected, and each return as if its minion had sent it. The same return by
+ * several ways, or of the minion itself, counts once. A load never takes the place of ours.
+ *
+ * Rejects where not all of it was kept: the syndic sends it again then.
+ */
+export async function takeSyndicReturn(
+  ports: MasterPorts,
+  request: Request,
+  load: SaltMap,
+  sender: string | undefined,
+): Promise<void> {
+  let jobs: readonly SyndicJob[];
+  try {
+    jobs = parseSyndicReturn(load);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    ports.count('syndic_return_malformed');
+    return;
+  }
+  for (const job of jobs) {
+    // A version 2 request names its sender in the jobs alone.
+    const mayReturn =
+      job.id === (sender ?? job.id) &&
+      ports.keys.cached(job.id)?.state === 'accepted' &&
+      mayBeSyndic(ports, job.id);
+    if (mayReturn) await takeJob(ports, request, job);
+    else ports.count('syndic_return_refused');
+  }
+}
+
+async function takeJob(ports: MasterPorts, request: Request, job: SyndicJob): Promise<void> {
+  await ports.syndics.remember(job.id);
+  const expected = minionsNamed(job.load.get('Minions'));
+  if (expected !== undefined) {
+    const { id: syndic, jid, load } = job;
+    await tellExpected(ports, { syndic, jid, minions: expected, load });
+  }
+  // A return through a syndic has no request of its own that a trace could begin with.
+  const untraced: MasterPorts = { ...ports, traceReturn: () => false };
+  const returns = [...job.returns];
+  for (let at = 0; at < returns.length; at += AT_ONCE) {
+    const some = returns.slice(at, at + AT_ONCE);
+    await Promise.all(
+      some.map(([minion, value]) => takeOne(untraced, request, job, minion, value)),
+    );
+  }
+}
+
+async function takeOne(
+  ports: MasterPorts,
+  request: Request,
+  job: SyndicJob,
+  minion: string,
+  value: SaltMap,
+): Promise<void> {
+  if (!isMinionId(minion)) {
+    ports.count('return_invalid_id');
+    return;
+  }
+  // Whatever its parts claim, it is the return of this minion to this job.
+  const returned = new Map<SaltValue, SaltValue>([...value, ['jid', job.jid], ['id', minion]]);
+  const of = mapOf({ fun: job.fun, master_id: job.masterId, out: job.out });
+  for (const [name, told] of of) returned.set(name, told);
+  await takeReturn(ports, request, pack(returned));
+  ports.count('syndic_returns');
+}

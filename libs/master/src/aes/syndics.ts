@@ -1,0 +1,50 @@
+import { isJid, isMinionId } from '@brine/job';
+import { matchGlob } from '@brine/target';
+import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
+import { createHash } from 'node:crypto';
+import type { MasterPorts } from '../ports.ts';
+
+/** What a load or a `salt/job/<jid>/new` tells of minions, and of the bus; no part of the job. */
+const NO_LOAD = ['minions', 'Minions', 'missing', 'jid', '_stamp', 'key', 'auth_list'];
+
+/** Whether a minion may speak for those below it: only below a master of masters, if it is let. */
+export function mayBeSyndic({ rules }: MasterPorts, id: string): boolean {
+  return rules.orderMasters && rules.syndics.some((glob) => matchGlob(glob, id));
+}
+
+/** The minions that a list names; undefined where it is none. */
+export function minionsNamed(list: SaltValue | undefined): string[] | undefined {
+  return Array.isArray(list) ? list.filter((id) => isMinionId(id)) : undefined;
+}
+
+/**
+ * Tells the store whom a lower master expects to answer a job (salt/utils/job.py `store_minions`),
+ * and what the job is, which may be one of the lower master's own. The same list of the same
+ * syndic is stored once, whichever way it comes.
+ */
+export async function tellExpected(
+  ports: MasterPorts,
+  told: {
+    readonly syndic: string;
+    readonly jid: string;
+    readonly minions: readonly string[];
+    readonly load: SaltMap;
+  },
+): Promise<void> {
+  const { syndic, jid, minions } = told;
+  if (!isJid(jid)) {
+    ports.count('syndic_invalid_jid');
+    return;
+  }
+  const ids = [...new Set(minions)].sort();
+  const load: SaltMap = new Map(told.load);
+  for (const name of NO_LOAD) load.delete(name);
+  const hash = createHash('sha1').update(pack(ids)).digest('base64url');
+  await ports.events.append({
+    kind: 'sighting',
+    tag: `brine/sighting/${jid}/below`,
+    body: pack(mapOf({ jid, ids, kind: 'below', syndic, deadline: ports.rules.jobDeadline, load })),
+    msgId: `below:${jid}:${syndic}:${hash}`,
+  });
+  ports.count('syndic_lists');
+}
