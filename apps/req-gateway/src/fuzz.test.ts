@@ -50,6 +50,7 @@ beforeAll(async () => {
     memory: {
       claim: (hash, id) => claimRequestId(bus, { hash, id, gateway: 'f' }, 400),
       answered: (hash, id) => requestAnswered(bus, { hash, id, gateway: 'f' }, 400),
+      heard: (hash, id) => requestAnswered(bus, { hash, id, gateway: 'f', heard: true }, 400),
     },
     spans: { recordSpan: () => undefined },
     minimumAuthVersion: 0,

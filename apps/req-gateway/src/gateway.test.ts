@@ -53,6 +53,8 @@ async function startGateway(): Promise<Started> {
     memory: {
       claim: (hash, id) => claimRequestId(bus, { hash, id, gateway: incarnation }, 400),
       answered: (hash, id) => requestAnswered(bus, { hash, id, gateway: incarnation }, 400),
+      heard: (hash, id) =>
+        requestAnswered(bus, { hash, id, gateway: incarnation, heard: true }, 400),
     },
     spans: { recordSpan },
     minimumAuthVersion: 3,

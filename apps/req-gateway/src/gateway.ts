@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack } from '@brine/wire';
@@ -129,6 +130,7 @@ export class Gateway {
       await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
     }
     this.#sealed.close();
+    await this.#publish.close();
   }
 
   async #serve(request: ZmqRequest): Promise<unknown> {
@@ -184,10 +186,15 @@ export class Gateway {
     const answer = await this.#publish.send(id, request.body, request, user);
     // Joined: whoever sends the first one's answer sends this one's too.
     if (answer === undefined) return;
-    const handed = answer.askers.map((one) => this.#reply(one, answer.body));
-    // With the sockets gone nobody was answered: the same bytes come again, here or elsewhere.
-    answer.handed(handed.includes(true));
-    this.#spans.request(answer, { id, startMs, askers: answer.askers.length });
+    const { askers } = answer;
+    const handed = askers.map((one) => this.#reply(one, answer.body));
+    this.#spans.request(answer, { id, startMs, askers: askers.length });
+    // Who had hung up before is known to have only when the kernel is asked again, and nobody who
+    // heard is so quick: with the socket gone the same bytes come again, here or elsewhere.
+    await setImmediate();
+    await setImmediate();
+    const heard = askers.filter(({ peer }, place) => handed[place] === true && !peer.gone);
+    answer.handed(heard.length);
   }
 
   /** Whether the answer was handed to the socket. */

@@ -21,6 +21,8 @@ export interface RequestMemory {
   claim(hash: string, id: string): Promise<string>;
   /** The request of this id was answered. Rejects when nobody can be told. */
   answered(hash: string, id: string): Promise<void>;
+  /** The answer was heard by all who asked; told when a gateway ends. Rejects as `answered`. */
+  heard(hash: string, id: string): Promise<void>;
 }
 
 /** Where spans go: `Telemetry`. */

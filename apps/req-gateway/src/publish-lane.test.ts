@@ -9,7 +9,7 @@ const HELLO: Asker = { peer: { gone: false, address: '' } };
 /** What a stock CLI waits before it hangs up and sends the same bytes again. */
 const CLI_MS = 5_000;
 /** After so long what is read was not sent before the gateway began. */
-const STARTED_MS = 2_000;
+const STARTED_MS = 500;
 
 let lane: PublishLane;
 let workers: Workers;
@@ -17,6 +17,7 @@ let memory: RequestMemory;
 let jobs: number;
 let workerMs: number;
 let told: string[];
+let known: string[];
 let ready: boolean;
 let isMemoryThere: boolean;
 /** What comes before the reply, each at the deadline of its try. */
@@ -27,6 +28,7 @@ beforeEach(() => {
   jobs = 0;
   workerMs = 10;
   told = [];
+  known = [];
   ready = true;
   isMemoryThere = true;
   silences = [];
@@ -55,6 +57,7 @@ beforeEach(() => {
       return id;
     },
     answered: async (_hash, id) => void told.push(id),
+    heard: async (_hash, id) => void known.push(id),
   };
   lane = new PublishLane(workers, memory);
   vi.advanceTimersByTime(STARTED_MS);
@@ -68,7 +71,7 @@ async function ask(id: string, gone = false): Promise<string | undefined> {
   const asking = lane.send(id, BODY, HELLO, 'root');
   await vi.advanceTimersByTimeAsync(workerMs);
   const answer = await asking;
-  answer?.handed(!gone);
+  answer?.handed(gone ? 0 : answer.askers.length);
   return answer === undefined ? undefined : Buffer.from(answer.body).toString();
 }
 
@@ -99,22 +102,39 @@ test('an answer that nobody was there for waits for the next try', async () => {
 });
 
 test('the third try of a CLI whose first two came at once gets the same job', async () => {
-  const first = ask('a');
+  const asking = lane.send('a', BODY, HELLO, 'root');
   expect(await lane.send('b', BODY, HELLO, 'root')).toBeUndefined();
-  expect(await first).toBe('job 1');
-  // The gateway had stood still for 8 s; the CLI hung up just before its answer came.
+  await vi.advanceTimersByTimeAsync(workerMs);
+  // The gateway had stood still for 8 s; it hung up on the first, and on the second just now.
+  (await asking)?.handed(1);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(await ask('again')).toBe('job 1');
   await vi.advanceTimersByTimeAsync(6_000);
   expect(await ask('b')).toBe('job 2');
 });
 
+test('the same command of two clients at once is one job, and one more after it another', async () => {
+  const first = ask('a');
+  expect(await lane.send('b', BODY, HELLO, 'root')).toBeUndefined();
+  expect(await first).toBe('job 1');
+  expect(await ask('c')).toBe('job 2');
+});
+
+test('who tries again before it is known who heard gets the same job', async () => {
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(workerMs);
+  const answer = await asking;
+  expect(await ask('again')).toBe('job 1');
+  answer?.handed(1);
+  expect(await ask('b')).toBe('job 2');
+});
+
 test('the second try of a CLI whose first was sent before the start gets the same job', async () => {
   lane = new PublishLane(workers, memory);
   expect(await ask('a')).toBe('job 1');
-  await vi.advanceTimersByTimeAsync(CLI_MS);
+  await vi.advanceTimersByTimeAsync(1_200);
   expect(await ask('again')).toBe('job 1');
-  await vi.advanceTimersByTimeAsync(CLI_MS);
+  await vi.advanceTimersByTimeAsync(2_500);
   expect(await ask('b')).toBe('job 2');
 });
 
@@ -184,6 +204,16 @@ test('what lay in the socket of a stopped gateway is as old as it was for its CL
   const asking = lane.send('a', BODY, HELLO, 'root');
   await vi.advanceTimersByTimeAsync(workerMs);
   const answer = await asking;
-  answer?.handed(true);
+  answer?.handed(1);
   expect(await ask('again')).toBe('job 1');
+});
+
+test('a gateway that ends tells which answers were heard: they are no matter of the next one', async () => {
+  expect(await ask('old')).toBe('job 1');
+  await vi.advanceTimersByTimeAsync(6_001);
+  expect(await ask('a')).toBe('job 2');
+  expect(await ask('b')).toBe('job 3');
+  await vi.advanceTimersByTimeAsync(1_000);
+  await lane.close();
+  expect(known).toEqual(['b']);
 });

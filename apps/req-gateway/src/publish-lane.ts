@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { REQUEST_MEMORY_MS } from '@brine/bus';
+import { REQUEST_MEMORY_MS, REQUEST_UNHEARD_MS } from '@brine/bus';
 import type { RequestOutcome } from '@brine/bus';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
@@ -16,8 +16,8 @@ export interface PublishAnswer {
   readonly askers: readonly Asker[];
   readonly body: Uint8Array;
   readonly trace?: string;
-  /** To be called once it is known whether the answer was handed to any of their sockets. */
-  readonly handed: (heard: boolean) => void;
+  /** To be called once it is known how many of them were there to hear the answer. */
+  readonly handed: (heard: number) => void;
 }
 
 /** What is known of a publish before it is sent. */
@@ -67,11 +67,14 @@ const PATIENCE_MS = 14_000;
 // other CLI in that time. Counted with the time that it lay unread here while we were stopped.
 const SLOW_ANSWER_MS = 4_500;
 const KEEP_SLOW_MS = 2_500;
-// Where all had hung up, or had tried again, the next try, if any, comes 5 s later at the latest.
+// Where somebody had hung up, the next try, if any, comes 5 s later at the latest.
 const KEEP_UNHEARD_MS = 6_000;
-// What is read right after the start was sent at an unknown time before, while nobody listened; its
-// CLI may have hung up since without our socket knowing (found by chaos: 10 s without a gateway).
-const EARLY_MS = 2_000;
+// Who tries again comes at once where its answer was not heard: before it is known who heard.
+const KEEP_UNTIL_KNOWN_MS = 1_000;
+// What is read right after the start was sent at an unknown time before, while nobody listened: it
+// is taken for slow (found by chaos: 10 s without a gateway). libzmq connects again each 0.1 s, and
+// no longer than need be: a new command alike, soon after, would get the old job, and no returns.
+const EARLY_MS = 500;
 const MAX_KEPT = 1_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
 const DROPPED_PAUSE_MS = 100;
@@ -95,6 +98,8 @@ export class PublishLane {
   readonly #memory: RequestMemory;
   readonly #open = new Map<string, OpenPublish>();
   readonly #kept = new Map<string, KeptAnswer>();
+  /** By the hash of their bytes: the last requests whose answers were heard, oldest first. */
+  readonly #heard = new Map<string, { readonly id: string; readonly at: number }>();
   readonly #users = new FairShare(USER_SHARE);
   readonly #since = performance.now();
   readonly #pauses = new Pauses();
@@ -117,6 +122,14 @@ export class PublishLane {
       failed: this.#failed,
       users: this.#users.stats,
     };
+  }
+
+  /** Tells what the next gateway may take for a request whose answer died with this one. */
+  async close(): Promise<void> {
+    const since = performance.now() - REQUEST_UNHEARD_MS;
+    const last = [...this.#heard].filter(([, { at }]) => at >= since);
+    // Who can not be told takes the same bytes for another try of the same CLI, for a few seconds.
+    await Promise.allSettled(last.map(([hash, { id }]) => this.#memory.heard(hash, id)));
   }
 
   /** Resolves with the answer; undefined when the asker joined a request that is under way. */
@@ -150,17 +163,20 @@ export class PublishLane {
     });
     this.#open.delete(hash);
     const answer = this.#answer(delivered);
+    const isReply = delivered.outcome.kind === 'reply';
+    if (isReply) this.#keep(hash, answer, KEEP_UNTIL_KNOWN_MS);
     return {
       askers: open.askers,
       ...answer,
       handed: (heard) => {
-        if (heard) this.#tell(hash, delivered.id);
-        // Two tries at once were held up on their way: the third may be so just now.
-        const isTriedAgain = !heard || isEarly || open.askers.length > 1;
-        const slow = performance.now() - askedAt + lainMs >= SLOW_ANSWER_MS;
-        const isReply = delivered.outcome.kind === 'reply';
-        const keepMs = isTriedAgain ? KEEP_UNHEARD_MS : KEEP_SLOW_MS;
-        if (isReply && (slow || isTriedAgain)) this.#keep(hash, answer, keepMs);
+        if (heard > 0) this.#tell(hash, delivered.id);
+        if (heard === open.askers.length) this.#noteHeard(hash, delivered.id);
+        // Of two tries at once the first had hung up: the third may be on its way just now.
+        const isUnheard = heard < open.askers.length;
+        const isSlow = isEarly || performance.now() - askedAt + lainMs >= SLOW_ANSWER_MS;
+        this.#kept.delete(hash);
+        const keepMs = isUnheard ? KEEP_UNHEARD_MS : KEEP_SLOW_MS;
+        if (isReply && (isUnheard || isSlow)) this.#keep(hash, answer, keepMs);
       },
     };
   }
@@ -225,6 +241,13 @@ export class PublishLane {
     this.#unremembered += 1;
     const isUnsure = performance.now() - this.#since < REQUEST_MEMORY_MS;
     return { id, handed: false, isUnsure };
+  }
+
+  #noteHeard(hash: string, id: string): void {
+    this.#heard.delete(hash);
+    this.#heard.set(hash, { id, at: performance.now() });
+    const [oldest] = this.#heard.keys();
+    if (this.#heard.size > MAX_KEPT && oldest !== undefined) this.#heard.delete(oldest);
   }
 
   #tell(hash: string, id: string): void {

@@ -72,5 +72,7 @@ function memoryOf(bus: Bus, gateway: string): RequestMemory {
   return {
     claim: (hash, id) => claimRequestId(bus, { hash, id, gateway }, MEMORY_TIMEOUT_MS),
     answered: (hash, id) => requestAnswered(bus, { hash, id, gateway }, MEMORY_TIMEOUT_MS),
+    heard: (hash, id) =>
+      requestAnswered(bus, { hash, id, gateway, heard: true }, MEMORY_TIMEOUT_MS),
   };
 }

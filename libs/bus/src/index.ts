@@ -51,6 +51,7 @@ export type { Answering, QueryHandler } from './queries.ts';
 export {
   claimRequestId,
   REQUEST_MEMORY_MS,
+  REQUEST_UNHEARD_MS,
   requestAnswered,
   serveRequestIds,
 } from './request-ids.ts';

@@ -68,6 +68,15 @@ test('an answer may have died with its gateway: the same bytes are that request 
   expect(await claimRequestId(gateway, { ...next, id: 'r3' }, 1000)).toBe('r3');
 });
 
+test('what all who asked have heard is a new request after a gateway that ended', async () => {
+  await serve();
+  const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
+  await claimRequestId(gateway, gone, 1000);
+  await requestAnswered(gateway, gone, 1000);
+  await requestAnswered(gateway, { ...gone, heard: true }, 1000);
+  expect(await claimRequestId(gateway, { ...gone, id: 'r2', gateway: 'g2' }, 1000)).toBe('r2');
+});
+
 test('long after the answer of a gateway that is gone the same bytes are a new request', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   await serve();

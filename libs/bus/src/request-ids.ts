@@ -24,7 +24,7 @@ export const REQUEST_MEMORY_MS = 20_000;
  * have died with the gateway, and then the CLI sends the same bytes 5 s after the first time. Two
  * commands alike within that time, and a gateway killed between them, are taken for one.
  */
-const UNHEARD_MS = 6_000;
+export const REQUEST_UNHEARD_MS = 6_000;
 
 /** How long a gateway has to be found gone, ms; the server says at once that nobody listens. */
 const PRESENCE_MS = 150;
@@ -37,6 +37,8 @@ export interface RequestClaim {
   readonly id: string;
   /** The gateway's process, its {@link RequestSender.id}; its own requests it joins by itself. */
   readonly gateway: string;
+  /** Of an answered one: all who asked were there to hear the answer, so none asks again. */
+  readonly heard?: boolean;
 }
 
 interface Note {
@@ -45,6 +47,7 @@ interface Note {
   /** Of the claim, or of the answer, in ms since 1970. */
   readonly at: number;
   readonly answered: boolean;
+  readonly heard?: boolean;
 }
 
 /**
@@ -115,11 +118,11 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
 
 /** Whether the same bytes at another gateway are the request that the note tells of. */
 async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
-  if (note.gateway === claim.gateway) return false;
+  if (note.gateway === claim.gateway || note.heard === true) return false;
   // A note from the future: a clock was put back since, and it is of no known age.
   const age = Math.abs(Date.now() - note.at);
   if (!note.answered) return age < REQUEST_MEMORY_MS;
-  return age < UNHEARD_MS && (await isGone(bus, note.gateway));
+  return age < REQUEST_UNHEARD_MS && (await isGone(bus, note.gateway));
 }
 
 /** Whether nobody listens any more where a gateway takes the words of workers. */
@@ -144,8 +147,8 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
   // Only the request it was: a newer one of the same bytes stays open.
   if (entry === undefined || note === undefined || note.id !== claim.id) return;
   try {
-    const { gateway } = claim;
-    const answered = { id: note.id, gateway, at: Date.now(), answered: true };
+    const { gateway, heard = false } = claim;
+    const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard };
     await requests.update(key, pack(answered), entry.revision);
   } catch (error) {
     // Changed meanwhile: then it is another request's already.
@@ -161,7 +164,7 @@ function readClaim(question: SaltValue): RequestClaim {
   if (hash === undefined || id === undefined || gateway === undefined) {
     throw new BusError('BUS_BAD_MESSAGE', 'a claim needs hash, id and gateway');
   }
-  return { hash, id, gateway };
+  return { hash, id, gateway, heard: map?.get('heard') === true };
 }
 
 function pack(note: Note): Buffer {
@@ -172,10 +175,10 @@ function readNote(bytes: Uint8Array): Note | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (!isRecord(value)) return undefined;
-    const { id, gateway, at, answered } = value;
+    const { id, gateway, at, answered, heard } = value;
     const texts = typeof id === 'string' && typeof gateway === 'string';
     if (!texts || typeof at !== 'number' || typeof answered !== 'boolean') return undefined;
-    return { id, gateway, at, answered };
+    return { id, gateway, at, answered, heard: heard === true };
   } catch {
     return undefined; // not written by us: as if it were not there
   }

@@ -106,6 +106,8 @@ export class SimConnection {
         isOver = true;
         this.#server.interests.remove(interest);
       },
+      // What is on its way still comes.
+      drain: async () => this.#server.interests.remove(interest),
       isClosed: () => isOver || this.#isClosed,
     };
   }
