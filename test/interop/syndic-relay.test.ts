@@ -1,6 +1,6 @@
-// Brine below two stock masters of masters, with two relays: what `salt` prints above is what a
-// tree of stock masters prints, each job runs once on each minion, and what was returned while a
-// master above was away comes once it is back, once.
+// Brine below two stock masters of masters and a Brine one, with two relays: what `salt` prints
+// above is what a tree of stock masters prints, each job runs once on each minion, and what was
+// returned while a master above was away comes once it is back, once.
 import {
   BrineMaster,
   SaltProcess,
@@ -37,6 +37,7 @@ interface Upper {
 
 const uppers = new Map<string, Upper>();
 let nats: TestNats;
+let top: BrineMaster;
 let master: BrineMaster;
 let secondRelay: SaltProcess;
 let simulated: SaltProcess[];
@@ -57,6 +58,17 @@ async function startUpper(version: SaltVersion): Promise<Upper> {
     syndic_wait: 2,
   });
   return { venv, sandbox, home, process: await sandbox.startMaster(venv, home) };
+}
+
+/** A Brine master of masters. */
+function startTop(): Promise<BrineMaster> {
+  return BrineMaster.start({
+    order_masters: true,
+    master_id: 'above-brine',
+    auto_accept: true,
+    syndic_wait: 2,
+    brine: { workers: 1 },
+  });
 }
 
 /** As for salt-syndic: id and keys of the syndic stand in the minion configuration beside. */
@@ -83,8 +95,10 @@ async function startSecondRelay(): Promise<SaltProcess> {
 
 beforeAll(async () => {
   nats = await startNats({ streams: false });
-  for (const one of await Promise.all(ABOVE.map(startUpper))) uppers.set(one.venv.version, one);
-  const named = [...uppers.values()].map(({ home }) => `127.0.0.1:${home.retPort}`);
+  const [brine, ...stock] = await Promise.all([startTop(), ...ABOVE.map(startUpper)]);
+  top = brine;
+  for (const one of stock) uppers.set(one.venv.version, one);
+  const named = [top, ...stock].map(({ home }) => `127.0.0.1:${home.retPort}`);
   master = await BrineMaster.start(
     { id: 'below', syndic_master: named, brine: { workers: 1 } },
     {
@@ -102,13 +116,14 @@ beforeAll(async () => {
   await master.waitForMinions(ALL);
   await waitFor('both relays hear both masters above', async () => {
     const logs = [await master.log(), await secondRelay.log()];
-    return logs.every((log) => log.split('the master above is heard').length > ABOVE.length);
+    return logs.every((log) => log.split('the master above is heard').length > named.length);
   });
 });
 
 afterAll(async () => {
   await secondRelay?.stop();
   await master?.close();
+  await top?.close();
   for (const { sandbox } of uppers.values()) await sandbox.close();
   await nats?.close();
 });
@@ -176,6 +191,24 @@ describe.each(ABOVE)('below a stock master %s', (version) => {
     const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
     expect(JSON.parse(stdout)).toMatchObject({ jid, Function: 'test.echo', Arguments: ['kept'] });
   });
+});
+
+it('below a Brine master it is the same, and its ledger adds up', async () => {
+  const { stdout, code } = await top.brine('salt', ['--no-color', '*', 'test.ping']);
+  expect(code).toBe(0);
+  const printed = stdout.split('\n').filter((line) => line !== '');
+  expect(printed.sort()).toEqual(ALL.flatMap((id) => [`${id}:`, '    True']).sort());
+  const file = join(master.sandbox.dir, 'ran-brine');
+  const args = ['*', 'cmd.run', `echo x >> ${file}; echo Grüße`, '--async'];
+  const jid = /\d{20}/.exec((await top.brine('salt', args)).stdout)?.[0] ?? '';
+  const ask = async (fun: string): Promise<unknown> =>
+    JSON.parse((await top.brine('run', [fun, jid, '--out', 'json'])).stdout.trim() || '{}');
+  await waitFor('all returns are above', async () => {
+    return Object.keys((await ask('jobs.lookup_jid')) as object).length === ALL.length;
+  });
+  expect(await ask('jobs.lookup_jid')).toEqual(from('Grüße'));
+  expect(await ask('jobs.missing')).toEqual({});
+  expect((await readFile(file, 'utf8')).trim().split('\n')).toHaveLength(ALL.length);
 });
 
 it('what is returned while a master above is away comes once it is back, once', async () => {
