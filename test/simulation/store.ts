@@ -71,6 +71,7 @@ export class SimStore {
       saveReturns: (rows: readonly ReturnRow[]) => run(() => this.#saveReturns(rows)),
       saveSightings: (rows: readonly SightingRow[]) => run(() => this.#saveSightings(rows)),
       saveLogIns: () => run(() => undefined),
+      audit: { save: () => run(() => undefined) },
       outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
       // Nobody publishes durable jobs here; publishers ask all the same.
       durable: { take: () => run(() => ({ task: undefined, open: 0 })) },

@@ -155,7 +155,7 @@ async function runEvents(
   onEvent: FeedsOptions['onEvent'],
 ): Promise<void> {
   for await (const event of live) {
-    if (event.kind === 'sighting') continue; // For the store alone.
+    if (event.kind === 'sighting' || event.kind === 'audit') continue; // For the store alone.
     onEvent?.(event);
     const handling = events.handle(event);
     if (handling !== undefined) await handling;

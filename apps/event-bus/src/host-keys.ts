@@ -1,6 +1,6 @@
-import { Bucket, forgetMinion } from '@brine/bus';
+import { AuditWriter, Bucket, EventWriter, forgetMinion } from '@brine/bus';
 import type { Bus } from '@brine/bus';
-import { SecretBox } from '@brine/crypt';
+import { AuditSeal, SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { ServiceContext } from '@brine/service';
 
@@ -34,7 +34,15 @@ export async function startHostKeys(
   releasers.add(() => users.close());
   // A key that was deleted while no master ran is found before there is a rotation to ask.
   const wish = { early: false, tell: (): void => void (wish.early = true) };
+  const audit = new AuditWriter(new EventWriter(bus), AuditSeal.fromMasterKey(keys.privateKey), {
+    name: `keys-${options.brine.host}`,
+    onTrouble,
+  });
+  releasers.add(() => audit.close());
   const onAct = async ({ id, before, after }: KeyAct): Promise<void> => {
+    const source = options.brine.host;
+    const outcome = `${before ?? 'none'} to ${after}`;
+    audit.record({ kind: 'key', outcome, target: id, method: 'file', source });
     if (after !== 'deleted' && after !== 'rejected') return;
     await forgetMinion(bus, id, { data: after === 'deleted' && !options.preserveMinionCache });
     if (before === 'accepted' && options.rotateAesKey) wish.tell();

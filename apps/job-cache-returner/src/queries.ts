@@ -34,12 +34,36 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['at', at],
   ['export', exportQuery],
   ['import', importQuery],
+  ['audit', audit],
+  ['audit_newest', newestAudit],
+  ['last_log_ins', lastLogIns],
   [
     'silent',
     (cache, request, { incarnation }) => silentQuery(cache, jidOf(request), request, incarnation()),
   ],
   ['stored', stored],
 ]);
+
+async function audit(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const after = { writer: textOf(request, 'writer') ?? '', n: intOf(request, 'n') ?? 0 };
+  return (await cache.audit.page(after)).map((row) => mapOf({ ...row }));
+}
+
+async function lastLogIns(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  return (await cache.audit.lastLogIns(textOf(request, 'after') ?? '')).map((row) =>
+    mapOf({ ...row }),
+  );
+}
+
+async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const [kind, principal] = [textOf(request, 'kind'), textOf(request, 'principal')];
+  const rows = await cache.audit.newest({
+    limit: intOf(request, 'limit') ?? 50,
+    ...(kind === undefined ? {} : { kind }),
+    ...(principal === undefined ? {} : { principal }),
+  });
+  return rows.map((row) => mapOf({ ...row }));
+}
 
 async function getJid(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   const after = textOf(request, 'after');

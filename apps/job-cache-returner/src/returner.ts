@@ -92,7 +92,7 @@ export class Returner {
       maxAckPending: MAX_ACK_PENDING,
     };
     this.#jobs = new PublicationReader(bus, { ...place, kinds: ['job'] });
-    this.#returns = new EventReader(bus, { ...place, kinds: ['ret', 'auth', 'sighting'] });
+    this.#returns = new EventReader(bus, { ...place, kinds: ['ret', 'auth', 'sighting', 'audit'] });
     this.#fleet = new FleetCounts(ports.databaseUrl);
     exposeMetrics(ports.metrics, {
       bus,

@@ -2,6 +2,7 @@ import type { StoredEvent } from '@brine/bus';
 import { isJid, isMinionId } from '@brine/job';
 import { JobCacheError } from '@brine/job-cache';
 import type {
+  AuditStored,
   JobCache,
   JobRow,
   LogInRow,
@@ -24,6 +25,7 @@ interface Seen {
   readonly body: Uint8Array;
   readonly logIns: readonly LogInRow[];
   readonly sightings: readonly SightingRow[];
+  readonly audited: readonly AuditStored[];
   /** What syndics tell of jobs below them. */
   readonly jobs: readonly JobRow[];
   /** Why not all of it can be. */
@@ -31,9 +33,10 @@ interface Seen {
 }
 
 /**
- * Stores log-ins and sightings, and acknowledges them after the commit. A sighting is an event of
- * its kind with a map `{jid, ids: [minion], kind, detail?: {}}`; its time is that of the stream.
- * What is no evidence, or what PostgreSQL refuses, goes to quarantine and holds up nothing.
+ * Stores log-ins, sightings and rows on record, and acknowledges them after the commit. A
+ * sighting is an event of its kind with a map `{jid, ids: [minion], kind, detail?: {}}`; its time
+ * is that of the stream. What is no evidence, or what PostgreSQL refuses, goes to quarantine and
+ * holds up nothing.
  */
 export async function storeSeen(
   events: readonly StoredEvent[],
@@ -89,6 +92,8 @@ async function storeRows(cache: JobCache, read: readonly Seen[]): Promise<readon
   const { refused } = jobs.length > 0 ? await cache.saveJobs(jobs) : { refused: [] };
   if (logIns.length > 0) await cache.saveLogIns(logIns);
   if (sightings.length > 0) await cache.saveSightings(sightings);
+  const audited = read.flatMap((one) => one.audited);
+  if (audited.length > 0) await cache.audit.save(audited);
   return refused;
 }
 
@@ -97,8 +102,9 @@ function isRefused(error: unknown): boolean {
 }
 
 function seenIn(event: StoredEvent, body: Uint8Array): Seen {
-  const seen = { event, body, logIns: [], sightings: [], jobs: [] };
+  const seen = { event, body, logIns: [], sightings: [], audited: [], jobs: [] };
   try {
+    if (event.kind === 'audit') return { ...seen, audited: auditRowsOf(body) };
     const told = unpackMap(body);
     if (textOf(told, 'kind') === 'below') return { ...seen, ...belowOf(told, event) };
     return { ...seen, ...(event.kind === 'auth' ? logInOf(told, event) : sightingOf(told, event)) };
@@ -151,4 +157,18 @@ function detailOf(told: SaltMap): Record<string, string | number | boolean> {
     if (value !== undefined) detail[key] = value;
   }
   return detail;
+}
+
+/** Rows as `AuditWriter` of libs/bus packs them; what is no row of its is left out. */
+function auditRowsOf(body: Uint8Array): AuditStored[] {
+  const rows: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
+  if (!Array.isArray(rows)) return [];
+  return rows.flatMap((row: Partial<Record<keyof AuditStored, unknown>> | null) => {
+    const { writer, n, body: told, before, seal } = row ?? {};
+    const isRow =
+      typeof writer === 'string' &&
+      Number.isSafeInteger(n) &&
+      [told, before, seal].every((text) => typeof text === 'string');
+    return isRow ? [row as AuditStored] : [];
+  });
 }

@@ -4,6 +4,7 @@ import {
   LocalClient,
   RUNNERS,
   type ClientPorts,
+  type RowSeal,
   type RunnerFunction,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
@@ -16,6 +17,7 @@ export interface RunnersOptions {
   readonly options: MasterOptions;
   /** Answers a request as this worker answers those of gateways. */
   readonly answer: (body: Uint8Array) => Promise<Uint8Array>;
+  readonly auditSeal: RowSeal;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
   readonly onTrouble: (text: string, err: unknown) => void;
@@ -55,8 +57,9 @@ export class WorkerRunners implements MasterFunctions {
 
   async run(call: FunctionCall): Promise<FunctionOutcome> {
     const client = this.#client();
+    const auditSeal = (): Promise<RowSeal> => Promise.resolve(this.#options.auditSeal);
     try {
-      return await callRunner(FUNCTIONS.get(call.fun), call, client);
+      return await callRunner(FUNCTIONS.get(call.fun), call, { client, auditSeal });
     } finally {
       await client.close();
     }

@@ -3,7 +3,7 @@ import { strangerAllowance } from './stranger-allowance.ts';
 
 it('strangers cause at most a burst of events and then a trickle', () => {
   let now = 0;
-  const may = strangerAllowance(() => now);
+  const may = strangerAllowance({}, () => now);
   const allowed = (tries: number): number =>
     Array.from({ length: tries }, may).filter(Boolean).length;
   expect(allowed(20_000)).toBe(5_000);

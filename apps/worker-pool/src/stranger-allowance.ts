@@ -8,12 +8,15 @@ const EACH_SECOND = 200;
  * Tells whether one more event of a log-in that was not accepted may be written. Anybody who
  * reaches port 4506 causes such events, and they lie in the stream that returns need.
  */
-export function strangerAllowance(nowMs: () => number = () => performance.now()): () => boolean {
-  let left = AT_ONCE;
+export function strangerAllowance(
+  { atOnce = AT_ONCE, eachSecond = EACH_SECOND } = {},
+  nowMs: () => number = () => performance.now(),
+): () => boolean {
+  let left = atOnce;
   let at = nowMs();
   return () => {
     const now = nowMs();
-    left = Math.min(AT_ONCE, left + ((now - at) / 1000) * EACH_SECOND);
+    left = Math.min(atOnce, left + ((now - at) / 1000) * eachSecond);
     at = now;
     if (left < 1) return false;
     left -= 1;

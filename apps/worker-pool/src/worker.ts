@@ -11,7 +11,7 @@ import {
   type Bus,
 } from '@brine/bus';
 import { ReceivedFiles } from '@brine/cachedir';
-import { SecretBox } from '@brine/crypt';
+import { AuditSeal, SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { Answerer, type MasterPorts } from '@brine/master';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
@@ -19,6 +19,7 @@ import type { RunningService, ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
+import { openAudit } from './audit.ts';
 import { answerHere, WorkerRunners } from './functions.ts';
 import { SigningFiles } from './autosign.ts';
 import { MasterTops } from './external-tops.ts';
@@ -81,10 +82,17 @@ export async function startWorker(
   const traces = openTraces(telemetry, options, workerId);
   const acks = options.brine.ack === 'store' ? new StoredAcks(bus) : undefined;
   const events = new StreamEvents(new EventWriter(bus), acks);
+  const auditSeal = AuditSeal.fromMasterKey(pem);
+  const audit = openAudit(bus, auditSeal, {
+    host: options.brine.host,
+    count: requests.count,
+    onTrouble: (text, err) => log.warn({ err }, text),
+  });
   const functions = new WorkerRunners({
     bus,
     options,
     answer: (body) => answerHere(answerer, body, options.brine.host),
+    auditSeal,
     ownKey: () => state.userKeys.of(options.user)[0] ?? '',
     onTrouble: (text, err) => log.error({ err }, text),
   });
@@ -125,6 +133,7 @@ export async function startWorker(
     handled: requests.handled,
     traceReturn: traces.wants,
     mayTellOfStranger: strangerAllowance(),
+    audit,
   };
   const answerer: Answerer = new Answerer(ports, faultLog(log));
   const receiver = new RequestReceiver(bus, {
@@ -157,6 +166,7 @@ export async function startWorker(
       acks?.close();
       stopHearing();
       traces.close();
+      await audit.close();
       await Promise.all(requestIds.map((serving) => serving.close()));
       state.close();
       await masterKey.close();

@@ -2,6 +2,8 @@ export { AesEpochs } from './aes-epochs.ts';
 export { WaitingLine } from './waiting-line.ts';
 
 export type { AesEpoch } from './aes-epochs.ts';
+export { AuditWriter } from './audit-writer.ts';
+export type { AuditedAct, AuditRow } from './audit-writer.ts';
 export { Bucket } from './bucket.ts';
 export type { BucketEntry } from './bucket.ts';
 export { BucketWatch } from './bucket-watch.ts';

@@ -29,8 +29,8 @@ export const BUCKETS = [
 export type BucketName = (typeof BUCKETS)[number];
 
 /**
- * The kinds of events; the last token of their subject. `sighting` is for the store alone: what was
- * seen of minions that have not returned.
+ * The kinds of events; the last token of their subject. Two are for the store alone: `sighting`,
+ * what was seen of minions that have not returned, and `audit`, rows that are on record.
  */
 export const EVENT_KINDS = [
   'ret',
@@ -41,6 +41,7 @@ export const EVENT_KINDS = [
   'syndic',
   'job',
   'sighting',
+  'audit',
 ] as const;
 
 /** A kind of event. */

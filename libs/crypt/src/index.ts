@@ -1,3 +1,4 @@
+export { AUDIT_BEGINNING, AuditSeal } from './audit-seal.ts';
 export { CryptError } from './errors.ts';
 export type { CryptErrorCode } from './errors.ts';
 export { constantTimeEqual } from './bytes.ts';

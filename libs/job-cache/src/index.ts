@@ -39,3 +39,4 @@ export type {
 } from './rows.ts';
 export type { Sighting, SilentMinion, SilentPage } from './silent-minions.ts';
 export type { RunningPostgres, StartPostgresOptions } from './embedded/start-postgres.ts';
+export type { AuditStored } from './audit.ts';

@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
 import { adoptOrphans } from './adopt-orphans.ts';
+import { AuditRows } from './audit.ts';
 import { CountLabels } from './count-labels.ts';
 import { DurableJobs } from './durable-jobs.ts';
 import { DurationExamples } from './duration-examples.ts';
@@ -84,6 +85,8 @@ export class JobCache {
   readonly #state: SavingState;
   /** Returns of this process that stand for the durations of others. */
   readonly durationExamples = new DurationExamples();
+  /** What is on record. */
+  readonly audit: AuditRows;
   /** Jobs that are sent again to minions that were away. */
   readonly durable: DurableJobs;
   readonly #now: () => number;
@@ -97,6 +100,7 @@ export class JobCache {
     const [jids, examples] = [new JidMemory(), this.durationExamples];
     const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
     this.#state = { jids, labels, examples, keepReturns, slow, slowJobs };
+    this.audit = new AuditRows(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;
   }

@@ -1,5 +1,6 @@
 import type { Jid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { AuditRecord } from './audit-port.ts';
 import type {
   AesKeys,
   Autosign,
@@ -206,6 +207,8 @@ export interface MasterPorts extends ServedPorts {
   count(name: string): void;
   /** A command of the closed tables was run, for so long. */
   handled?(cmd: string, ms: number): void;
+  /** What was done and by whom; absent where nothing is kept. */
+  readonly audit?: AuditRecord;
   /**
    * Whether one more event may tell of a log-in that was not accepted: anybody can cause these, and
    * the stream that keeps them is the one that returns need.

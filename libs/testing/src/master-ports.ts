@@ -1,6 +1,7 @@
 import { Crypticle, newKeyString, PublicKey, type PrivateKey } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import type {
+  AuditedAct,
   EventToAppend,
   Job,
   MasterFunctions,
@@ -18,6 +19,8 @@ import { memoryServed } from './served-ports.ts';
 export interface MemoryMaster {
   readonly ports: MasterPorts;
   readonly events: EventToAppend[];
+  /** What was put on record; refusals have no allowance here. */
+  readonly audited: AuditedAct[];
   readonly jobs: Job[];
   readonly counts: Map<string, number>;
   readonly minionKeys: Map<string, StoredMinionKey>;
@@ -48,6 +51,7 @@ export interface MemoryMasterOptions {
 /** Builds a master that keeps everything in memory. */
 export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const events: EventToAppend[] = [];
+  const audited: AuditedAct[] = [];
   const jobs: Job[] = [];
   const counts = new Map<string, number>();
   const minionKeys = new Map<string, StoredMinionKey>();
@@ -180,11 +184,16 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       running: () => options.runningRunners ?? 0,
     },
     ...memoryServed(),
+    audit: {
+      record: (act) => void audited.push(act),
+      recordRefusal: (act) => void audited.push(act),
+    },
     now: () => options.nowMs ?? Date.now(),
     nextJid: () => jids.next(options.nowMs ?? Date.now()),
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
-  return { ports, events, jobs, counts, minionKeys, sessions, grains, tokens, background, setKey };
+  const stores = { minionKeys, sessions, grains, tokens };
+  return { ports, events, audited, jobs, counts, ...stores, background, setKey };
 }
 
 function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {

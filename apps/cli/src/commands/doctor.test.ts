@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { ensureKeyDirs } from '@brine/pki';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LogInVersions } from '../doctor/versions.ts';
 import { examine } from './doctor.ts';
 
 let dir: string;
@@ -26,9 +27,14 @@ function optionsWith(changed: Partial<MasterOptions> = {}): MasterOptions {
   };
 }
 
+const logIns = (versions: Readonly<Record<string, number>> = {}): LogInVersions =>
+  async function* () {
+    for (const [id, version] of Object.entries(versions)) yield { id, version };
+  };
+
 /** What is bad or weak, by the names of the checks. */
 async function told(changed: Partial<MasterOptions> = {}): Promise<string[]> {
-  const findings = await examine(optionsWith(changed));
+  const findings = await examine(optionsWith(changed), logIns());
   return findings.filter(({ level }) => level !== 'ok').map(({ check }) => check);
 }
 
@@ -94,4 +100,34 @@ it('finds a clock that was set back', async () => {
   const later = Date.now() / 1000 + 3600;
   utimesSync(file, later, later);
   expect(await told()).toContain('clock');
+});
+
+it('names the accepted minions that each higher minimum_auth_version would cut off', async () => {
+  for (const id of ['new', 'old', 'older', 'silent']) {
+    writeFileSync(join(dir, 'pki', 'minions', id), keyOf(2048));
+  }
+  const versions = { new: 3, old: 2, older: 1, gone: 0 };
+  const raised = async (minimumAuthVersion: number) =>
+    (await examine(optionsWith({ minimumAuthVersion }), logIns(versions)))
+      .filter(({ check }) => check === 'raised_auth_version')
+      .map(({ level, text, minions }) => [level, text.split(' ', 2).join(' '), minions]);
+  const unknown = ['warn', 'not on', ['silent']];
+  expect(await raised(1)).toEqual([
+    ['warn', 'minimum_auth_version: 2', ['older']],
+    ['warn', 'minimum_auth_version: 3', ['old', 'older']],
+    unknown,
+  ]);
+  expect(await raised(2)).toEqual([['warn', 'minimum_auth_version: 3', ['old', 'older']], unknown]);
+  expect(await raised(3)).toEqual([]);
+});
+
+it('says so where the master can not be asked how minions log in', async () => {
+  const away: LogInVersions = () => {
+    throw new Error('no answer');
+  };
+  const findings = await examine(optionsWith({ minimumAuthVersion: 2 }), away);
+  expect(findings.find(({ check }) => check === 'raised_auth_version')).toMatchObject({
+    level: 'warn',
+    text: 'nobody knows how minions log in: no answer',
+  });
 });

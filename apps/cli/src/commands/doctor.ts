@@ -5,20 +5,26 @@ import type { Finding } from '../doctor/finding.ts';
 import { checkKeys } from '../doctor/keys.ts';
 import { checkLimits } from '../doctor/limits.ts';
 import { checkOptions } from '../doctor/options.ts';
+import { checkVersions, type LogInVersions } from '../doctor/versions.ts';
 import type { Terminal } from '../terminal.ts';
 
 const HELP = `Usage: brine doctor [-c <config dir>] [--out json]
 
 Looks for what opens a master of this host to others or will stop it: private files, keys, options,
-exposed servers, clock, limits. Ends with 1 where something is bad. Changes nothing.
+exposed servers, clock, limits. Where the master runs, it lists the minions that a raised
+minimum_auth_version would cut off. Ends with 1 where something is bad. Changes nothing.
 `;
 
+/** How long a master that may not run is waited for. */
+const ASK_MS = 10_000;
+
 /** Everything the doctor looks at, the worst first. */
-export async function examine(options: MasterOptions): Promise<Finding[]> {
+export async function examine(options: MasterOptions, logIns: LogInVersions): Promise<Finding[]> {
   const findings = [
     ...(await checkFiles(options)),
     ...(await checkKeys(options)),
     ...checkOptions(options),
+    ...(await checkVersions(options, logIns)),
     ...(await checkLimits(options)),
   ];
   const rank = { bad: 0, warn: 1, ok: 2 } as const;
@@ -47,7 +53,11 @@ export async function runDoctor(args: readonly string[], terminal: Terminal): Pr
     terminal.err(`[ERROR   ] ${error.message}\n`);
     return 1;
   }
-  const findings = await examine(options);
+  const { openMasterLink } = await import('../master-link.ts');
+  const { JobRecords } = await import('@brine/client');
+  const link = openMasterLink(options, terminal, { timeoutMs: ASK_MS });
+  const jobs = new JobRecords(link.client);
+  const findings = await examine(options, () => jobs.logInVersions()).finally(() => link.close());
   terminal.out(
     values.out === 'json'
       ? `${JSON.stringify(findings, null, 4)}\n`

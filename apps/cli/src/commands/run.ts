@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   bindArguments,
   InvalidArgumentsError,
@@ -100,7 +102,12 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   });
   const jobs = new JobRecords(link.client);
   try {
-    const context = { client: link.client, jobs, out: terminal.out };
+    const context = {
+      client: link.client,
+      jobs,
+      out: terminal.out,
+      auditSeal: () => auditSealOf(config.pkiDir),
+    };
     const given = [...parseArguments(words, noParse), ...ownOptions(options)];
     const remote = await remoteCall(
       { options, config, terminal, client: link.client },
@@ -116,6 +123,12 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
     await span?.finish();
     await link.close();
   }
+}
+
+/** Needs `master.pem`, so only who may read it can judge the record. */
+async function auditSealOf(pkiDir: string) {
+  const { AuditSeal } = await import('@brine/crypt');
+  return AuditSeal.fromMasterKey(await readFile(join(pkiDir, 'master.pem'), 'utf8'));
 }
 
 /** A runner is a trace of its own; the requests it leads to link to it. */

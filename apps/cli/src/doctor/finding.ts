@@ -6,6 +6,8 @@ export interface Finding {
   readonly check: string;
   /** One line for people, with what to do where there is something to do. */
   readonly text: string;
+  /** All minions that it is about; the text names a few. */
+  readonly minions?: readonly string[];
 }
 
 /** Findings of one kind that are named one by one; the rest is counted. */

@@ -1,3 +1,4 @@
+import { AUDIT_RUNNER } from './audit.ts';
 import { AUTH_RUNNER } from './auth.ts';
 import type { RunnerFunction } from './function.ts';
 import { JOBS_RUNNER } from './jobs.ts';
@@ -6,6 +7,7 @@ import { MANAGE_RUNNER, OTHER_RUNNERS } from './manage.ts';
 
 /** The runners that run wherever a client is: at the command line, and in a worker. */
 export const RUNNERS: readonly RunnerFunction[] = [
+  ...AUDIT_RUNNER,
   ...AUTH_RUNNER,
   ...JOBS_RUNNER,
   ...LEDGER_RUNNER,

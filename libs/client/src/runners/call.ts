@@ -1,10 +1,10 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { RefusedError } from '../errors.ts';
-import type { LocalClient } from '../local-client.ts';
 import {
   bindArguments,
   InvalidArgumentsError,
   UnknownKeywordError,
+  type RunnerContext,
   type RunnerFunction,
 } from './function.ts';
 import { JobRecords } from './job-records.ts';
@@ -23,14 +23,19 @@ export interface RunnerCall {
 export async function callRunner(
   fun: RunnerFunction | undefined,
   call: RunnerCall,
-  client: LocalClient,
+  { client, auditSeal }: Pick<RunnerContext, 'client' | 'auditSeal'>,
 ): Promise<{ readonly value: SaltValue; readonly success: boolean }> {
   if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
   const keywords = new Map(call.kwargs).set('__kwarg__', true);
   try {
     const given = bindArguments(fun, [...call.args, keywords]);
     const jobs = new JobRecords(client);
-    const { value, outputter } = await fun.run(given, { client, jobs, out: () => undefined });
+    const { value, outputter } = await fun.run(given, {
+      client,
+      jobs,
+      auditSeal,
+      out: () => undefined,
+    });
     const asked = given.named.get('outputter');
     const shown = typeof asked === 'string' && asked === outputter;
     return { value: shown ? mapOf({ data: value, outputter: asked }) : value, success: true };

@@ -4,12 +4,22 @@ import type { Command } from '../load.ts';
 import type { LocalClient } from '../local-client.ts';
 import type { JobRecords } from './job-records.ts';
 
+/** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
+export interface RowSeal {
+  of(
+    row: { readonly writer: string; readonly n: number; readonly body: string },
+    before: string,
+  ): string;
+}
+
 /** What a runner function works with. */
 export interface RunnerContext {
   readonly client: LocalClient;
   readonly jobs: JobRecords;
   /** Shows something at once, where somebody looks on. */
   readonly out: (text: string) => void;
+  /** Drawn from the key of the master; rejects where that is not at hand. */
+  readonly auditSeal: () => Promise<RowSeal>;
 }
 
 /** Arguments by name, defaults filled in; `args` and `kwargs` hold what has no name. */

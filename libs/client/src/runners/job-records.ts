@@ -23,6 +23,15 @@ export interface JobSearch {
   readonly limit?: number;
 }
 
+/** A row on record (libs/bus audit-writer.ts). */
+export interface AuditLine {
+  readonly writer: string;
+  readonly n: number;
+  readonly body: string;
+  readonly before: string;
+  readonly seal: string;
+}
+
 /** Why a minion is silent: one word (`SILENCE_CAUSES` of libs/job), and the evidence. */
 export interface SilenceShown {
   readonly cause: string;
@@ -171,6 +180,39 @@ export class JobRecords {
     return Array.isArray(value) ? value.filter(isMap) : [];
   }
 
+  /** All rows on record, in the order of their writers and numbers. */
+  async *audit(): AsyncGenerator<AuditLine, void> {
+    let last: AuditLine | undefined;
+    for (;;) {
+      const after = mapOf({ writer: last?.writer ?? '', n: last?.n ?? 0 });
+      const page = linesOf(await this.#ask('audit', after));
+      yield* page;
+      last = page.at(-1);
+      if (last === undefined) return;
+    }
+  }
+
+  /** The newest rows on record. */
+  async newestAudit(wanted: {
+    readonly limit: number;
+    readonly kind: string | undefined;
+    readonly principal: string | undefined;
+  }): Promise<AuditLine[]> {
+    return linesOf(await this.#ask('audit_newest', mapOf({ ...wanted })));
+  }
+
+  /** The payload version of the newest log-in of each minion that is on record. */
+  async *logInVersions(): AsyncGenerator<{ readonly id: string; readonly version: number }, void> {
+    for (let after: string | undefined = ''; after !== undefined;) {
+      const page = await this.#ask('last_log_ins', mapOf({ after }));
+      after = undefined;
+      for (const row of Array.isArray(page) ? page.filter(isMap) : []) {
+        after = textOf(row, 'id') ?? '';
+        yield { id: after, version: Number(row.get('version')) };
+      }
+    }
+  }
+
   async #ask(query: string, args: SaltMap): Promise<SaltValue> {
     const reply = await this.#client.command(mapOf({ cmd: 'brine_query', query, args }));
     return reply.get('value') ?? null;
@@ -187,4 +229,15 @@ export function splitInput(value: SaltValue | undefined): string[] | undefined {
 /** The minions that a load was meant for. */
 export function minionsOf(load: SaltMap): string[] {
   return (listOf(load, 'Minions') ?? []).filter((id) => typeof id === 'string');
+}
+
+function linesOf(value: SaltValue): AuditLine[] {
+  if (!Array.isArray(value)) return [];
+  return value.filter(isMap).map((row) => ({
+    writer: textOf(row, 'writer') ?? '',
+    n: Number(row.get('n')),
+    body: textOf(row, 'body') ?? '',
+    before: textOf(row, 'before') ?? '',
+    seal: textOf(row, 'seal') ?? '',
+  }));
 }

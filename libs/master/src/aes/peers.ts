@@ -12,6 +12,7 @@ import {
   type SaltValue,
 } from '@brine/wire';
 import { expectedMinions, targetView } from '../clear/expected-minions.ts';
+import { recordPeer } from '../audited.ts';
 import { publishJob } from '../clear/publish.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 
@@ -76,7 +77,7 @@ export const publishedReturns: PeerCommand = async (ports, _request, minion, loa
 };
 
 /** `minion_runner`: runners do not run behind the request port in this version. */
-export const minionRunner: PeerCommand = (ports, _request, minion, load) => {
+export const minionRunner: PeerCommand = (ports, request, minion, load) => {
   const fun = textOf(load, 'fun');
   const allowed =
     fun !== undefined &&
@@ -84,6 +85,8 @@ export const minionRunner: PeerCommand = (ports, _request, minion, load) => {
     rightsOf(ports.rules.peerRun, minion).some(
       (right) => typeof right === 'string' && matchPcre(right, fun),
     );
+  const outcome = allowed ? 'not served' : 'refused';
+  recordPeer(ports, request, { kind: 'runner', outcome, minion, load });
   if (!allowed) {
     ports.count('peer_runner_refused');
     return Promise.resolve(new Map());
@@ -105,6 +108,7 @@ async function publishFor(ports: MasterPorts, request: Request, minion: string, 
   const asked = await allowedJob(ports, minion, load);
   if (asked === undefined) {
     ports.count('peer_publish_refused');
+    recordPeer(ports, request, { kind: 'publish', outcome: 'refused', minion, load });
     return undefined;
   }
   const caller = { kind: 'user', user: `${PRINCIPAL}${minion}`, acl: undefined } as const;
@@ -118,7 +122,10 @@ async function publishFor(ports: MasterPorts, request: Request, minion: string, 
     handed: undefined,
     expected,
   });
-  return published === undefined || 'refused' in published ? undefined : published;
+  const done = published === undefined || 'refused' in published ? undefined : published;
+  const outcome = done === undefined ? 'error' : 'done';
+  recordPeer(ports, request, { kind: 'publish', outcome, minion, load, published: done });
+  return done;
 }
 
 /** The job as it is published, where the minion may publish it. */

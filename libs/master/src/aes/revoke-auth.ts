@@ -18,6 +18,8 @@ export async function revokeAuth(
   const { rules, keys } = ports;
   if (!rules.allowMinionKeyRevoke) {
     ports.count('revoke_refused');
+    const principal = minion ?? '';
+    ports.audit?.recordRefusal({ kind: 'key', outcome: 'revoke refused', principal });
     const shown = new Map(load);
     for (const field of ['tok', 'nonce']) shown.delete(field);
     return shown;
@@ -26,6 +28,7 @@ export async function revokeAuth(
   const keepData = rules.preserveMinionCache || boolOf(load, 'preserve_minion_cache') === true;
   await keys.forget(minion, { data: !keepData });
   ports.count('key_revoked');
+  ports.audit?.record({ kind: 'key', outcome: 'revoked', principal: minion, target: minion });
   await ports.events.append({
     kind: 'key',
     tag: 'salt/key',

@@ -14,6 +14,7 @@ import {
   type SaltMap,
 } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports.ts';
+import { recordLogin } from '../audited.ts';
 import { judgeAuth, type AuthVerdict } from './auth-verdict.ts';
 
 /** How often a lost compare-and-set is tried again before the minion is asked to come back. */
@@ -58,9 +59,13 @@ export async function answerAuth(
   if (!isSigAlgo(sigAlgo)) return unsigned('bad sig algo');
   // Salt trims the key before it compares and stores it.
   const signIn: SignIn = { ...parsed, pub: parsed.pub.trim(), sigAlgo, version };
-  if (!isMinionId(signIn.id)) return refusal(ports, signIn, false);
+  if (!isMinionId(signIn.id)) {
+    recordLogin(ports, request, { ...signIn, outcome: 'no minion id' });
+    return refusal(ports, signIn, false);
+  }
   if (signIn.pub.length > PUBLIC_KEY_CHARS_MAX) {
     ports.count('auth_oversized_key');
+    recordLogin(ports, request, { ...signIn, outcome: 'oversized key' });
     return refusal(ports, signIn, false);
   }
   const verdict = await decide(ports, signIn);
@@ -111,7 +116,9 @@ async function reply(
   verdict: AuthVerdict,
 ): Promise<Buffer> {
   ports.count(`auth_${verdict.act}`);
+  const record = (outcome: string): void => recordLogin(ports, request, { ...signIn, outcome });
   if (verdict.ret !== undefined) {
+    record(verdict.act);
     await fireAuth(ports, request, signIn, verdict);
     return refusal(ports, signIn, verdict.ret);
   }
@@ -121,9 +128,14 @@ async function reply(
   } catch {
     // An unusable PEM that somebody accepted: Salt answers a signed False.
     ports.count('auth_unusable_key');
+    record('unusable key');
     return refusal(ports, signIn, false);
   }
-  if (!isEncAlgo(signIn.encAlgo)) return unsigned('bad enc algo');
+  if (!isEncAlgo(signIn.encAlgo)) {
+    record('bad enc algo');
+    return unsigned('bad enc algo');
+  }
+  record(verdict.write?.state === 'accepted' ? 'first accept' : 'accept');
   const [payload] = await Promise.all([
     acceptance(ports, signIn, publicKey, signIn.encAlgo),
     fireAuth(ports, request, signIn, verdict),

@@ -1,4 +1,5 @@
 import { mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
@@ -72,7 +73,12 @@ export async function runClearCommand(
   }
   const start = performance.now();
   try {
-    return await command(ports, request, load);
+    const result = await command(ports, request, load);
+    recordClear(ports, request, { load, answer: result.value });
+    return result;
+  } catch (fault) {
+    recordClear(ports, request, { load, answer: mapOf({ error: 'fault' }) });
+    throw fault;
   } finally {
     ports.handled?.(name, performance.now() - start);
   }

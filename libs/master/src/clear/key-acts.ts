@@ -82,10 +82,11 @@ export function textsOfKeys(
  */
 export async function changeKeys(
   ports: MasterPorts,
-  act: KeyAct,
+  asked: { readonly act: KeyAct; readonly user: string },
   match: SaltValue,
   included: readonly string[],
 ): Promise<SaltMap> {
+  const { act } = asked;
   const chosen = matchKeys(ports, match);
   let revoked = false;
   const sections = new Set<SaltValue>([
@@ -95,7 +96,7 @@ export async function changeKeys(
   for (const [section, ids] of chosen) {
     if (act !== 'delete' && !sections.has(section)) continue;
     for (const id of ids as string[]) {
-      revoked = (await changeKey(ports, act, section as Section, id)) || revoked;
+      revoked = (await changeKey(ports, asked, section as Section, id)) || revoked;
     }
   }
   // Whoever held the AES key must not read what is published from now on.
@@ -106,7 +107,7 @@ export async function changeKeys(
 /** Tells whether a key was accepted before and is not now. */
 async function changeKey(
   ports: MasterPorts,
-  act: KeyAct,
+  { act, user }: { readonly act: KeyAct; readonly user: string },
   section: Section,
   id: string,
 ): Promise<boolean> {
@@ -115,6 +116,8 @@ async function changeKey(
     const next = stored && nextKey(ports, stored, act, section, id);
     if (stored === undefined || next === undefined) return false;
     if (!(await ports.keys.store(id, next, stored))) continue;
+    const outcome = `${stored.state} to ${next.state}`;
+    ports.audit?.record({ kind: 'key', outcome, principal: user, method: 'wheel', target: id });
     const revoked = stored.state === 'accepted' && next.state !== 'accepted';
     const deleted = next.state === 'deleted';
     if (revoked || deleted) {

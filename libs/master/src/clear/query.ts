@@ -15,6 +15,9 @@ const QUERIES: ReadonlySet<string> = new Set([
   'at',
   'export',
   'import',
+  'audit',
+  'audit_newest',
+  'last_log_ins',
 ]);
 
 /** Questions to which the master adds what it knows itself. */

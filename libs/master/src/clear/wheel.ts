@@ -7,7 +7,11 @@ import { changeKeys, listKeys, matchKeys, textsOfKeys, type KeyAct } from './key
 interface WheelFunction {
   /** Without a preset they must be given. */
   readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
-  run(ports: MasterPorts, given: ReadonlyMap<string, SaltValue>): Promise<SaltValue> | SaltValue;
+  run(
+    ports: MasterPorts,
+    given: ReadonlyMap<string, SaltValue>,
+    call: FunctionCall,
+  ): Promise<SaltValue> | SaltValue;
 }
 
 const MATCH = [['match']] as const;
@@ -17,9 +21,9 @@ const HASHED = [['match'], ['hash_type', null]] as const;
 function acting(act: KeyAct, also: readonly string[]): readonly [string, WheelFunction][] {
   const options = also.map((name) => [name, false] as const);
   const parameters = [['match'] as const, ...options];
-  const run: WheelFunction['run'] = (ports, given) => {
+  const run: WheelFunction['run'] = (ports, given, { user }) => {
     const included = also.filter((name) => given.get(name) === true);
-    return changeKeys(ports, act, given.get('match') ?? '', included);
+    return changeKeys(ports, { act, user }, given.get('match') ?? '', included);
   };
   const name = `key.${act}`;
   return [
@@ -110,7 +114,7 @@ export async function callWheel(ports: MasterPorts, call: FunctionCall): Promise
     given.set(name, value);
   }
   try {
-    return { value: await fun.run(ports, given), success: true };
+    return { value: await fun.run(ports, given, call), success: true };
   } catch (cause) {
     ports.count('wheel_failed');
     return failure(call, cause instanceof Error ? cause.message : String(cause));

@@ -1,0 +1,60 @@
+import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
+import { vectorFile } from '@brine/testing';
+import { expect, test } from 'vitest';
+import { AuditWriter, type AuditRow } from './audit-writer.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+const seal = AuditSeal.fromMasterKey(keys[0]!.pem);
+const act = { kind: 'publish', outcome: 'done', principal: 'root' } as const;
+
+interface Stream {
+  readonly rows: AuditRow[];
+  readonly ids: string[];
+  away: boolean;
+}
+
+function writerOn(stream: Stream): AuditWriter {
+  const events = {
+    append: (event: { readonly body: Uint8Array; readonly msgId?: string }) => {
+      stream.ids.push(event.msgId ?? '');
+      if (stream.away) return Promise.reject(new Error('away'));
+      stream.rows.push(...(JSON.parse(Buffer.from(event.body).toString()) as AuditRow[]));
+      return Promise.resolve({ duplicate: false, seq: 1 });
+    },
+  };
+  return new AuditWriter(events, seal, { name: 'w', onTrouble: () => undefined });
+}
+
+test('rows are a chain without gaps, ended by a last row', async () => {
+  const stream: Stream = { rows: [], ids: [], away: false };
+  const writer = writerOn(stream);
+  for (let n = 0; n < 450; n += 1) writer.record({ ...act, target: String(n) });
+  await writer.close();
+  expect(stream.rows.map(({ n }) => n)).toEqual(Array.from({ length: 451 }, (_, n) => n + 1));
+  let before = AUDIT_BEGINNING;
+  for (const row of stream.rows) {
+    expect(row.before).toBe(before);
+    expect(seal.of(row, before)).toBe(row.seal);
+    before = row.seal;
+  }
+  expect(JSON.parse(stream.rows.at(-1)!.body)).toMatchObject({ outcome: 'end of record' });
+});
+
+test('what has no room is counted in the next row, and a batch is tried under one id', async () => {
+  const stream: Stream = { rows: [], ids: [], away: true };
+  const writer = writerOn(stream);
+  for (let n = 0; n < 11_000; n += 1) writer.record(act);
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  const missing = writer.leftOut;
+  expect(missing).toBe(1_000);
+  stream.away = false;
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  writer.record(act);
+  await writer.close();
+  expect(stream.ids[0]).toBe(stream.ids[1]);
+  const told = stream.rows.map(
+    ({ body }) => (JSON.parse(body) as { leftOut?: number }).leftOut ?? 0,
+  );
+  expect(told.reduce((sum, one) => sum + one, 0)).toBe(missing);
+  expect(stream.rows.map(({ n }) => n)).toEqual(stream.rows.map((_, index) => index + 1));
+});

@@ -1,0 +1,65 @@
+import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
+import { vectorFile } from '@brine/testing';
+import { describe, expect, it } from 'vitest';
+import { AuditCheck } from './audit.ts';
+import type { AuditLine } from './job-records.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+const seal = AuditSeal.fromMasterKey(keys[0]!.pem);
+
+function chain(writer: string, rows: number): AuditLine[] {
+  let before = AUDIT_BEGINNING;
+  return Array.from({ length: rows }, (_, index) => {
+    const row = { writer, n: index + 1, body: `{"x":${index}}`, before };
+    before = seal.of(row, row.before);
+    return { ...row, seal: before };
+  });
+}
+
+function faultsIn(rows: readonly AuditLine[]): readonly string[] {
+  const check = new AuditCheck(seal);
+  for (const row of rows) check.take(row);
+  return check.result.faults;
+}
+
+describe('rows on record', () => {
+  const whole = (): AuditLine[] => [...chain('a', 5), ...chain('b', 3)];
+
+  it('that nobody touched are intact', () => {
+    expect(faultsIn(whole())).toEqual([]);
+  });
+
+  it('an edit is named', () => {
+    const rows = whole();
+    rows[2] = { ...rows[2]!, body: '{"x":99}' };
+    expect(faultsIn(rows)).toEqual(['a 3: was changed or moved']);
+  });
+
+  it('a deletion is named by the row after it', () => {
+    const rows = whole();
+    rows.splice(1, 2);
+    expect(faultsIn(rows)).toEqual(['a 4: rows from 2 missing before it']);
+    expect(faultsIn(chain('a', 4).slice(1))).toEqual(['a 2: row 1 missing before it']);
+  });
+
+  it('rows that changed places are named', () => {
+    const rows = whole();
+    const [one, other] = [rows[1]!, rows[2]!];
+    rows[1] = { ...other, n: 2 };
+    rows[2] = { ...one, n: 3 };
+    expect(faultsIn(rows)).toContain('a 2: was changed or moved');
+  });
+
+  it('a row of another writer in its place is named, also with a fitting predecessor', () => {
+    const rows = whole();
+    rows[5] = { ...rows[0]!, writer: 'b' };
+    expect(faultsIn(rows)).toContain('b 1: was changed or moved');
+  });
+
+  it('whoever lacks master.pem can make no seal', () => {
+    const { pem } = vectorFile<{ keys: { pem: string }[] }>('rsa.json').keys[1]!;
+    const foreign = AuditSeal.fromMasterKey(pem);
+    const row = { writer: 'a', n: 1, body: '{}', before: AUDIT_BEGINNING };
+    expect(faultsIn([{ ...row, seal: foreign.of(row, row.before) }])).toHaveLength(1);
+  });
+});

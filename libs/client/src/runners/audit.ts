@@ -1,0 +1,105 @@
+import { AUDIT_BEGINNING } from '@brine/crypt';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import type { RowSeal, RunnerFunction } from './function.ts';
+import type { AuditLine } from './job-records.ts';
+
+/** Faults that are named; the rest is counted. */
+const FAULTS_SHOWN_MAX = 100;
+const LIST_DEFAULT = 50;
+
+/** What is wrong with the rows on record. */
+export interface AuditFaults {
+  readonly rows: number;
+  readonly writers: number;
+  readonly faults: readonly string[];
+}
+
+/**
+ * Checks rows in the order of writers and numbers. A fault names the first row of a writer at which
+ * its chain does not hold; what follows it is judged by its own seals.
+ */
+export class AuditCheck {
+  readonly #seal: RowSeal;
+  readonly #faults: string[] = [];
+  #last: { readonly writer: string; readonly n: number; readonly seal: string } | undefined;
+  #rows = 0;
+  #writers = 0;
+
+  constructor(seal: RowSeal) {
+    this.#seal = seal;
+  }
+
+  /** Takes the next row. */
+  take(row: AuditLine): void {
+    this.#rows += 1;
+    const isFirst = this.#last?.writer !== row.writer;
+    if (isFirst) this.#writers += 1;
+    const last = isFirst ? undefined : this.#last;
+    const name = `${row.writer} ${row.n}`;
+    const due = (last?.n ?? 0) + 1;
+    if (row.n !== due) {
+      this.#fault(`${name}: ${due === row.n - 1 ? 'row' : 'rows from'} ${due} missing before it`);
+    } else if (row.before !== (last?.seal ?? AUDIT_BEGINNING)) {
+      this.#fault(`${name}: does not follow the row before it`);
+    }
+    if (this.#seal.of(row, row.before) !== row.seal) this.#fault(`${name}: was changed or moved`);
+    this.#last = row;
+  }
+
+  /** What was found so far. */
+  get result(): AuditFaults {
+    return { rows: this.#rows, writers: this.#writers, faults: this.#faults };
+  }
+
+  #fault(text: string): void {
+    if (this.#faults.length < FAULTS_SHOWN_MAX) this.#faults.push(text);
+  }
+}
+
+const verify: RunnerFunction = {
+  name: 'audit.verify',
+  parameters: [],
+  doc:
+    'Checks the seals of all rows on record and names the rows that were changed, taken out or ' +
+    'moved. Needs master.pem of this host.',
+  async run(_given, { auditSeal, jobs }) {
+    const check = new AuditCheck(await auditSeal());
+    for await (const row of jobs.audit()) check.take(row);
+    const { rows, writers, faults } = check.result;
+    return { value: mapOf({ intact: faults.length === 0, rows, writers, faults: [...faults] }) };
+  },
+};
+
+const list: RunnerFunction = {
+  name: 'audit.list',
+  parameters: [
+    ['limit', LIST_DEFAULT],
+    ['kind', null],
+    ['principal', null],
+  ],
+  doc:
+    'Shows the newest rows on record: publishes, runners, wheels, tokens, key acts and log-ins, ' +
+    'allowed or refused. kind (publish, runner, wheel, token, key, login) and principal narrow ' +
+    'them.',
+  async run(given, { jobs }) {
+    const text = (name: string): string | undefined => {
+      const value = given.named.get(name);
+      return typeof value === 'string' ? value : undefined;
+    };
+    const limit = given.named.get('limit');
+    const rows = await jobs.newestAudit({
+      limit: typeof limit === 'number' ? limit : LIST_DEFAULT,
+      kind: text('kind'),
+      principal: text('principal'),
+    });
+    return { value: rows.map(shownRow) };
+  },
+};
+
+function shownRow({ writer, n, body }: AuditLine): SaltMap {
+  const told = JSON.parse(body) as Record<string, string | number>;
+  return new Map<SaltValue, SaltValue>([...Object.entries(told), ['row', `${writer} ${n}`]]);
+}
+
+/** What is on record. */
+export const AUDIT_RUNNER: readonly RunnerFunction[] = [verify, list];

@@ -1,0 +1,50 @@
+import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { PrivateKey } from './keys.ts';
+
+const SALT = 'brine audit seal 1';
+
+/** What stands before the first row of a writer. */
+export const AUDIT_BEGINNING = '0'.repeat(64);
+
+/**
+ * Seals rows of the audit: the seal of a row covers the row and the seal of the one before, so that
+ * none can be changed, taken out or moved. Its key is drawn from the master's private key: whoever
+ * may write the database can not make seals.
+ */
+export class AuditSeal {
+  readonly #key: KeyObject;
+
+  private constructor(key: KeyObject) {
+    this.#key = key;
+  }
+
+  /** Throws CryptError SALT_CRYPT_KEY for an unreadable key. */
+  static fromMasterKey(pem: string | PrivateKey): AuditSeal {
+    const key = typeof pem === 'string' ? PrivateKey.parse(pem) : pem;
+    return new AuditSeal(createSecretKey(Buffer.from(hkdfSync('sha256', key.der(), SALT, '', 32))));
+  }
+
+  /**
+   * The seal of a row, 64 hex digits.
+   * @param before the seal of the row before, {@link AUDIT_BEGINNING} for the first
+   */
+  of(
+    row: { readonly writer: string; readonly n: number; readonly body: string },
+    before: string,
+  ): string {
+    // JSON tells the parts apart, whatever they contain.
+    const text = JSON.stringify([before, row.writer, row.n, row.body]);
+    return this.#mac(text);
+  }
+
+  /** A digest that tells nobody without `master.pem` what it was made from, 64 hex digits. */
+  blind(digest: string): string {
+    // A row's text begins with `[`, so no seal is ever made here.
+    return this.#mac(`blind ${digest}`);
+  }
+
+  #mac(text: string): string {
+    return createHmac('sha256', this.#key).update(text, 'utf8').digest('hex');
+  }
+}
