@@ -3,11 +3,18 @@ import { EventClient } from '@brine/ipc';
 import { BrineMaster } from '@brine/testing';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { clear, sealed, type Sent } from '../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../tools/request-table/outcome.ts';
 import { TablePeer } from '../../tools/request-table/peer.ts';
+
+/** A file that is served to all, with its name as its content. */
+export const SERVED = 'served.txt';
+/** Who may run `test.*`. */
+const LOGIN = { eauth: 'file', username: 'anne', password: 'secret of anne' } as const;
 
 /** A whole master, two minions that say whatever a test wants, and an ear on its event bus. */
 export class AttackedMaster {
@@ -17,13 +24,16 @@ export class AttackedMaster {
   /** Tags of all events since the start. */
   readonly heard: string[] = [];
   readonly #events: EventClient;
+  readonly #accounts: string;
 
   private constructor(
     master: BrineMaster,
     peers: readonly [TablePeer, TablePeer],
     bus: EventClient,
+    accounts: string,
   ) {
     this.master = master;
+    this.#accounts = accounts;
     [this.a, this.b] = peers;
     this.#events = bus;
     void (async () => {
@@ -33,10 +43,21 @@ export class AttackedMaster {
 
   static async start(): Promise<AttackedMaster> {
     const [one, other] = [await PrivateKey.generate(2048), await PrivateKey.generate(2048)];
+    const accounts = await mkdtemp(join(tmpdir(), 'brine-accounts-'));
+    const users = join(accounts, 'users');
+    writeFileSync(users, `${LOGIN.username}:${LOGIN.password}\n`);
     const master = await BrineMaster.start(
-      { request_server_ttl: 120, brine: { workers: 2 } },
       {
-        onHome: ({ pkiDir }) => {
+        request_server_ttl: 120,
+        // What is off can not be attacked.
+        file_recv: true,
+        external_auth: { file: { '^filename': users, anne: ['test.*'] } },
+        token_expire_user_override: true,
+        brine: { workers: 2 },
+      },
+      {
+        onHome: ({ configDir, pkiDir }) => {
+          writeFileSync(join(configDir, 'files', SERVED), SERVED);
           const dir = join(pkiDir, 'minions');
           mkdirSync(dir, { recursive: true, mode: 0o700 });
           writeFileSync(join(dir, 'a'), one.publicKey.pem);
@@ -49,7 +70,7 @@ export class AttackedMaster {
     await a.signIn();
     await b.signIn();
     const bus = await EventClient.connect({ path: join(sockDir, 'master_event_pub.ipc') });
-    return new AttackedMaster(master, [a, b], bus);
+    return new AttackedMaster(master, [a, b], bus, accounts);
   }
 
   /** The key of the local user root. */
@@ -69,6 +90,20 @@ export class AttackedMaster {
 
   clear(load: Record<string, SaltValue>, version = 3): Promise<string> {
     return this.send(clear(mapOf(load), version));
+  }
+
+  /** A publish to minion a. */
+  publish(credentials: Record<string, SaltValue>): Promise<string> {
+    const job = { fun: 'test.ping', tgt: 'a', arg: [], ret: '', jid: '' };
+    return this.clear({ cmd: 'publish', ...job, ...credentials });
+  }
+
+  /** A token for {@link LOGIN}. */
+  async token(more: Record<string, SaltValue> = {}): Promise<string> {
+    const made = await this.clear({ cmd: 'mk_token', ...LOGIN, ...more });
+    const token = /"token":"([0-9a-f]{64})"/.exec(made)?.[1];
+    if (token === undefined) throw new Error(made);
+    return token;
   }
 
   /** A request of minion a, with these fields. */
@@ -100,5 +135,6 @@ export class AttackedMaster {
     this.a.close();
     this.b.close();
     await this.master.close();
+    await rm(this.#accounts, { recursive: true });
   }
 }

@@ -67,7 +67,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true, force: true }));
 
-it('PAM is asked for authentication and account, the password through a pipe', async () => {
+it('CVE-2022-22967: PAM is asked for authentication and account, the password through a pipe', async () => {
   // As pamtester: operations are tried in turn, the password is read from the pipe.
   const program = join(dir, 'pamtester');
   await writeFile(
