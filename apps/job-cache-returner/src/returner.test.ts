@@ -179,7 +179,12 @@ test('log-ins and what services tell of minions are stored', async () => {
   const { returner } = await start();
   const jid = newJid();
   const writer = new EventWriter(worker);
-  await new PublicationWriter(worker).appendJob(jobRecord(jid, ['m1', 'm2']));
+  // Of a jid this old nothing is kept without its job.
+  const wait = waitWritten(worker, ['store'], 10_000);
+  await new PublicationWriter(worker).appendJob(jobRecord(jid, ['m1', 'm2']), {
+    written: wait.subject,
+  });
+  expect(await wait.done).toEqual({ missing: [] });
   const logIn = (id: string, act: string, result: boolean): Promise<unknown> => {
     const body = pack(mapOf({ result, act, id, pub: 'PEM' }));
     return writer.append({ kind: 'auth', tag: 'salt/auth', body, minion: id });

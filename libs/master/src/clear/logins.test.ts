@@ -110,6 +110,15 @@ describe('a publish with a name and a password', () => {
     expect(await publish({ kwargs: login('anne') }, 'test.ping', 'far*')).toBe('ok');
   });
 
+  it('targets no syndic, whose id the rights have to cover all the same', async () => {
+    start({}, { orderMasters: true });
+    await made.ports.syndics.remember('db1');
+    expect(await publish({ kwargs: login('anne') }, 'test.ping', '*')).toBe('ok');
+    expect(made.jobs[0]?.minions).toEqual(['web1', 'web2']);
+    expect(unpackMap(made.jobs[0]!.publication).has('to')).toBe(false);
+    expect(await publish({ kwargs: login('anne') }, 'state.apply', '*')).toBe('AuthorizationError');
+  });
+
   it('carries the rights of the user to lower masters', async () => {
     start({}, { orderMasters: true });
     await publish({ kwargs: login('anne') }, 'test.ping');
