@@ -79,10 +79,17 @@ function constructMap(node: YAMLMap, depth: number, resolve: Resolve): SaltMap {
     }
     const key = construct(pair.key, depth + 1, resolve);
     if (Array.isArray(key) || key instanceof Map) throw new YamlLoadError('unhashable key');
-    if (map.has(key)) throw new YamlLoadError('Conflicting ID');
+    if (map.has(key) || map.has(twinOf(key))) throw new YamlLoadError('Conflicting ID');
     map.set(key, value);
   }
   return new Map([...merged, ...map]);
+}
+
+/** The other key that is the same in Python: `True` is 1 there, and `False` 0. */
+function twinOf(key: SaltValue): SaltValue {
+  if (typeof key === 'boolean') return Number(key);
+  if (key === 1 || key === 0) return key === 1;
+  return key;
 }
 
 function constructScalar(node: Scalar): SaltValue {
@@ -94,6 +101,7 @@ function constructScalar(node: Scalar): SaltValue {
   if (tag === 'binary') return binary(text);
   if (tag === 'str' || (node.type !== 'PLAIN' && tag === undefined)) return text;
   const meaning = resolvePlain(text);
+  if (tag === 'float' && meaning.kind === 'int') return new SaltFloat(Number(meaning.value));
   if (tag !== undefined && tag !== meaning.kind) throw new YamlLoadError(`not of type ${tag}`);
   switch (meaning.kind) {
     case 'null':
