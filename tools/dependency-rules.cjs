@@ -1,6 +1,7 @@
 // The floors of the house, for dependency-cruiser (`npm run boundaries`); see CONTRIBUTING.md.
 const GROUND = '^libs/(wire|crypt|job|target|acl|yaml|jinja)/';
-const EDGES = '^libs/(zmq|bus|job-cache|pki|cachedir|fileserver|eauth|ipc|config|telemetry)/';
+const EDGES =
+  '^libs/(zmq|bus|job-cache|pki|cachedir|fileserver|eauth|ipc|config|telemetry|pillar-sources)/';
 const RULES = '^libs/(master|minion|client|pillar|syndic)/';
 // Tests, and what the tests of one library share (<name>/test/).
 const TESTS = '(\\.test\\.ts$|^(libs|tools)/[^/]+/test/)';
@@ -23,6 +24,8 @@ const OWNERS = [
 // YAML is also an outputter and the grammar of arguments; job records are not Salt's wire form.
 const ALSO = {
   '@msgpack/': '^libs/bus/',
+  // An external pillar asks a database of its own, not the job cache.
+  'pg(-|/|$)': '^libs/pillar-sources/',
   yaml: '^libs/yaml/|^apps/cli/|^apps/minion/|^libs/minion/',
 };
 

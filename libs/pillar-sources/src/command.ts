@@ -1,0 +1,44 @@
+import { spawnSync } from 'node:child_process';
+import { readJson, type SaltValue } from '@brine/wire';
+import { loadYaml } from '@brine/yaml';
+import type { ExternalSettings } from './external.ts';
+
+const TIMEOUT_MS = 20_000;
+const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * What a command prints, as YAML or JSON; `%s` stands for the minion's id (Salt:
+ * salt/pillar/cmd_yaml.py, cmd_json.py). What cannot be read is told to the log and is nothing.
+ * @throws TypeError where the command is no text
+ * @throws Error for an id that a shell could read, or a command that cannot be run
+ */
+export function readCommand(
+  form: 'yaml' | 'json',
+  id: string,
+  command: SaltValue,
+  settings: Pick<ExternalSettings, 'log'>,
+): SaltValue {
+  if (typeof command !== 'string') throw new TypeError('the command must be a text');
+  const output = run(command, id);
+  try {
+    return form === 'yaml' ? loadYaml(output) : readJson(output);
+  } catch (error) {
+    const text = (error as Error).message;
+    settings.log('critical', `${form} data from '${command}' failed to parse: ${text}`);
+    return new Map();
+  }
+}
+
+function run(command: string, id: string): string {
+  // Ids come from accepted keys; nothing a shell would read may be in one that is pasted.
+  if (command.includes('%s') && !/^[\w.@:-]+$/.test(id)) throw new Error('unsafe minion id');
+  const done = spawnSync('/bin/sh', ['-c', command.replaceAll('%s', () => id)], {
+    timeout: TIMEOUT_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  if (done.error !== undefined) {
+    throw new Error('the command could not be run', { cause: done.error });
+  }
+  return done.stdout.toString('utf8').trim();
+}

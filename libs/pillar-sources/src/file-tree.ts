@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync, statSync, lstatSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import { matchGlob, matchMinion } from '@brine/target';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import type { ExternalMinion, ExternalSettings } from './external.ts';
+
+const MAX_DEPTH = 32;
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_TREE_BYTES = 64 * 1024 * 1024;
+
+interface TreeRules {
+  readonly followDirLinks: boolean;
+  /** True: always; else globs of paths whose last line end is kept. */
+  readonly keepNewline: boolean | readonly string[];
+}
+
+/**
+ * Files as pillar: those of `hosts/<id>` over those of `nodegroups/<group>` for the groups that the
+ * minion is in (Salt: salt/pillar/file_tree.py). Contents that are no UTF-8 stay bytes.
+ * @throws Error for `template: True`, which is not served, or a tree of more than 64 MiB
+ */
+export function readFileTree(
+  minion: ExternalMinion,
+  args: SaltValue,
+  settings: ExternalSettings,
+): SaltMap {
+  const options = isMap(args) ? args : new Map<SaltValue, SaltValue>([['root_dir', args]]);
+  const root = options.get('root_dir');
+  if (typeof root !== 'string' || root === '') {
+    settings.log('error', 'file_tree: no root_dir specified');
+    return new Map();
+  }
+  if (options.get('template') === true) throw new Error('file_tree: template is not served');
+  const keep = options.get('keep_newline') ?? false;
+  if (typeof keep !== 'boolean' && !Array.isArray(keep)) {
+    settings.log('error', 'file_tree: keep_newline must be True, False or a list of globs');
+    return new Map();
+  }
+  const rules: TreeRules = {
+    followDirLinks: options.get('follow_dir_links') === true,
+    keepNewline: Array.isArray(keep) ? keep.map(String) : keep,
+  };
+  const pillar: SaltMap = new Map();
+  for (const dir of rootDirs(root, minion, settings)) {
+    if (!isDirectory(dir)) settings.log('error', `file_tree: ${dir} is not a directory`);
+    else over(pillar, ofRoot(dir, minion, rules, settings));
+  }
+  return pillar;
+}
+
+function rootDirs(
+  root: string,
+  { pillarenv }: ExternalMinion,
+  { pillarRoots, log }: ExternalSettings,
+): string[] {
+  if (isAbsolute(root)) return [root];
+  if (pillarenv !== null && Object.hasOwn(pillarRoots, pillarenv)) {
+    return (pillarRoots[pillarenv] ?? []).map((dir) => join(dir, root));
+  }
+  log('error', 'file_tree: root_dir is relative but there are no pillar_roots of its pillarenv');
+  return [];
+}
+
+function ofRoot(
+  root: string,
+  { id, grains }: ExternalMinion,
+  rules: TreeRules,
+  { nodegroups }: ExternalSettings,
+): SaltMap {
+  const pillar: SaltMap = new Map();
+  const budget = { bytes: MAX_TREE_BYTES };
+  const groups = join(root, 'nodegroups');
+  for (const group of isDirectory(groups) ? readdirSync(groups).sort() : []) {
+    if (!Object.hasOwn(nodegroups, group)) continue;
+    const target = { tgt: `N@${group}`, tgtType: 'compound' };
+    if (!matchMinion(target, { id, grains, pillar: new Map(), nodegroups })) continue;
+    over(pillar, readTree(join(groups, group), '.', rules, budget, 0));
+  }
+  const host = join(root, 'hosts', id);
+  const safe = !id.includes('/') && id !== '.' && id !== '..';
+  if (safe && isDirectory(host)) over(pillar, readTree(host, '.', rules, budget, 0));
+  return pillar;
+}
+
+function readTree(
+  dir: string,
+  prefix: string,
+  rules: TreeRules,
+  budget: { bytes: number },
+  depth: number,
+): SaltMap {
+  const tree: SaltMap = new Map();
+  if (depth > MAX_DEPTH) throw new Error(`file_tree: ${dir} is nested too deeply`);
+  for (const name of readdirSync(dir).sort()) {
+    const path = join(dir, name);
+    if (isDirectory(path)) {
+      // A link to a directory is there, and empty, unless links are followed.
+      const enter = rules.followDirLinks || !lstatSync(path).isSymbolicLink();
+      const below = prefix === '.' ? name : `${prefix}/${name}`;
+      tree.set(name, enter ? readTree(path, below, rules, budget, depth + 1) : new Map());
+      continue;
+    }
+    const facts = statSync(path, { throwIfNoEntry: false });
+    if (facts?.isFile() !== true || facts.size > MAX_FILE_BYTES) continue;
+    budget.bytes -= facts.size;
+    if (budget.bytes < 0) throw new Error('file_tree: more than 64 MiB');
+    tree.set(
+      name,
+      contents(path, keeps(rules, prefix === '.' ? `./${name}` : `${prefix}/${name}`)),
+    );
+  }
+  return tree;
+}
+
+function keeps({ keepNewline }: TreeRules, path: string): boolean {
+  if (typeof keepNewline === 'boolean') return keepNewline;
+  return keepNewline.some((glob) => matchGlob(glob, path));
+}
+
+function contents(path: string, keepNewline: boolean): SaltValue {
+  const bytes = readFileSync(path);
+  const cut = !keepNewline && bytes.at(-1) === 0x0a ? bytes.subarray(0, -1) : bytes;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(cut);
+  } catch {
+    return cut;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+/** Puts one tree over another, in place. */
+function over(below: SaltMap, above: SaltMap): void {
+  for (const [name, value] of above) {
+    const known = below.get(name);
+    if (isMap(known) && isMap(value)) over(known, value);
+    else below.set(name, value);
+  }
+}

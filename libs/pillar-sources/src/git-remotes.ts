@@ -1,0 +1,88 @@
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { pythonText } from './python-text.ts';
+
+/** One remote of `ext_pillar: git`. */
+export interface GitPillarRemote {
+  readonly url: string;
+  /** Branches or tags, the first that is there. */
+  readonly refs: readonly string[];
+  /** Environment of the pillar that its files make. */
+  readonly env: string;
+  /** Directory of the repository. */
+  readonly root: string;
+}
+
+/** What stands for all remotes that do not say it themselves (`git_pillar_…`). */
+export interface GitPillarDefaults {
+  readonly base: string;
+  readonly branch: string;
+  readonly env: string;
+  readonly fallback: string;
+  readonly root: string;
+}
+
+/** Names of options that a remote may have here; others are refused. */
+const KNOWN = ['base', 'env', 'fallback', 'root', 'name', 'all_saltenvs', 'mountpoint'];
+
+/**
+ * Reads the remotes of a git pillar for a minion that asked for `asked` (pillarenv, or else
+ * saltenv), as salt/utils/gitfs.py GitPillar.checkout does.
+ * @throws Error for a remote that is no text `<branch> <url>`, or has an option not served here
+ */
+export function gitPillarRemotes(
+  args: SaltValue,
+  defaults: GitPillarDefaults,
+  asked: string | null,
+): GitPillarRemote[] {
+  const list = Array.isArray(args) ? args : [args];
+  return list.flatMap((entry) => {
+    if (typeof entry === 'string') return [remoteOf(entry, new Map(), defaults, asked)];
+    if (!isMap(entry)) throw new Error('a remote of git_pillar is neither text nor map');
+    return [...entry].map(([name, given]) =>
+      remoteOf(pythonText(name), ownOptions(given), defaults, asked),
+    );
+  });
+}
+
+function ownOptions(given: SaltValue): SaltMap {
+  const maps = (Array.isArray(given) ? given : [given]).filter(isMap);
+  const all: SaltMap = new Map(maps.flatMap((map) => [...map]));
+  for (const name of all.keys()) {
+    if (!KNOWN.includes(pythonText(name))) {
+      throw new Error(`git_pillar: the option ${pythonText(name)} of a remote is not served`);
+    }
+  }
+  return all;
+}
+
+function remoteOf(
+  text: string,
+  given: SaltMap,
+  defaults: GitPillarDefaults,
+  asked: string | null,
+): GitPillarRemote {
+  const [first = '', second] = text.trim().split(/\s+/);
+  const branch = second === undefined ? defaults.branch : first;
+  const option = (name: keyof GitPillarDefaults): string => {
+    const value = given.get(name);
+    return value === undefined || value === null ? defaults[name] : pythonText(value);
+  };
+  if (given.has('mountpoint') && given.get('mountpoint') !== 'salt://') {
+    throw new Error('git_pillar: mountpoint is not served');
+  }
+  const base = option('base');
+  const everywhere = given.get('all_saltenvs');
+  const ofMinion = asked === null || asked === '' || asked === 'base' ? base : asked;
+  const wanted =
+    branch !== '__env__' ? branch : everywhere === undefined ? ofMinion : pythonText(everywhere);
+  const named = option('env');
+  const all = branch === '__env__' && everywhere !== undefined;
+  const env = all ? (asked ?? 'base') : named !== '' ? named : wanted === base ? 'base' : wanted;
+  const fallback = option('fallback');
+  return {
+    url: second ?? first,
+    refs: [wanted, ...(fallback === '' ? [] : [fallback])],
+    env,
+    root: option('root').replace(/^\/+/, ''),
+  };
+}

@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { mapOf } from '@brine/wire';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decryptAll, GpgError } from './gpg.ts';
+
+let keyDir = '';
+let message = '';
+
+beforeAll(() => {
+  keyDir = mkdtempSync(join(tmpdir(), 'bg-'));
+  const quiet = { input: 'secret\n', stdio: ['pipe', 'pipe', 'ignore'] as const };
+  const gpg = (...args: string[]): string =>
+    execFileSync('gpg', ['--homedir', keyDir, '--batch', ...args], {
+      ...quiet,
+      stdio: [...quiet.stdio],
+    }).toString();
+  gpg(
+    '--passphrase',
+    '',
+    '--quick-gen-key',
+    'pillar@example.com',
+    'future-default',
+    'default',
+    'never',
+  );
+  message = gpg('--armor', '--trust-model', 'always', '-r', 'pillar@example.com', '--encrypt');
+}, 120_000);
+
+afterAll(() => {
+  execFileSync('gpgconf', ['--homedir', keyDir, '--kill', 'all'], { stdio: 'ignore' });
+  rmSync(keyDir, { recursive: true, force: true });
+});
+
+test('messages are opened wherever they stand, the line end goes', () => {
+  const settings = { keyDir, mustSucceed: true };
+  const value = mapOf({ a: [`before ${message}`, 1], b: mapOf({ c: message }), d: 'plain\n' });
+  expect(decryptAll(value, settings)).toEqual(
+    mapOf({ a: ['before secret', 1], b: mapOf({ c: 'secret' }), d: 'plain\n' }),
+  );
+});
+
+test('a message in one line of YAML is opened', () => {
+  const oneLine = message.trim().replaceAll('\n', '\\n');
+  expect(decryptAll(oneLine, { keyDir, mustSucceed: true })).toBe('secret');
+});
+
+test('what cannot be opened is an error, or stays, as gpg_decrypt_must_succeed says', () => {
+  const broken = '-----BEGIN PGP MESSAGE-----\n\nnothing\n-----END PGP MESSAGE-----';
+  expect(() => decryptAll(broken, { keyDir, mustSucceed: true })).toThrow(GpgError);
+  expect(decryptAll(broken, { keyDir, mustSucceed: false })).toBe(broken);
+});

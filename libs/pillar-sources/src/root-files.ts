@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { join, sep } from 'node:path';
+
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_FILES = 100_000;
+const MAX_DEPTH = 64;
+
+/**
+ * The files below `pillar_roots`, read when they are asked for. One object serves one pillar: what
+ * it has read stays the same for it.
+ */
+export class RootFiles {
+  readonly environments: readonly string[];
+  /** Directories by environment. */
+  readonly roots: Readonly<Record<string, readonly string[]>>;
+  readonly #confines: readonly string[] | undefined;
+  readonly #texts = new Map<string, string | undefined>();
+
+  /**
+   * As configured; `__env__` stands for the environment that is asked for, where that has no
+   * directories of its own (Salt: Pillar.__gen_opts).
+   */
+  static of(roots: Readonly<Record<string, readonly string[]>>, asked: string): RootFiles {
+    const { __env__: any, ...named } = roots;
+    if (any === undefined || Object.hasOwn(named, asked)) return new RootFiles(named);
+    const safe = !asked.includes('\0') && !asked.split('/').includes('..');
+    const dirs = safe ? any.map((dir) => dir.replaceAll('__env__', asked)) : [];
+    return new RootFiles({ ...named, [asked]: dirs });
+  }
+
+  /** With `confines`, links lead nowhere that is not below one of these directories. */
+  constructor(roots: Readonly<Record<string, readonly string[]>>, confines?: readonly string[]) {
+    this.roots = roots;
+    this.#confines = confines?.map((dir) => realpathSync(dir) + sep);
+    this.environments = Object.keys(roots);
+  }
+
+  /**
+   * The text of a file; undefined where there is none, where the path leaves the root, or where
+   * the file is larger than 16 MiB.
+   */
+  read(saltenv: string, path: string): string | undefined {
+    const key = `${saltenv}\0${path}`;
+    if (!this.#texts.has(key)) this.#texts.set(key, this.#load(saltenv, path));
+    return this.#texts.get(key);
+  }
+
+  #load(saltenv: string, path: string): string | undefined {
+    if (path.includes('\0') || path.startsWith('/') || path.split('/').includes('..')) {
+      return undefined;
+    }
+    for (const root of this.#rootsOf(saltenv)) {
+      const file = join(root, path);
+      const facts = statSync(file, { throwIfNoEntry: false });
+      if (facts?.isFile() === true && facts.size <= MAX_FILE_BYTES) {
+        if (!this.#mayRead(file)) continue;
+        return readFileSync(file, 'utf8');
+      }
+    }
+    return undefined;
+  }
+
+  #mayRead(file: string): boolean {
+    if (this.#confines === undefined) return true;
+    const real = realpathSync(file);
+    return this.#confines.some((dir) => real.startsWith(dir));
+  }
+
+  /** Paths of all files of an environment, sorted. */
+  list(saltenv: string): readonly string[] {
+    const found = new Set<string>();
+    for (const root of this.#rootsOf(saltenv)) walk(root, '', found, 0);
+    return [...found].sort();
+  }
+
+  #rootsOf(saltenv: string): readonly string[] {
+    return Object.hasOwn(this.roots, saltenv) ? (this.roots[saltenv] ?? []) : [];
+  }
+}
+
+function walk(root: string, below: string, found: Set<string>, depth: number): void {
+  if (depth > MAX_DEPTH || found.size > MAX_FILES) return;
+  const dir = join(root, below);
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() !== true) return;
+  for (const name of readdirSync(dir)) {
+    const path = below === '' ? name : `${below}/${name}`;
+    const facts = statSync(join(root, path), { throwIfNoEntry: false });
+    if (facts?.isDirectory() === true) walk(root, path, found, depth + 1);
+    else if (facts?.isFile() === true) found.add(path);
+  }
+}

@@ -1,0 +1,6 @@
+export { compilePillar, pillarTop } from './compile.ts';
+export { mergePillars } from './merge.ts';
+export { RenderError } from './render-sls.ts';
+
+export type { MergeStrategy } from './merge.ts';
+export type { PillarFiles, PillarMinion, PillarOptions, PillarPorts } from './ports.ts';

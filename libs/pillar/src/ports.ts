@@ -1,0 +1,78 @@
+import type { Outside, PyFunction } from '@brine/jinja';
+import type { Nodegroups } from '@brine/target';
+import type { SaltMap, SaltValue } from '@brine/wire';
+
+/** The files of `pillar_roots`, as one request sees them. */
+export interface PillarFiles {
+  /** Environments that have directories. */
+  readonly environments: readonly string[];
+  /** The text of a file below the roots of an environment; undefined where there is none. */
+  read(saltenv: string, path: string): string | undefined;
+  /** Paths of all files of an environment, sorted. */
+  list(saltenv: string): readonly string[];
+}
+
+/** What the pillar needs from outside. */
+export interface PillarPorts {
+  readonly files: PillarFiles;
+  readonly outside: Pick<Outside, 'now' | 'random' | 'filters'>;
+  /** Functions for `salt['…']`. */
+  functions(minion: PillarMinion): ReadonlyMap<string, PyFunction>;
+  /** Decrypts the texts of a value through gpg. */
+  decrypt(value: SaltValue): SaltValue;
+  /**
+   * Asks an external pillar; undefined where there is none of this name. Throws where it fails.
+   */
+  external(
+    name: string,
+    minion: PillarMinion,
+    pillar: SaltMap,
+    args: SaltValue,
+  ): SaltValue | undefined;
+  /** A line for the master's log. */
+  log(level: 'critical' | 'error', text: string): void;
+}
+
+/** For whom a pillar is made. */
+export interface PillarMinion {
+  readonly id: string;
+  readonly grains: SaltMap;
+  readonly saltenv: string | null;
+  readonly pillarenv: string | null;
+  /** From the command line (`pillar={…}`). */
+  readonly override: SaltMap;
+  /** External pillars that the minion asks for by itself. */
+  readonly ext: SaltMap | null;
+}
+
+/** The master's options that rule the pillar; Salt's names in camel case. */
+export interface PillarOptions {
+  readonly renderer: string;
+  readonly stateTop: string;
+  readonly mergingStrategy: string;
+  readonly mergeLists: boolean;
+  readonly includesOverrideSls: boolean;
+  readonly safeRenderError: boolean;
+  readonly pillarOpts: boolean;
+  readonly pillarenv: string | null;
+  readonly pillarenvFromSaltenv: boolean;
+  readonly envOrder: readonly string[];
+  readonly extPillarFirst: boolean;
+  readonly extPillar: SaltValue;
+  readonly excludeExtPillar: readonly string[];
+  readonly onDemandExtPillar: readonly string[];
+  /** `decrypt_pillar`: keys with their renderers. */
+  readonly decrypt: {
+    readonly keys: readonly (readonly [key: string, renderer: string])[];
+    readonly delimiter: string;
+    readonly renderers: readonly string[];
+  };
+  /** What `pillar_opts` names as `saltversion`. */
+  readonly saltVersion: string;
+  readonly nodegroups: Nodegroups;
+  readonly trimBlocks: boolean;
+  readonly lstripBlocks: boolean;
+  readonly allowUndefined: boolean;
+  /** The master's: templates see them as `opts`, and `pillar_opts` puts them into the pillar. */
+  readonly opts: SaltMap;
+}

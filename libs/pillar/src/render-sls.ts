@@ -1,0 +1,179 @@
+import { JinjaError, renderTemplate, saltErrorText, str } from '@brine/jinja';
+import { readJson, WireError, type SaltMap, type SaltValue } from '@brine/wire';
+import { loadYaml, YamlLoadError } from '@brine/yaml';
+import { templateFunctions } from './functions.ts';
+import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+
+/** A file that does not render; the text is Salt's. */
+export class RenderError extends Error {
+  override readonly name = 'RenderError';
+  readonly code = 'SALT_PILLAR_RENDER';
+}
+
+const RENDERERS = ['jinja', 'yaml', 'json', 'gpg'];
+
+/** Older names of pipes (salt/template.py OLD_STYLE_RENDERERS). */
+const OLD_STYLE: Readonly<Record<string, string>> = {
+  yaml_jinja: 'jinja|yaml',
+  json_jinja: 'jinja|json',
+};
+
+/** Renderers that Salt has and Brine has not: files for them must not be empty without a word. */
+const OF_SALT = [
+  ...['py', 'pydsl', 'pyobjects', 'mako', 'cheetah', 'genshi', 'wempy', 'yamlex', 'stateconf'],
+  ...['json5', 'hjson', 'dson', 'msgpack', 'toml', 'tomlmod', 'nacl', 'pass', 'aws_kms'],
+];
+
+/** Where a file is, and under which name it is rendered. */
+export interface SlsSource {
+  readonly saltenv: string;
+  /** Below the roots. */
+  readonly path: string;
+  /** Empty for a top file. */
+  readonly sls: string;
+  /** More names, from `defaults` of an include. */
+  readonly defaults: SaltMap;
+}
+
+/** Renders the files of one pillar. */
+export class SlsRenderer {
+  readonly #ports: PillarPorts;
+  readonly #options: PillarOptions;
+  readonly #minion: PillarMinion;
+  /** What templates see as `pillar`. */
+  pillar: SaltMap = new Map();
+
+  constructor(ports: PillarPorts, options: PillarOptions, minion: PillarMinion) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#minion = minion;
+  }
+
+  /**
+   * The data of a file, through the renderers of its first line or of the options; an empty map
+   * for an empty file (Salt: salt/template.py compile_template).
+   * @throws RenderError
+   */
+  render(source: SlsSource): SaltValue {
+    const text = this.#ports.files.read(source.saltenv, source.path);
+    if (text === undefined || text.trim() === '') return new Map();
+    const [first = ''] = text.split('\n');
+    const own = first.startsWith('#!') && !first.startsWith('#!/');
+    const asked = own ? first.trim().slice(2) : this.#options.renderer;
+    const pipe = OLD_STYLE[asked] ?? asked;
+    const names = pipe.split('|').map((step) => step.trim().split(/\s+/)[0] ?? '');
+    const unknown = names.find((name) => !RENDERERS.includes(name));
+    if (unknown !== undefined) {
+      const message = `The renderer "${unknown}" is not available`;
+      if (OF_SALT.includes(unknown)) throw new RenderError(message);
+      // As salt/template.py check_render_pipe_str: a word that is no renderer makes no file of it.
+      this.#ports.log('error', message);
+      return new Map();
+    }
+    return names.reduce((value, name) => this.#step(name, value, source), text as SaltValue);
+  }
+
+  #step(name: string, input: SaltValue, source: SlsSource): SaltValue {
+    if (name === 'gpg') return this.#decrypted(input);
+    if (typeof input !== 'string') return input;
+    switch (name) {
+      case 'jinja':
+        return this.#jinja(input, source);
+      case 'yaml':
+        return yaml(input);
+      default:
+        return json(input);
+    }
+  }
+
+  #decrypted(input: SaltValue): SaltValue {
+    try {
+      return this.#ports.decrypt(input);
+    } catch (error) {
+      throw new RenderError((error as Error).message, { cause: error });
+    }
+  }
+
+  #jinja(text: string, source: SlsSource): string {
+    const { outside, files } = this.#ports;
+    const { grains } = this.#minion;
+    const opts = minionOpts(this.#options.opts, this.#minion);
+    const data = { grains, pillar: this.pillar, opts };
+    const functions = templateFunctions(data, this.#ports.functions(this.#minion));
+    const variables = new Map<string, unknown>([
+      ['salt', functions],
+      ['grains', grains],
+      ['pillar', this.pillar],
+      ['opts', opts],
+      ['saltenv', source.saltenv],
+      ['sls', source.sls],
+      ...pathNames(source),
+      ...[...source.defaults].map(([name, value]) => [str(name), value] as const),
+    ]);
+    try {
+      return renderTemplate(text, {
+        variables,
+        outside: { ...outside, load: (path) => files.read(source.saltenv, path) },
+        trimBlocks: this.#options.trimBlocks,
+        lstripBlocks: this.#options.lstripBlocks,
+        allowUndefined: this.#options.allowUndefined,
+      });
+    } catch (error) {
+      if (!(error instanceof JinjaError)) throw error;
+      const file = error.template;
+      const other = file === undefined ? undefined : files.read(source.saltenv, file);
+      const included =
+        file === undefined || other === undefined ? undefined : { file, source: other };
+      throw new RenderError(saltErrorText(error, text, included), { cause: error });
+    }
+  }
+}
+
+/** The master's options as a pillar sees them (Salt: Pillar.__gen_opts): the id is the minion's. */
+export function minionOpts(opts: SaltMap, minion: PillarMinion): SaltMap {
+  const { id, grains, saltenv, pillarenv } = minion;
+  return new Map(opts)
+    .set('id', id)
+    .set('minion_id', id)
+    .set('grains', grains)
+    .set('file_client', 'local')
+    .set('saltenv', saltenv ?? opts.get('saltenv') ?? null)
+    .set('pillarenv', pillarenv);
+}
+
+/** The names that tell a template where it is (Salt: generate_sls_context). */
+function pathNames({ path, sls }: SlsSource): [string, string][] {
+  const slash = path.lastIndexOf('/');
+  const dir = slash === -1 || sls === '' ? '' : path.slice(0, slash);
+  const file = sls === '' ? path.slice(slash + 1) : path;
+  return [
+    ['tplpath', path],
+    ['tplfile', file],
+    ['tpldir', dir === '' ? '.' : dir],
+    ['tpldot', dir.replaceAll('/', '.')],
+    ['slspath', dir],
+    ['slsdotpath', dir.replaceAll('/', '.')],
+    ['slscolonpath', dir.replaceAll('/', ':')],
+    ['sls_path', dir.replaceAll('/', '_')],
+  ];
+}
+
+function yaml(text: string): SaltValue {
+  try {
+    const value = loadYaml(text);
+    return value === null || value === '' || value === false || value === 0 ? new Map() : value;
+  } catch (error) {
+    if (!(error instanceof YamlLoadError)) throw error;
+    throw new RenderError(error.message, { cause: error });
+  }
+}
+
+function json(text: string): SaltValue {
+  const body = text.startsWith('#!') ? text.slice(text.indexOf('\n') + 1) : text;
+  try {
+    return readJson(body);
+  } catch (error) {
+    if (!(error instanceof WireError)) throw error;
+    throw new RenderError(error.message, { cause: error });
+  }
+}

@@ -1,0 +1,139 @@
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { str } from '@brine/jinja';
+import { RootFiles, askExternal } from '@brine/pillar-sources';
+import { isMap, mapOf, readJson, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { compilePillar, type PillarOptions } from '../src/index.ts';
+
+const FIXTURES = new URL('../../../test/fixtures/pillar/', import.meta.url);
+
+/** Directories of a tree that are no environments. */
+const BESIDE = ['tree', 'any'];
+
+/** The text of a file of the fixtures. */
+export function fixture(name: string): string {
+  return readFileSync(new URL(name, FIXTURES), 'utf8');
+}
+
+/** A JSON file of the fixtures as Salt's values. */
+export function fixtureMap(name: string): SaltMap {
+  return readJson(fixture(name)) as SaltMap;
+}
+
+function mapAt(map: SaltMap, key: string): SaltMap {
+  const value = map.get(key);
+  return isMap(value) ? value : mapOf({});
+}
+
+/** A tree of the fixtures that was written below a directory. */
+export class WrittenTree {
+  readonly #tree: SaltMap;
+  readonly #dir: string;
+  readonly #roots: Record<string, string[]> = {};
+
+  constructor(tree: SaltMap) {
+    this.#tree = tree;
+    this.#dir = mkdtempSync(join(tmpdir(), 'brine-pillar-'));
+    for (const [path, text] of mapAt(tree, 'files')) {
+      const file = join(this.#dir, str(path));
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, str(text));
+      const [env = ''] = str(path).split('/');
+      if (!BESIDE.includes(env)) this.#roots[env] = [join(this.#dir, env)];
+    }
+    for (const [env, paths] of mapAt(tree, 'roots')) {
+      this.#roots[str(env)] = (paths as string[]).map((path) => join(this.#dir, path));
+    }
+  }
+
+  /** The pillar that Brine makes of it for these grains. */
+  pillarOf(grains: SaltMap): SaltValue {
+    const asked = mapAt(this.#tree, 'asked');
+    const pillarenv = textOf(asked, 'pillarenv') ?? null;
+    const options = optionsOf(this.#placed(mapAt(this.#tree, 'opts')) as SaltMap);
+    const { nodegroups } = options;
+    const log = (): void => undefined;
+    const files = RootFiles.of(this.#roots, pillarenv ?? textOf(asked, 'saltenv') ?? 'base');
+    const compile = (): SaltMap =>
+      compilePillar(
+        {
+          files,
+          outside: { now: () => 0, random: () => 0 },
+          functions: () => new Map(),
+          decrypt: (value) => value,
+          external: (name, minion, _pillar, args) =>
+            askExternal(name, minion, args, { pillarRoots: files.roots, nodegroups, log }),
+          log,
+        },
+        options,
+        {
+          id: textOf(grains, 'id') ?? '',
+          grains,
+          saltenv: textOf(asked, 'saltenv') ?? null,
+          pillarenv,
+          override: mapAt(asked, 'override'),
+          ext: null,
+        },
+      );
+    try {
+      return compile();
+    } catch (error) {
+      // So the record has it: the request of the minion fails.
+      return mapOf({ __raises__: (error as Error).name });
+    }
+  }
+
+  /** Puts the directory of the tree where options name it. */
+  #placed(value: SaltValue): SaltValue {
+    if (typeof value === 'string') return value.replaceAll('{root}', this.#dir);
+    if (Array.isArray(value)) return value.map((item) => this.#placed(item));
+    if (!isMap(value)) return value;
+    return new Map([...value].map(([key, item]) => [key, this.#placed(item)]));
+  }
+}
+
+function optionsOf(opts: SaltMap): PillarOptions {
+  const flag = (name: string, otherwise = false): boolean =>
+    opts.get(name) !== undefined ? opts.get(name) === true : otherwise;
+  const texts = (name: string): string[] => {
+    const list = opts.get(name);
+    return Array.isArray(list) ? list.map(String) : [];
+  };
+  return {
+    renderer: 'jinja|yaml',
+    stateTop: 'top.sls',
+    mergingStrategy: textOf(opts, 'pillar_source_merging_strategy') ?? 'smart',
+    mergeLists: flag('pillar_merge_lists'),
+    includesOverrideSls: flag('pillar_includes_override_sls'),
+    safeRenderError: flag('pillar_safe_render_error', true),
+    pillarOpts: false,
+    pillarenv: null,
+    pillarenvFromSaltenv: flag('pillarenv_from_saltenv'),
+    envOrder: texts('env_order'),
+    extPillarFirst: flag('ext_pillar_first'),
+    extPillar: opts.get('ext_pillar') ?? [],
+    excludeExtPillar: texts('exclude_ext_pillar'),
+    onDemandExtPillar: [],
+    decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] },
+    saltVersion: '',
+    nodegroups: Object.fromEntries(mapAt(opts, 'nodegroups')) as Record<string, string>,
+    trimBlocks: false,
+    lstripBlocks: false,
+    allowUndefined: false,
+    opts: mapOf({}),
+  };
+}
+
+/** Values as JSON tells them: keys are texts, their order does not count. */
+export function comparable(value: SaltValue): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (!isMap(value)) return value;
+  const entries = [...value].map(([key, item]) => [jsonKey(key), comparable(item)] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function jsonKey(key: SaltValue): string {
+  if (key === null || typeof key === 'boolean') return JSON.stringify(key);
+  return str(key);
+}
