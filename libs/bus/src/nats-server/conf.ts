@@ -30,6 +30,13 @@ export interface NatsConfOptions {
   readonly portsFileDir?: string;
 }
 
+/** The account of all that keeps something, and that of gateways. */
+export const INNER_ACCOUNT = 'BRINE';
+const OUTER_ACCOUNT = 'GATEWAYS';
+const OUTER: ServiceName = 'req-gateway';
+/** Subjects on which the server itself answers. */
+const OF_STREAMS = /^(?:\$JS\.|brine\.bodies\.)/;
+
 const MIB = 1_048_576;
 
 /**
@@ -67,11 +74,7 @@ export function natsConf(options: NatsConfOptions): string {
     `  sync_interval: ${quote(options.syncInterval ?? '100ms')}`,
     '}',
     '',
-    'authorization {',
-    '  users: [',
-    ...SERVICE_NAMES.flatMap((service) => userBlock(service, options.passwords?.[service])),
-    '  ]',
-    '}',
+    ...accounts(options.passwords),
     '',
   ].join('\n');
 }
@@ -79,6 +82,56 @@ export function natsConf(options: NatsConfOptions): string {
 /** The name of the environment variable with a service's password, as the template uses it. */
 export function passwordVariable(service: ServiceName): string {
   return `BRINE_NATS_${service.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/**
+ * Gateways, which the whole network talks to, live in an account without streams. The server
+ * answers whoever reads or writes a stream wherever he wants: for them that is a subject of their
+ * own account then, never one that a stream takes in. What they send to workers keeps its reply
+ * subject, which workers judge.
+ */
+function accounts(passwords: NatsConfOptions['passwords']): readonly string[] {
+  const { publish, subscribe } = PERMISSIONS[OUTER];
+  const stored = publish.filter((subject) => OF_STREAMS.test(subject));
+  const sent = publish.filter((subject) => !OF_STREAMS.test(subject));
+  const exported = (kind: string, to: string) => (subject: string) =>
+    `      { ${kind}: ${quote(subject)}, accounts: [${to}] }`;
+  const imported = (kind: string, from: string) => (subject: string) =>
+    `      { ${kind}: { account: ${from}, subject: ${quote(subject)} } }`;
+  const account = (
+    name: string,
+    parts: Readonly<Record<string, readonly string[]>>,
+    more: readonly string[] = [],
+  ): readonly string[] => [
+    `  ${name} {`,
+    ...more,
+    ...Object.entries(parts).flatMap(([part, lines]) => [`    ${part}: [`, ...lines, '    ]']),
+    '  }',
+  ];
+  const users = (names: readonly ServiceName[]): readonly string[] =>
+    names.flatMap((service) => userBlock(service, passwords?.[service]));
+  const inner = {
+    exports: [
+      ...stored.map(exported('service', OUTER_ACCOUNT)),
+      ...subscribe.map(exported('stream', OUTER_ACCOUNT)),
+    ],
+    imports: sent.map(imported('stream', OUTER_ACCOUNT)),
+    users: users(SERVICE_NAMES.filter((service) => service !== OUTER)),
+  };
+  const outer = {
+    exports: sent.map(exported('stream', INNER_ACCOUNT)),
+    imports: [
+      ...stored.map(imported('service', INNER_ACCOUNT)),
+      ...subscribe.map(imported('stream', INNER_ACCOUNT)),
+    ],
+    users: users([OUTER]),
+  };
+  return [
+    'accounts {',
+    ...account(INNER_ACCOUNT, inner, ['    jetstream: enabled']),
+    ...account(OUTER_ACCOUNT, outer),
+    '}',
+  ];
 }
 
 function userBlock(service: ServiceName, password: string | undefined): readonly string[] {

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdir, readFile, rm, statfs, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { BusError } from '../errors.ts';
 import { SERVICE_NAMES } from '../names.ts';
 import type { ServiceName } from '../names.ts';
-import { natsConf, type SyncInterval } from './conf.ts';
+import { INNER_ACCOUNT, natsConf, type SyncInterval } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
 import { isOursAlive, waitUntilGone } from './leftover.ts';
 
@@ -80,6 +80,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const maxFileStore = options.maxFileStore ?? (await roomIn(dir));
   const { syncInterval = '100ms' } = options;
   const storeDir = join(dir, 'jetstream');
+  await moveIntoAccount(join(storeDir, 'jetstream'));
   const conf = natsConf({ port, storeDir, maxFileStore, passwords, syncInterval });
   await writeFile(confFile, conf, { mode: 0o600 });
   await chmod(confFile, 0o600);
@@ -228,4 +229,14 @@ async function roomIn(dir: string): Promise<number> {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Streams that were made when there were no accounts lie in the server's nameless one. */
+async function moveIntoAccount(store: string): Promise<void> {
+  try {
+    await rename(join(store, '$G'), join(store, INNER_ACCOUNT));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTEMPTY') throw error;
+  }
 }
