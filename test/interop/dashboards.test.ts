@@ -41,11 +41,15 @@ const PASSWORD = 'for-a-test';
 /** What we do here looks like trouble to these, if it went on for a quarter of an hour. */
 const PENDING_ALLOWED = ['BrineJobsFail', 'BrineAnswersMissing'];
 
-/** Counters with labels that have no series before the first of what they count. */
+/** Counters with labels have no series before the first of what they count. */
 const NOT_ON_A_HEALTHY_MASTER = [
   'brine_store_known_rows_total',
   'brine_store_refused_rows_total',
   'brine_store_replaced_returns_total',
+  // Where there is no master above.
+  'brine_syndic_masters',
+  'brine_syndic_masters_heard',
+  'brine_syndic_ways_blocked',
 ];
 
 /** Why this can not be tried here; undefined where it can. */
