@@ -5,6 +5,11 @@ import { defineConfig } from 'vitest/config';
 // CommonJS packages (pg) would get the ES module of their dependencies.
 const conditions = ['source', 'node'];
 const resolve = { conditions };
+/** As in test/patient-waits.ts, for `expect.poll`. */
+const patience = {
+  setupFiles: ['test/patient-waits.ts'],
+  expect: { poll: { timeout: 12_000 } },
+};
 const ssr = { resolve: { conditions, externalConditions: conditions } };
 
 export default defineConfig({
@@ -17,6 +22,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'unit',
+          ...patience,
           include: [
             '{libs,apps,tools}/*/src/**/*.test.ts',
             'tools/*.test.ts',
@@ -35,6 +41,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'integration',
+          ...patience,
           include: ['test/integration/**/*.test.ts'],
           pool: 'forks',
           // A whole master per file: two at once are as many as two cores carry.
@@ -48,6 +55,7 @@ export default defineConfig({
         ssr,
         test: {
           name: 'interop',
+          ...patience,
           include: ['test/interop/**/*.test.ts'],
           pool: 'forks',
           // Real minions time out when they starve, so one file after the other.

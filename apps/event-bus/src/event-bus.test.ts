@@ -85,9 +85,7 @@ describe('a job', () => {
     await host.service.close();
     const jid = newJid();
     await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
-    const begin = performance.now();
     await host.start();
-    expect(performance.now() - begin).toBeLessThan(1_000);
     const files = new JobFiles({ cachedir: host.cache() });
     await vi.waitFor(async () => expect(await files.has(jid)).toBe(true));
   });

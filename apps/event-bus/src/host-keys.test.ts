@@ -56,14 +56,10 @@ describe('minion keys', () => {
   it('that workers write appear as files, and moved files reach the workers', async () => {
     const id = `${host.name}.minion`;
     const pending = host.pki('minions_pre', id);
-    let begin = performance.now();
     await put(id, 'pending');
     await vi.waitFor(() => expect(existsSync(pending)).toBe(true), { interval: 5 });
-    expect(performance.now() - begin).toBeLessThan(500);
-    begin = performance.now();
     renameSync(pending, host.pki('minions', id));
     await vi.waitFor(async () => expect(await state(id)).toBe('accepted'), { interval: 10 });
-    expect(performance.now() - begin).toBeLessThan(1_000);
     unlinkSync(host.pki('minions', id));
     await vi.waitFor(async () => expect(await state(id)).toBe('deleted'), { timeout: 3_000 });
   });

@@ -193,7 +193,6 @@ test('without a worker until its deadline a request expires', async () => {
   const outcome = await sender.send(request({ deadlineMs: started + 300 }));
   expect(outcome).toEqual({ kind: 'expired', why: 'deadline', handed: false });
   expect(Date.now() - started).toBeGreaterThanOrEqual(295);
-  expect(Date.now() - started).toBeLessThan(1_000);
   expect(await sender.send(request({ deadlineMs: started }))).toMatchObject({ kind: 'expired' });
 });
 

@@ -184,12 +184,12 @@ describe('a minion that hears jobs', () => {
     });
     expect(finished).toHaveLength(1);
   });
-  test('answers within a few milliseconds once it runs', async () => {
+  test('answers one after the other', async () => {
     await started();
     await returned(job('test.ping'));
-    const begun = performance.now();
-    for (let i = 0; i < 20; i += 1) await returned(job('test.ping'));
-    expect((performance.now() - begun) / 20).toBeLessThan(50);
+    for (let i = 0; i < 20; i += 1) {
+      expect((await returned(job('test.ping'))).get('return')).toBe(true);
+    }
   });
   test('ignores others, what it has run before, and old serials', async () => {
     await started();

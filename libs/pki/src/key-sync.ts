@@ -267,7 +267,8 @@ export class KeySync {
       this.#guard.suspect(id);
       return;
     }
-    this.#guard.forget(id);
+    // One that is believed to be deleted stays so until the record says it.
+    if (!decision.vanished) this.#guard.forget(id);
     if (decision.conflict) this.#counts.conflicts += 1;
     if (decision.writeFiles) {
       await applyToFiles(this.#store, id, { files, target: decision.target });
@@ -277,6 +278,7 @@ export class KeySync {
     if (decision.writeRecord) {
       const record = recordFor(decision.target, stored, Date.now());
       const written = await this.#records.put(id, record, stored?.revision);
+      this.#guard.forget(id);
       if (written === undefined) {
         setTimeout(() => this.changed(id), 20).unref();
         return;

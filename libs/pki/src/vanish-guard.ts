@@ -61,23 +61,29 @@ export class VanishGuard {
     this.#believed.delete(id);
   }
 
-  /** Judges from a fresh look at the directories: `missing` ids out of `known`. */
+  /**
+   * Judges from a fresh look at the directories: `missing` ids out of `known`. Those that are
+   * believed already count no more: deleting many takes longer than until the next look, which
+   * would stop again what was confirmed.
+   */
   async judge(missing: readonly string[], known: number): Promise<VanishVerdict> {
     const confirmed = this.#alarm !== undefined && existsSync(`${this.#path}.confirm`);
     const limit = vanishLimit(known);
-    if (missing.length > limit && !confirmed) {
-      await this.#raise(missing, limit);
+    const open = missing.filter((id) => !this.#believed.has(id));
+    if (open.length > limit && !confirmed) {
+      await this.#raise(open, limit);
       return { believed: [], resume: false };
     }
     const resume = this.#alarm !== undefined;
-    await this.#lower();
     const now = performance.now();
     const believed = [...this.#since]
       .filter(([, since]) => now - since >= this.#waitMs)
       .map(([id]) => id);
-    if (confirmed) believed.push(...missing);
+    if (confirmed) believed.push(...open);
+    // Before anything is awaited: looks may overlap.
     for (const id of believed) this.#believed.add(id);
     if (this.#since.size > believed.length) this.#arm(this.#waitMs / 4);
+    await this.#lower();
     return { believed, resume };
   }
 

