@@ -6,6 +6,7 @@ import {
   type ClientPorts,
   type RowSeal,
   type RunnerFunction,
+  type RunnerMaster,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { Answerer, FunctionCall, FunctionOutcome, MasterFunctions } from '@brine/master';
@@ -21,6 +22,7 @@ export interface RunnersOptions {
   /** The key of the master's own user. */
   readonly ownKey: () => string;
   readonly onTrouble: (text: string, err: unknown) => void;
+  readonly master: RunnerMaster;
 }
 
 /** How long a runner that needs returns waits for the stream, and how often it looks, in ms. */
@@ -59,7 +61,8 @@ export class WorkerRunners implements MasterFunctions {
     const client = this.#client();
     const auditSeal = (): Promise<RowSeal> => Promise.resolve(this.#options.auditSeal);
     try {
-      return await callRunner(FUNCTIONS.get(call.fun), call, { client, auditSeal });
+      const master = this.#options.master;
+      return await callRunner(FUNCTIONS.get(call.fun), call, { client, auditSeal, master });
     } finally {
       await client.close();
     }

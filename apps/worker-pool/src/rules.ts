@@ -107,7 +107,8 @@ function masterOptsReply(options: MasterOptions): MasterOptsReply {
   };
 }
 
-function nodegroupsOf(
+/** Nodegroups with their words as texts. */
+export function nodegroupsOf(
   configured: Readonly<Record<string, ConfigValue>>,
 ): Record<string, string | readonly string[]> {
   return Object.fromEntries(

@@ -27,6 +27,9 @@ import { faultLog } from './fault-log.ts';
 import { openFiles } from './files.ts';
 import { JobCacheQueries } from './job-queries.ts';
 import { loginsOf } from './logins.ts';
+import { CachedPillars } from './cached-pillars.ts';
+import { KeptPillars } from './kept-pillars.ts';
+import { ThreadedPillars } from './pillars.ts';
 import { ThreadedMasterKey, type MasterKeyService } from './master-key.ts';
 import { exposeMetrics, requestMetrics } from './metrics.ts';
 import { BucketMines } from './mines.ts';
@@ -35,6 +38,7 @@ import { BucketMinionKeys } from './minion-keys.ts';
 import { peerArguments } from './peer-arguments.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
+import { runnerMaster } from './runner-master.ts';
 import { BucketSessionKeys } from './session-keys.ts';
 import { StoredAcks } from './stored-acks.ts';
 import { BucketTokens } from './tokens.ts';
@@ -88,6 +92,7 @@ export async function startWorker(
     count: requests.count,
     onTrouble: (text, err) => log.warn({ err }, text),
   });
+  const pillarThreads = new ThreadedPillars(options, (text) => log.error(text));
   const functions = new WorkerRunners({
     bus,
     options,
@@ -95,8 +100,12 @@ export async function startWorker(
     auditSeal,
     ownKey: () => state.userKeys.of(options.user)[0] ?? '',
     onTrouble: (text, err) => log.error({ err }, text),
+    master: runnerMaster(pillarThreads, state.minionData),
   });
   const files = await openFiles(options, (fields, text) => log.warn(fields, text));
+  const pillars = new CachedPillars(pillarThreads, state.pillars, options, (text, err) =>
+    log.error({ err }, text),
+  );
   const ports: MasterPorts = {
     rules: masterRules(options),
     keys: state.keys,
@@ -116,6 +125,7 @@ export async function startWorker(
     userKeys: state.userKeys,
     autosign: new SigningFiles(options),
     jobs: new JobCacheQueries(bus),
+    pillars,
     logins: loginsOf(options, (text, err) => log.error({ err }, text)),
     tokens: new BucketTokens(
       new Bucket(bus, 'brine_tokens'),
@@ -171,6 +181,7 @@ export async function startWorker(
       state.close();
       await masterKey.close();
       await files.close();
+      await pillarThreads.close();
       await bus.close();
     },
   };
@@ -183,8 +194,13 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
   const secretsBucket = new Bucket(bus, 'brine_secrets');
   const minionsBucket = new Bucket(bus, 'brine_minions');
   const minionData = new BucketMinionData(minionsBucket);
+  const pillars = new KeptPillars(
+    new Bucket(bus, 'brine_pillars'),
+    SecretBox.fromMasterKey(pem, 'pillar'),
+  );
   const keys = new BucketMinionKeys(keysBucket, async (id, what) => {
     minionData.forget(id);
+    pillars.forget(id);
     await forgetMinion(bus, id, what);
   });
   const sessions = new BucketSessionKeys(
@@ -222,6 +238,7 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     syndics,
     userKeys,
     minionData,
+    pillars,
     requests: new Bucket(bus, 'brine_requests'),
     ready: () => epochs.ready && watches.every((watch) => watch.ready),
     readyWithin: (timeoutMs: number) => {
@@ -232,6 +249,7 @@ async function openHotState(bus: Bus, pem: string, publishSession: number) {
     close: () => {
       for (const watch of watches) watch.close();
       minionData.close();
+      pillars.close();
       epochs.close();
     },
   };

@@ -25,4 +25,5 @@ export async function forgetMinion(
   if (!what.data) return;
   await empty('brine_minions');
   await empty('brine_secrets', escapeKey('syndic', id));
+  await empty('brine_pillars');
 }

@@ -21,6 +21,7 @@ export const BUCKETS = [
   'brine_secrets',
   'brine_minions',
   'brine_mine',
+  'brine_pillars',
   'brine_requests',
   'brine_tokens',
 ] as const;

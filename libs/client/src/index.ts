@@ -31,6 +31,6 @@ export type { ClientSettings, PublishedCommand } from './local-client.ts';
 export type { Nodegroups } from './nodegroup.ts';
 export type { Display, DisplayOptions } from './output/display.ts';
 export type { RunnerCall } from './runners/call.ts';
-export type { RowSeal, RunnerContext, RunnerFunction } from './runners/function.ts';
+export type { RowSeal, RunnerContext, RunnerFunction, RunnerMaster } from './runners/function.ts';
 export type { StateDisplay } from './output/outputter.ts';
 export type { ClientPorts, EventPort, MasterPort, RequestPort } from './ports.ts';

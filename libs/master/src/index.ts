@@ -11,6 +11,7 @@ export type {
   EventToAppend,
   Job,
   JobQueries,
+  Pillars,
   KeyState,
   MasterKey,
   MasterOptsReply,

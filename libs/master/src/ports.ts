@@ -182,6 +182,19 @@ export interface MasterOptsReply {
   readonly jinjaTrimBlocks: boolean;
 }
 
+/** Makes pillars. */
+export interface Pillars {
+  /**
+   * The pillar of one minion, errors under `_errors`. Asked with `id`, `grains`, `saltenv`,
+   * `pillarenv`, `override`, `ext` and `clean_cache`.
+   */
+  render(asked: SaltMap): Promise<SaltMap>;
+  /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
+  ready(): Promise<void>;
+  /** The pillar that a minion got last. */
+  of(id: string): SaltMap | undefined;
+}
+
 /** Everything an answer may need. */
 export interface MasterPorts extends ServedPorts {
   readonly rules: MasterRules;
@@ -196,6 +209,8 @@ export interface MasterPorts extends ServedPorts {
   readonly userKeys: UserKeys;
   readonly autosign: Autosign;
   readonly jobs: JobQueries;
+  /** Without it every pillar is empty. */
+  readonly pillars?: Pillars;
   readonly logins: Logins;
   readonly tokens: Tokens;
   readonly functions: MasterFunctions;

@@ -109,11 +109,7 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
       auditSeal: () => auditSealOf(config.pkiDir),
     };
     const given = [...parseArguments(words, noParse), ...ownOptions(options)];
-    const remote = await remoteCall(
-      { options, config, terminal, client: link.client },
-      name,
-      given,
-    );
+    const remote = await remoteCall({ options, config, terminal, client: link.client }, fun, given);
     if (remote !== undefined) {
       const { runInMaster } = await import('../runners/by-login.ts');
       return await runInMaster(link, remote, { printer, terminal, options });
@@ -143,15 +139,15 @@ async function beginRunSpan(config: MasterOptions, fun: string) {
   return { traceparent: traceparent(context), finish };
 }
 
-/** The call for the master, where somebody logs in or nobody waits. */
+/** The call for the master, where somebody logs in, nobody waits, or only a master can do it. */
 async function remoteCall(
   run: Parameters<typeof credentialsFor>[0],
-  fun: string,
+  fun: RunnerFunction,
   args: readonly SaltValue[],
 ): Promise<RemoteCall | undefined> {
   const credentials = await credentialsFor(run);
-  if (credentials.size === 0 && !isOn(run.options, 'async')) return undefined;
-  return { fun, args, credentials };
+  const isHere = credentials.size === 0 && !isOn(run.options, 'async') && fun.inMaster !== true;
+  return isHere ? undefined : { fun: fun.name, args, credentials };
 }
 
 /** Options that are keyword arguments of functions of ours in another form. */

@@ -4,6 +4,7 @@ import type { RunnerFunction } from './function.ts';
 import { JOBS_RUNNER } from './jobs.ts';
 import { LEDGER_RUNNER } from './ledger.ts';
 import { MANAGE_RUNNER, OTHER_RUNNERS } from './manage.ts';
+import { PILLAR_RUNNER } from './pillar.ts';
 
 /** The runners that run wherever a client is: at the command line, and in a worker. */
 export const RUNNERS: readonly RunnerFunction[] = [
@@ -12,5 +13,6 @@ export const RUNNERS: readonly RunnerFunction[] = [
   ...JOBS_RUNNER,
   ...LEDGER_RUNNER,
   ...MANAGE_RUNNER,
+  ...PILLAR_RUNNER,
   ...OTHER_RUNNERS,
 ];

@@ -23,7 +23,7 @@ export interface RunnerCall {
 export async function callRunner(
   fun: RunnerFunction | undefined,
   call: RunnerCall,
-  { client, auditSeal }: Pick<RunnerContext, 'client' | 'auditSeal'>,
+  { client, auditSeal, master }: Pick<RunnerContext, 'client' | 'auditSeal' | 'master'>,
 ): Promise<{ readonly value: SaltValue; readonly success: boolean }> {
   if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
   const keywords = new Map(call.kwargs).set('__kwarg__', true);
@@ -31,10 +31,8 @@ export async function callRunner(
     const given = bindArguments(fun, [...call.args, keywords]);
     const jobs = new JobRecords(client);
     const { value, outputter } = await fun.run(given, {
-      client,
-      jobs,
-      auditSeal,
-      out: () => undefined,
+      ...{ client, jobs, auditSeal, out: () => undefined },
+      ...(master && { master }),
     });
     const asked = given.named.get('outputter');
     const shown = typeof asked === 'string' && asked === outputter;

@@ -20,6 +20,18 @@ export interface RunnerContext {
   readonly out: (text: string) => void;
   /** Drawn from the key of the master; rejects where that is not at hand. */
   readonly auditSeal: () => Promise<RowSeal>;
+  /** The master that the runner runs in; absent at a command line. */
+  readonly master?: RunnerMaster;
+}
+
+/** What only a master can tell its runners. */
+export interface RunnerMaster {
+  /** What a minion told of itself. */
+  grains(id: string): Promise<SaltMap | undefined>;
+  /** The pillar for `id`, `grains`, `saltenv`, `pillarenv`, `override` and `ext`. */
+  pillar(asked: SaltMap): Promise<SaltMap>;
+  /** The pillar's top file for the same, or a list of what is wrong with it. */
+  pillarTop(asked: SaltMap): Promise<SaltValue>;
 }
 
 /** Arguments by name, defaults filled in; `args` and `kwargs` hold what has no name. */
@@ -44,6 +56,8 @@ export interface RunnerFunction {
   readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
   /** Takes any further arguments and keywords. */
   readonly open?: true;
+  /** Runs in a master only; a command line asks one. */
+  readonly inMaster?: true;
   readonly doc: string;
   run(given: BoundArguments, context: RunnerContext): Promise<Shown>;
 }

@@ -1,6 +1,6 @@
-import { anything, flag, integer, list, map, oneOf, texts } from '../kinds.ts';
+import { flag, integer, map, texts } from '../kinds.ts';
 
-/** Files and pillar that the master serves. */
+/** Files that the master serves. */
 export const fileOptions = {
   file_roots: map({ default: { base: ['/srv/salt'] }, doc: 'Directories by environment.' }),
   fileserver_backend: texts({ default: ['roots'], doc: 'File servers, in order.' }),
@@ -22,19 +22,4 @@ export const fileOptions = {
   }),
   file_recv: flag({ default: false, doc: 'Minions may send files.' }),
   file_recv_max_size: integer({ default: 100, unit: 'MB', doc: 'Largest file a minion sends.' }),
-  pillar_roots: map({ default: { base: ['/srv/pillar'] }, doc: 'Directories by environment.' }),
-  ext_pillar: list({ default: [], reserved: true, doc: 'External pillars.' }),
-  on_demand_ext_pillar: texts({
-    default: ['libvirt', 'virtkey'],
-    reserved: true,
-    doc: 'External pillars that minions may ask for.',
-  }),
-  pillar_opts: flag({ default: false, doc: "Put the master's options into the pillar." }),
-  pillar_version: integer({ default: 2, doc: 'Version of the pillar protocol.' }),
-  pillarenv: anything({ default: null, doc: 'Environment of the pillar.' }),
-  saltenv: anything({ default: null, doc: 'Environment of states.' }),
-  pillar_source_merging_strategy: oneOf(
-    ['smart', 'recurse', 'aggregate', 'overwrite', 'none', 'list'],
-    { default: 'smart', reserved: true, doc: 'How pillars are merged.' },
-  ),
 } as const;

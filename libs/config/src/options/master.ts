@@ -3,6 +3,7 @@ import { ldapOptions } from './ldap.ts';
 import { brineOptions } from './brine.ts';
 import { eventOptions } from './events.ts';
 import { fileOptions } from './files.ts';
+import { gitPillarOptions } from './git-pillar.ts';
 import { gitfsOptions } from './gitfs.ts';
 import { jobOptions } from './jobs.ts';
 import { keyOptions } from './keys.ts';
@@ -10,6 +11,7 @@ import { loggingOptions } from './logging.ts';
 import { mineOptions } from './mine.ts';
 import { networkOptions } from './network.ts';
 import { pathOptions } from './paths.ts';
+import { pillarOptions } from './pillar.ts';
 import { stateOptions } from './states.ts';
 import { syndicOptions } from './syndic.ts';
 
@@ -26,6 +28,8 @@ export const masterOptions = {
   ...fileOptions,
   ...gitfsOptions,
   ...mineOptions,
+  ...pillarOptions,
+  ...gitPillarOptions,
   ...stateOptions,
   ...loggingOptions,
   brine: brineOptions,

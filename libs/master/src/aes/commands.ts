@@ -16,7 +16,7 @@ import {
 import { masterOpts } from './master-opts.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
-import { rememberPillarRequest } from './pillar.ts';
+import { rememberPillarRequest, renderPillar } from './pillar.ts';
 import { minionPub, minionPublish, minionRunner, publishedReturns } from './peers.ts';
 import { masterTops } from './master-tops.ts';
 import { keepRefusal } from './refused-return.ts';
@@ -134,10 +134,13 @@ const syndicReturned: AesCommand = async (ports, { request, body, minion }) => {
 
 const pillar: AesCommand = async (ports, request) => {
   const { minion } = request;
+  let value = emptyMap();
   if (minion !== undefined) {
-    await rememberPillarRequest(ports, onceId(request), unpackMap(request.body), minion);
+    const load = unpackMap(request.body);
+    await rememberPillarRequest(ports, onceId(request), load, minion);
+    value = (await renderPillar(ports, load, minion)) ?? value;
   }
-  return { reply: 'private', value: emptyMap(), about: aboutRequest('pillar', request) };
+  return { reply: 'private', value, about: aboutRequest('pillar', request) };
 };
 
 const minionEvent: AesCommand = async (ports, request) => {

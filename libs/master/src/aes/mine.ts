@@ -116,7 +116,7 @@ async function minionsOf(
   tgtType: string,
   greedy: boolean,
 ): Promise<readonly string[]> {
-  const view = await targetView(ports, tgtType);
+  const view = await targetView(ports, tgtType, tgt);
   return checkMinions({ tgt, tgtType }, { ...view, greedy }).minions;
 }
 

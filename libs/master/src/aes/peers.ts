@@ -141,9 +141,10 @@ async function allowedJob(
   if ([fun].flat().some((one) => one.startsWith('publish.'))) return undefined;
   const minions = await reached(ports, target);
   if (minions === undefined) return undefined;
-  const view = await targetView(ports, 'compound');
+  const rights = rightsOf(ports.rules.peer, minion);
+  const view = await targetView(ports, 'compound', [...rights]);
   const allowed = mayPublish(
-    readAcl(rightsOf(ports.rules.peer, minion)),
+    readAcl(rights),
     { fun, arg },
     {
       minions,
@@ -212,7 +213,7 @@ const EXACT: Readonly<Record<string, string>> = {
  */
 async function reached(ports: MasterPorts, target: Target): Promise<readonly string[] | undefined> {
   const { tgtType = 'glob' } = target;
-  const view = await targetView(ports, tgtType);
+  const view = await targetView(ports, tgtType, target.tgt as SaltValue);
   const { minions } = checkMinions(target, view);
   const exactType = EXACT[tgtType.toLowerCase()];
   if (exactType === undefined) return minions;

@@ -6,6 +6,7 @@ import {
   mapIn,
   mapOf,
   pack,
+  textOf,
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
@@ -42,6 +43,29 @@ export async function rememberPillarRequest(
     minion,
     msgId: `refresh:${once}`,
   });
+}
+
+/**
+ * The pillar that a request asks for; undefined where this master makes none. `grains.id` and the
+ * id are those of the channel, whatever the load says.
+ */
+export async function renderPillar(
+  ports: MasterPorts,
+  load: SaltMap,
+  minion: string,
+): Promise<SaltMap | undefined> {
+  const grains = new Map(mapIn(load, 'grains') ?? []).set('id', minion);
+  return ports.pillars?.render(
+    mapOf({
+      id: minion,
+      grains,
+      saltenv: textOf(load, 'saltenv') ?? null,
+      pillarenv: textOf(load, 'pillarenv') ?? null,
+      override: mapIn(load, 'pillar_override') ?? new Map(),
+      ext: mapIn(load, 'ext') ?? null,
+      clean_cache: load.get('clean_cache') === true,
+    }),
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
-import { checkMinions, type TargetView } from '@brine/target';
-import { textOf, type PublishRequest } from '@brine/wire';
+import { checkMinions, type Nodegroups, type TargetView } from '@brine/target';
+import { pyRepr, textOf, type PublishRequest, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
 
 /** Whom the master expects to answer, and the ids of a list that it does not know. */
@@ -31,18 +31,35 @@ export async function expectedMinions(
     tgtType: asked.tgtType,
     ...(delimiter === undefined ? {} : { delimiter }),
   };
-  return checkMinions(target, await targetView(ports, asked.tgtType));
+  return checkMinions(target, await targetView(ports, asked.tgtType, asked.tgt));
 }
 
 /** What targets are judged by: the data of all minions is read where this type asks for it. */
-export async function targetView(ports: MasterPorts, tgtType: string): Promise<TargetView> {
-  const { rules, minionData, keys } = ports;
+export async function targetView(
+  ports: MasterPorts,
+  tgtType: string,
+  tgt: SaltValue,
+): Promise<TargetView> {
+  const { rules, minionData, keys, pillars } = ports;
+  const byPillar = asksForPillar(tgtType, tgt, rules.nodegroups);
+  if (byPillar) await pillars?.ready();
   if (!BY_ID.has(tgtType)) await minionData.ready();
   return {
     accepted: keys.accepted(),
     grains: (id) => minionData.grains(id),
-    pillar: () => undefined,
+    pillar: (id) => (byPillar ? pillars?.of(id) : undefined),
     nodegroups: rules.nodegroups,
     cacheless: rules.cachelessTargets,
   };
+}
+
+/** Tells whether pillars are needed: those of all minions are much to hold. */
+function asksForPillar(tgtType: string, tgt: SaltValue, nodegroups: Nodegroups): boolean {
+  if (tgtType.startsWith('pillar')) return true;
+  if (!tgtType.startsWith('compound') && tgtType !== 'nodegroup') return false;
+  const words = pyRepr(tgt);
+  // A nodegroup may name others: looked at are all.
+  const grouped = tgtType === 'nodegroup' || words.includes('N@');
+  const all = grouped ? words + JSON.stringify(nodegroups) : words;
+  return /[IJ].?@/.test(all);
 }

@@ -1,0 +1,124 @@
+import { compilePillar, mergePillars, type PillarMinion, type PillarOptions } from '@brine/pillar';
+import type { PillarPorts } from '@brine/pillar';
+import {
+  askExternal,
+  checkoutOf,
+  gitPillarRemotes,
+  readHttp,
+  readPostgres,
+  RootFiles,
+  type ExternalSettings,
+  type GitPillarDefaults,
+  type GitSettings,
+  type PostgresSettings,
+} from '@brine/pillar-sources';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { join } from 'node:path';
+
+/** What external pillars are set up with. */
+export interface ExternalsData {
+  readonly git: Omit<GitSettings, 'log'>;
+  readonly gitDefaults: GitPillarDefaults;
+  /** `git_pillar_includes`: files of other remotes of the environment may be included. */
+  readonly gitIncludes: boolean;
+  readonly postgres: PostgresSettings;
+}
+
+type Outcome = { readonly value: SaltValue } | { readonly error: Error };
+
+/**
+ * The external pillars of one minion. Those that have to be waited for (`http_json`, `http_yaml`,
+ * `postgres`) are asked before, since a pillar is compiled in one go.
+ */
+export class Externals {
+  readonly #data: ExternalsData;
+  readonly #settings: ExternalSettings;
+  readonly #options: PillarOptions;
+  readonly #early = new Map<string, Map<SaltValue, Outcome>>();
+
+  constructor(data: ExternalsData, settings: ExternalSettings, options: PillarOptions) {
+    this.#data = data;
+    this.#settings = settings;
+    this.#options = options;
+  }
+
+  /** Asks those that have to be waited for. Never rejects: what went wrong is told by `ask`. */
+  async askEarly(minion: PillarMinion): Promise<void> {
+    const { extPillar, excludeExtPillar } = this.#options;
+    const entries = [...(Array.isArray(extPillar) ? extPillar : []), minion.ext];
+    for (const entry of entries) {
+      if (!(entry instanceof Map)) continue;
+      for (const [name, args] of entry) {
+        if (excludeExtPillar.includes(String(name))) continue;
+        const asking = this.#later(String(name), minion, args);
+        if (asking === undefined) continue;
+        const outcome = await asking.then(
+          (value): Outcome => ({ value }),
+          (error: unknown): Outcome => ({ error: error as Error }),
+        );
+        const known = this.#early.get(String(name)) ?? new Map<SaltValue, Outcome>();
+        this.#early.set(String(name), known.set(args, outcome));
+      }
+    }
+  }
+
+  #later(name: string, minion: PillarMinion, args: SaltValue): Promise<SaltValue> | undefined {
+    const { log } = this.#settings;
+    switch (name) {
+      case 'http_json':
+        return readHttp('json', minion, args, this.#settings);
+      case 'http_yaml':
+        return readHttp('yaml', minion, args, this.#settings);
+      case 'postgres':
+        return readPostgres(minion.id, args, this.#data.postgres, log);
+      default:
+        return undefined;
+    }
+  }
+
+  /** As `PillarPorts.external`; `ports` are those of the pillar that asks. */
+  ask(
+    name: string,
+    minion: PillarMinion,
+    args: SaltValue,
+    ports: PillarPorts,
+  ): SaltValue | undefined {
+    const early = this.#early.get(name)?.get(args);
+    if (early !== undefined) {
+      if ('error' in early) throw early.error;
+      return early.value;
+    }
+    if (name === 'git') return this.#git(minion, args, ports);
+    return askExternal(name, minion, args, this.#settings);
+  }
+
+  /** A pillar of the files of each remote (Salt: salt/pillar/git_pillar.py). */
+  #git(minion: PillarMinion, args: SaltValue, ports: PillarPorts): SaltMap {
+    const { git, gitDefaults, gitIncludes } = this.#data;
+    const { mergingStrategy, mergeLists } = this.#options;
+    const asked = minion.pillarenv ?? minion.saltenv;
+    const settings = { ...git, log: this.#settings.log };
+    const places = gitPillarRemotes(args, gitDefaults, asked).map(({ url, refs, env, root }) => {
+      const checkout = checkoutOf(url, refs, settings);
+      return { env, checkout, dir: join(checkout, root) };
+    });
+    let pillar: SaltMap = new Map();
+    for (const place of places) {
+      if (minion.pillarenv !== null && place.env !== minion.pillarenv) continue;
+      const others = gitIncludes ? places : [];
+      const beside = others.filter(({ env, dir }) => env === place.env && dir !== place.dir);
+      const roots = [place, ...beside];
+      const files = new RootFiles(
+        { [place.env]: roots.map(({ dir }) => dir) },
+        roots.map(({ checkout }) => checkout),
+      );
+      const own = compilePillar(
+        { ...ports, files },
+        { ...this.#options, extPillar: [], extPillarFirst: false },
+        { ...minion, saltenv: place.env, override: new Map(), ext: null },
+      );
+      pillar = mergePillars(pillar, own, mergingStrategy, 'yaml', mergeLists);
+    }
+    return pillar;
+  }
+}

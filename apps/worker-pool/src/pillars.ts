@@ -1,0 +1,88 @@
+import type { MasterOptions } from '@brine/config';
+import { mapOf, pack, unpack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { fileURLToPath } from 'node:url';
+import { Piscina } from 'piscina';
+import { saltValue } from './option-values.ts';
+import {
+  directoriesOf,
+  externalsData,
+  gpgSettings,
+  namedOptions,
+  pillarOptions,
+} from './pillar-options.ts';
+import type { PillarResult, PillarTask, PillarThreadData } from './pillar-thread.ts';
+
+/** A pillar that takes longer is given up, its thread ended: a minion waits no longer either. */
+const RENDER_MAX_MS = 45_000;
+
+/** Pillars waiting for a thread; beyond it the minion asks again. */
+const QUEUE_MAX = 2000;
+
+/** Makes pillars. */
+export interface PillarMaker {
+  /** As `Pillars.render`, without any cache. */
+  render(asked: SaltMap): Promise<SaltMap>;
+}
+
+/** Makes pillars in threads of their own. */
+export class ThreadedPillars implements PillarMaker {
+  readonly #data: PillarThreadData;
+  readonly #log: (text: string) => void;
+  #pool: Piscina<PillarTask, PillarResult> | undefined;
+
+  constructor(options: MasterOptions, log: (text: string) => void) {
+    this.#data = threadData(options);
+    this.#log = log;
+  }
+
+  async render(asked: SaltMap): Promise<SaltMap> {
+    try {
+      const signal = AbortSignal.timeout(RENDER_MAX_MS);
+      const result = await this.#threads().run({ minion: pack(asked) }, { signal });
+      for (const line of result.log) this.#log(line);
+      return unpackMap(Buffer.from(result.pillar));
+    } catch (cause) {
+      // States must not run on half a pillar: `_errors` is what stops them.
+      const text = `Pillar could not be rendered: ${(cause as Error).message}`;
+      this.#log(text);
+      return mapOf({ _errors: [text] });
+    }
+  }
+
+  /** The top file for what is asked, or a list of what is wrong with it. */
+  async top(asked: SaltMap): Promise<SaltValue> {
+    const signal = AbortSignal.timeout(RENDER_MAX_MS);
+    const task = { minion: pack(asked), topOnly: true };
+    const { pillar } = await this.#threads().run(task, { signal });
+    return unpack(Buffer.from(pillar));
+  }
+
+  /** Ends the threads. */
+  async close(): Promise<void> {
+    await this.#pool?.destroy();
+  }
+
+  #threads(): Piscina<PillarTask, PillarResult> {
+    this.#pool ??= new Piscina<PillarTask, PillarResult>({
+      filename: fileURLToPath(new URL('./pillar-thread.js', import.meta.url)),
+      name: 'runPillarTask',
+      workerData: this.#data,
+      minThreads: 0,
+      maxThreads: 2,
+      maxQueue: QUEUE_MAX,
+      idleTimeout: 30_000,
+    });
+    return this.#pool;
+  }
+}
+
+function threadData(options: MasterOptions): PillarThreadData {
+  const opts = namedOptions(options);
+  return {
+    roots: directoriesOf(options.pillarRoots),
+    gpg: gpgSettings(options),
+    externals: externalsData(options),
+    options: pillarOptions(options),
+    packed: pack(mapOf({ opts, extPillar: saltValue(options.extPillar) })),
+  };
+}

@@ -1,0 +1,74 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const VERSIONS: readonly SaltVersion[] = ['3006.26', '3008.2'];
+const IDS = VERSIONS.map((version) => `pillar-${version}`);
+
+describe('real minions get their pillar', () => {
+  let master: BrineMaster;
+  let roots: string;
+
+  beforeAll(async () => {
+    const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
+    master = await BrineMaster.start(
+      { ext_pillar: [{ cmd_json: `echo '{"more": [1]}'` }] },
+      {
+        onHome: async (home) => {
+          roots = join(home.configDir, 'pillar');
+          await mkdir(join(roots, 'app'), { recursive: true });
+          await writeFile(join(roots, 'top.sls'), "base:\n  '*':\n    - app\n");
+          await writeFile(join(roots, 'app/map.jinja'), "{% set kernel = grains['kernel'] %}\n");
+          const sls =
+            "{% from 'app/map.jinja' import kernel with context %}\n" +
+            'kernel: {{ kernel }}\nwho: {{ grains.id }}\nratio: 1.0\n';
+          await writeFile(join(roots, 'app/init.sls'), sls);
+        },
+      },
+    );
+    for (const [at, id] of IDS.entries()) {
+      const venv = venvs[at];
+      if (venv === undefined) throw new Error(`no Salt for ${id}`);
+      const home = await master.sandbox.minion(id, master.home.retPort, {});
+      master.sandbox.startMinion(venv, home);
+    }
+    await master.acceptKeys(IDS);
+    await master.waitForMinions(IDS);
+  }, 300_000);
+  afterAll(() => master.close());
+
+  async function salt(...args: string[]): Promise<Record<string, unknown>> {
+    const all = [...args, '--static', '--out', 'json', '-t', '60'];
+    const { stdout } = await master.brine('salt', all, 180_000);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  }
+
+  it('pillar.items is what the files and the external pillar say', async () => {
+    const answers = await salt('*', 'pillar.items', 'unmask=True');
+    for (const who of IDS) {
+      expect(answers[who]).toEqual({ kernel: 'Linux', who, ratio: 1, more: [1] });
+    }
+  });
+
+  it('the master knows it: targets by pillar expect these minions and no others', async () => {
+    const [old = '', latest = ''] = IDS;
+    expect(await salt('-I', 'kernel:Linux', 'test.ping')).toEqual({ [old]: true, [latest]: true });
+    const target = `I@who:${latest} and G@kernel:Linux`;
+    expect(await salt('-C', target, 'test.ping')).toEqual({ [latest]: true });
+    const nobody = await master.brine('salt', ['-C', `${old} and not I@who:${old}`, 'test.ping']);
+    expect(nobody.stdout + nobody.stderr).toContain('No minions matched the target');
+  });
+
+  it('a change is seen after saltutil.refresh_pillar', async () => {
+    await writeFile(join(roots, 'app/init.sls'), 'fresh: true\n');
+    await salt('*', 'saltutil.refresh_pillar', 'wait=True');
+    const answers = await salt('*', 'pillar.get', 'fresh');
+    for (const who of IDS) expect(answers[who]).toBe(true);
+  });
+
+  it('pillar={…} on the command line is merged over it', async () => {
+    const answers = await salt('*', 'pillar.items', 'pillar={"cli": {"a": 1}}');
+    for (const who of IDS) expect(answers[who]).toMatchObject({ cli: { a: 1 } });
+  });
+});
