@@ -49,15 +49,15 @@ export class Externals {
     for (const entry of entries) {
       if (!(entry instanceof Map)) continue;
       for (const [name, args] of entry) {
-        if (excludeExtPillar.includes(String(name))) continue;
-        const asking = this.#later(String(name), minion, args);
+        if (typeof name !== 'string' || excludeExtPillar.includes(name)) continue;
+        const asking = this.#later(name, minion, args);
         if (asking === undefined) continue;
         const outcome = await asking.then(
           (value): Outcome => ({ value }),
           (error: unknown): Outcome => ({ error: error as Error }),
         );
-        const known = this.#early.get(String(name)) ?? new Map<SaltValue, Outcome>();
-        this.#early.set(String(name), known.set(args, outcome));
+        const known = this.#early.get(name) ?? new Map<SaltValue, Outcome>();
+        this.#early.set(name, known.set(args, outcome));
       }
     }
   }

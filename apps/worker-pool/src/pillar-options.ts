@@ -39,7 +39,7 @@ export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts
   };
 }
 
-/** The keys of `decrypt_pillar`: a list of keys, or of maps from keys to renderers, or such a map. */
+/** The keys of `decrypt_pillar`: a list of keys or of maps from keys to renderers, or such a map. */
 function decryptKeys(value: ConfigValue, otherwise: string): (readonly [string, string])[] {
   const entries = Array.isArray(value) ? (value as readonly ConfigValue[]) : [value];
   return entries.flatMap((entry): (readonly [string, string])[] => {
@@ -82,7 +82,10 @@ export function directoriesOf(
 /** What external pillars are set up with. */
 export function externalsData(options: MasterOptions): ExternalsData {
   const { postgres } = options;
-  const text = (name: string, otherwise: string): string => String(postgres[name] ?? otherwise);
+  const text = (name: string, otherwise: string): string => {
+    const value = postgres[name];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
+  };
   return {
     git: {
       cacheDir: options.cachedir,

@@ -1,7 +1,7 @@
 import { PyFunction, str } from '@brine/jinja';
 import { compilePillar, pillarTop, type PillarOptions, type PillarPorts } from '@brine/pillar';
 import { RootFiles, decryptAll, type GpgSettings } from '@brine/pillar-sources';
-import { mapIn, pack, textOf, unpackMap } from '@brine/wire';
+import { mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
 import { spawnSync } from 'node:child_process';
 import { workerData } from 'node:worker_threads';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
@@ -38,7 +38,7 @@ const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarT
 const rest = unpackMap(Buffer.from(data.packed));
 const options: PillarOptions = {
   ...data.options,
-  opts: mapIn(rest, 'opts') ?? new Map(),
+  opts: mapIn(rest, 'opts') ?? mapOf({}),
   extPillar: rest.get('extPillar') ?? [],
 };
 

@@ -8,10 +8,10 @@ async function asked(
   otherwise: SaltValue,
 ): Promise<SaltMap> {
   const minion = args[0] ?? kwargs.get('minion') ?? otherwise;
-  const id = minion === null ? '' : String(minion);
+  const id = typeof minion === 'string' ? minion : '';
   const grains: SaltMap = new Map((await master.grains(id)) ?? [['fqdn', id]]);
   for (const [key, value] of kwargs) {
-    if (!['saltenv', 'pillarenv', 'minion'].includes(String(key))) grains.set(key, value);
+    if (key !== 'saltenv' && key !== 'pillarenv' && key !== 'minion') grains.set(key, value);
   }
   const saltenv = kwargs.get('saltenv') ?? args[1] ?? 'base';
   const pillarenv = kwargs.get('pillarenv') ?? null;
@@ -28,7 +28,7 @@ const showPillar: RunnerFunction = {
   parameters: [],
   open: true,
   inMaster: true,
-  doc: 'Shows the pillar of a minion, made anew: pillar.show_pillar [id] [saltenv=…] [pillarenv=…].',
+  doc: 'Shows the pillar of a minion, made anew: show_pillar [id] [saltenv=…] [pillarenv=…].',
   async run(given, context) {
     const master = masterOf(context);
     return { value: await master.pillar(await asked(given, master, '*')) };
