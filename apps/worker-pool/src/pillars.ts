@@ -1,4 +1,5 @@
 import type { MasterOptions } from '@brine/config';
+import { MasterUnavailableError } from '@brine/master';
 import { mapOf, pack, unpack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
@@ -15,8 +16,8 @@ import type { PillarResult, PillarTask, PillarThreadData } from './pillar-thread
 /** A pillar that takes longer is given up, its thread ended: a minion waits no longer either. */
 const RENDER_MAX_MS = 45_000;
 
-/** Pillars waiting for a thread; beyond it the minion asks again. */
-const QUEUE_MAX = 2000;
+/** Pillars waiting for a thread; beyond it nothing is answered, and the minion asks again. */
+const QUEUE_MAX = 400;
 
 /** Makes pillars. */
 export interface PillarMaker {
@@ -35,10 +36,13 @@ export class ThreadedPillars implements PillarMaker {
     this.#log = log;
   }
 
+  /** @throws MasterUnavailableError where too many wait already */
   async render(asked: SaltMap): Promise<SaltMap> {
+    const threads = this.#threads();
+    if (threads.queueSize >= QUEUE_MAX) throw new MasterUnavailableError('too many pillars wait');
     try {
       const signal = AbortSignal.timeout(RENDER_MAX_MS);
-      const result = await this.#threads().run({ minion: pack(asked) }, { signal });
+      const result = await threads.run({ minion: pack(asked) }, { signal });
       for (const line of result.log) this.#log(line);
       return unpackMap(Buffer.from(result.pillar));
     } catch (cause) {
@@ -69,7 +73,6 @@ export class ThreadedPillars implements PillarMaker {
       workerData: this.#data,
       minThreads: 0,
       maxThreads: 2,
-      maxQueue: QUEUE_MAX,
       idleTimeout: 30_000,
     });
     return this.#pool;
