@@ -137,11 +137,20 @@ const OF_THE_MOMENT = ['duration', 'start_time', 'pid', '_stamp', 'jid'];
 
 /** A value without what differs from run to run. */
 export function timeless(value: unknown, dir: string): unknown {
-  if (typeof value === 'string') return value.replaceAll(dir, '{sandbox}');
+  if (typeof value === 'string') return inOrder(value.replaceAll(dir, '{sandbox}'));
   if (Array.isArray(value)) return value.map((item) => timeless(item, dir));
   if (typeof value !== 'object' || value === null) return value;
   const kept = Object.entries(value).filter(([key]) => !OF_THE_MOMENT.includes(key));
   return Object.fromEntries(
     kept.map(([key, item]) => [key.replaceAll(dir, '{sandbox}'), timeless(item, dir)]),
   );
+}
+
+/** What `file.recurse` says of each file stands in the order of a Python set: any. */
+function inOrder(comment: string): string {
+  if (!comment.startsWith('#### ')) return comment;
+  return comment
+    .split(/\n+(?=#### )/)
+    .sort()
+    .join('\n');
 }
