@@ -16,9 +16,9 @@ import {
 /*
  * A formula of the wild in test=True by a stock minion, through Brine and through a stock master:
  *
- *     npx tsx --conditions=source test/interop/formula.ts <git URL or directory> <formula> [sls ...]
+ *     npx tsx --conditions=source test/interop/formula.ts <git URL> <formula> [sls ...]
  *
- * Its `pillar.example` is the pillar. Ends with 1 where states, their ids or results differ.
+ * A directory will do for the URL. Its `pillar.example` is the pillar. Ends with 1 where states, their ids or results differ.
  */
 
 const [repository = '', formula = '', ...given] = process.argv.slice(2);

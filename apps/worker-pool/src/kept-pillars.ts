@@ -25,8 +25,8 @@ export interface KeptPillar {
 }
 
 /**
- * The pillars made last, sealed with the master's key, from the `brine_pillars` bucket: what targets
- * by pillar are judged by, and `pillar_cache` of all workers.
+ * The pillars made last, sealed with the master's key, from the `brine_pillars` bucket: what
+ * targets by pillar are judged by, and `pillar_cache` of all workers.
  */
 export class KeptPillars {
   readonly #bucket: Bucket;

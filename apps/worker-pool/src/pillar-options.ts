@@ -39,7 +39,7 @@ export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts
   };
 }
 
-/** The keys of `decrypt_pillar`: a list of keys or of maps from keys to renderers, or such a map. */
+/** The keys of `decrypt_pillar`: a list of keys or maps from keys to renderers, or such a map. */
 function decryptKeys(value: ConfigValue, otherwise: string): (readonly [string, string])[] {
   const entries = Array.isArray(value) ? (value as readonly ConfigValue[]) : [value];
   return entries.flatMap((entry): (readonly [string, string])[] => {
