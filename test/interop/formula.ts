@@ -18,7 +18,8 @@ import {
  *
  *     npx tsx --conditions=source test/interop/formula.ts <git URL> <formula> [sls ...]
  *
- * A directory will do for the URL. Its `pillar.example` is the pillar. Ends with 1 where states, their ids or results differ.
+ * A directory will do for the URL. Its `pillar.example` is the pillar. Ends with 1 where states,
+ * their ids or results differ.
  */
 
 const [repository = '', formula = '', ...given] = process.argv.slice(2);
@@ -62,13 +63,26 @@ async function done(starting: Promise<AnyMaster>): Promise<Record<string, unknow
   }
 }
 
+/** How many states there are and what they came to, or why there are none. */
+function said(states: object): string {
+  const values = Object.values(states) as unknown[];
+  if (values.some((value) => typeof value !== 'object' || value === null)) {
+    return JSON.stringify(values).slice(0, 400);
+  }
+  const results = values.flatMap((value) => ('result' in (value as object) ? [value] : []));
+  const count = (wanted: unknown): number =>
+    results.filter((state) => (state as { result: unknown }).result === wanted).length;
+  const outcome = `${count(true)} true, ${count(null)} none, ${count(false)} false`;
+  return `${values.length} entries${results.length > 0 ? ` (${outcome})` : ''}`;
+}
+
 try {
   const stock = await done(stockMaster(setup));
   const brine = await done(brineMaster(setup));
   for (const [name, answers] of Object.entries(stock)) {
     const same = isDeepStrictEqual(answers, brine[name]);
     const [states] = Object.values(answers as Record<string, object>);
-    print(`${name}: ${Object.keys(states ?? {}).length} entries, ${same ? 'same' : 'DIFFERENT'}`);
+    print(`${name}: ${said(states ?? {})}, ${same ? 'same' : 'DIFFERENT'}`);
     if (same) continue;
     process.exitCode = 1;
     print(JSON.stringify({ stock: answers, brine: brine[name] }, undefined, 1));
