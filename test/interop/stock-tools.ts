@@ -73,11 +73,15 @@ export async function stockConfig(
   return { ...master.home, configDir, sockDir };
 }
 
-/** Waits until something is so; throws an Error after 30 s. */
-export async function waitFor(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const until = Date.now() + WAIT_MS;
+/** Waits until something is so; throws an Error after `waitMs`, default 30 s. */
+export async function waitFor(
+  what: string,
+  isSo: () => Promise<boolean>,
+  waitMs = WAIT_MS,
+): Promise<void> {
+  const until = Date.now() + waitMs;
   while (!(await isSo())) {
-    if (Date.now() > until) throw new Error(`${what}: not within ${WAIT_MS} ms`);
+    if (Date.now() > until) throw new Error(`${what}: not within ${waitMs} ms`);
     await sleep(100);
   }
 }
