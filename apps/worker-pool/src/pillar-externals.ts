@@ -1,5 +1,11 @@
-import { compilePillar, mergePillars, type PillarMinion, type PillarOptions } from '@brine/pillar';
-import type { PillarPorts } from '@brine/pillar';
+import {
+  compilePillar,
+  mergePillars,
+  refusedOnDemand,
+  type PillarMinion,
+  type PillarOptions,
+  type PillarPorts,
+} from '@brine/pillar';
 import {
   askExternal,
   checkoutOf,
@@ -42,10 +48,14 @@ export class Externals {
     this.#options = options;
   }
 
-  /** Asks those that have to be waited for. Never rejects: what went wrong is told by `ask`. */
+  /**
+   * Asks those that have to be waited for, and of what the minion names only what it may. Never
+   * rejects: what went wrong is told by `ask`.
+   */
   async askEarly(minion: PillarMinion): Promise<void> {
     const { extPillar, excludeExtPillar } = this.#options;
-    const entries = [...(Array.isArray(extPillar) ? extPillar : []), minion.ext];
+    const onDemand = refusedOnDemand(this.#options, minion).length === 0 ? minion.ext : null;
+    const entries = [...(Array.isArray(extPillar) ? extPillar : []), onDemand];
     for (const entry of entries) {
       if (!(entry instanceof Map)) continue;
       for (const [name, args] of entry) {

@@ -39,16 +39,25 @@ export function withExternals(external: Externals, start: SaltMap): SaltMap {
   return pillar;
 }
 
+/**
+ * Names of external pillars that a minion asked for and `on_demand_ext_pillar` does not have. Where
+ * there is one, nothing of what the minion asked for is to be asked (CVE-2025-22237,
+ * CVE-2025-22241; Salt: salt/pillar/__init__.py `__valid_on_demand_ext_pillar`).
+ */
+export function refusedOnDemand(
+  { onDemandExtPillar }: Pick<PillarOptions, 'onDemandExtPillar'>,
+  { ext }: Pick<PillarMinion, 'ext'>,
+): string[] {
+  const names = [...(ext?.keys() ?? [])].map((name) => str(name));
+  return names.filter((name) => !onDemandExtPillar.includes(name));
+}
+
 /** What a minion asked for beside the configuration, where the master lets it. */
 function onDemand({ options, minion, ports }: Externals): SaltMap[] {
-  const { ext } = minion;
-  if (ext === null) return [];
-  const refused = [...ext.keys()].filter((name) => !options.onDemandExtPillar.includes(str(name)));
-  if (refused.length === 0) return [ext];
-  ports.log(
-    'error',
-    `ext_pillar not allowed on demand: ${refused.map((name) => str(name)).join(', ')}`,
-  );
+  if (minion.ext === null) return [];
+  const refused = refusedOnDemand(options, minion);
+  if (refused.length === 0) return [minion.ext];
+  ports.log('error', `ext_pillar not allowed on demand: ${refused.join(', ')}`);
   return [];
 }
 

@@ -1,4 +1,5 @@
 export { compilePillar, pillarTop } from './compile.ts';
+export { refusedOnDemand } from './external.ts';
 export { mergePillars } from './merge.ts';
 export { RenderError } from './render-sls.ts';
 
