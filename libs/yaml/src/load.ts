@@ -59,10 +59,22 @@ function construct(node: unknown, depth: number, resolve: Resolve): SaltValue {
     if (target === undefined) throw new YamlLoadError(`undefined alias ${node.source}`);
     return construct(target, depth + 1, resolve);
   }
-  if (isSeq(node)) return node.items.map((item) => construct(item, depth + 1, resolve));
-  if (isMap(node)) return constructMap(node, depth, resolve);
+  if (isSeq(node)) {
+    needTag(node.tag, 'seq');
+    return node.items.map((item) => construct(item, depth + 1, resolve));
+  }
+  if (isMap(node)) {
+    needTag(node.tag, 'map');
+    return constructMap(node, depth, resolve);
+  }
   if (!isScalar(node)) throw new YamlLoadError('not understood');
   return constructScalar(node);
+}
+
+/** Refuses a tag that asks for anything else than the plain value (CVE-2025-62348). */
+function needTag(tag: string | undefined, plain: 'seq' | 'map'): void {
+  if (tag === undefined || tag === `tag:yaml.org,2002:${plain}`) return;
+  throw new YamlLoadError(`could not determine a constructor for the tag ${tag}`);
 }
 
 function constructMap(node: YAMLMap, depth: number, resolve: Resolve): SaltMap {

@@ -1,0 +1,21 @@
+import { mapOf } from '@brine/wire';
+import { expect, test } from 'vitest';
+import { loadYaml, YamlLoadError } from './load.ts';
+
+test.each([
+  '!!python/object/apply:os.system ["true"]',
+  '!!python/object:os.system {a: 1}',
+  '!!python/name:os.system x',
+  'a: !!python/tuple [1, 2]',
+  'a: !ruby/object:Gem [1]',
+  '- !other {a: 1}',
+  '!!js/function "x"',
+])('CVE-2025-62348: %s is refused', (text) => {
+  expect(() => loadYaml(text)).toThrow(YamlLoadError);
+});
+
+test('tags of plain values are taken', () => {
+  expect(loadYaml('{a: !!str 1, b: !!seq [1], c: !!map {d: 2}}')).toEqual(
+    mapOf({ a: '1', b: [1], c: mapOf({ d: 2 }) }),
+  );
+});
