@@ -1,6 +1,12 @@
-import { BrineMaster, startPostgres, type TestPostgres } from '@brine/testing';
+import { PrivateKey } from '@brine/crypt';
+import { BrineMaster, startPostgres, ZmtpPeer, type TestPostgres } from '@brine/testing';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { clear } from '../../tools/request-table/frames.ts';
+import { outcomeOf } from '../../tools/request-table/outcome.ts';
+import { authLoad } from '../../tools/request-table/peer.ts';
 
 /*
  * What is on record of a whole master: written by its services, kept in PostgreSQL, and every touch
@@ -13,6 +19,9 @@ interface Verified {
   readonly faults: readonly string[];
 }
 
+/** Minions, by the version of payloads that they speak. */
+const FLEET = { older: 2, newer: 3, newest: 3 } as const;
+
 let postgres: TestPostgres;
 let master: BrineMaster;
 let database: pg.Client;
@@ -20,7 +29,7 @@ let database: pg.Client;
 beforeAll(async () => {
   postgres = await startPostgres();
   master = await BrineMaster.start(
-    { brine: { workers: 2 } },
+    { minimum_auth_version: 1, brine: { workers: 2 } },
     { env: { DATABASE_URL: postgres.url } },
   );
   await master.startMinion('one');
@@ -84,3 +93,42 @@ it.each([
   expect(faults.length).toBeGreaterThan(0);
   expect(await run<Verified>('audit.verify')).toMatchObject({ intact: true });
 });
+
+it('whom a raised minimum_auth_version cuts off is what the doctor said', async () => {
+  const ids = Object.keys(FLEET) as (keyof typeof FLEET)[];
+  const key = await PrivateKey.generate(2048);
+  const accepted = async (): Promise<readonly string[]> => {
+    const peer = await ZmtpPeer.open({ port: master.home.retPort });
+    const found: string[] = [];
+    for (const id of ids) {
+      const sent = clear(authLoad({ id, key }), FLEET[id]);
+      const outcome = outcomeOf(await peer.request(sent.body, 20_000), sent);
+      if (outcome.includes('accepted')) found.push(id);
+    }
+    peer.close();
+    return found;
+  };
+  expect(await accepted()).toEqual([]);
+  await master.acceptKeys(ids);
+  expect(await accepted()).toEqual(ids);
+
+  const predicted = async (): Promise<Record<string, readonly string[]>> => {
+    const { stdout } = await master.brine('doctor', ['--out', 'json']);
+    const findings = JSON.parse(stdout) as { text: string; minions?: readonly string[] }[];
+    return Object.fromEntries(
+      findings.flatMap(({ text, minions = [] }) => {
+        const raised = /^minimum_auth_version: (\d) would cut off/.exec(text)?.[1];
+        return raised === undefined ? [] : [[raised, minions]];
+      }),
+    );
+  };
+  const cutOff: Record<string, readonly string[]> = { 2: [], 3: ['older'] };
+  await expect.poll(predicted, { timeout: 30_000, interval: 500 }).toEqual(cutOff);
+  const dir = join(master.home.configDir, 'master.d');
+  await mkdir(dir, { recursive: true });
+  for (const [minimum, minions] of Object.entries(cutOff)) {
+    await writeFile(join(dir, 'raised.conf'), `minimum_auth_version: ${minimum}\n`);
+    await master.restart();
+    expect(await accepted()).toEqual(ids.filter((id) => !minions.includes(id)));
+  }
+}, 240_000);

@@ -54,7 +54,7 @@ export interface BrineOutput extends SaltOutput {
 export class BrineMaster {
   readonly sandbox: SaltSandbox;
   readonly home: SaltHome & SaltPorts;
-  readonly #process: SaltProcess;
+  #process: SaltProcess;
   readonly #minions: SaltProcess[] = [];
   readonly #env: Readonly<Record<string, string>>;
   readonly #logLevel: string;
@@ -90,12 +90,7 @@ export class BrineMaster {
     });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
     await settings.onHome?.(home);
-    const started = SaltProcess.start({
-      command: process.execPath,
-      args: [BRINE, 'master', '-c', home.configDir, '-l', logLevel],
-      env,
-      logFile: home.logFile,
-    });
+    const started = startSupervisor(home, env, logLevel);
     const master = new BrineMaster(sandbox, home, started, { env, logLevel });
     try {
       await master.waitUntilReady();
@@ -208,6 +203,13 @@ export class BrineMaster {
     });
   }
 
+  /** Ends the master with all its services, while minions stay, and starts it again. */
+  async restart(): Promise<void> {
+    await this.#process.stop();
+    this.#process = startSupervisor(this.home, this.#env, this.#logLevel);
+    await this.waitUntilReady();
+  }
+
   /** Text of a file below the master's directory. */
   file(...path: readonly string[]): Promise<string> {
     return readFile(join(this.home.configDir, ...path), 'utf8');
@@ -228,6 +230,15 @@ export class BrineMaster {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+function startSupervisor(
+  home: SaltHome,
+  env: Readonly<Record<string, string>>,
+  logLevel: string,
+): SaltProcess {
+  const args = [BRINE, 'master', '-c', home.configDir, '-l', logLevel];
+  return SaltProcess.start({ command: process.execPath, args, env, logFile: home.logFile });
 }
 
 /** A private environment that still finds what was installed once: nats-server, Python. */
