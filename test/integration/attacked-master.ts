@@ -51,6 +51,7 @@ export class AttackedMaster {
         request_server_ttl: 120,
         // What is off can not be attacked.
         file_recv: true,
+        order_masters: true,
         external_auth: { file: { '^filename': users, anne: ['test.*'] } },
         token_expire_user_override: true,
         brine: { workers: 2 },

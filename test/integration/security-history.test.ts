@@ -1,4 +1,4 @@
-import { Crypticle, PrivateKey } from '@brine/crypt';
+import { PrivateKey } from '@brine/crypt';
 import { ZmtpPeer } from '@brine/testing';
 import { bytesOf, mapOf, pack, textOf, unpackMap, type SaltValue } from '@brine/wire';
 import { statSync } from 'node:fs';
@@ -7,15 +7,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../tools/request-table/frames.ts';
 import { authLoad } from '../../tools/request-table/peer.ts';
-import { AttackedMaster, SERVED } from './attacked-master.ts';
+import { AttackedMaster } from './attacked-master.ts';
 
 /*
  * Salt's security history (protocol.md section 11), one test for each line that concerns a master
  * that serves neither ssh nor TLS nor packages: the attack on the wire, to a whole running master.
- * CVE-2022-22941 stands in libs/acl, CVE-2022-22967 in libs/eauth; SECURITY.md lists all.
+ * What minions send under their session key is in security-history-sealed.test.ts; SECURITY.md
+ * lists all.
  */
 
-const JID = '20261122080000123456';
 const REFUSED = 'clear "bad load"';
 let it: AttackedMaster;
 
@@ -76,11 +76,15 @@ describe('clear commands', () => {
 
   test('CVE-2021-25283: what clients send is no template', async () => {
     const text = '{{ 7 * 191 }}';
+    const credentials = { key: it.rootKey, user: 'root' };
     for (const cmd of ['publish', 'wheel', 'runner', 'mk_token', 'get_token']) {
-      expect(await it.clear({ cmd, fun: text, tgt: text, token: text, key: 'x' })).not.toMatch(
-        '1337',
-      );
+      for (const more of [{ token: text, key: 'x' }, credentials]) {
+        const fields = { fun: text, tgt: text, arg: [text], ret: text, jid: '', ...more };
+        expect(await it.clear({ cmd, ...fields })).not.toMatch('1337');
+      }
     }
+    // It does get as far as the answer.
+    expect(await it.clear({ cmd: 'wheel', fun: text, ...credentials })).toMatch(text);
   });
 
   test('CVE-2025-62349: older versions are refused, clear, at log-in and sealed', async () => {
@@ -110,136 +114,15 @@ describe('log-ins', () => {
     }
   });
 
-  test('CVE-2025-22238, 2024-22231: an id is no path', async () => {
+  test('CVE-2025-22238: an id is no path', async () => {
+    const free = { id: 'not-seen-yet', key: it.a.key };
+    expect(await it.send(clear(authLoad(free)))).toMatch('"ret":true');
     for (const id of ['../../escaped', 'a/b', '/etc/x', 'x\0', '..']) {
       const outcome = await it.send(clear(new Map([...authLoad(it.a), ['id', id]])));
-      expect(outcome).not.toMatch(/accepted/);
-    }
-    await it.sealed('_syndic_return', {
-      load: [mapOf({ id: '../../escaped', jid: '../../escaped', fun: 'x', return: mapOf({}) })],
-    });
-    expect(it.escaped()).toEqual([]);
-  });
-});
-
-describe('requests of minions', () => {
-  const COMMANDS =
-    '_return _pillar _minion_event _register_resources _master_opts _mine _mine_get _mine_delete ' +
-    '_mine_flush _master_tops _file_envs _file_list _file_list_emptydirs _dir_list _symlink_list ' +
-    '_file_hash _file_hash_and_stat _file_find _serve_file _file_recv _syndic_return ' +
-    'minion_runner minion_pub minion_publish pub_ret revoke_auth verify_minion';
-
-  test.each(COMMANDS.split(' '))(
-    'CVE-2024-38822, 2025-22236: %s in the name of another',
-    async (cmd) => {
-      const asB = sealedLoad(it.a, cmd, { id: 'b' });
-      expect(await it.send(sealed(asB, it.own))).toBe(REFUSED);
-      expect(await it.send(sealed(asB, { ...it.own, outerId: 'b' }))).toBe(REFUSED);
-      expect(await it.send(sealed(asB, { ...it.own, outerId: 'b', sealedWith: it.a.aes }))).toBe(
-        REFUSED,
-      );
-      // Even who has the session key of the other lacks its private key.
-      expect(
-        await it.send(sealed(asB, { ...it.own, outerId: 'b', sealedWith: it.b.session })),
-      ).toBe(REFUSED);
-      const bare = sealedLoad(it.a, cmd);
-      bare.delete('tok');
-      expect(await it.send(sealed(bare, it.own))).toBe(REFUSED);
-    },
-  );
-
-  test('CVE-2024-38823, 2022-22936: a captured request is worth nothing', async () => {
-    const request = sealed(
-      sealedLoad(it.a, '_minion_event', { tag: 'captured/once', data: mapOf({}) }),
-      it.own,
-    );
-    const stranger = await ZmtpPeer.open({ port: it.master.home.retPort });
-    await it.a.raw(request.body);
-    for (let n = 0; n < 5; n += 1) await stranger.request(request.body, 20_000);
-    stranger.close();
-    await it.marker('after-captured');
-    expect(it.heard.filter((tag) => tag === 'captured/once')).toHaveLength(1);
-    for (const ts of [-3600, 3600]) {
-      const late = sealedLoad(it.a, '_file_envs', { ts: Math.floor(Date.now() / 1000) + ts });
-      expect(await it.send(sealed(late, it.own))).toBe(REFUSED);
-    }
-  });
-
-  test('CVE-2022-22934: a pillar is signed, with its key and the nonce', async () => {
-    const load = sealedLoad(it.a, '_pillar', { grains: mapOf({}), ver: '2' });
-    const reply = unpackMap(await it.a.raw(sealed(load, it.own).body));
-    const inner = new Crypticle(
-      it.a.key.oaepDecrypt(bytesOf(reply, 'key')!, 'OAEP-SHA1').toString(),
-    );
-    const signed = unpackMap(inner.open(bytesOf(reply, 'pillar')!)!);
-    const data = bytesOf(signed, 'data')!;
-    expect(it.a.masterKey!.verify(data, bytesOf(signed, 'sig')!, 'PKCS1v15-SHA1')).toBe(true);
-    expect(textOf(unpackMap(data), 'nonce')).toBe(load.get('nonce'));
-    expect(Buffer.compare(bytesOf(unpackMap(data), 'key')!, bytesOf(reply, 'key')!)).toBe(0);
-  });
-
-  test('CVE-2025-22237, 2025-22241: extensions of a pillar do nothing', async () => {
-    const ext = mapOf({
-      git: [mapOf({ 'main ext::sh -c touch% escaped': [] })],
-      virtkey: '../escaped',
-    });
-    await it.sealed('_pillar', { grains: mapOf({}), ver: '2', ext });
-    expect(it.escaped()).toEqual([]);
-  });
-
-  test('a file that is no secret is served', async () => {
-    const file = { path: SERVED, saltenv: 'base', loc: 0 };
-    expect(await it.sealed('_serve_file', file)).toContain(`"dest":"${SERVED}"`);
-  });
-
-  test.each([
-    '../master',
-    '../../master',
-    '/etc/passwd',
-    'x/../../master',
-    '..\\..\\master',
-    'a\0b',
-  ])('CVE-2024-22232, 2025-22240: the file %j is not served', async (path) => {
-    for (const saltenv of ['base', '../..', '/etc', '__env__']) {
-      const served = await it.sealed('_serve_file', { path, saltenv, loc: 0 });
-      expect(served).toMatch(/^sealed (?:\{"data":"","dest":""\}|"")$/);
-      const found = await it.sealed('_file_find', { path, saltenv });
-      expect(found).toMatch(/^sealed (?:\{"path":"","rel":""\}|"")$/);
-    }
-  });
-
-  test('CVE-2024-38824: a file that is sent goes nowhere else', async () => {
-    for (const path of [['..', '..', 'escaped'], ['/tmp/escaped'], ['x\0escaped'], 'escaped']) {
-      const outcome = await it.sealed('_file_recv', { path, loc: 0, data: 'x', size: 1 });
-      expect(outcome).toMatch(/^sealed (?:false|"")$/);
+      // True would mean that the key waits for somebody to accept it.
+      expect(outcome).toMatch(/^signed .*"ret":false|id contains a null byte/);
     }
     expect(it.escaped()).toEqual([]);
-    const own = { path: ['fine'], loc: 0, data: 'x', size: 1 };
-    expect(await it.sealed('_file_recv', own)).toBe('sealed true');
-  });
-
-  test.each(['../../../../etc/passwd', '/dev/zero', JID, '', 'x'])(
-    'CVE-2025-22242: pub_ret opens no file for the job id %j',
-    async (jid) => expect(await it.sealed('pub_ret', { jid })).toMatch(/^sealed (?:\{\}|"")$/),
-  );
-
-  test('CVE-2025-22239: events of the master and of others are refused in every form', async () => {
-    const refused = (
-      `salt/job/${JID}/new salt/job/${JID}/publish salt/job/${JID}/return salt/job/${JID}/ret/b ` +
-      'salt/key salt/auth salt/cloud/x salt/run/1/new salt/cluster/x salt/wheel/1/new ' +
-      'salt/minion/b/start salt/presence/change'
-    ).split(' ');
-    const data = mapOf({ x: 1 });
-    const before = it.heard.length;
-    for (const tag of refused) {
-      await it.sealed('_minion_event', { tag, data, pretag: null });
-      await it.sealed('_minion_event', { events: [mapOf({ tag, data })], pretag: null });
-      const [head = '', ...rest] = tag.split('/');
-      const event = mapOf({ tag: rest.join('/'), data });
-      await it.sealed('_minion_event', { events: [event], pretag: head });
-    }
-    await it.marker('after-injection');
-    expect(it.heard.slice(before).filter((tag) => refused.includes(tag))).toEqual([]);
   });
 });
 
@@ -286,7 +169,7 @@ describe('the master as a whole', () => {
       expect(log).not.toContain(text);
   });
 
-  test('strangers leave no session and no directory behind', async () => {
+  test('strangers leave no file or directory behind', async () => {
     const load = Buffer.alloc(96, 5);
     for (let n = 0; n < 50; n += 1) {
       await it.a.raw(pack(mapOf({ enc: 'aes', load, version: 3, id: `nobody${n}` })));

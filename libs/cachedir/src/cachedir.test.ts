@@ -96,11 +96,14 @@ describe('JobFiles', () => {
     expect(await files.has(jid)).toBe(true);
   });
 
-  it.each(['../x', 'a/b', '', '.', '.hidden', 'a\0b'])('refuses %j as a minion', async (id) => {
-    const refused = { code: 'SALT_CACHEDIR_BAD_ID' };
-    await expect(files.writeReturn(jid, id, value('x'))).rejects.toMatchObject(refused);
-    await expect(files.writeSyndicMinions(jid, id, [])).rejects.toMatchObject(refused);
-  });
+  it.each(['../x', 'a/b', '', '.', '.hidden', 'a\0b'])(
+    'CVE-2024-22231: refuses %j as a minion',
+    async (id) => {
+      const refused = { code: 'SALT_CACHEDIR_BAD_ID' };
+      await expect(files.writeReturn(jid, id, value('x'))).rejects.toMatchObject(refused);
+      await expect(files.writeSyndicMinions(jid, id, [])).rejects.toMatchObject(refused);
+    },
+  );
 
   it('makes a job of a return, which never takes the place of a published one', async () => {
     const born = { jid, load: mapOf({ jid, fun: 'born' }), minions: ['m1'] };

@@ -46,7 +46,7 @@ test.each([
   [['link']],
   [['x'.repeat(300)]],
   [['sub']],
-])('%j is refused and writes nothing elsewhere', async (path) => {
+])('CVE-2024-38824: %j is refused and writes nothing elsewhere', async (path) => {
   await mkdir(join(filesOf('web1'), 'sub'), { recursive: true });
   await writeFile(join(filesOf('web1'), 'file'), 'kept');
   await mkdir(join(dir, 'elsewhere'));

@@ -48,7 +48,7 @@ it('lets in by a certificate of the authority and a proof of its key, once', asy
   expect(await module.check({ username: 'anne', password: good })).toBeUndefined();
 });
 
-it('a mere certificate is nobody (CVE-2024-38825), nor is one of somebody else', async () => {
+it('CVE-2024-38825: a mere certificate is nobody, nor is one of somebody else', async () => {
   const module = new CertificateLogin({ '^ca_file': join(dir, 'authority.crt') });
   const now = nowS();
   const old = String(Number(now) - 90);

@@ -79,7 +79,7 @@ test.each([
   './../secret?saltenv=base',
   '../secret?index=0',
   'a/b/',
-])('%j is not found: it leads out, or is no file', async (path) => {
+])('CVE-2024-22232: %j is not found: it leads out, or is no file', async (path) => {
   await put('base/a/c');
   const files = server();
   expect(await files.find(path, 'base')).toBeUndefined();
@@ -89,7 +89,7 @@ test.each([
 });
 
 test.each(['../base', '..', '/etc', '', 'a/../../secret', 'a\0', '.', 'nope', '__proto__'])(
-  'the environment %j has no files, though any environment is served',
+  'CVE-2025-22240: the environment %j has no files, though any environment is served',
   async (saltenv) => {
     await put('base/a');
     await put('envs/dev/a', 'dev');

@@ -43,7 +43,7 @@ async function commit(repo: string, files: Readonly<Record<string, string>>): Pr
 
 /** A repository with the branches master and dev, and the tag v1. */
 async function repository(name: string): Promise<string> {
-  await mkdir(join(dir, name));
+  await mkdir(join(dir, name), { recursive: true });
   git(name, 'init', '-q', '-b', 'master');
   await symlink('top.sls', join(dir, name, 'link'));
   await symlink('../../outside', join(dir, name, 'out'));
@@ -156,6 +156,18 @@ test('the first remote that has a file serves it; what is pushed is seen', async
   git('one', 'branch', '-qD', 'dev');
   git('two', 'branch', '-qD', 'dev');
   await expect.poll(() => backend.envs(), { timeout: 15_000 }).toEqual(['base', 'v1']);
+});
+
+test('CVE-2023-20898: remotes of one name, and two ways to fetch one, share no copy', async () => {
+  await repository('one/repo');
+  await repository('two/repo');
+  await commit('two/repo', { 'top.sls': 'other' });
+  const [one, two] = [join(dir, 'one/repo'), join(dir, 'two/repo')];
+  expect(await contentOf(serve([one]), 'top.sls', 'base')).toBe('two');
+  expect(await contentOf(serve([two]), 'top.sls', 'base')).toBe('other');
+  const narrow = { refspecs: ['+refs/heads/dev:refs/remotes/origin/dev'] };
+  expect(await serve([{ [one]: narrow }]).envs()).toEqual(['dev']);
+  expect(await serve([one]).envs()).toEqual(['base', 'dev', 'v1']);
 });
 
 test('a remote that is away is told once, and serves what was fetched before', async () => {

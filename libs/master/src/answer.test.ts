@@ -175,6 +175,14 @@ describe('requests recorded from real minions', () => {
     },
   );
 
+  it('strangers leave no session behind', async () => {
+    const vector = sealed.find((entry) => entry.version === 3)!;
+    const master = memoryMaster({ masterKey });
+    const reply = await answerOf(master, Buffer.from(vector.request, 'base64'));
+    expect(unpack(reply)).toBe('bad load');
+    expect([...master.sessions.keys()]).toEqual([]);
+  });
+
   it('an older request than request_server_ttl allows is refused', async () => {
     const vector = sealed.find((entry) => entry.version === 3)!;
     const master = masterFor(vector);

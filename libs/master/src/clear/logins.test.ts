@@ -196,7 +196,17 @@ describe('a token', () => {
     expect(await make(mapOf({}))).toBe('');
     expect(await send({ cmd: 'get_token', token: token.get('token') })).toEqual(token);
     expect(await send({ cmd: 'get_token' })).toBe(false);
-    expect(await send({ cmd: 'get_token', token: '../../etc/passwd' })).toEqual(mapOf({}));
+  });
+
+  it('CVE-2020-11652: what has not the form of a token is not looked up', async () => {
+    const token = textOf(await make(login('oskar')), 'token') ?? '';
+    const record = made.tokens.get(token);
+    for (const path of ['../../etc/passwd', 'a'.repeat(31), 'A'.repeat(64), '']) {
+      made.tokens.set(path, record!);
+      expect(await send({ cmd: 'get_token', token: path })).toEqual(mapOf({}));
+      const kwargs = mapOf({ token: path });
+      expect(await publish({ kwargs }, 'test.ping')).toBe('AuthenticationError');
+    }
     expect(await send({ cmd: 'get_token', token: ['a'] })).toEqual(mapOf({}));
   });
 
