@@ -80,6 +80,7 @@ beforeAll(async () => {
   master = await BrineMaster.start(
     {
       peer: { 'files-3008.*': ['test\\..*'] },
+      peer_run: { 'files-3008.*': ['manage\\.up'] },
       master_tops: { ext_nodes: EXT_NODES },
       file_recv: true,
       file_recv_max_size: 2,
@@ -249,6 +250,8 @@ it('minions publish to each other as far as peer lets them', async () => {
   expect(full).toMatchObject({ [latest]: { [old]: { ret: true } } });
   expect(await salt(latest, 'publish.publish', '*', 'cmd.run', 'id')).toEqual({ [latest]: {} });
   expect(await salt(old, 'publish.publish', '*', 'test.ping')).toEqual({ [old]: {} });
+  expect(await salt(latest, 'publish.runner', 'manage.up')).toEqual({ [latest]: IDS });
+  expect(await salt(latest, 'publish.runner', 'jobs.active')).toEqual({ [latest]: {} });
   expect(await salt(old, 'publish.runner', 'manage.up')).toEqual({ [old]: {} });
 });
 

@@ -57,6 +57,10 @@ export class WorkerRunners implements MasterFunctions {
       .finally(() => (this.#running -= 1));
   }
 
+  knows(fun: string): boolean {
+    return FUNCTIONS.has(fun);
+  }
+
   async run(call: FunctionCall): Promise<FunctionOutcome> {
     const client = this.#client();
     const auditSeal = (): Promise<RowSeal> => Promise.resolve(this.#options.auditSeal);

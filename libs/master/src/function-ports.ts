@@ -19,6 +19,8 @@ export interface FunctionOutcome {
 
 /** What functions of the master need beside the other ports. */
 export interface MasterFunctions {
+  /** Whether there is a runner function of this name. */
+  knows(fun: string): boolean;
   /** Runs a runner function. Never rejects: a failure is an outcome. */
   run(call: FunctionCall): Promise<FunctionOutcome>;
   /** Does something beside the request that asked for it; its errors go to the log. */

@@ -40,6 +40,8 @@ export interface MemoryMasterOptions {
   readonly userKeys?: Readonly<Record<string, string>>;
   readonly autosign?: 'accept' | 'reject' | 'none';
   readonly nowMs?: number;
+  /** Names of runner functions; absent: any. */
+  readonly knownRunners?: readonly string[];
   readonly runRunner?: MasterFunctions['run'];
   readonly runningRunners?: number;
   /** Passwords by user, of every login module. */
@@ -179,6 +181,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       forget: async (token) => void tokens.delete(token),
     },
     functions: {
+      knows: (fun) => options.knownRunners?.includes(fun) ?? true,
       run: options.runRunner ?? (() => Promise.resolve({ value: null, success: true })),
       inBackground: (work) => void background.push(work()),
       running: () => options.runningRunners ?? 0,

@@ -3,7 +3,7 @@ import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
 import type { MasterRules } from '../ports.ts';
-import { minionPub, minionPublish, minionRunner, publishedReturns } from './peers.ts';
+import { minionPub, minionPublish, publishedReturns } from './peers.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const REQUEST = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'h' };
@@ -108,13 +108,4 @@ test('a blocking publish answers with the returns, whole or bare', async () => {
   const full = await minionPublish(ports, REQUEST, 'web1', load({ form: 'full', timeout: '1' }));
   expect(full instanceof Map && full.get('web2')).toEqual(mapOf({ ret: 'x' }));
   expect(await minionPublish(ports, REQUEST, 'db1', load({}))).toEqual(new Map());
-});
-
-test('a runner that peer_run allows is told not to be served, any other is refused', async () => {
-  const { ports } = masterWith({ peerRun: { 'web.*': ['manage.up'] } });
-  const ask = (minion: string, fun: string): Promise<SaltValue> =>
-    minionRunner(ports, REQUEST, minion, mapOf({ fun, arg: [] }));
-  expect(await ask('web1', 'manage.up')).toContain('does not serve runner functions');
-  expect(await ask('web1', 'manage.down')).toEqual(new Map());
-  expect(await ask('db1', 'manage.up')).toEqual(new Map());
 });

@@ -17,8 +17,8 @@ import { publishJob } from '../clear/publish.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 
 /*
- * Jobs that minions publish (salt/master.py AESFuncs `minion_pub`, `minion_publish`, `pub_ret`,
- * `minion_runner`); protocol.md 5.
+ * Jobs that minions publish (salt/master.py AESFuncs `minion_pub`, `minion_publish`, `pub_ret`);
+ * protocol.md 5.
  */
 
 /** How the principal of a job is told that a minion published it: only that one may read it. */
@@ -30,7 +30,8 @@ const LOOK_MS = 250;
 const WAIT_MAX_MS = 20_000;
 const WAIT_DEFAULT_S = 5;
 
-type PeerCommand = (
+/** What a minion asks of other minions or of the master. */
+export type PeerCommand = (
   ports: MasterPorts,
   request: Request,
   minion: string,
@@ -76,26 +77,8 @@ export const publishedReturns: PeerCommand = async (ports, _request, minion, loa
   return returnsOf(ports, jid);
 };
 
-/** `minion_runner`: runners do not run behind the request port in this version. */
-export const minionRunner: PeerCommand = (ports, request, minion, load) => {
-  const fun = textOf(load, 'fun');
-  const allowed =
-    fun !== undefined &&
-    load.has('arg') &&
-    rightsOf(ports.rules.peerRun, minion).some(
-      (right) => typeof right === 'string' && matchPcre(right, fun),
-    );
-  const outcome = allowed ? 'not served' : 'refused';
-  recordPeer(ports, request, { kind: 'runner', outcome, minion, load });
-  if (!allowed) {
-    ports.count('peer_runner_refused');
-    return Promise.resolve(new Map());
-  }
-  return Promise.resolve(`This master does not serve runner functions on its request port: ${fun}`);
-};
-
 /** The rights of all entries whose expression matches the minion's id (`peer`, `peer_run`). */
-function rightsOf(
+export function rightsOf(
   rights: Readonly<Record<string, readonly SaltValue[]>> | undefined,
   minion: string,
 ): readonly SaltValue[] {

@@ -15,7 +15,7 @@ import { SUDO_PREFIX } from './principal.ts';
 import { callWheel } from './wheel.ts';
 
 /** Runners that one worker runs at the same time; each may wait for minions. */
-const RUNNERS_MAX = 32;
+export const RUNNERS_MAX = 32;
 
 /** What in a wheel's load is no argument (salt/client/mixins.py CLIENT_INTERNAL_KEYWORDS). */
 const NO_ARGUMENTS: ReadonlySet<SaltValue> = new Set([
@@ -49,11 +49,16 @@ export async function runner(ports: MasterPorts, load: SaltMap): Promise<SaltMap
     return buildErrorReply('SaltRunnerError', `${RUNNERS_MAX} runners are running: try again`);
   }
   const call = callOf(ports, load, 'runner', given, userOf(ports, load, caller));
-  ports.functions.inBackground(async () => {
-    await announce(ports, call);
-    await finish(ports, call, await ports.functions.run(call));
-  });
+  ports.functions.inBackground(async () => void (await runAndTell(ports, call)));
   return mapOf({ tag: tagOf(call), jid: call.jid });
+}
+
+/** Runs a runner function between its events `new` and `ret`. */
+export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promise<FunctionOutcome> {
+  await announce(ports, call);
+  const outcome = await ports.functions.run(call);
+  await finish(ports, call, outcome);
+  return outcome;
 }
 
 /** `wheel` (salt/master.py ClearFuncs.wheel): answers with what the function returned. */
@@ -127,7 +132,8 @@ function callOf(
   };
 }
 
-function isInternal(name: SaltValue): boolean {
+/** Names of Salt's own, which are no arguments. */
+export function isInternal(name: SaltValue): boolean {
   return typeof name === 'string' && name.startsWith('__');
 }
 

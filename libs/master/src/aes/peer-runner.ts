@@ -1,0 +1,79 @@
+import { matchPcre } from '@brine/target';
+import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { recordPeer } from '../audited.ts';
+import { isInternal, runAndTell, RUNNERS_MAX } from '../clear/special.ts';
+import type { FunctionCall } from '../function-ports.ts';
+import type { MasterPorts } from '../ports.ts';
+import { rightsOf, type PeerCommand } from './peers.ts';
+
+/** Longest wait for a runner: a request is not kept longer by the gateway. The runner goes on. */
+const WAIT_MAX_MS = 20_000;
+
+/**
+ * `minion_runner` (salt/daemons/masterapi.py): runs a runner function that `peer_run` allows this
+ * minion, as the master's own user, and answers with what it returned.
+ */
+export const minionRunner: PeerCommand = async (ports, request, minion, load) => {
+  const call = allowedCall(ports, minion, load);
+  const record = (outcome: string): void =>
+    recordPeer(ports, request, { kind: 'runner', outcome, minion, load });
+  if (call === undefined) {
+    record('refused');
+    ports.count('peer_runner_refused');
+    return new Map();
+  }
+  if (!ports.functions.knows(call.fun)) {
+    record('not available');
+    return `'${call.fun}' is not available.`;
+  }
+  if (ports.functions.running() >= RUNNERS_MAX) {
+    record('busy');
+    ports.count('runner_busy');
+    return `${RUNNERS_MAX} runners are running: try again`;
+  }
+  record('done');
+  ports.count('peer_runner');
+  return returned(ports, call);
+};
+
+/** What the runner returns, or, where it takes long, what the minion says of one that does. */
+function returned(ports: MasterPorts, call: FunctionCall): Promise<SaltValue> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      ports.count('peer_runner_slow');
+      resolve(`'${call.fun}' runner publish timed out`);
+    }, WAIT_MAX_MS);
+    ports.functions.inBackground(async () => {
+      try {
+        const running = runAndTell(ports, call);
+        running.then(({ value }) => resolve(value), reject);
+        await running;
+      } finally {
+        clearTimeout(timer);
+      }
+    });
+  });
+}
+
+function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): FunctionCall | undefined {
+  const fun = textOf(load, 'fun');
+  const words = load.get('arg');
+  if (fun === undefined || !Array.isArray(words)) return undefined;
+  const rights = rightsOf(ports.rules.peerRun, minion);
+  if (!rights.some((right) => typeof right === 'string' && matchPcre(right, fun))) return undefined;
+  const listed = load.get('no_parse');
+  const noParse = Array.isArray(listed) ? listed : [];
+  // As Salt does, twice: before the runner is made, and by the runner.
+  const parsed = ports.parseArguments(ports.parseArguments(words, noParse), noParse);
+  const last = parsed.at(-1);
+  const keywords = isMap(last) && last.get('__kwarg__') === true ? last : undefined;
+  const kwargs = [...(keywords ?? mapOf({}))].filter(([name]) => !isInternal(name));
+  return {
+    kind: 'runner',
+    fun,
+    jid: ports.nextJid(),
+    user: ports.rules.runningUser,
+    args: keywords === undefined ? parsed : parsed.slice(0, -1),
+    kwargs: new Map(kwargs),
+  };
+}
