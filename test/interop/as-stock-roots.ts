@@ -136,6 +136,7 @@ broken:
 export const MASTER = {
   nodegroups: { olds: 'E@as-stock-3006.*' },
   peer: { 'as-stock-.*': ['test\\..*'] },
+  peer_run: { 'as-stock-.*': ['pillar\\.', 'test\\.'] },
   ext_pillar: [{ cmd_json: 'echo \'{"who": "%s", "nested": {"ext": [1, 2]}}\'' }],
   file_recv: true,
   timeout: 30,
