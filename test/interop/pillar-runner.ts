@@ -44,7 +44,7 @@ export async function shownBySalt(words: readonly string[]): Promise<Shown> {
   return JSON.parse(stdout) as Shown;
 }
 
-/** What Salt's runner is recorded to show: what minions get, but where the runner can not ask it. */
+/** What Salt's runner is recorded to show: what minions get, but where it can not ask for it. */
 export function recorded(): Shown {
   const shown = [...fixtureMap('results.json'), ...fixtureMap('shown.json')];
   return comparable(new Map(shown)) as Shown;
