@@ -76,7 +76,10 @@ class CkMinions(salt.utils.minions.CkMinions):
 def master_side(case):
     load = case["target"]
     found = CkMinions(case).check_minions(
-        load["tgt"], load["tgt_type"], delimiter=load.get("delimiter", ":")
+        load["tgt"],
+        load["tgt_type"],
+        delimiter=load.get("delimiter", ":"),
+        greedy=case.get("greedy", True),
     )
     return {"minions": sorted(set(found["minions"])), "missing": sorted(set(found["missing"]))}
 

@@ -1,3 +1,4 @@
+import type { Data } from './data.ts';
 import { compileGlob } from './glob.ts';
 import { compileIpcidr } from './ipcidr.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
@@ -51,11 +52,17 @@ function checkData(
 ): ReadonlySet<string> {
   const greedy = view.greedy ?? true;
   if (view.dataCache === false) return greedy ? view.accepted : new Set();
+  // Salt asks who has grains for who is known at all, also where a target is about pillar.
+  const keep = greedy && view.cacheless === 'keep';
   return select(view.accepted, (id) => {
-    const data = view[bank](id);
-    if (data === undefined || data === null) return greedy && view.cacheless === 'keep';
-    return (greedy || view.grains(id) !== undefined) && test(data);
+    const grains = view.grains(id);
+    const data = bank === 'grains' ? grains : view.pillar(id);
+    return isKept(grains) && isKept(data) ? test(data) : keep;
   });
+}
+
+function isKept(data: Data): boolean {
+  return data !== undefined && data !== null;
 }
 
 function select(ids: Iterable<string>, test: (id: string) => boolean): Set<string> {

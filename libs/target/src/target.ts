@@ -22,7 +22,7 @@ export interface MinionFacts {
 export interface TargetView {
   /** The ids with an accepted key. */
   readonly accepted: ReadonlySet<string>;
-  /** Cached grains; undefined where this minion sent none. */
+  /** Cached grains; undefined where this minion sent none: then it has no cached pillar either. */
   grains(id: string): Data;
   /** Cached pillar; undefined where this minion has none. */
   pillar(id: string): Data;
