@@ -1,7 +1,7 @@
 import type { MasterOptions } from '@brine/config';
 import type { Pillars } from '@brine/master';
 import { mergePillars } from '@brine/pillar';
-import { mapIn, mapOf, textOf, type SaltMap } from '@brine/wire';
+import { mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { KeptPillars } from './kept-pillars.ts';
 import type { PillarMaker } from './pillars.ts';
 
@@ -41,7 +41,7 @@ export class CachedPillars implements Pillars {
     return this.#kept.ready();
   }
 
-  of(id: string): SaltMap | undefined {
+  of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
     return this.#kept.of(id);
   }
 

@@ -1,6 +1,6 @@
 import { escapeKey, splitKey, type Bucket, type BucketEntry, type BucketWatch } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
-import { pack, unpackMap, type SaltMap } from '@brine/wire';
+import { pack, PackedMaps, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -32,7 +32,7 @@ export class KeptPillars {
   readonly #bucket: Bucket;
   readonly #box: SecretBox;
   readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
-  readonly #pillars = new Map<string, SaltMap>();
+  readonly #pillars = new PackedMaps();
   #watch: BucketWatch | undefined;
   #idle: NodeJS.Timeout | undefined;
 
@@ -60,8 +60,8 @@ export class KeptPillars {
 
   async fetch(id: string, env: string | null): Promise<KeptPillar | undefined> {
     const entry = await fromHotState('the pillars', this.#bucket.get(keyOf(id, env)));
-    const pillar = entry === undefined ? undefined : this.#opened(entry);
-    return pillar === undefined ? undefined : { pillar, madeMs: entry?.timeMs ?? 0 };
+    const packed = entry === undefined ? undefined : this.#opened(entry);
+    return packed && { pillar: unpackMap(packed), madeMs: entry?.timeMs ?? 0 };
   }
 
   /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
@@ -76,7 +76,7 @@ export class KeptPillars {
     await fromHotState('the pillars', this.#watch.whenReady());
   }
 
-  of(id: string): SaltMap | undefined {
+  of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
     return this.#pillars.get(id);
   }
 
@@ -99,10 +99,9 @@ export class KeptPillars {
     else this.#pillars.set(id, pillar);
   }
 
-  #opened({ value }: BucketEntry): SaltMap | undefined {
+  #opened({ value }: BucketEntry): Buffer | undefined {
     if (value.length === 0) return undefined;
-    const packed = inflateRawSync(this.#box.open(value), { maxOutputLength: PILLAR_MAX_BYTES });
-    return unpackMap(packed);
+    return inflateRawSync(this.#box.open(value), { maxOutputLength: PILLAR_MAX_BYTES });
   }
 
   #drop(): void {

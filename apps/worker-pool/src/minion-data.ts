@@ -1,13 +1,22 @@
 import { escapeKey, splitKey, type Bucket, type BucketEntry, type BucketWatch } from '@brine/bus';
 import type { MinionData, StoredMinionData } from '@brine/master';
-import { mapIn, mapOf, pack, unpackMap, type SaltMap } from '@brine/wire';
+import {
+  mapIn,
+  mapOf,
+  pack,
+  PackedMaps,
+  scanMap,
+  unpackMap,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from './hot-state.ts';
 
 /**
  * Grains of all minions stay in memory only while somebody targets by them: 100,000 minions with
- * 4 KB of grains are half a GB in each worker. Without a question for this long they are dropped.
+ * 10 KB of grains are 1 GB in each worker. Without a question for this long they are dropped.
  */
 const IDLE_MS = 10 * 60_000;
 
@@ -19,7 +28,7 @@ const HASHES_KEPT_MAX = 100_000;
 /** What minions told of themselves, from the `brine_minions` bucket, read on demand. */
 export class BucketMinionData implements MinionData {
   readonly #bucket: Bucket;
-  readonly #grains = new Map<string, SaltMap>();
+  readonly #grains = new PackedMaps();
   readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
   #watch: BucketWatch | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -35,7 +44,7 @@ export class BucketMinionData implements MinionData {
     const record = pack(mapOf({ grains, updated_at: Date.now() }));
     await fromHotState('minion data', this.#bucket.put(escapeKey(id), record));
     this.#stored.set(id, hash);
-    if (this.#watch !== undefined) this.#grains.set(id, grains);
+    if (this.#watch !== undefined) this.#grains.set(id, packed);
   }
 
   /** Another minion of this id may bring the same grains: they have to be written again then. */
@@ -55,7 +64,7 @@ export class BucketMinionData implements MinionData {
     await fromHotState('minion data', this.#watch.whenReady());
   }
 
-  grains(id: string): SaltMap | undefined {
+  grains(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
     return this.#grains.get(id);
   }
 
@@ -78,7 +87,7 @@ export class BucketMinionData implements MinionData {
     const [id = '', kind] = splitKey(entry.key);
     // Earlier releases kept here who is a syndic.
     if (kind !== undefined) return;
-    const grains = entry.value.length > 0 ? mapIn(unpackMap(entry.value), 'grains') : undefined;
+    const grains = entry.value.length > 0 ? scanMap(entry.value).raw('grains') : undefined;
     if (grains === undefined) this.#grains.delete(id);
     else this.#grains.set(id, grains);
   }

@@ -93,7 +93,7 @@ export interface MinionData {
   storeGrains(id: string, grains: SaltMap): Promise<void>;
   /** Makes the grains of all minions readable by `grains`; resolves at once when they are. */
   ready(): Promise<void>;
-  grains(id: string): SaltMap | undefined;
+  grains(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined;
   /** Reads the record of one minion, for questions about a few of them. */
   fetch(id: string): Promise<StoredMinionData | undefined>;
 }
@@ -192,7 +192,7 @@ export interface Pillars {
   /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
   ready(): Promise<void>;
   /** The pillar that a minion got last. */
-  of(id: string): SaltMap | undefined;
+  of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined;
 }
 
 /** Everything an answer may need. */

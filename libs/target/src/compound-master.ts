@@ -1,5 +1,5 @@
-import { checkList, checkText } from './master-terms.ts';
-import type { CheckedSets } from './master-terms.ts';
+import { checkList, select, textTest } from './master-terms.ts';
+import type { CheckedSets, IdTest } from './master-terms.ts';
 import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import { TargetError } from './target.ts';
 import type { TargetView } from './target.ts';
@@ -8,14 +8,15 @@ import type { Term } from './words.ts';
 
 const MAX_DEPTH = 200;
 
-type Ids = ReadonlySet<string>;
-type Token = Ids | '&' | '|' | '-' | '(' | ')';
+type Token = IdTest | '&' | '|' | '-' | '(' | ')';
 
-const EMPTY: Ids = new Set();
+const everybody: IdTest = () => true;
+const nobody: IdTest = () => false;
 
 /**
  * Judges a compound expression as a master does: each term is a set of ids, joined by `&` and
  * `|`; `not X` is everybody without X (Salt: salt/utils/minions.py _check_compound_minions).
+ * The sets are never made: each id is asked, and no term more than it takes.
  * @throws TargetError or RegexError where the expression is broken.
  */
 export function compoundOnMaster(
@@ -36,7 +37,8 @@ export function compoundOnMaster(
       else queue.push(...expandNodegroup(term.pattern, view.nodegroups).reverse());
     }
   }
-  return { minions: new SetEvaluation(builder.finish()).run(), missing: builder.missing };
+  const test = new SetExpression(builder.finish()).compile();
+  return { minions: select(view.accepted, test), missing: builder.missing };
 }
 
 /** Writes the expression that Salt hands to Python, parenthesis by parenthesis. */
@@ -70,7 +72,7 @@ class TokenBuilder {
   #not(last: Token | undefined): void {
     const joined = last === undefined || last === '&' || last === '|' || last === '(';
     if (!joined) this.#tokens.push('&');
-    this.#tokens.push('(', this.#view.accepted, '-');
+    this.#tokens.push('(', everybody, '-');
     this.#open.push('-');
   }
 
@@ -90,10 +92,10 @@ class TokenBuilder {
 
   term(term: Term): void {
     const negated = this.#tokens.at(-1) === '-';
-    const checked = checkTerm(term, this.#view, this.#pillarExact);
+    const { test, missing } = testOf(term, this.#view, this.#pillarExact);
     // A list that is excluded need not be there.
-    if (!negated) this.missing.push(...checked.missing);
-    this.#tokens.push(checked.minions);
+    if (!negated) this.missing.push(...missing);
+    this.#tokens.push(test);
     this.#closeNot();
   }
 
@@ -103,40 +105,47 @@ class TokenBuilder {
   }
 }
 
-function checkTerm(term: Term, view: TargetView, pillarExact: boolean): CheckedSets {
+interface TermTest {
+  readonly test: IdTest;
+  readonly missing: readonly string[];
+}
+
+function testOf(term: Term, view: TargetView, pillarExact: boolean): TermTest {
   const { engine, pattern, delimiter } = term;
-  const found = (minions: Ids): CheckedSets => ({ minions, missing: [] });
+  const found = (test: IdTest): TermTest => ({ test, missing: [] });
   switch (engine) {
     case undefined:
-      return found(checkText('glob', pattern, view));
+      return found(textTest('glob', pattern, view));
     case 'G':
-      return found(checkText('grain', pattern, view, delimiter));
+      return found(textTest('grain', pattern, view, delimiter));
     case 'P':
-      return found(checkText('grain_pcre', pattern, view, delimiter));
+      return found(textTest('grain_pcre', pattern, view, delimiter));
     case 'I':
-      return found(checkText(pillarExact ? 'pillar_exact' : 'pillar', pattern, view, delimiter));
+      return found(textTest(pillarExact ? 'pillar_exact' : 'pillar', pattern, view, delimiter));
     case 'J': {
       const type = pillarExact ? 'pillar_exact' : 'pillar_pcre';
-      return found(checkText(type, pattern, view, delimiter));
+      return found(textTest(type, pattern, view, delimiter));
     }
-    case 'L':
-      return checkList(pattern, view);
+    case 'L': {
+      const { minions, missing } = checkList(pattern, view);
+      return { test: (id) => minions.has(id), missing };
+    }
     case 'S':
-      return found(checkText('ipcidr', pattern, view));
+      return found(textTest('ipcidr', pattern, view));
     case 'E':
-      return found(checkText('pcre', pattern, view));
+      return found(textTest('pcre', pattern, view));
     case 'R':
-      return found(view.accepted); // rather too many than too few
+      return found(everybody); // rather too many than too few
     case 'T':
     case 'M':
-      return found(EMPTY); // no resources are known
+      return found(nobody); // no resources are known
     case 'N':
       throw new TargetError('a nodegroup that was not expanded');
   }
 }
 
 /** Python's sets: `-` binds before `&`, `&` before `|`. */
-class SetEvaluation {
+class SetExpression {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
@@ -145,64 +154,52 @@ class SetEvaluation {
     this.#tokens = tokens;
   }
 
-  run(): Ids {
-    const value = this.#or();
+  /** @throws TargetError where Python would find no expression. */
+  compile(): IdTest {
+    const test = this.#or();
     if (this.#at < this.#tokens.length) throw new TargetError('a term without an operator');
-    return value;
+    return test;
   }
 
-  #or(): Ids {
-    let value = this.#and();
-    while (this.#take('|')) value = union(value, this.#and());
-    return value;
+  #or(): IdTest {
+    const [first, ...others] = this.#operands('|', () => this.#and());
+    if (others.length === 0) return first;
+    return (id) => first(id) || others.some((test) => test(id));
   }
 
-  #and(): Ids {
-    let value = this.#minus();
-    while (this.#take('&')) value = intersection(value, this.#minus());
-    return value;
+  #and(): IdTest {
+    const [first, ...others] = this.#operands('&', () => this.#minus());
+    if (others.length === 0) return first;
+    return (id) => first(id) && others.every((test) => test(id));
   }
 
-  #minus(): Ids {
-    let value = this.#atom();
-    while (this.#take('-')) value = difference(value, this.#atom());
-    return value;
+  #minus(): IdTest {
+    const [first, ...others] = this.#operands('-', () => this.#atom());
+    if (others.length === 0) return first;
+    return (id) => first(id) && !others.some((test) => test(id));
   }
 
-  #atom(): Ids {
+  /** Lists rather than pairs: a thousand terms must not be a thousand calls deep. */
+  #operands(operator: '|' | '&' | '-', next: () => IdTest): [IdTest, ...IdTest[]] {
+    const operands: [IdTest, ...IdTest[]] = [next()];
+    while (this.#tokens[this.#at] === operator) {
+      this.#at += 1;
+      operands.push(next());
+    }
+    return operands;
+  }
+
+  #atom(): IdTest {
     const token = this.#tokens[this.#at];
     this.#at += 1;
     if (token !== undefined && typeof token !== 'string') return token;
     if (token !== '(') throw new TargetError('a term is missing');
     this.#depth += 1;
     if (this.#depth >= MAX_DEPTH) throw new TargetError('nested too deeply');
-    const value = this.#or();
+    const test = this.#or();
     this.#depth -= 1;
-    if (!this.#take(')')) throw new TargetError('a parenthesis is missing');
-    return value;
-  }
-
-  #take(token: Token): boolean {
-    if (this.#tokens[this.#at] !== token) return false;
+    if (this.#tokens[this.#at] !== ')') throw new TargetError('a parenthesis is missing');
     this.#at += 1;
-    return true;
+    return test;
   }
-}
-
-function union(left: Ids, right: Ids): Ids {
-  const result = new Set(left);
-  for (const id of right) result.add(id);
-  return result;
-}
-
-function intersection(left: Ids, right: Ids): Ids {
-  const result = new Set<string>();
-  for (const id of left) if (right.has(id)) result.add(id);
-  return result;
-}
-
-function difference(left: Ids, right: Ids): Ids {
-  const result = new Set<string>();
-  for (const id of left) if (!right.has(id)) result.add(id);
-  return result;
 }

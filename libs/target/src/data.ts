@@ -22,8 +22,9 @@ export function member(dict: Dict, key: string | number | bigint | boolean | nul
     if (found !== undefined || !Number.isInteger(key)) return found;
     return (dict as ReadonlyMap<unknown, unknown>).get(BigInt(Number(key)));
   }
-  const name = String(key);
-  return Object.hasOwn(dict, name) ? (dict as Readonly<Record<string, unknown>>)[name] : undefined;
+  // The keys of an object are text: 8080 is not one of them, '8080' may be.
+  if (typeof key !== 'string' || !Object.hasOwn(dict, key)) return undefined;
+  return (dict as Readonly<Record<string, unknown>>)[key];
 }
 
 /** The values of a dict in order. */

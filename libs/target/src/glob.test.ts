@@ -40,4 +40,15 @@ describe('globs have the meaning of fnmatch', () => {
       }),
     );
   });
+  test('a glob of stars alone judges as one with sets does', () => {
+    const letters = fc.array(fc.constantFrom('a', 'b', '*'), { maxLength: 8 });
+    const text = fc.array(fc.constantFrom('a', 'b'), { maxLength: 10 });
+    fc.assert(
+      fc.property(letters, text, (glob, chars) => {
+        const sets = glob.map((letter) => (letter === '*' ? '*' : `[${letter}]`)).join('');
+        expect(matchGlob(glob.join(''), chars.join(''))).toBe(matchGlob(sets, chars.join('')));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
 });

@@ -13,6 +13,7 @@ type Range = readonly [from: number, to: number];
 export function compileGlob(pattern: string): (text: string) => boolean {
   if (!/[*?[]/.test(pattern)) return (text) => text === pattern;
   if (pattern === '*') return () => true;
+  if (!/[?[]/.test(pattern)) return compileStars(pattern);
   const tokens = parseGlob(Array.from(pattern, (char) => char.codePointAt(0) ?? 0));
   return (text) => matchTokens(tokens, codePoints(text));
 }
@@ -20,6 +21,24 @@ export function compileGlob(pattern: string): (text: string) => boolean {
 /** True where `text` as a whole matches the glob. */
 export function matchGlob(pattern: string, text: string): boolean {
   return compileGlob(pattern)(text);
+}
+
+/** Most globs have nothing but stars: their pieces are looked for from left to right. */
+function compileStars(pattern: string): (text: string) => boolean {
+  const pieces = pattern.split('*');
+  const first = pieces[0] ?? '';
+  const last = pieces.at(-1) ?? '';
+  const between = pieces.slice(1, -1).filter((piece) => piece !== '');
+  return (text) => {
+    if (!text.startsWith(first) || !text.endsWith(last)) return false;
+    let at = first.length;
+    for (const piece of between) {
+      const found = text.indexOf(piece, at);
+      if (found < 0) return false;
+      at = found + piece.length;
+    }
+    return at <= text.length - last.length;
+  };
 }
 
 const BRACKET = 0x5b;

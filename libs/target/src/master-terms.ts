@@ -17,25 +17,38 @@ export interface CheckedSets {
 export type TextType =
   'glob' | 'pcre' | 'grain' | 'grain_pcre' | 'pillar' | 'pillar_pcre' | 'pillar_exact' | 'ipcidr';
 
+/** Whether an accepted minion is meant. */
+export type IdTest = (id: string) => boolean;
+
 /** The accepted minions that match one expression. @throws RegexError for a broken `pcre`. */
 export function checkText(
   type: TextType,
   text: string,
   view: TargetView,
-  delimiter: string = DEFAULT_DELIMITER,
+  delimiter?: string,
 ): ReadonlySet<string> {
+  return select(view.accepted, textTest(type, text, view, delimiter));
+}
+
+/** The same minion by minion. @throws RegexError for a broken `pcre`. */
+export function textTest(
+  type: TextType,
+  text: string,
+  view: TargetView,
+  delimiter: string = DEFAULT_DELIMITER,
+): IdTest {
   switch (type) {
     case 'glob':
-      return select(view.accepted, compileGlob(text));
+      return compileGlob(text);
     case 'pcre':
-      return select(view.accepted, compilePythonRegex(text));
+      return compilePythonRegex(text);
     case 'ipcidr': {
       const test = compileIpcidr(text);
-      return test === undefined ? new Set() : checkData('grains', test, view);
+      return test === undefined ? () => false : dataTest('grains', test, view);
     }
     default: {
       const bank = type.startsWith('grain') ? 'grains' : 'pillar';
-      return checkData(bank, compileSubdict(text, comparisonOf(type), delimiter), view);
+      return dataTest(bank, compileSubdict(text, comparisonOf(type), delimiter), view);
     }
   }
 }
@@ -45,27 +58,28 @@ function comparisonOf(type: TextType): Comparison {
   return type === 'pillar_exact' ? 'exact' : 'glob';
 }
 
-function checkData(
+function dataTest(
   bank: 'grains' | 'pillar',
   test: (data: unknown) => boolean,
   view: TargetView,
-): ReadonlySet<string> {
+): IdTest {
   const greedy = view.greedy ?? true;
-  if (view.dataCache === false) return greedy ? view.accepted : new Set();
+  if (view.dataCache === false) return () => greedy;
   // Salt asks who has grains for who is known at all, also where a target is about pillar.
   const keep = greedy && view.cacheless === 'keep';
-  return select(view.accepted, (id) => {
+  return (id) => {
     const grains = view.grains(id);
     const data = bank === 'grains' ? grains : view.pillar(id);
     return isKept(grains) && isKept(data) ? test(data) : keep;
-  });
+  };
 }
 
 function isKept(data: Data): boolean {
   return data !== undefined && data !== null;
 }
 
-function select(ids: Iterable<string>, test: (id: string) => boolean): Set<string> {
+/** The ids for which a test holds. */
+export function select(ids: Iterable<string>, test: IdTest): Set<string> {
   const chosen = new Set<string>();
   for (const id of ids) if (test(id)) chosen.add(id);
   return chosen;

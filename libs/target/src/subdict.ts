@@ -15,6 +15,10 @@ export const DEFAULT_DELIMITER = ':';
 const MAX_PARTS = 64;
 const MAX_DEPTH = 64;
 
+/** Values whose verdict is remembered while an expression is in use, and their longest. */
+const JUDGED_MAX = 2_000;
+const JUDGED_LENGTH = 200;
+
 /**
  * Compiles `key:sub:value` into a test of grains or pillar
  * (Salt: salt/utils/data.py subdict_match). Longer keys are tried first, so keys and values may
@@ -27,7 +31,8 @@ export function compileSubdict(
   delimiter: string = DEFAULT_DELIMITER,
 ): (data: Data) => boolean {
   const matcher = new SubdictMatcher(comparison);
-  return (data) => matcher.matches(data, expression, delimiter, 0);
+  const splits = matcher.splitsOf(expression, delimiter);
+  return (data) => matcher.matchesSplits(data, splits, 0);
 }
 
 class SubdictMatcher {
@@ -40,14 +45,19 @@ class SubdictMatcher {
   }
 
   matches(data: Data, expression: string, delimiter: string, depth: number): boolean {
-    if (depth > MAX_DEPTH) return false;
-    return this.#splitsOf(expression, delimiter).some((split) => {
-      const found = split.everything ? data : traverse(data, split.path);
-      return found !== undefined && this.#atEnd(found, split.value, depth);
-    });
+    return this.matchesSplits(data, this.splitsOf(expression, delimiter), depth);
   }
 
-  #splitsOf(expression: string, delimiter: string): readonly Split[] {
+  matchesSplits(data: Data, splits: readonly Split[], depth: number): boolean {
+    if (depth > MAX_DEPTH) return false;
+    for (const { everything, path, value } of splits) {
+      const found = everything ? data : traverse(data, path);
+      if (found !== undefined && this.#atEnd(found, value, depth)) return true;
+    }
+    return false;
+  }
+
+  splitsOf(expression: string, delimiter: string): readonly Split[] {
     const id = delimiter + expression;
     let splits = this.#splits.get(id);
     if (splits === undefined) {
@@ -88,26 +98,51 @@ class SubdictMatcher {
   #value(value: Data, pattern: string): boolean {
     let test = this.#tests.get(pattern);
     if (test === undefined) {
-      test = compileValue(pattern.toLowerCase(), this.#comparison);
+      test = remembering(compileValue(pattern.toLowerCase(), this.#comparison));
       this.#tests.set(pattern, test);
     }
-    return test(pythonText(value).toLowerCase());
+    return test(pythonText(value));
   }
+}
+
+/** Case never counts. Of a fleet most values are few: those are judged once. */
+function remembering(test: (lowered: string) => boolean): (value: string) => boolean {
+  const judged = new Map<string, boolean>();
+  return (value) => {
+    const known = judged.get(value);
+    if (known !== undefined) return known;
+    const verdict = test(value.toLowerCase());
+    if (judged.size < JUDGED_MAX && value.length <= JUDGED_LENGTH) judged.set(value, verdict);
+    return verdict;
+  };
 }
 
 interface Split {
   readonly everything: boolean;
-  readonly path: readonly string[];
+  readonly path: readonly PathKey[];
   readonly value: string;
+}
+
+/** A part of a path, and what else it may stand for. */
+interface PathKey {
+  readonly text: string;
+  readonly loaded: number | bigint | boolean | undefined;
+  readonly index: number | undefined;
+}
+
+function pathKey(text: string): PathKey {
+  const index = /^\s*[-+]?[0-9]+\s*$/.test(text) ? Number(text) : undefined;
+  return { text, loaded: yamlKey(text), index };
 }
 
 function splitExpression(expression: string, delimiter: string): Split[] {
   const parts = delimiter === '' ? [] : expression.split(delimiter);
   if (parts.length > MAX_PARTS) return [];
+  const keys = parts.map(pathKey);
   const splits: Split[] = [];
   for (let i = parts.length - 1; i > 0; i -= 1) {
-    const path = parts.slice(0, i);
-    const everything = path.length === 1 && path[0] === '*';
+    const path = keys.slice(0, i);
+    const everything = i === 1 && parts[0] === '*';
     const value = everything ? expression : parts.slice(i).join(delimiter);
     splits.push({ everything, path, value });
   }
@@ -126,7 +161,7 @@ function compileValue(pattern: string, comparison: Comparison): (value: string) 
 }
 
 /** Walks into dicts and lists (Salt: salt/utils/data.py traverse_dict_and_list). */
-function traverse(data: Data, path: readonly string[]): Data {
+function traverse(data: Data, path: readonly PathKey[]): Data {
   let at = data;
   for (const key of path) {
     at = Array.isArray(at) ? intoList(at, key) : isDict(at) ? intoDict(at, key) : undefined;
@@ -135,17 +170,14 @@ function traverse(data: Data, path: readonly string[]): Data {
   return at;
 }
 
-function intoDict(dict: Dict, key: string): Data {
-  const found = member(dict, key);
-  if (found !== undefined) return found;
-  const loaded = yamlKey(key);
-  return loaded === undefined ? undefined : member(dict, loaded);
+function intoDict(dict: Dict, { text, loaded }: PathKey): Data {
+  const found = member(dict, text);
+  return found === undefined && loaded !== undefined ? member(dict, loaded) : found;
 }
 
-function intoList(list: readonly Data[], key: string): Data {
-  const index = /^\s*[-+]?[0-9]+\s*$/.test(key) ? Number(key) : undefined;
+function intoList(list: readonly Data[], { text, index }: PathKey): Data {
   for (const item of list) {
-    const found = isDict(item) ? member(item, index ?? key) : undefined;
+    const found = isDict(item) ? member(item, index ?? text) : undefined;
     if (found !== undefined) return found;
   }
   return index === undefined ? undefined : list.at(index);

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { isIPv4 } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { checkMinions, compileSubdict, expandNodegroup, matchMinion } from './index.ts';
 import type { TargetView } from './index.ts';
@@ -34,6 +35,51 @@ const view = (over: Partial<TargetView> = {}): TargetView => ({
 });
 const minionsOf = (tgt: unknown, tgtType = 'compound', over: Partial<TargetView> = {}): string[] =>
   checkMinions({ tgt, tgtType }, view(over)).minions.sort();
+
+test('a number finds no key that is text in the members of a list', () => {
+  // With `:` the members would be asked for the text as well.
+  const find = compileSubdict('ports|8080|tcp|udp', 'regex', '|');
+  expect(find({ ports: [{ '8080': 'udp' }] })).toBe(false);
+  expect(find({ ports: [new Map([['8080', 'udp']])] })).toBe(false);
+  expect(find({ ports: [new Map([[8080, 'udp']])] })).toBe(true);
+});
+
+test('who sent no grains is not known to targets by pillar either', () => {
+  const known = { pillar: () => ({ secret: { level: 'high' } }) };
+  expect(minionsOf('secret:level:high', 'pillar', known)).toEqual(['db1', 'web1', 'web2']);
+  expect(minionsOf('I@secret:level:low', 'compound', { ...known, cacheless: 'keep' })).toEqual([
+    'new1',
+  ]);
+});
+
+test('a network takes what is an address, and of those its own', () => {
+  const parts = fc.array(
+    fc.constantFrom('0', '1', '01', '10', '128', '255', '256', '', 'x', ' 1'),
+    {
+      minLength: 3,
+      maxLength: 5,
+    },
+  );
+  const within = (tgt: string, text: string): boolean =>
+    matchMinion({ tgt, tgtType: 'ipcidr' }, { id: 'me', grains: { ipv4: [text] }, pillar: {} });
+  fc.assert(
+    fc.property(parts, (all) => {
+      const text = all.join('.');
+      expect(within('0.0.0.0/0', text)).toBe(isIPv4(text));
+      expect(within('128.0.0.0/1', text)).toBe(isIPv4(text) && Number(all[0]) >= 128);
+      expect(within('10.1.0.0/16', text)).toBe(isIPv4(text) && text.startsWith('10.1.'));
+      expect(within('10.1.1.10/32', text)).toBe(text === '10.1.1.10');
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('thousands of terms are judged', () => {
+  const many = Array.from({ length: 20_000 }, (_, n) => `L@nobody${n}`).join(' or ');
+  expect(minionsOf(`${many} or web1`)).toEqual(['web1']);
+  const all = Array.from({ length: 20_000 }, () => 'web*').join(' and ');
+  expect(minionsOf(`${all} and not web2`)).toEqual(['web1']);
+});
 
 describe('a master expects', () => {
   test.each([

@@ -20,6 +20,7 @@ export type { PackMode } from './msgpack/encode.ts';
 export type { UnpackLimits } from './msgpack/limits.ts';
 export { MapScan, scanMap } from './msgpack/scan.ts';
 export type { ScannedEntry } from './msgpack/scan.ts';
+export { PackedMaps } from './packed-maps.ts';
 export { appendField, appendPacked, cutFields, unpackMap } from './msgpack/splice.ts';
 export {
   DEFAULT_ENC_ALGO,

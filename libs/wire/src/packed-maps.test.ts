@@ -1,0 +1,69 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { anyMap } from '../test/values.ts';
+import { WireError } from './errors.ts';
+import { pack } from './msgpack/encode.ts';
+import { PackedMaps } from './packed-maps.ts';
+import { mapOf } from './value.ts';
+
+test('a map reads as the one that was packed', () => {
+  fc.assert(
+    fc.property(fc.array(anyMap, { maxLength: 5 }), (maps) => {
+      const held = new PackedMaps();
+      for (const [at, map] of maps.entries()) held.set(String(at), pack(map));
+      for (const [at, map] of maps.entries()) {
+        const found = held.get(String(at));
+        expect(found).toBeInstanceOf(Map);
+        expect(found?.size).toBe(map.size);
+        expect([...(found ?? [])]).toEqual([...map]);
+        expect([...(found?.keys() ?? [])]).toEqual([...map.keys()]);
+        expect([...(found?.values() ?? [])]).toEqual([...map.values()]);
+        const walked: unknown[] = [];
+        found?.forEach((value, key) => walked.push([key, value]));
+        expect(walked).toEqual([...map]);
+        for (const [key, value] of map) {
+          if (typeof key !== 'string') continue;
+          expect(found?.has(key)).toBe(true);
+          expect(found?.get(key)).toEqual(value);
+        }
+        expect(found?.has('no such key')).toBe(false);
+        expect(found?.get('no such key')).toBeUndefined();
+      }
+    }),
+  );
+});
+
+test('equal values of different maps are one', () => {
+  const held = new PackedMaps();
+  held.set('a', pack(mapOf({ own: 1, flags: ['fpu', 'vme'] })));
+  held.set('b', pack(mapOf({ flags: ['fpu', 'vme'] })));
+  expect(held.get('a')?.get('flags')).toBe(held.get('b')?.get('flags'));
+});
+
+test('what is replaced or deleted leaves the others as they are', () => {
+  const held = new PackedMaps();
+  for (const id of ['a', 'b']) held.set(id, pack(mapOf({ os: 'Debian', own: id })));
+  expect(held.get('a')?.get('os')).toBe('Debian');
+  held.set('a', pack(mapOf({ os: 'Rocky' })));
+  held.delete('nobody');
+  expect([...(held.get('a') ?? [])]).toEqual([['os', 'Rocky']]);
+  expect(held.get('b')?.get('os')).toBe('Debian');
+  held.delete('b');
+  expect([held.size, held.get('b')]).toEqual([1, undefined]);
+  held.clear();
+  expect([held.size, held.get('a')]).toEqual([0, undefined]);
+});
+
+test('what is no map is refused, and what was held stays', () => {
+  const held = new PackedMaps();
+  held.set('a', pack(mapOf({ os: 'Debian' })));
+  expect(() => held.set('a', pack('text'))).toThrow(WireError);
+  expect(held.get('a')?.get('os')).toBe('Debian');
+});
+
+test('a key that is packed in two ways counts once, with its last value', () => {
+  const held = new PackedMaps();
+  held.set('a', Buffer.from('8201a161cc01a162', 'hex'));
+  expect([...(held.get('a') ?? [])]).toEqual([[1, 'b']]);
+  expect(held.get('a')?.size).toBe(1);
+});

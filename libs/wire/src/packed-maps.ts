@@ -1,0 +1,186 @@
+import { unpack } from './msgpack/decode.ts';
+import { scanMap } from './msgpack/scan.ts';
+import type { SaltMap, SaltValue } from './value.ts';
+
+/** Values that are looked at stay unpacked up to so many packed bytes together. */
+const OPENED_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Most different values that are looked up to be shared; a Map of V8 ends at 16 Mi entries. */
+const SHARED_MAX = 4 * 1024 * 1024;
+
+/** The value of a key in one or more maps. */
+interface Held {
+  /** Packed, a character per byte: V8 keeps that flat, hashes it, and never walks into it. */
+  readonly packed: string;
+  uses: number;
+  opened: SaltValue | undefined;
+}
+
+/** The keys that maps have in common, in order. */
+interface Shape {
+  readonly packed: string;
+  readonly index: ReadonlyMap<SaltValue, number>;
+  uses: number;
+}
+
+/**
+ * Maps that are large, many, and alike, such as the grains of all minions: held packed, key sets
+ * and values of equal bytes once, and unpacked value by value when they are asked for. As `Map`s
+ * of their own they would take six times their packed size.
+ */
+export class PackedMaps {
+  readonly #maps = new Map<string, PackedMap>();
+  readonly #shapes = new Map<string, Shape>();
+  readonly #values = new Values();
+
+  /** Number of maps. */
+  get size(): number {
+    return this.#maps.size;
+  }
+
+  /**
+   * Holds a packed map under an id, in place of what it held there.
+   * @throws WireError where the bytes are not one packed map
+   */
+  set(id: string, packed: Uint8Array): void {
+    const scan = scanMap(packed);
+    const entries = new Map(
+      scan.entries.map((entry) => {
+        const key = scan.bytesIn.toString('latin1', entry.keyStart, entry.valueStart);
+        return [key, scan.bytesIn.toString('latin1', entry.valueStart, entry.valueEnd)] as const;
+      }),
+    );
+    const held = [...entries.values()].map((value) => this.#values.take(value));
+    const map = new PackedMap(this.#shapeOf([...entries.keys()]), held, this.#values);
+    this.delete(id);
+    this.#maps.set(id, map);
+  }
+
+  /** The map under an id. Its values are shared with other maps: not to be changed. */
+  get(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
+    return this.#maps.get(id);
+  }
+
+  delete(id: string): void {
+    const map = this.#maps.get(id);
+    if (map === undefined) return;
+    this.#maps.delete(id);
+    for (const held of map.held) this.#values.release(held);
+    map.shape.uses -= 1;
+    if (map.shape.uses === 0) this.#shapes.delete(map.shape.packed);
+  }
+
+  clear(): void {
+    this.#maps.clear();
+    this.#shapes.clear();
+    this.#values.clear();
+  }
+
+  #shapeOf(keys: readonly string[]): Shape {
+    const packed = keys.join('');
+    let shape = this.#shapes.get(packed);
+    if (shape === undefined) {
+      const index = new Map(keys.map((key, at) => [unpackText(key), at]));
+      shape = { packed, index, uses: 0 };
+      this.#shapes.set(packed, shape);
+    }
+    shape.uses += 1;
+    return shape;
+  }
+}
+
+/** The values of all maps. */
+class Values {
+  readonly #shared = new Map<string, Held>();
+  #openedBytes = 0;
+
+  take(packed: string): Held {
+    const known = this.#shared.get(packed);
+    if (known !== undefined) {
+      known.uses += 1;
+      return known;
+    }
+    const held: Held = { packed, uses: 1, opened: undefined };
+    if (this.#shared.size < SHARED_MAX) this.#shared.set(packed, held);
+    return held;
+  }
+
+  release(held: Held): void {
+    held.uses -= 1;
+    if (held.uses > 0) return;
+    if (held.opened !== undefined) this.#openedBytes -= held.packed.length;
+    if (this.#shared.get(held.packed) === held) this.#shared.delete(held.packed);
+  }
+
+  open(held: Held): SaltValue {
+    const value = unpackText(held.packed);
+    if (this.#openedBytes + held.packed.length <= OPENED_MAX_BYTES) {
+      this.#openedBytes += held.packed.length;
+      held.opened = value;
+    }
+    return value;
+  }
+
+  clear(): void {
+    this.#shared.clear();
+    this.#openedBytes = 0;
+  }
+}
+
+function unpackText(packed: string): SaltValue {
+  return unpack(Buffer.from(packed, 'latin1'));
+}
+
+/** Reads as the map that it was packed from. */
+class PackedMap extends Map<SaltValue, SaltValue> implements SaltMap {
+  readonly shape: Shape;
+  readonly held: readonly Held[];
+  readonly #values: Values;
+
+  constructor(shape: Shape, held: readonly Held[], values: Values) {
+    super();
+    this.shape = shape;
+    this.held = held;
+    this.#values = values;
+  }
+
+  override get size(): number {
+    return this.shape.index.size;
+  }
+
+  override has(key: SaltValue): boolean {
+    return this.shape.index.has(key);
+  }
+
+  override get(key: SaltValue): SaltValue | undefined {
+    const at = this.shape.index.get(key);
+    return at === undefined ? undefined : this.#at(at);
+  }
+
+  override keys(): MapIterator<SaltValue> {
+    return this.shape.index.keys();
+  }
+
+  override *values(): MapIterator<SaltValue> {
+    for (const at of this.shape.index.values()) yield this.#at(at);
+  }
+
+  override *entries(): MapIterator<[SaltValue, SaltValue]> {
+    for (const [key, at] of this.shape.index) yield [key, this.#at(at)];
+  }
+
+  override [Symbol.iterator](): MapIterator<[SaltValue, SaltValue]> {
+    return this.entries();
+  }
+
+  override forEach(
+    run: (value: SaltValue, key: SaltValue, map: Map<SaltValue, SaltValue>) => void,
+  ): void {
+    for (const [key, value] of this.entries()) run(value, key, this);
+  }
+
+  #at(at: number): SaltValue {
+    const held = this.held[at] as Held;
+    return held.opened === undefined ? this.#values.open(held) : held.opened;
+  }
+}
