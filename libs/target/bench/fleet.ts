@@ -103,7 +103,8 @@ const after = memory();
 const each = (key: 'heap' | 'rss'): string =>
   ((after[key] - before[key]) / MINIONS / 1024).toFixed(2);
 process.stdout.write(
-  `${MINIONS} minions, ${(bytes / MINIONS).toFixed(0)} bytes of grains each, ${SHARED * 100} % alike\n` +
+  `${MINIONS} minions, ${(bytes / MINIONS).toFixed(0)} bytes of grains each, ` +
+    `${SHARED * 100} % alike\n` +
     `held: heap ${each('heap')} KiB, resident ${each('rss')} KiB per minion; ` +
     `made and held in ${filled.toFixed(0)} µs of CPU each\n`,
 );

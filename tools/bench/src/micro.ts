@@ -6,6 +6,7 @@ const BENCHES = [
   { title: 'sealing', file: 'libs/crypt/bench/sealing.ts' },
   { title: 'decoding', file: 'libs/wire/bench/codec.ts' },
   { title: 'target matching', file: 'libs/target/bench/matching.ts' },
+  { title: 'targets of a large fleet', file: 'libs/target/bench/fleet.ts' },
   { title: 'batching', file: 'libs/job-cache/bench/save-returns.ts' },
   { title: 'bus', file: 'libs/bus/bench/throughput.ts' },
 ] as const;
