@@ -5,8 +5,9 @@ import {
   type SaltPorts,
   type SaltVenv,
 } from '@brine/testing';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -25,7 +26,29 @@ export interface LowerSettings {
   readonly retPort: number;
   /** `ret_port` of the upper master. */
   readonly upperPort: number;
+  /** The directory of its states. */
+  readonly states: string;
 }
+
+/** A directory with the state `tree`, for the master next to the minions. */
+export async function statesOfTree(): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'brine-tree-'));
+  await writeFile(
+    join(dir, 'tree.sls'),
+    'changes {{ 40 + 2 }}:\n  test.succeed_with_changes\nnone:\n  test.nop:\n    - require:\n' +
+      '      - test: changes 42\n',
+  );
+  return dir;
+}
+
+/** What `state.apply tree` comes to on every minion, as far as it is the same on each. */
+export const TREE_APPLIED = {
+  'test_|-changes 42_|-changes 42_|-succeed_with_changes': {
+    ...{ __id__: 'changes 42', __sls__: 'tree', __run_num__: 0, result: true },
+    changes: { testing: { old: 'Unchanged', new: 'Something pretended to change' } },
+  },
+  'test_|-none_|-none_|-nop': { __id__: 'none', __run_num__: 1, result: true, changes: {} },
+};
 
 /** A real salt-master with a real salt-syndic and real minions, in a directory of its own. */
 export class LowerMaster {
@@ -42,13 +65,14 @@ export class LowerMaster {
 
   /** Starts all of it; nothing has signed in at the upper master yet. */
   static async start(settings: LowerSettings): Promise<LowerMaster> {
-    const { syndic, minions, publishPort, retPort, upperPort } = settings;
+    const { syndic, minions, publishPort, retPort, upperPort, states } = settings;
     const sandbox = await SaltSandbox.create();
     const home = await sandbox.master(
       {
         interface: LOWER_HOST,
         syndic_master: '127.0.0.1',
         syndic_master_port: upperPort,
+        file_roots: { base: [states] },
         syndic_log_file: '/dev/null',
         syndic_pidfile: join(sandbox.dir, 'syndic.pid'),
       },

@@ -13,12 +13,17 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stockConfig, waitFor as waitSo } from './stock-tools.ts';
-import { LowerMaster } from './stock-tree.ts';
+import { LowerMaster, statesOfTree, TREE_APPLIED } from './stock-tree.ts';
 
+/** BRINE_TREE_MINIONS: that many in all below the two syndics. */
+const EACH = Math.max(2, Number(process.env['BRINE_TREE_MINIONS'] ?? 4) / 2);
+const named = (name: string): string[] =>
+  Array.from({ length: EACH }, (_, n) => `${name}-${n + 1}`);
 const LOWER = [
-  { version: '3008.2', syndic: 'syn-new', minions: ['new-1', 'new-2'] },
-  { version: '3006.26', syndic: 'syn-old', minions: ['old-1', 'old-2'] },
+  { version: '3008.2', syndic: 'syn-new', minions: named('new') },
+  { version: '3006.26', syndic: 'syn-old', minions: named('old') },
 ] as const;
+const [NEW, OLD] = LOWER.map(({ minions }) => [...minions].sort()) as [string[], string[]];
 const BELOW = LOWER.flatMap(({ minions }) => [...minions]);
 const ALL = ['up-1', ...BELOW];
 
@@ -65,6 +70,7 @@ describe('real salt-syndics of two releases below Brine', () => {
     );
     home = await stockConfig(master, '3008.2', 'bare', 'local_cache');
     await master.startMinion('up-1');
+    const states = await statesOfTree();
     lower.push(
       ...(await Promise.all(
         LOWER.map(({ syndic, minions }, n) =>
@@ -75,6 +81,7 @@ describe('real salt-syndics of two releases below Brine', () => {
             publishPort: publishPorts[n]!,
             retPort: ports[LOWER.length + n]!,
             upperPort: master.home.retPort,
+            states,
           }),
         ),
       )),
@@ -112,7 +119,7 @@ describe('real salt-syndics of two releases below Brine', () => {
   // What a stock master of masters (3008.2) prints above the same lower master, minions sorted.
   it.each([
     ['*', ['test.ping'], ALL.map((id) => `${id}:\n    True\n`).sort(), 0],
-    ['new-*', ['cmd.run', 'exit 3'], ['new-1:\n', 'new-2:\n'], 1],
+    ['new-*', ['cmd.run', 'exit 3'], NEW.map((id) => `${id}:\n`), 1],
     ['nobody*', ['test.ping', '-t', '1'], [], 0],
   ] as const)(
     'salt of both prints for %s %j what a stock tree prints',
@@ -124,6 +131,17 @@ describe('real salt-syndics of two releases below Brine', () => {
       }
     },
   );
+
+  it('state.apply gives what the states of the lower masters come to', async () => {
+    for (const run of [brine, (...all: string[]) => stock('salt', ...all)]) {
+      const args = ['-L', BELOW.join(','), 'state.apply', 'tree', '--static', '--out', 'json'];
+      const { stdout, code } = await run(...args);
+      const got = json(stdout);
+      expect(Object.keys(got).sort()).toEqual([...BELOW].sort());
+      for (const states of Object.values(got)) expect(states).toMatchObject(TREE_APPLIED);
+      expect(code).toBe(0);
+    }
+  });
 
   it('a job of --async is looked up whole, with the minions that lower masters named', async () => {
     const { stdout } = await stock('salt', '*-1', 'test.echo', 'kept', '--async');
@@ -158,10 +176,10 @@ describe('real salt-syndics of two releases below Brine', () => {
     const jid = jidIn(stdout);
     await reaches(
       jid,
-      ['old-1', 'old-2'].map((id) => standing(id, 'returned')),
+      OLD.map((id) => standing(id, 'returned')),
     );
     const { stdout: looked } = await stock('salt-run', 'jobs.lookup_jid', jid, '--out', 'json');
-    expect(json(looked)).toEqual({ 'old-1': 'own', 'old-2': 'own' });
+    expect(json(looked)).toEqual(Object.fromEntries(OLD.map((id) => [id, 'own'])));
   });
 
   it('two syndics to one lower master run a job once and count it once', async () => {
@@ -181,11 +199,11 @@ describe('real salt-syndics of two releases below Brine', () => {
     const jid = jidIn(stdout);
     await reaches(
       jid,
-      ['new-1', 'new-2'].map((id) => standing(id, 'returned')),
+      NEW.map((id) => standing(id, 'returned')),
     );
-    expect((await readFile(runs, 'utf8')).trim().split('\n')).toHaveLength(2);
+    expect((await readFile(runs, 'utf8')).trim().split('\n')).toHaveLength(EACH);
     const returns = 'SELECT count(*)::integer AS rows FROM brine.returns WHERE jid = $1';
-    expect((await pool.query(returns, [jid])).rows).toEqual([{ rows: 2 }]);
+    expect((await pool.query(returns, [jid])).rows).toEqual([{ rows: EACH }]);
     const evidence = 'SELECT id FROM brine.evidence WHERE jid = $1';
     expect((await pool.query(evidence, [jid])).rows).toEqual([]);
     await lower[0]!.killSyndic('syn-again');
@@ -213,11 +231,16 @@ describe('real salt-syndics of two releases below Brine', () => {
     for (const run of [brine, (...all: string[]) => stock('salt', ...all)]) {
       const { stdout, code } = await run('new-*', 'test.ping', '-t', '2', '-v');
       const jid = jidIn(stdout);
-      expect(stdout).toContain('new-1:\n    True\n');
+      for (const id of NEW) {
+        if (id !== 'new-2') expect(stdout).toContain(`${id}:\n    True\n`);
+      }
       expect(stdout).toContain(`new-2:\n    Minion did not return. [No response]\n`);
       expect(stdout).toContain(`salt-run jobs.lookup_jid ${jid}`);
       expect(code).toBe(1);
-      await reaches(jid, [standing('new-1', 'returned'), standing('new-2', 'waiting')]);
+      await reaches(
+        jid,
+        NEW.map((id) => standing(id, id === 'new-2' ? 'waiting' : 'returned')),
+      );
     }
   });
 });
