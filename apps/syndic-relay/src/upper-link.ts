@@ -37,10 +37,11 @@ export interface UpperLinkStatus {
 }
 
 /**
- * For one request. A stock master works on 200 returns for a second or two; what it does not answer
- * by then is sent again, and counted once.
+ * For one request, as a salt-syndic waits (salt/minion.py `_return_pub_multi`). What a stock master
+ * does not answer by then is sent again, and its event bus has it twice; one that starts takes what
+ * waited in its queue. A lost connection is noticed at once.
  */
-const REQUEST_MS = 15_000;
+const REQUEST_MS = 60_000;
 /** A master that has rejected this syndic, or has another fingerprint, is looked at again. */
 const REFUSED_WAIT_MS = 30_000;
 const START_RETRY_MS = 2_000;

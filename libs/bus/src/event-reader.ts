@@ -14,6 +14,8 @@ export interface EventReaderOptions {
   /** Where to begin, default `all` for a durable reader (the first time), else `new`. */
   readonly from?: ReadFrom;
   readonly ackWaitMs?: number;
+  /** What it has in its hands is its own, however long, until it is dead. */
+  readonly holds?: boolean;
   readonly maxAckPending?: number;
   /** A durable place that nobody used for so long is forgotten, in ms; default never. */
   readonly forgetAfterMs?: number;

@@ -21,6 +21,8 @@ export interface PublicationReaderOptions {
    */
   readonly from?: ReadFrom;
   readonly ackWaitMs?: number;
+  /** What it has in its hands is its own, however long, until it is dead. */
+  readonly holds?: boolean;
   readonly maxAckPending?: number;
   /** A durable place that nobody used for so long is forgotten, in ms; default never. */
   readonly forgetAfterMs?: number;

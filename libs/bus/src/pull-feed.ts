@@ -48,6 +48,8 @@ const HEARTBEAT_MS = 2_000;
 /** Two heartbeats missed and some: the consumer is gone or the server is not well. */
 const SILENCE_MS = 5_000;
 const LOOK_MS = 500;
+/** What is not acknowledged for so long goes to another reader, where the reader says nothing. */
+export const ACK_WAIT_MS = 30_000;
 /** What a consumer of one reader lives on for when its reader is gone. */
 const FORGET_MS = 30_000;
 
@@ -259,7 +261,7 @@ function consumerConfig(spec: ConsumerSpec, name: string): Record<string, unknow
     ...common,
     durable_name: spec.durable,
     ack_policy: 'explicit',
-    ack_wait: (spec.ackWaitMs ?? 30_000) * 1e6,
+    ack_wait: (spec.ackWaitMs ?? ACK_WAIT_MS) * 1e6,
     max_ack_pending: spec.maxAckPending ?? 5_000,
     ...(spec.forgetAfterMs === undefined ? {} : { inactive_threshold: spec.forgetAfterMs * 1e6 }),
   };

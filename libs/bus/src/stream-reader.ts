@@ -1,7 +1,8 @@
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
+import { HeldDeliveries } from './held-deliveries.ts';
 import { streamInfo } from './js-api.ts';
-import { PullFeed } from './pull-feed.ts';
+import { ACK_WAIT_MS, PullFeed } from './pull-feed.ts';
 import type { ConsumerSpec, Delivery } from './pull-feed.ts';
 
 /** Where a reader begins. A durable one that was there before goes on from its place instead. */
@@ -11,6 +12,11 @@ export type ReadFrom =
 /** What a reader wants read. */
 export interface ReaderSpec extends Omit<ConsumerSpec, 'start'> {
   readonly from: ReadFrom;
+  /**
+   * A durable reader that may keep things in its hands longer than `ackWaitMs`: others get them
+   * only when it is dead.
+   */
+  readonly holds?: boolean;
 }
 
 /** A delivery, and the incarnation of the stream it came from. */
@@ -31,6 +37,7 @@ export class StreamReader {
   readonly #bus: Bus;
   readonly #spec: ReaderSpec;
   readonly #queue: { readonly received: Received; readonly feed: PullFeed | undefined }[] = [];
+  readonly #held: HeldDeliveries | undefined;
   #feed: PullFeed | undefined;
   #incarnation: string | undefined;
   #lastSeq = 0;
@@ -44,6 +51,7 @@ export class StreamReader {
   constructor(bus: Bus, spec: ReaderSpec) {
     this.#bus = bus;
     this.#spec = spec;
+    if (spec.holds === true) this.#held = new HeldDeliveries(bus, spec.ackWaitMs ?? ACK_WAIT_MS);
     const stopListening = bus.onReconnect(() => this.#feed?.close());
     void bus.closed.then(() => this.close());
     const timer = setInterval(() => void this.#check(), CHECK_MS);
@@ -104,6 +112,7 @@ export class StreamReader {
   /** Ends the reading; what is here can still be taken. */
   close(): void {
     this.#closed = true;
+    this.#held?.close();
     this.#feed?.close();
     this.#wakeUp();
   }
@@ -144,7 +153,8 @@ export class StreamReader {
     const feed: PullFeed = await PullFeed.open(this.#bus, spec, (delivery) => {
       this.#lastSeq = Math.max(this.#lastSeq, delivery.seq);
       this.#lastTimeMs = Math.max(this.#lastTimeMs, Math.floor(delivery.timeUs / 1_000));
-      this.#queue.push({ received: { ...delivery, incarnation }, feed });
+      const held = this.#held?.hold(delivery) ?? delivery;
+      this.#queue.push({ received: { ...held, incarnation }, feed });
       this.#wakeUp();
     });
     this.#feed = feed;
