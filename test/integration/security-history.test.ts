@@ -164,6 +164,7 @@ describe('the master as a whole', () => {
     const { pkiDir, cacheDir } = it.master.home;
     const secret = [join(pkiDir, 'master.pem'), join(cacheDir, '.root_key')];
     for (const file of secret) expect(statSync(file).mode & 0o077).toBe(0);
+    await it.publish({ key: it.rootKey, user: 'root' });
     const log = await it.master.log();
     for (const text of [it.rootKey, it.a.aes.keyString, it.a.session.keyString])
       expect(log).not.toContain(text);

@@ -80,7 +80,7 @@ it.each([
   ['none that may be a syndic', { orderMasters: true, syndics: ['s?'] }, 'syn', 'syn'],
   ['another than it says', { orderMasters: true }, 'other', 'syn'],
   ['nobody whose key is accepted', { orderMasters: true }, undefined, 'stranger'],
-])('nothing is taken of %s', async (_what, rules, sender, id) => {
+])('CVE-2024-22231: nothing is taken of %s', async (_what, rules, sender, id) => {
   const master = above(rules);
   await takeSyndicReturn(
     master.ports,
@@ -92,7 +92,7 @@ it.each([
   expect(master.counts.get('syndic_return_refused')).toBe(1);
 });
 
-it('an id that is none is left out, the others are taken', async () => {
+it('CVE-2024-22231: an id that is none is left out, the others are taken', async () => {
   const master = above();
   const load = buildSyndicReturn('syn', [returned('syn', ['../x', 'y'])]);
   await takeSyndicReturn(master.ports, request, load, 'syn');
