@@ -1,4 +1,5 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,11 +10,23 @@ const IDS = VERSIONS.map((version) => `pillar-${version}`);
 describe('real minions get their pillar', () => {
   let master: BrineMaster;
   let roots: string;
+  let classes: string;
 
   beforeAll(async () => {
     const venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
+    classes = await mkdtemp(join(tmpdir(), 'brine-classes-'));
+    for (const dir of ['nodes', 'classes']) await mkdir(join(classes, dir));
+    for (const id of IDS) {
+      await writeFile(join(classes, `nodes/${id}.yml`), 'environment: base\nclasses: [ours]\n');
+    }
+    const ours =
+      "states: [of_class]\npillars: {at: '${more_of:os}', more_of: {os: '{{ __grains__.os }}'}}\n";
+    await writeFile(join(classes, 'classes/ours.yml'), ours);
     master = await BrineMaster.start(
-      { ext_pillar: [{ cmd_json: `echo '{"more": [1]}'` }] },
+      {
+        ext_pillar: [{ cmd_json: `echo '{"more": [1]}'` }, { saltclass: [{ path: classes }] }],
+        master_tops: { saltclass: { path: classes } },
+      },
       {
         onHome: async (home) => {
           roots = join(home.configDir, 'pillar');
@@ -36,7 +49,10 @@ describe('real minions get their pillar', () => {
     await master.acceptKeys(IDS);
     await master.waitForMinions(IDS);
   }, 300_000);
-  afterAll(() => master.close());
+  afterAll(async () => {
+    await master.close();
+    await rm(classes, { recursive: true });
+  });
 
   async function salt(...args: string[]): Promise<Record<string, unknown>> {
     const all = [...args, '--static', '--out', 'json', '-t', '60'];
@@ -44,11 +60,20 @@ describe('real minions get their pillar', () => {
     return JSON.parse(stdout) as Record<string, unknown>;
   }
 
-  it('pillar.items is what the files and the external pillar say', async () => {
+  it('pillar.items is what the files and the external pillars say', async () => {
     const answers = await salt('*', 'pillar.items', 'unmask=True');
     for (const who of IDS) {
-      expect(answers[who]).toEqual({ kernel: 'Linux', who, ratio: 1, more: [1] });
+      const { at, more_of, __saltclass__, ...others } = answers[who] as Record<string, unknown>;
+      expect(others).toEqual({ kernel: 'Linux', who, ratio: 1, more: [1] });
+      expect(more_of).toEqual({ os: at });
+      const classes = { classes: ['ours'], states: ['of_class'], environment: 'base' };
+      expect(__saltclass__).toEqual({ ...classes, nodename: who });
     }
+  });
+
+  it('states of classes stand beside those of the top file', async () => {
+    const answers = await salt('*', 'state.show_top');
+    for (const who of IDS) expect(answers[who]).toEqual({ base: ['of_class'] });
   });
 
   it('the master knows it: targets by pillar expect these minions and no others', async () => {

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { mapOf, type SaltMap } from '@brine/wire';
 import { MasterTops, splitWords } from './external-tops.ts';
 
 let dir = '';
@@ -12,12 +13,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
+const tell = (_fields: unknown, text: string): void => void told.push(text);
+const noClasses = (): Promise<SaltMap> => Promise.reject(new Error('no classes'));
+
 async function classifier(body: string): Promise<MasterTops> {
   const script = join(dir, 'classify it.sh');
   await writeFile(script, `#!/bin/sh\n${body}\n`, { mode: 0o700 });
-  return new MasterTops({ ext_nodes: `sh '${script}' "an argument"` }, (_fields, text) => {
-    told.push(text);
-  });
+  return new MasterTops({ ext_nodes: `sh '${script}' "an argument"` }, noClasses, tell);
 }
 
 test.each([
@@ -52,9 +54,31 @@ test('those who ask meanwhile share one run', async () => {
 });
 
 test('without ext_nodes there are none, and other kinds are told', async () => {
-  const tops = new MasterTops({ saltclass: { path: '/x' } }, (_fields, text) => told.push(text));
+  const tops = new MasterTops({ cobbler: { path: '/x' } }, noClasses, tell);
   expect(await tops.of('web1')).toEqual(new Map());
   expect(told).toEqual(['this kind of master_tops is not served']);
+});
+
+test('the states of saltclass stand beside those of ext_nodes, each once', async () => {
+  const asked: string[] = [];
+  const read = async (path: string, minion: string): Promise<SaltMap> => {
+    asked.push(`${path} ${minion}`);
+    return mapOf({ base: ['b', 'c', 7], dev: ['d'] });
+  };
+  const command = await classifier('echo "classes: [a, b]"').then(
+    () => `sh '${dir}/classify it.sh'`,
+  );
+  const masterTops = { ext_nodes: command, saltclass: { path: '/x' } };
+  const tops = new MasterTops(masterTops, read, tell);
+  const states = { base: ['a', 'b', 'c'], dev: ['d'] };
+  expect(await tops.of('web1')).toEqual(new Map(Object.entries(states)));
+  expect(asked).toEqual(['/x web1']);
+  expect(told).toEqual([]);
+});
+
+test('a saltclass tree that fails is told and gives no states', async () => {
+  expect(await new MasterTops({ saltclass: {} }, noClasses, tell).of('web1')).toEqual(new Map());
+  expect(told).toEqual(['saltclass could not tell the states of a minion']);
 });
 
 test.each([

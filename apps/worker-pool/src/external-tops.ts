@@ -1,5 +1,7 @@
-import { parseConfigText, type ConfigMap, type ConfigValue } from '@brine/config';
+import { isConfigMap, parseConfigText, type ConfigMap, type ConfigValue } from '@brine/config';
 import type { ExternalTops } from '@brine/master';
+import { DEFAULT_CLASS_TREE } from '@brine/pillar-sources';
+import type { SaltMap } from '@brine/wire';
 import { execFile } from 'node:child_process';
 import { textsOf } from './option-values.ts';
 
@@ -12,37 +14,64 @@ const RUNNING_MAX = 8;
 /** Tells an operator. */
 type Tell = (fields: Readonly<Record<string, unknown>>, text: string) => void;
 
-/** `master_tops`: what states a minion has beside its top file. Of Salt's kinds `ext_nodes`. */
+/** States by environment. */
+type States = ReadonlyMap<string, readonly string[]>;
+
+/** Reads the saltclass tree of a directory for a minion. Rejects with what is wrong there. */
+type ReadClasses = (path: string, minion: string) => Promise<SaltMap>;
+
+/**
+ * `master_tops`: what states a minion has beside its top file. Of Salt's kinds `ext_nodes` and
+ * `saltclass`.
+ */
 export class MasterTops implements ExternalTops {
   readonly #command: readonly string[] | undefined;
+  readonly #classTree: string | undefined;
+  readonly #readClasses: ReadClasses;
   readonly #tell: Tell;
-  readonly #flights = new Map<string, Promise<ReadonlyMap<string, readonly string[]>>>();
+  readonly #flights = new Map<string, Promise<States>>();
   #running: Promise<unknown>[] = [];
 
-  constructor(masterTops: ConfigMap, tell: Tell) {
+  constructor(masterTops: ConfigMap, readClasses: ReadClasses, tell: Tell) {
     this.#tell = tell;
-    const { ext_nodes: command, ...others } = masterTops;
+    this.#readClasses = readClasses;
+    const { ext_nodes: command, saltclass, ...others } = masterTops;
+    const path = isConfigMap(saltclass) ? (saltclass['path'] ?? DEFAULT_CLASS_TREE) : undefined;
+    if (typeof path === 'string') this.#classTree = path;
     if (typeof command === 'string' && command.trim() !== '') this.#command = splitWords(command);
     for (const name of Object.keys(others))
       tell({ name }, 'this kind of master_tops is not served');
   }
 
   /** States by environment. What fails gives none, and is told. */
-  of(minion: string): Promise<ReadonlyMap<string, readonly string[]>> {
-    const command = this.#command;
-    if (command === undefined) return Promise.resolve(new Map());
+  of(minion: string): Promise<States> {
     // Those who ask again meanwhile get the same answer.
     const flying = this.#flights.get(minion);
     if (flying !== undefined) return flying;
-    const flight = this.#classify(command, minion).finally(() => this.#flights.delete(minion));
+    const flight = this.#all(minion).finally(() => this.#flights.delete(minion));
     this.#flights.set(minion, flight);
     return flight;
   }
 
-  async #classify(
-    command: readonly string[],
-    minion: string,
-  ): Promise<ReadonlyMap<string, readonly string[]>> {
+  async #all(minion: string): Promise<States> {
+    const all = new Map<string, readonly string[]>();
+    if (this.#command !== undefined) addStates(all, await this.#classify(this.#command, minion));
+    if (this.#classTree !== undefined) addStates(all, await this.#ofClasses(minion));
+    return all;
+  }
+
+  async #ofClasses(minion: string): Promise<States> {
+    try {
+      const read = await this.#readClasses(this.#classTree ?? '', minion);
+      const named = [...read].filter(([env]) => typeof env === 'string');
+      return new Map(named.map(([env, states]) => [env as string, textsIn(states)]));
+    } catch (err) {
+      this.#tell({ err, minion }, 'saltclass could not tell the states of a minion');
+      return new Map();
+    }
+  }
+
+  async #classify(command: readonly string[], minion: string): Promise<States> {
     while (this.#running.length >= RUNNING_MAX) await Promise.race(this.#running);
     const run = runCommand([...command, minion]);
     const settled = run.then(
@@ -61,6 +90,18 @@ export class MasterTops implements ExternalTops {
   }
 }
 
+/** Lists grow by what is not in them (Salt: dictupdate.merge with merge_lists). */
+function addStates(all: Map<string, readonly string[]>, more: States): void {
+  for (const [env, states] of more) {
+    const known = all.get(env) ?? [];
+    all.set(env, [...known, ...states.filter((state) => !known.includes(state))]);
+  }
+}
+
+function textsIn(states: unknown): string[] {
+  return Array.isArray(states) ? states.filter((state) => typeof state === 'string') : [];
+}
+
 function runCommand([file = '', ...args]: readonly string[]): Promise<string> {
   const options = { timeout: TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
   return new Promise((resolve, reject) => {
@@ -72,7 +113,7 @@ function runCommand([file = '', ...args]: readonly string[]): Promise<string> {
 }
 
 /** `classes`, a list or the keys of a map, in `environment` (salt/tops/ext_nodes.py). */
-function classesOf(yaml: string): ReadonlyMap<string, readonly string[]> {
+function classesOf(yaml: string): States {
   const { values } = parseConfigText(yaml, 'the output of ext_nodes');
   const classes: ConfigValue | undefined = values['classes'];
   const names =

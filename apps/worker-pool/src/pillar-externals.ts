@@ -2,6 +2,7 @@ import {
   compilePillar,
   mergePillars,
   refusedOnDemand,
+  saltclassPillar,
   type PillarMinion,
   type PillarOptions,
   type PillarPorts,
@@ -9,6 +10,8 @@ import {
 import {
   askExternal,
   checkoutOf,
+  ClassTree,
+  DEFAULT_CLASS_TREE,
   gitPillarRemotes,
   readHttp,
   readPostgres,
@@ -18,7 +21,7 @@ import {
   type GitSettings,
   type PostgresSettings,
 } from '@brine/pillar-sources';
-import type { SaltMap, SaltValue } from '@brine/wire';
+import { isMap, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { join } from 'node:path';
 
 /** What external pillars are set up with. */
@@ -91,7 +94,7 @@ export class Externals {
     name: string,
     minion: PillarMinion,
     args: SaltValue,
-    ports: PillarPorts,
+    { ports, pillar }: { readonly ports: PillarPorts; readonly pillar: SaltMap },
   ): SaltValue | undefined {
     const early = this.#early.get(name)?.get(args);
     if (early !== undefined) {
@@ -99,6 +102,13 @@ export class Externals {
       return early.value;
     }
     if (name === 'git') return this.#git(minion, args, ports);
+    if (name === 'saltclass') {
+      const files = new ClassTree(classPath(args));
+      const { log } = this.#settings;
+      const functions = ports.functions(minion);
+      const classPorts = { files, outside: ports.outside, log, functions };
+      return saltclassPillar(classPorts, this.#options, minion, pillar);
+    }
     return askExternal(name, minion, args, this.#settings);
   }
 
@@ -131,4 +141,11 @@ export class Externals {
     }
     return pillar;
   }
+}
+
+/** The last `path` among the arguments, as Salt takes it. */
+function classPath(args: SaltValue): string {
+  const given = Array.isArray(args) ? args : [args];
+  const paths = given.map((one) => (isMap(one) ? textOf(one, 'path') : undefined));
+  return paths.findLast((path) => path !== undefined) ?? DEFAULT_CLASS_TREE;
 }

@@ -1,6 +1,12 @@
 import { PyFunction, str } from '@brine/jinja';
-import { compilePillar, pillarTop, type PillarOptions, type PillarPorts } from '@brine/pillar';
-import { RootFiles, decryptAll, type GpgSettings } from '@brine/pillar-sources';
+import {
+  compilePillar,
+  pillarTop,
+  saltclassTops,
+  type PillarOptions,
+  type PillarPorts,
+} from '@brine/pillar';
+import { ClassTree, RootFiles, decryptAll, type GpgSettings } from '@brine/pillar-sources';
 import { mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
 import { spawnSync } from 'node:child_process';
 import { workerData } from 'node:worker_threads';
@@ -24,6 +30,8 @@ export interface PillarTask {
   readonly minion: Uint8Array;
   /** The top file alone is asked for. */
   readonly topOnly?: boolean;
+  /** Asked for is what the saltclass tree in this directory says of states. */
+  readonly classTree?: string;
 }
 
 /** What a pillar comes to, and what the log is told. */
@@ -32,6 +40,8 @@ export interface PillarResult {
   readonly pillar: Uint8Array;
   readonly log: readonly string[];
 }
+
+const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
 
 /** piscina hands its `workerData` on as the second of a pair. */
 const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarThreadData;
@@ -63,6 +73,10 @@ export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
     override: mapIn(asked, 'override') ?? new Map(),
     ext: mapIn(asked, 'ext') ?? null,
   };
+  if (task.classTree !== undefined) {
+    const tops = { files: new ClassTree(task.classTree), outside: OUTSIDE, log };
+    return { pillar: pack(saltclassTops({ ...tops, functions: new Map() }, minion)), log: lines };
+  }
   const externals = new Externals(
     data.externals,
     { pillarRoots: files.roots, nodegroups, log },
@@ -71,10 +85,10 @@ export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
   await externals.askEarly(minion);
   const ports: PillarPorts = {
     files,
-    outside: { now: () => Date.now(), random: () => Math.random() },
+    outside: OUTSIDE,
     functions: () => hostFunctions(),
     decrypt: (value) => decryptAll(value, data.gpg),
-    external: (name, who, _pillar, args) => externals.ask(name, who, args, ports),
+    external: (name, who, pillar, args) => externals.ask(name, who, args, { ports, pillar }),
     log,
   };
   const made = task.topOnly === true ? pillarTop : compilePillar;

@@ -61,6 +61,19 @@ export class ThreadedPillars implements PillarMaker {
     return unpack(Buffer.from(pillar));
   }
 
+  /**
+   * States by environment, as the saltclass tree in a directory has them for a minion.
+   * @throws Error with what is wrong in the tree
+   */
+  async classTops(classTree: string, minion: SaltMap): Promise<SaltMap> {
+    const threads = this.#threads();
+    if (threads.queueSize >= QUEUE_MAX) throw new MasterUnavailableError('too many pillars wait');
+    const signal = AbortSignal.timeout(RENDER_MAX_MS);
+    const result = await threads.run({ minion: pack(minion), classTree }, { signal });
+    for (const line of result.log) this.#log(line);
+    return unpackMap(Buffer.from(result.pillar));
+  }
+
   /** Ends the threads. */
   async close(): Promise<void> {
     await this.#pool?.destroy();

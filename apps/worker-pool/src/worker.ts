@@ -17,6 +17,7 @@ import { Answerer, type MasterPorts } from '@brine/master';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
 import type { RunningService, ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
+import { mapOf } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
 import { EpochAesKeys } from './aes-keys.ts';
 import { openAudit } from './audit.ts';
@@ -134,7 +135,14 @@ export async function startWorker(
     functions,
     files,
     received: new ReceivedFiles(options.cachedir),
-    tops: new MasterTops(options.masterTops, (fields, text) => log.warn(fields, text)),
+    tops: new MasterTops(
+      options.masterTops,
+      async (path, id) => {
+        const grains = (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
+        return pillarThreads.classTops(path, mapOf({ id, grains }));
+      },
+      (fields, text) => log.warn(fields, text),
+    ),
     parseArguments: peerArguments,
     mines: new BucketMines(new Bucket(bus, 'brine_mine')),
     now: () => Date.now(),

@@ -44,7 +44,7 @@ export class Evaluator implements FilterHost {
       case 'Symbol':
         return this.name(node.value, scope);
       case 'Attribute':
-        return attributeOf(this.value(node.target, scope), node.name);
+        return this.#found(attributeOf(this.value(node.target, scope), node.name));
       case 'Item':
         return this.#item(node.target, node.key, scope);
       case 'Call':
@@ -120,9 +120,15 @@ export class Evaluator implements FilterHost {
     return global === undefined ? new Undefined(`'${name}' is undefined`, lenient) : global;
   }
 
+  /** What is not in a value is as lenient as a missing name. */
+  #found(value: unknown): unknown {
+    const isStrict = value instanceof Undefined && !value.lenient;
+    return isStrict && this.environment.allowUndefined ? new Undefined(value.text, true) : value;
+  }
+
   #item(target: Expression, key: Expression, scope: Scope): unknown {
     const value = this.value(target, scope);
-    if (key.typename !== 'Slice') return itemOf(value, this.value(key, scope));
+    if (key.typename !== 'Slice') return this.#found(itemOf(value, this.value(key, scope)));
     const parts = key.parts.map((part) =>
       part === undefined ? undefined : this.value(part, scope),
     );

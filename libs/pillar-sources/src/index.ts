@@ -1,3 +1,4 @@
+export { ClassTree, DEFAULT_CLASS_TREE } from './class-tree.ts';
 export { askExternal } from './external.ts';
 export { GitPillarError, checkoutOf } from './git-checkouts.ts';
 export { gitPillarRemotes } from './git-remotes.ts';

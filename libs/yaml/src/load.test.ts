@@ -14,6 +14,16 @@ test.each([
   expect(() => loadYaml(text)).toThrow(YamlLoadError);
 });
 
+test.each([
+  ['a: |\n x\n y', 'x\ny'],
+  ['a: >\n x\n y', 'x y'],
+  ['a: |+\n x', 'x'],
+  ['a: |+\n x\n', 'x\n'],
+  ['a: |\n x\n y\n', 'x\ny\n'],
+])('%j ends where the text ends', (text, a) => {
+  expect(loadYaml(text)).toEqual(mapOf({ a }));
+});
+
 test('tags of plain values are taken', () => {
   expect(loadYaml('{a: !!str 1, b: !!seq [1], c: !!map {d: 2}}')).toEqual(
     mapOf({ a: '1', b: [1], c: mapOf({ d: 2 }) }),

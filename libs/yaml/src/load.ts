@@ -2,6 +2,7 @@ import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import {
   Alias,
   isMap,
+  isPair,
   isScalar,
   isSeq,
   parseAllDocuments,
@@ -44,9 +45,21 @@ export function loadYaml(text: string): SaltValue {
   const warning = document?.warnings.find(({ code }) => code !== 'TAG_RESOLVE_FAILED');
   const error = document?.errors[0] ?? warning;
   if (error !== undefined) throw new YamlLoadError(error.message, { cause: error });
+  if (/\S[^\n]*$/.test(text)) cutOpenEnd(document?.contents);
   return construct(document?.contents ?? null, 0, (alias) =>
     document === undefined ? undefined : alias.resolve(document),
   );
+}
+
+/** A block scalar that ends with the text ends as it does: the parser adds a line end. */
+function cutOpenEnd(contents: unknown): void {
+  let node = contents;
+  while (isSeq(node) || isMap(node)) {
+    const last: unknown = node.items.at(-1);
+    node = isPair(last) ? last.value : last;
+  }
+  if (!isScalar(node) || !node.type?.startsWith('BLOCK_')) return;
+  if (typeof node.value === 'string') node.value = node.value.replace(/\n$/, '');
 }
 
 type Resolve = (alias: Alias) => Node | undefined;

@@ -10,7 +10,7 @@ export const stateOptions = {
   }),
   env_order: texts({ default: [], doc: 'Order in which environments are merged.' }),
   default_top: text({ default: 'base', doc: 'Environment that stands in for one without top.' }),
-  master_tops: map({ default: {}, doc: 'External tops; `ext_nodes` is served.' }),
+  master_tops: map({ default: {}, doc: 'External tops; `ext_nodes` and `saltclass` are served.' }),
   renderer: text({ default: 'jinja|yaml', doc: 'How states and pillars are rendered.' }),
   failhard: flag({ default: false, doc: 'Stop a state run at the first failure.' }),
   state_auto_order: flag({ default: true, doc: 'States run in the order of their files.' }),
