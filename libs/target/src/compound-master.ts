@@ -1,3 +1,4 @@
+import type { Data } from './data.ts';
 import { checkList, select, textTest } from './master-terms.ts';
 import type { CheckedSets, IdTest } from './master-terms.ts';
 import { expandNodegroup, OPERATORS } from './nodegroups.ts';
@@ -27,7 +28,7 @@ export function compoundOnMaster(
   const words = splitWords(tgt);
   if (words === undefined) throw new TargetError('neither text nor a list');
   if (view.dataCache === false) return { minions: view.accepted, missing: [] };
-  const builder = new TokenBuilder(view, pillarExact);
+  const builder = new TokenBuilder(readingOnce(view), pillarExact);
   const queue = words.toReversed();
   for (let word = queue.pop(); word !== undefined; word = queue.pop()) {
     if (OPERATORS.has(word)) builder.operator(word);
@@ -39,6 +40,19 @@ export function compoundOnMaster(
   }
   const test = new SetExpression(builder.finish()).compile();
   return { minions: select(view.accepted, test), missing: builder.missing };
+}
+
+/** Terms ask for one minion after the other: of each its grains are looked up once. */
+function readingOnce(view: TargetView): TargetView {
+  let last: string | undefined;
+  let grains: Data;
+  const read = (id: string): Data => {
+    if (id === last) return grains;
+    grains = view.grains(id);
+    last = id;
+    return grains;
+  };
+  return { ...view, grains: read, pillar: (id) => view.pillar(id) };
 }
 
 /** Writes the expression that Salt hands to Python, parenthesis by parenthesis. */

@@ -66,8 +66,11 @@ function addressesOf(grains: Data, kind: 'ipv4' | 'ipv6'): readonly string[] {
   const found = isDict(grains) ? member(grains, kind) : undefined;
   if (typeof found === 'string') return [found];
   if (!Array.isArray(found)) return [];
-  const isText = (item: unknown): item is string => typeof item === 'string';
   return found.every(isText) ? found : found.filter(isText);
+}
+
+function isText(item: unknown): item is string {
+  return typeof item === 'string';
 }
 
 /** Python takes four plain decimal parts only; ipaddr.js also takes `10.1` and `0x7f.1`. */
