@@ -22,7 +22,7 @@ const DOZEN = [
 ];
 const NAMES = ALL ? treeNames() : DOZEN;
 const BY_SCRIPT = ALL
-  ? [...DOZEN.slice(0, 8), 'env-saltenv', 'ext-tree-first']
+  ? [...DOZEN.slice(0, 8), 'env-saltenv', 'env-pillarenv']
   : ['target-compound-parens-jinja'];
 const RECORDED = recorded();
 
