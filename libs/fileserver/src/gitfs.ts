@@ -102,19 +102,22 @@ export class GitfsBackend implements FileBackend {
 
   async #follow(remote: GitRemote): Promise<void> {
     const { updateInterval } = remote.config;
-    await this.#attempt(remote, () => remote.open());
+    await this.#attempt(remote, async () => {
+      await remote.open();
+      return false;
+    });
     const update = (): Promise<void> => this.#attempt(remote, () => remote.update());
     // What an earlier start left is served while the first fetch runs.
     const first = update();
     if (remote.refs.branches.size === 0) await first;
-    if (updateInterval > 0) this.#every(updateInterval * 1000, update);
+    if (updateInterval > 0) void first.then(() => this.#every(updateInterval * 1000, update));
   }
 
-  async #attempt(remote: GitRemote, task: () => Promise<void>): Promise<void> {
+  /** The task says whether it found the remote there. */
+  async #attempt(remote: GitRemote, task: () => Promise<boolean>): Promise<void> {
     const { url } = remote.config;
     try {
-      await task();
-      if (this.#failing.delete(url)) this.#tell(url, undefined);
+      if ((await task()) && this.#failing.delete(url)) this.#tell(url, undefined);
     } catch (error) {
       if (this.#stop.signal.aborted || this.#failing.has(url)) return;
       this.#failing.add(url);
@@ -124,11 +127,10 @@ export class GitfsBackend implements FileBackend {
 
   /** One after the other, however long one takes. */
   #every(ms: number, task: () => Promise<void>): void {
+    if (this.#stop.signal.aborted) return;
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      void task().finally(() => {
-        if (!this.#stop.signal.aborted) this.#every(ms, task);
-      });
+      void task().finally(() => this.#every(ms, task));
     }, ms);
     timer.unref();
     this.#timers.add(timer);

@@ -45,19 +45,20 @@ export class GitRemote {
   }
 
   /**
-   * Fetches, unless another worker is at it, and reads the refs. @throws GitError where the
-   * remote cannot be had; what was there before stays.
+   * Fetches and reads the refs; where another worker is at it reads them only, and says false.
+   * @throws GitError where the remote cannot be had; what was there before stays.
    */
-  async update(): Promise<void> {
+  async update(): Promise<boolean> {
     const { depth, refspecs, url } = this.config;
     const shallow = depth > 0 ? ['--depth', String(depth)] : [];
-    await withLock(join(this.dir, 'update.lk'), () =>
+    const fetched = await withLock(join(this.dir, 'update.lk'), () =>
       runGit(
         ['fetch', '--quiet', '--prune', '--no-tags', '--force', ...shallow, '--', url, ...refspecs],
         { ...this.call, timeoutMs: FETCH_TIMEOUT_MS },
       ),
     );
     await this.#readRefs();
+    return fetched !== undefined;
   }
 
   /** What an environment holds; undefined where this remote does not have it. */
