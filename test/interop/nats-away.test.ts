@@ -109,7 +109,10 @@ describe('NATS is away while minions return', () => {
     const until = Date.now() + 90_000;
     for (;;) {
       const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
-      const job = JSON.parse(stdout) as { readonly Result?: Record<string, unknown> };
+      // The store may still be on its way back to NATS: then there is a text, and it is asked again.
+      const job = (stdout.startsWith('{') ? JSON.parse(stdout) : {}) as {
+        readonly Result?: Record<string, unknown>;
+      };
       const ids = Object.keys(job.Result ?? {}).sort();
       if (ids.length >= count || Date.now() > until) return ids;
       await sleep(1000);
