@@ -109,7 +109,7 @@ describe('NATS is away while minions return', () => {
     const until = Date.now() + 90_000;
     for (;;) {
       const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
-      // The store may still be on its way back to NATS: then there is a text, and it is asked again.
+      // The store may still be on its way back to NATS: then there is a text instead.
       const job = (stdout.startsWith('{') ? JSON.parse(stdout) : {}) as {
         readonly Result?: Record<string, unknown>;
       };
