@@ -1,13 +1,11 @@
-import { escapeKey, splitKey, type Bucket, type BucketEntry, type BucketWatch } from '@brine/bus';
+import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
-import { pack, PackedMaps, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { pack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { FleetMaps, type FleetEntry } from './fleet-maps.ts';
 import { fromHotState } from './hot-state.ts';
-
-/** Pillars of all minions stay in memory only while somebody targets by them. */
-const IDLE_MS = 10 * 60_000;
 
 /** Most bytes of a record, compressed; it is one message of NATS, whose `max_payload` is 8 MB. */
 const RECORD_MAX_BYTES = 4 * 1024 * 1024;
@@ -32,13 +30,12 @@ export class KeptPillars {
   readonly #bucket: Bucket;
   readonly #box: SecretBox;
   readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
-  readonly #pillars = new PackedMaps();
-  #watch: BucketWatch | undefined;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #pillars: FleetMaps;
 
   constructor(bucket: Bucket, box: SecretBox) {
     this.#bucket = bucket;
     this.#box = box;
+    this.#pillars = new FleetMaps(bucket, 'the pillars', (entry) => this.#read(entry));
   }
 
   /**
@@ -65,15 +62,8 @@ export class KeptPillars {
   }
 
   /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
-  async ready(): Promise<void> {
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.#drop(), IDLE_MS);
-    this.#idle.unref();
-    this.#watch ??= this.#bucket.watch({
-      onChange: (entry) => this.#changed(entry),
-      onReset: () => this.#pillars.clear(),
-    });
-    await fromHotState('the pillars', this.#watch.whenReady());
+  ready(): Promise<void> {
+    return this.#pillars.ready();
   }
 
   of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
@@ -88,27 +78,17 @@ export class KeptPillars {
 
   /** Stops watching. */
   close(): void {
-    this.#drop();
+    this.#pillars.close();
   }
 
-  #changed(entry: BucketEntry): void {
+  #read(entry: BucketEntry): FleetEntry | undefined {
     const [id = '', env] = splitKey(entry.key);
-    if (env !== undefined) return;
-    const pillar = this.#opened(entry);
-    if (pillar === undefined) this.#pillars.delete(id);
-    else this.#pillars.set(id, pillar);
+    return env === undefined ? { id, packed: this.#opened(entry) } : undefined;
   }
 
   #opened({ value }: BucketEntry): Buffer | undefined {
     if (value.length === 0) return undefined;
     return inflateRawSync(this.#box.open(value), { maxOutputLength: PILLAR_MAX_BYTES });
-  }
-
-  #drop(): void {
-    clearTimeout(this.#idle);
-    this.#watch?.close();
-    this.#watch = undefined;
-    this.#pillars.clear();
   }
 }
 
