@@ -84,6 +84,7 @@ export class RequestPort {
       },
       reply: (peer: Connection, body: Uint8Array) =>
         isOwner() && this.#reply(peer, Buffer.from(body)),
+      leave: () => Promise.resolve(),
       close: () => {
         if (isOwner()) this.release();
         return Promise.resolve();

@@ -18,9 +18,11 @@ export interface Window {
   readonly looksMs: readonly number[];
 }
 
-// A minion drops a jid that is among the last 100 it saw (Salt: `minion_jid_queue_hwm`); a job that
-// came again after more jobs than that would run twice. 80 leaves room for find_job and the like.
-const MAX_LATER_JOBS = 80;
+/**
+ * A minion drops a jid that is among the last 100 it saw (Salt: `minion_jid_queue_hwm`); a job that
+ * came again after more jobs than that would run twice. 80 leaves room for find_job and the like.
+ */
+export const MAX_LATER_JOBS = 80;
 const MAX_PER_LOOK = 200;
 // Several publishers look at about the same time; what they store within this is the same slot.
 const SLOT_MS = 4_000;
@@ -50,6 +52,7 @@ export class AgainRule {
   readonly #unreturned: Unreturned;
   readonly #timers = new Set<NodeJS.Timeout>();
   #openUntil = 0;
+  #closed = false;
   #windows = 0;
   #again = 0;
   #failed = 0;
@@ -64,10 +67,10 @@ export class AgainRule {
     return { windows: this.#windows, again: this.#again, failed: this.#failed };
   }
 
-  /** Looks at the times of the window; not while an earlier one is open. */
-  open(window: Window): void {
+  /** Looks at the times of the window; while an earlier one is open, only `beside` it. */
+  open(window: Window, { beside = false } = {}): void {
     const now = performance.now();
-    if (now < this.#openUntil) return;
+    if (this.#closed || (now < this.#openUntil && !beside)) return;
     this.#openUntil = now + Math.max(...window.looksMs);
     this.#windows += 1;
     for (const delayMs of window.looksMs) {
@@ -105,6 +108,6 @@ export class AgainRule {
   close(): void {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    this.#openUntil = Number.POSITIVE_INFINITY;
+    this.#closed = true;
   }
 }

@@ -12,6 +12,7 @@ export interface Subscribers {
 /** The keys: `AesEpochs`. */
 export interface Epochs {
   epochAt(seq: number): number;
+  overtaking(seq: number, serial: number): number | undefined;
   keyOf(epoch: number): Promise<AesEpoch>;
   rotate(): Promise<AesEpoch>;
 }

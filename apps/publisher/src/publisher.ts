@@ -1,6 +1,7 @@
 import type { Again, JobRecord, PublicationTimes, Published, Sent } from '@brine/bus';
 import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
+import { EpochChoice } from './epoch-choice.ts';
 import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 import type { Sealer } from './sealer.ts';
@@ -70,6 +71,7 @@ export class Publisher {
   readonly jobs = new RecentJobs();
   readonly #ports: PublisherPorts;
   readonly #serials = new SerialClock();
+  readonly #choice: EpochChoice;
   readonly #startedMs = Date.now();
   #epoch = 0;
   #lastSeq = 0;
@@ -84,6 +86,7 @@ export class Publisher {
 
   constructor(ports: PublisherPorts) {
     this.#ports = ports;
+    this.#choice = new EpochChoice(ports.epochs);
   }
 
   get status(): PublisherStatus {
@@ -107,10 +110,12 @@ export class Publisher {
     for (const { seq, kind, timeUs } of before) {
       if (seq >= startSeq) break;
       this.#serials.next(timeUs);
-      if (kind === 'marker') this.#serials.newKey();
+      if (kind === 'marker') this.#serials.newKey(timeUs);
     }
     const { epochs, highWater } = this.#ports;
-    await this.#useEpoch(epochs.epochAt(startSeq));
+    const epoch = epochs.epochAt(startSeq);
+    this.#choice.seed(epoch, before);
+    await this.#useEpoch(epoch);
     const newest = Math.max(before.at(-1)?.timeUs ?? 0, this.#serials.last);
     const given = await highWater.read(this.#epoch);
     const next = Math.max(newest, Date.now() * 1000);
@@ -130,12 +135,15 @@ export class Publisher {
   async #take(published: Published): Promise<void> {
     const startMs = nowMs();
     if (published.kind === 'marker') {
-      this.#serials.newKey();
+      this.#serials.newKey(published.timeUs);
+      this.#choice.marker(published.marker.epoch);
       await this.#useEpoch(published.marker.epoch);
       return;
     }
     this.#watchClock(published.timeUs);
     const serial = this.#serials.next(published.timeUs);
+    const epoch = this.#choice.of(published, serial);
+    if (epoch !== this.#epoch) await this.#useEpoch(epoch);
     if (published.kind === 'again') {
       const { again } = published;
       const record = again.only ? onlyFor(again.jid, again.only) : await this.#recordOf(again.seq);

@@ -35,11 +35,17 @@ test('a publisher that saw only the last messages comes to the same serials', ()
   );
 });
 
-test('with a new key serials begin with the time again', () => {
+test('with a new key serials begin with the time of its marker again', () => {
   const clock = new SerialClock();
   clock.next(1_000);
-  clock.newKey();
-  expect(clock.next(10)).toBe(10);
+  clock.newKey(10);
+  expect(clock.next(12)).toBe(12);
+});
+
+test('no serial of a new key is that of its marker or below, though the clock went back', () => {
+  const clock = new SerialClock();
+  clock.newKey(10);
+  expect(clock.next(9)).toBe(11);
 });
 
 const payload = Buffer.from('p');

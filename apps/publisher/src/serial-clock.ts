@@ -18,8 +18,11 @@ export class SerialClock {
     return this.#last;
   }
 
-  /** A new AES key begins: minions have forgotten the serials of the old one. */
-  newKey(): void {
-    this.#last = 0;
+  /**
+   * A new AES key begins: minions have forgotten the serials of the old one. All of the new key are
+   * above the time of its marker, so that what is below may go out under it too.
+   */
+  newKey(markerTimeUs: number): void {
+    this.#last = markerTimeUs;
   }
 }

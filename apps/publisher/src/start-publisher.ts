@@ -13,7 +13,7 @@ import {
 import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import type { RunningService, ServiceContext } from '@brine/service';
+import { heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { isMap, mapOf, textOf } from '@brine/wire';
 import { PublishServer, tcpEndpoint, type PublishServerOptions } from '@brine/zmq';
 import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
@@ -37,7 +37,7 @@ const STORE_TIMEOUT_MS = 1_500;
 export const PUBLISHER_EDGES = {
   connectBus,
   loadKeys: loadOrCreateMasterKeys,
-  bind: (options: PublishServerOptions) => PublishServer.bind(options),
+  bind: (options: PublishServerOptions) => PublishServer.bind({ ...options, heldPort }),
 };
 
 /** Connects to NATS, reads the keys, binds 4505 and sends until closed. */
@@ -101,6 +101,8 @@ export async function startPublisher(
       again: again.stats,
       durable: durable.stats,
     }),
+    // Those it served are deaf from its end on.
+    alone: () => again.open(startWindow(Date.now()), { beside: true }),
     close: async () => {
       again.close();
       durable.close();

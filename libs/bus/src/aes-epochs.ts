@@ -132,6 +132,17 @@ export class AesEpochs {
     return below.length > 0 ? Math.max(...below) : first.epoch;
   }
 
+  /**
+   * The epoch in force by now, where the publication at `seq` is of an earlier one: minions have
+   * that of the last marker, and whoever hears a frame of an older key logs in. Undefined where it
+   * is not of an earlier one; and where its serial is not below those of the new key, which begin
+   * at the marker's time: a minion that took it would be deaf to lower ones.
+   */
+  overtaking(seq: number, serial: number): number | undefined {
+    const last = this.#markers.last;
+    return last !== undefined && seq < last.seq && serial < last.timeUs ? last.epoch : undefined;
+  }
+
   /** The highest epoch whose key this process holds; 0 before it holds any. */
   get holding(): number {
     return Math.max(0, ...this.#keys.keys());

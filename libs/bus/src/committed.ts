@@ -92,7 +92,7 @@ export class CommitWatch {
 }
 
 /** Reads such a message; empty for anything that {@link tellCommitted} did not make. */
-function readRuns(data: Uint8Array): readonly Run[] {
+export function readRuns(data: Uint8Array): readonly Run[] {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1'));

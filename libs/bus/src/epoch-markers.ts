@@ -7,6 +7,8 @@ import { PublicationReader } from './publication-reader.ts';
 export interface EpochMarker {
   readonly seq: number;
   readonly epoch: number;
+  /** When the stream stored it, µs since 1970. */
+  readonly timeUs: number;
 }
 
 /** Markers remembered; the stream is purged long before it holds so many. */
@@ -37,6 +39,11 @@ export class EpochMarkers {
   /** The marker in force for a publication; undefined where none before it is known. */
   before(seq: number): EpochMarker | undefined {
     return this.#markers.findLast((marker) => marker.seq < seq);
+  }
+
+  /** The last marker that is known. */
+  get last(): EpochMarker | undefined {
+    return this.#markers.at(-1);
   }
 
   /** The first marker that is known. */
@@ -72,9 +79,10 @@ export class EpochMarkers {
         this.#incarnation = published.incarnation;
         this.#markers = [];
       }
-      this.#markers.push({ seq: published.seq, epoch: published.marker.epoch });
+      const { seq, timeUs, marker } = published;
+      this.#markers.push({ seq, epoch: marker.epoch, timeUs });
       if (this.#markers.length > MAX_MARKERS) this.#markers.shift();
-      this.#onMarker(published.marker.epoch);
+      this.#onMarker(marker.epoch);
     }
   }
 
