@@ -68,7 +68,8 @@ class CkMinions(salt.utils.minions.CkMinions):
     registry = None
 
     def __init__(self, case):  # pylint: disable=super-init-not-called
-        self.opts = {"minion_data_cache": True, "nodegroups": case["nodegroups"]}
+        cached = case.get("dataCache", True)
+        self.opts = {"minion_data_cache": cached, "nodegroups": case["nodegroups"]}
         self.cache = Cache(case["banks"])
         self.key = Key(case["accepted"])
 

@@ -1,16 +1,19 @@
-import { saltVenv } from '@brine/testing';
+import { saltVenv, type SaltVersion } from '@brine/testing';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
 
 const ORACLE = join(import.meta.dirname, 'target-oracle.py');
+/** The master's side of 3007, which keeps whom it knows nothing of. */
+export const ORACLE_3007 = join(import.meta.dirname, 'target-oracle-3007.py');
 
-/** Puts questions to Salt 3008.2's own matchers, or another script; one answer for each. */
+/** Puts questions to Salt's own matchers, or another script; one answer for each. */
 export async function askSalt(
   questions: readonly unknown[],
   oracle: string = ORACLE,
+  version: SaltVersion = '3008.2',
 ): Promise<unknown[]> {
-  const venv = await saltVenv('3008.2');
+  const venv = await saltVenv(version);
   const env = {
     PATH: process.env['PATH'] ?? '',
     PYTHONWARNINGS: 'ignore',

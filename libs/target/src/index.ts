@@ -1,3 +1,4 @@
+export { dataNeeded } from './data-needed.ts';
 export { compileGlob, matchGlob } from './glob.ts';
 export { checkMinions } from './master-side.ts';
 export { matchMinion } from './minion-side.ts';
@@ -6,6 +7,7 @@ export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre
 export { compileSubdict } from './subdict.ts';
 
 export type { Data } from './data.ts';
+export type { DataNeeded } from './data-needed.ts';
 export type { CheckedMinions } from './master-side.ts';
 export type { Nodegroups } from './nodegroups.ts';
 export type { TextTest } from './python-regex/compile.ts';

@@ -42,15 +42,20 @@ export function textTest(
       return compileGlob(text);
     case 'pcre':
       return compilePythonRegex(text);
-    case 'ipcidr': {
-      const test = compileIpcidr(text);
-      return test === undefined ? () => false : dataTest('grains', test, view);
-    }
     default: {
-      const bank = type.startsWith('grain') ? 'grains' : 'pillar';
-      return dataTest(bank, compileSubdict(text, comparisonOf(type), delimiter), view);
+      const greedy = view.greedy ?? true;
+      return view.dataCache === false ? () => greedy : dataTest(type, text, view, delimiter);
     }
   }
+}
+
+function dataTest(type: TextType, text: string, view: TargetView, delimiter: string): IdTest {
+  if (type === 'ipcidr') {
+    const test = compileIpcidr(text);
+    return test === undefined ? () => false : bankTest('grains', test, view);
+  }
+  const bank = type.startsWith('grain') ? 'grains' : 'pillar';
+  return bankTest(bank, compileSubdict(text, comparisonOf(type), delimiter), view);
 }
 
 function comparisonOf(type: TextType): Comparison {
@@ -58,15 +63,13 @@ function comparisonOf(type: TextType): Comparison {
   return type === 'pillar_exact' ? 'exact' : 'glob';
 }
 
-function dataTest(
+function bankTest(
   bank: 'grains' | 'pillar',
   test: (data: unknown) => boolean,
   view: TargetView,
 ): IdTest {
-  const greedy = view.greedy ?? true;
-  if (view.dataCache === false) return () => greedy;
   // Salt asks who has grains for who is known at all, also where a target is about pillar.
-  const keep = greedy && view.cacheless === 'keep';
+  const keep = (view.greedy ?? true) && view.cacheless === 'keep';
   return (id) => {
     const grains = view.grains(id);
     const data = bank === 'grains' ? grains : view.pillar(id);

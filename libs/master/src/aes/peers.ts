@@ -11,7 +11,7 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import { expectedMinions, targetView } from '../clear/expected-minions.ts';
+import { expectedMinions, surelyMeant, targetView } from '../clear/expected-minions.ts';
 import { recordPeer } from '../audited.ts';
 import { publishJob } from '../clear/publish.ts';
 import type { MasterPorts, Request } from '../ports.ts';
@@ -125,15 +125,12 @@ async function allowedJob(
   const minions = await reached(ports, target);
   if (minions === undefined) return undefined;
   const rights = rightsOf(ports.rules.peer, minion);
-  const view = await targetView(ports, 'compound', [...rights]);
+  const acl = readAcl(rights);
+  const matching = await surelyMeant(ports, acl);
   const allowed = mayPublish(
-    readAcl(rights),
+    acl,
     { fun, arg },
-    {
-      minions,
-      beyond: ports.rules.orderMasters,
-      matching: (tgt) => new Set(checkMinions({ tgt, tgtType: 'compound' }, view).minions),
-    },
+    { minions, beyond: ports.rules.orderMasters, matching },
   );
   if (!allowed) return undefined;
   const noParse = load.get('no_parse');

@@ -1,5 +1,4 @@
 import { isBlacklisted, mayPublish, type Acl, type FunctionRule } from '@brine/acl';
-import { checkMinions } from '@brine/target';
 import {
   listOf,
   mapOf,
@@ -10,13 +9,11 @@ import {
 } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
 import type { Caller } from './caller.ts';
+import { surelyMeant } from './expected-minions.ts';
 import { isMastersKey, SUDO_PREFIX } from './principal.ts';
 
 /** Needs no right: how a CLI asks whether a job still runs (salt/master.py ClearFuncs.publish). */
 const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
-
-/** Terms of a compound target that need what minions told of themselves. */
-const BY_DATA = /(?:^|[\s(])[GPIJSN].?@/;
 
 /** Whether `publisher_acl_blacklist` names the user, by whichever name, or a function. */
 export function refusedByBlacklist(
@@ -70,32 +67,6 @@ export async function coversJob(
   asked: Pick<PublishRequest, 'fun' | 'arg'>,
   minions: readonly string[],
 ): Promise<boolean> {
-  const targets = acl.flatMap((entry) => (entry.kind === 'on' ? [entry.target] : []));
-  const byData = targets.some((target) => BY_DATA.test(target));
-  if (byData && ports.rules.minionDataCache) await ports.minionData.ready();
-  return mayPublish(
-    acl,
-    asked,
-    {
-      minions,
-      beyond: ports.rules.orderMasters,
-      matching: (target) => meant(ports, target),
-    },
-    ALWAYS,
-  );
-}
-
-/** Who surely is meant: a minion of which nothing is known is not. */
-function meant({ keys, minionData, rules }: MasterPorts, target: string): ReadonlySet<string> {
-  const { minions } = checkMinions(
-    { tgt: target, tgtType: 'compound' },
-    {
-      accepted: keys.accepted(),
-      grains: (id) => (rules.minionDataCache ? minionData.grains(id) : undefined),
-      pillar: () => undefined,
-      nodegroups: rules.nodegroups,
-      cacheless: 'drop',
-    },
-  );
-  return new Set(minions);
+  const matching = await surelyMeant(ports, acl);
+  return mayPublish(acl, asked, { minions, beyond: ports.rules.orderMasters, matching }, ALWAYS);
 }

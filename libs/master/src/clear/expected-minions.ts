@@ -1,5 +1,6 @@
-import { checkMinions, type Nodegroups, type TargetView } from '@brine/target';
-import { pyRepr, textOf, type PublishRequest, type SaltValue } from '@brine/wire';
+import type { Acl } from '@brine/acl';
+import { checkMinions, dataNeeded, type TargetView } from '@brine/target';
+import { textOf, type PublishRequest, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
 
 /** Whom the master expects to answer, and the ids of a list that it does not know. */
@@ -9,11 +10,6 @@ export interface Expected {
 }
 
 /**
- * Target types that are judged by the ids alone; the rest needs what minions told of themselves.
- */
-const BY_ID: ReadonlySet<string> = new Set(['glob', 'pcre', 'list']);
-
-/**
  * Whom the master expects to answer (salt/utils/minions.py CkMinions.check_minions). It does not
  * limit who runs the job: each minion judges the target itself.
  */
@@ -21,10 +17,6 @@ export async function expectedMinions(
   ports: MasterPorts,
   asked: Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>,
 ): Promise<Expected> {
-  const accepted = ports.keys.accepted();
-  if (!BY_ID.has(asked.tgtType) && !ports.rules.minionDataCache) {
-    return { minions: [...accepted], missing: [] };
-  }
   const delimiter = asked.kwargs && textOf(asked.kwargs, 'delimiter');
   const target = {
     tgt: asked.tgt,
@@ -34,32 +26,46 @@ export async function expectedMinions(
   return checkMinions(target, await targetView(ports, asked.tgtType, asked.tgt));
 }
 
-/** What targets are judged by: the data of all minions is read where this type asks for it. */
+/** What targets are judged by: of the data of all minions is read what this one asks for. */
 export async function targetView(
   ports: MasterPorts,
   tgtType: string,
   tgt: SaltValue,
 ): Promise<TargetView> {
   const { rules, minionData, keys, pillars } = ports;
-  const byPillar = asksForPillar(tgtType, tgt, rules.nodegroups);
+  const { nodegroups, cachelessTargets: cacheless, minionDataCache: dataCache } = rules;
+  const needed = dataCache ? dataNeeded({ tgt, tgtType }, nodegroups) : 'nothing';
+  const byPillar = needed === 'grains and pillar';
   if (byPillar) await pillars?.ready();
-  if (!BY_ID.has(tgtType)) await minionData.ready();
+  if (needed !== 'nothing') await minionData.ready();
   return {
     accepted: keys.accepted(),
-    grains: (id) => minionData.grains(id),
+    grains: (id) => (needed === 'nothing' ? undefined : minionData.grains(id)),
     pillar: (id) => (byPillar ? pillars?.of(id) : undefined),
-    nodegroups: rules.nodegroups,
-    cacheless: rules.cachelessTargets,
+    nodegroups,
+    cacheless,
+    dataCache,
   };
 }
 
-/** Tells whether pillars are needed: those of all minions are much to hold. */
-function asksForPillar(tgtType: string, tgt: SaltValue, nodegroups: Nodegroups): boolean {
-  if (tgtType.startsWith('pillar')) return true;
-  if (!tgtType.startsWith('compound') && tgtType !== 'nodegroup') return false;
-  const words = pyRepr(tgt);
-  // A nodegroup may name others: looked at are all.
-  const grouped = tgtType === 'nodegroup' || words.includes('N@');
-  const all = grouped ? words + JSON.stringify(nodegroups) : words;
-  return /[IJ].?@/.test(all);
+/**
+ * Tells for each target of a list of rights who surely is meant by it: a minion of which nothing
+ * is known is not, whatever `cacheless_targets` and `minion_data_cache` say of jobs.
+ */
+export async function surelyMeant(
+  ports: MasterPorts,
+  acl: Acl,
+): Promise<(target: string) => ReadonlySet<string>> {
+  const tgtType = 'compound';
+  const views = new Map<string, TargetView>();
+  for (const entry of acl) {
+    if (entry.kind !== 'on') continue;
+    views.set(entry.target, await targetView(ports, tgtType, entry.target));
+  }
+  return (tgt) => {
+    const view = views.get(tgt);
+    if (view === undefined) return new Set();
+    const known = { ...view, cacheless: 'drop', dataCache: true } as const;
+    return new Set(checkMinions({ tgt, tgtType }, known).minions);
+  };
 }

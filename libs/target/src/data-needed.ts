@@ -1,0 +1,58 @@
+import { expandNodegroup, OPERATORS } from './nodegroups.ts';
+import type { Nodegroups } from './nodegroups.ts';
+import type { Target } from './target.ts';
+import { parseTerm, splitWords } from './words.ts';
+import type { Engine } from './words.ts';
+
+/** What of its minions a master has to hold to judge a target. */
+export type DataNeeded = 'nothing' | 'grains' | 'grains and pillar';
+
+const BY_TYPE: Readonly<Record<string, DataNeeded>> = {
+  grain: 'grains',
+  grain_pcre: 'grains',
+  ipcidr: 'grains',
+  pillar: 'grains and pillar',
+  pillar_pcre: 'grains and pillar',
+  pillar_exact: 'grains and pillar',
+};
+const BY_ENGINE: Readonly<Partial<Record<Engine, DataNeeded>>> = {
+  G: 'grains',
+  P: 'grains',
+  S: 'grains',
+  I: 'grains and pillar',
+  J: 'grains and pillar',
+};
+
+/**
+ * What {@link checkMinions} will ask for: grains and pillars of a whole fleet are much to load for
+ * a target that names ids alone. Nothing for a target that is none. Never throws.
+ */
+export function dataNeeded({ tgt, tgtType = 'glob' }: Target, nodegroups: Nodegroups): DataNeeded {
+  switch (tgtType) {
+    case 'compound':
+    case 'compound_pillar_exact':
+      return ofWords(splitWords(tgt) ?? [], nodegroups);
+    case 'nodegroup':
+      return ofWords(expandNodegroup(String(tgt), nodegroups), nodegroups);
+    default:
+      return (Object.hasOwn(BY_TYPE, tgtType) ? BY_TYPE[tgtType] : undefined) ?? 'nothing';
+  }
+}
+
+function ofWords(words: readonly string[], nodegroups: Nodegroups): DataNeeded {
+  let needed: DataNeeded = 'nothing';
+  for (const word of words) {
+    const one = OPERATORS.has(word) ? 'nothing' : ofWord(word, nodegroups);
+    if (one === 'grains and pillar') return one;
+    if (one === 'grains') needed = one;
+  }
+  return needed;
+}
+
+function ofWord(word: string, nodegroups: Nodegroups): DataNeeded {
+  const { engine, pattern } = parseTerm(word);
+  if (engine === undefined) return 'nothing';
+  // Groups within groups are among the words already.
+  if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups), {});
+  return BY_ENGINE[engine] ?? 'nothing';
+}
