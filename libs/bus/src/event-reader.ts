@@ -1,4 +1,5 @@
 import type { Bus } from './connect.ts';
+import { isNewer, NEWER_RETRY_MS } from './message-version.ts';
 import { STREAMS, subjects } from './names.ts';
 import type { EventKind } from './names.ts';
 import { StoredEvent } from './stored-event.ts';
@@ -32,6 +33,7 @@ export class EventReader implements AsyncIterable<StoredEvent> {
   readonly #bus: Bus;
   readonly #reader: StreamReader;
   #strays = 0;
+  #newer = 0;
 
   constructor(bus: Bus, options: EventReaderOptions = {}) {
     const { kinds, from, ...consumer } = options;
@@ -69,6 +71,11 @@ export class EventReader implements AsyncIterable<StoredEvent> {
     return this.#strays;
   }
 
+  /** Events in a form that only a newer release reads; a durable reader leaves them to it. */
+  get newer(): number {
+    return this.#newer;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<StoredEvent, void> {
     for await (const batch of this.batches(ITERATED)) yield* batch;
   }
@@ -83,6 +90,11 @@ export class EventReader implements AsyncIterable<StoredEvent> {
       if (received.length === 0) return;
       const events: StoredEvent[] = [];
       for (const one of received) {
+        if (isNewer(one.header)) {
+          this.#newer++;
+          one.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+          continue;
+        }
         const event = StoredEvent.read(this.#bus, one);
         if (event !== undefined) events.push(event);
         else {

@@ -3,6 +3,7 @@ import type { Appended } from './append.ts';
 import { INLINE_MAX_BYTES, putBody } from './bodies.ts';
 import type { Bus } from './connect.ts';
 import { escapeHeader } from './escape.ts';
+import { MESSAGE_VERSION, VERSION_HEADER } from './message-version.ts';
 import { STREAMS, subjects } from './names.ts';
 import type { EventKind } from './names.ts';
 import { readStored } from './stored.ts';
@@ -51,6 +52,8 @@ export class EventWriter {
     }
     if (event.link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(event.link);
     if (event.traced === true) headers[EVENT_HEADERS.traced] = '1';
+    // The first form needs no word, which each return would carry.
+    if (MESSAGE_VERSION > 1) headers[VERSION_HEADER] = String(MESSAGE_VERSION);
     let payload = event.body;
     if (payload.length > INLINE_MAX_BYTES) {
       headers[EVENT_HEADERS.reference] = await putBody(this.#bus, 'evt', payload);

@@ -1,5 +1,6 @@
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
+import { isNewer, NEWER_RETRY_MS } from './message-version.ts';
 import { STREAMS, subjects } from './names.ts';
 import type { PublicationKind } from './names.ts';
 import { readPublished } from './published.ts';
@@ -37,6 +38,7 @@ export class PublicationReader implements AsyncIterable<Published> {
   readonly #bus: Bus;
   readonly #reader: StreamReader;
   #strays = 0;
+  #newer = 0;
   #closed = false;
 
   constructor(bus: Bus, options: PublicationReaderOptions = {}) {
@@ -70,10 +72,20 @@ export class PublicationReader implements AsyncIterable<Published> {
     return this.#strays;
   }
 
+  /** Messages in a form that only a newer release reads; a durable reader leaves them to it. */
+  get newer(): number {
+    return this.#newer;
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<Published, void> {
     for (;;) {
       const [received] = await this.#reader.take(1);
       if (received === undefined) return;
+      if (isNewer(received.header)) {
+        this.#newer++;
+        received.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+        continue;
+      }
       const published = await this.#read(received);
       if (published !== undefined) yield published;
     }

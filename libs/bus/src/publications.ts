@@ -7,9 +7,12 @@ import { BusError } from './errors.ts';
 import { escapeHeader } from './escape.ts';
 import { packJob } from './job-record.ts';
 import type { JobRecord } from './job-record.ts';
+import { MESSAGE_VERSION, VERSION_HEADER } from './message-version.ts';
 import { STREAMS, subjects } from './names.ts';
 import { PUBLICATION_HEADERS, readPublished } from './published.ts';
 import { readStored } from './stored.ts';
+
+const VERSION = { [VERSION_HEADER]: String(MESSAGE_VERSION) } as const;
 
 /** Where a job was stored; for a duplicate, `record` is the job that was stored the first time. */
 export interface AppendedJob extends Appended {
@@ -55,7 +58,7 @@ export class PublicationWriter {
     record: JobRecord,
     options: { readonly written?: string } = {},
   ): Promise<AppendedJob> {
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string> = { ...VERSION };
     if (options.written !== undefined) headers[PUBLICATION_HEADERS.written] = options.written;
     let payload = packJob(record);
     if (payload.length > INLINE_MAX_BYTES) {
@@ -81,7 +84,7 @@ export class PublicationWriter {
     const { slot } = options;
     // Parts of a batch have one jid; each has a message of its own.
     const once = `again:${again.jid}:${again.seq}:${slot}`;
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string> = { ...VERSION };
     let payload: Uint8Array = packAgain(again);
     if (payload.length > INLINE_MAX_BYTES) {
       headers[PUBLICATION_HEADERS.reference] = await putBody(this.#bus, 'pub', payload);
@@ -101,6 +104,7 @@ export class PublicationWriter {
     return append(this.#bus, {
       subject: subjects.publication('marker'),
       payload: Buffer.from(JSON.stringify(marker)),
+      headers: VERSION,
       msgId: `marker:${marker.epoch}`,
       timeoutMs: this.#timeoutMs,
     });

@@ -28,6 +28,7 @@ const AWAY = 0x41; // A: the text of an error that passes follows
 /** Questions that are answered at once by one service; more get "busy". */
 const MAX_IN_HAND = 256;
 const QUEUE = 'brine';
+const DRAIN_MS = 2_000;
 
 /**
  * Answers questions on `brine.<subject>` (or the subject as given, if it begins so); several
@@ -50,10 +51,21 @@ export function serve(bus: Bus, subject: string, handler: QueryHandler): Answeri
   });
   return {
     close: async () => {
-      if (!bus.connection.isClosed()) subscription.unsubscribe();
+      // Questions that the server has sent us already are in nobody else's hands.
+      if (bus.status === 'connected') await inTime(subscription.drain());
+      else if (!bus.connection.isClosed()) subscription.unsubscribe();
       await Promise.all(inHand);
     },
   };
+}
+
+/** A connection that is lost meanwhile brings nothing more. */
+async function inTime(drained: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, DRAIN_MS)));
+  // What fails here is the connection's end.
+  await Promise.race([drained.catch(() => undefined), late]);
+  clearTimeout(timer);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { MESSAGE_VERSION } from './message-version.ts';
 import { REPLY_INBOX, isToken } from './names.ts';
 
 /**
@@ -17,6 +18,8 @@ export const RENEWALS = 'renew';
 
 /** What goes with a request's bytes. */
 export interface RequestHead {
+  /** The form of the request; 1 where it is not said. */
+  readonly version?: number;
   readonly id: string;
   readonly host: string;
   /** In ms since 1970. */
@@ -57,10 +60,17 @@ export function unpackRequest(
   return isHead(head) ? { head, body: bytes.subarray(end) } : undefined;
 }
 
+/** Whether only a worker of a newer release reads this request. */
+export function isNewerRequest({ version }: RequestHead): boolean {
+  return version !== undefined && version > MESSAGE_VERSION;
+}
+
 function isHead(value: unknown): value is RequestHead {
   if (typeof value !== 'object' || value === null) return false;
   const { id, host, deadlineMs, peer, receivedMs, reference } = value as Record<string, unknown>;
+  const { version } = value as Record<string, unknown>;
   return (
+    (version === undefined || typeof version === 'number') &&
     typeof id === 'string' &&
     typeof host === 'string' &&
     typeof deadlineMs === 'number' &&

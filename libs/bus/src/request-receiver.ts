@@ -14,6 +14,7 @@ import {
   CLAIM_MS,
   RENEW_MS,
   WORDS,
+  isNewerRequest,
   packReply,
   packReplyElsewhere,
   readReplyAddress,
@@ -180,7 +181,7 @@ export class RequestReceiver {
     const key = `${gateway}.${slot}`;
     const state = { cancelled: false, started: false, done: false };
     const held: Held = { gateway, slot, key, cls, head, body, ...state };
-    if (this.#draining || !this.#queues[cls].push(held)) {
+    if (isNewerRequest(head) || this.#draining || !this.#queues[cls].push(held)) {
       this.#answerWith(held, WORDS.refuse);
       return;
     }

@@ -1,11 +1,13 @@
 import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { append } from './append.ts';
 import { askJetStream } from './js-api.ts';
 import { EventReader } from './event-reader.ts';
 import { EventWriter } from './events.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import type { Bus } from './connect.ts';
+import { MESSAGE_VERSION } from './message-version.ts';
 import type { StoredEvent } from './stored-event.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
 
@@ -70,6 +72,24 @@ test('an event that is stored already is told as a duplicate, and can be read th
   const stored = await writer.stored(again.seq);
   expect(stored).toMatchObject({ tag: 'salt/auth', seq: first.seq });
   expect(Buffer.from((await stored?.body()) ?? [])).toEqual(empty);
+});
+
+test('what only a newer release reads is left to it, and neither lost nor in the way', async () => {
+  const newer = { 'Brine-Tag': 'newer', 'Brine-Version': String(MESSAGE_VERSION + 1) };
+  const subject = 'brine.events.sighting';
+  await append(worker, { subject, payload: empty, headers: newer, timeoutMs: 4_000 });
+  await new EventWriter(worker).append({ kind: 'sighting', tag: 'known', body: empty });
+  const durable = 'newer-and-known';
+  const reader = new EventReader(store, { kinds: ['sighting'], durable, from: 'all' });
+  const [event] = await firstOf(reader, 1);
+  expect(event?.tag).toBe('known');
+  expect(reader.newer).toBe(1);
+  event?.ack();
+  await vi.waitFor(async () => {
+    const info = await askJetStream(owner, `CONSUMER.INFO.EVENTS.${durable}`, undefined);
+    expect(info).toMatchObject({ ok: true, value: { num_ack_pending: 1 } });
+  });
+  reader.close();
 });
 
 test('a body of 20 MB goes by reference and comes back whole', async () => {

@@ -1,4 +1,5 @@
 import { isRecord } from './js-api.ts';
+import { MESSAGE_VERSION } from './message-version.ts';
 import { REQUEST_CLASSES } from './names.ts';
 import type { RequestClass } from './names.ts';
 import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
@@ -15,6 +16,8 @@ export interface ClassLoad {
 
 /** What a worker tells of itself each second. */
 export interface Announcement {
+  /** The newest form of requests that it reads; 1 where it is not said. */
+  readonly reads?: number;
   readonly host: string;
   readonly draining: boolean;
   readonly load: Readonly<Record<RequestClass, ClassLoad>>;
@@ -41,7 +44,7 @@ export interface WorkerView {
 
 /** Packs an announcement. */
 export function packAnnouncement(announcement: Announcement): string {
-  return JSON.stringify(announcement);
+  return JSON.stringify({ reads: MESSAGE_VERSION, ...announcement });
 }
 
 /** Reads an announcement; undefined for anything else. */
@@ -66,7 +69,8 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
   }
   const { auth, clear, aes } = loads;
   if (auth === undefined || clear === undefined || aes === undefined) return undefined;
-  return { host, draining, load: { auth, clear, aes } };
+  const reads = typeof value['reads'] === 'number' ? { reads: value['reads'] } : {};
+  return { ...reads, host, draining, load: { auth, clear, aes } };
 }
 
 /**
