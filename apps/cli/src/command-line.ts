@@ -56,6 +56,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'restart',
+    {
+      help: 'replace the services of this host one by one, under load, as after an upgrade',
+      load: async () => (await import('./commands/daemons.ts')).restart,
+    },
+  ],
+  [
     'trace',
     {
       help: 'show the way of one job through all services',

@@ -4,7 +4,12 @@ import { join } from 'node:path';
 import { connectBus, ensureStreams, EventWriter } from '@brine/bus';
 import type { Bus, EventToAppend } from '@brine/bus';
 import { JobFiles } from '@brine/cachedir';
-import { tagPrefixCounter, type RunningService, type ServiceContext } from '@brine/service';
+import {
+  heldSocket,
+  tagPrefixCounter,
+  type RunningService,
+  type ServiceContext,
+} from '@brine/service';
 
 import { startFeeds } from './feeds.ts';
 import { startHostKeys } from './host-keys.ts';
@@ -60,6 +65,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     readableByAll: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
     onEvent: local.take,
     onTrouble: trouble,
+    held: heldSocket,
   });
   releasers.add(() => sockets.close());
   log.info({ salt: salt?.version, sockDir: options.sockDir }, 'event sockets are served');
@@ -94,7 +100,10 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     onFailure: context.fail,
   });
   releasers.add(() => feeds.close());
-  const keys = await startHostKeys(context, bus, releasers, trouble);
+  // What one process of a host may hold: it goes to a successor before the rest.
+  const forOne = new Releasers();
+  releasers.add(() => forOne.run());
+  const keys = await startHostKeys(context, bus, forOne, trouble);
   known.accepted = keys.accepted;
   times.expose(context.metrics);
   const housekeeping = startHousekeeping({
@@ -105,11 +114,16 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     onTrouble: trouble,
     onRelief: (text) => log.info(text),
   });
-  releasers.add(() => housekeeping.close());
+  forOne.add(() => housekeeping.close());
 
   const { keyMadeMs } = keys;
   releasers.add(exposeMetrics(context.metrics, { bus, readers, local, keyMadeMs }));
   return {
+    yield: async () => {
+      await forOne.run();
+      await feeds.yield();
+    },
+    leave: () => sockets.left(context.signal),
     close: () => releasers.run(),
     ready: () => bus.status === 'connected' && feeds.reading && keys.inStep(),
     status: () => ({

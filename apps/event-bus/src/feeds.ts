@@ -38,6 +38,8 @@ export interface FeedsOptions {
 export interface Feeds {
   readonly reading: boolean;
   status(): object;
+  /** Gives its place in the streams to a successor; who is connected is told of all as before. */
+  yield(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -70,7 +72,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     announced: (jid) => events.announced(jid),
     onTrouble: (jid, error) => onTrouble(`files of job ${jid} could not be written`, error),
   });
-  const publications = new PublicationReader(bus, {
+  let publications = new PublicationReader(bus, {
     kinds: ['job'],
     durable: `host-${token}`,
     from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
@@ -78,9 +80,13 @@ export function startFeeds(options: FeedsOptions): Feeds {
   });
   // No durable place: who was not connected gets nothing old.
   const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
-  const running = [runJobs(publications, jobs, options), runEvents(live, events, options.onEvent)];
+  const place = { seq: 0 };
+  let takingJobs = runJobs(publications, jobs, options, place);
+  const running = [takingJobs, runEvents(live, events, options.onEvent)];
   const closers: (() => void)[] = [() => publications.close(), () => live.close()];
   let returns: ReturnFiles | undefined;
+  let stopReturns = (): void => undefined;
+  let yielded: Promise<void> | undefined;
   if (options.returnFiles) {
     const reader = new EventReader(bus, {
       kinds: ['ret'],
@@ -95,8 +101,21 @@ export function startFeeds(options: FeedsOptions): Feeds {
       onTrouble: (error) => onTrouble('a return could not be written', error),
     });
     running.push(returns.run());
-    closers.push(() => reader.close());
+    stopReturns = () => reader.close();
+    closers.push(stopReturns);
   }
+  const yieldPlace = async (): Promise<void> => {
+    stopReturns();
+    publications.close();
+    await takingJobs;
+    // From here on without a place that the server keeps: both of us see every job, and what is
+    // written twice is the same.
+    const from = place.seq > 0 ? { seq: place.seq + 1 } : { timeMs: options.sinceMs };
+    publications = new PublicationReader(bus, { kinds: ['job'], from });
+    takingJobs = runJobs(publications, jobs, options, place);
+    takingJobs.catch(options.onFailure);
+    running.push(takingJobs);
+  };
   for (const run of running) run.catch(options.onFailure);
   return {
     get reading() {
@@ -108,7 +127,9 @@ export function startFeeds(options: FeedsOptions): Feeds {
       ...(returns && { returns: returns.stats() }),
       resets: publications.resets + live.resets,
     }),
+    yield: () => (yielded ??= yieldPlace()),
     close: async () => {
+      await yielded;
       for (const close of closers) close();
       await Promise.allSettled(running);
       events.close();
@@ -120,9 +141,11 @@ async function runJobs(
   publications: PublicationReader,
   jobs: JobFeed,
   options: FeedsOptions,
+  place: { seq: number },
 ): Promise<void> {
   const inHand = new Set<Promise<void>>();
   for await (const published of publications) {
+    place.seq = published.seq;
     if (published.kind !== 'job') continue;
     const handling = handleJob(jobs, published, options).finally(() => inHand.delete(handling));
     inHand.add(handling);

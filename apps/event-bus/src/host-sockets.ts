@@ -1,7 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { checkSocketPath, EventPublisher, EventReceiver, IpcError } from '@brine/ipc';
+import {
+  checkSocketPath,
+  EventPublisher,
+  EventReceiver,
+  IpcError,
+  type HeldSocket,
+} from '@brine/ipc';
 import type { IpcFraming } from '@brine/wire';
 
 import type { SocketDialect } from './installed-salt.ts';
@@ -13,6 +19,8 @@ const PULL = 'master_event_pull.ipc';
 /** Stock tools only ask whether these exist: `salt` the first, salt-api both. */
 const MARKERS = ['publish_pull.ipc', 'workers.ipc'];
 
+const LEAVE_LOOK_MS = 100;
+
 /** What the sockets of a host are made from. */
 export interface HostSocketsOptions {
   readonly sockDir: string;
@@ -22,6 +30,8 @@ export interface HostSocketsOptions {
   readonly readableByAll: boolean;
   readonly onEvent: (event: Uint8Array) => Promise<void>;
   readonly onTrouble: (text: string) => void;
+  /** Sockets that outlive this process, where its supervisor holds them. */
+  readonly held?: HeldSocket;
 }
 
 /**
@@ -45,10 +55,10 @@ export class HostSockets {
     try {
       for (const { dir, dialect } of directories(options)) {
         await mkdir(dir, { recursive: true, mode: 0o755 });
-        sockets.push(await openReaders(dir, dialect, options.readableByAll));
-        receivers.push(
-          await EventReceiver.listen({ path: join(dir, PULL), onEvent: options.onEvent }),
-        );
+        const { onEvent, held } = options;
+        sockets.push(await openReaders(dir, dialect, options));
+        const path = join(dir, PULL);
+        receivers.push(await EventReceiver.listen({ path, onEvent, ...(held ? { held } : {}) }));
         for (const name of MARKERS) await writeMarker(join(dir, name));
       }
     } catch (error) {
@@ -65,6 +75,22 @@ export class HostSockets {
       ...publisher.stats(),
     }));
     return { readers, writers: this.#receivers.map((one) => ({ path: one.path, ...one.stats() })) };
+  }
+
+  /** Tools that are connected. */
+  get connected(): number {
+    const readers = this.readerSockets.map(({ publisher }) => publisher.readers);
+    const writers = this.#receivers.map((receiver) => receiver.stats().writers);
+    return [...readers, ...writers].reduce((sum, one) => sum + one, 0);
+  }
+
+  /** Takes no more connections; resolves when the last tool that is connected has hung up. */
+  async left(signal: AbortSignal): Promise<void> {
+    for (const { publisher } of this.readerSockets) publisher.stopListening();
+    for (const receiver of this.#receivers) receiver.stopListening();
+    while (this.connected > 0 && !signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, LEAVE_LOOK_MS));
+    }
   }
 
   async close(): Promise<void> {
@@ -103,13 +129,18 @@ function directories(options: HostSocketsOptions): readonly Place[] {
 
 async function openReaders(
   dir: string,
-  dialect: SocketDialect,
-  readableByAll: boolean,
+  { framing, zone }: SocketDialect,
+  { readableByAll, held }: HostSocketsOptions,
 ): Promise<ReaderSocket> {
   const mode = readableByAll ? 0o666 : 0o600;
   const path = join(dir, PUB);
-  const publisher = await EventPublisher.listen({ path, framing: dialect.framing, mode });
-  return { publisher, zone: dialect.zone };
+  const publisher = await EventPublisher.listen({
+    path,
+    framing,
+    mode,
+    ...(held ? { held } : {}),
+  });
+  return { publisher, zone };
 }
 
 async function writeMarker(path: string): Promise<void> {

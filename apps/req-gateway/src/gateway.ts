@@ -121,6 +121,14 @@ export class Gateway {
     }
   }
 
+  /** Resolves when the workers have all sealed requests that are delivered again, or in time. */
+  async delivered(maxMs: number): Promise<void> {
+    const until = performance.now() + maxMs;
+    while (this.#sealed.stats.kept > 0 && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+    }
+  }
+
   /** Takes no more requests and gives those in hand up to 3 s. */
   async drain(): Promise<void> {
     this.#stopping = true;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
-import type { RunningService, ServiceContext } from '@brine/service';
+import { heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint, type RequestServerOptions } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
@@ -11,11 +11,17 @@ import type { RequestMemory } from './ports.ts';
 const ENVELOPE_SLACK_BYTES = 65_536;
 // Asking for a request's id is one hop and one read; a publish must be answered within 3 s.
 const MEMORY_TIMEOUT_MS = 400;
+// Connections with nothing in hand are ended; what is in hand is mostly answered within this.
+const CLOSE_MS = 3_000;
+// With a successor there is time: runner and wheel requests take up to 28 s, and returns that no
+// worker could keep are delivered again for up to 120 s.
+const LEAVE_MS = 30_000;
+const LEAVE_KEPT_MS = 120_000;
 
 /** What a gateway reaches outside of this process; the simulation has others. */
 export const GATEWAY_EDGES = {
   connectBus,
-  bind: (options: RequestServerOptions) => RequestServer.bind(options),
+  bind: (options: RequestServerOptions) => RequestServer.bind({ ...options, heldPort }),
 };
 
 /** Connects to NATS, binds 4506 and serves until closed. */
@@ -59,7 +65,12 @@ export async function startGateway(
       socket: server.stats,
       ...gateway.status,
     }),
+    leave: async () => {
+      await server.leave(LEAVE_MS);
+      await gateway.delivered(LEAVE_KEPT_MS);
+    },
     close: async () => {
+      await server.leave(CLOSE_MS);
       await gateway.drain();
       await server.close();
       sender.close();

@@ -14,6 +14,9 @@ import type { MasterAboveLink } from './masters-above.ts';
 import { exposeMetrics } from './metrics.ts';
 import { Upward, type Way } from './upward.ts';
 
+/** Time for a successor to sign in above and to subscribe; one that is away is not waited for. */
+const LEAVE_MS = 10_000;
+
 /**
  * Starts the link to the masters above: jobs come down, events and returns go up. Without
  * `syndic_master` the service is idle and ready, as there is nothing to do. A master above that is
@@ -90,6 +93,8 @@ async function relay(
       up: ways.map(({ status }) => status),
       down: downward.stats,
     }),
+    // The successor signs in above meanwhile; what both hear is one job below.
+    leave: () => pause(LEAVE_MS),
     close: async () => {
       ending.abort(new Error('the relay stops'));
       jobs.close();

@@ -179,6 +179,8 @@ export async function startWorker(
       rsaQueued: masterKey.queued,
       requests: receiver.stats(),
     }),
+    // A pillar that is being made, a runner that runs: they have their time.
+    leave: () => receiver.drain(),
     close: async () => {
       await receiver.drain();
       acks?.close();

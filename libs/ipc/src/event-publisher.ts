@@ -5,7 +5,7 @@ import { ipcFrame } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire';
 
 import { LateWakes } from './late-wakes.ts';
-import { listenOn } from './listen.ts';
+import { listenOn, type HeldSocket } from './listen.ts';
 
 /** Options of {@link EventPublisher.listen}. */
 export interface EventPublisherOptions {
@@ -20,6 +20,7 @@ export interface EventPublisherOptions {
   /** What may wait for all readers of this socket; above it the slowest is dropped. */
   readonly maxTotalBufferedBytes?: number;
   readonly maxReaders?: number;
+  readonly held?: HeldSocket;
 }
 
 /** Counts of one socket. */
@@ -67,7 +68,7 @@ export class EventPublisher {
   /** Serves the socket. Throws IpcError when the path is too long or served by another process. */
   static async listen(options: EventPublisherOptions): Promise<EventPublisher> {
     const publisher = new EventPublisher(options);
-    await listenOn(publisher.#server, options.path, options.mode ?? 0o600);
+    await listenOn(publisher.#server, options.path, options.mode ?? 0o600, options.held);
     return publisher;
   }
 
@@ -107,6 +108,11 @@ export class EventPublisher {
 
   stats(): EventPublisherStats {
     return { readers: this.#readers.size, ...this.#counts };
+  }
+
+  /** Takes no more readers; those there are are served on. */
+  stopListening(): void {
+    this.#server.close();
   }
 
   /** Stops serving, disconnects the readers and removes the socket file. */

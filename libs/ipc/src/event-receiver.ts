@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 
 import { IpcReader } from '@brine/wire';
 
-import { listenOn } from './listen.ts';
+import { listenOn, type HeldSocket } from './listen.ts';
 
 /** Options of {@link EventReceiver.listen}. */
 export interface EventReceiverOptions {
@@ -13,6 +13,7 @@ export interface EventReceiverOptions {
   /** Largest frame, default 64 MiB; a longer one ends its connection. */
   readonly maxFrameBytes?: number;
   readonly maxWriters?: number;
+  readonly held?: HeldSocket;
   /** Called for each event (`packEvent` bytes) in the order of its connection. While the promise
    * of one is open, its connection is not read: the writer waits. A rejection is counted. */
   readonly onEvent: (event: Uint8Array) => Promise<void>;
@@ -49,12 +50,17 @@ export class EventReceiver {
   /** Serves the socket. Throws IpcError when the path is too long or served by another process. */
   static async listen(options: EventReceiverOptions): Promise<EventReceiver> {
     const receiver = new EventReceiver(options);
-    await listenOn(receiver.#server, options.path, options.mode ?? 0o600);
+    await listenOn(receiver.#server, options.path, options.mode ?? 0o600, options.held);
     return receiver;
   }
 
   stats(): EventReceiverStats {
     return { writers: this.#writers.size, ...this.#counts };
+  }
+
+  /** Takes no more writers; those there are are read on. */
+  stopListening(): void {
+    this.#server.close();
   }
 
   /** Stops serving, disconnects the writers and removes the socket file. */

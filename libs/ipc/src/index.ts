@@ -8,3 +8,4 @@ export type { IpcErrorCode } from './errors.ts';
 export type { EventClientOptions, FireOptions } from './event-client.ts';
 export type { EventPublisherOptions, EventPublisherStats } from './event-publisher.ts';
 export type { EventReceiverOptions, EventReceiverStats } from './event-receiver.ts';
+export type { HeldSocket } from './listen.ts';

@@ -21,19 +21,34 @@ export function checkSocketPath(path: string): void {
   );
 }
 
+/** Gives a socket for the path that another process has bound; nothing where it can not. */
+export type HeldSocket = (path: string) => Promise<object | undefined>;
+
 /**
  * Listens on a unix socket with the file mode `mode`. What a dead process has left there is
- * replaced; a socket on which somebody answers is not (SALT_IPC_IN_USE).
+ * replaced; a socket on which somebody answers is not (SALT_IPC_IN_USE). One that is held for us is
+ * listened on, perhaps beside our predecessor.
  */
-export async function listenOn(server: Server, path: string, mode: number): Promise<void> {
+export async function listenOn(
+  server: Server,
+  path: string,
+  mode: number,
+  held?: HeldSocket,
+): Promise<void> {
   checkSocketPath(path);
-  await clearPath(path);
+  let handle = await held?.(path);
+  if (handle === undefined) {
+    await clearPath(path);
+    // Who holds sockets for us could not bind while the old file was there.
+    handle = await held?.(path);
+  }
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.once('listening', () => {
       server.off('error', reject);
       resolve();
     });
+    if (handle !== undefined) return void server.listen(handle);
     // The socket file comes into being inside listen(): no other user can ever connect in between.
     const umask = process.umask(0o177);
     try {

@@ -1,21 +1,8 @@
-import { type ChildProcess, fork } from 'node:child_process';
 import type { Log } from '@brine/telemetry';
 import { Backoff } from './backoff.ts';
-import { eachLine } from './lines.ts';
+import type { HeldPorts } from './held-ports.ts';
 import type { LogSource } from './log-lines.ts';
-
-/** A service process to keep running. */
-export interface ServiceSpec {
-  /** Unique among the services; worker replicas are `worker-pool-1`, `worker-pool-2`, … */
-  readonly name: string;
-  /** File that is run by Node. */
-  readonly entry: string;
-  readonly args: readonly string[];
-  /** Added to the supervisor's own environment. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Services of one stage start together, once those of the stages before are ready. */
-  readonly stage: number;
-}
+import { ServiceProcess, type ServiceSpec } from './service-process.ts';
 
 /** What is known of a service process. */
 export interface ServiceState {
@@ -26,6 +13,8 @@ export interface ServiceState {
   /** ISO 8601. */
   readonly startedAt: string | undefined;
   readonly restarts: number;
+  /** Processes that were replaced and finish what they have. */
+  readonly leaving?: readonly number[];
 }
 
 /** What a child service tells its supervisor. */
@@ -34,26 +23,41 @@ export interface ChildEvents {
   readonly onChange: () => void;
 }
 
-/** One service process, started again whenever it ends, until it is stopped. */
+/** Times of a replacement, in ms; tests have shorter ones. */
+export interface ReplaceTimes {
+  /** A successor that does not serve by then is given up. */
+  readonly readyMs: number;
+  /** What only one may hold has to be let go of by then. */
+  readonly yieldMs: number;
+  /** Who was replaced has so long for what it has in hand, as a command that waits for returns. */
+  readonly leaveMs: number;
+  /** And to stop after that. */
+  readonly stopMs: number;
+}
+
+/** Replaced processes of one service that may be there at a time: then the oldest has to stop. */
+const MAX_LEAVING = 2;
+
+/** One service, started again whenever its process ends, until it is stopped. */
 export class ChildService {
   readonly #spec: ServiceSpec;
   readonly #log: Log;
   readonly #events: ChildEvents;
+  readonly #ports: HeldPorts;
   readonly #backoff = new Backoff();
-  #child: ChildProcess | undefined;
+  readonly #leaving = new Set<ServiceProcess>();
+  #current: ServiceProcess | undefined;
+  #next: ServiceProcess | undefined;
   #state: ServiceState['state'] = 'stopped';
-  #healthPort: number | undefined;
-  #startedMs = 0;
-  /** The same of the clock that nobody sets. */
-  #bornAt = 0;
   #restarts = 0;
   #stopping = false;
   #restart: NodeJS.Timeout | undefined;
   #waitingForReady: (() => void)[] = [];
 
-  constructor(spec: ServiceSpec, log: Log, events: ChildEvents) {
+  constructor(spec: ServiceSpec, log: Log, ports: HeldPorts, events: ChildEvents) {
     this.#spec = spec;
     this.#log = log;
+    this.#ports = ports;
     this.#events = events;
   }
 
@@ -62,35 +66,22 @@ export class ChildService {
   }
 
   get state(): ServiceState {
-    const running = this.#child !== undefined;
+    const current = this.#current;
+    const leaving = [...this.#leaving].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
     return {
       name: this.#spec.name,
       state: this.#state,
-      pid: this.#child?.pid,
-      healthPort: running ? this.#healthPort : undefined,
-      startedAt: running ? new Date(this.#startedMs).toISOString() : undefined,
+      pid: current?.pid,
+      healthPort: current?.healthPort,
+      startedAt: current && new Date(current.startedMs).toISOString(),
       restarts: this.#restarts,
+      ...(leaving.length > 0 ? { leaving } : {}),
     };
   }
 
   start(): void {
-    if (this.#stopping || this.#child) return;
-    const { entry, args, env, name } = this.#spec;
-    this.#healthPort = undefined;
-    this.#startedMs = Date.now();
-    this.#bornAt = performance.now();
-    const child = fork(entry, args, {
-      env: { ...process.env, ...env, BRINE_INSTANCE: name },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    });
-    this.#child = child;
-    const source: LogSource = { service: name, pid: child.pid ?? 0 };
-    const onLine = (line: string): void => this.#events.onLine(source, line);
-    if (child.stdout) eachLine(child.stdout, onLine);
-    if (child.stderr) eachLine(child.stderr, onLine);
-    child.on('message', (message) => this.#onMessage(message));
-    child.on('error', (error) => this.#log.error({ err: error, name }, 'service process error'));
-    child.once('exit', (code, signal) => this.#onExit(code, signal));
+    if (this.#stopping || this.#current) return;
+    this.#current = this.#spawn(false);
     this.#enter('starting');
   }
 
@@ -100,46 +91,127 @@ export class ChildService {
     await new Promise<void>((resolve) => this.#waitingForReady.push(resolve));
   }
 
-  /** Asks the process to stop and kills it after the deadline. Idempotent; never rejects. */
+  /**
+   * Puts a new process in the place of the one that serves, which then finishes what it has in
+   * hand. Throws Error where the new one does not come to serve: then the old one goes on, or,
+   * where it had let go already, is started again.
+   */
+  async replace(times: ReplaceTimes): Promise<void> {
+    const old = this.#current;
+    if (this.#stopping || this.#next !== undefined) throw new Error('it stops, or is replaced');
+    // Whatever begins now is new anyway.
+    if (old === undefined || this.#state !== 'ready') return this.#readyWithin(times.readyMs);
+    const next = (this.#next = this.#spawn(true));
+    try {
+      await this.#handOver(old, next, times);
+    } catch (error) {
+      this.#next = undefined;
+      next.kill();
+      if (this.#current === undefined && !this.#stopping) this.start();
+      throw error;
+    }
+    this.#next = undefined;
+    this.#current = next;
+    this.#enter('ready');
+    old.tell('leave');
+    this.#letGo(old, times);
+  }
+
+  /** Asks the processes to stop and kills them after the deadline. Idempotent; never rejects. */
   async stop(deadlineMs: number): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#restart);
     this.#release();
-    const child = this.#child;
-    if (!child) return this.#enter('stopped');
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    child.kill('SIGTERM');
-    const timer = setTimeout(() => this.kill(), deadlineMs);
-    await gone;
-    clearTimeout(timer);
+    const all = this.#processes();
+    if (all.length === 0) return this.#enter('stopped');
+    await Promise.all(all.map((one) => one.stop(deadlineMs, () => this.#tellOfKill())));
   }
 
-  /** Ends the process at once. */
+  /** Ends the processes at once. */
   kill(): void {
     this.#stopping = true;
-    if (!this.#child) return;
-    this.#log.warn({ name: this.#spec.name }, 'killing a service that did not stop');
-    this.#child.kill('SIGKILL');
+    for (const one of this.#processes()) {
+      this.#tellOfKill();
+      one.kill();
+    }
   }
 
-  #onMessage(message: unknown): void {
-    if (typeof message !== 'object' || message === null) return;
-    const { type, healthPort } = message as { type?: unknown; healthPort?: unknown };
-    if (type !== 'ready') return;
-    if (typeof healthPort === 'number') this.#healthPort = healthPort;
-    this.#enter('ready');
-    this.#release();
+  #processes(): readonly ServiceProcess[] {
+    return [this.#current, this.#next, ...this.#leaving].filter((one) => one !== undefined);
   }
 
-  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
-    this.#child = undefined;
+  #spawn(isSuccessor: boolean): ServiceProcess {
+    const { name } = this.#spec;
+    return new ServiceProcess(this.#spec, this.#ports, isSuccessor, {
+      onLine: this.#events.onLine,
+      onError: (error) => this.#log.error({ err: error, name }, 'service process error'),
+      onReady: (process) => {
+        if (process !== this.#current) return;
+        this.#enter('ready');
+        this.#release();
+      },
+      onExit: (process, code, signal) => this.#onExit(process, code, signal),
+    });
+  }
+
+  async #handOver(old: ServiceProcess, next: ServiceProcess, times: ReplaceTimes): Promise<void> {
+    const { name, yieldsFirst } = this.#spec;
+    if (!(await next.says('loaded', times.readyMs))) throw new Error(`${name} did not load`);
+    if (yieldsFirst === true) {
+      old.tell('yield');
+      // One that can not let go is stopped: two must not hold the same.
+      if (!(await old.says('yielded', times.yieldMs)) && !old.isGone) {
+        await old.stop(times.stopMs, () => this.#tellOfKill());
+      }
+    }
+    next.tell('go');
+    if (await next.says('ready', times.readyMs)) return;
+    // The old one has let go: it can not simply go on.
+    if (yieldsFirst === true) await old.stop(times.stopMs, () => this.#tellOfKill());
+    throw new Error(`${name} did not come to serve`);
+  }
+
+  /** Gives a replaced process its time. */
+  #letGo(old: ServiceProcess, { leaveMs, stopMs }: ReplaceTimes): void {
+    const heir = this.#current;
+    void old.gone.then(() => heir?.tell('alone'));
+    if (old.isGone) return;
+    this.#leaving.add(old);
+    const stop = (one: ServiceProcess): void => void one.stop(stopMs, () => this.#tellOfKill());
+    const [oldest] = this.#leaving;
+    if (this.#leaving.size > MAX_LEAVING && oldest !== undefined) stop(oldest);
+    const timer = setTimeout(stop, leaveMs, old);
+    void old.gone.then(() => {
+      clearTimeout(timer);
+      this.#leaving.delete(old);
+      this.#events.onChange();
+    });
+    this.#events.onChange();
+  }
+
+  async #readyWithin(timeoutMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+    await Promise.race([this.untilReady(), late]);
+    clearTimeout(timer);
+    if (this.#state !== 'ready') throw new Error(`${this.#spec.name} did not come to serve`);
+  }
+
+  #onExit(process: ServiceProcess, code: number | null, signal: NodeJS.Signals | null): void {
+    if (process !== this.#current) return;
+    this.#current = undefined;
     if (this.#stopping) return this.#enter('stopped');
-    const delayMs = this.#backoff.next(performance.now() - this.#bornAt);
+    if (this.#next !== undefined) return this.#enter('waiting');
+    const delayMs = this.#backoff.next(performance.now() - process.bornAt);
     this.#log.error({ name: this.#spec.name, code, signal, delayMs }, 'service ended, restarting');
     this.#restarts += 1;
     this.#enter('waiting');
     if (delayMs === 0) this.start();
     else this.#restart = setTimeout(() => this.start(), delayMs);
+  }
+
+  #tellOfKill(): void {
+    this.#log.warn({ name: this.#spec.name }, 'killing a service that did not stop');
   }
 
   #release(): void {

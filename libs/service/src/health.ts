@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CONTENT_TYPES, formatFor, type ExpositionFormat } from './exposition.ts';
+import { heldPort } from './held-ports.ts';
 
 /** What a health endpoint tells; all of it is asked at each request. */
 export interface HealthSource {
@@ -28,9 +29,11 @@ export async function startHealth(
   server.keepAliveTimeout = 1000;
   server.requestTimeout = 5000;
   server.maxConnections = 64;
+  const held = await heldPort(address.host, address.port);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(address.port, address.host, resolve);
+    if (held === undefined) server.listen(address.port, address.host, resolve);
+    else server.listen(held, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
 }

@@ -1,6 +1,7 @@
 export { parseServiceArguments } from './arguments.ts';
 export { Backoff } from './backoff.ts';
 export { startHealth } from './health.ts';
+export { heldPort, heldSocket } from './held-ports.ts';
 export { addConnectionMetrics } from './connection-metrics.ts';
 export { LogFormatError } from './log-format.ts';
 export { partLevel } from './log-levels.ts';
@@ -16,7 +17,8 @@ export { superviseServices } from './supervisor.ts';
 export { tagPrefixCounter } from './tag-prefixes.ts';
 export { tracedJobs } from './traced-job.ts';
 
-export type { ServiceSpec, ServiceState } from './child-service.ts';
+export type { ReplaceTimes, ServiceState } from './child-service.ts';
+export type { ServiceSpec } from './service-process.ts';
 export type { HealthServer, HealthSource } from './health.ts';
 export type { LogSource } from './log-lines.ts';
 export type { LogOutput, LogOutputOptions } from './log-output.ts';
@@ -36,6 +38,6 @@ export type {
 } from './metrics.ts';
 export type { ProbedService } from './probe.ts';
 export type { RunningService, Service, ServiceContext } from './run-service.ts';
-export type { SupervisorState } from './state-file.ts';
+export type { RollingState, SupervisorState } from './state-file.ts';
 export type { Supervisor, SupervisorOptions } from './supervisor.ts';
 export type { TracedJob } from './traced-job.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ServiceSpec } from './child-service.ts';
+import type { ServiceSpec } from './service-process.ts';
 
 /** The services of a master, by the name of their app. */
 export const MASTER_SERVICES = [
@@ -73,5 +73,7 @@ function specOf(
       DATABASE_URL: service === 'job-cache-returner' ? databaseUrl : '',
     },
     stage: STAGES[service],
+    // Event sockets, key files and the drop file of a host are for one at a time.
+    ...(service === 'event-bus' ? { yieldsFirst: true } : {}),
   };
 }

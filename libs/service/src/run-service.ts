@@ -6,6 +6,7 @@ import { partLevel } from './log-levels.ts';
 import { Metrics } from './metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { onStopSignal } from './stop-signals.ts';
+import { isSuccessor, onOrders, toldToGo } from './succession.ts';
 
 /** What the main function of a service gets. */
 export interface ServiceContext {
@@ -23,6 +24,15 @@ export interface ServiceContext {
 
 /** A running service, as the main function hands it back. */
 export interface RunningService {
+  /** A successor is about to begin: lets go of what only one may hold, and serves on. */
+  yield?(): Promise<void>;
+  /**
+   * A successor serves: finishes what it has in hand, for minutes where that takes as long; then
+   * it is closed. Without it: closed at once.
+   */
+  leave?(): Promise<void>;
+  /** The predecessor has ended. */
+  alone?(): void;
   /** Stops accepting, finishes what is in hand, closes. */
   close(): Promise<void>;
   /** True while it really serves. */
@@ -81,7 +91,8 @@ async function live(
   const name = instanceName(service.name, env);
   const stopping = new AbortController();
   let running: RunningService | undefined;
-  const ready = (): boolean => !stopping.signal.aborted && (running?.ready() ?? false);
+  let leaving = false;
+  const ready = (): boolean => !leaving && !stopping.signal.aborted && (running?.ready() ?? false);
   const metrics = new Metrics({ service: service.name, replica: name });
   addProcessMetrics(metrics);
   metrics.gaugeOf('brine_ready', '1 while the service really serves.', () => Number(ready()));
@@ -120,6 +131,17 @@ async function live(
     stop(1, 'failed');
   };
   onStopSignal((why) => stop(0, why));
+  onOrders({
+    yield: async () => running?.yield?.(),
+    leave: async () => {
+      log.info('a successor serves, leaving');
+      leaving = true;
+      await running?.leave?.();
+      stop(0, 'left');
+    },
+    alone: async () => running?.alone?.(),
+    onFailure: fail,
+  });
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
 
@@ -134,6 +156,8 @@ async function live(
     fail,
   };
   try {
+    if (isSuccessor(env)) await toldToGo();
+    if (stopping.signal.aborted) return;
     running = await service.main(context);
   } catch (error) {
     fail(error);

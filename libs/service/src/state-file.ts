@@ -2,12 +2,23 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node
 import { dirname, join } from 'node:path';
 import type { ServiceState } from './child-service.ts';
 
+/** The last rolling restart of a supervisor. */
+export interface RollingState {
+  /** Counted from 1. */
+  readonly number: number;
+  readonly state: 'running' | 'done' | 'failed';
+  /** The service that is being replaced, or that could not be. */
+  readonly service?: string;
+  readonly error?: string;
+}
+
 /** What `brine status` reads: who runs here. */
 export interface SupervisorState {
   readonly pid: number;
   /** ISO 8601. */
   readonly startedAt: string;
   readonly services: readonly ServiceState[];
+  readonly rolling?: RollingState;
 }
 
 /** `<state dir>/services.json`. */

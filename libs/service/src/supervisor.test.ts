@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '@brine/telemetry';
 import { Backoff } from './backoff.ts';
-import type { ServiceSpec } from './child-service.ts';
+import type { ServiceSpec } from './service-process.ts';
 import { masterServices } from './master-services.ts';
 import { livingSupervisor, readState, stateFile } from './state-file.ts';
 import { superviseServices, type Supervisor } from './supervisor.ts';

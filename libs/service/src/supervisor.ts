@@ -1,11 +1,16 @@
 import { rmSync } from 'node:fs';
 import type { Log } from '@brine/telemetry';
-import { ChildService, type ServiceSpec, type ServiceState } from './child-service.ts';
+import { ChildService, type ReplaceTimes, type ServiceState } from './child-service.ts';
+import { HeldPorts } from './held-ports.ts';
 import type { LogSource } from './log-lines.ts';
-import { removeState, writePidfile, writeState } from './state-file.ts';
+import type { ServiceSpec } from './service-process.ts';
+import { removeState, writePidfile, writeState, type RollingState } from './state-file.ts';
 
 /** A stage that is not ready by then does not keep the next ones from starting. */
 const STAGE_TIMEOUT_MS = 30_000;
+
+/** A start that takes longer than this does not come; a command may wait for returns this long. */
+const REPLACE_MS = { readyMs: 60_000, yieldMs: 10_000, leaveMs: 600_000 } as const;
 
 /** What superviseServices needs beside the services. */
 export interface SupervisorOptions {
@@ -17,6 +22,8 @@ export interface SupervisorOptions {
   readonly pidfile?: string | undefined;
   /** Longest time a service is given to stop. */
   readonly stopDeadlineMs: number;
+  /** Of a rolling restart; for tests. */
+  readonly replaceTimes?: Partial<ReplaceTimes>;
 }
 
 /** Running services. */
@@ -25,6 +32,12 @@ export interface Supervisor {
   readonly started: Promise<void>;
   ready(): boolean;
   services(): readonly ServiceState[];
+  /**
+   * Replaces the services one after the other, in the order of their start, each once its
+   * successor serves. Rejects where one does not come to serve, and leaves the others as they
+   * are. While one restart runs, the same promise.
+   */
+  roll(): Promise<void>;
   /** Stops the services, the last started first. Idempotent; never rejects. */
   stop(): Promise<void>;
   /** Ends all services at once. */
@@ -44,9 +57,13 @@ export function superviseServices(
   const startedAt = new Date().toISOString();
   let stopping: Promise<void> | undefined;
   let failedWrites = 0;
+  let rolling: RollingState | undefined;
+  let roll: Promise<void> | undefined;
+  const ports = new HeldPorts();
 
   const save = (): void => {
-    const state = { pid: process.pid, startedAt, services: children.map((child) => child.state) };
+    const services = children.map((child) => child.state);
+    const state = { pid: process.pid, startedAt, services, ...(rolling ? { rolling } : {}) };
     try {
       writeState(stateDir, state);
     } catch (error) {
@@ -57,12 +74,39 @@ export function superviseServices(
   };
   writeState(stateDir, { pid: process.pid, startedAt, services: [] });
   if (options.pidfile) writePidfile(options.pidfile);
-  const children = specs.map((spec) => new ChildService(spec, log, { onLine, onChange: save }));
+  const events = { onLine, onChange: save };
+  const children = specs.map((spec) => new ChildService(spec, log, ports, events));
+  const note = (state: RollingState): void => {
+    rolling = state;
+    save();
+  };
+  const times: ReplaceTimes = {
+    ...REPLACE_MS,
+    stopMs: options.stopDeadlineMs,
+    ...options.replaceTimes,
+  };
+  const rollAll = async (): Promise<void> => {
+    const number = (rolling?.number ?? 0) + 1;
+    for (const child of stagesOf(children).flat()) {
+      const service = child.state.name;
+      note({ number, state: 'running', service });
+      try {
+        await child.replace(times);
+        log.info({ name: service }, 'service replaced');
+      } catch (error) {
+        log.error({ err: error, name: service }, 'service not replaced, the restart ends here');
+        note({ number, state: 'failed', service, error: (error as Error).message });
+        throw error;
+      }
+    }
+    note({ number, state: 'done' });
+  };
 
   const stop = async (): Promise<void> => {
     for (const stage of stagesOf(children).toReversed()) {
       await Promise.all(stage.map((child) => child.stop(options.stopDeadlineMs)));
     }
+    ports.close();
     removeState(stateDir);
     if (options.pidfile) rmSync(options.pidfile, { force: true });
   };
@@ -71,6 +115,7 @@ export function superviseServices(
     started: startStages(children, log, () => stopping !== undefined),
     ready: () => children.every((child) => child.state.state === 'ready'),
     services: () => children.map((child) => child.state),
+    roll: () => (roll ??= rollAll().finally(() => (roll = undefined))),
     stop: () => (stopping ??= stop()),
     kill: () => children.forEach((child) => child.kill()),
   };

@@ -210,6 +210,15 @@ export class BrineMaster {
     await this.waitUntilReady();
   }
 
+  /** Ends the master with all its services at once, by SIGKILL, and starts it again. */
+  async killAndStart(): Promise<void> {
+    const { pid } = this.#process;
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+    await this.#process.exited;
+    this.#process = startSupervisor(this.home, this.#env, this.#logLevel);
+    await this.waitUntilReady();
+  }
+
   /** Text of a file below the master's directory. */
   file(...path: readonly string[]): Promise<string> {
     return readFile(join(this.home.configDir, ...path), 'utf8');

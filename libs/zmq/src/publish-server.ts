@@ -170,6 +170,11 @@ export class PublishServer implements AsyncDisposable {
     return this.#line;
   }
 
+  /** Takes no more connections; those there are stay and are sent to. */
+  stopListening(): void {
+    for (const listener of this.#listeners) void listener.stopListening();
+  }
+
   /** Ends all connections; messages under way get the linger time. */
   close(): Promise<void> {
     this.#closing ??= this.#line.then(async () => {

@@ -44,6 +44,8 @@ const DEFAULT_PATIENCE_MS = 30_000;
 const UNFINISHED_MESSAGES = 8;
 // One reply of the largest size may wait for its reader, and small ones behind it.
 const UNSENT_MESSAGES = 2;
+// A REQ asks right after its handshake, and asks again right after its answer where it does.
+const LEAVE_QUIET_MS = 250;
 // Beyond this a copy costs more than a second buffer to write.
 const COPY_MAX_BYTES = 16_384;
 
@@ -108,6 +110,14 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
         : connection.send(requestHead(body.length), body);
     if (isSent) this.#replied += 1;
     return isSent;
+  }
+
+  /**
+   * Takes no more connections, and ends those that have no request in hand; others ask on and are
+   * answered. Resolves when none is left, or after `maxMs`.
+   */
+  leave(maxMs: number): Promise<void> {
+    return this.#listener.leave(LEAVE_QUIET_MS, maxMs);
   }
 
   /** Ends the iteration; replies under way get the linger time. */

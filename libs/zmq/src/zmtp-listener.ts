@@ -13,6 +13,8 @@ export interface ListenOptions {
   readonly maxConnections?: number;
   /** Time for what is under way after `close`. */
   readonly lingerMs?: number;
+  /** A bound socket for the address, where another process holds it: two may listen on it. */
+  readonly heldPort?: (host: string, port: number) => Promise<object | undefined>;
 }
 
 /** Counters of a listener. */
@@ -40,6 +42,10 @@ export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> 
 }
 
 const DEFAULT_BACKLOG = 1_000;
+/** How often a listener that is being left looks for connections that have no use for it. */
+const LEAVE_LOOK_MS = 50;
+/** So many are ended at a time: each connects anew, elsewhere. */
+const LEAVE_AT_ONCE = 1_000;
 const DEFAULT_LOOK_MS = 1_000;
 // Salt 3006.26: LINGER of the master's sockets (salt/transport/zeromq.py).
 const DEFAULT_LINGER_MS = 1_000;
@@ -55,6 +61,7 @@ export class ZmtpListener {
   /** Connections without a handshake, oldest first. */
   readonly #strangers = new Set<ZmtpConnection>();
   readonly #looks: NodeJS.Timeout;
+  #stopped: Promise<void> | undefined;
   #hungUp = 0;
   #turnedAway = 0;
 
@@ -95,14 +102,18 @@ export class ZmtpListener {
       noDelay: true,
     });
     if (maxConnections !== undefined) server.maxConnections = maxConnections;
+    const address = listenAddress(endpoint);
+    const held = await options.heldPort?.(address.host, address.port);
     await new Promise<void>((resolve, reject) => {
       const failed = (cause: Error): void =>
         reject(new ZmqError('SALT_ZMQ_BIND', `can not bind ${endpoint}`, cause));
-      server.once('error', failed);
-      server.listen({ ...listenAddress(endpoint), backlog }, () => {
+      const listening = (): void => {
         server.off('error', failed);
         resolve();
-      });
+      };
+      server.once('error', failed);
+      if (held === undefined) server.listen({ ...address, backlog }, listening);
+      else server.listen(held, backlog, listening);
     });
     return new ZmtpListener(server, options, rules);
   }
@@ -115,10 +126,36 @@ export class ZmtpListener {
     };
   }
 
+  /** Takes no more connections; those there are stay. Resolves when the last of them has ended. */
+  stopListening(): Promise<void> {
+    this.#stopped ??= new Promise((resolve) => this.#server.close(() => resolve()));
+    return this.#stopped;
+  }
+
+  /**
+   * Takes no more connections and ends each that there is once it has been idle for `quietMs`;
+   * resolves when none is left, or after `maxMs`.
+   */
+  async leave(quietMs: number, maxMs: number): Promise<void> {
+    void this.stopListening();
+    const until = performance.now() + maxMs;
+    while (this.connections.size > 0 && performance.now() < until) {
+      const before = performance.now() - quietMs;
+      let ended = 0;
+      for (const connection of this.connections) {
+        if (!connection.ready || connection.inHand > 0 || connection.heldBytes > 0) continue;
+        if (connection.unsentBytes > 0 || connection.heardAt > before) continue;
+        connection.finish();
+        if (++ended === LEAVE_AT_ONCE) break;
+      }
+      await new Promise((resolve) => setTimeout(resolve, LEAVE_LOOK_MS));
+    }
+  }
+
   /** Takes no more connections, ends those there are when the kernel has what they were sent. */
   async close(): Promise<void> {
     clearInterval(this.#looks);
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = this.stopListening();
     for (const connection of this.connections) connection.finish();
     const timer = setTimeout(() => {
       for (const connection of this.connections) connection.destroy();

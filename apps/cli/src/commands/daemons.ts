@@ -66,3 +66,19 @@ export async function status(args: readonly string[]): Promise<number> {
     out: textValue(options, 'output'),
   });
 }
+
+/** `brine restart`: reads its options and replaces the services of this host one by one. */
+export async function restart(args: readonly string[]): Promise<number> {
+  const parser = new OptionParser({
+    prog: 'brine restart',
+    usage: '[options]',
+    description:
+      'Replaces the services of the master on this host one after the other, each once its ' +
+      'successor serves, so that no command and no return is lost. Exit code 0 when all are new.',
+    version: '0.1.0',
+    groups: [{ title: 'Options', options: [...BASE_OPTIONS] }],
+  });
+  const options = parser.parse(args);
+  const { restartServices } = await import('./restart.ts');
+  return restartServices(textValue(options, 'config_dir'));
+}

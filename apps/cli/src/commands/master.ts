@@ -103,6 +103,8 @@ async function serve(options: MasterOptions, output: LogOutput): Promise<number>
         },
       );
       stopping.onForce(() => supervisor?.kill());
+      // It tells in the log and in services.json what came of it.
+      process.on('SIGUSR2', () => void supervisor?.roll().catch(() => undefined));
       metrics = await serveMetrics(options, supervisor, log);
       void supervisor.started.then(() => {
         if (!stopping.signal.aborted) log.info({ id: options.id }, 'the master serves');

@@ -1,0 +1,43 @@
+/** What a service does when its supervisor replaces it, or another by it. */
+export interface OrderTakers {
+  readonly yield: () => Promise<void>;
+  readonly leave: () => Promise<void>;
+  readonly alone: () => Promise<void>;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Whether this process is to take the place of one that serves. */
+export function isSuccessor(env: Readonly<Record<string, string | undefined>>): boolean {
+  return env['BRINE_SUCCESSOR'] === '1' && process.send !== undefined;
+}
+
+/**
+ * Tells the supervisor that all is loaded, and waits for its word. A supervisor that is gone ends
+ * the process by `onStopSignal`.
+ */
+export function toldToGo(): Promise<void> {
+  return new Promise((resolve) => {
+    const take = (message: unknown): void => {
+      if (message !== 'go') return;
+      process.off('message', take);
+      resolve();
+    };
+    process.on('message', take);
+    process.send?.({ type: 'loaded' });
+  });
+}
+
+/** Takes the supervisor's orders, each once, and tells when what only one may hold is let go. */
+export function onOrders(takers: OrderTakers): void {
+  const heard = new Set<string>();
+  process.on('message', (message) => {
+    if (message !== 'yield' && message !== 'leave' && message !== 'alone') return;
+    if (heard.has(message)) return;
+    heard.add(message);
+    takers[message]()
+      .then(() => {
+        if (message === 'yield') process.send?.({ type: 'yielded' });
+      })
+      .catch(takers.onFailure);
+  });
+}
