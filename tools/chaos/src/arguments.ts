@@ -35,6 +35,8 @@ export const USAGE = `npm run chaos -- [options]    random faults at a master un
   --json <file>     the whole report
   --keep            keep the directory also where nothing failed
   --help
+
+npm run chaos -- --rolling <n>    rolling restarts under load: see --rolling --help
 `;
 
 const OPTIONS = {

@@ -28,6 +28,8 @@ export interface LoadRates {
   /** Returns without a job, as of salt-call. */
   readonly returns: number;
   readonly logIns: number;
+  /** One job in so many is for all minions; default 5. */
+  readonly allEvery?: number;
 }
 
 /** As the stock command: the same bytes again after 5 s without an answer, three times at most. */
@@ -93,7 +95,10 @@ export class Load {
 
   async #job(number: number): Promise<void> {
     const { swarm, cachedir, prefix } = this.#fleet;
-    const target = number % ALL_EVERY === 0 ? `${prefix}*` : someMinions(this.#fleet, FEW, 0);
+    const target =
+      number % (this.#rates.allEvery ?? ALL_EVERY) === 0
+        ? `${prefix}*`
+        : someMinions(this.#fleet, FEW, 0);
     // Who returned is in the log of the rig; here only the answer is waited for.
     const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK };
     this.counts.jobs += 1;

@@ -3,11 +3,13 @@ import { readArguments, USAGE, UsageError } from './arguments.ts';
 import { drawChaos, spreadOf } from './draw-chaos.ts';
 import { runOnOwnMaster } from './own-run.ts';
 import { readPlan } from './plan.ts';
+import { rolling } from './rolling/main.ts';
 
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
 const EXIT = { failed: 1, usage: 64 } as const;
 
 async function main(args: readonly string[]): Promise<number> {
+  if (args.some((arg) => arg.startsWith('--rolling'))) return rolling(args);
   const asked = readArguments(args);
   if (asked.help) {
     process.stdout.write(USAGE);

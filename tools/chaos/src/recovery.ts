@@ -73,6 +73,18 @@ export class StoredProbes {
     }
   }
 
+  /**
+   * Minions that jobs of clients after this one wait for, or waited for in vain, or that failed.
+   * Throws where nobody answers.
+   */
+  async unreturned(after: string): Promise<number> {
+    const text = `SELECT count(*)::integer AS count
+      FROM brine.ledger l JOIN brine.jobs j USING (jid)
+      WHERE l.jid > $1 AND NOT j.hidden AND l.state IN ('waiting', 'never', 'failed')`;
+    const { rows } = await this.#pool.query<{ count: number }>(text, [after]);
+    return rows[0]?.count ?? 0;
+  }
+
   close(): Promise<void> {
     return this.#pool.end();
   }

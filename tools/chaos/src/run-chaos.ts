@@ -127,7 +127,10 @@ function groupsOf(steps: readonly Step[]): Step[][] {
 }
 
 /** Waits until all services serve and minions have nothing more to say; says what did not come. */
-async function comeToRest(options: ChaosOptions, stored: StoredProbes): Promise<string[]> {
+export async function comeToRest(
+  options: Pick<ChaosOptions, 'installation' | 'fleet' | 'untilClosed'>,
+  stored: StoredProbes,
+): Promise<string[]> {
   const { installation, fleet, untilClosed } = options;
   const failures: string[] = [];
   const within = async (
@@ -170,7 +173,9 @@ async function comeToRest(options: ChaosOptions, stored: StoredProbes): Promise<
 }
 
 /** The books; again and again while something is not there yet that may still come. */
-async function checkAtRest(options: ChaosOptions): Promise<LedgerReport> {
+export async function checkAtRest(
+  options: Pick<ChaosOptions, 'installation' | 'log' | 'after'>,
+): Promise<LedgerReport> {
   const { installation, log, after } = options;
   const databaseUrl = await installation.databaseUrl();
   const until = Date.now() + STORED_TIMEOUT_MS;

@@ -136,7 +136,9 @@ export class SimMinion {
     if (this.#subscribed) this.#around.counts.connected -= 1;
     this.#subscribed = false;
     // Hung up by the other side, not by `drop` or `close`.
-    if (!this.#closed && this.#subscriber !== undefined) this.#later();
+    if (this.#closed || this.#subscriber === undefined) return;
+    this.#around.counts.subscriptionsLost += 1;
+    this.#later();
   }
 
   #later(): void {

@@ -28,6 +28,7 @@ export interface Surroundings {
 export function noCounts(): SwarmCounts {
   return {
     connected: 0,
+    subscriptionsLost: 0,
     logIns: 0,
     logInsFailed: 0,
     publications: 0,

@@ -172,6 +172,8 @@ export interface JobResult {
 /** Counts of a process since its start. */
 export interface SwarmCounts {
   connected: number;
+  /** Subscriptions that the other side has ended. */
+  subscriptionsLost: number;
   logIns: number;
   logInsFailed: number;
   publications: number;

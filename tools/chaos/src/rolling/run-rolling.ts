@@ -1,0 +1,169 @@
+import { loadMasterConfig } from '@brine/config';
+import type { LedgerReport } from '@brine/ledger-check';
+import { Swarm } from '@brine/swarm';
+import { BrineMaster } from '@brine/testing';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Installation } from '../installation.ts';
+import { Load, type Fleet, type LoadCounts } from '../load.ts';
+import { StoredProbes, untilRecovered } from '../recovery.ts';
+import { checkAtRest, comeToRest } from '../run-chaos.ts';
+import type { RollingArguments } from './arguments.ts';
+import { Commands, type CommandCounts } from './commands.ts';
+import { RealMinions } from './real-minions.ts';
+
+/** What a run needs. */
+export interface RollingOptions extends Omit<RollingArguments, 'json'> {
+  readonly tell: (line: string) => void;
+  /** The run ends early, in order, once this is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/** One restart of all services. */
+export interface Round {
+  readonly number: number;
+  readonly seconds: number;
+}
+
+/** How a run went. */
+export interface RollingReport {
+  readonly rounds: readonly Round[];
+  readonly load: LoadCounts;
+  readonly commands: CommandCounts;
+  readonly logIns: {
+    /** Of simulated minions, before the first restart, and since then. */
+    readonly before: number;
+    readonly during: number;
+    /** Of each real minion since the first restart. */
+    readonly real: Readonly<Record<string, number>>;
+    /** Connections to 4505 that simulated minions lost. */
+    readonly subscriptions: number;
+  };
+  /** What went wrong beside the books, in words. */
+  readonly failures: readonly string[];
+  readonly ledger?: LedgerReport;
+  readonly ok: boolean;
+}
+
+const PREFIX = 'chaos-';
+/** As stock minions wait, so that their deafness is seen. */
+const RECONNECT_MS = [1_000, 11_000] as const;
+const READY_MS = 90_000;
+const RESTART_MS = 300_000;
+
+/** Starts a master and minions, restarts all its services again and again under load, checks. */
+export async function runRolling(options: RollingOptions): Promise<RollingReport> {
+  const { tell, workers, deadlineS } = options;
+  const dir = await mkdtemp(join(tmpdir(), 'brine-rolling-'));
+  const log = join(dir, 'ledger.jsonl');
+  tell('a master starts');
+  const master = await BrineMaster.start(
+    { gather_job_timeout: 10, brine: { workers, job_deadline: deadlineS } },
+    { logLevel: 'warning' },
+  );
+  let report: RollingReport | undefined;
+  try {
+    report = await runOn(master, log, options);
+    return report;
+  } finally {
+    const keep = options.keep || report?.ok !== true;
+    if (keep) tell(`kept: ${dir} (log of the rig), ${master.sandbox.keepLogs()} (the master)`);
+    await master.close();
+    if (!keep) await rm(dir, { recursive: true });
+  }
+}
+
+async function runOn(
+  master: BrineMaster,
+  log: string,
+  options: RollingOptions,
+): Promise<RollingReport> {
+  const { minions, jobs, allEvery, processes, tell } = options;
+  const { pkiDir, cacheDir: cachedir, retPort, configDir } = master.home;
+  const installation = new Installation(loadMasterConfig({ configDir, env: {} }).options);
+  const swarm = await Swarm.start({
+    retPort,
+    minions,
+    processes,
+    idPrefix: PREFIX,
+    keyPairs: 16,
+    pkiDir,
+    reconnectMs: RECONNECT_MS,
+    log,
+    onProgress: tell,
+  });
+  const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir };
+  const stored = new StoredProbes(await installation.databaseUrl());
+  try {
+    await swarm.connect();
+    const real = await RealMinions.start(master, options.real);
+    await untilRecovered(fleet, stored, READY_MS);
+    const before = { swarm: (await swarm.stats()).total, real: await real.logIns() };
+    // Real minions were asked before all of them had subscribed.
+    const begun = (await stored.lastJid()) ?? '';
+    const load = new Load(fleet, { jobs, returns: 0, logIns: 0, allEvery });
+    const typing =
+      options.commands > 0 && options.real > 0
+        ? await Commands.start(master, real.ids, options.commands)
+        : undefined;
+    const rounds: Round[] = [];
+    const failures: string[] = [];
+    await restartAll(master, options, rounds, failures);
+    tell('drain');
+    await load.stop();
+    const commands = (await typing?.stop()) ?? { typed: 0, failed: [] };
+    const resting = { installation, fleet, untilClosed: true };
+    failures.push(...(await comeToRest(resting, stored)));
+    const after = (await swarm.stats()).total;
+    const realAfter = await real.logIns();
+    await swarm.close();
+    const ledger = await checkAtRest({ installation, log, after: '' });
+    const unreturned = await stored.unreturned(begun);
+    if (unreturned > 0) failures.push(`${unreturned} returns wait, failed or never came`);
+    const unheard = load.counts.unanswered + load.counts.unsure + load.counts.refused;
+    return {
+      rounds,
+      load: load.counts,
+      commands,
+      logIns: {
+        before: before.swarm.logIns,
+        during: after.logIns - before.swarm.logIns,
+        real: Object.fromEntries(
+          real.ids.map((id) => [id, (realAfter[id] ?? 0) - (before.real[id] ?? 0)]),
+        ),
+        subscriptions: after.subscriptionsLost - before.swarm.subscriptionsLost,
+      },
+      failures,
+      ledger,
+      ok: failures.length === 0 && unheard === 0 && commands.failed.length === 0 && ledger.ok,
+    };
+  } finally {
+    await swarm.close();
+    await stored.close();
+  }
+}
+
+async function restartAll(
+  master: BrineMaster,
+  { rounds: count, pauseS, signal, tell }: RollingOptions,
+  rounds: Round[],
+  failures: string[],
+): Promise<void> {
+  for (let number = 1; number <= count && !signal.aborted; number += 1) {
+    await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
+    const pids = async (): Promise<Map<string, number | undefined>> =>
+      new Map((await master.services()).map(({ name, pid }) => [name, pid]));
+    const before = await pids();
+    const { code, stderr, ms } = await master.brine('restart', [], RESTART_MS);
+    const after = await pids();
+    const same = [...before].filter(([name, pid]) => after.get(name) === pid).map(([name]) => name);
+    if (code !== 0) failures.push(`restart ${number}: exit ${code}: ${stderr.trim()}`);
+    if (same.length > 0) failures.push(`restart ${number}: not replaced: ${same.join(', ')}`);
+    rounds.push({ number, seconds: ms / 1_000 });
+    tell(`${String(number).padStart(4)}  all services replaced in ${(ms / 1_000).toFixed(1)} s`);
+  }
+  // Who lost 4505 last is deaf for up to 11 s: jobs of that time are part of the run.
+  await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
+}
