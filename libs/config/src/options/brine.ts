@@ -68,7 +68,7 @@ export const brineOptions = {
   event_framing: oneOf(['auto', 'bare', 'prefixed'], {
     default: 'auto',
     env: 'BRINE_EVENT_FRAMING',
-    doc: "Framing of the event socket: that of the host's Salt, 3006's (bare), or later ones'.",
+    doc: "Framing of the event socket: that of the host's Salt, 3006.26's (prefixed), or bare.",
   }),
   job_deadline: decimal({
     default: 3600,

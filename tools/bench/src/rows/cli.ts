@@ -14,8 +14,8 @@ export const CLI_ROW: Row = {
   about: `wall time of salt '*' test.ping with ${MINIONS} minions`,
   inTable: true,
   run: ({ installed, say }) => {
-    // The event socket as the command of 3006.26 reads it.
-    const options = { env: { BRINE_EVENT_FRAMING: 'bare' } };
+    // The command of 3006.26 reads prefixed frames alone; Brine's reads both.
+    const options = { env: { BRINE_EVENT_FRAMING: 'prefixed' } };
     const measure = async (masters: readonly MasterUnderTest[]): Promise<readonly Figure[]> => {
       const fleets: Fleet[] = [];
       try {
