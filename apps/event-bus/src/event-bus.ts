@@ -73,8 +73,11 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const bus = await connecting;
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
-  const { streamBytes } = options.brine;
-  await ensureStreams(bus, streamBytes > 0 ? { totalBytes: streamBytes } : {});
+  const { streamBytes, streamReplicas } = options.brine;
+  await ensureStreams(bus, {
+    replicas: streamReplicas,
+    ...(streamBytes > 0 ? { totalBytes: streamBytes } : {}),
+  });
 
   for (const name of STOCK_DIRS) {
     await mkdir(join(options.cachedir, name), { recursive: true, mode: 0o750 });

@@ -22,6 +22,7 @@ export {
   waitForPort,
 } from './salt/index.ts';
 
+export { kubernetesTools, KubernetesToolsMissingError, runTool } from './kubernetes/index.ts';
 export {
   postgresExporter,
   prometheusBinaries,
@@ -40,6 +41,7 @@ export type {
   SaltVersion,
 } from './salt/index.ts';
 export type { BrineMasterSettings, BrineOutput, ServiceLine } from './brine-master.ts';
+export type { KubernetesTools, ToolOutput } from './kubernetes/index.ts';
 export type { Mutated } from './mutated-frames.ts';
 export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';

@@ -8,6 +8,18 @@ import { PERMISSIONS } from './permissions.ts';
  */
 export type SyncInterval = '100ms' | '2m' | 'always';
 
+/** How a server finds the others of its cluster. */
+export interface NatsClusterOptions {
+  readonly name: string;
+  /** Where it listens for them; default 127.0.0.1. */
+  readonly host?: string;
+  readonly port: number;
+  /** URLs of all of them, itself too, or `$NAME`. */
+  readonly routes: readonly string[];
+  /** What they show each other: in `routes`, under the user `routes`; a text, or `$NAME`. */
+  readonly password: string;
+}
+
 /** What a configuration of the NATS server says beyond what is always so. */
 export interface NatsConfOptions {
   /** Where to listen; default 127.0.0.1. */
@@ -25,7 +37,10 @@ export interface NatsConfOptions {
   readonly passwords?: Readonly<Record<ServiceName, string>>;
   /** When what was stored goes to the disk for good; default `100ms`. */
   readonly syncInterval?: SyncInterval;
+  /** Unlike any other in a cluster; default `brine`. As `$NAME`: what the environment says. */
   readonly serverName?: string;
+  /** The servers that it shares the streams with; none if not given. */
+  readonly cluster?: NatsClusterOptions;
   /** Where the server leaves the ports that it got. */
   readonly portsFileDir?: string;
 }
@@ -49,7 +64,7 @@ export function natsConf(options: NatsConfOptions): string {
     options.maxFileStore === undefined ? [] : [`  max_file_store: ${options.maxFileStore}`];
   return [
     '# Made by @brine/bus, natsConf().',
-    `server_name: ${quote(options.serverName ?? 'brine')}`,
+    `server_name: ${quoteUnlessVariable(options.serverName ?? 'brine')}`,
     `host: ${quote(options.host ?? '127.0.0.1')}`,
     `port: ${options.port}`,
     ...(options.monitorPort === undefined ? [] : [`http: "127.0.0.1:${options.monitorPort}"`]),
@@ -74,9 +89,24 @@ export function natsConf(options: NatsConfOptions): string {
     `  sync_interval: ${quote(options.syncInterval ?? '100ms')}`,
     '}',
     '',
+    ...(options.cluster === undefined ? [] : cluster(options.cluster)),
     ...accounts(options.passwords),
     '',
   ].join('\n');
+}
+
+function cluster(options: NatsClusterOptions): readonly string[] {
+  return [
+    'cluster {',
+    `  name: ${quote(options.name)}`,
+    `  listen: ${quote(`${options.host ?? '127.0.0.1'}:${options.port}`)}`,
+    `  authorization { user: "routes", password: ${quoteUnlessVariable(options.password)} }`,
+    '  routes: [',
+    ...options.routes.map((route) => `    ${quoteUnlessVariable(route)}`),
+    '  ]',
+    '}',
+    '',
+  ];
 }
 
 /** The name of the environment variable with a service's password, as the template uses it. */
@@ -150,6 +180,10 @@ function userBlock(service: ServiceName, password: string | undefined): readonly
 
 function list(subjects: readonly string[]): string {
   return [...new Set(subjects)].map((subject) => `          ${quote(subject)}`).join('\n');
+}
+
+function quoteUnlessVariable(text: string): string {
+  return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? text : quote(text);
 }
 
 function quote(text: string): string {

@@ -135,6 +135,13 @@ export const brineOptions = {
     unit: 'bytes',
     doc: 'Disk for all streams; 0: 8 GiB, or the largest half, quarter … of it that NATS has.',
   }),
+  stream_replicas: integer({
+    default: 1,
+    min: 1,
+    max: 5,
+    env: 'BRINE_STREAM_REPLICAS',
+    doc: 'Copies of each stream: 3 in a cluster of NATS, of which one server may be lost.',
+  }),
   health_host: text({
     default: '127.0.0.1',
     env: 'BRINE_HEALTH_HOST',

@@ -1,0 +1,3 @@
+export { kubernetesTools, KubernetesToolsMissingError, runTool } from './tools.ts';
+
+export type { KubernetesTools, ToolOutput } from './tools.ts';
