@@ -91,6 +91,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'pki',
+    {
+      help: 'make, renew and show the certificates by which services and NATS know each other',
+      load: async () => (await import('./commands/pki.ts')).runPki,
+    },
+  ],
+  [
     'demo',
     {
       help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',

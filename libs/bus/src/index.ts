@@ -24,7 +24,14 @@ export type { EventReaderOptions } from './event-reader.ts';
 export { EventWriter } from './events.ts';
 export type { EventToAppend } from './events.ts';
 export type { JobRecord } from './job-record.ts';
-export { BUCKETS, EVENT_KINDS, REQUEST_CLASSES, SERVICE_NAMES, STREAMS } from './names.ts';
+export {
+  BUCKETS,
+  EVENT_KINDS,
+  REQUEST_CLASSES,
+  SERVER_NAME,
+  SERVICE_NAMES,
+  STREAMS,
+} from './names.ts';
 export type {
   BucketName,
   EventKind,

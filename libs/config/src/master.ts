@@ -54,6 +54,11 @@ export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<Ma
   const id = values.id === '' ? `${hostname()}_master` : values.id;
   const brine = { ...out.brine };
   brine.stateDir = brine.stateDir === '' ? join(out.cachedir, 'brine') : resolve(brine.stateDir);
+  const { certificates } = brine.nats;
+  brine.nats = {
+    ...brine.nats,
+    certificates: certificates === '' ? join(out.pkiDir, 'services') : resolve(certificates),
+  };
   if (brine.host === '') brine.host = hostname();
   const options: MasterOptions = {
     ...out,

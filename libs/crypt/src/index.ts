@@ -11,3 +11,5 @@ export { checkMinionToken, minionToken } from './token.ts';
 export { fingerprint, normalisePem } from './fingerprint.ts';
 export type { FingerprintStyle } from './fingerprint.ts';
 export { SecretBox } from './secret-box.ts';
+export { CERTIFICATE_FILES, issueCertificate, makeAuthority } from './x509.ts';
+export type { CertificateSubject, Certified, Validity } from './x509.ts';

@@ -5,6 +5,7 @@ const CONDITIONS = {
   SALT_PKI_BAD_ID: { retryable: false },
   SALT_PKI_STORE_AWAY: { retryable: true },
   SALT_PKI_JOURNAL: { retryable: false },
+  SALT_PKI_AUTHORITY: { retryable: false },
 } as const;
 
 /** Code of a {@link PkiError}. */

@@ -12,6 +12,7 @@ export { KeySync } from './key-sync.ts';
 export { loadOrCreateMasterKeys, loadOrCreatePair, masterKeyOptions } from './master-keys.ts';
 export { MinionKeyFiles } from './minion-keys.ts';
 export { agreedOn, reconcileKey, recordFor, vanishLimit } from './reconcile.ts';
+export { ServiceCertificates } from './service-certificates.ts';
 export { ShelfWatch } from './watch-shelves.ts';
 
 export type { SigningLines } from './autosign.ts';
@@ -22,3 +23,9 @@ export type { KeyFiles, KeyListing } from './key-store.ts';
 export type { KeyRecords, KeySyncOptions, KeySyncStatus } from './ports.ts';
 export type { KeyPair, MasterKeyOptions, MasterKeys } from './master-keys.ts';
 export type { AgreedKey, KeyDecision, KeyRecord, StoredKey } from './reconcile.ts';
+export type {
+  AuthorityChange,
+  CertificateNames,
+  CertificateProblem,
+  CertificateStatus,
+} from './service-certificates.ts';

@@ -18,6 +18,18 @@ export const brineOptions = {
       env: 'NATS_URL',
       doc: 'NATS server; `brine master` starts its own when it is empty.',
     }),
+    certificates: text({
+      default: '',
+      env: 'BRINE_NATS_CERTIFICATES',
+      doc:
+        'Where `brine pki init` puts certificates for NATS, and each service looks for those in ' +
+        'the directory of its name; `<pki_dir>/services`.',
+    }),
+    plain: flag({
+      default: false,
+      env: 'BRINE_NATS_PLAIN',
+      doc: 'Let NATS beyond loopback be reached without TLS, where the network is believed.',
+    }),
     via: maybeText({
       env: 'BRINE_NATS_VIA',
       doc: 'host:port by which services reach the NATS that `brine master` starts (a fault proxy).',

@@ -1,0 +1,254 @@
+import { randomBytes, X509Certificate, createPrivateKey } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CERTIFICATE_FILES, issueCertificate, makeAuthority } from '@brine/crypt';
+import type { Certified, CertificateSubject } from '@brine/crypt';
+import { PkiError } from './errors.ts';
+import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
+
+/** Who gets a certificate. */
+export interface CertificateNames {
+  readonly clients: readonly string[];
+  readonly server: string;
+}
+
+/** What is wrong with a certificate, where something is. */
+export type CertificateProblem = 'missing' | 'expired' | 'wrong key' | 'not of this authority';
+
+/** A certificate as it lies there. */
+export interface CertificateStatus {
+  readonly name: string;
+  /** Unix milliseconds; 0 where it is missing. */
+  readonly until: number;
+  readonly issuer: string;
+  /** Alternative names, as OpenSSL prints them. */
+  readonly hosts: string;
+  readonly problem?: CertificateProblem;
+}
+
+/**
+ * How far a change of the authority is: `trusted`, the new one is believed everywhere and the old
+ * one still signs; `signing`, the other way round; `done`, the old one is forgotten.
+ */
+export type AuthorityChange = 'trusted' | 'signing' | 'done';
+
+/** The authority's own directory. The certificate and its key are one file, so one rename. */
+const AUTHORITY = {
+  dir: 'authority',
+  current: 'ca.pem',
+  next: 'next.pem',
+  old: 'old.crt',
+} as const;
+
+const PRIVATE_MODE = 0o600;
+const PUBLIC_MODE = 0o644;
+const DAY_MS = 86_400_000;
+/** Of an authority. */
+const AUTHORITY_DAYS = 3_650;
+/** Clocks that are behind by less see a certificate as valid at once. */
+const CLOCKS_APART_MS = 3_600_000;
+/** The server is always reached from its own host too. */
+const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
+
+const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
+
+/**
+ * The certificates with which services and the NATS server know each other, in a directory: the
+ * authority, and for each name a directory to bring to where it is needed.
+ */
+export class ServiceCertificates {
+  readonly #dir: string;
+  readonly #names: CertificateNames;
+  readonly #now: () => number;
+
+  constructor(dir: string, names: CertificateNames, now: () => number = Date.now) {
+    this.#dir = dir;
+    this.#names = names;
+    this.#now = now;
+  }
+
+  /**
+   * Makes the authority and every certificate. `hosts` are those of the server.
+   * Throws PkiError SALT_PKI_AUTHORITY where there is one already: it is trusted somewhere.
+   */
+  async init(hosts: readonly string[], days: number): Promise<void> {
+    if ((await this.#read(AUTHORITY.current)) !== undefined) {
+      throw new PkiError('SALT_PKI_AUTHORITY', `there is an authority in ${this.#dir}: renew it`);
+    }
+    await mkdir(join(this.#dir, AUTHORITY.dir), { recursive: true, mode: 0o700 });
+    await this.#write(AUTHORITY.current, await this.#newAuthority());
+    await this.renew(days, hosts);
+  }
+
+  /**
+   * Makes every certificate anew, with another key, by the same authority; the server's for the
+   * same hosts unless others are given. Throws PkiError SALT_PKI_AUTHORITY without an authority.
+   */
+  async renew(days: number, hosts?: readonly string[]): Promise<void> {
+    const authority = await this.#authority();
+    if (endOf(authority.certificate) <= this.#now()) {
+      throw new PkiError('SALT_PKI_AUTHORITY', 'the authority has expired: change it');
+    }
+    const { clients, server } = this.#names;
+    const known = hosts === undefined ? await this.#hosts() : [...LOOPBACK, ...hosts];
+    await this.#tellRoots();
+    const from = this.#now() - CLOCKS_APART_MS;
+    const until = Math.min(this.#now() + days * DAY_MS, endOf(authority.certificate));
+    const subjects: CertificateSubject[] = [
+      ...clients.map((name) => ({ name, use: 'client' as const })),
+      { name: server, use: 'server', hosts: [...new Set(known)] },
+    ];
+    const renewOne = async (subject: CertificateSubject): Promise<void> => {
+      const made = await issueCertificate(authority, subject, { from, until });
+      const path = (file: string): string => join(this.#dir, subject.name, file);
+      await writeAtomic(path(CERTIFICATE_FILES.key), made.key, PRIVATE_MODE);
+      await writeAtomic(path(CERTIFICATE_FILES.certificate), made.certificate, PUBLIC_MODE);
+    };
+    // Making a key takes long, and is not done in this thread.
+    await Promise.all(subjects.map(renewOne));
+  }
+
+  /**
+   * Goes one step on the way to another authority; after each, what changed has to reach every
+   * host and the server before the next. Throws PkiError SALT_PKI_AUTHORITY where a certificate
+   * still needs what a step would take away.
+   */
+  async changeAuthority(days: number): Promise<AuthorityChange> {
+    const current = await this.#authority();
+    const next = await this.#read(AUTHORITY.next);
+    if (next !== undefined) {
+      await this.#write(AUTHORITY.old, current.certificate);
+      await this.#write(AUTHORITY.current, next);
+      await this.#remove(AUTHORITY.next);
+      await this.renew(days);
+      return 'signing';
+    }
+    if ((await this.#read(AUTHORITY.old)) === undefined) {
+      await this.#write(AUTHORITY.next, await this.#newAuthority());
+      await this.#tellRoots();
+      return 'trusted';
+    }
+    const needy = (await this.list()).filter(({ problem }) => problem !== undefined);
+    if (needy.length > 0) {
+      const told = needy.map(({ name, problem }) => `${name} (${problem})`).join(', ');
+      throw new PkiError('SALT_PKI_AUTHORITY', `renew first what needs the old authority: ${told}`);
+    }
+    await this.#remove(AUTHORITY.old);
+    await this.#tellRoots();
+    return 'done';
+  }
+
+  /** How far a change is; undefined while there is none. */
+  async change(): Promise<Exclude<AuthorityChange, 'done'> | undefined> {
+    if ((await this.#read(AUTHORITY.next)) !== undefined) return 'trusted';
+    return (await this.#read(AUTHORITY.old)) === undefined ? undefined : 'signing';
+  }
+
+  /** The authority, then each certificate. Throws PkiError where there is no authority. */
+  async list(): Promise<readonly CertificateStatus[]> {
+    const authority = new X509Certificate(await this.#root());
+    const { clients, server } = this.#names;
+    const own = { name: AUTHORITY.dir, ...this.#told(authority, undefined) };
+    const others = [...clients, server].map(async (name) => {
+      const [pem, key] = await this.#pair(name);
+      if (pem === undefined || key === undefined) {
+        return { name, until: 0, issuer: '', hosts: '', problem: 'missing' as const };
+      }
+      const found = new X509Certificate(pem);
+      const isOurs = found.checkIssued(authority) && found.verify(authority.publicKey);
+      const isPair = found.checkPrivateKey(createPrivateKey(key));
+      const fault = isPair ? (isOurs ? undefined : 'not of this authority') : 'wrong key';
+      return { name, ...this.#told(found, fault) };
+    });
+    return [own, ...(await Promise.all(others))];
+  }
+
+  #told(
+    found: X509Certificate,
+    fault: CertificateProblem | undefined,
+  ): Omit<CertificateStatus, 'name'> {
+    const until = Date.parse(found.validTo);
+    const problem = until <= this.#now() ? 'expired' : fault;
+    const issuer = /CN=(.*)/.exec(found.issuer)?.[1] ?? '';
+    const hosts = found.subjectAltName ?? '';
+    return { until, issuer, hosts, ...(problem === undefined ? {} : { problem }) };
+  }
+
+  #pair(name: string): Promise<[string | undefined, string | undefined]> {
+    return Promise.all([
+      readIfThere(join(this.#dir, name, CERTIFICATE_FILES.certificate)),
+      readIfThere(join(this.#dir, name, CERTIFICATE_FILES.key)),
+    ]);
+  }
+
+  /** Whom everybody believes: one authority, or two during a change. */
+  async #tellRoots(): Promise<void> {
+    const { clients, server } = this.#names;
+    const next = (await this.#read(AUTHORITY.next)) ?? '';
+    const old = (await this.#read(AUTHORITY.old)) ?? '';
+    const roots = [
+      await this.#root(),
+      ...blocksOf(next, 'CERTIFICATE'),
+      ...blocksOf(old, 'CERTIFICATE'),
+    ];
+    // A step that was cut short may have left one of them under two names.
+    const text = [...new Set(roots.map((root) => `${root.trim()}\n`))].join('');
+    for (const name of [...clients, server]) {
+      await mkdir(join(this.#dir, name), { recursive: true, mode: 0o700 });
+      await writeAtomic(join(this.#dir, name, CERTIFICATE_FILES.roots), text, PUBLIC_MODE);
+    }
+  }
+
+  async #hosts(): Promise<readonly string[]> {
+    const [pem] = await this.#pair(this.#names.server);
+    if (pem === undefined) return LOOPBACK;
+    const names = new X509Certificate(pem).subjectAltName ?? '';
+    return names.split(', ').map((name) => name.replace(/^(?:DNS|IP Address):/, ''));
+  }
+
+  async #newAuthority(): Promise<string> {
+    const from = this.#now() - CLOCKS_APART_MS;
+    const until = this.#now() + AUTHORITY_DAYS * DAY_MS;
+    // Two authorities must not have one name: a client finds the signer by it.
+    const name = `Brine services ${randomBytes(4).toString('hex')}`;
+    const { certificate, key } = await makeAuthority(name, { from, until });
+    return certificate + key;
+  }
+
+  /** The authority as it signs. */
+  async #authority(): Promise<Certified> {
+    const certificate = await this.#root();
+    const [key] = blocksOf((await this.#read(AUTHORITY.current)) ?? '', 'PRIVATE KEY');
+    if (key !== undefined) return { certificate, key };
+    const path = join(this.#dir, AUTHORITY.dir, AUTHORITY.current);
+    throw new PkiError('SALT_PKI_AUTHORITY', `the authority's private key is not in ${path}`);
+  }
+
+  /** The authority as it is believed: its private key may lie elsewhere. */
+  async #root(): Promise<string> {
+    const [root] = blocksOf((await this.#read(AUTHORITY.current)) ?? '', 'CERTIFICATE');
+    if (root !== undefined) return root;
+    const text = `there is no authority in ${this.#dir}: make one with \`brine pki init\``;
+    throw new PkiError('SALT_PKI_AUTHORITY', text);
+  }
+
+  #read(name: string): Promise<string | undefined> {
+    return readIfThere(join(this.#dir, AUTHORITY.dir, name));
+  }
+
+  #write(name: string, text: string): Promise<void> {
+    return writeAtomic(join(this.#dir, AUTHORITY.dir, name), text, PRIVATE_MODE);
+  }
+
+  #remove(name: string): Promise<boolean> {
+    return removeIfThere(join(this.#dir, AUTHORITY.dir, name));
+  }
+}
+
+function endOf(certificate: string): number {
+  return Date.parse(new X509Certificate(certificate).validTo);
+}
+
+function blocksOf(text: string, label: string): string[] {
+  return [...text.matchAll(PEM)].filter(([, found]) => found === label).map(([block]) => block);
+}
