@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { DockerfileParser } from 'dockerfile-ast';
 import { afterAll, describe, expect, test, type TestContext } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { natsConf, passwordVariable, resolveNatsServer, SERVICE_NAMES } from '@brine/bus';
+import { natsConf, resolveNatsServer, SERVER_NAME } from '@brine/bus';
 import { isOption, loadMasterConfig, masterOptions, type OptionTable } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
-import { kubernetesTools, runTool } from '@brine/testing';
+import { kubernetesTools, natsCertificates, runTool } from '@brine/testing';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 const CHART = join(INFRA, 'helm/brine');
@@ -36,6 +36,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
 interface Container {
   readonly image: string;
   readonly env?: readonly { readonly name: string; readonly value?: string }[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: string[] } } };
   readonly readinessProbe?: { readonly httpGet: { readonly path: string } };
 }
@@ -50,6 +51,10 @@ interface Manifest {
       readonly spec: {
         readonly terminationGracePeriodSeconds: number;
         readonly containers: readonly [Container];
+        readonly volumes?: readonly {
+          readonly name: string;
+          readonly secret?: { readonly secretName: string };
+        }[];
       };
     };
     readonly metrics?: readonly { readonly pods: { readonly metric: { readonly name: string } } }[];
@@ -175,31 +180,31 @@ describe('the chart', { timeout: BUILD_MS }, () => {
     const { options, warnings } = loadMasterConfig({ file, env: {} });
     expect(warnings).toEqual([]);
     expect(options.brine).toMatchObject({ streamReplicas: 3, host: 'here-brine' });
-    const known = new Set([
-      ...variablesOf(masterOptions),
-      ...SERVICE_NAMES.map(passwordVariable),
-      'BRINE_INSTANCE',
-    ]);
+    const known = new Set([...variablesOf(masterOptions), 'BRINE_INSTANCE']);
     const deployed = manifests.filter(({ kind }) => kind === 'Deployment');
     const named = deployed.flatMap(({ spec }) => spec?.template?.spec.containers[0].env ?? []);
     expect(named.map(({ name }) => name).filter((name) => !known.has(name))).toEqual([]);
   });
 
-  test('tells passwords to those alone whose they are, and PostgreSQL to the store', async (context) => {
+  test('gives each service its own certificate alone, and PostgreSQL to the store', async (context) => {
     const { find } = await render(context);
     for (const service of MASTER_SERVICES) {
       const { spec } = find('Deployment', `here-brine-${service}`).spec?.template ?? {};
-      const env = spec?.containers[0].env ?? [];
-      const names = env.map(({ name }) => name);
-      expect(names.filter((name) => name.startsWith('BRINE_NATS_'))).toEqual([
-        passwordVariable(service),
+      const { env = [], volumeMounts = [] } = spec?.containers[0] ?? {};
+      const value = (name: string): string | undefined =>
+        env.find((one) => one.name === name)?.value;
+      const secrets = (spec?.volumes ?? []).flatMap(({ secret }) => secret?.secretName ?? []);
+      expect(secrets.filter((name) => name.includes('certificate'))).toEqual([
+        `brine-certificate-${service}`,
       ]);
-      const url = env.find(({ name }) => name === 'NATS_URL')?.value ?? '';
-      const user = `nats://${service}:$(${passwordVariable(service)})@here-brine-nats`;
-      expect(url.split(',')).toEqual(
-        [0, 1, 2].map((index) => `${user}-${index}.here-brine-nats:4222`),
+      const mount = volumeMounts.find(({ name }) => name === 'certificate');
+      expect(mount?.mountPath).toBe(join(value('BRINE_NATS_CERTIFICATES') ?? '', service));
+      expect(value('NATS_URL')?.split(',')).toEqual(
+        [0, 1, 2].map((index) => `tls://here-brine-nats-${index}.here-brine-nats:4222`),
       );
-      expect(names.includes('DATABASE_URL')).toBe(service === 'job-cache-returner');
+      expect(env.some(({ name }) => name === 'DATABASE_URL')).toBe(
+        service === 'job-cache-returner',
+      );
     }
   });
 
@@ -237,13 +242,14 @@ describe('the chart', { timeout: BUILD_MS }, () => {
 });
 
 // Made anew with: npx vitest run --project unit tools/helm.test.ts -u
-describe("the chart's NATS", () => {
+describe("the chart's NATS", { timeout: 120_000 }, () => {
   const common = {
     serverName: '$BRINE_NATS_SERVER_NAME',
     host: '0.0.0.0',
     port: 4222,
     monitorPort: 8222,
     storeDir: '/data/jetstream',
+    certificates: '/etc/nats/certificates',
   };
   const routes = [0, 1, 2].map((index) => `$BRINE_NATS_ROUTE_${index}`);
   const cluster = {
@@ -251,7 +257,6 @@ describe("the chart's NATS", () => {
     host: '0.0.0.0',
     port: 6222,
     routes,
-    password: '$BRINE_NATS_ROUTES',
   };
   const files = { 'nats.conf': common, 'nats-cluster.conf': { ...common, cluster } };
 
@@ -260,20 +265,18 @@ describe("the chart's NATS", () => {
     async (name, made) => {
       const path = join(CHART, 'files', name);
       await expect(natsConf(made)).toMatchFileSnapshot(path);
+      const here = join(scratch, name);
+      await natsCertificates(`${here}.d`).init([], 1);
+      const text = readFileSync(path, 'utf8');
+      const own = join(`${here}.d`, SERVER_NAME);
+      writeFileSync(here, text.replaceAll('/etc/nats/certificates', own));
       const binary = await resolveNatsServer({ env: process.env });
       const env = Object.fromEntries([
-        ...SERVICE_NAMES.map((service) => [passwordVariable(service), 'x1']),
-        ...routes.map((route, index) => [
-          route.slice(1),
-          `nats-route://routes:x1@nats-${index}:6222`,
-        ]),
-        ['BRINE_NATS_ROUTES', 'x1'],
+        ...routes.map((route, index) => [route.slice(1), `nats-route://nats-${index}:6222`]),
         ['BRINE_NATS_SERVER_NAME', 'nats-0'],
       ]) as NodeJS.ProcessEnv;
-      await expect(promisify(execFile)(binary, ['-t', '-c', path], { env })).resolves.toMatchObject(
-        {
-          stderr: expect.stringContaining('is valid'),
-        },
+      await expect(promisify(execFile)(binary, ['-t', '-c', here], { env })).resolves.toMatchObject(
+        { stderr: expect.stringContaining('is valid') },
       );
     },
   );

@@ -8,18 +8,27 @@ import { promisify } from 'node:util';
 import { DockerfileParser } from 'dockerfile-ast';
 import { expect, describe, test } from 'vitest';
 import { parse } from 'yaml';
-import { natsConf, passwordVariable, resolveNatsServer, SERVICE_NAMES } from '@brine/bus';
+import { natsConf, resolveNatsServer, SERVER_NAME } from '@brine/bus';
+import { natsCertificates } from '@brine/testing';
 import { loadMasterConfig, loadMinionConfig } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
+
+interface Mount {
+  readonly source: string;
+  readonly target: string;
+  readonly read_only?: boolean;
+  readonly volume?: { readonly subpath: string };
+}
 
 interface ComposeService {
   readonly image?: string;
   readonly build?: { readonly dockerfile: string; readonly target: string };
   readonly environment?: Readonly<Record<string, string>>;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
-  readonly volumes?: readonly string[];
+  readonly volumes?: readonly (string | Mount)[];
+  readonly command?: readonly string[];
   readonly healthcheck?: object;
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
@@ -43,8 +52,7 @@ describe('compose.yaml', () => {
       expect(service, name).toBeDefined();
       expect(service.build).toMatchObject({ dockerfile: 'infra/Dockerfile', target: name });
       expect([service.read_only, service.cap_drop]).toEqual([true, ['ALL']]);
-      expect(service.environment!['NATS_URL']).toContain(`nats://${name}:\${`);
-      expect(service.environment!['NATS_URL']).toContain(passwordVariable(name));
+      expect(service.environment!['NATS_URL']).toBe('tls://nats:4222');
       expect(service.volumes).toContain('./master:/etc/salt/master:ro');
     }
   });
@@ -64,18 +72,32 @@ describe('compose.yaml', () => {
   test('every volume and every file that is mounted is there', () => {
     for (const [name, service] of Object.entries(compose.services)) {
       for (const mount of service.volumes ?? []) {
-        const [source = ''] = mount.split(':', 1);
+        const [source = ''] = typeof mount === 'string' ? mount.split(':', 1) : [mount.source];
         const known = source.startsWith('./')
           ? existsSync(join(INFRA, source))
           : Object.hasOwn(compose.volumes, source);
-        expect(known, `${name}: ${mount}`).toBe(true);
+        expect(known, `${name}: ${source}`).toBe(true);
       }
     }
   });
 
-  test('NATS is told the password of each of its users', () => {
-    const told = Object.keys(compose.services['nats']!.environment!);
-    expect(told.sort()).toEqual(SERVICE_NAMES.map(passwordVariable).sort());
+  test('each service has its own certificate and no other, and NATS its own', () => {
+    const mounts = (name: string): readonly Mount[] =>
+      (compose.services[name]!.volumes ?? []).filter((mount) => typeof mount !== 'string');
+    for (const name of MASTER_SERVICES) {
+      const target = `/etc/salt/services/${name}`;
+      expect(mounts(name)).toMatchObject([
+        { source: 'certificates', target, read_only: true, volume: { subpath: name } },
+      ]);
+      const told = compose.services[name]!.environment!['BRINE_NATS_CERTIFICATES'];
+      expect(join(told!, name)).toBe(target);
+    }
+    expect(mounts('nats')).toMatchObject([{ read_only: true, volume: { subpath: SERVER_NAME } }]);
+    const whole = Object.entries(compose.services).filter(([, { volumes = [] }]) =>
+      volumes.some((mount) => typeof mount === 'string' && mount.startsWith('certificates:')),
+    );
+    expect(whole.map(([name]) => name)).toEqual(['certificates']);
+    expect(compose.services['certificates']!.command).toContain('nats');
   });
 
   test('only the job cache is told of PostgreSQL', () => {
@@ -132,17 +154,25 @@ describe('configuration', () => {
       port: 4222,
       monitorPort: 8222,
       storeDir: '/data/jetstream',
+      certificates: '/etc/nats/certificates',
     });
     await expect(made).toMatchFileSnapshot(join(INFRA, 'nats.conf'));
   });
 
-  test('nats-server takes nats.conf', async () => {
-    const binary = await resolveNatsServer({ env: process.env });
-    const env = Object.fromEntries(SERVICE_NAMES.map((name) => [passwordVariable(name), 'x1']));
-    const run = promisify(execFile)(binary, ['-t', '-c', join(INFRA, 'nats.conf')], { env });
-    await expect(run).resolves.toMatchObject({
-      stderr: expect.stringContaining('is valid'),
-    });
+  test('nats-server takes nats.conf', { timeout: 120_000 }, async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'brine-infra-'));
+    try {
+      await natsCertificates(dir).init([], 1);
+      const text = readFileSync(join(INFRA, 'nats.conf'), 'utf8');
+      const path = join(dir, 'nats.conf');
+      writeFileSync(path, text.replaceAll('/etc/nats/certificates', join(dir, SERVER_NAME)));
+      const binary = await resolveNatsServer({ env: process.env });
+      await expect(promisify(execFile)(binary, ['-t', '-c', path])).resolves.toMatchObject({
+        stderr: expect.stringContaining('is valid'),
+      });
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
   });
 
   test("the masters' and the minions' files have known options only", () => {

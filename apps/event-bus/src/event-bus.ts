@@ -164,7 +164,8 @@ function localEvents(
 async function connect(context: ServiceContext): Promise<Bus> {
   const url = context.options.brine.nats.url;
   if (!url) throw new Error('brine.nats.url (or NATS_URL) is not set; start with `brine master`');
-  return connectBus({ url, name: 'event-bus', signal: context.signal });
+  const { nats } = context.options.brine;
+  return connectBus({ ...nats, url, name: 'event-bus', signal: context.signal });
 }
 
 /** The operator's word first; else what the Salt of this host reads. */

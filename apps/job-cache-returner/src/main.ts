@@ -12,7 +12,8 @@ await runService({
     const natsUrl = options.brine.nats.url;
     if (!databaseUrl) throw new Error('no PostgreSQL is given: set DATABASE_URL');
     if (!natsUrl) throw new Error('no NATS server is given: set NATS_URL');
-    const bus = await connectBus({ url: natsUrl, name: 'job-cache-returner', signal });
+    const { nats } = options.brine;
+    const bus = await connectBus({ ...nats, url: natsUrl, name: 'job-cache-returner', signal });
     const keepMs = options.keepJobsSeconds * 1000;
     const returner = new Returner({
       bus,

@@ -48,7 +48,7 @@ export async function startPublisher(
   const { options, telemetry, log, signal } = context;
   const url = options.brine.nats.url;
   if (!url) throw new Error('no NATS server is given: set NATS_URL');
-  const bus = await edges.connectBus({ url, name: 'publisher', signal });
+  const bus = await edges.connectBus({ ...options.brine.nats, url, name: 'publisher', signal });
   const { privateKey } = await edges.loadKeys(options.pkiDir, options.keysize);
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
   const writer = new PublicationWriter(bus);

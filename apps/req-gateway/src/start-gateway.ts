@@ -32,7 +32,7 @@ export async function startGateway(
   const { options, telemetry, log, signal } = context;
   const { nats, host, maxRequestSize } = options.brine;
   if (!nats.url) throw new Error('no NATS server is given: set NATS_URL');
-  const bus = await edges.connectBus({ url: nats.url, name: 'req-gateway', signal });
+  const bus = await edges.connectBus({ ...nats, url: nats.url, name: 'req-gateway', signal });
   const sender = new RequestSender(bus, { host });
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),

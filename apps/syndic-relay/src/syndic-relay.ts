@@ -26,7 +26,7 @@ export async function startSyndicRelay(context: ServiceContext): Promise<Running
   const { options, log, signal } = context;
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('NATS_URL or brine.nats.url must name a NATS server');
-  const bus = await connectBus({ url, name: 'syndic-relay', signal });
+  const bus = await connectBus({ ...options.brine.nats, url, name: 'syndic-relay', signal });
   const names = namedMasters(options);
   if (names.length > 0) return relay(context, bus, names);
   log.info('no syndic_master: nothing to relay');

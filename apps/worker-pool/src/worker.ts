@@ -72,7 +72,8 @@ export async function startWorker(
   const { options, telemetry, log } = context;
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('brine.nats.url is not set');
-  const bus = await edges.connectBus({ url, name: 'worker-pool', signal: context.signal });
+  const { nats } = options.brine;
+  const bus = await edges.connectBus({ ...nats, url, name: 'worker-pool', signal: context.signal });
   const masterKeys = await edges.loadKeys(
     options.pkiDir,
     options.keysize,

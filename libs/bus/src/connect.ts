@@ -5,14 +5,21 @@ import { BusError, asError } from './errors.ts';
 import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
 import { SERVICE_INBOXES } from './names.ts';
+import { readServers } from './servers.ts';
 import type { ServiceName } from './names.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { NATS_FLOOR, isAtLeast } from './nats-server/version.ts';
 
 /** How to reach the server, and as whom. */
 export interface BusOptions {
-  /** `nats://host:port`, several joined by commas; `nats://user:password@host` is taken apart. */
+  /**
+   * `tls://host:port`, or on loopback `nats://user:password@host:port`; several joined by commas.
+   */
   readonly url: string;
+  /** With TLS: where the directory of each service is with its certificate, as `brine pki` does. */
+  readonly certificates?: string;
+  /** Lets a server beyond loopback be reached without TLS. */
+  readonly plain?: boolean;
   /** Which service connects; it decides the inbox it may listen on. */
   readonly name: ServiceName;
   readonly user?: string;
@@ -29,7 +36,8 @@ const RETRY_MS = 250;
 
 /**
  * Connects to NATS and waits for it up to a bound. Reconnects for ever once connected.
- * @throws BusError `BUS_UNREACHABLE`, or `BUS_SERVER_TOO_OLD` for a server below the floor.
+ * @throws BusError `BUS_UNREACHABLE`; `BUS_EXPOSED` beyond loopback without TLS,
+ * `BUS_NO_CERTIFICATE`; `BUS_SERVER_TOO_OLD` for a server below the floor.
  */
 export async function connectBus(options: BusOptions): Promise<Bus> {
   const { options: natsOptions, shown } = connectionOptions(options);
@@ -192,21 +200,17 @@ async function connectWithin(
 }
 
 function connectionOptions(options: BusOptions): { options: ConnectionOptions; shown: string } {
-  const urls = options.url.split(',').map((part) => {
-    const text = part.trim();
-    return new URL(text.includes('://') ? text : `nats://${text}`);
-  });
+  const { urls, servers, tls } = readServers(options);
   const first = urls[0];
   const user = options.user ?? decodeURIComponent(first?.username ?? '');
   const password = options.password ?? decodeURIComponent(first?.password ?? '');
-  const servers = urls.map((url) => `${url.hostname}:${url.port === '' ? '4222' : url.port}`);
   return {
     shown: servers.join(', '),
     options: {
-      servers,
+      servers: [...servers],
       name: `brine ${options.name}`,
       ...(user === '' ? {} : { user, pass: password }),
-      ...(first?.protocol === 'tls:' ? { tls: {} } : {}),
+      ...(tls === undefined ? {} : { tls }),
       inboxPrefix: SERVICE_INBOXES[options.name],
       reconnect: true,
       maxReconnectAttempts: -1,

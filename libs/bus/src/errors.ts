@@ -1,6 +1,8 @@
 /** Every condition this library reports, as a stable code. */
 export const BUS_CODES = {
   BUS_UNREACHABLE: { retryable: true },
+  BUS_EXPOSED: { retryable: false },
+  BUS_NO_CERTIFICATE: { retryable: false },
   BUS_SERVER_TOO_OLD: { retryable: false },
   BUS_CLOSED: { retryable: false },
   BUS_TIMEOUT: { retryable: true },

@@ -40,7 +40,7 @@ export type {
   ServiceName,
   StreamName,
 } from './names.ts';
-export { natsConf, passwordVariable } from './nats-server/conf.ts';
+export { natsConf } from './nats-server/conf.ts';
 export type { NatsConfOptions, SyncInterval } from './nats-server/conf.ts';
 export { resolveNatsServer } from './nats-server/resolve.ts';
 export type { ResolveOptions } from './nats-server/resolve.ts';
@@ -55,6 +55,8 @@ export type { PublicationTime, PublicationTimes } from './publication-times.ts';
 export { PublicationWriter } from './publications.ts';
 export type { Again, AppendedJob, Marker } from './publications.ts';
 export type { Published, PublishedBase } from './published.ts';
+export { readServers } from './servers.ts';
+export type { Servers } from './servers.ts';
 export { ask, serve } from './queries.ts';
 export type { Answering, QueryHandler } from './queries.ts';
 export {

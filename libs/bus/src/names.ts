@@ -87,7 +87,7 @@ export type ServiceName = keyof typeof SERVICE_INBOXES;
 /** All services with a NATS user. */
 export const SERVICE_NAMES = Object.keys(SERVICE_INBOXES) as readonly ServiceName[];
 
-/** The NATS server, as its certificate names it. No user is called so. */
+/** A NATS server, as its certificate names it to other servers. No user is called so. */
 export const SERVER_NAME = 'nats';
 
 /** Tells whether a text names a service with a NATS user. */

@@ -26,11 +26,11 @@ export interface Validity {
 
 /** Whom a certificate is for. */
 export interface CertificateSubject {
-  /** Common name. Of a client also its alternative name, by which NATS finds its user. */
+  /** Common name, and an alternative name: by that NATS finds its user. */
   readonly name: string;
-  /** A client cannot pose as a server, nor a server as a client (extended key usage). */
+  /** A client cannot pose as a server; servers are clients of each other (extended key usage). */
   readonly use: 'client' | 'server';
-  /** DNS names and addresses by which a server is reached. */
+  /** Further DNS names and addresses, by which a server is reached. */
   readonly hosts?: readonly string[];
 }
 
@@ -63,14 +63,13 @@ export async function issueCertificate(
   if (validity.until > Date.parse(new X509Certificate(authority.certificate).validTo)) {
     throw new RangeError('a certificate cannot outlive its authority');
   }
-  const names = use === 'client' ? [name] : hosts;
-  const altNames = names.map((host) =>
+  const altNames = [...new Set([name, ...hosts])].map((host) =>
     isAddress(host) ? { type: ADDRESS, ip: host } : { type: DNS_NAME, value: host },
   );
   return certify({ name, bits: SUBJECT_BITS, validity, authority }, [
     { name: 'basicConstraints', critical: true, cA: false },
     { name: 'keyUsage', critical: true, digitalSignature: true, keyEncipherment: true },
-    { name: 'extKeyUsage', clientAuth: use === 'client', serverAuth: use === 'server' },
+    { name: 'extKeyUsage', clientAuth: true, serverAuth: use === 'server' },
     { name: 'subjectAltName', altNames },
     { name: 'subjectKeyIdentifier' },
   ]);

@@ -67,12 +67,16 @@ export class ServiceCertificates {
     this.#now = now;
   }
 
+  async hasAuthority(): Promise<boolean> {
+    return (await this.#read(AUTHORITY.current)) !== undefined;
+  }
+
   /**
    * Makes the authority and every certificate. `hosts` are those of the server.
    * Throws PkiError SALT_PKI_AUTHORITY where there is one already: it is trusted somewhere.
    */
   async init(hosts: readonly string[], days: number): Promise<void> {
-    if ((await this.#read(AUTHORITY.current)) !== undefined) {
+    if (await this.hasAuthority()) {
       throw new PkiError('SALT_PKI_AUTHORITY', `there is an authority in ${this.#dir}: renew it`);
     }
     await mkdir(join(this.#dir, AUTHORITY.dir), { recursive: true, mode: 0o700 });

@@ -2,7 +2,7 @@ export { BrineMaster } from './brine-master.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
 export { mutated, randomFrom, seedFrames } from './mutated-frames.ts';
 export { memoryMaster } from './master-ports.ts';
-export { startNats } from './nats.ts';
+export { natsCertificates, startNats } from './nats.ts';
 export { endPool } from './end-pool.ts';
 export type { EndingPool } from './end-pool.ts';
 export { startPostgres } from './postgres.ts';

@@ -1,8 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectBus, ensureStreams, resolveNatsServer, startNatsServer } from '@brine/bus';
+import {
+  connectBus,
+  ensureStreams,
+  resolveNatsServer,
+  SERVER_NAME,
+  SERVICE_NAMES,
+  startNatsServer,
+} from '@brine/bus';
 import type { Bus, NatsServer, ServiceName, StreamLimits } from '@brine/bus';
+import { ServiceCertificates } from '@brine/pki';
 
 /** A NATS server of a test's own; `await using nats = await startNats()`. */
 export interface TestNats extends AsyncDisposable {
@@ -10,27 +18,51 @@ export interface TestNats extends AsyncDisposable {
   /** With each service's user: `nats.urls['worker-pool']`. */
   readonly urls: NatsServer['urls'];
   readonly dir: string;
+  /** The directories with certificates, where they were asked for. */
+  readonly certificates: string;
   /** Connects as a service; closed together with the server. */
   readonly connect: (name: ServiceName) => Promise<Bus>;
   /** Closes the connections, stops the server, removes its directory. */
   readonly close: () => Promise<void>;
 }
 
+/** How long certificates of tests are good. */
+const CERTIFICATE_DAYS = 90;
+
+/** Those for NATS in a directory, for all services and the server on this host. */
+export function natsCertificates(dir: string, now?: () => number): ServiceCertificates {
+  return new ServiceCertificates(dir, { clients: SERVICE_NAMES, server: SERVER_NAME }, now);
+}
+
 /** Small enough for any disk, large enough for any test. In bytes. */
 const STORE_BYTES = 1024 ** 3;
 
 /**
- * Starts a real nats-server in a directory of its own, with the streams made unless told not to.
+ * Starts a real nats-server in a directory of its own, with the streams made unless told not to;
+ * with mutual TLS where asked for: `certificates`, of which the keys take some seconds.
  */
 export async function startNats(
-  options: { readonly streams?: boolean; readonly limits?: StreamLimits } = {},
+  options: {
+    readonly streams?: boolean;
+    readonly limits?: StreamLimits;
+    readonly certificates?: boolean;
+  } = {},
 ): Promise<TestNats> {
   const binary = await resolveNatsServer({ env: process.env });
   const dir = await mkdtemp(join(tmpdir(), 'brine-nats-'));
-  const server = await startNatsServer({ binary, dir, maxFileStore: STORE_BYTES });
+  const certificates = join(dir, 'certificates');
+  const secure = options.certificates === true;
+  if (secure) await natsCertificates(certificates).init([], CERTIFICATE_DAYS);
+  const server = await startNatsServer({
+    binary,
+    dir,
+    maxFileStore: STORE_BYTES,
+    ...(secure ? { certificates: join(certificates, SERVER_NAME) } : {}),
+  });
   const buses: Bus[] = [];
   const connect = async (name: ServiceName): Promise<Bus> => {
-    const bus = await connectBus({ url: server.urls[name], name, connectTimeoutMs: 10_000 });
+    const url = server.urls[name];
+    const bus = await connectBus({ url, name, certificates, connectTimeoutMs: 10_000 });
     buses.push(bus);
     return bus;
   };
@@ -45,5 +77,13 @@ export async function startNats(
     const owner = await connect('event-bus');
     await ensureStreams(owner, options.limits ?? { totalBytes: STORE_BYTES / 2 });
   }
-  return { server, urls: server.urls, dir, connect, close, [Symbol.asyncDispose]: close };
+  return {
+    server,
+    urls: server.urls,
+    dir,
+    certificates,
+    connect,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }

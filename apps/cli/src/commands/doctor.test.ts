@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { ensureKeyDirs } from '@brine/pki';
+import { natsCertificates } from '@brine/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LogInVersions } from '../doctor/versions.ts';
 import { examine } from './doctor.ts';
@@ -131,3 +132,29 @@ it('says so where the master can not be asked how minions log in', async () => {
     text: 'nobody knows how minions log in: no answer',
   });
 });
+
+it(
+  'tells which certificates for NATS are open, broken, or at their end',
+  { timeout: 240_000 },
+  async () => {
+    const certificates = join(dir, 'pki', 'services');
+    const { brine } = optionsWith();
+    const nats = { ...brine.nats, url: 'tls://nats.example', certificates };
+    const changed = { brine: { ...brine, nats } };
+    const findings = async (): Promise<string[]> =>
+      (await examine(optionsWith(changed), logIns()))
+        .filter(({ check }) => check === 'certificates')
+        .map(({ level, text }) => `${level} ${text}`);
+    expect(await findings()).toEqual([expect.stringMatching(/^bad .*brine pki init/)]);
+    await natsCertificates(certificates).init([], 90);
+    expect(await findings()).toEqual(['ok 8 certificates are good']);
+    await natsCertificates(certificates).renew(20);
+    chmodSync(join(certificates, 'publisher', 'tls.key'), 0o644);
+    rmSync(join(certificates, 'req-gateway', 'tls.crt'));
+    expect(await findings()).toEqual([
+      expect.stringMatching(/^bad publisher: others can read/),
+      expect.stringMatching(/^bad req-gateway: no certificate/),
+      expect.stringMatching(/^warn worker-pool, event-bus, .*nats: it ends within 30 days/),
+    ]);
+  },
+);

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import { checkCertificates } from '../doctor/certificates.ts';
 import { checkFiles } from '../doctor/files.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { checkKeys } from '../doctor/keys.ts';
@@ -24,6 +25,7 @@ export async function examine(options: MasterOptions, logIns: LogInVersions): Pr
     ...(await checkFiles(options)),
     ...(await checkKeys(options)),
     ...checkOptions(options),
+    ...(await checkCertificates(options)),
     ...(await checkVersions(options, logIns)),
     ...(await checkLimits(options)),
   ];

@@ -1,8 +1,14 @@
 import { join } from 'node:path';
-import { resolveNatsServer, SERVICE_NAMES, startNatsServer, type NatsServer } from '@brine/bus';
+import {
+  readServers,
+  resolveNatsServer,
+  SERVICE_NAMES,
+  startNatsServer,
+  type NatsServer,
+} from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { startPostgres } from '@brine/job-cache';
-import { Backoff, type MasterServiceName } from '@brine/service';
+import { Backoff, MASTER_SERVICES, type MasterServiceName } from '@brine/service';
 import type { Log } from '@brine/telemetry';
 
 /** NATS or PostgreSQL, ours or somebody else's. */
@@ -18,7 +24,11 @@ export async function openNats(
   log: Log,
 ): Promise<Neighbour<(service: MasterServiceName) => string>> {
   const named = options.brine.nats.url;
-  if (named !== undefined && named !== '') return { value: () => named, stop: async () => {} };
+  if (named !== undefined && named !== '') {
+    // Services would start again and again, and each say this in the log.
+    for (const name of MASTER_SERVICES) readServers({ ...options.brine.nats, url: named, name });
+    return { value: () => named, stop: async () => {} };
+  }
   const binary = await resolveNatsServer({
     env: process.env,
     onProgress: (text) => log.info(text),

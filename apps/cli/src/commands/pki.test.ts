@@ -31,6 +31,7 @@ test(
     expect(shown.text).toMatch(/^worker-pool +until \d{4}-\d\d-\d\d \(36[45] days\) /m);
     expect(shown.text).toMatch(/^nats .*DNS:nats\.example/m);
     expect((await pki('init')).code).toBe(1);
+    expect(await pki('init', '--if-missing')).toEqual({ code: 0, text: '' });
     // What has not long to live is told, for scripts too.
     expect((await pki('renew', '--days', '10')).code).toBe(0);
     expect((await pki('show')).code).toBe(1);

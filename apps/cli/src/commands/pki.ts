@@ -3,6 +3,7 @@ import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import { loadMasterConfig } from '@brine/config';
 import { PkiError, ServiceCertificates } from '@brine/pki';
 import type { AuthorityChange, CertificateStatus } from '@brine/pki';
+import { RENEW_DAYS } from '../doctor/certificates.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -16,6 +17,7 @@ lies in a directory of its name below <pki_dir>/services (brine.nats.certificate
 the host of that service and of the NATS server. Nothing needs a restart.
 
   --host <name>      how the NATS server is reached, beside localhost; may be repeated
+  --if-missing       with init: nothing is done where there is an authority
   --days <n>         how long certificates are good, 365 if not given
   --dir <directory>  instead of the one in the configuration
   -c <config dir>    where the configuration is
@@ -23,8 +25,6 @@ the host of that service and of the NATS server. Nothing needs a restart.
 
 const DAY_MS = 86_400_000;
 const DAYS = 365;
-/** From so many days before its end on a certificate is said to need renewal. */
-export const RENEW_DAYS = 30;
 
 const RELOAD = 'then let the NATS server read them again: nats-server --signal reload, or SIGHUP';
 const NEXT: Readonly<Record<AuthorityChange, string>> = {
@@ -49,6 +49,7 @@ export async function runPki(args: readonly string[], terminal: Terminal): Promi
       host: { type: 'string', multiple: true },
       days: { type: 'string' },
       authority: { type: 'boolean' },
+      'if-missing': { type: 'boolean' },
       out: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
@@ -71,6 +72,7 @@ export async function runPki(args: readonly string[], terminal: Terminal): Promi
   try {
     switch (verb) {
       case 'init':
+        if (values['if-missing'] === true && (await certificates.hasAuthority())) return EXIT.ok;
         await certificates.init(values.host ?? [], days);
         break;
       case 'renew':
@@ -112,7 +114,7 @@ async function show(
 }
 
 /** Whether something is wrong with a certificate or soon will be. */
-export function needsRenewal({ until, problem }: CertificateStatus, now = Date.now()): boolean {
+function needsRenewal({ until, problem }: CertificateStatus, now = Date.now()): boolean {
   return problem !== undefined || until < now + RENEW_DAYS * DAY_MS;
 }
 

@@ -45,7 +45,7 @@ export function checkOptions(options: MasterOptions): Finding[] {
 function checkExposed({ brine }: MasterOptions): Finding[] {
   const findings: Finding[] = [];
   const servers = [
-    ['nats', brine.nats.url, /^(?:tls|wss):/],
+    ['nats', brine.nats.url, /tls:/],
     ['postgres', brine.postgres.url, /sslmode=(?:require|verify)/],
   ] as const;
   for (const [check, url, isPrivate] of servers) {

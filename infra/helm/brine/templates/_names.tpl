@@ -16,15 +16,9 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 
-{{/* The variable of infra/nats.conf with a user's password. */}}
-{{- define "brine.passwordVariable" -}}
-BRINE_NATS_{{ . | upper | replace "-" "_" }}
-{{- end }}
-
-{{/* Where NATS is, each server with the user and the password of a service. */}}
+{{/* Where NATS is, all its servers. */}}
 {{- define "brine.natsUrl" -}}
-{{- $root := .root }}
-{{- $user := printf "%s:$(%s)" .component (include "brine.passwordVariable" .component) }}
+{{- $root := . }}
 {{- $name := include "brine.name" $root }}
 {{- $hosts := list }}
 {{- if $root.Values.nats.enabled }}
@@ -36,7 +30,7 @@ BRINE_NATS_{{ . | upper | replace "-" "_" }}
 {{- $hosts = splitList "," $named }}
 {{- end }}
 {{- $urls := list }}
-{{- range $hosts }}{{ $urls = append $urls (printf "nats://%s@%s" $user (trim .)) }}{{ end }}
+{{- range $hosts }}{{ $urls = append $urls (printf "tls://%s" (trim .)) }}{{ end }}
 {{- join "," $urls }}
 {{- end }}
 

@@ -1,4 +1,5 @@
-import { SERVICE_NAMES } from '../names.ts';
+import { CERTIFICATE_FILES } from '@brine/crypt';
+import { SERVER_NAME, SERVICE_NAMES } from '../names.ts';
 import type { ServiceName } from '../names.ts';
 import { PERMISSIONS } from './permissions.ts';
 
@@ -16,8 +17,6 @@ export interface NatsClusterOptions {
   readonly port: number;
   /** URLs of all of them, itself too, or `$NAME`. */
   readonly routes: readonly string[];
-  /** What they show each other: in `routes`, under the user `routes`; a text, or `$NAME`. */
-  readonly password: string;
 }
 
 /** What a configuration of the NATS server says beyond what is always so. */
@@ -33,8 +32,13 @@ export interface NatsConfOptions {
   readonly maxFileStore?: number;
   /** In bytes; default 64 MiB. */
   readonly maxMemoryStore?: number;
-  /** Passwords of the services; without them each is `$BRINE_NATS_<SERVICE>` of the environment. */
+  /** Passwords of the services, for a server on loopback. This, or `certificates`. */
   readonly passwords?: Readonly<Record<ServiceName, string>>;
+  /**
+   * Directory with the server's certificate, as `brine pki` makes it: TLS, and everybody is who
+   * his certificate says.
+   */
+  readonly certificates?: string;
   /** When what was stored goes to the disk for good; default `100ms`. */
   readonly syncInterval?: SyncInterval;
   /** Unlike any other in a cluster; default `brine`. As `$NAME`: what the environment says. */
@@ -55,11 +59,18 @@ const OF_STREAMS = /^(?:\$JS\.|brine\.bodies\.)/;
 const MIB = 1_048_576;
 
 /**
- * The configuration of a NATS server as Brine wants it, in the server's own format. The same is
- * used for the server that is started as a child and, with passwords from the environment, in
- * `infra`.
+ * The configuration of a NATS server as Brine wants it, in the server's own format: with
+ * passwords for the server that is started as a child, with certificates in `infra`.
+ * @throws RangeError where nobody would be known by anything, or servers by nothing.
  */
 export function natsConf(options: NatsConfOptions): string {
+  const { certificates } = options;
+  if ((options.passwords === undefined) === (certificates === undefined)) {
+    throw new RangeError('a NATS server needs passwords or certificates');
+  }
+  if (options.cluster !== undefined && certificates === undefined) {
+    throw new RangeError('the servers of a cluster know each other by certificates');
+  }
   const maxFile =
     options.maxFileStore === undefined ? [] : [`  max_file_store: ${options.maxFileStore}`];
   return [
@@ -89,29 +100,48 @@ export function natsConf(options: NatsConfOptions): string {
     `  sync_interval: ${quote(options.syncInterval ?? '100ms')}`,
     '}',
     '',
-    ...(options.cluster === undefined ? [] : cluster(options.cluster)),
+    ...(certificates === undefined
+      ? []
+      : [
+          '# Who connects is the user that his certificate names; there are no passwords.',
+          ...tls(certificates),
+          '',
+        ]),
+    ...(options.cluster === undefined ? [] : cluster(options.cluster, certificates ?? '')),
     ...accounts(options.passwords),
     '',
   ].join('\n');
 }
 
-function cluster(options: NatsClusterOptions): readonly string[] {
+/** `verify_and_map`: the authority has to have signed it, and its alternative name is the user. */
+function tls(certificates: string): readonly string[] {
+  const file = (kind: keyof typeof CERTIFICATE_FILES): string =>
+    quote(`${certificates}/${CERTIFICATE_FILES[kind]}`);
+  return [
+    'tls {',
+    `  ca_file: ${file('roots')}`,
+    `  cert_file: ${file('certificate')}`,
+    `  key_file: ${file('key')}`,
+    '  verify_and_map: true',
+    '  min_version: "1.3"',
+    '  timeout: 5',
+    '}',
+  ];
+}
+
+function cluster(options: NatsClusterOptions, certificates: string): readonly string[] {
   return [
     'cluster {',
     `  name: ${quote(options.name)}`,
     `  listen: ${quote(`${options.host ?? '127.0.0.1'}:${options.port}`)}`,
-    `  authorization { user: "routes", password: ${quoteUnlessVariable(options.password)} }`,
+    `  authorization { user: ${quote(SERVER_NAME)} }`,
+    ...tls(certificates).map((line) => `  ${line}`),
     '  routes: [',
     ...options.routes.map((route) => `    ${quoteUnlessVariable(route)}`),
     '  ]',
     '}',
     '',
   ];
-}
-
-/** The name of the environment variable with a service's password, as the template uses it. */
-export function passwordVariable(service: ServiceName): string {
-  return `BRINE_NATS_${service.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /**
@@ -166,10 +196,10 @@ function accounts(passwords: NatsConfOptions['passwords']): readonly string[] {
 
 function userBlock(service: ServiceName, password: string | undefined): readonly string[] {
   const { publish, subscribe } = PERMISSIONS[service];
-  const shown = password === undefined ? `$${passwordVariable(service)}` : quote(password);
+  const shown = password === undefined ? '' : `, password: ${quote(password)}`;
   return [
     '    {',
-    `      user: ${quote(service)}, password: ${shown}`,
+    `      user: ${quote(service)}${shown}`,
     '      permissions {',
     `        publish { allow: [\n${list(publish)}\n        ] }`,
     `        subscribe { allow: [\n${list(subscribe)}\n        ] }`,

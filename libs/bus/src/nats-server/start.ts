@@ -19,6 +19,8 @@ export interface StartNatsOptions {
   readonly port?: number;
   /** In bytes; default 16 GiB, and at most 60 % of what is free. */
   readonly maxFileStore?: number;
+  /** Directory with the server's certificate: TLS, and certificates instead of passwords. */
+  readonly certificates?: string;
   /** When what was stored goes to the disk for good; default `100ms`. */
   readonly syncInterval?: SyncInterval;
   /** How long to wait until it answers, in ms; default 15,000. */
@@ -27,10 +29,10 @@ export interface StartNatsOptions {
 
 /** A server that runs as a child. */
 export interface NatsServer {
-  /** Without a user: `nats://127.0.0.1:<port>`. */
+  /** Without a user: `nats://127.0.0.1:<port>`, or `tls://…`. */
   readonly url: string;
   readonly port: number;
-  /** With each service's user and password: what goes into its NATS_URL. */
+  /** What goes into each service's NATS_URL: with its user and password, where it has those. */
   readonly urls: Readonly<Record<ServiceName, string>>;
   /** JSON, 0600: service → password. */
   readonly credentialsFile: string;
@@ -40,6 +42,8 @@ export interface NatsServer {
   readonly exited: Promise<{ readonly expected: boolean }>;
   /** Stops it, by force after `graceMs` (default 10,000). Again: the same promise. */
   readonly stop: (graceMs?: number) => Promise<void>;
+  /** Lets it read its certificates again; connections stay. */
+  readonly reload: () => void;
 }
 
 const GIB = 1024 ** 3;
@@ -81,7 +85,9 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const { syncInterval = '100ms' } = options;
   const storeDir = join(dir, 'jetstream');
   await moveIntoAccount(join(storeDir, 'jetstream'));
-  const conf = natsConf({ port, storeDir, maxFileStore, passwords, syncInterval });
+  const { certificates } = options;
+  const access = certificates === undefined ? { passwords } : { certificates };
+  const conf = natsConf({ port, storeDir, maxFileStore, syncInterval, ...access });
   await writeFile(confFile, conf, { mode: 0o600 });
   await chmod(confFile, 0o600);
   await rm(logFile, { force: true });
@@ -93,9 +99,9 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const server = await running(child, options, port, logFile);
   await writeFile(pidFile, String(server.pid), { mode: 0o600 });
   await writeFile(join(dir, 'port'), String(port), { mode: 0o600 });
-  const url = `nats://127.0.0.1:${port}`;
+  const url = `${certificates === undefined ? 'nats' : 'tls'}://127.0.0.1:${port}`;
   const withUser = (service: ServiceName): string =>
-    `nats://${service}:${passwords[service]}@127.0.0.1:${port}`;
+    certificates === undefined ? `nats://${service}:${passwords[service]}@127.0.0.1:${port}` : url;
   const urls = Object.fromEntries(SERVICE_NAMES.map((name) => [name, withUser(name)]));
   return {
     ...server,
@@ -107,7 +113,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   };
 }
 
-type Running = Pick<NatsServer, 'pid' | 'exited' | 'stop'>;
+type Running = Pick<NatsServer, 'pid' | 'exited' | 'stop' | 'reload'>;
 
 async function running(
   child: ChildProcess,
@@ -138,7 +144,7 @@ async function running(
     throw new BusError('BUS_SERVER_FAILED', `nats-server did not start on port ${port}: ${log}`);
   }
   child.unref();
-  return { pid, exited, stop };
+  return { pid, exited, stop, reload: () => signal(pid, 'SIGHUP') };
 }
 
 async function stopChild(
@@ -168,7 +174,7 @@ async function stopLeftover(pidFile: string, confFile: string): Promise<void> {
   await waitUntilGone(pid, 5_000);
 }
 
-function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGHUP'): void {
   try {
     process.kill(pid, name);
   } catch (error) {
