@@ -1,6 +1,6 @@
 import type { Again, JobRecord } from '@brine/bus';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AgainRule, startWindow } from './again-rule.ts';
+import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 let now: number;
@@ -85,6 +85,22 @@ test('a job that more than 80 others followed is not stored again, nor hidden an
   job('near', now);
   await rule.look(now - 1_000);
   expect(stored.map(({ jid }) => jid)).toEqual(['near']);
+});
+
+test('a window that is asked for while one is open comes after it, once', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
+  rule.open(startWindow(now));
+  await vi.advanceTimersByTimeAsync(11_500);
+  // Deaf since the start, and back when all but the last look are over.
+  job('late', now + 11_000, { notAfter: now + 60_000 });
+  rule.open(burstWindow(now + 11_500));
+  rule.open(burstWindow(now + 11_500));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(stored).toHaveLength(1);
+  expect(rule.stats.windows).toBe(2);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(stored.map(({ jid }) => jid)).toEqual(['late', 'late', 'late', 'late']);
+  expect(rule.stats.windows).toBe(2);
 });
 
 test('while a window is open no other is opened, and a closed rule opens none', async () => {

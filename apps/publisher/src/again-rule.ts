@@ -27,6 +27,12 @@ const MAX_PER_LOOK = 200;
 // Several publishers look at about the same time; what they store within this is the same slot.
 const SLOT_MS = 4_000;
 
+/**
+ * What was stored again in time may come to its turn late, behind jobs that nobody had read yet at
+ * the look: then it is left out.
+ */
+export const MAX_LATER_WHEN_SENT = MAX_LATER_JOBS + 15;
+
 // A publisher that died again before its looks has left its own deaf time to this one, and that may
 // have begun with a third. A job whose `notAfter` has passed is not sent in any case.
 const EARLIER_DEATHS_MS = 20_000;
@@ -52,6 +58,7 @@ export class AgainRule {
   readonly #unreturned: Unreturned;
   readonly #timers = new Set<NodeJS.Timeout>();
   #openUntil = 0;
+  #waiting: Window | undefined;
   #closed = false;
   #windows = 0;
   #again = 0;
@@ -67,19 +74,36 @@ export class AgainRule {
     return { windows: this.#windows, again: this.#again, failed: this.#failed };
   }
 
-  /** Looks at the times of the window; while an earlier one is open, only `beside` it. */
+  /**
+   * Looks at the times of the window; while an earlier one is open, only `beside` it: else once
+   * that is over, for who came too late for its last look.
+   */
   open(window: Window, { beside = false } = {}): void {
+    if (this.#closed) return;
     const now = performance.now();
-    if (this.#closed || (now < this.#openUntil && !beside)) return;
-    this.#openUntil = now + Math.max(...window.looksMs);
+    if (now < this.#openUntil && !beside) {
+      this.#waiting = window;
+      return;
+    }
+    const lastMs = Math.max(...window.looksMs);
+    this.#openUntil = now + lastMs;
     this.#windows += 1;
     for (const delayMs of window.looksMs) {
       const timer = setTimeout(() => {
         this.#timers.delete(timer);
         void this.look(window.fromMs);
+        if (delayMs === lastMs) this.#openWaiting();
       }, delayMs);
       this.#timers.add(timer);
     }
+  }
+
+  #openWaiting(): void {
+    const window = this.#waiting;
+    // One that was opened beside this is open for longer.
+    if (window === undefined || performance.now() < this.#openUntil) return;
+    this.#waiting = undefined;
+    this.open(window);
   }
 
   /** Stores again what was stored since then and is not returned. Never rejects. */

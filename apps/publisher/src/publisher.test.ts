@@ -12,6 +12,7 @@ import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
 import { isMap, mapOf, pack, readPublication, textOf, unpack, type SaltMap } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
 import { BucketHighWater } from './high-water.ts';
 import { Publisher } from './publisher.ts';
 import { Sealer } from './sealer.ts';
@@ -221,6 +222,22 @@ test('an again sends the same jid with a new serial, once per slot', async () =>
   expect(publisher.status.sentAgain).toBe(2);
   const { sent: elsewhere } = await start();
   await vi.waitFor(() => expect(elsewhere).toHaveLength(3));
+});
+
+test('an again that comes to its turn after more jobs than minions remember is left out', async () => {
+  const { seq } = await writer.appendJob(record('early'));
+  for (let number = 0; number < MAX_LATER_WHEN_SENT - 1; number += 1) {
+    await writer.appendJob(record(`j${number}`));
+  }
+  const again = { jid: 'early', seq, notAfter: Date.now() + 60_000 };
+  await writer.appendAgain(again, { slot: '1' });
+  await writer.appendJob(record('last'));
+  await writer.appendAgain(again, { slot: '2' });
+  await writer.appendJob(record('end'));
+  const { sent, publisher } = await start();
+  await vi.waitFor(() => expect(jidsOf(sent)).toContain('end'), 10_000);
+  expect(jidsOf(sent).filter((jid) => jid === 'early')).toHaveLength(2);
+  expect(publisher.status).toMatchObject({ sentAgain: 1, expired: 1 });
 });
 
 test('from a marker on the next key seals, before it the last one', async () => {

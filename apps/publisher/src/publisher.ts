@@ -1,6 +1,7 @@
 import type { Again, JobRecord, PublicationTimes, Published, Sent } from '@brine/bus';
 import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
+import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
 import { EpochChoice } from './epoch-choice.ts';
 import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
@@ -47,7 +48,7 @@ export interface PublisherStatus {
   /** Publications sent, the repeated ones too. */
   readonly sent: number;
   readonly sentAgain: number;
-  /** Not sent, because they were too old. */
+  /** Not sent, because they were too old, or too many jobs have come since. */
   readonly expired: number;
   /** Not sent, because the job was purged or can not be sealed. */
   readonly lost: number;
@@ -124,9 +125,10 @@ export class Publisher {
     }
   }
 
-  /** Sends until the feed ends. */
-  async run(feed: Feed): Promise<void> {
+  /** Sends until the feed ends; what is left in it then is for others. */
+  async run(feed: Feed, signal?: AbortSignal): Promise<void> {
     for await (const published of feed) {
+      if (signal?.aborted === true) return;
       await this.#take(published);
       this.#lastSeq = published.seq;
     }
@@ -144,6 +146,7 @@ export class Publisher {
     const serial = this.#serials.next(published.timeUs);
     const epoch = this.#choice.of(published, serial);
     if (epoch !== this.#epoch) await this.#useEpoch(epoch);
+    if (published.kind === 'again' && this.#isForgotten(published.again)) return;
     if (published.kind === 'again') {
       const { again } = published;
       const record = again.only ? onlyFor(again.jid, again.only) : await this.#recordOf(again.seq);
@@ -220,6 +223,13 @@ export class Publisher {
       // Where a minion's part begins.
       attributes: { ...attributes, 'brine.sent_after_us': Math.round((sentMs - startMs) * 1000) },
     });
+  }
+
+  /** Who has run it would run it again. */
+  #isForgotten({ only, seq }: Again): boolean {
+    const isForgotten = only === undefined && this.jobs.later(seq) >= MAX_LATER_WHEN_SENT;
+    if (isForgotten) this.#expired += 1;
+    return isForgotten;
   }
 
   #countAgain(jid: string): number {

@@ -46,6 +46,12 @@ export class RecentJobs {
     return this.#jobs.filter((job) => job.timeMs >= timeMs);
   }
 
+  /** How many jobs came after the one at this sequence; Infinity where that is not known here. */
+  later(seq: number): number {
+    const job = this.#jobs.findLast((one) => one.seq === seq);
+    return job === undefined ? Infinity : this.#count - job.index - 1;
+  }
+
   /** The record at a sequence, if it is still here. */
   record(seq: number): JobRecord | undefined {
     return this.#records.get(seq);

@@ -77,16 +77,23 @@ test('with zmq_filtering other target types go to all', () => {
 });
 
 test('a burst is many connections within two seconds, told once', () => {
-  const few = new Burst();
+  const few = new Burst('minions');
   expect([0, 10, 3000, 3010].map((at) => few.connected(at, 4))).toEqual([
     false,
     false,
     false,
     false,
   ]);
-  const many = new Burst();
+  const many = new Burst('minions');
   expect([0, 1, 2, 3].map((at) => many.connected(at, 4))).toEqual([false, false, true, false]);
-  const large = new Burst();
+  const large = new Burst('minions');
   const told = Array.from({ length: 200 }, (_, n) => large.connected(n, 1000));
   expect(told.indexOf(true)).toBe(99);
+});
+
+test('where masters are below, one of a few that comes back is a burst; one of many is none', () => {
+  const relays = new Burst('syndics');
+  expect([0, 10, 3000].map((at) => relays.connected(at, 2))).toEqual([true, false, true]);
+  const large = new Burst('syndics');
+  expect(large.connected(0, 100)).toBe(false);
 });

@@ -53,7 +53,7 @@ export async function startPublisher(
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
   const writer = new PublicationWriter(bus);
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
-  const burst = new Burst();
+  const burst = new Burst(options.orderMasters ? 'syndics' : 'minions');
   const server: PublishServer = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.publishPort),
     furtherEndpoints: furtherPorts(options.brine.furtherPublishPorts).map((port) =>
@@ -82,12 +82,18 @@ export async function startPublisher(
     onDurable: () => durable.wake(),
     onTrouble: (what, error) => log.warn({ err: error }, what),
   });
-  const again = new AgainRule(publisher.jobs, writer, unreturnedBy(bus));
+  // Whom a job is for below other masters is known only once these have heard it.
+  const unreturned = options.orderMasters ? async () => undefined : unreturnedBy(bus);
+  const again = new AgainRule(publisher.jobs, writer, unreturned);
   const durable = durableSender(bus, writer, (what, error) => log.warn({ err: error }, what));
   const reader = await startReading(bus, publisher);
   again.open(startWindow(Date.now()));
   exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
-  publisher.run(reader).catch(context.fail);
+  const ending = new AbortController();
+  publisher.run(reader, ending.signal).catch((error: unknown) => {
+    // Cut off in the midst of a job, which another publisher sends too, or reads back.
+    if (!ending.signal.aborted) context.fail(error);
+  });
   durable.run().catch(context.fail);
   log.info({ endpoint: server.endpoint, epoch: publisher.status.epoch }, 'publishing');
   return {
@@ -106,9 +112,11 @@ export async function startPublisher(
     close: async () => {
       again.close();
       durable.close();
+      ending.abort();
       reader.close();
-      await highWater.flush();
+      // Who is connected is deaf from here on: nothing is waited for before.
       await server.close();
+      await highWater.flush();
       epochs.close();
       await bus.close();
     },

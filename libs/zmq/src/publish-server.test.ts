@@ -76,6 +76,24 @@ test('connections are counted, gained and lost', async () => {
   expect(onDisconnect).toHaveBeenCalledTimes(1);
 });
 
+test('who connects while many messages go out to many gets its turn among them', async () => {
+  const server = keep(await PublishServer.bind({ endpoint: 'tcp://127.0.0.1:*' }));
+  const port = Number(server.endpoint.split(':').at(-1));
+  const join = async (): Promise<void> => {
+    keep(await ZmtpPeer.open({ port, socketType: 'SUB' })).send([Buffer.from([1])]);
+  };
+  const there = 130;
+  await Promise.all(Array.from({ length: there }, join));
+  await vi.waitFor(() => expect(server.peers).toBe(there));
+  const late = 120;
+  const joined = Promise.all(Array.from({ length: late }, join));
+  const sends = Array.from({ length: 200 }, () => server.send([Buffer.from('payload')]));
+  await Promise.all(sends);
+  // Each message takes some turns; with none a peer would wait until all are sent.
+  expect(server.peers).toBe(there + late);
+  await joined;
+});
+
 test('the same goes out on further ports, or on none where one can not be had', async () => {
   const endpoint = 'tcp://127.0.0.1:*';
   const server = keep(await PublishServer.bind({ endpoint, furtherEndpoints: [endpoint] }));
