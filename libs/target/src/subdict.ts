@@ -19,9 +19,12 @@ const MAX_DEPTH = 64;
 const JUDGED_MAX = 2_000;
 const JUDGED_LENGTH = 200;
 
+/** Where so many values were new and fewer than half as many known, remembering costs more. */
+const JUDGED_TRIAL = 500;
+
 /**
  * Compiles `key:sub:value` into a test of grains or pillar
- * (Salt: salt/utils/data.py subdict_match). Longer keys are tried first, so keys and values may
+ * (Salt: salt/utils/data.py subdict_match). Every split into key and value is tried, so both may
  * hold the delimiter; of a list any element may match; a last `*` asks whether the key exists.
  * A broken regular expression matches nothing.
  */
@@ -50,9 +53,13 @@ class SubdictMatcher {
 
   matchesSplits(data: Data, splits: readonly Split[], depth: number): boolean {
     if (depth > MAX_DEPTH) return false;
-    for (const { everything, path, value } of splits) {
-      const found = everything ? data : traverse(data, path);
-      if (found !== undefined && this.#atEnd(found, value, depth)) return true;
+    // Each path is the one before and a key more: where one leads nowhere, no longer one does.
+    let at = data;
+    for (const split of splits) {
+      if (split.everything && this.#atEnd(data, split, depth)) return true;
+      at = goneDeeper(at, split.key);
+      if (at === undefined) return false;
+      if (!split.everything && this.#atEnd(at, split, depth)) return true;
     }
     return false;
   }
@@ -67,12 +74,16 @@ class SubdictMatcher {
     return splits;
   }
 
-  #atEnd(found: Data, pattern: string, depth: number): boolean {
-    if (isDict(found)) return sizeOf(found) > 0 && this.#inDict(found, pattern, depth);
-    if (!Array.isArray(found)) return this.#value(found, pattern);
+  #atEnd(found: Data, split: Split, depth: number): boolean {
+    const { value } = split;
+    split.test ??= this.#testOf(value);
+    const { test } = split;
+    if (typeof found === 'string') return test(found);
+    if (isDict(found)) return sizeOf(found) > 0 && this.#inDict(found, value, depth);
+    if (!Array.isArray(found)) return test(pythonText(found));
     return found.some(
       (item: Data) =>
-        (isDict(item) && this.#inDict(item, pattern, depth)) || this.#value(item, pattern),
+        (isDict(item) && this.#inDict(item, value, depth)) || test(pythonText(item)),
     );
   }
 
@@ -96,31 +107,50 @@ class SubdictMatcher {
   }
 
   #value(value: Data, pattern: string): boolean {
+    return this.#testOf(pattern)(pythonText(value));
+  }
+
+  #testOf(pattern: string): (value: string) => boolean {
     let test = this.#tests.get(pattern);
     if (test === undefined) {
       test = remembering(compileValue(pattern.toLowerCase(), this.#comparison));
       this.#tests.set(pattern, test);
     }
-    return test(pythonText(value));
+    return test;
   }
 }
 
 /** Case never counts. Of a fleet most values are few: those are judged once. */
 function remembering(test: (lowered: string) => boolean): (value: string) => boolean {
   const judged = new Map<string, boolean>();
+  let known = 0;
+  let worth = true;
   return (value) => {
-    const known = judged.get(value);
-    if (known !== undefined) return known;
+    if (!worth) return test(value.toLowerCase());
+    const before = judged.get(value);
+    if (before !== undefined) {
+      known += 1;
+      return before;
+    }
     const verdict = test(value.toLowerCase());
     if (judged.size < JUDGED_MAX && value.length <= JUDGED_LENGTH) judged.set(value, verdict);
+    if (judged.size === JUDGED_TRIAL && known < JUDGED_TRIAL / 2) {
+      worth = false;
+      judged.clear();
+    }
     return verdict;
   };
 }
 
+/** One way to read an expression: the keys so far lead to what `value` is compared with. */
 interface Split {
+  /** The whole data is what a first `*` leads to. */
   readonly everything: boolean;
-  readonly path: readonly PathKey[];
+  /** The last key of the path; those before it are the splits before. */
+  readonly key: PathKey;
   readonly value: string;
+  /** Compiled when it is first needed. */
+  test: ((value: string) => boolean) | undefined;
 }
 
 /** A part of a path, and what else it may stand for. */
@@ -138,15 +168,11 @@ function pathKey(text: string): PathKey {
 function splitExpression(expression: string, delimiter: string): Split[] {
   const parts = delimiter === '' ? [] : expression.split(delimiter);
   if (parts.length > MAX_PARTS) return [];
-  const keys = parts.map(pathKey);
-  const splits: Split[] = [];
-  for (let i = parts.length - 1; i > 0; i -= 1) {
-    const path = keys.slice(0, i);
-    const everything = i === 1 && parts[0] === '*';
-    const value = everything ? expression : parts.slice(i).join(delimiter);
-    splits.push({ everything, path, value });
-  }
-  return splits;
+  return parts.slice(0, -1).map((part, i) => {
+    const everything = i === 0 && part === '*';
+    const value = everything ? expression : parts.slice(i + 1).join(delimiter);
+    return { everything, key: pathKey(part), value, test: undefined };
+  });
 }
 
 function compileValue(pattern: string, comparison: Comparison): (value: string) => boolean {
@@ -160,14 +186,10 @@ function compileValue(pattern: string, comparison: Comparison): (value: string) 
   }
 }
 
-/** Walks into dicts and lists (Salt: salt/utils/data.py traverse_dict_and_list). */
-function traverse(data: Data, path: readonly PathKey[]): Data {
-  let at = data;
-  for (const key of path) {
-    at = Array.isArray(at) ? intoList(at, key) : isDict(at) ? intoDict(at, key) : undefined;
-    if (at === undefined) return undefined;
-  }
-  return at;
+/** One step into a dict or a list (Salt: salt/utils/data.py traverse_dict_and_list). */
+function goneDeeper(at: Data, key: PathKey): Data {
+  if (isDict(at)) return intoDict(at, key);
+  return Array.isArray(at) ? intoList(at, key) : undefined;
 }
 
 function intoDict(dict: Dict, { text, loaded }: PathKey): Data {
