@@ -16,13 +16,16 @@ describe('real salt-minions of four releases', () => {
 
   beforeAll(async () => {
     venvs = await Promise.all(VERSIONS.map((version) => saltVenv(version)));
-    master = await BrineMaster.start({ minimum_auth_version: 0, brine: { workers: 2 } });
+    // All of what follows holds with signed returns too; each release signs in its own way.
+    const signed = { require_minion_sign_messages: true, drop_messages_signature_fail: true };
+    master = await BrineMaster.start({ minimum_auth_version: 0, ...signed, brine: { workers: 2 } });
     for (const [index, version] of VERSIONS.entries()) {
       const venv = venvs[index];
       if (venv === undefined) throw new Error(`no Salt ${version}`);
       const home = await master.sandbox.minion(idOf(version), master.home.retPort, {
         // A stock minion passes a return over its own event bus, which trims it there otherwise.
         max_event_size: 4 * LARGE_BYTES,
+        minion_sign_messages: true,
       });
       master.sandbox.startMinion(venv, home);
     }

@@ -25,6 +25,8 @@ export function masterRules(options: MasterOptions): MasterRules {
     allowMinionKeyRevoke: options.allowMinionKeyRevoke,
     rotateAesKey: options.rotateAesKey,
     preserveMinionCache: options.preserveMinionCache,
+    requireMinionSignMessages: options.requireMinionSignMessages,
+    dropMessagesSignatureFail: options.dropMessagesSignatureFail,
     publishPort: options.publishPort,
     authEvents: options.authEvents,
     minionDataCache: options.minionDataCache,

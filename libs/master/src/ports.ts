@@ -132,6 +132,10 @@ export interface MasterRules extends ServedRules {
   readonly allowMinionKeyRevoke: boolean;
   readonly rotateAesKey: boolean;
   readonly preserveMinionCache: boolean;
+  /** Returns without a signature are refused. */
+  readonly requireMinionSignMessages?: boolean;
+  /** Returns with a wrong one are. */
+  readonly dropMessagesSignatureFail?: boolean;
   readonly publishPort: number;
   readonly authEvents: boolean;
   readonly minionDataCache: boolean;

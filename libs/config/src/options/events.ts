@@ -8,7 +8,7 @@ export const eventOptions = {
     unit: 'bytes',
     doc: 'Largest event on the local sockets; longer values are trimmed.',
   }),
-  presence_events: flag({ default: false, doc: 'Fire salt/presence events.' }),
+  presence_events: flag({ default: false, reserved: true, doc: 'Fire salt/presence events.' }),
   event_match_type: oneOf(['startswith', 'endswith', 'find', 'regex', 'fnmatch'], {
     default: 'startswith',
     doc: 'How a tag is compared.',

@@ -35,7 +35,7 @@ export const keyOptions = {
     doc: 'Age at which session keys and the AES key are renewed.',
   }),
   rotate_aes_key: flag({ default: true, doc: 'New AES key when a key is deleted or rejected.' }),
-  ping_on_rotate: flag({ default: false, doc: 'Ping all minions after a new AES key.' }),
+  ping_on_rotate: flag({ default: false, reserved: true, doc: 'Ping all minions after a new AES key.' }),
   sign_pub_messages: flag({ default: true, doc: 'Sign publications.' }),
   publish_signing_algorithm: oneOf(['PKCS1v15-SHA1', 'PKCS1v15-SHA224'], {
     default: 'PKCS1v15-SHA1',

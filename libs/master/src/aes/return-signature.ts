@@ -1,0 +1,75 @@
+import { CryptError, type PublicKey, type SigAlgo } from '@brine/crypt';
+import { cutFields, toBinMap, type MapScan } from '@brine/wire';
+import type { MasterPorts } from '../ports.ts';
+import { keepRefusal } from './refused-return.ts';
+
+/**
+ * What a signature does not cover, in the two forms that stock minions with `minion_sign_messages`
+ * sign (salt/channel/client.py of 3006.26 and 3008.2; salt/minion.py of 3006.5 and 3007.13, before
+ * the channel and the minion's own event bus add their fields).
+ */
+const UNSIGNED_FIELDS: readonly (readonly string[])[] = [
+  ['sig', 'nonce', 'tok'],
+  ['sig', 'nonce', 'tok', 'ts', '_stamp', 'traceparent', 'tracestate'],
+];
+
+/** `signing_algorithm` of the minion; its requests do not bind it to what they name. */
+const ALGORITHMS: readonly SigAlgo[] = ['PKCS1v15-SHA1', 'PKCS1v15-SHA224'];
+
+/**
+ * Whether a return may be taken, by `require_minion_sign_messages` and
+ * `drop_messages_signature_fail` (salt/master.py `_return`). A refused one is counted, and kept as
+ * evidence of why the minion is silent.
+ */
+export async function isSignatureGood(
+  ports: MasterPorts,
+  scan: MapScan,
+  minion: string,
+): Promise<boolean> {
+  const { requireMinionSignMessages, dropMessagesSignatureFail } = ports.rules;
+  const about = { jid: scan.text('jid'), minion };
+  if (!scan.has('sig')) {
+    if (!requireMinionSignMessages) return true;
+    ports.count('return_unsigned');
+    await keepRefusal(ports, about, 'it was not signed');
+    return false;
+  }
+  // Nothing depends on the signature, and it costs an RSA operation and the bytes once more.
+  if (!requireMinionSignMessages && !dropMessagesSignatureFail) return true;
+  if (await isSignedBy(ports, scan, minion)) return true;
+  ports.count('return_bad_signature');
+  if (!dropMessagesSignatureFail) return true;
+  await keepRefusal(ports, about, 'its signature is wrong');
+  return false;
+}
+
+/** A key that was accepted a moment ago may not have reached the cache. */
+async function isSignedBy(ports: MasterPorts, scan: MapScan, minion: string): Promise<boolean> {
+  const sig = scan.bytes('sig');
+  if (sig === undefined) return false;
+  const cached = ports.keys.cached(minion);
+  const tried = cached?.state === 'accepted' ? cached.pub : undefined;
+  if (tried !== undefined && verifies(keyOf(ports, minion, tried), scan, sig)) return true;
+  const stored = await ports.keys.fetch(minion);
+  if (stored?.state !== 'accepted' || stored.pub === tried) return false;
+  return verifies(keyOf(ports, minion, stored.pub), scan, sig);
+}
+
+function keyOf(ports: MasterPorts, minion: string, pem: string): PublicKey | undefined {
+  try {
+    return ports.keys.parsed(minion, pem);
+  } catch (cause) {
+    // An accepted key that is no key: nobody can have signed with its private half.
+    if (cause instanceof CryptError) return undefined;
+    throw cause;
+  }
+}
+
+/** Minions sign the new form of msgpack and send the old one. */
+function verifies(key: PublicKey | undefined, scan: MapScan, sig: Buffer): boolean {
+  if (key === undefined) return false;
+  return UNSIGNED_FIELDS.some((fields) => {
+    const signed = toBinMap(cutFields(scan, fields));
+    return ALGORITHMS.some((algorithm) => key.verify(signed, sig, algorithm));
+  });
+}
