@@ -82,8 +82,7 @@ class SubdictMatcher {
     if (isDict(found)) return sizeOf(found) > 0 && this.#inDict(found, value, depth);
     if (!Array.isArray(found)) return test(pythonText(found));
     return found.some(
-      (item: Data) =>
-        (isDict(item) && this.#inDict(item, value, depth)) || test(pythonText(item)),
+      (item: Data) => (isDict(item) && this.#inDict(item, value, depth)) || test(pythonText(item)),
     );
   }
 
