@@ -124,6 +124,13 @@ describe('files of the master', () => {
     ]);
   });
 
+  test('an option that is not in force is told where it is set to more than its default', () => {
+    const { warnings } = load('presence_events: true\nping_on_rotate: false\n');
+    expect(warnings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      `unused: Option 'presence_events' in ${dir}/master, line 1, is Salt's but has no effect here`,
+    ]);
+  });
+
   test('an option without a value has its default', () => {
     expect(load('nodegroups:\ntimeout:\n').options).toMatchObject({ nodegroups: {}, timeout: 5 });
   });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigError, type ConfigWarning } from './errors.ts';
 import {
   camelCase,
@@ -66,8 +67,11 @@ function readOption(
   }
   if (value === undefined || value === null) return option.default;
   const read = option.read(value);
-  if (!(read instanceof Misfit)) return read;
-  throw misfit(path, read, context);
+  if (read instanceof Misfit) throw misfit(path, read, context);
+  if (option.reserved === true && !isDeepStrictEqual(read, option.default)) {
+    warnOfUnused(path, context);
+  }
+  return read;
 }
 
 function mapAt(path: string, value: ConfigValue | undefined, context: TableContext): ConfigMap {
@@ -91,15 +95,18 @@ function warnOfUnknown(
   for (const name of Object.keys(values)) {
     if (Object.hasOwn(table, name)) continue;
     const path = prefix + name;
+    if (prefix === '' && context.knownNames(name)) {
+      warnOfUnused(path, context);
+      continue;
+    }
     const { file, line } = context.originOf(path);
-    const ofSalt = prefix === '' && context.knownNames(name);
-    context.warn({
-      kind: ofSalt ? 'unused' : 'unknown',
-      text: ofSalt
-        ? `Option '${path}' in ${file}, line ${line}, is Salt's but has no effect here`
-        : `Unknown option '${path}' in ${file}, line ${line}`,
-      file,
-      line,
-    });
+    const text = `Unknown option '${path}' in ${file}, line ${line}`;
+    context.warn({ kind: 'unknown', text, file, line });
   }
+}
+
+function warnOfUnused(path: string, context: TableContext): void {
+  const { file, line } = context.originOf(path);
+  const text = `Option '${path}' in ${file}, line ${line}, is Salt's but has no effect here`;
+  context.warn({ kind: 'unused', text, file, line });
 }

@@ -20,5 +20,9 @@ export const accessOptions = {
   peer_run: map({ default: {}, doc: 'What runners minions may run.' }),
   sharedsecret: text({ default: '', doc: 'Password of the sharedsecret eauth module.' }),
   'auth.pam.service': text({ default: 'login', doc: 'PAM service of the pam eauth module.' }),
-  netapi_enable_clients: texts({ default: [], doc: 'Clients that the HTTP surface serves.' }),
+  netapi_enable_clients: texts({
+    default: [],
+    reserved: true,
+    doc: 'Clients that the HTTP surface serves.',
+  }),
 } as const;

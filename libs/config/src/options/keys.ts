@@ -16,7 +16,7 @@ export const keyOptions = {
   max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may sign in; 0: any.' }),
   keysize: integer({ default: 2048, min: 2048, unit: 'bits', doc: 'Size of a new key pair.' }),
   key_pass: maybeText({ doc: "Passphrase of the master's private key.", reserved: true }),
-  auth_mode: integer({ default: 1, doc: "Salt's authentication protocol." }),
+  auth_mode: integer({ default: 1, reserved: true, doc: "Salt's authentication protocol." }),
   minimum_auth_version: integer({
     default: 3,
     min: 0,
@@ -35,7 +35,11 @@ export const keyOptions = {
     doc: 'Age at which session keys and the AES key are renewed.',
   }),
   rotate_aes_key: flag({ default: true, doc: 'New AES key when a key is deleted or rejected.' }),
-  ping_on_rotate: flag({ default: false, reserved: true, doc: 'Ping all minions after a new AES key.' }),
+  ping_on_rotate: flag({
+    default: false,
+    reserved: true,
+    doc: 'Ping all minions after a new AES key.',
+  }),
   sign_pub_messages: flag({ default: true, doc: 'Sign publications.' }),
   publish_signing_algorithm: oneOf(['PKCS1v15-SHA1', 'PKCS1v15-SHA224'], {
     default: 'PKCS1v15-SHA1',
@@ -61,6 +65,7 @@ export const keyOptions = {
   }),
   permissive_pki_access: flag({ default: false, doc: 'Let the group read the pki directory.' }),
   loop_interval: decimal({
+    reserved: true,
     default: 60,
     min: 1,
     unit: 's',

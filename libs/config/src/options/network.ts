@@ -38,8 +38,17 @@ export const networkOptions = {
   max_open_files: integer({ default: 100_000, min: 0, doc: 'Open files to ask the host for.' }),
   tcp_keepalive: flag({ default: true, doc: 'Keep idle connections alive.' }),
   tcp_keepalive_idle: decimal({ default: 300, unit: 's', doc: 'Idle time before a probe.' }),
-  tcp_keepalive_cnt: decimal({ default: -1, doc: 'Probes before the connection is lost.' }),
-  tcp_keepalive_intvl: decimal({ default: -1, unit: 's', doc: 'Time between probes.' }),
+  tcp_keepalive_cnt: decimal({
+    default: -1,
+    reserved: true,
+    doc: 'Probes before the connection is lost.',
+  }),
+  tcp_keepalive_intvl: decimal({
+    default: -1,
+    reserved: true,
+    unit: 's',
+    doc: 'Time between probes.',
+  }),
   transport: oneOf(['zeromq'], { default: 'zeromq', doc: 'Transport to the minions.' }),
   master_uri: maybeText({ doc: 'Where clients send requests; built from interface and ret_port.' }),
 } as const;

@@ -28,7 +28,12 @@ export const pathOptions = {
     underRoot: true,
     doc: 'Log file. A syslog address is refused with a warning.',
   }),
-  key_logfile: text({ default: '/var/log/salt/key', underRoot: true, doc: 'Log of salt-key.' }),
+  key_logfile: text({
+    default: '/var/log/salt/key',
+    reserved: true,
+    underRoot: true,
+    doc: 'Log of salt-key.',
+  }),
   extension_modules: text({
     default: '/var/cache/salt/master/extmods',
     underRoot: true,
