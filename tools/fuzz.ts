@@ -9,7 +9,7 @@ const USAGE = `npm run fuzz -- [options]
   --minutes <n>    for all targets together (1)
   --target <name>  this one alone
   --seed <n>       of the random numbers (1)
-  --guided         inputs that reach new places of our sources are mutated further; each takes longer
+  --guided         inputs that reach new places of our sources are mutated further; slower
   --help
 `;
 

@@ -1,5 +1,5 @@
-// Loader hooks of `npm run fuzz -- --guided`: our own sources get istanbul's counters, so that a run
-// knows which places an input reached. What comes from node_modules is left as it is.
+// Loader hooks of `npm run fuzz -- --guided`: our own sources get istanbul's counters, so that a
+// run knows which places an input reached. What comes from node_modules is left as it is.
 import { createInstrumenter } from 'istanbul-lib-instrument';
 
 const OWN = /\/(?:libs|apps)\/[^/]+\/src\//;
