@@ -5,7 +5,7 @@ import { BusError, asError } from './errors.ts';
 import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
 import { SERVICE_INBOXES } from './names.ts';
-import { readServers } from './servers.ts';
+import { endOfCertificate, readServers } from './servers.ts';
 import type { ServiceName } from './names.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { NATS_FLOOR, isAtLeast } from './nats-server/version.ts';
@@ -85,6 +85,12 @@ export class Bus {
 
   get status(): BusStatus {
     return this.#status;
+  }
+
+  /** When this service's certificate ends, Unix ms, as it lies there now; without TLS undefined. */
+  get certificateEnd(): number | undefined {
+    const { tls } = this.#natsOptions;
+    return tls?.certFile === undefined ? undefined : endOfCertificate(tls.certFile);
   }
 
   /** How often the connection came back. */

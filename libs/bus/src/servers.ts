@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CERTIFICATE_FILES } from '@brine/crypt';
 import type { TlsOptions } from '@nats-io/nats-core';
@@ -54,4 +55,14 @@ function certificatesOf({ name, certificates }: BusOptions): TlsOptions {
     throw new BusError('BUS_NO_CERTIFICATE', text);
   };
   return { caFile: file('roots'), certFile: file('certificate'), keyFile: file('key') };
+}
+
+/** When a certificate ends, Unix ms; undefined while it can not be read. */
+export function endOfCertificate(path: string): number | undefined {
+  try {
+    return Date.parse(new X509Certificate(readFileSync(path)).validTo);
+  } catch {
+    // Being replaced, or gone: that is told where it is used, at the next connect.
+    return undefined;
+  }
 }

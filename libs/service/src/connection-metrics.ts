@@ -4,6 +4,8 @@ import type { Metrics } from './metrics.ts';
 export interface MeasuredConnection {
   readonly status: string;
   readonly reconnects: number;
+  /** Unix ms; undefined without TLS. */
+  readonly certificateEnd?: number | undefined;
 }
 
 /** Adds what a service tells of its connection to NATS. */
@@ -15,5 +17,10 @@ export function addConnectionMetrics(metrics: Metrics, connection: MeasuredConne
     'brine_nats_reconnects_total',
     'Times the connection to NATS came back.',
     () => connection.reconnects,
+  );
+  metrics.gaugeOf(
+    'brine_nats_certificate_end_seconds',
+    'Unix time at which the certificate for NATS ends; none without TLS.',
+    () => (connection.certificateEnd === undefined ? [] : connection.certificateEnd / 1000),
   );
 }
