@@ -60,6 +60,8 @@ export async function startPublisher(
       tcpEndpoint(options.interface, port),
     ),
     hwm: options.pubHwm,
+    heartbeatIntervalMs: options.zmqHeartbeatIvl,
+    heartbeatTimeoutMs: options.zmqHeartbeatTimeout,
     backlog: options.zmqBacklog,
     ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
     onConnect: () => {

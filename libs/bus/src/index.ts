@@ -41,7 +41,7 @@ export type {
   StreamName,
 } from './names.ts';
 export { natsConf } from './nats-server/conf.ts';
-export type { NatsConfOptions, SyncInterval } from './nats-server/conf.ts';
+export type { NatsClusterOptions, NatsConfOptions, SyncInterval } from './nats-server/conf.ts';
 export { resolveNatsServer } from './nats-server/resolve.ts';
 export type { ResolveOptions } from './nats-server/resolve.ts';
 export { startNatsServer } from './nats-server/start.ts';

@@ -26,6 +26,7 @@ import { migrate } from './migrate.ts';
 import { outstanding } from './outstanding.ts';
 import type { OutstandingJob } from './outstanding.ts';
 import { Partitions } from './partitions.ts';
+import { primaryOf } from './primary-hosts.ts';
 import { archiveOlderThan, dropOlderThan } from './retention.ts';
 import { quarantine } from './quarantine.ts';
 import type { Refusal } from './quarantine.ts';
@@ -268,7 +269,7 @@ export class JobCache {
 /** Waits for locks end before the statement does: they are an outage and no fault of a row. */
 function connectionOf(url: string, limitMs: number): pg.PoolConfig {
   return {
-    connectionString: url,
+    ...primaryOf(url),
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     statement_timeout: limitMs,
     lock_timeout: Math.ceil(limitMs / 2),

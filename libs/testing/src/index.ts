@@ -24,6 +24,12 @@ export {
 
 export { kubernetesTools, KubernetesToolsMissingError, runTool } from './kubernetes/index.ts';
 export {
+  HaproxyMissingError,
+  startBalancer,
+  startNatsCluster,
+  startPostgresPair,
+} from './nodes/index.ts';
+export {
   postgresExporter,
   prometheusBinaries,
   PrometheusMissingError,
@@ -42,6 +48,13 @@ export type {
 } from './salt/index.ts';
 export type { BrineMasterSettings, BrineOutput, ServiceLine } from './brine-master.ts';
 export type { KubernetesTools, ToolOutput } from './kubernetes/index.ts';
+export type {
+  Balancer,
+  BalancerOptions,
+  NatsCluster,
+  NatsNode,
+  PostgresPair,
+} from './nodes/index.ts';
 export type { Mutated } from './mutated-frames.ts';
 export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';

@@ -37,6 +37,7 @@ export const USAGE = `npm run chaos -- [options]    random faults at a master un
   --help
 
 npm run chaos -- --rolling <n>    rolling restarts under load: see --rolling --help
+npm run chaos -- --nodes <n>      nodes of NATS and PostgreSQL are lost: see --nodes --help
 `;
 
 const OPTIONS = {

@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { readArguments, USAGE, UsageError } from './arguments.ts';
 import { drawChaos, spreadOf } from './draw-chaos.ts';
 import { runOnOwnMaster } from './own-run.ts';
+import { nodes } from './nodes/main.ts';
 import { readPlan } from './plan.ts';
 import { rolling } from './rolling/main.ts';
 
@@ -10,6 +11,7 @@ const EXIT = { failed: 1, usage: 64 } as const;
 
 async function main(args: readonly string[]): Promise<number> {
   if (args.some((arg) => arg.startsWith('--rolling'))) return rolling(args);
+  if (args.some((arg) => arg.startsWith('--nodes'))) return nodes(args);
   const asked = readArguments(args);
   if (asked.help) {
     process.stdout.write(USAGE);

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { BusError } from '../errors.ts';
 import { SERVICE_NAMES } from '../names.ts';
 import type { ServiceName } from '../names.ts';
-import { INNER_ACCOUNT, natsConf, type SyncInterval } from './conf.ts';
+import { INNER_ACCOUNT, natsConf } from './conf.ts';
+import type { NatsClusterOptions, SyncInterval } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
 import { isOursAlive, waitUntilGone } from './leftover.ts';
 
@@ -23,6 +24,9 @@ export interface StartNatsOptions {
   readonly certificates?: string;
   /** When what was stored goes to the disk for good; default `100ms`. */
   readonly syncInterval?: SyncInterval;
+  /** Unlike the names of the others of its cluster. */
+  readonly serverName?: string;
+  readonly cluster?: NatsClusterOptions;
   /** How long to wait until it answers, in ms; default 15,000. */
   readonly readyTimeoutMs?: number;
 }
@@ -82,12 +86,15 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const passwords = await loadOrMakePasswords(credentialsFile);
   const port = await choosePort(options.port, join(dir, 'port'));
   const maxFileStore = options.maxFileStore ?? (await roomIn(dir));
-  const { syncInterval = '100ms' } = options;
+  const { syncInterval = '100ms', serverName = 'brine', cluster } = options;
   const storeDir = join(dir, 'jetstream');
   await moveIntoAccount(join(storeDir, 'jetstream'));
   const { certificates } = options;
   const access = certificates === undefined ? { passwords } : { certificates };
-  const conf = natsConf({ port, storeDir, maxFileStore, syncInterval, ...access });
+  const conf = natsConf({
+    ...{ port, storeDir, maxFileStore, syncInterval, serverName, ...access },
+    ...(cluster === undefined ? {} : { cluster }),
+  });
   await writeFile(confFile, conf, { mode: 0o600 });
   await chmod(confFile, 0o600);
   await rm(logFile, { force: true });

@@ -16,7 +16,7 @@ export const brineOptions = {
   nats: {
     url: maybeText({
       env: 'NATS_URL',
-      doc: 'NATS server; `brine master` starts its own when it is empty.',
+      doc: 'NATS servers, joined by commas; `brine master` starts its own when it is empty.',
     }),
     certificates: text({
       default: '',
@@ -38,7 +38,9 @@ export const brineOptions = {
   postgres: {
     url: maybeText({
       env: 'DATABASE_URL',
-      doc: 'PostgreSQL; `brine master` starts its own when it is empty.',
+      doc:
+        'PostgreSQL, or several hosts, of which the primary is used (`postgres://…@a,b/brine`); ' +
+        '`brine master` starts its own when it is empty.',
     }),
     via: maybeText({
       env: 'BRINE_POSTGRES_VIA',

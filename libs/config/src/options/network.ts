@@ -20,6 +20,18 @@ export const networkOptions = {
     unit: 'messages',
     doc: 'Publications kept for one minion that reads too slowly.',
   }),
+  zmq_heartbeat_ivl: integer({
+    default: 10_000,
+    min: 0,
+    unit: 'ms',
+    doc: 'Time between heartbeats on 4505, which keep idle minions through balancers; 0: none.',
+  }),
+  zmq_heartbeat_timeout: integer({
+    default: 30_000,
+    min: 0,
+    unit: 'ms',
+    doc: 'A connection to 4505 that answers no heartbeats any more is closed after so long.',
+  }),
   zmq_filtering: flag({
     default: false,
     doc: 'Send a list-targeted publication to its minions only.',

@@ -79,7 +79,8 @@ export function readRollingArguments(args: readonly string[]): RollingArguments 
 
 type Range = readonly [least: number, most: number, otherwise: number];
 
-function wholeNumber(name: string, text: string, least: number, most: number): number {
+/** Reads a number. Throws UsageError where it is none, or out of its range. */
+export function wholeNumber(name: string, text: string, least: number, most: number): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < least || number > most) {
     throw new UsageError(`--${name} is a whole number from ${least} to ${most}`);

@@ -1,0 +1,164 @@
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import { withFileLock } from './salt/file-lock.ts';
+
+const run = promisify(execFile);
+
+/** Metadata and 19 MB of package on a slow line. */
+const STEP_TIMEOUT_MS = 300_000;
+const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
+/** What a package needs and nothing that goes well with it. */
+const NEEDED = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
+
+/** A Debian package and the programs in it that are wanted. */
+export interface DebianPrograms<Name extends string> {
+  readonly package: string;
+  readonly names: readonly Name[];
+  /** Of what the package depends on: libraries that most hosts have not, by their names. */
+  readonly libraries?: RegExp;
+  /** How a program says its release; default `--version`. */
+  readonly versionArgument?: string;
+  /** Where else one gets them. */
+  readonly site: string;
+  /** What is thrown, with the reason in one line. */
+  readonly missing: (text: string, options: ErrorOptions) => Error;
+}
+
+/** Paths of programs, and what their environment needs to have. */
+export interface FoundPrograms<Name extends string> {
+  readonly paths: Readonly<Record<Name, string>>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * Programs that run here: those on PATH, those in `${XDG_CACHE_HOME:-~/.cache}/brine/<package>`, or
+ * Debian's (or Ubuntu's) package, which is unpacked into that cache without being installed.
+ * Concurrent callers wait for the one that does it. Throws what `missing` makes.
+ */
+export async function debianPrograms<Name extends string>(
+  wanted: DebianPrograms<Name>,
+  env: NodeJS.ProcessEnv,
+): Promise<FoundPrograms<Name>> {
+  const { names } = wanted;
+  const inDir = (dir: string): Record<Name, string> =>
+    Object.fromEntries(names.map((name) => [name, join(dir, name)])) as Record<Name, string>;
+  for (const dir of (env['PATH'] ?? '').split(delimiter)) {
+    if (dir !== '' && (await hasAll(dir, names))) return { paths: inDir(dir), env: {} };
+  }
+  const base = env['XDG_CACHE_HOME'] ?? join(env['HOME'] ?? homedir(), '.cache');
+  const dir = join(base, 'brine', wanted.package);
+  if (!(await hasAll(dir, names))) {
+    await mkdir(dir, { recursive: true });
+    await withFileLock(join(dir, 'install.lock'), async () => {
+      if (!(await hasAll(dir, names))) await unpackPackage(wanted, dir);
+    });
+  }
+  return { paths: inDir(dir), env: withLibraries(dir) };
+}
+
+function withLibraries(dir: string): Record<string, string> {
+  return { LD_LIBRARY_PATH: join(dir, 'lib') };
+}
+
+async function hasAll(dir: string, names: readonly string[]): Promise<boolean> {
+  try {
+    for (const name of names) await access(join(dir, name), constants.X_OK);
+    return true;
+  } catch {
+    return false; // not there, or not for us: both mean no
+  }
+}
+
+async function unpackPackage(wanted: DebianPrograms<string>, dir: string): Promise<void> {
+  const work = await mkdtemp(join(dir, '.install-'));
+  try {
+    await download(wanted, work);
+    const into = join(work, 'unpacked');
+    const files = await readdir(work);
+    for (const file of files.filter((name) => name.endsWith('.deb'))) {
+      await step('dpkg-deb', ['-x', join(work, file), into]);
+    }
+    await keepLibraries(into, join(dir, 'lib'));
+    for (const name of wanted.names) {
+      const made = await firstOf([join(into, 'usr/bin', name), join(into, 'usr/sbin', name)]);
+      // Shows that its libraries are there: the package was not installed with what it depends on.
+      await step(made, [wanted.versionArgument ?? '--version'], undefined, withLibraries(dir));
+      await copyFile(made, join(work, name));
+      await rename(join(work, name), join(dir, name));
+    }
+  } catch (cause) {
+    const why = (cause as Error).message.trim().split('\n').at(-1) ?? '';
+    const text =
+      `no ${wanted.names.join(' and ')} on PATH, and Debian's package could not be had ` +
+      `(${why}); put them on PATH (${wanted.site})`;
+    throw wanted.missing(text, { cause });
+  } finally {
+    await rm(work, { recursive: true, force: true });
+  }
+}
+
+/** Those of the host come after these, so that only what was asked for is taken from here. */
+async function keepLibraries(from: string, to: string): Promise<void> {
+  await mkdir(to, { recursive: true });
+  for (const name of await readdir(from, { recursive: true })) {
+    const file = name.split('/').at(-1) ?? '';
+    if (/^lib.*\.so\.[0-9.]+$/.test(file)) await copyFile(join(from, name), join(to, file));
+  }
+}
+
+async function firstOf(paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch {
+      continue; // the next place
+    }
+  }
+  throw new Error(`the package has no ${paths.join(' and no ')}`);
+}
+
+/** With the host's list of packages; where it is empty, as in most images, with one of our own. */
+async function download(wanted: DebianPrograms<string>, work: string): Promise<void> {
+  try {
+    await downloadWith([], wanted, work);
+  } catch {
+    const own = ['-o', `Dir::State::lists=${work}/lists`, '-o', `Dir::Cache=${work}/cache`];
+    await mkdir(join(work, 'lists', 'partial'), { recursive: true });
+    await mkdir(join(work, 'cache', 'archives', 'partial'), { recursive: true });
+    await step('apt-get', [...own, 'update'], work);
+    await downloadWith(own, wanted, work);
+  }
+}
+
+async function downloadWith(
+  own: readonly string[],
+  { package: name, libraries }: DebianPrograms<string>,
+  work: string,
+): Promise<void> {
+  await step('apt-get', [...own, 'download', name], work);
+  if (libraries === undefined) return;
+  const only = NEEDED.map((kind) => `--no-${kind}`);
+  const said = await step('apt-cache', [...own, 'depends', '--recurse', ...only, name], work);
+  const needed = said.split('\n').filter((line) => /^\S/.test(line) && libraries.test(line));
+  if (needed.length > 0) await step('apt-get', [...own, 'download', ...needed], work);
+}
+
+async function step(
+  command: string,
+  args: readonly string[],
+  cwd?: string,
+  env?: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { stdout } = await run(command, [...args], {
+    timeout: STEP_TIMEOUT_MS,
+    maxBuffer: MAX_OUTPUT_BYTES,
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(env === undefined ? {} : { env: { ...process.env, ...env } }),
+  });
+  return stdout;
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { debianPrograms } from '../debian-programs.ts';
+import { freePorts, SaltProcess, waitForPort } from '../salt/index.ts';
+
+const START_MS = 30_000;
+
+/** Thrown where there is no HAProxy and none can be had; the message says why in one line. */
+export class HaproxyMissingError extends Error {
+  override readonly name = 'HaproxyMissingError';
+  readonly code = 'TEST_HAPROXY';
+}
+
+/** What a balancer is for. */
+export interface BalancerOptions {
+  /** Where hosts of the fleet may be; those that are not there are found out by their ports. */
+  readonly hosts: readonly string[];
+  /** A connection on which nothing was said for so long is cut, in ms. */
+  readonly idleMs: number;
+}
+
+/** An HAProxy with both ports of a master, on 127.0.0.1, before the same ports of other hosts. */
+export interface Balancer extends AsyncDisposable {
+  readonly publishPort: number;
+  readonly retPort: number;
+  /** Connections that it cut because nothing was said, and all that have ended, so far. */
+  cut(): Promise<{ readonly idle: number; readonly ended: number }>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts Debian's HAProxy: round about, health by connecting, idle connections cut.
+ * @throws HaproxyMissingError
+ */
+export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
+  const { paths, env } = await debianPrograms(
+    {
+      package: 'haproxy',
+      names: ['haproxy'],
+      libraries: /^lib(?:lua|opentracing)/,
+      versionArgument: '-v',
+      site: 'https://www.haproxy.org',
+      missing: (text, more) => new HaproxyMissingError(text, more),
+    },
+    process.env,
+  );
+  const dir = await mkdtemp(join(tmpdir(), 'brine-haproxy-'));
+  const [publishPort = 0, retPort = 0] = await freePorts(2);
+  const config = join(dir, 'haproxy.cfg');
+  await writeFile(config, configOf({ ...options, publishPort, retPort }));
+  const server = SaltProcess.start({
+    command: paths.haproxy,
+    args: ['-db', '-f', config],
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    logFile: join(dir, 'log'),
+  });
+  const close = async (): Promise<void> => {
+    await server.stop();
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    for (const port of [publishPort, retPort]) await waitForPort(port, START_MS);
+  } catch (cause) {
+    const log = await server.log();
+    await close();
+    throw new Error(`HAProxy did not start: ${log.slice(-2_000)}`, { cause });
+  }
+  return {
+    publishPort,
+    retPort,
+    cut: async () => {
+      // The state in which a connection ended: c or s in front is a time-out of that side.
+      const ends = [...(await server.log()).matchAll(/ended publish (\S\S) /g)];
+      return {
+        idle: ends.filter(([, state]) => /^[cs]/.test(state ?? '')).length,
+        ended: ends.length,
+      };
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function configOf(
+  options: BalancerOptions & { readonly publishPort: number; readonly retPort: number },
+): string {
+  const { hosts, idleMs, publishPort, retPort } = options;
+  const door = (name: string, port: number): string[] => [
+    `listen ${name}`,
+    `  bind 127.0.0.1:${port}`,
+    `  log-format "ended ${name} %ts %B"`,
+    ...hosts.map(
+      (host, index) => `  server host-${index} ${host}:${port} check inter 200 fall 1 rise 1`,
+    ),
+  ];
+  return [
+    'global',
+    '  maxconn 4000',
+    '  log stdout format raw local0 info',
+    'defaults',
+    '  mode tcp',
+    '  log global',
+    '  balance leastconn',
+    '  option redispatch',
+    '  retries 5',
+    '  timeout connect 2s',
+    `  timeout client ${idleMs}ms`,
+    `  timeout server ${idleMs}ms`,
+    ...door('publish', publishPort),
+    ...door('requests', retPort),
+    '',
+  ].join('\n');
+}
