@@ -27,7 +27,7 @@ export interface TestNats extends AsyncDisposable {
 }
 
 /** How long certificates of tests are good. */
-const CERTIFICATE_DAYS = 90;
+export const CERTIFICATE_DAYS = 90;
 
 /** Those for NATS in a directory, for all services and the server on this host. */
 export function natsCertificates(dir: string, now?: () => number): ServiceCertificates {

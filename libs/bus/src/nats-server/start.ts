@@ -27,6 +27,8 @@ export interface StartNatsOptions {
   /** Unlike the names of the others of its cluster. */
   readonly serverName?: string;
   readonly cluster?: NatsClusterOptions;
+  /** For its own figures over HTTP, on loopback; none if not given. */
+  readonly monitorPort?: number;
   /** How long to wait until it answers, in ms; default 15,000. */
   readonly readyTimeoutMs?: number;
 }
@@ -86,7 +88,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const passwords = await loadOrMakePasswords(credentialsFile);
   const port = await choosePort(options.port, join(dir, 'port'));
   const maxFileStore = options.maxFileStore ?? (await roomIn(dir));
-  const { syncInterval = '100ms', serverName = 'brine', cluster } = options;
+  const { syncInterval = '100ms', serverName = 'brine', cluster, monitorPort } = options;
   const storeDir = join(dir, 'jetstream');
   await moveIntoAccount(join(storeDir, 'jetstream'));
   const { certificates } = options;
@@ -94,6 +96,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   const conf = natsConf({
     ...{ port, storeDir, maxFileStore, syncInterval, serverName, ...access },
     ...(cluster === undefined ? {} : { cluster }),
+    ...(monitorPort === undefined ? {} : { monitorPort }),
   });
   await writeFile(confFile, conf, { mode: 0o600 });
   await chmod(confFile, 0o600);

@@ -1,15 +1,16 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resolveNatsServer, SERVICE_NAMES, startNatsServer } from '@brine/bus';
-import type { NatsServer, ServiceName } from '@brine/bus';
+import { resolveNatsServer, SERVER_NAME, startNatsServer } from '@brine/bus';
+import type { NatsServer } from '@brine/bus';
+import { CERTIFICATE_DAYS, natsCertificates } from '../nats.ts';
 import { freePorts } from '../salt/index.ts';
 
 /** Small enough for any disk, large enough for any test. In bytes. */
 const STORE_BYTES = 2 * 1024 ** 3;
 const LEADER_MS = 60_000;
+const CURRENT_MS = 120_000;
 const POLL_MS = 50;
 /** As the server words it (server/jetstream_cluster.go). */
 const LEADER =
@@ -20,15 +21,17 @@ export interface NatsNode {
   readonly name: string;
   /** Ends it at once, as a power cut of its host would but for the disk. */
   kill(): Promise<void>;
-  /** Starts it again, on what its disk has. */
+  /** Starts it again, on what its disk has; waits until it has what came since. */
   start(): Promise<void>;
 }
 
-/** Three servers that share streams, on loopback. */
+/** Three servers that share streams, on loopback, with mutual TLS. */
 export interface NatsCluster extends AsyncDisposable {
   readonly nodes: readonly NatsNode[];
-  /** All servers, with a service's user: what goes into its NATS_URL. */
-  readonly urls: Readonly<Record<ServiceName, string>>;
+  /** All servers: what goes into NATS_URL. */
+  readonly url: string;
+  /** What goes into BRINE_NATS_CERTIFICATES. */
+  readonly certificates: string;
   close(): Promise<void>;
 }
 
@@ -36,24 +39,20 @@ export interface NatsCluster extends AsyncDisposable {
 export async function startNatsCluster(count = 3): Promise<NatsCluster> {
   const binary = await resolveNatsServer({ env: process.env });
   const dir = await mkdtemp(join(tmpdir(), 'brine-cluster-'));
-  const passwords = Object.fromEntries(
-    SERVICE_NAMES.map((service) => [service, randomBytes(12).toString('hex')]),
-  ) as Record<ServiceName, string>;
-  const password = randomBytes(12).toString('hex');
-  const ports = await freePorts(2 * count);
-  const [clients, peers] = [ports.slice(0, count), ports.slice(count)];
-  const routes = peers.map((port) => `nats-route://routes:${password}@127.0.0.1:${port}`);
+  const certificates = join(dir, 'certificates');
+  await natsCertificates(certificates).init([], CERTIFICATE_DAYS);
+  const ports = await freePorts(3 * count);
+  const [clients, peers] = [ports.slice(0, count), ports.slice(count, 2 * count)];
+  const monitors = ports.slice(2 * count);
+  const routes = peers.map((port) => `nats-route://127.0.0.1:${port}`);
   const servers: NatsServer[] = [];
   const start = async (index: number): Promise<void> => {
-    const own = join(dir, `nats-${index}`);
-    await mkdir(own, { recursive: true, mode: 0o700 });
-    // The same users everywhere.
-    await writeFile(join(own, 'credentials.json'), JSON.stringify(passwords), { mode: 0o600 });
-    const cluster = { name: 'brine', port: peers[index] ?? 0, routes, password };
+    const cluster = { name: 'brine', port: peers[index] ?? 0, routes };
+    const named = { serverName: `nats-${index}`, cluster, monitorPort: monitors[index] ?? 0 };
+    const own = { dir: join(dir, `nats-${index}`), certificates: join(certificates, SERVER_NAME) };
     const port = clients[index] ?? 0;
-    const named = { serverName: `nats-${index}`, cluster };
     const limits = { maxFileStore: STORE_BYTES, readyTimeoutMs: 60_000 };
-    servers[index] = await startNatsServer({ binary, dir: own, port, ...named, ...limits });
+    servers[index] = await startNatsServer({ binary, port, ...own, ...named, ...limits });
   };
   const close = async (): Promise<void> => {
     await Promise.all(servers.map((server) => server.stop(2_000)));
@@ -66,8 +65,6 @@ export async function startNatsCluster(count = 3): Promise<NatsCluster> {
     await close();
     throw error;
   }
-  const urlOf = (service: ServiceName): string =>
-    clients.map((port) => `nats://${service}:${passwords[service]}@127.0.0.1:${port}`).join(',');
   const nodes = clients.map((_, index) => ({
     name: `nats-${index}`,
     kill: async () => {
@@ -76,15 +73,29 @@ export async function startNatsCluster(count = 3): Promise<NatsCluster> {
       process.kill(server.pid, 'SIGKILL');
       await server.exited;
     },
-    start: () => start(index),
+    start: async () => {
+      await start(index);
+      await untilCurrent(monitors[index] ?? 0);
+    },
   }));
-  const urls = Object.fromEntries(SERVICE_NAMES.map((name) => [name, urlOf(name)]));
   return {
     nodes,
-    urls: urls as Record<ServiceName, string>,
+    url: clients.map((port) => `tls://127.0.0.1:${port}`).join(','),
+    certificates,
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** As its health says: each stream and reader of it is as far as its leader. */
+async function untilCurrent(port: number): Promise<void> {
+  const until = Date.now() + CURRENT_MS;
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => undefined);
+    if (answer?.ok === true) return;
+    if (Date.now() > until) throw new Error(`not current: ${await answer?.text()}`);
+    await sleep(POLL_MS);
+  }
 }
 
 async function untilLed(servers: readonly NatsServer[]): Promise<void> {

@@ -75,7 +75,11 @@ export async function runNodes(options: NodesOptions): Promise<NodesReport> {
     stream_replicas: 3,
     stream_bytes: STREAM_BYTES,
   };
-  const env = { NATS_URL: nats.urls.admin, DATABASE_URL: pair.url };
+  const env = {
+    NATS_URL: nats.url,
+    BRINE_NATS_CERTIFICATES: nats.certificates,
+    DATABASE_URL: pair.url,
+  };
   const master = await BrineMaster.start({ brine }, { logLevel: 'warning', env });
   let report: NodesReport | undefined;
   try {
@@ -150,7 +154,9 @@ async function loseAll(
     const { servedMs, storedMs } = recovery;
     tell(`      served after ${servedMs.toFixed(0)} ms, stored after ${storedMs.toFixed(0)} ms`);
     await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
+    const since = performance.now();
     await back();
+    tell(`      as before after ${(performance.now() - since).toFixed(0)} ms`);
     // The next loss would be a second one while this one still catches up.
     await sleep(awayS * 1_000, undefined, { signal }).catch(() => undefined);
     await recovered(fleet, pair);
