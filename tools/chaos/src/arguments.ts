@@ -38,6 +38,7 @@ export const USAGE = `npm run chaos -- [options]    random faults at a master un
 
 npm run chaos -- --rolling <n>    rolling restarts under load: see --rolling --help
 npm run chaos -- --nodes <n>      nodes of NATS and PostgreSQL are lost: see --nodes --help
+npm run chaos -- --tree <n>       faults between two masters: see --tree --help
 `;
 
 const OPTIONS = {

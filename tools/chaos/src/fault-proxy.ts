@@ -38,15 +38,15 @@ export class FaultProxy {
     this.#upstream = upstream;
   }
 
-  /** Listens on a free port. */
-  static async listen(upstream: Upstream, host = '127.0.0.1'): Promise<FaultProxy> {
+  /** Listens on a free port, or on this one. */
+  static async listen(upstream: Upstream, host = '127.0.0.1', port = 0): Promise<FaultProxy> {
     const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true });
     listener.maxConnections = MAX_CONNECTIONS;
     const proxy = new FaultProxy(listener, upstream);
     listener.on('connection', (client) => void proxy.#connect(client));
     await new Promise<void>((resolve, reject) => {
       listener.once('error', reject);
-      listener.listen(0, host, resolve);
+      listener.listen(port, host, resolve);
     });
     return proxy;
   }

@@ -20,6 +20,8 @@ export interface Fleet {
   readonly prefix: string;
   /** The master's `cachedir`, where the key of root's client is. */
   readonly cachedir: string;
+  /** They are below another master: the client is not told whom its jobs are for. */
+  readonly below?: boolean;
 }
 
 /** Load beside the faults, per second. */

@@ -5,6 +5,7 @@ import { runOnOwnMaster } from './own-run.ts';
 import { nodes } from './nodes/main.ts';
 import { readPlan } from './plan.ts';
 import { rolling } from './rolling/main.ts';
+import { tree } from './tree/main.ts';
 
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
 const EXIT = { failed: 1, usage: 64 } as const;
@@ -12,6 +13,7 @@ const EXIT = { failed: 1, usage: 64 } as const;
 async function main(args: readonly string[]): Promise<number> {
   if (args.some((arg) => arg.startsWith('--rolling'))) return rolling(args);
   if (args.some((arg) => arg.startsWith('--nodes'))) return nodes(args);
+  if (args.some((arg) => arg.startsWith('--tree'))) return tree(args);
   const asked = readArguments(args);
   if (asked.help) {
     process.stdout.write(USAGE);

@@ -18,8 +18,8 @@ export const VICTIMS = [
   'postgres',
   'postgres-backend',
 ] as const;
-/** Something with a process. */
-export type Victim = (typeof VICTIMS)[number];
+/** Something with a process; in a tree also all of the master above. */
+export type Victim = (typeof VICTIMS)[number] | 'master-above';
 
 /** Connections that lead through a proxy: services to NATS, the store, minions to both ports. */
 export const LINKS = ['nats', 'postgres', 'publish', 'request'] as const;

@@ -25,25 +25,19 @@ const POLL_MS = 25;
 
 /** Asks the database without any proxy; a pool, as its connections die with it. */
 export class StoredProbes {
-  readonly #pool: pg.Pool;
+  readonly #databaseUrl: () => Promise<string>;
+  #known: { readonly url: string; readonly pool: pg.Pool } | undefined;
 
-  constructor(databaseUrl: string) {
-    this.#pool = new pg.Pool({
-      connectionString: databaseUrl,
-      max: 2,
-      connectionTimeoutMillis: 2_000,
-      query_timeout: 3_000,
-      application_name: 'brine chaos',
-    });
-    // Faults are what happens here; the next query opens another connection.
-    this.#pool.on('error', () => undefined);
+  /** @param databaseUrl asked for each time: a master that starts again may have another */
+  constructor(databaseUrl: () => Promise<string>) {
+    this.#databaseUrl = databaseUrl;
   }
 
   /** Returns that are stored of a job; undefined while the database does not answer. */
   async count(jid: string): Promise<number | undefined> {
     try {
       const text = 'SELECT count(*)::integer AS count FROM brine.returns WHERE jid = $1';
-      const { rows } = await this.#pool.query<{ count: number }>(text, [jid]);
+      const { rows } = await (await this.#pool()).query<{ count: number }>(text, [jid]);
       return rows[0]?.count;
     } catch {
       return undefined; // Away, as it should be now and then.
@@ -55,7 +49,7 @@ export class StoredProbes {
     try {
       const text = `SELECT count(*)::integer AS count FROM brine.jobs
         WHERE origin = 0 AND deadline_at > now()`;
-      const { rows } = await this.#pool.query<{ count: number }>(text);
+      const { rows } = await (await this.#pool()).query<{ count: number }>(text);
       return rows[0]?.count;
     } catch {
       return undefined; // As above.
@@ -66,7 +60,7 @@ export class StoredProbes {
   async lastJid(): Promise<string | undefined> {
     try {
       const text = "SELECT coalesce(max(jid), '') AS jid FROM brine.jobs";
-      const { rows } = await this.#pool.query<{ jid: string }>(text);
+      const { rows } = await (await this.#pool()).query<{ jid: string }>(text);
       return rows[0]?.jid;
     } catch {
       return undefined; // As above.
@@ -81,12 +75,30 @@ export class StoredProbes {
     const text = `SELECT count(*)::integer AS count
       FROM brine.ledger l JOIN brine.jobs j USING (jid)
       WHERE l.jid > $1 AND NOT j.hidden AND l.state IN ('waiting', 'never', 'failed')`;
-    const { rows } = await this.#pool.query<{ count: number }>(text, [after]);
+    const { rows } = await (await this.#pool()).query<{ count: number }>(text, [after]);
     return rows[0]?.count ?? 0;
   }
 
-  close(): Promise<void> {
-    return this.#pool.end();
+  async close(): Promise<void> {
+    await this.#known?.pool.end();
+  }
+
+  async #pool(): Promise<pg.Pool> {
+    const url = await this.#databaseUrl();
+    if (this.#known?.url === url) return this.#known.pool;
+    const old = this.#known?.pool;
+    const pool = new pg.Pool({
+      connectionString: url,
+      max: 2,
+      connectionTimeoutMillis: 2_000,
+      query_timeout: 3_000,
+      application_name: 'brine chaos',
+    });
+    // Faults are what happens here; the next query opens another connection.
+    pool.on('error', () => undefined);
+    this.#known = { url, pool };
+    await old?.end();
+    return pool;
   }
 }
 
@@ -112,15 +124,18 @@ export async function untilRecovered(
     const result = await fleet.swarm.publish({
       cachedir: fleet.cachedir,
       target,
-      waitMs: PROBE_WAIT_MS,
+      waitMs: fleet.below === true ? 0 : PROBE_WAIT_MS,
       requestTimeoutMs: PROBE_REQUEST_MS,
       sends: 3,
     });
     const { jid, targeted, acknowledged, reached } = result;
     last = `job ${jid}: ${targeted} targeted, ${reached} reached, ${acknowledged} acknowledged`;
-    if (jid === undefined || targeted !== target.length || acknowledged !== targeted) return;
-    servedMs ??= passed();
-    complete.push({ jid, count: targeted });
+    if (jid === undefined) return;
+    if (fleet.below !== true) {
+      if (targeted !== target.length || acknowledged !== targeted) return;
+      servedMs ??= passed();
+    }
+    complete.push({ jid, count: target.length });
   };
   for (;;) {
     if (servedMs === undefined && flying < MAX_PROBES && passed() >= nextMs) {
@@ -132,9 +147,9 @@ export async function untilRecovered(
         .finally(() => (flying -= 1));
     }
     for (const { jid, count } of complete) {
-      if (servedMs !== undefined && ((await stored.count(jid)) ?? 0) >= count) {
-        return { servedMs, storedMs: passed() };
-      }
+      if (((await stored.count(jid)) ?? 0) < count) continue;
+      // What is stored above was served below.
+      return { servedMs: servedMs ?? passed(), storedMs: passed() };
     }
     if (passed() > timeoutMs) {
       const what = servedMs === undefined ? last : `served after ${servedMs} ms, nothing is stored`;

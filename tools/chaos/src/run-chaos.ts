@@ -1,4 +1,4 @@
-import { checkLedger, type LedgerReport } from '@brine/ledger-check';
+import { checkLedger, type CheckOptions, type LedgerReport } from '@brine/ledger-check';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Injector } from './inject.ts';
 import type { Installation } from './installation.ts';
@@ -32,7 +32,7 @@ export interface ChaosReport {
 export interface ChaosOptions {
   readonly plan: Plan;
   readonly installation: Installation;
-  readonly injector: Injector;
+  readonly injector: Pick<Injector, 'perform' | 'mendAll'>;
   readonly fleet: Fleet;
   readonly rates: LoadRates;
   /** The log of the rig. */
@@ -43,6 +43,10 @@ export interface ChaosOptions {
   readonly after: string;
   /** Waits for the deadlines of all jobs before the books are checked. */
   readonly untilClosed: boolean;
+  /** The load goes on after the last fault until it has asked for so many jobs; default 0. */
+  readonly leastJobs?: number;
+  /** What the client knows of the jobs; default `all`. */
+  readonly told?: CheckOptions['told'];
   readonly tell: (line: string) => void;
   /** The run ends early, in order, once this is aborted. */
   readonly signal: AbortSignal;
@@ -61,7 +65,7 @@ const POLL_MS = 250;
 /** Runs a plan under load, lets the master come to rest, and checks the books. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { plan, installation, injector, fleet, tell, signal } = options;
-  const stored = new StoredProbes(await installation.databaseUrl());
+  const stored = new StoredProbes(() => installation.databaseUrl());
   const faults: DoneFault[] = [];
   const failures: string[] = [];
   const load = new Load(fleet, options.rates);
@@ -72,6 +76,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       await sleep(group[0]?.pauseMs ?? 0);
       await doGroup(group, { ...options, faults, stored });
     }
+    const { leastJobs = 0 } = options;
+    while (load.counts.jobs < leastJobs && !signal.aborted) await sleep(POLL_MS);
   } catch (error) {
     failures.push((error as Error).message);
   }
@@ -174,13 +180,14 @@ export async function comeToRest(
 
 /** The books; again and again while something is not there yet that may still come. */
 export async function checkAtRest(
-  options: Pick<ChaosOptions, 'installation' | 'log' | 'after'>,
+  options: Pick<ChaosOptions, 'installation' | 'log' | 'after' | 'told'>,
 ): Promise<LedgerReport> {
-  const { installation, log, after } = options;
+  const { installation, log, after, told = 'all' } = options;
   const databaseUrl = await installation.databaseUrl();
+  const fresh = after === '';
   const until = Date.now() + STORED_TIMEOUT_MS;
   for (;;) {
-    const report = await checkLedger({ databaseUrl, logs: [log], after, fresh: after === '' });
+    const report = await checkLedger({ databaseUrl, logs: [log], after, told, fresh });
     const mayCome = ['return-lost', 'job-lost', 'return-without-job'] as const;
     const waits = mayCome.some((kind) => (report.counts[kind] ?? 0) > 0);
     if (!waits || Date.now() > until) return report;

@@ -111,7 +111,7 @@ export async function runOnStaging(staging: StagingOptions): Promise<ChaosReport
 
 /** What is older is nobody's business here. */
 async function lastJid(installation: Installation): Promise<string> {
-  const stored = new StoredProbes(await installation.databaseUrl());
+  const stored = new StoredProbes(() => installation.databaseUrl());
   try {
     const last = await stored.lastJid();
     if (last === undefined) throw new NoInstallation('the database of the master does not answer');

@@ -112,6 +112,17 @@ test('counters that are not the numbers of rows', async () => {
   await pool.query(change, [-1]);
 });
 
+test('in a tree a client knows no minions of its job above, and below nothing of the job', async () => {
+  const other = `2026112010${String(9_000_000_000 + number)}`;
+  log[1] = { e: 'published', token: 'token-a', jid, targeted: 0, t: 2 };
+  log.push({ e: 'published', token: 'token-o', jid: other, targeted: 0, t: 3 });
+  const kinds = async (told: CheckOptions['told']): Promise<unknown> =>
+    (await check(told === undefined ? {} : { told })).differences.map(({ kind }) => kind);
+  expect(await kinds(undefined)).toEqual(['job-targets', 'job-lost']);
+  expect(await kinds('jobs')).toEqual(['job-lost']);
+  expect(await kinds('nothing')).toEqual([]);
+});
+
 test('a return that was acknowledged and is not stored', async () => {
   log.push(...answered(IDS[2] ?? ''));
   expect((await check()).differences).toEqual([{ kind: 'return-lost', jid, id: IDS[2] }]);

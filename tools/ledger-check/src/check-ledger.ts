@@ -13,6 +13,11 @@ export interface CheckOptions {
   readonly after?: string;
   /** The database has served this run only: its counters are compared too. Default false. */
   readonly fresh?: boolean;
+  /**
+   * What the client of the logs knows of jobs here: default `all`; `jobs`: not whom they are for,
+   * as its minions are below other masters; `nothing`: it asked a master above this one.
+   */
+  readonly told?: 'all' | 'jobs' | 'nothing';
   /** What is told of a job; default: what Brine's own queries tell. */
   readonly ledgerOf?: (jid: string) => Promise<Ledger | undefined>;
 }
@@ -34,7 +39,8 @@ export async function checkLedger(options: CheckOptions): Promise<LedgerReport> 
   const stored = new StoredLedger(options.databaseUrl);
   try {
     const ledgerOf = options.ledgerOf ?? ((jid: string) => stored.ledger(jid));
-    const check = new Check(observed, stored, { after: options.after ?? '', ledgerOf });
+    const { after = '', told = 'all' } = options;
+    const check = new Check(observed, stored, { after, told, ledgerOf });
     return await check.run(options.fresh ?? false);
   } finally {
     await stored.close();
@@ -45,6 +51,7 @@ class Check {
   readonly #observed: Observed;
   readonly #stored: StoredLedger;
   readonly #after: string;
+  readonly #told: Required<CheckOptions>['told'];
   readonly #ledgerOf: Required<CheckOptions>['ledgerOf'];
   readonly #found = new Differences();
   readonly #jobs = new Map<string, number>();
@@ -60,11 +67,12 @@ class Check {
   constructor(
     observed: Observed,
     stored: StoredLedger,
-    { after, ledgerOf }: Required<Pick<CheckOptions, 'after' | 'ledgerOf'>>,
+    { after, told, ledgerOf }: Required<Pick<CheckOptions, 'after' | 'told' | 'ledgerOf'>>,
   ) {
     this.#observed = observed;
     this.#stored = stored;
     this.#after = after;
+    this.#told = told;
     this.#ledgerOf = ledgerOf;
   }
 
@@ -183,7 +191,8 @@ class Check {
   }
 
   #publishes(): void {
-    for (const { jid, token, targeted } of this.#observed.published) {
+    const told = this.#told === 'nothing' ? [] : this.#observed.published;
+    for (const { jid, token, targeted } of told) {
       const stored = this.#jobs.get(jid);
       // A job that was only born of its returns was never stored as published.
       if (stored === undefined || !this.#tokens.has(token)) {
@@ -192,7 +201,7 @@ class Check {
         this.#found.add('job-lost', jid, detail === '' ? {} : { detail });
       } else if (this.#tokens.get(token) !== jid) {
         this.#found.add('job-twice', jid, { detail: `stored as ${this.#tokens.get(token)}` });
-      } else if (stored !== targeted) {
+      } else if (stored !== targeted && this.#told === 'all') {
         const detail = `stored ${stored}, told ${targeted}`;
         this.#found.add('job-targets', jid, { detail });
       }

@@ -125,7 +125,7 @@ async function runOn(site: Site, options: NodesOptions): Promise<NodesReport> {
     }
     tell('drain');
     await load.stop();
-    const stored = new StoredProbes(pair.primaryUrl());
+    const stored = new StoredProbes(async () => pair.primaryUrl());
     const resting = { installation, fleet, untilClosed: true };
     failures.push(...(await comeToRest(resting, stored)));
     await stored.close();
@@ -178,7 +178,7 @@ async function loseAll(
 }
 
 async function recovered(fleet: Fleet, pair: PostgresPair): Promise<Recovery> {
-  const stored = new StoredProbes(pair.primaryUrl());
+  const stored = new StoredProbes(async () => pair.primaryUrl());
   try {
     return await untilRecovered(fleet, stored, RECOVERY_TIMEOUT_MS);
   } finally {

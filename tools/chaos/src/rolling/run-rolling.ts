@@ -95,7 +95,7 @@ async function runOn(
     onProgress: tell,
   });
   const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir };
-  const stored = new StoredProbes(await installation.databaseUrl());
+  const stored = new StoredProbes(() => installation.databaseUrl());
   try {
     await swarm.connect();
     const real = await RealMinions.start(master, options.real);
