@@ -100,11 +100,20 @@ describe('compose.yaml', () => {
     expect(compose.services['certificates']!.command).toContain('nats');
   });
 
-  test('only the job cache is told of PostgreSQL', () => {
+  test('only the job cache is told of PostgreSQL, and not as its owner', () => {
     const told = Object.entries(compose.services).filter(
       ([, { environment }]) => environment?.['DATABASE_URL'] !== undefined,
     );
-    expect(told.map(([name]) => name)).toEqual(['job-cache-returner']);
+    // `database` ends once it has made schema and rights.
+    expect(told.map(([name]) => name).sort()).toEqual(['database', 'job-cache-returner']);
+    const [owner, store] = ['database', 'job-cache-returner'].map((name) => {
+      const url = compose.services[name]!.environment!['DATABASE_URL'] ?? '';
+      return /^postgres:\/\/([a-z]+):(\$\{[A-Z_]+):-/.exec(url)?.slice(1);
+    });
+    const made = compose.services['postgres']!.environment!;
+    expect(owner?.[0]).toBe(made['POSTGRES_USER']);
+    expect(store?.[0]).toBe('store');
+    expect(made['BRINE_STORE_DB_PASSWORD']).toContain(store?.[1]);
   });
 
   test('who looks on has a password, and PostgreSQL the same', () => {

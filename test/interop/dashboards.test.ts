@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isJid, traceIdOf } from '@brine/job';
+import { grantRoles } from '@brine/job-cache';
 import {
   BrineMaster,
   freePorts,
@@ -270,8 +271,9 @@ async function makeReaders(url: string): Promise<void> {
   const [, text = ''] = /<<'SQL'\n([^]*)\nSQL\n/.exec(script) ?? [];
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(text.replaceAll(/:'(?:grafana|exporter)'/g, `'${PASSWORD}'`));
+  await client.query(text.replaceAll(/:'(?:store|grafana|exporter)'/g, `'${PASSWORD}'`));
   await client.end();
+  await grantRoles(url);
 }
 
 function urlAs(user: string, url: string): string {

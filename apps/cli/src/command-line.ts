@@ -98,6 +98,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'postgres',
+    {
+      help: 'bring the schema up to this release and give roles their rights (roles)',
+      load: async () => (await import('./commands/postgres.ts')).runPostgres,
+    },
+  ],
+  [
     'demo',
     {
       help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',

@@ -11,6 +11,7 @@ export {
 export { FleetCounts } from './fleet-counts.ts';
 export { getJob } from './get-job.ts';
 export { JobCache } from './job-cache.ts';
+export { grantRoles } from './roles.ts';
 export { startPostgres } from './embedded/start-postgres.ts';
 
 export type { JobCacheErrorCode } from './errors.ts';

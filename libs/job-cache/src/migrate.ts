@@ -6,6 +6,10 @@ import { JobCacheError, asJobCacheError, isRefusedRow, messageOf, stateOf } from
 /** Key of the advisory lock under which one of several starters migrates ('brin' in ASCII). */
 const MIGRATION_LOCK = 0x6272_696e;
 
+/** SQLSTATE insufficient_privilege, and what helps. */
+const FORBIDDEN = '42501';
+const AS_OWNER = "run `brine postgres roles` as the database's owner before this release starts";
+
 /** `sql/` beside both `src/` and `dist/`. */
 const SQL_DIR = new URL('../sql/', import.meta.url);
 
@@ -63,12 +67,18 @@ export async function migrate(pool: Pool, migrations?: readonly Migration[]): Pr
 }
 
 async function readApplied(client: PoolClient): Promise<readonly string[]> {
-  await client.query('CREATE SCHEMA IF NOT EXISTS brine');
-  await client.query(`CREATE TABLE IF NOT EXISTS brine.migrations (
-    number integer PRIMARY KEY,
-    sha256 text NOT NULL,
-    applied_at timestamptz NOT NULL DEFAULT now()
-  )`);
+  const found = await client.query<{ there: boolean }>(
+    "SELECT to_regclass('brine.migrations') IS NOT NULL AS there",
+  );
+  // Who may only store rows (roles.sql) may not even say IF NOT EXISTS.
+  if (found.rows[0]?.there !== true) {
+    await client.query('CREATE SCHEMA IF NOT EXISTS brine');
+    await client.query(`CREATE TABLE IF NOT EXISTS brine.migrations (
+      number integer PRIMARY KEY,
+      sha256 text NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now()
+    )`);
+  }
   const rows = await client.query<{ sha256: string }>(
     'SELECT sha256 FROM brine.migrations ORDER BY number',
   );
@@ -106,7 +116,8 @@ async function apply(client: PoolClient, migration: Migration): Promise<void> {
     // The connection is thrown away by the caller, which rolls back.
     const state = stateOf(error);
     if (!isRefusedRow(error) && !state.startsWith('42') && !state.startsWith('P0')) throw error;
-    const hint = typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';
+    const said = typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';
+    const hint = state === FORBIDDEN ? AS_OWNER : said;
     const text = `migration ${migration.number} of the job cache failed: ${messageOf(error)}`;
     const advice = typeof hint === 'string' && hint !== '' ? ` (${hint})` : '';
     throw new JobCacheError('SALT_JOBCACHE_MIGRATION', text + advice, error);

@@ -73,9 +73,6 @@ export async function archiveOlderThan(pool: Pool, beforeMs: number): Promise<nu
   });
   await inTransaction(pool, async (client) => {
     await client.query(WAIT_SHORTLY);
-    await client.query(
-      'CREATE TABLE IF NOT EXISTS brine_archive.salt_events (LIKE public.salt_events)',
-    );
     await client.query(`SET LOCAL statement_timeout = ${ATTACH_TIMEOUT_MS}`);
     const attach = { text: 'SELECT brine.attach_archived()', query_timeout: ATTACH_TIMEOUT_MS };
     await client.query(attach);
