@@ -1,14 +1,17 @@
+/** Counts by number of the place, as an object or a list. */
+type Counts = Readonly<Record<number, number>>;
+
 /** What istanbul's counters hold of one file. */
 interface FileCounters {
-  readonly s: Record<string, number>;
-  readonly f: Record<string, number>;
-  readonly b: Record<string, number[]>;
+  readonly s: Counts;
+  readonly f: Counts;
+  readonly b: Readonly<Record<string, Counts>>;
 }
 
 /** Where one counter stands. */
 interface Place {
-  readonly counts: Record<string, number> | number[];
-  readonly key: string;
+  readonly counts: Counts;
+  readonly key: number;
 }
 
 /** The places of our sources that no input has reached so far. */
@@ -32,17 +35,21 @@ export class Coverage {
 
   /** Whether a place was reached for the first time since the last question. */
   anythingNew(): boolean {
-    const left = this.#unseen.filter(({ counts, key }) => counts[key as never] === 0);
-    const found = this.#unseen.length - left.length;
-    if (found === 0) return false;
+    // Most inputs reach nothing new: no list is made for those.
+    if (this.#unseen.every(isUnseen)) return false;
+    const left = this.#unseen.filter(isUnseen);
+    this.#reached += this.#unseen.length - left.length;
     this.#unseen = left;
-    this.#reached += found;
     return true;
   }
 }
 
+function isUnseen({ counts, key }: Place): boolean {
+  return counts[key] === 0;
+}
+
 function placesOf({ s, f, b }: FileCounters): Place[] {
   return [s, f, ...Object.values(b)].flatMap((counts) =>
-    Object.keys(counts).map((key) => ({ counts, key })),
+    Object.keys(counts).map((key) => ({ counts, key: Number(key) })),
   );
 }
