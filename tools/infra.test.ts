@@ -12,6 +12,7 @@ import { natsConf, resolveNatsServer, SERVER_NAME } from '@brine/bus';
 import { natsCertificates } from '@brine/testing';
 import { loadMasterConfig, loadMinionConfig } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
+import { checkBalancer, HaproxyMissingError } from '@brine/testing';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 
@@ -156,6 +157,14 @@ describe('Dockerfile', () => {
 });
 
 describe('configuration', () => {
+  test('HAProxy takes haproxy.cfg', async (context) => {
+    const said = await checkBalancer(join(INFRA, 'haproxy.cfg')).catch((error: unknown) => {
+      if (error instanceof HaproxyMissingError) return context.skip(error.message);
+      throw error;
+    });
+    expect(said.code, said.output).toBe(0);
+  });
+
   // Made anew with: npx vitest run --project unit tools/infra.test.ts -u
   test('nats.conf is what the library makes', async () => {
     const made = natsConf({

@@ -90,6 +90,8 @@ export async function startPublisher(
   const durable = durableSender(bus, writer, (what, error) => log.warn({ err: error }, what));
   const reader = await startReading(bus, publisher);
   again.open(startWindow(Date.now()));
+  // Few of its minions may come to us: that would be no burst.
+  epochs.onPublisherGone(() => again.open(startWindow(Date.now()), { beside: true }));
   exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
   const ending = new AbortController();
   publisher.run(reader, ending.signal).catch((error: unknown) => {

@@ -118,3 +118,19 @@ test('keys sealed with another master key are not taken', async () => {
   const bus = await nats.connect('worker-pool');
   await expect(AesEpochs.connect(bus, other)).rejects.toMatchObject({ code: 'BUS_BODY_GONE' });
 });
+
+test('a publisher that goes is noticed by the others, whether it says so or not', async () => {
+  const stays = await connect('publisher');
+  const gone = vi.fn();
+  stays.onPublisherGone(gone);
+  const [leaves, worker] = [await connect('publisher'), await connect('worker-pool')];
+  const bus = await nats.connect('publisher');
+  open.push(await AesEpochs.connect(bus, box));
+  // All have been heard once each has announced itself.
+  await new Promise((next) => setTimeout(next, 1_500));
+  worker.close();
+  leaves.close();
+  await vi.waitFor(() => expect(gone).toHaveBeenCalledTimes(1));
+  await bus.close();
+  await vi.waitFor(() => expect(gone).toHaveBeenCalledTimes(2), 15_000);
+});

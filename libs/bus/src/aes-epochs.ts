@@ -102,6 +102,11 @@ export class AesEpochs {
     return this.current();
   }
 
+  /** Calls back when another publisher is gone: who it served is deaf, until it connects again. */
+  onPublisherGone(callback: () => void): void {
+    this.#holders.onPublisherGone(callback);
+  }
+
   /** The key of an epoch, if this process holds it. */
   byEpoch(epoch: number): AesEpoch | undefined {
     return this.#keys.get(epoch);

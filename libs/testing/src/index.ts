@@ -24,6 +24,7 @@ export {
 
 export { kubernetesTools, KubernetesToolsMissingError, runTool } from './kubernetes/index.ts';
 export {
+  checkBalancer,
   HaproxyMissingError,
   startBalancer,
   startNatsCluster,

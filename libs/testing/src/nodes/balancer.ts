@@ -1,7 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { debianPrograms } from '../debian-programs.ts';
+import { debianPrograms, type DebianPrograms } from '../debian-programs.ts';
 import { freePorts, SaltProcess, waitForPort } from '../salt/index.ts';
 
 const START_MS = 30_000;
@@ -11,6 +12,15 @@ export class HaproxyMissingError extends Error {
   override readonly name = 'HaproxyMissingError';
   readonly code = 'TEST_HAPROXY';
 }
+
+const HAPROXY: DebianPrograms<'haproxy'> = {
+  package: 'haproxy',
+  names: ['haproxy'],
+  libraries: /^lib(?:lua|opentracing)/,
+  versionArgument: '-v',
+  site: 'https://www.haproxy.org',
+  missing: (text, more) => new HaproxyMissingError(text, more),
+};
 
 /** What a balancer is for. */
 export interface BalancerOptions {
@@ -34,17 +44,7 @@ export interface Balancer extends AsyncDisposable {
  * @throws HaproxyMissingError
  */
 export async function startBalancer(options: BalancerOptions): Promise<Balancer> {
-  const { paths, env } = await debianPrograms(
-    {
-      package: 'haproxy',
-      names: ['haproxy'],
-      libraries: /^lib(?:lua|opentracing)/,
-      versionArgument: '-v',
-      site: 'https://www.haproxy.org',
-      missing: (text, more) => new HaproxyMissingError(text, more),
-    },
-    process.env,
-  );
+  const { paths, env } = await debianPrograms(HAPROXY, process.env);
   const dir = await mkdtemp(join(tmpdir(), 'brine-haproxy-'));
   const [publishPort = 0, retPort = 0] = await freePorts(2);
   const config = join(dir, 'haproxy.cfg');
@@ -80,6 +80,24 @@ export async function startBalancer(options: BalancerOptions): Promise<Balancer>
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/**
+ * What HAProxy says of a configuration file; resolves also where it finds fault.
+ * @throws HaproxyMissingError
+ */
+export async function checkBalancer(
+  file: string,
+): Promise<{ readonly code: number; readonly output: string }> {
+  const { paths, env } = await debianPrograms(HAPROXY, process.env);
+  return new Promise((resolve, reject) => {
+    const settings = { env: { ...process.env, ...env } };
+    execFile(paths.haproxy, ['-c', '-f', file], settings, (error, stdout, stderr) => {
+      const code = error === null ? 0 : error.code;
+      if (typeof code === 'number') resolve({ code, output: stdout + stderr });
+      else reject(new Error('HAProxy did not end', { cause: error }));
+    });
+  });
 }
 
 function configOf(

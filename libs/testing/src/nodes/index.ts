@@ -1,4 +1,4 @@
-export { HaproxyMissingError, startBalancer } from './balancer.ts';
+export { checkBalancer, HaproxyMissingError, startBalancer } from './balancer.ts';
 export { startNatsCluster } from './nats-cluster.ts';
 export { startPostgresPair } from './postgres-pair.ts';
 
