@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { CERTIFICATE_FILES, issueCertificate } from '@brine/crypt';
@@ -136,6 +136,45 @@ test('a service that wants TLS takes no server without it, nor one of a foreign 
     code: 'BUS_UNREACHABLE',
     message: expect.stringContaining('certificate'),
   });
+});
+
+test('a server is taken only under the name or the address that its certificate has', async () => {
+  const text = readFileSync(join(nats.certificates, 'authority', 'ca.pem'), 'utf8');
+  const authority = { certificate: text, key: text.slice(text.indexOf('-----BEGIN PRIVATE')) };
+  const validity = { from: Date.now() - DAY_MS, until: Date.now() + DAY_MS };
+  const { port } = nats.server;
+  const reached = async (host: string): Promise<string> => {
+    const asks = { name: 'worker-pool', connectTimeoutMs: 1_000 } as const;
+    try {
+      const { certificates } = nats;
+      const bus = await connectBus({ ...asks, url: `tls://${host}:${port}`, certificates });
+      await bus.close();
+      return 'in';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const reloads = (): number =>
+    readFileSync(nats.server.logFile, 'utf8').split('Reloaded server configuration').length;
+  const serve = async (hosts: readonly string[]): Promise<void> => {
+    const made = await issueCertificate(
+      authority,
+      { name: 'nats', use: 'server', hosts },
+      validity,
+    );
+    const own = join(nats.certificates, 'nats');
+    writeFileSync(join(own, CERTIFICATE_FILES.certificate), made.certificate);
+    writeFileSync(join(own, CERTIFICATE_FILES.key), made.key);
+    const before = reloads();
+    nats.server.reload();
+    await expect.poll(reloads, { timeout: 20_000 }).toBeGreaterThan(before);
+  };
+  await serve(['127.0.0.1']);
+  expect(await reached('127.0.0.1')).toBe('in');
+  expect(await reached('localhost')).toMatch(/altnames/i);
+  await serve(['localhost']);
+  expect(await reached('localhost')).toBe('in');
+  expect(await reached('127.0.0.1')).toMatch(/altnames/i);
 });
 
 test('beyond loopback nothing is said without TLS, unless that is wanted', async () => {

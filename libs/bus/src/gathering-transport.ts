@@ -8,6 +8,7 @@ interface NodeTransportClass {
   new (): {
     readonly isClosed: boolean;
     socket: Socket | undefined;
+    connect(server: { readonly hostname: string }, options: ConnectionOptions): Promise<void>;
     _send(frame: Uint8Array): Promise<void>;
     send(frame: Uint8Array): void;
   };
@@ -31,6 +32,19 @@ const WRITE_AT_BYTES = 256 * 1024;
 class GatheringTransport extends NodeTransport {
   #frames: Uint8Array[] = [];
   #bytes = 0;
+
+  /**
+   * The client gives TLS the names of servers and of their addresses nothing: then Node looks for
+   * `localhost` in the certificate.
+   */
+  override connect(server: { readonly hostname: string }, options: ConnectionOptions) {
+    const { tls } = options;
+    if (typeof tls !== 'object' || tls === null) return super.connect(server, options);
+    return super.connect(server, {
+      ...options,
+      tls: Object.assign({ host: server.hostname }, tls),
+    });
+  }
 
   override send(frame: Uint8Array): void {
     this.#frames.push(frame);
