@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
@@ -5,13 +6,16 @@ import { CERTIFICATE_FILES, issueCertificate } from '@brine/crypt';
 import { natsCertificates, startNats, type TestNats } from '@brine/testing';
 import { connect } from '@nats-io/transport-node';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connectBus } from './connect.ts';
 
 /*
  * A NATS server beyond loopback: who has no certificate of its authority, or one that expired, gets
  * nowhere, and who has one is the service that it names, whatever else he says.
  */
+
+// Keys are made of primes, which on a busy machine takes seconds each.
+vi.setConfig({ testTimeout: 180_000 });
 
 const DAY_MS = 86_400_000;
 
@@ -175,6 +179,7 @@ test('a server is taken only under the name or the address that its certificate 
   await serve(['localhost']);
   expect(await reached('localhost')).toBe('in');
   expect(await reached('127.0.0.1')).toMatch(/altnames/i);
+  await serve(['localhost', '127.0.0.1']);
 });
 
 test('beyond loopback nothing is said without TLS, unless that is wanted', async () => {
@@ -189,6 +194,16 @@ test('beyond loopback nothing is said without TLS, unless that is wanted', async
   await expect(connectBus({ ...asks, url: some })).rejects.toThrow(/tls:\/\/nats\.invalid:4222/);
   const wanted = connectBus({ ...asks, url: 'nats://nats.invalid:4222', plain: true });
   await expect(wanted).rejects.toMatchObject({ code: 'BUS_UNREACHABLE' });
+});
+
+test('a connection tells when its certificate ends, as the file says now', async () => {
+  const bus = await nats.connect('syndic-relay');
+  const path = join(nats.certificates, 'syndic-relay', CERTIFICATE_FILES.certificate);
+  const { validTo } = new X509Certificate(readFileSync(path));
+  expect(bus.certificateEnd).toBe(Date.parse(validTo));
+  writeFileSync(path, read(foreign, 'syndic-relay', 'certificate'));
+  expect(bus.certificateEnd).toBeLessThan(Date.parse(validTo));
+  expect((await plain.connect('syndic-relay')).certificateEnd).toBeUndefined();
 });
 
 test('which file is missing is told at once', async () => {
