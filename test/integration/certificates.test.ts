@@ -2,12 +2,22 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { BrineMaster, natsCertificates, startNats, type TestNats } from '@brine/testing';
+import { grantRoles } from '@brine/job-cache';
+import {
+  BrineMaster,
+  natsCertificates,
+  startNats,
+  startPostgres,
+  type TestNats,
+  type TestPostgres,
+} from '@brine/testing';
+import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /*
  * A master whose NATS is reached by mutual TLS, under a stream of jobs: certificates are renewed,
- * and the authority is replaced by another, without a restart and without a lost job.
+ * and the authority is replaced by another, without a restart and without a lost job. Its store
+ * owns no table of PostgreSQL.
  */
 
 const MINIONS = ['one', 'two'];
@@ -57,16 +67,27 @@ class Way {
 }
 
 let nats: TestNats;
+let postgres: TestPostgres;
 let way: Way;
 let master: BrineMaster;
 beforeAll(async () => {
   nats = await startNats({ certificates: true, streams: false });
   way = await Way.to(nats.server.port);
   const { certificates } = nats;
+  postgres = await startPostgres();
+  await grantRoles(postgres.url);
+  const owner = new pg.Client({ connectionString: postgres.url });
+  await owner.connect();
+  await owner.query("CREATE ROLE store LOGIN PASSWORD 'of-a-test' IN ROLE brine_store");
+  await owner.end();
+  const database = Object.assign(new URL(postgres.url), {
+    username: 'store',
+    password: 'of-a-test',
+  });
   const url = `tls://127.0.0.1:${way.port}`;
   master = await BrineMaster.start({
     auto_accept: true,
-    brine: { workers: 2, nats: { url, certificates } },
+    brine: { workers: 2, nats: { url, certificates }, postgres: { url: database.href } },
   });
   for (const id of MINIONS) await master.startMinion(id);
   await master.acceptKeys(MINIONS);
@@ -75,6 +96,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await master?.close();
   await way?.close();
+  await postgres?.stop();
   await nats?.close();
 });
 
@@ -120,6 +142,10 @@ test(
     expect(outcomes.length).toBeGreaterThan(10);
     const expected = outcomes.map((_, n) => Object.fromEntries(MINIONS.map((id) => [id, n])));
     expect(outcomes).toEqual(expected);
+    const { stdout } = await master.brine('run', ['jobs.list_jobs', '--out', 'json']);
+    const listed = Object.values(JSON.parse(stdout) as Record<string, { Function: string }>);
+    const echoes = listed.filter((job) => job.Function === 'test.echo');
+    expect(echoes).toHaveLength(outcomes.length);
     expect(await pids()).toEqual(before);
     // All speak with the new authority alone: a certificate of the old one gets nowhere.
     expect((await master.brine('doctor', [])).stdout).toContain('8 certificates are good');
