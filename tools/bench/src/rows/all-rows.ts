@@ -1,6 +1,6 @@
 import { ACKS_ROW } from './acks.ts';
 import { CLI_ROW } from './cli.ts';
-import { TRACING_ROW, WORKERS_ROW } from './compared.ts';
+import { TRACING_ROW, WORKERS_ROWS } from './compared.ts';
 import { EVENT_ROWS } from './events.ts';
 import { FAIRNESS_ROW } from './fairness.ts';
 import { FLEET_ROWS } from './fleet.ts';
@@ -16,7 +16,7 @@ import { START_ROW } from './start.ts';
 export const ALL_ROWS: readonly Row[] = [
   RETURNS_ROW,
   TRACING_ROW,
-  WORKERS_ROW,
+  ...WORKERS_ROWS,
   ...LOG_IN_ROWS,
   ...EVENT_ROWS,
   ...FLEET_ROWS,

@@ -39,13 +39,15 @@ export const TRACING_ROW = compared({
 });
 
 /** Whether more workers make a return dearer. */
-export const WORKERS_ROW = compared({
-  row: 'workers',
-  about: 'CPU per return with 4 workers, beside a master with 2',
-  name: '4 workers instead of 2: CPU per return',
-  before: { name: '2 workers', brine: { workers: 2 } },
-  after: { name: '4 workers', brine: { workers: 4 } },
-});
+export const WORKERS_ROWS = [2, 4].map((workers) =>
+  compared({
+    row: `workers-${workers}`,
+    about: `CPU per return with ${workers} workers, beside a master with one`,
+    name: `${workers} workers instead of one: CPU per return`,
+    before: { name: 'one worker', brine: { workers: 1 } },
+    after: { name: `${workers} workers`, brine: { workers } },
+  }),
+);
 
 function compared({ row, about, name, before, after }: Compared): Row {
   return {
