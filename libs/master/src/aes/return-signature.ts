@@ -1,6 +1,6 @@
 import { CryptError, type PublicKey, type SigAlgo } from '@brine/crypt';
 import { cutFields, toBinMap, type MapScan } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts, MasterRules } from '../ports.ts';
 import { keepRefusal } from './refused-return.ts';
 
 /**
@@ -15,6 +15,11 @@ const UNSIGNED_FIELDS: readonly (readonly string[])[] = [
 
 /** `signing_algorithm` of the minion; its requests do not bind it to what they name. */
 const ALGORITHMS: readonly SigAlgo[] = ['PKCS1v15-SHA1', 'PKCS1v15-SHA224'];
+
+/** Whether anything depends on signatures: a check costs an RSA operation and the bytes anew. */
+export function checksSignatures(rules: MasterRules): boolean {
+  return rules.requireMinionSignMessages === true || rules.dropMessagesSignatureFail === true;
+}
 
 /**
  * Whether a return may be taken, by `require_minion_sign_messages` and
@@ -34,8 +39,6 @@ export async function isSignatureGood(
     await keepRefusal(ports, about, 'it was not signed');
     return false;
   }
-  // Nothing depends on the signature, and it costs an RSA operation and the bytes once more.
-  if (!requireMinionSignMessages && !dropMessagesSignatureFail) return true;
   if (await isSignedBy(ports, scan, minion)) return true;
   ports.count('return_bad_signature');
   if (!dropMessagesSignatureFail) return true;
