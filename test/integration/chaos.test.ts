@@ -1,12 +1,10 @@
 import { BrineMaster } from '@brine/testing';
-import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runChaos } from './run-chaos.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FAULTS = 15;
 /** Any would do; a fixed one makes a failure of today a failure of tomorrow. */
 const SEED = 20_261_122;
@@ -27,15 +25,13 @@ interface Seen {
 }
 
 it(`${FAULTS} faults under load: nothing is lost, counted twice, or run twice`, async () => {
-  const json = join(dir, 'report.json');
-  const chaos = ['--conditions=source', '--import', 'tsx', 'tools/chaos/src/main.ts'];
   const load = ['--minions', '30', '--jobs', '1'];
   // Not those that only root can do: the plan is to be the same everywhere.
   const kinds = ['--only', 'kill,stop,cut,stall,refuse'];
   const asked = ['--faults', `${FAULTS}`, '--seed', `${SEED}`, ...kinds, ...load];
-  const { code, said } = await run([...chaos, ...asked, '--json', json]);
+  const { code, said, report } = await runChaos<Seen>(asked);
   expect(code, said).toBe(0);
-  const { faults, failures, ledger } = JSON.parse(await readFile(json, 'utf8')) as Seen;
+  const { faults, failures, ledger } = report();
   expect(failures).toEqual([]);
   expect(faults).toHaveLength(FAULTS);
   expect(faults.some(({ recovery }) => recovery !== undefined)).toBe(true);
@@ -65,13 +61,3 @@ it('brine chaos does the same to a master that somebody else has started', async
   expect(ledger?.ok).toBe(true);
   expect(ledger?.figures.acknowledged).toBeGreaterThan(0);
 }, 600_000);
-
-function run(args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
-  return new Promise((resolve, reject) => {
-    execFile(process.execPath, [...args], { cwd: ROOT }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : error.code;
-      if (typeof code === 'number') resolve({ code, said: stdout + stderr });
-      else reject(new Error(stdout + stderr, { cause: error }));
-    });
-  });
-}

@@ -1,18 +1,6 @@
 // The small form of `npm run chaos -- --nodes 3 --minions 200`, which is no part of the suite.
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-let dir = '';
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'brine-nodes-test-'));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
+import { expect, it } from 'vitest';
+import { runChaos } from './run-chaos.ts';
 
 interface Seen {
   readonly losses: readonly { readonly node: string; readonly recovery?: object }[];
@@ -24,12 +12,10 @@ interface Seen {
 }
 
 it('each server of NATS and the primary of PostgreSQL are lost under load: the ledger adds up', async () => {
-  const json = join(dir, 'report.json');
-  const tool = ['--conditions=source', '--import', 'tsx', 'tools/chaos/src/main.ts'];
-  const asked = ['--nodes', '1', '--minions', '20', '--jobs', '2', '--away', '1', '--json', json];
-  const { code, said } = await run([...tool, ...asked]);
+  const asked = ['--nodes', '1', '--minions', '20', '--jobs', '2', '--away', '1'];
+  const { code, said, report } = await runChaos<Seen>([...asked]);
   expect(code, said).toBe(0);
-  const { losses, failures, ledger } = JSON.parse(await readFile(json, 'utf8')) as Seen;
+  const { losses, failures, ledger } = report();
   expect(failures).toEqual([]);
   expect(losses.map(({ node }) => node)).toEqual([
     'nats-0',
@@ -43,13 +29,3 @@ it('each server of NATS and the primary of PostgreSQL are lost under load: the l
   expect(ledger?.figures.jobs).toBeGreaterThan(10);
   expect(ledger?.figures.acknowledged).toBeGreaterThan(20);
 }, 600_000);
-
-function run(args: readonly string[]): Promise<{ readonly code: number; readonly said: string }> {
-  return new Promise((resolve) => {
-    const options = { cwd: ROOT, maxBuffer: 16 * 1024 * 1024 };
-    execFile(process.execPath, [...args], options, (error, stdout, stderr) => {
-      const code = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
-      resolve({ code, said: `${stdout}${stderr}` });
-    });
-  });
-}

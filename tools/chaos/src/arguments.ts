@@ -1,5 +1,5 @@
-import { parseArgs } from 'node:util';
 import { FAULT_KINDS, type FaultKind } from './plan.ts';
+import { MAX_SEED, readOptions, UsageError, wholeNumber } from './read-options.ts';
 
 /** What a run was asked for. */
 export interface ChaosArguments {
@@ -16,11 +16,6 @@ export interface ChaosArguments {
   readonly json: string | undefined;
   readonly keep: boolean;
   readonly help: boolean;
-}
-
-/** Thrown for arguments that do not fit; the message is for the user. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
 }
 
 export const USAGE = `npm run chaos -- [options]    random faults at a master under load
@@ -54,20 +49,17 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** Seeds are what 32 bits hold: more would be the same to the generator. */
-const MAX_SEED = 2 ** 31 - 1;
-
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readArguments(args: readonly string[]): ChaosArguments {
-  const values = parse(args);
+  const values = readOptions(args, OPTIONS);
   const any = Math.floor(Math.random() * MAX_SEED);
   return {
-    faults: numberOf('faults', values.faults, { least: 1, most: 100_000, otherwise: 20 }),
-    seed: numberOf('seed', values.seed, { least: 0, most: MAX_SEED, otherwise: any }),
-    minions: numberOf('minions', values.minions, { least: 20, most: 100_000, otherwise: 100 }),
+    faults: wholeNumber('faults', values.faults, [1, 100_000, 20]),
+    seed: wholeNumber('seed', values.seed, [0, MAX_SEED, any]),
+    minions: wholeNumber('minions', values.minions, [20, 100_000, 100]),
     kinds: kindsOf(values.only),
-    jobs: numberOf('jobs', values.jobs, { least: 1, most: 1_000, otherwise: 3 }),
-    workers: numberOf('workers', values.workers, { least: 1, most: 64, otherwise: 2 }),
+    jobs: wholeNumber('jobs', values.jobs, [1, 1_000, 3]),
+    workers: wholeNumber('workers', values.workers, [1, 64, 2]),
     replay: values.replay,
     json: values.json,
     keep: values.keep ?? false,
@@ -85,25 +77,4 @@ export function kindsOf(only: string | undefined): readonly FaultKind[] {
     }
     return kind;
   });
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
-}
-
-function numberOf(
-  name: string,
-  text: string | undefined,
-  { least, most, otherwise }: Readonly<Record<'least' | 'most' | 'otherwise', number>>,
-): number {
-  if (text === undefined) return otherwise;
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < least || number > most) {
-    throw new UsageError(`--${name} is a whole number from ${least} to ${most}`);
-  }
-  return number;
 }

@@ -1,4 +1,5 @@
-export { kindsOf, UsageError } from './arguments.ts';
+export { kindsOf } from './arguments.ts';
+export { UsageError } from './read-options.ts';
 export { drawChaos, spreadOf } from './draw-chaos.ts';
 export { FAULT_KINDS, nameOf } from './plan.ts';
 export { CHAOS_PREFIX, NoInstallation, planForStaging, runOnStaging } from './staging.ts';

@@ -1,10 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { readArguments, USAGE, UsageError } from './arguments.ts';
+import { readFile } from 'node:fs/promises';
+import { readArguments, USAGE } from './arguments.ts';
 import { drawChaos, spreadOf } from './draw-chaos.ts';
 import { runOnOwnMaster } from './own-run.ts';
 import { nodes } from './nodes/main.ts';
 import { readPlan } from './plan.ts';
+import { UsageError } from './read-options.ts';
 import { rolling } from './rolling/main.ts';
+import { terminalSurroundings, writeReport } from './run-mode.ts';
 import { tree } from './tree/main.ts';
 
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
@@ -19,25 +21,16 @@ async function main(args: readonly string[]): Promise<number> {
     process.stdout.write(USAGE);
     return 0;
   }
-  const tell = (line: string): void => void process.stdout.write(`${line}\n`);
-  const stopping = new AbortController();
-  // The first one ends the run in order, with its check; the second one as signals do.
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(name, () => stopping.abort());
-  }
   const plan =
     asked.replay === undefined ? undefined : readPlan(await readFile(asked.replay, 'utf8'));
   const { report } = await runOnOwnMaster({
     ...asked,
     ...(plan === undefined ? {} : { plan, seed: plan.seed }),
-    tell,
-    signal: stopping.signal,
+    ...terminalSurroundings(),
   });
   process.stdout.write(drawChaos(report));
-  if (asked.json !== undefined) {
-    const recovery = { served: spreadOf(report, 'servedMs'), stored: spreadOf(report, 'storedMs') };
-    await writeFile(asked.json, `${JSON.stringify({ ...report, recovery }, null, 2)}\n`);
-  }
+  const recovery = { served: spreadOf(report, 'servedMs'), stored: spreadOf(report, 'storedMs') };
+  await writeReport(asked.json, { ...report, recovery });
   return report.ok ? 0 : EXIT.failed;
 }
 

@@ -1,6 +1,4 @@
-import { parseArgs } from 'node:util';
-import { UsageError } from '../arguments.ts';
-import { wholeNumber } from '../rolling/arguments.ts';
+import { readOptions, wholeNumber } from '../read-options.ts';
 
 /** What was asked for. */
 export interface NodesArguments {
@@ -39,22 +37,14 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readNodesArguments(args: readonly string[]): NodesArguments {
-  const values = parse(args);
+  const values = readOptions(args, OPTIONS);
   return {
-    rounds: wholeNumber('nodes', values.nodes ?? '1', 1, 1_000),
-    minions: wholeNumber('minions', values.minions ?? '200', 20, 100_000),
-    jobs: wholeNumber('jobs', values.jobs ?? '5', 1, 1_000),
-    workers: wholeNumber('workers', values.workers ?? '2', 1, 64),
-    awayS: wholeNumber('away', values.away ?? '5', 0, 3_600),
+    rounds: wholeNumber('nodes', values.nodes, [1, 1_000, 1]),
+    minions: wholeNumber('minions', values.minions, [20, 100_000, 200]),
+    jobs: wholeNumber('jobs', values.jobs, [1, 1_000, 5]),
+    workers: wholeNumber('workers', values.workers, [1, 64, 2]),
+    awayS: wholeNumber('away', values.away, [0, 3_600, 5]),
     json: values.json,
     keep: values.keep ?? false,
   };
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
 }

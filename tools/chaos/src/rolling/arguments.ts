@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { UsageError } from '../arguments.ts';
+import { readOptions, wholeNumber } from '../read-options.ts';
 
 /** What was asked for. */
 export interface RollingArguments {
@@ -57,41 +56,20 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readRollingArguments(args: readonly string[]): RollingArguments {
-  const values = parse(args);
-  const number = (name: string, text: string | undefined, [least, most, otherwise]: Range) =>
-    wholeNumber(name, text ?? String(otherwise), least, most);
-  const real = number('real', values.real, [0, 100, 0]);
+  const values = readOptions(args, OPTIONS);
+  const real = wholeNumber('real', values.real, [0, 100, 0]);
   return {
-    rounds: number('rolling', values.rolling, [1, 1_000, 1]),
-    minions: number('minions', values.minions, [20, 100_000, 200]),
+    rounds: wholeNumber('rolling', values.rolling, [1, 1_000, 1]),
+    minions: wholeNumber('minions', values.minions, [20, 100_000, 200]),
     real,
-    jobs: number('jobs', values.jobs, [1, 1_000, 5]),
-    allEvery: number('all-every', values['all-every'], [1, 1_000_000, 25]),
-    workers: number('workers', values.workers, [1, 64, 2]),
-    processes: number('processes', values.processes, [1, 64, 1]),
-    pauseS: number('pause', values.pause, [0, 3_600, 15]),
-    commands: number('commands', values.commands, [0, 16, real > 0 ? 1 : 0]),
-    deadlineS: number('deadline', values.deadline, [1, 3_600, 45]),
+    jobs: wholeNumber('jobs', values.jobs, [1, 1_000, 5]),
+    allEvery: wholeNumber('all-every', values['all-every'], [1, 1_000_000, 25]),
+    workers: wholeNumber('workers', values.workers, [1, 64, 2]),
+    processes: wholeNumber('processes', values.processes, [1, 64, 1]),
+    pauseS: wholeNumber('pause', values.pause, [0, 3_600, 15]),
+    commands: wholeNumber('commands', values.commands, [0, 16, real > 0 ? 1 : 0]),
+    deadlineS: wholeNumber('deadline', values.deadline, [1, 3_600, 45]),
     json: values.json,
     keep: values.keep ?? false,
   };
-}
-
-type Range = readonly [least: number, most: number, otherwise: number];
-
-/** Reads a number. Throws UsageError where it is none, or out of its range. */
-export function wholeNumber(name: string, text: string, least: number, most: number): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < least || number > most) {
-    throw new UsageError(`--${name} is a whole number from ${least} to ${most}`);
-  }
-  return number;
-}
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
 }

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { UsageError } from '../arguments.ts';
+import { MAX_SEED, readOptions, wholeNumber } from '../read-options.ts';
 
 /** What was asked for. */
 export interface TreeArguments {
@@ -39,34 +38,18 @@ const OPTIONS = {
   keep: { type: 'boolean' },
 } as const;
 
-const MAX_SEED = 2 ** 31 - 1;
-
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readTreeArguments(args: readonly string[]): TreeArguments {
-  const values = parse(args);
-  const number = (name: NumberName, least: number, most: number, otherwise: number): number => {
-    const found = Number(values[name] ?? otherwise);
-    if (Number.isInteger(found) && found >= least && found <= most) return found;
-    throw new UsageError(`--${name} is a whole number from ${least} to ${most}`);
-  };
+  const values = readOptions(args, OPTIONS);
+  const any = Math.floor(Math.random() * MAX_SEED);
   return {
-    jobs: number('tree', 1, 1_000_000, 1_000),
-    rate: number('rate', 1, 1_000, 4),
-    faults: number('faults', 1, 100_000, 40),
-    seed: number('seed', 0, MAX_SEED, Math.floor(Math.random() * MAX_SEED)),
-    minions: number('minions', 20, 100_000, 50),
-    workers: number('workers', 1, 64, 1),
+    jobs: wholeNumber('tree', values.tree, [1, 1_000_000, 1_000]),
+    rate: wholeNumber('rate', values.rate, [1, 1_000, 4]),
+    faults: wholeNumber('faults', values.faults, [1, 100_000, 40]),
+    seed: wholeNumber('seed', values.seed, [0, MAX_SEED, any]),
+    minions: wholeNumber('minions', values.minions, [20, 100_000, 50]),
+    workers: wholeNumber('workers', values.workers, [1, 64, 1]),
     json: values.json,
     keep: values.keep ?? false,
   };
-}
-
-type NumberName = 'tree' | 'faults' | 'seed' | 'minions' | 'rate' | 'workers';
-
-function parse(args: readonly string[]) {
-  try {
-    return parseArgs({ args: [...args], options: OPTIONS, strict: true }).values;
-  } catch (error) {
-    throw new UsageError((error as Error).message, { cause: error });
-  }
 }
