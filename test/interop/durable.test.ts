@@ -100,6 +100,8 @@ describe('durable jobs and stock minions', () => {
     ]);
     jids.away = jidIn(stdout);
     await expect.poll(() => runs('away'), BACK).toEqual(without(away));
+    // A minion that is killed before it has sent its return runs the job again, rightly.
+    await expect.poll(() => returned('away'), BACK).toEqual(without(away));
 
     await publish('killed', 'sleep 8');
     await expect.poll(() => runs('killed'), BACK).toEqual(without(away));

@@ -1,6 +1,6 @@
 import type { Again, JobRecord } from '@brine/bus';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
+import { AgainRule, burstWindow, MAX_NAMED, startWindow } from './again-rule.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 let now: number;
@@ -49,8 +49,13 @@ function job(jid: string, atMs: number, more: Partial<JobRecord> = {}): void {
   jobs.note(record, jobs.count + 1, atMs * 1000);
 }
 
+/** Jobs that one minion has not returned. */
+function waits(...jids: string[]): ReadonlyMap<string, readonly string[]> {
+  return new Map(jids.map((jid) => [jid, ['a']]));
+}
+
 test('after a start unreturned jobs are stored again at 3, 7 and 12 s, in slots of their own', async () => {
-  const rule = new AgainRule(jobs, publications, () => Promise.resolve(new Set(['early', 'new'])));
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(waits('early', 'new')));
   job('old', now - 5_000);
   job('early', now - 1_000);
   job('returned', now - 500);
@@ -65,6 +70,22 @@ test('after a start unreturned jobs are stored again at 3, 7 and 12 s, in slots 
   expect(new Set(stored.map(({ slot }) => slot)).size).toBe(3);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(stored).toHaveLength(6);
+});
+
+test('few that have not returned are named, many are not', async () => {
+  const many = Array.from({ length: MAX_NAMED + 1 }, (_, n) => `m${n}`);
+  const waiting = new Map([
+    ['few', many.slice(1)],
+    ['many', many],
+  ]);
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(waiting));
+  job('few', now, { minions: [...many, 'returned'] });
+  job('many', now, { minions: [...many, 'returned'] });
+  await rule.look(now - 1_000);
+  expect(stored.map(({ jid, waiting: named }) => [jid, named])).toEqual([
+    ['few', many.slice(1)],
+    ['many', undefined],
+  ]);
 });
 
 test('without a word from the store all are stored again', async () => {

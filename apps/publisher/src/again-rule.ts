@@ -24,6 +24,11 @@ export interface Window {
  */
 export const MAX_LATER_JOBS = 80;
 const MAX_PER_LOOK = 200;
+/**
+ * Up to so many minions are named in what is stored again; the list goes to every subscriber, as
+ * any publication does.
+ */
+export const MAX_NAMED = 100;
 // Several publishers look at about the same time; what they store within this is the same slot.
 const SLOT_MS = 4_000;
 
@@ -51,6 +56,8 @@ export function burstWindow(nowMs: number): Window {
  * A PUB keeps nothing for absent peers, and stock minions are deaf for 1 to 11 s after a publisher
  * went. So jobs of that time which are not returned are stored again in PUBLICATIONS, under the
  * same jid: they go out with a new serial, who ran them drops them by the jid, the others run them.
+ * Where few have not returned it is for these alone: a minion that was restarted since its return
+ * remembers no jid and would run it twice.
  */
 export class AgainRule {
   readonly #jobs: RecentJobs;
@@ -118,9 +125,11 @@ export class AgainRule {
     const unreturned = await this.#unreturned(fromMs);
     const slot = String(Math.floor(now / SLOT_MS));
     for (const { jid, seq, notAfter } of jobs.slice(-MAX_PER_LOOK)) {
-      if (unreturned !== undefined && !unreturned.has(jid)) continue;
+      const waiting = unreturned?.get(jid);
+      if (unreturned !== undefined && waiting === undefined) continue;
+      const named = waiting !== undefined && waiting.length <= MAX_NAMED ? { waiting } : {};
       try {
-        await this.#publications.appendAgain({ jid, seq, notAfter }, { slot });
+        await this.#publications.appendAgain({ jid, seq, notAfter, ...named }, { slot });
         this.#again += 1;
       } catch {
         // The stream is away or full; the next look tries again.

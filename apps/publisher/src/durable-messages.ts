@@ -1,6 +1,7 @@
 import type { Again, JobRecord } from '@brine/bus';
-import { appendField, buildPublish, buildPublishedJob, mapOf, pack, unpackMap } from '@brine/wire';
+import { buildPublish, buildPublishedJob, mapOf, pack, unpackMap } from '@brine/wire';
 import type { DurableTask } from './durable-ports.ts';
+import { listedFor } from './listed.ts';
 
 // A question or a repetition that was not sent within this says nothing of now any more.
 const NOT_AFTER_MS = 15_000;
@@ -40,11 +41,10 @@ export function questionOf(task: DurableTask, ids: readonly string[], now: numbe
 /** The job once more, for these minions alone. */
 export function repetitionOf(task: DurableTask, ids: readonly string[], now: number): Again {
   const minions = [...ids];
-  const listed = appendField(appendField(task.publication, 'tgt', minions), 'tgt_type', 'list');
   return {
     jid: task.jid,
     seq: task.seq,
     notAfter: Math.min(now + NOT_AFTER_MS, task.notAfter),
-    only: { minions, publication: listed },
+    only: { minions, publication: listedFor(task.publication, minions) },
   };
 }

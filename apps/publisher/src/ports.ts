@@ -31,8 +31,13 @@ export interface HighWater {
   note(epoch: number, serial: number): void;
 }
 
-/** Jobs that some minion has not returned, by the store; undefined when it does not say. */
-export type Unreturned = (sinceMs: number) => Promise<ReadonlySet<string> | undefined>;
+/**
+ * Jobs (by jid) that some minions have not returned, and these minions, by the store; undefined
+ * when it does not say.
+ */
+export type Unreturned = (
+  sinceMs: number,
+) => Promise<ReadonlyMap<string, readonly string[]> | undefined>;
 
 /** Where spans go: `Telemetry`. */
 export interface Spans {

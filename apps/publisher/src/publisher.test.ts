@@ -150,16 +150,16 @@ test('a repetition for some minions needs the job no more, and is not sent after
 test('a repetition for some minions names those alone, under a higher serial', async () => {
   const { sent, epochs } = await start();
   const jid = '20261122100000000001';
-  const { seq } = await writer.appendJob(record(jid));
-  const notAfter = Date.now() + 60_000;
+  const { seq } = await writer.appendJob(record(jid, { minions: ['a', 'b', 'c'] }));
+  const at = { jid, seq, notAfter: Date.now() + 60_000 };
+  await writer.appendAgain({ ...at, waiting: ['c', 'else'] }, { slot: '1' });
   for (const id of ['a', 'b']) {
     const publication = pack(mapOf({ jid, tgt: [id], tgt_type: 'list' }));
-    const only = { minions: [id], publication };
-    await writer.appendAgain({ jid, seq, notAfter, only }, { slot: `durable-${id}` });
+    await writer.appendAgain({ ...at, only: { minions: [id], publication } }, { slot: id });
   }
-  await vi.waitFor(() => expect(jidsOf(sent)).toEqual([jid, jid, jid]));
+  await vi.waitFor(() => expect(jidsOf(sent)).toEqual([jid, jid, jid, jid]));
   const targets = sent.map(({ frame }) => open(readPublication(frame).load, epochs).get('tgt'));
-  expect(targets.slice(1)).toEqual([['a'], ['b']]);
+  expect(targets.slice(1)).toEqual([['c'], ['a'], ['b']]);
   const serials = sent.map(({ serial }) => serial);
   expect(serials).toEqual([...new Set(serials)].sort((a, b) => a - b));
 });

@@ -3,6 +3,7 @@ import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
 import { EpochChoice } from './epoch-choice.ts';
+import { narrowed } from './listed.ts';
 import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 import type { Sealer } from './sealer.ts';
@@ -149,7 +150,7 @@ export class Publisher {
     if (published.kind === 'again' && this.#isForgotten(published.again)) return;
     if (published.kind === 'again') {
       const { again } = published;
-      const record = again.only ? onlyFor(again.jid, again.only) : await this.#recordOf(again.seq);
+      const record = await this.#recordOf(again);
       if (record === undefined) return;
       const before = this.#countAgain(record.jid);
       const sending = { kind: 'again', startMs, before } as const;
@@ -239,11 +240,11 @@ export class Publisher {
     return count;
   }
 
-  async #recordOf(seq: number): Promise<JobRecord | undefined> {
-    const here = this.jobs.record(seq);
-    if (here !== undefined) return here;
+  async #recordOf({ jid, seq, only, waiting }: Again): Promise<Sendable | undefined> {
+    if (only !== undefined) return { jid, tgtType: 'list', ...only };
     try {
-      return await this.#ports.publications.storedJob(seq);
+      const record = this.jobs.record(seq) ?? (await this.#ports.publications.storedJob(seq));
+      return waiting === undefined ? record : narrowed(record, waiting);
     } catch (error) {
       this.#lost += 1;
       this.#ports.onTrouble(`publication ${String(seq)} can not be sent again`, error);
@@ -290,8 +291,4 @@ export class Publisher {
       });
     return this.#rotating;
   }
-}
-
-function onlyFor(jid: string, only: NonNullable<Again['only']>): Sendable {
-  return { jid, tgtType: 'list', ...only };
 }

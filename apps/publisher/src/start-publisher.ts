@@ -14,7 +14,7 @@ import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
 import { heldPort, type RunningService, type ServiceContext } from '@brine/service';
-import { isMap, mapOf, textOf } from '@brine/wire';
+import { isMap, listOf, mapOf, textOf } from '@brine/wire';
 import { PublishServer, tcpEndpoint, type PublishServerOptions } from '@brine/zmq';
 import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
 import { Burst } from './burst.ts';
@@ -164,8 +164,12 @@ function unreturnedBy(bus: Bus): Unreturned {
     try {
       const answer = await ask(bus, 'brine.jobs.outstanding', mapOf({ sinceMs }), STORE_TIMEOUT_MS);
       if (!Array.isArray(answer)) return undefined;
-      const jids = answer.map((job) => (isMap(job) ? textOf(job, 'jid') : undefined));
-      return new Set(jids.filter((jid) => jid !== undefined));
+      return new Map(
+        answer.filter(isMap).map((job) => {
+          const waiting = listOf(job, 'waiting') ?? [];
+          return [textOf(job, 'jid') ?? '', waiting.filter((id) => typeof id === 'string')];
+        }),
+      );
     } catch {
       // Not there, or busy: the caller sends again rather than loses.
       return undefined;

@@ -11,9 +11,12 @@ export function packAgain({ only, ...again }: Again): Buffer {
 /** Reads the JSON of {@link packAgain}; undefined for anything else. */
 export function readAgain(value: unknown): Again | undefined {
   if (!isRecord(value)) return undefined;
-  const { jid, seq, notAfter } = value;
+  const { jid, seq, notAfter, waiting } = value;
   if (typeof jid !== 'string' || typeof seq !== 'number') return undefined;
   if (typeof notAfter !== 'number') return undefined;
+  if (waiting !== undefined) {
+    return isListOfIds(waiting) ? { jid, seq, notAfter, waiting } : undefined;
+  }
   if (value['only'] === undefined) return { jid, seq, notAfter };
   const only = readOnly(value['only']);
   return only && { jid, seq, notAfter, only };
@@ -22,7 +25,10 @@ export function readAgain(value: unknown): Again | undefined {
 function readOnly(value: unknown): Again['only'] {
   if (!isRecord(value)) return undefined;
   const { minions, publication } = value;
-  if (!Array.isArray(minions) || typeof publication !== 'string') return undefined;
-  if (!minions.every((id) => typeof id === 'string')) return undefined;
+  if (!isListOfIds(minions) || typeof publication !== 'string') return undefined;
   return { minions, publication: Buffer.from(publication, 'base64') };
+}
+
+function isListOfIds(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((id) => typeof id === 'string');
 }

@@ -26,6 +26,8 @@ export interface Again {
   readonly seq: number;
   /** In ms since 1970. */
   readonly notAfter: number;
+  /** Set where few of its minions have not returned: it goes to these alone. */
+  readonly waiting?: readonly string[];
   /**
    * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
    * they are, and the publication for them.
