@@ -17,6 +17,13 @@ export interface Side {
   readonly name: string;
   readonly master: BrineUnderTest;
   readonly fleet: Fleet;
+  /** Returns that wait for their answer at any moment of a storm. */
+  readonly inFlight: number;
+}
+
+/** How a side is set up and loaded. */
+export interface SideOptions extends MasterOptions {
+  readonly inFlight?: number;
 }
 
 /**
@@ -27,7 +34,7 @@ export async function openSide(
   stack: Closing,
   name: string,
   checkout: string,
-  options: MasterOptions,
+  { inFlight = IN_FLIGHT, ...options }: SideOptions,
   say: (line: string) => void,
 ): Promise<Side> {
   const master = await BrineUnderTest.start(checkout, options);
@@ -37,7 +44,7 @@ export async function openSide(
   stack.defer(() => fleet.close());
   const { answered } = await fleet.logIn();
   if (answered < MINIONS) throw new Error(`${name}: only ${answered} minions logged in`);
-  return { name, master, fleet };
+  return { name, master, fleet, inFlight };
 }
 
 /** Loads one side alone until its code is compiled; gives the CPU per return of the last slice. */
@@ -88,8 +95,8 @@ export function costRatios({ before, after }: Pairs): number[] {
   return pairedRatios(after.map(microsPerReturn), before.map(microsPerReturn));
 }
 
-function storm({ fleet }: Side): Promise<ReturnStorm> {
-  return fleet.returns(RETURNS_PER_SLICE, IN_FLIGHT);
+function storm({ fleet, inFlight }: Side): Promise<ReturnStorm> {
+  return fleet.returns(RETURNS_PER_SLICE, inFlight);
 }
 
 async function stored({ name, master }: Side, ready: ReturnStorm): Promise<LoadSample> {

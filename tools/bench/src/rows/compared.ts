@@ -22,6 +22,8 @@ interface Compared {
   readonly name: string;
   readonly before: Config;
   readonly after: Config;
+  /** On both sides; by default few, so that the cores are never full. */
+  readonly inFlight?: number;
 }
 
 interface Config {
@@ -38,18 +40,30 @@ export const TRACING_ROW = compared({
   after: { name: 'default', brine: {} },
 });
 
-/** Whether more workers make a return dearer. */
-export const WORKERS_ROWS = [2, 4].map((workers) =>
-  compared({
-    row: `workers-${workers}`,
-    about: `CPU per return with ${workers} workers, beside a master with one`,
-    name: `${workers} workers instead of one: CPU per return`,
+/** As many as keep four workers busy. */
+const FULL = 256;
+
+/** Whether more workers make a return dearer: with little to do, and with their hands full. */
+export const WORKERS_ROWS = [2, 4].flatMap((workers) => [
+  workersRow(workers, { row: `workers-${workers}`, load: '' }),
+  workersRow(workers, { row: `workers-${workers}-full`, load: ', full', inFlight: FULL }),
+]);
+
+function workersRow(
+  workers: number,
+  { row, load, ...how }: { row: string; load: string; inFlight?: number },
+): Row {
+  return compared({
+    row,
+    about: `CPU per return with ${workers} workers${load}, beside a master with one`,
+    name: `${workers} workers instead of one${load}: CPU per return`,
     before: { name: 'one worker', brine: { workers: 1 } },
     after: { name: `${workers} workers`, brine: { workers } },
-  }),
-);
+    ...how,
+  });
+}
 
-function compared({ row, about, name, before, after }: Compared): Row {
+function compared({ row, about, name, before, after, ...how }: Compared): Row {
   return {
     name: row,
     about,
@@ -57,7 +71,7 @@ function compared({ row, about, name, before, after }: Compared): Row {
     run: async ({ installed, pairs, say }) => {
       await using stack = new Closing();
       const open = ({ name: side, brine }: Config) =>
-        openSide(stack, side, installed.checkout, { config: { brine } }, say);
+        openSide(stack, side, installed.checkout, { config: { brine }, ...how }, say);
       const first = await open(before);
       const second = await open(after);
       await warmUp(first);
