@@ -20,10 +20,32 @@ test('the less loaded of two is chosen', () => {
   const board = new WorkerBoard();
   board.announced('busy', idle(8), 0);
   board.announced('free', idle(1), 0);
-  const chosen = Array.from({ length: 200 }, () => board.choose('aes', none, 100)?.id);
+  const chosen = Array.from({ length: 200 }, () => board.choose('clear', none, 100)?.id);
   const free = chosen.filter((id) => id === 'free').length;
   // Both draws hit the busy one in a quarter of the cases.
   expect(free).toBeGreaterThan(110);
+});
+
+test('what comes together goes to one worker, up to a number and for a time', () => {
+  const board = new WorkerBoard();
+  for (const id of ['a', 'b', 'c', 'd']) board.announced(id, idle(0, 1_000), 0);
+  const runs = (gapMs: number): number => {
+    const chosen = Array.from({ length: 320 }, (_, n) => board.choose('aes', none, n * gapMs)?.id);
+    return chosen.filter((id, n) => id !== chosen[n - 1]).length;
+  };
+  // Ten groups of 32 where all come at once, a draw of four for each where none comes near.
+  expect(runs(0)).toBeLessThanOrEqual(10);
+  expect(runs(5)).toBeGreaterThan(150);
+});
+
+test('of those that come together what a worker does not take goes to another', () => {
+  const board = new WorkerBoard();
+  for (const id of ['a', 'b']) board.announced(id, idle(0, 1_000), 0);
+  const first = board.choose('aes', none, 1)?.id ?? '';
+  for (let n = 0; n < 4; n += 1) board.count(first, 'aes', 1);
+  const second = board.choose('aes', none, 1)?.id ?? '';
+  expect([first, second].sort()).toEqual(['a', 'b']);
+  expect(board.choose('aes', new Set([second]), 1)?.id).toBe(first);
 });
 
 test('what was sent since the last announcement counts', () => {
@@ -65,6 +87,6 @@ test('a draining, a full, an excluded and a silent worker get nothing', () => {
   expect(board.choose('aes', new Set(['tried']), 100)).toBeUndefined();
   expect(board.choose('aes', none, 100)?.id).toBe('tried');
   board.forgetSilent(2_600);
-  expect(board.choose('aes', none, 100)).toBeUndefined();
+  expect(board.choose('aes', none, 2_600)).toBeUndefined();
   expect(board.ready).toBe(false);
 });

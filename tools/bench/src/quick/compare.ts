@@ -60,10 +60,13 @@ export async function compareCheckouts(
   if (args.plant > 0) {
     checkPlant((await burdened(plantDir)) - burdenedBefore, pairs * RETURNS_PER_SLICE);
   }
-  const [there, here] = [samples.before, samples.after].map((side) =>
-    spreadOf(side.map(microsPerReturn))?.median.toFixed(0),
-  );
+  const medians = (of: (sample: LoadSample) => number): readonly string[] =>
+    [samples.before, samples.after].map((side) => spreadOf(side.map(of))?.median.toFixed(0) ?? '');
+  const [there, here] = medians(microsPerReturn);
   say(`medians: ${there} µs per return in the base, ${here} µs here`);
+  // What makes a return cheaper may make it wait.
+  say(`answered after (p50): ${medians(({ result }) => result.p50Ms).join(' and ')} ms`);
+  say(`answered after (p99): ${medians(({ result }) => result.p99Ms).join(' and ')} ms`);
   for (const line of drawServices(samples)) say(line);
   return judge(costRatios(samples), args.threshold);
 }

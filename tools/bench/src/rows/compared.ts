@@ -4,12 +4,19 @@ import {
   loadTogether,
   microsPerReturn,
   openSide,
+  RETURNS_PER_SLICE,
   warmUp,
 } from '../load/side-by-side.ts';
 import { microsEach } from '../measure/slice.ts';
 import { estimateRatio, spreadOf } from '../measure/statistics.ts';
 import { cellOf, figureOf } from '../report/figure.ts';
 import type { Row } from './row.ts';
+
+/**
+ * A worker's code is cold for its first ten thousand returns, which then cost twice as much, and
+ * four workers get a quarter each: 40,000 returns before any counts.
+ */
+const WARM_UP_SLICES = (4 * 10_000) / RETURNS_PER_SLICE;
 
 /** Fewer pairs have no interval worth the name. */
 const PAIRS_LEAST = 12;
@@ -74,8 +81,8 @@ function compared({ row, about, name, before, after, ...how }: Compared): Row {
         openSide(stack, side, installed.checkout, { config: { brine }, ...how }, say);
       const first = await open(before);
       const second = await open(after);
-      await warmUp(first);
-      await warmUp(second);
+      await warmUp(first, WARM_UP_SLICES);
+      await warmUp(second, WARM_UP_SLICES);
       const samples = await loadTogether(first, second, Math.max(pairs, PAIRS_LEAST), say);
       const { ratio, low, high } = estimateRatio(costRatios(samples));
       const plain = spreadOf(samples.before.map(microsPerReturn))?.median ?? Number.NaN;
