@@ -79,6 +79,15 @@ export class StoredProbes {
     return rows[0]?.count ?? 0;
   }
 
+  /** Log-ins of each minion whose id begins so, as the master noted them. Throws as above. */
+  async logIns(prefix: string): Promise<Readonly<Record<string, number>>> {
+    const text = `SELECT id, cardinality(at) AS count FROM brine.log_ins WHERE starts_with(id, $1)`;
+    const { rows } = await (
+      await this.#pool()
+    ).query<{ id: string; count: number }>(text, [prefix]);
+    return Object.fromEntries(rows.map(({ id, count }) => [id, count]));
+  }
+
   async close(): Promise<void> {
     await this.#known?.pool.end();
   }

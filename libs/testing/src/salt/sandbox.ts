@@ -106,8 +106,12 @@ export class SaltSandbox {
   }
 
   /** Starts a real minion; does not wait for it to sign in. */
-  startMinion(venv: SaltVenv, home: SaltHome): SaltProcess {
-    return this.#start(venv, 'salt-minion', home);
+  startMinion(
+    venv: SaltVenv,
+    home: SaltHome,
+    options: { readonly logLevel?: string } = {},
+  ): SaltProcess {
+    return this.#start(venv, 'salt-minion', home, options.logLevel);
   }
 
   /**
@@ -160,8 +164,8 @@ export class SaltSandbox {
     return this.close();
   }
 
-  #start(venv: SaltVenv, command: string, home: SaltHome): SaltProcess {
-    const args = [venv.bin(command), '-c', home.configDir, '-l', 'debug'];
+  #start(venv: SaltVenv, command: string, home: SaltHome, logLevel = 'debug'): SaltProcess {
+    const args = [venv.bin(command), '-c', home.configDir, '-l', logLevel];
     const { logFile } = home;
     const started = SaltProcess.start({ command: venv.python, args, env: this.env(), logFile });
     this.#processes.push(started);

@@ -1,9 +1,7 @@
 import { saltVenv, type BrineMaster, type SaltHome, type SaltVenv } from '@brine/testing';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
-/** Releases of real minions and of the commands, in turn. */
-export const RELEASES = ['3006.26', '3007.13', '3008.2'] as const;
+import { REAL_PREFIX, RELEASES } from './real-minions.ts';
 
 /** Event sockets by what each release reads (`apps/event-bus`, decision on framing). */
 const FRAMING = { '3006.26': 'prefixed', '3007.13': 'bare', '3008.2': 'bare' } as const;
@@ -74,7 +72,7 @@ export class Commands {
 
   /** Undefined where all is as it should be. */
   async #type({ venv, home }: Program, word: string): Promise<string | undefined> {
-    const args = ['real-*', 'test.echo', word, '--out=json', '--no-color'];
+    const args = [`${REAL_PREFIX}*`, 'test.echo', word, '--out=json', '--no-color'];
     try {
       const { code, stdout, stderr } =
         venv === undefined || home === undefined

@@ -1,43 +1,32 @@
-import { saltVenv, type BrineMaster, type SaltProcess } from '@brine/testing';
-import { RELEASES } from './commands.ts';
+import { saltVenv, type BrineMaster } from '@brine/testing';
 
-/** A line of a minion at each log-in (salt/minion.py, salt/crypt.py). */
-const LOGGED_IN = /Authentication with master at \S+ successful/g;
+/** Releases of real minions and of the commands, in turn. */
+export const RELEASES = ['3006.26', '3007.13', '3008.2'] as const;
+/** Ids of real minions begin so. */
+export const REAL_PREFIX = 'real-';
+
 const READY_MS = 240_000;
 
-/** Real minions of several releases, with Salt's own reconnect times. */
-export class RealMinions {
-  readonly ids: readonly string[];
-  readonly #processes: ReadonlyMap<string, SaltProcess>;
-
-  private constructor(processes: ReadonlyMap<string, SaltProcess>) {
-    this.#processes = processes;
-    this.ids = [...processes.keys()];
+/**
+ * Starts real minions of several releases, with Salt's own reconnect times, and waits until each
+ * answers; gives their ids. They end with the master's sandbox.
+ */
+export async function startRealMinions(
+  master: BrineMaster,
+  count: number,
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let number = 1; number <= count; number += 1) {
+    const venv = await saltVenv(RELEASES[number % RELEASES.length] ?? RELEASES[0]);
+    const id = `${REAL_PREFIX}${number}`;
+    const config = { recon_default: 1_000, recon_max: 10_000 };
+    const home = await master.sandbox.minion(id, master.home.retPort, config);
+    // A debug log of each publication costs ten minions what the commands beside them lack.
+    master.sandbox.startMinion(venv, home, { logLevel: 'warning' });
+    ids.push(id);
   }
-
-  /** Starts them and waits until each answers. */
-  static async start(master: BrineMaster, count: number): Promise<RealMinions> {
-    const processes = new Map<string, SaltProcess>();
-    for (let number = 1; number <= count; number += 1) {
-      const venv = await saltVenv(RELEASES[number % RELEASES.length] ?? RELEASES[0]);
-      const id = `real-${number}`;
-      const config = { recon_default: 1_000, recon_max: 10_000 };
-      const home = await master.sandbox.minion(id, master.home.retPort, config);
-      processes.set(id, master.sandbox.startMinion(venv, home));
-    }
-    const minions = new RealMinions(processes);
-    if (count > 0) {
-      await master.acceptKeys(minions.ids, READY_MS);
-      await master.waitForMinions(minions.ids, READY_MS);
-    }
-    return minions;
-  }
-
-  /** Log-ins of each so far. */
-  async logIns(): Promise<Readonly<Record<string, number>>> {
-    const counts = [...this.#processes].map(async ([id, process]) => {
-      return [id, (await process.log()).match(LOGGED_IN)?.length ?? 0] as const;
-    });
-    return Object.fromEntries(await Promise.all(counts));
-  }
+  if (count === 0) return ids;
+  await master.acceptKeys(ids, READY_MS);
+  await master.waitForMinions(ids, READY_MS);
+  return ids;
 }

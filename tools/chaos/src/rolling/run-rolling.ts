@@ -12,7 +12,7 @@ import { StoredProbes, untilRecovered } from '../recovery.ts';
 import { checkAtRest, comeToRest } from '../run-chaos.ts';
 import type { RollingArguments } from './arguments.ts';
 import { Commands, type CommandCounts } from './commands.ts';
-import { RealMinions } from './real-minions.ts';
+import { REAL_PREFIX, startRealMinions } from './real-minions.ts';
 
 /** What a run needs. */
 export interface RollingOptions extends Omit<RollingArguments, 'json'> {
@@ -36,7 +36,7 @@ export interface RollingReport {
     /** Of simulated minions, before the first restart, and since then. */
     readonly before: number;
     readonly during: number;
-    /** Of each real minion since the first restart. */
+    /** Of each real minion since the first restart, as the master noted them (its last 8). */
     readonly real: Readonly<Record<string, number>>;
     /** Connections to 4505 that simulated minions lost. */
     readonly subscriptions: number;
@@ -98,15 +98,15 @@ async function runOn(
   const stored = new StoredProbes(() => installation.databaseUrl());
   try {
     await swarm.connect();
-    const real = await RealMinions.start(master, options.real);
+    const real = await startRealMinions(master, options.real);
     await untilRecovered(fleet, stored, READY_MS);
-    const before = { swarm: (await swarm.stats()).total, real: await real.logIns() };
+    const before = { swarm: (await swarm.stats()).total, real: await stored.logIns(REAL_PREFIX) };
     // Real minions were asked before all of them had subscribed.
     const begun = (await stored.lastJid()) ?? '';
     const load = new Load(fleet, { jobs, returns: 0, logIns: 0, allEvery });
     const typing =
       options.commands > 0 && options.real > 0
-        ? await Commands.start(master, real.ids, options.commands)
+        ? await Commands.start(master, real, options.commands)
         : undefined;
     const rounds: Round[] = [];
     const failures: string[] = [];
@@ -117,10 +117,12 @@ async function runOn(
     const resting = { installation, fleet, untilClosed: true };
     failures.push(...(await comeToRest(resting, stored)));
     const after = (await swarm.stats()).total;
-    const realAfter = await real.logIns();
+    const realAfter = await stored.logIns(REAL_PREFIX);
     await swarm.close();
     const ledger = await checkAtRest({ installation, log, after: '' });
     const unreturned = await stored.unreturned(begun);
+    const unseen = real.filter((id) => realAfter[id] === undefined);
+    if (unseen.length > 0) failures.push(`no log-in noted of ${unseen.join(', ')}`);
     if (unreturned > 0) failures.push(`${unreturned} returns wait, failed or never came`);
     const unheard = load.counts.unanswered + load.counts.unsure + load.counts.refused;
     return {
@@ -131,7 +133,7 @@ async function runOn(
         before: before.swarm.logIns,
         during: after.logIns - before.swarm.logIns,
         real: Object.fromEntries(
-          real.ids.map((id) => [id, (realAfter[id] ?? 0) - (before.real[id] ?? 0)]),
+          real.map((id) => [id, (realAfter[id] ?? 0) - (before.real[id] ?? 0)]),
         ),
         subscriptions: after.subscriptionsLost - before.swarm.subscriptionsLost,
       },
