@@ -1,7 +1,7 @@
 import type { Closing } from '../closing.ts';
 import { BrineUnderTest } from '../masters/brine.ts';
 import type { MasterOptions } from '../masters/master.ts';
-import { pairedRatios } from '../measure/statistics.ts';
+import { pairedRatios, spreadOf } from '../measure/statistics.ts';
 import { Fleet, type ReturnStorm } from './fleet.ts';
 import { storedSlice, type LoadSample } from './stored-slice.ts';
 
@@ -10,7 +10,12 @@ const MINIONS = 500;
 const IN_FLIGHT = 64;
 /** Returns of one slice; CPU time is counted in ticks of 10 ms a process, this makes over 100. */
 export const RETURNS_PER_SLICE = 2_000;
-const WARM_UP_SLICES = 2;
+/**
+ * A worker's code is cold for its first ten thousand returns, which then cost twice as much; of two
+ * workers each gets half.
+ */
+const WARM_UP_SLICES = (2 * 10_000) / RETURNS_PER_SLICE;
+const WARM_SLICES = 3;
 
 /** A Brine master with minions that are logged in, warmed up. */
 export interface Side {
@@ -47,13 +52,13 @@ export async function openSide(
   return { name, master, fleet, inFlight };
 }
 
-/** Loads one side alone until its code is compiled; gives the CPU per return of the last slice. */
+/** Loads one side alone until its code is compiled; gives the CPU per return then, in µs. */
 export async function warmUp(side: Side, slices = WARM_UP_SLICES): Promise<number> {
-  let last = Number.NaN;
+  const costs: number[] = [];
   for (let slice = 0; slice < slices; slice += 1) {
-    last = microsPerReturn(await stored(side, await storm(side)));
+    costs.push(microsPerReturn(await stored(side, await storm(side))));
   }
-  return last;
+  return spreadOf(costs.slice(-WARM_SLICES))?.median ?? Number.NaN;
 }
 
 /** What a slice of each side gave, by pair. */

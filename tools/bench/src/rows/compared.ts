@@ -12,10 +12,7 @@ import { estimateRatio, spreadOf } from '../measure/statistics.ts';
 import { cellOf, figureOf } from '../report/figure.ts';
 import type { Row } from './row.ts';
 
-/**
- * A worker's code is cold for its first ten thousand returns, which then cost twice as much, and
- * four workers get a quarter each: 40,000 returns before any counts.
- */
+/** Of four workers each gets a quarter: until the code of all is compiled. */
 const WARM_UP_SLICES = (4 * 10_000) / RETURNS_PER_SLICE;
 
 /** Fewer pairs have no interval worth the name. */
