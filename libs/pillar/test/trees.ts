@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { str } from '@brine/jinja';
 import { RootFiles, askExternal } from '@brine/pillar-sources';
 import { isMap, mapOf, readJson, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { onTestFinished } from 'vitest';
 import { compilePillar, type PillarOptions } from '../src/index.ts';
 
 const FIXTURES = new URL('../../../test/fixtures/pillar/', import.meta.url);
@@ -26,7 +27,7 @@ function mapAt(map: SaltMap, key: string): SaltMap {
   return isMap(value) ? value : mapOf({});
 }
 
-/** A tree of the fixtures that was written below a directory. */
+/** A tree of the fixtures that was written below a directory, for one test. */
 export class WrittenTree {
   readonly #tree: SaltMap;
   readonly #dir: string;
@@ -35,6 +36,7 @@ export class WrittenTree {
   constructor(tree: SaltMap) {
     this.#tree = tree;
     this.#dir = mkdtempSync(join(tmpdir(), 'brine-pillar-'));
+    onTestFinished(() => rmSync(this.#dir, { recursive: true }));
     for (const [path, text] of mapAt(tree, 'files')) {
       const file = join(this.#dir, str(path));
       mkdirSync(dirname(file), { recursive: true });
