@@ -87,8 +87,7 @@ async function start(): Promise<Started> {
   const expired: string[] = [];
   const send = (frames: readonly Uint8Array[]): Promise<void> => {
     const frame = Buffer.from(frames[0]!);
-    const { load } = readPublication(frame);
-    const opened = open(load, epochs);
+    const opened = open(readPublication(frame).load, epochs);
     sent.push({ jid: textOf(opened, 'jid') ?? '', serial: Number(opened.get('serial')), frame });
     return Promise.resolve();
   };
@@ -215,11 +214,12 @@ test('an again sends the same jid with a new serial, once per slot', async () =>
   const again = { jid: 'j', seq, notAfter: Date.now() + 5000 };
   await writer.appendAgain(again, { slot: '1' });
   await writer.appendAgain(again, { slot: '1' });
+  await writer.appendAgain({ ...again, jid: 'of a stream that was lost' }, { slot: '1' });
   await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['j', 'j']));
   await writer.appendAgain(again, { slot: '2' });
   await vi.waitFor(() => expect(sent).toHaveLength(3));
   expect(sent[1]!.serial).toBeGreaterThan(sent[0]!.serial);
-  expect(publisher.status.sentAgain).toBe(2);
+  expect(publisher.status).toMatchObject({ sentAgain: 2, lost: 1 });
   const { sent: elsewhere } = await start();
   await vi.waitFor(() => expect(elsewhere).toHaveLength(3));
 });

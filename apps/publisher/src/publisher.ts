@@ -243,7 +243,9 @@ export class Publisher {
   async #recordOf({ jid, seq, only, waiting }: Again): Promise<Sendable | undefined> {
     if (only !== undefined) return { jid, tgtType: 'list', ...only };
     try {
-      const record = this.jobs.record(seq) ?? (await this.#ports.publications.storedJob(seq));
+      const record = await this.#ports.publications.storedJob(seq);
+      // A stream that was lost or put back has given the number to another job.
+      if (record.jid !== jid) throw new Error(`in its place is job ${record.jid}`);
       return waiting === undefined ? record : narrowed(record, waiting);
     } catch (error) {
       this.#lost += 1;

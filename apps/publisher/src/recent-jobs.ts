@@ -14,15 +14,13 @@ export interface RecentJob {
 
 // What a window of 24 s looks at; at more jobs than this a minute nobody is sent anything again.
 const MAX_JOBS = 5_000;
-// Whole records, so that a job which is sent again need not be read again.
-const MAX_RECORDS = 500;
-const MAX_RECORD_BYTES = 32 * 1_048_576;
 
-/** The jobs that were read off the stream lately, sent or not. */
+/**
+ * The jobs that were read off the stream lately, sent or not. Not the whole records: these are in
+ * the stream, and held for minutes their ids of minions would fill the old part of the heap.
+ */
 export class RecentJobs {
   #jobs: RecentJob[] = [];
-  readonly #records = new Map<number, JobRecord>();
-  #recordBytes = 0;
   #count = 0;
 
   /** Jobs noted since the start. */
@@ -36,9 +34,6 @@ export class RecentJobs {
     this.#jobs.push({ jid, seq, timeMs, notAfter, hidden, index: this.#count });
     this.#count += 1;
     if (this.#jobs.length > MAX_JOBS) this.#jobs = this.#jobs.slice(-MAX_JOBS / 2);
-    this.#records.set(seq, record);
-    this.#recordBytes += record.publication.length;
-    this.#forgetRecords();
   }
 
   /** Jobs stored at or after this time. */
@@ -50,20 +45,5 @@ export class RecentJobs {
   later(seq: number): number {
     const job = this.#jobs.findLast((one) => one.seq === seq);
     return job === undefined ? Infinity : this.#count - job.index - 1;
-  }
-
-  /** The record at a sequence, if it is still here. */
-  record(seq: number): JobRecord | undefined {
-    return this.#records.get(seq);
-  }
-
-  #forgetRecords(): void {
-    while (this.#records.size > MAX_RECORDS || this.#recordBytes > MAX_RECORD_BYTES) {
-      const oldest = this.#records.entries().next();
-      if (oldest.done === true) return;
-      const [seq, record] = oldest.value;
-      this.#records.delete(seq);
-      this.#recordBytes -= record.publication.length;
-    }
   }
 }
