@@ -46,6 +46,15 @@ describe('judgeSoak', () => {
     expect(judgeSoak(hour({ descriptors: (minute) => 40 + minute })).passed).toBe(false);
   });
 
+  it('passes one whose connections come and go', () => {
+    const comeAndGo = [640, 690, 780, 610, 750, 660, 730];
+    const descriptors = (minute: number) => comeAndGo[(minute * minute) % comeAndGo.length]!;
+    const { passed } = judgeSoak(hour({ descriptors }));
+    expect(passed).toBe(true);
+    const leaking = (minute: number) => descriptors(minute) + 5 * minute;
+    expect(judgeSoak(hour({ descriptors: leaking })).passed).toBe(false);
+  });
+
   it('fails one that becomes slower', () => {
     expect(judgeSoak(hour({ p99: (minute) => 100 + minute })).passed).toBe(false);
   });
