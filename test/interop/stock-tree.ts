@@ -5,11 +5,11 @@ import {
   type SaltPorts,
   type SaltVenv,
 } from '@brine/testing';
-import { copyFile, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 /** Where lower masters of a test listen: a syndic looks for its own publish_port at the upper. */
 export const LOWER_HOST = '127.0.0.2';
@@ -31,15 +31,7 @@ export interface LowerSettings {
 }
 
 /** A directory with the state `tree`, for the master next to the minions. */
-export async function statesOfTree(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'brine-tree-'));
-  await writeFile(
-    join(dir, 'tree.sls'),
-    'changes {{ 40 + 2 }}:\n  test.succeed_with_changes\nnone:\n  test.nop:\n    - require:\n' +
-      '      - test: changes 42\n',
-  );
-  return dir;
-}
+export const TREE_STATES = fileURLToPath(new URL('tree-states', import.meta.url));
 
 /** What `state.apply tree` comes to on every minion, as far as it is the same on each. */
 export const TREE_APPLIED = {

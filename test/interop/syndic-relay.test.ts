@@ -17,7 +17,7 @@ import {
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { statesOfTree, TREE_APPLIED } from './stock-tree.ts';
+import { TREE_APPLIED, TREE_STATES } from './stock-tree.ts';
 import { waitFor } from './stock-tools.ts';
 
 const ABOVE: readonly SaltVersion[] = ['3006.26', '3008.2'];
@@ -106,7 +106,7 @@ beforeAll(async () => {
     {
       id: 'below',
       syndic_master: named,
-      file_roots: { base: [await statesOfTree()] },
+      file_roots: { base: [TREE_STATES] },
       brine: { workers: 1 },
     },
     {

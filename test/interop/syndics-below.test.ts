@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stockConfig, waitFor as waitSo } from './stock-tools.ts';
-import { LowerMaster, statesOfTree, TREE_APPLIED } from './stock-tree.ts';
+import { LowerMaster, TREE_APPLIED, TREE_STATES } from './stock-tree.ts';
 
 /** BRINE_TREE_MINIONS: that many in all below the two syndics. */
 const EACH = Math.max(2, Number(process.env['BRINE_TREE_MINIONS'] ?? 4) / 2);
@@ -70,7 +70,6 @@ describe('real salt-syndics of two releases below Brine', () => {
     );
     home = await stockConfig(master, '3008.2', 'bare', 'local_cache');
     await master.startMinion('up-1');
-    const states = await statesOfTree();
     lower.push(
       ...(await Promise.all(
         LOWER.map(({ syndic, minions }, n) =>
@@ -81,7 +80,7 @@ describe('real salt-syndics of two releases below Brine', () => {
             publishPort: publishPorts[n]!,
             retPort: ports[LOWER.length + n]!,
             upperPort: master.home.retPort,
-            states,
+            states: TREE_STATES,
           }),
         ),
       )),
