@@ -9,6 +9,7 @@ import { BrineUnderTest } from './masters/brine.ts';
 import { pause } from './measure/watch.ts';
 import { readSoakArguments, SOAK_USAGE, type SoakArguments } from './soak-arguments.ts';
 import { judgeSoak, type SoakSample } from './soak/samples.ts';
+import { SizeWatch } from './soak/size-watch.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const EXIT_USAGE = 64;
@@ -72,6 +73,8 @@ async function soak({ minutes, minions, samples: file }: SoakArguments): Promise
   const onSignal = (): void => stop.abort();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, onSignal);
 
+  const watch = new SizeWatch(master.tree);
+  closing.defer(() => watch.close());
   const samples: SoakSample[] = [];
   const endAt = Date.now() + minutes * MINUTE_MS;
   for (let round = 0; Date.now() < endAt && !stop.signal.aborted;) {
@@ -83,7 +86,7 @@ async function soak({ minutes, minions, samples: file }: SoakArguments): Promise
       round += 1;
       await pause(BETWEEN_JOBS_MS, stop.signal);
     }
-    const sample = { minute: samples.length + 1, sizes: await master.tree.sizes(), ...minute };
+    const sample = { minute: samples.length + 1, sizes: await watch.take(), ...minute };
     samples.push(sample);
     if (file !== undefined) await appendFile(file, `${JSON.stringify(sample)}\n`);
     say(

@@ -6,6 +6,7 @@ import { showNumber } from '../report/table.ts';
 /** One minute of a soak. */
 export interface SoakSample {
   readonly minute: number;
+  /** What each service usually had within it. */
   readonly sizes: Readonly<Record<string, ServiceSize>>;
   /** p99 of `test.ping` over the minions, in ms, one number per job. */
   readonly pingP99Ms: readonly number[];
