@@ -1,4 +1,4 @@
-import type { ProcessTree } from './process-tree.ts';
+import type { ProcessTree, ServiceSize } from './process-tree.ts';
 
 /** Memory of each service at one moment. */
 export interface MemorySample {
@@ -20,16 +20,13 @@ export function watchMemory(
   const startedAt = performance.now();
   const samples: MemorySample[] = [];
   const ended = new AbortController();
-  const run = async (): Promise<void> => {
-    while (!ended.signal.aborted && samples.length < SAMPLES_MAX) {
-      const mib = Object.fromEntries(
-        Object.entries(await tree.sizes()).map(([name, { pss }]) => [name, pss / KIB_PER_MIB]),
-      );
-      samples.push({ seconds: (performance.now() - startedAt) / 1_000, mib });
-      await pause(everyMs, ended.signal);
-    }
-  };
-  const running = run();
+  const running = lookAtSizes(tree, everyMs, ended.signal, (sizes) => {
+    if (samples.length >= SAMPLES_MAX) return;
+    const mib = Object.fromEntries(
+      Object.entries(sizes).map(([name, { pss }]) => [name, pss / KIB_PER_MIB]),
+    );
+    samples.push({ seconds: (performance.now() - startedAt) / 1_000, mib });
+  });
   return {
     end: async () => {
       ended.abort();
@@ -37,6 +34,22 @@ export function watchMemory(
       return samples;
     },
   };
+}
+
+/**
+ * Looks at the sizes of all services now and every `everyMs`, until the signal.
+ * @throws what a look fails with.
+ */
+export async function lookAtSizes(
+  tree: Pick<ProcessTree, 'sizes'>,
+  everyMs: number,
+  signal: AbortSignal,
+  found: (sizes: Readonly<Record<string, ServiceSize>>) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    found(await tree.sizes());
+    await pause(everyMs, signal);
+  }
 }
 
 /** Waits, but no longer than until the signal. */

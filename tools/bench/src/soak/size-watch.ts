@@ -1,6 +1,6 @@
 import type { ProcessTree, ServiceSize } from '../measure/process-tree.ts';
 import { spreadOf } from '../measure/statistics.ts';
-import { pause } from '../measure/watch.ts';
+import { lookAtSizes } from '../measure/watch.ts';
 
 type Sizes = Readonly<Record<string, ServiceSize>>;
 
@@ -19,7 +19,8 @@ export class SizeWatch {
 
   constructor(tree: Pick<ProcessTree, 'sizes'>, everyMs = EVERY_MS) {
     this.#tree = tree;
-    this.#running = this.#run(everyMs);
+    const { signal } = this.#ended;
+    this.#running = lookAtSizes(tree, everyMs, signal, (sizes) => this.#looks.push(sizes));
     // Told by `take` and `close`.
     this.#running.catch(() => undefined);
   }
@@ -40,13 +41,6 @@ export class SizeWatch {
   async close(): Promise<void> {
     this.#ended.abort();
     await this.#running;
-  }
-
-  async #run(everyMs: number): Promise<void> {
-    while (!this.#ended.signal.aborted) {
-      this.#looks.push(await this.#tree.sizes());
-      await pause(everyMs, this.#ended.signal);
-    }
   }
 }
 
