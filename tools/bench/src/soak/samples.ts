@@ -97,9 +97,9 @@ function judgeService(
   const rss = series((size) => (isShared ? size.own : size.rss) / KIB_PER_MIB);
   const open = series((size) => size.descriptors).map(([, count]) => count);
   const growth = growthOf(rss);
-  // Connections come and go, and each backend opens files of its own: a leak lifts the floor too.
+  // Backends come and go, and each has its own: the usual count, not that of one moment.
   const third = Math.max(1, Math.floor(open.length / 3));
-  const [firstOpen, lastOpen] = [floorOf(open.slice(0, third)), floorOf(open.slice(-third))];
+  const [firstOpen, lastOpen] = [usual(open.slice(0, third)), usual(open.slice(-third))];
   const steady = lastOpen <= firstOpen * (1 + DESCRIPTORS_GROWTH_MAX) + DESCRIPTORS_FREE;
   const passed = growth <= RSS_GROWTH_MAX && steady;
   const cells = [
@@ -113,9 +113,8 @@ function judgeService(
   return { cells, passed };
 }
 
-/** Three of four samples have at least so many. */
-function floorOf(counts: readonly number[]): number {
-  return Math.round(percentile(counts, 0.25));
+function usual(counts: readonly number[]): number {
+  return Math.round(spreadOf(counts)?.median ?? 0);
 }
 
 /** Growth of the fitted line over the whole run, as a share of the median. */
