@@ -39,13 +39,18 @@ test('what comes together goes to one worker, up to a number and for a time', ()
 });
 
 test('of those that come together what a worker does not take goes to another', () => {
-  const board = new WorkerBoard();
-  for (const id of ['a', 'b']) board.announced(id, idle(0, 1_000), 0);
-  const first = board.choose('aes', none, 1)?.id ?? '';
-  for (let n = 0; n < 4; n += 1) board.count(first, 'aes', 1);
-  const second = board.choose('aes', none, 1)?.id ?? '';
-  expect([first, second].sort()).toEqual(['a', 'b']);
-  expect(board.choose('aes', new Set([second]), 1)?.id).toBe(first);
+  const twice = (): boolean => {
+    const board = new WorkerBoard();
+    for (const id of ['a', 'b']) board.announced(id, idle(0, 1_000), 0);
+    const first = board.choose('aes', none, 1)?.id ?? '';
+    for (let n = 0; n < 4; n += 1) board.count(first, 'aes', 1);
+    const second = board.choose('aes', none, 1)?.id ?? '';
+    expect(board.choose('aes', new Set([second]), 1)?.id).not.toBe(second);
+    return second === first;
+  };
+  // Drawn anew: only where both draws hit the busy one, in a quarter of the cases, it stays.
+  const stayed = Array.from({ length: 400 }, twice).filter((is) => is).length;
+  expect(stayed).toBeLessThan(160);
 });
 
 test('what was sent since the last announcement counts', () => {
