@@ -122,9 +122,9 @@ beforeAll(async () => {
   simulated = await Promise.all(SIMULATED.map((id) => master.startMinion(id)));
   await master.acceptKeys(ALL);
   await master.waitForMinions(ALL);
-  await waitFor('both relays hear both masters above', async () => {
-    const logs = [await master.log(), await secondRelay.log()];
-    return logs.every((log) => log.split('the master above is heard').length > named.length);
+  await waitFor('both relays hear all masters above', async () => {
+    const counts = await Promise.all([top.home, ...stock.map(({ home }) => home)].map(timesHeard));
+    return counts.flat().every((count) => count > 0);
   });
 });
 
@@ -135,6 +135,14 @@ afterAll(async () => {
   for (const { sandbox } of uppers.values()) await sandbox.close();
   await nats?.close();
 });
+
+/** How often each of the two relays came to hear this master above. */
+async function timesHeard({ retPort }: SaltPorts): Promise<number[]> {
+  const logs = [await master.log(), await secondRelay.log()];
+  const isSo = (line: string): boolean =>
+    /the master above is heard(?! no more)/.test(line) && line.includes(`127.0.0.1:${retPort}`);
+  return logs.map((log) => log.split('\n').filter(isSo).length);
+}
 
 function salt(version: string, ...args: string[]): Promise<SaltOutput> {
   const { venv, sandbox, home } = upper(version);
@@ -232,6 +240,7 @@ it('what is returned while a master above is away comes once it is back, once', 
   const target = ['-L', REAL.join(',')];
   const expected = Object.fromEntries(REAL.map((id) => [id, true]));
   const jid = await jidOf('3008.2', ...target, 'test.sleep', '10');
+  const before = await timesHeard(one.home);
   await one.process.stop();
   await waitFor('all have returned below', async () => {
     const { stdout } = await master.brine('run', ['jobs.lookup_jid', jid, '--out', 'json']);
@@ -246,6 +255,11 @@ it('what is returned while a master above is away comes once it is back, once', 
   expect(await lookUp('3008.2', jid)).toEqual(expected);
   expect(await taken('3008.2', jid)).toEqual(REAL);
   expect(await taken('3006.26', jid)).toEqual([]);
+  // Up to 11 s, as Salt draws the pause between two tries (recon_default, recon_max).
+  await waitFor('both relays hear it again', async () => {
+    const now = await timesHeard(one.home);
+    return now.every((count, at) => count > (before[at] ?? 0));
+  });
 });
 
 it('a minion that is away is told of as in a tree of stock masters', async () => {

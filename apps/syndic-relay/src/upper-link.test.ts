@@ -61,6 +61,33 @@ describe('the link to a master above', () => {
     expect(link.status).toMatchObject({ name: 'above', hears: true, trouble: undefined });
   });
 
+  test('says that it hears no more, and that it does again', async () => {
+    const { master, link, told, run } = start('', false);
+    const first = master.next('_minion_event');
+    run();
+    await first;
+    master.link(false);
+    expect(link.status).toMatchObject({ hears: false, trouble: 'no connection for jobs' });
+    master.link(true);
+    expect(link.status).toMatchObject({ hears: true, trouble: undefined });
+    expect(told).toEqual([
+      'signed in',
+      'the master above is heard',
+      'the master above is heard no more, until it is back',
+      'the master above is heard',
+    ]);
+  });
+
+  test('says so where the port for jobs can not be reached', async () => {
+    const { master, link, told, run } = start('', false);
+    master.reachable = false;
+    const first = master.next('_minion_event');
+    run();
+    await first;
+    expect(link.status).toMatchObject({ hears: false, trouble: 'no connection for jobs' });
+    expect(told.at(-1)).toContain('is not heard');
+  });
+
   test('the older tag is left out where minions leave it out', async () => {
     const { master, run } = start('', false);
     const first = master.next('_minion_event');

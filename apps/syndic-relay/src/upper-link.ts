@@ -111,10 +111,13 @@ export class UpperLink implements MasterAbove {
     try {
       await this.#session.listen(signal, {
         opened: () => {
-          this.#hears = true;
-          this.#trouble = undefined;
-          this.#parts.log.info({ master: this.name }, 'the master above is heard');
+          if (!this.#hears) this.#deaf('the master above is not heard: no way to its port for jobs yet');
           void this.#announce(signal);
+        },
+        link: (isUp) => {
+          if (signal.aborted) return;
+          if (isUp) this.#hearing();
+          else this.#deaf('the master above is heard no more, until it is back');
         },
         job: (job) => {
           this.#jobs += 1;
@@ -124,6 +127,18 @@ export class UpperLink implements MasterAbove {
     } finally {
       this.#hears = false;
     }
+  }
+
+  #hearing(): void {
+    this.#hears = true;
+    this.#trouble = undefined;
+    this.#parts.log.info({ master: this.name }, 'the master above is heard');
+  }
+
+  #deaf(text: string): void {
+    this.#hears = false;
+    this.#trouble = 'no connection for jobs';
+    this.#parts.log.warn({ master: this.name }, text);
   }
 
   /** The start events; a Brine master above learns by them that this is a syndic. */

@@ -23,7 +23,8 @@ export interface MasterPort {
   readonly auth: MasterRequests;
   /** For everything else. */
   readonly requests: MasterRequests;
-  subscribe(publishPort: number): Publications;
+  /** `onLink` is told whenever the connection comes up, with `true`, or is lost. */
+  subscribe(publishPort: number, onLink?: (isUp: boolean) => void): Publications;
 }
 
 /** The key of the master as this minion knows it. */

@@ -37,6 +37,10 @@ export class TestMaster implements MasterPort {
   pillar: SaltValue = mapOf({ site: 'x' });
   signIns = 0;
   serial = 0;
+  /** Whether who subscribes gets a connection. */
+  reachable = true;
+  /** Tells the last subscriber that its connection is up, or lost. */
+  link: (isUp: boolean) => void = () => undefined;
   readonly #frames = new Frames();
   readonly #waiting: { readonly cmd: string; resolve(load: SaltMap): void }[] = [];
 
@@ -44,7 +48,9 @@ export class TestMaster implements MasterPort {
     this.key = key;
   }
 
-  subscribe(): Publications {
+  subscribe(_publishPort?: number, onLink?: (isUp: boolean) => void): Publications {
+    this.link = onLink ?? this.link;
+    if (this.reachable) this.link(true);
     return this.#frames;
   }
 

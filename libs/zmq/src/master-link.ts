@@ -43,7 +43,8 @@ export class MasterLink {
     this.requests = new SharedRequests(several);
   }
 
-  subscribe(publishPort: number): MasterPublications {
+  /** `onLink` is told whenever the connection comes up, with `true`, or is lost. */
+  subscribe(publishPort: number, onLink?: (isUp: boolean) => void): MasterPublications {
     const { host, reconnectMs, reconnectMaxMs, reconnectRandomize } = this.#options;
     let connected = (): void => undefined;
     const isConnected = new Promise<void>((resolve) => (connected = resolve));
@@ -53,7 +54,11 @@ export class MasterLink {
       reconnectMaxMs,
       reconnectRandomize,
       maxMessageBytes: MAX_PUBLICATION_BYTES,
-      onConnect: () => connected(),
+      onConnect: () => {
+        connected();
+        onLink?.(true);
+      },
+      onDisconnect: () => onLink?.(false),
     });
     return {
       connected: isConnected,

@@ -39,6 +39,8 @@ export interface SessionParts {
 export interface Listener {
   /** The subscription is there, or late: whoever waits for this minion may be told now. */
   opened(): void;
+  /** The subscription's connection has come up, with `true`, or is lost and will be made again. */
+  link?(isUp: boolean): void;
   /** A job, whomever it is for. */
   job(job: PublishedJob): void;
 }
@@ -90,7 +92,8 @@ export class MasterSession {
    */
   async listen(signal: AbortSignal, listener: Listener): Promise<void> {
     const { master, clock } = this.#parts;
-    const publications = master.subscribe(this.#publishPort());
+    const onLink = (isUp: boolean): void => listener.link?.(isUp);
+    const publications = master.subscribe(this.#publishPort(), onLink);
     const close = (): void => void publications.close();
     signal.addEventListener('abort', close, { once: true });
     try {
