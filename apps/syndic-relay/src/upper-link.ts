@@ -111,7 +111,7 @@ export class UpperLink implements MasterAbove {
     try {
       await this.#session.listen(signal, {
         opened: () => {
-          if (!this.#hears) this.#deaf('the master above is not heard: no way to its port for jobs yet');
+          if (!this.#hears) this.#deaf('the master above is not heard: no way to its jobs yet');
           void this.#announce(signal);
         },
         link: (isUp) => {
