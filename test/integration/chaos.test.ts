@@ -46,10 +46,12 @@ it('brine chaos does the same to a master that somebody else has started', async
   const json = join(dir, 'staging.json');
   const faults = ['--faults', '3', '--seed', '1', '--only', 'kill', '--json', json];
   const load = ['--minions', '20', '--jobs', '2'];
-  const before = await master.services();
+  const processes = async (): Promise<unknown> =>
+    (await master.services()).map(({ name, pid }) => [name, pid]);
+  const before = await processes();
   const refused = await master.brine('chaos', [...faults, ...load]);
   expect(refused.code).toBe(64);
-  expect(await master.services()).toEqual(before);
+  expect(await processes()).toEqual(before);
   const { code, stdout, stderr } = await master.brine(
     'chaos',
     ['--yes', ...faults, ...load],
