@@ -103,11 +103,11 @@ describe('durable jobs and stock minions', () => {
     // A minion that is killed before it has sent its return runs the job again, rightly.
     await expect.poll(() => returned('away'), BACK).toEqual(without(away));
 
-    await publish('killed', 'sleep 8');
+    await publish('killed', 'sleep 20');
     await expect.poll(() => runs('killed'), BACK).toEqual(without(away));
     killGroup(killed.process);
 
-    await publish('busy', 'sleep 6');
+    await publish('busy', 'sleep 20');
     await expect.poll(() => runs('busy'), BACK).toEqual(without(away, killed));
     killJob(jids.busy, busy);
     away.process = start(away);

@@ -189,6 +189,7 @@ describe('the job cache that stock tools share with Brine', () => {
       '--out',
       'json',
       '--static',
+      ...['-t', '60'],
     ];
     const home = homeOf('3008.2', 'pgjsonb');
     const stock = await master.sandbox.run(venvOf('3008.2'), 'salt', home, args);

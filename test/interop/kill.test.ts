@@ -27,7 +27,7 @@ const SERVICES = [
  * lost before it was ever sent.
  */
 const PAUSE_BETWEEN_COMMANDS_MS = 1500;
-const OPEN_COMMANDS_MAX = 8;
+const OPEN_COMMANDS_MAX = 4;
 const SERVES_AGAIN_TIMEOUT_MS = 60_000;
 
 /** What is shown of the log of a minion whose return is missing. */

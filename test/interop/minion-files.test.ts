@@ -81,8 +81,7 @@ beforeAll(async () => {
     {
       ...{ peer: { 'files-3008.*': ['test\\..*'] }, peer_run: { 'files-3008.*': ['manage\\.'] } },
       master_tops: { ext_nodes: EXT_NODES },
-      file_recv: true,
-      file_recv_max_size: 2,
+      ...{ file_recv: true, file_recv_max_size: 2, timeout: 15 },
       brine: { workers: 2 },
     },
     { onHome: ({ configDir }) => writeTree(join(configDir, 'files')) },

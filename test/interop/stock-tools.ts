@@ -6,7 +6,7 @@ import type { Pool } from 'pg';
 
 import type { BrineMaster, SaltConfig, SaltHome, SaltVenv } from '@brine/testing';
 
-const WAIT_MS = 30_000;
+const WAIT_MS = 120_000;
 
 /** A JSON object. */
 export type Json = Record<string, unknown>;
@@ -73,7 +73,7 @@ export async function stockConfig(
   return { ...master.home, configDir, sockDir };
 }
 
-/** Waits until something is so; throws an Error after `waitMs`, default 30 s. */
+/** Waits until something is so; throws an Error after `waitMs`, default 120 s. */
 export async function waitFor(
   what: string,
   isSo: () => Promise<boolean>,

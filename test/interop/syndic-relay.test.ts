@@ -196,7 +196,8 @@ describe.each(ABOVE)('below a stock master %s', (version) => {
   });
 
   it('state.apply gives what the states of the master below come to', async () => {
-    const got = await answers(version, '-L', REAL.join(','), 'state.apply', 'tree');
+    const args = ['-L', REAL.join(','), '-t', '15'];
+    const got = await answers(version, ...args, 'state.apply', 'tree');
     expect(Object.keys(got).sort()).toEqual(REAL);
     for (const states of Object.values(got)) expect(states).toMatchObject(TREE_APPLIED);
   });

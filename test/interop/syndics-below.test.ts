@@ -57,7 +57,8 @@ describe('real salt-syndics of two releases below Brine', () => {
         auto_accept: true,
         order_masters: true,
         master_id: 'upper',
-        syndic_wait: 2,
+        // From the job on: within it the lower masters have to tell whom they expect.
+        syndic_wait: 6,
         brine: {
           workers: 2,
           event_framing: 'bare',
@@ -231,7 +232,7 @@ describe('real salt-syndics of two releases below Brine', () => {
   it('a minion that is dead below is waited for, and told of by both', async () => {
     await lower[0]!.stopMinion('new-2');
     for (const run of [brine, (...all: string[]) => stock('salt', ...all)]) {
-      const { stdout, code } = await run('new-*', 'test.ping', '-t', '2', '-v');
+      const { stdout, code } = await run('new-*', 'test.ping', '-t', '8', '-v');
       const jid = jidIn(stdout);
       for (const id of NEW) {
         if (id !== 'new-2') expect(stdout).toContain(`${id}:\n    True\n`);
