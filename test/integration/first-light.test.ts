@@ -2,6 +2,8 @@ import { BrineMaster } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const MINIONS = ['light-1', 'light-2'];
+/** A command ends by events; the store commits beside. */
+const STORED = { timeout: 15_000 };
 
 describe('a whole master with two minions', () => {
   let master: BrineMaster;
@@ -75,16 +77,19 @@ describe('a whole master with two minions', () => {
   it('keeps bytes that are not UTF-8 from a command to the database and back', async () => {
     const jid = await jidOf('light-1', 'cmd.run', 'printf "a\\\\377\\\\376z"');
     const args = ['jobs.lookup_jid', jid, '--out', 'raw'];
-    const { stdout } = await master.brine('run', args);
-    expect(stdout).toContain(`'light-1': b'a\\xff\\xfez'`);
+    await expect
+      .poll(async () => (await master.brine('run', args)).stdout, STORED)
+      .toContain(`'light-1': b'a\\xff\\xfez'`);
   });
 
   it('keeps the job in PostgreSQL and its way in one trace', async () => {
     const jid = await jidOf('*', 'test.echo', 'seen');
-    const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
-    const job = JSON.parse(stdout) as { Function: string; Result: Record<string, unknown> };
-    expect(job.Function).toBe('test.echo');
-    expect(Object.keys(job.Result).sort()).toEqual(MINIONS);
+    const stored = async (): Promise<object> => {
+      const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
+      const job = JSON.parse(stdout) as { Function: string; Result: Record<string, unknown> };
+      return { fun: job.Function, ids: Object.keys(job.Result).sort() };
+    };
+    await expect.poll(stored, STORED).toEqual({ fun: 'test.echo', ids: MINIONS });
     let trace = '';
     const until = Date.now() + 15_000;
     while (!trace.includes('store') && Date.now() < until) {

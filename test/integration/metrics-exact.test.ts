@@ -1,5 +1,6 @@
 import { BrineMaster, endPool, freePorts, startPostgres, type TestPostgres } from '@brine/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -105,9 +106,11 @@ describe('metrics equal what PostgreSQL counts', () => {
       ],
     ];
     for (const [name, by, sql] of pairs) {
-      await expect
-        .poll(async () => ({ name, sums: await told(name, by) }), { timeout: 20_000 })
-        .toEqual({ name, sums: await stored(sql) });
+      const differ = async (): Promise<object | undefined> => {
+        const [sums, rows] = [await told(name, by), await stored(sql)];
+        return isDeepStrictEqual(sums, rows) ? undefined : { name, sums, rows };
+      };
+      await expect.poll(differ, { timeout: 20_000 }).toBeUndefined();
     }
   }
 

@@ -93,11 +93,27 @@ async function beforeEachInsert(body: string): Promise<() => Promise<unknown>> {
 const raise = (state: string) => (): Promise<() => Promise<unknown>> =>
   beforeEachInsert(`RAISE EXCEPTION 'injected' USING ERRCODE = '${state}'`);
 
+/** What a new connection finds. */
+async function readOnlyOfAnother(): Promise<unknown> {
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ value: string }>(
+      "SELECT current_setting('default_transaction_read_only') AS value",
+    );
+    return rows[0]?.value;
+  } finally {
+    await client.end();
+  }
+}
+
 /** As a primary that became a standby answers on connections that are still open: 25006. */
 async function becomeReadOnly(): Promise<() => Promise<unknown>> {
   const set = async (value: string): Promise<void> => {
     await pool.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
     await pool.query('SELECT pg_reload_conf()');
+    // The server tells its backends before it makes another one.
+    await expect.poll(readOnlyOfAnother, { timeout: 10_000 }).toBe(value);
   };
   await set('on');
   return () => set('off');

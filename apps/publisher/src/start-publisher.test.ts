@@ -108,11 +108,11 @@ test('a subscriber hears a job as one frame that opens with the shared key', asy
   const minion = await subscriber('');
   await publish('20261120171037123456');
   const frames = await minion.receive(3000);
+  await vi.waitFor(() => expect(service.status()).toMatchObject({ peers: 1, sent: 1 }));
   expect(frames).toHaveLength(1);
   const load = await opened(frames[0]);
   expect(isMap(load) && load.get('jid')).toBe('20261120171037123456');
   expect(isMap(load) && typeof load.get('serial')).toBe('number');
-  await vi.waitFor(() => expect(service.status()).toMatchObject({ peers: 1, sent: 1 }));
 });
 
 test('a minion that was deaf at the start of the publisher hears the job again', async () => {

@@ -124,13 +124,13 @@ test('requests of all classes reach a worker unchanged, and its replies the peer
 test('garbage is answered at once, with no worker at all', async () => {
   const { port, gateway } = await startGateway();
   const one = await peer(port);
-  expect(unpack(await one.request(Buffer.from([0xc1]), 500))).toEqual(
+  expect(unpack(await one.request(Buffer.from([0xc1]), 5_000))).toEqual(
     mapOf({ error: 'Routing error' }),
   );
-  expect(unpack(await one.request(Buffer.alloc(0), 500))).toEqual(
+  expect(unpack(await one.request(Buffer.alloc(0), 5_000))).toEqual(
     mapOf({ error: 'Routing error' }),
   );
-  expect(unpack(await one.request(Buffer.from([0x80]), 500))).toBe('bad load');
+  expect(unpack(await one.request(Buffer.from([0x80]), 5_000))).toBe('bad load');
   expect(gateway.status.refused).toBe(3);
 });
 

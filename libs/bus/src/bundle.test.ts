@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import fc from 'fast-check';
 import { startNats, type TestNats } from '@brine/testing';
 import { Bundler, unbundle } from './bundle.ts';
@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => nats.close());
 
-/** The messages that come of what is said; each as the slots in it. */
+/** The messages that come of what is said, two at least; each as the slots in it. */
 async function heardOf(say: (bundler: Bundler, subject: string) => void): Promise<string[][]> {
   const heard: string[][] = [];
   const subject = `${REPLY_INBOX}.g1.all`;
@@ -26,7 +26,9 @@ async function heardOf(say: (bundler: Bundler, subject: string) => void): Promis
   });
   await gateway.flush();
   say(new Bundler(worker), subject);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(1));
+  await worker.flush();
+  await gateway.flush();
   subscription.unsubscribe();
   return heard;
 }

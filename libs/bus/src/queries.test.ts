@@ -22,8 +22,8 @@ test('a question is answered with a value of Salt’s kinds', async () => {
   const answering = serve(store, 'jobs.echo', (question) => question);
   await store.flush();
   const value: SaltValue = mapOf({ jid: '2026', raw: Buffer.from([0xff, 0]), n: [1, null, true] });
-  expect(await ask(worker, 'jobs.echo', value, 2_000)).toEqual(value);
-  expect(await ask(worker, 'brine.jobs.echo', 'x', 2_000)).toBe('x');
+  expect(await ask(worker, 'jobs.echo', value, 10_000)).toEqual(value);
+  expect(await ask(worker, 'brine.jobs.echo', 'x', 10_000)).toBe('x');
   await answering.close();
 });
 
@@ -40,7 +40,7 @@ test('of several that serve a subject each question goes to one', async () => {
   const other = await nats.connect('job-cache-returner');
   const both = [store, other].map((bus) => serve(bus, 'jobs.count', () => ++asked));
   await Promise.all([store.flush(), other.flush()]);
-  await Promise.all(Array.from({ length: 50 }, () => ask(worker, 'jobs.count', null, 2_000)));
+  await Promise.all(Array.from({ length: 50 }, () => ask(worker, 'jobs.count', null, 10_000)));
   expect(asked).toBe(50);
   await Promise.all(both.map((answering) => answering.close()));
 });
@@ -51,14 +51,14 @@ test('a failure, silence and nobody there are told apart', async () => {
   });
   const silent = serve(store, 'jobs.silent', () => new Promise(() => undefined));
   await store.flush();
-  await expect(ask(worker, 'jobs.fail', null, 2_000)).rejects.toMatchObject({
+  await expect(ask(worker, 'jobs.fail', null, 10_000)).rejects.toMatchObject({
     code: 'BUS_QUERY_FAILED',
     message: 'no such table',
   });
   await expect(ask(worker, 'jobs.silent', null, 200)).rejects.toMatchObject({
     code: 'BUS_TIMEOUT',
   });
-  await expect(ask(worker, 'jobs.nobody', null, 2_000)).rejects.toMatchObject({
+  await expect(ask(worker, 'jobs.nobody', null, 10_000)).rejects.toMatchObject({
     code: 'BUS_NO_ANSWER',
   });
   await failing.close();

@@ -213,7 +213,8 @@ describe('gathering', () => {
       }, 5);
       return published(jid, ['a']);
     });
-    const all = await gather(new LocalClient(master.ports, SETTINGS));
+    const settings = { ...SETTINGS, gatherJobTimeoutMs: 500 };
+    const all = await gather(new LocalClient(master.ports, settings));
     expect(all).toMatchObject([{ kind: 'return', ret: 'done' }]);
     expect(asked).toBe(3);
   });
@@ -246,7 +247,8 @@ describe('gathering', () => {
         }, 10);
         return published(JID, ['a']);
       });
-      const all = await gather(new LocalClient(master.ports, ABOVE));
+      const settings = { ...ABOVE, syndicWaitMs: 500 };
+      const all = await gather(new LocalClient(master.ports, settings));
       expect(all.map(({ id }) => id)).toEqual(['a', 'low']);
     });
 

@@ -114,10 +114,10 @@ test('the same goes out on further ports, or on none where one can not be had', 
 });
 
 test('heartbeats leave a peer alone that is there', async () => {
-  const { server, port } = await beating(200);
+  const { server, port } = await beating(1_500);
   const live = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
   await vi.waitFor(() => expect(server.peers).toBe(1));
-  await new Promise((next) => setTimeout(next, 600));
+  await new Promise((next) => setTimeout(next, 2_500));
   expect(live.closed).toBe(false);
   expect(server.peers).toBe(1);
 });

@@ -76,7 +76,7 @@ async function next(server: AsyncIterator<ZmqRequest>): Promise<ZmqRequest> {
 test('a REQ client gets the reply to its request', async () => {
   const server = await bind();
   void echo(server);
-  const reply = await client(server).request(Buffer.from('ping'), { timeoutMs: 2000 });
+  const reply = await client(server).request(Buffer.from('ping'), { timeoutMs: 10_000 });
   expect(reply.toString()).toBe('ping!');
   expect(server.stats).toMatchObject({ received: 1, replied: 1, malformed: 0 });
 });
@@ -84,9 +84,9 @@ test('a REQ client gets the reply to its request', async () => {
 test('replies given in another order reach the peers that asked', async () => {
   const server = await bind();
   const requests = server[Symbol.asyncIterator]();
-  const first = client(server).request(Buffer.from('a'), { timeoutMs: 2000 });
+  const first = client(server).request(Buffer.from('a'), { timeoutMs: 10_000 });
   const one = await next(requests);
-  const second = client(server).request(Buffer.from('b'), { timeoutMs: 2000 });
+  const second = client(server).request(Buffer.from('b'), { timeoutMs: 10_000 });
   const two = await next(requests);
   server.reply(two.peer, two.body);
   server.reply(one.peer, one.body);
@@ -99,7 +99,7 @@ test('one client sends its requests one after the other', async () => {
   void echo(server);
   const one = client(server);
   const replies = await Promise.all(
-    ['a', 'b', 'c'].map((text) => one.request(Buffer.from(text), { timeoutMs: 2000 })),
+    ['a', 'b', 'c'].map((text) => one.request(Buffer.from(text), { timeoutMs: 10_000 })),
   );
   expect(replies.map(String)).toEqual(['a!', 'b!', 'c!']);
 });
@@ -108,12 +108,10 @@ test('after a time-out the client goes on with a fresh socket', async () => {
   const server = await bind();
   const requests = server[Symbol.asyncIterator]();
   const one = client(server);
-  await expect(one.request(Buffer.from('a'), { timeoutMs: 50 })).rejects.toMatchObject({
-    code: 'SALT_ZMQ_TIMEOUT',
-    retryable: true,
-  });
+  const unheard = one.request(Buffer.from('a'), { timeoutMs: 1_000 });
   const late = await next(requests);
-  const again = one.request(Buffer.from('b'), { timeoutMs: 2000 });
+  await expect(unheard).rejects.toMatchObject({ code: 'SALT_ZMQ_TIMEOUT', retryable: true });
+  const again = one.request(Buffer.from('b'), { timeoutMs: 10_000 });
   server.reply(late.peer, Buffer.from('late'));
   const fresh = await next(requests);
   server.reply(fresh.peer, Buffer.from('fresh'));
@@ -139,7 +137,7 @@ test('a peer without the empty delimiter is counted and not served', async () =>
   rude.send([Buffer.from('no delimiter')]);
   rude.send([Buffer.from('x'), Buffer.from('y')]);
   const polite = await peer(server);
-  expect((await polite.request(Buffer.from('ok'), 2000)).toString()).toBe('ok!');
+  expect((await polite.request(Buffer.from('ok'), 10_000)).toString()).toBe('ok!');
   await vi.waitFor(() => expect(server.stats.malformed).toBe(2));
   await expect(rude.receive(50)).rejects.toThrow('nothing received');
 });
@@ -150,11 +148,11 @@ test('a frame that announces too many bytes ends its connection only', async () 
   const good = await peer(server);
   const hostile = await peer(server);
   hostile.send([Buffer.alloc(0), Buffer.alloc(1001)]);
-  await expect(hostile.receive(2000)).rejects.toThrow('connection closed');
+  await expect(hostile.receive(10_000)).rejects.toThrow('connection closed');
   const liar = await peer(server);
   liar.raw(Buffer.from([1, 0, 2, 0, 0, 0x7f, 255, 255, 255, 255, 255]));
-  await expect(liar.receive(2000)).rejects.toThrow('connection closed');
-  expect((await good.request(Buffer.alloc(999), 2000)).length).toBe(1000);
+  await expect(liar.receive(10_000)).rejects.toThrow('connection closed');
+  expect((await good.request(Buffer.alloc(999), 10_000)).length).toBe(1000);
 });
 
 test('two connections under one identity are two peers: each gets its own reply', async () => {
@@ -168,8 +166,8 @@ test('two connections under one identity are two peers: each gets its own reply'
   const second = await next(requests);
   server.reply(first.peer, Buffer.from('to the first'));
   server.reply(second.peer, Buffer.from('right'));
-  expect((await after.receive(2000))[1]?.toString()).toBe('right');
-  expect((await before.receive(2000))[1]?.toString()).toBe('to the first');
+  expect((await after.receive(10_000))[1]?.toString()).toBe('right');
+  expect((await before.receive(10_000))[1]?.toString()).toBe('to the first');
 });
 
 test('a peer that has hung up is known to be gone, and a reply to it is not sent', async () => {
@@ -211,7 +209,7 @@ test('whoever is silent half way is hung up on, and nobody else', async () => {
   noZmtp.write(Buffer.from('GET / HTTP/1.1\r\n'.padEnd(80)));
   await vi.waitFor(() => expect(noZmtp.closed()).toBe(true));
   await vi.waitFor(() => expect([stranger.closed(), halfWay.closed]).toEqual([true, true]), 5_000);
-  expect(String(await waiting.request(Buffer.from('here'), 2000))).toBe('here!');
+  expect(String(await waiting.request(Buffer.from('here'), 10_000))).toBe('here!');
   expect(server.stats).toMatchObject({ connections: 1, hungUp: 3 });
 });
 
@@ -225,7 +223,7 @@ test('of too many unfinished messages the last begun are given up', async () => 
   second.raw(half.subarray(0, 60_000));
   await vi.waitFor(() => expect(second.closed).toBe(true), 5_000);
   first.raw(half.subarray(60_000));
-  expect((await first.receive(2_000))[1]?.length).toBe(90_001);
+  expect((await first.receive(10_000))[1]?.length).toBe(90_001);
 });
 
 test('a peer that sends on and on without reading, or asks too much at once, is hung up on', async () => {

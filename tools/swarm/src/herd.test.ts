@@ -53,7 +53,7 @@ async function connected(more: Partial<ChildPlan> = {}): Promise<Herd> {
     log: undefined,
     reconnectMs: [10, 20],
     keepAliveMs: 300_000,
-    returnTimeoutMs: [150, 200],
+    returnTimeoutMs: [5_000, 10_000],
     ...more,
   });
   herd = made;
@@ -153,7 +153,7 @@ describe('behaviours', () => {
 
 describe('returns', () => {
   it('are sent three times without an answer, then lost and counted', async () => {
-    const one = await connected();
+    const one = await connected({ returnTimeoutMs: [150, 200] });
     let silent = 0;
     master.tamper = (body, answer) => {
       if (isClear(body, 'publish')) return answer;

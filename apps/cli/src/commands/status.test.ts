@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { type HealthServer, startHealth, stateFile } from '@brine/service';
 import { drawStatus, readStatus } from './status.ts';
@@ -22,6 +22,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   await Promise.all(servers.map((server) => server.close()));
   servers = [];
   rmSync(dir, { recursive: true, force: true });
@@ -55,6 +56,8 @@ test('without a master the keys are told all the same', async () => {
 });
 
 test('a master serves while each of its services says so', async () => {
+  // Seconds stand in the text.
+  vi.useFakeTimers({ toFake: ['Date'] });
   await runningServices({ 'event-bus': true, 'req-gateway': true });
   const status = await readStatus(options);
   expect(status.serving).toBe(true);

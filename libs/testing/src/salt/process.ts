@@ -3,7 +3,6 @@ import type { ChildProcess } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createConnection, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 50;
@@ -116,19 +115,35 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-/** Ports on loopback that were free a moment ago. */
+/**
+ * Below what kernels give to connections and to `listen(0)` (Linux: from 32,768 on), so that nobody
+ * takes such a port before the process that it is for does. Each process of ours looks from a place
+ * of its own.
+ */
+const FIRST_PORT = 10_000;
+const PORTS = 22_000;
+const PORTS_APART = 64;
+let portsTried = process.pid * PORTS_APART;
+
+/** Ports on loopback that were free a moment ago. @throws Error where there are none. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, () => listen()));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  const ports: number[] = [];
+  for (let tries = 0; ports.length < count; tries += 1) {
+    if (tries === PORTS) throw new Error(`no ${count} free ports`);
+    const port = FIRST_PORT + (portsTried++ % PORTS);
+    if (await isFree(port)) ports.push(port);
+  }
   return ports;
 }
 
-function listen(): Promise<ReturnType<typeof createServer>> {
+function isFree(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => resolve(server));
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(false);
+      else reject(error);
+    });
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
   });
 }
 
