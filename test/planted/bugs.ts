@@ -11,13 +11,18 @@ export interface PlantedBug {
   readonly path: string;
 }
 
-const PATCHES = new URL('patches/', import.meta.url);
+/** Bugs of the job's way, and guards against hostile input that are taken out. */
+const PATCHES = [new URL('patches/', import.meta.url), new URL('guards/', import.meta.url)];
 
 /** All of them, by name. A patch begins with what it does and who is to find it. */
 export function plantedBugs(): readonly PlantedBug[] {
-  const names = readdirSync(PATCHES).filter((name) => name.endsWith('.patch'));
+  return PATCHES.flatMap(bugsIn);
+}
+
+function bugsIn(folder: URL): readonly PlantedBug[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.patch'));
   return names.sort().map((file) => {
-    const { pathname: path } = new URL(file, PATCHES);
+    const { pathname: path } = new URL(file, folder);
     const [what = '', found = ''] = readFileSync(path, 'utf8').split('\n', 2);
     const finder = /^Found by: (\S+)$/.exec(found)?.[1];
     if (what === '' || finder === undefined) throw new Error(`${file} does not say who finds it`);

@@ -102,7 +102,8 @@ export class Soil implements Disposable {
 
   async #test(file: string): Promise<Find> {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-    const { code, output } = await this.#run([vitest, 'run', '--project', 'unit', file]);
+    const suite = /^test\/(integration|interop)\//.exec(file)?.[1] ?? 'unit';
+    const { code, output } = await this.#run([vitest, 'run', '--project', suite, file]);
     const failed = /FAIL.*?> ([^\n]*)/.exec(output)?.[1];
     // Without the name of a test that failed it was something else that went wrong.
     if (code !== 0 && failed === undefined) throw new Error(`no test ran: ${output.slice(-500)}`);
