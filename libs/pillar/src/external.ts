@@ -71,7 +71,11 @@ function oneExternal(
   try {
     const more = ports.external(name, minion, pillar, args);
     if (more !== undefined) return more;
-    ports.log('critical', `ext_pillar interface named ${name} is unavailable`);
+    // Salt only logs this and sends the pillar without: states then run on a hole. An operator who
+    // wants that says so with exclude_ext_pillar.
+    const text = `Failed to load ext_pillar ${name}: it is not served here`;
+    errors.push(text);
+    ports.log('critical', text);
   } catch (error) {
     const text = `Failed to load ext_pillar ${name}: ${(error as Error).message}`;
     errors.push(text);

@@ -85,13 +85,15 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   }
   const printer = new Printer(options, config, terminal);
   if (name === undefined || isOn(options, 'doc')) {
-    showDocs(name ?? '', isOn(options, 'doc'), printer, terminal);
+    const found = showDocs(name ?? '', isOn(options, 'doc'), printer, terminal.out);
+    if (!found) terminal.err(`No runner function is named '${name ?? ''}'.\n`);
     return EXIT.ok;
   }
   const fun = FUNCTIONS.get(name);
   if (fun === undefined) {
+    // Salt ends with 0 here: a script would take a runner that never ran for done.
     printer.show(`'${name}' is not available.`, 'nested');
-    return EXIT.ok;
+    return EXIT.generic;
   }
   const noParse = (textValue(options, 'no_parse') ?? '').split(',');
   const seconds = options.given.has('timeout') ? (numberValue(options, 'timeout') ?? 0) : 0;
@@ -180,7 +182,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof UnknownKeywordError) {
-      showDocs(fun.name, false, printer, { out: context.out });
+      showDocs(fun.name, false, printer, context.out);
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
@@ -198,20 +200,21 @@ async function call(
   }
 }
 
-/** The functions whose name begins so; with `-d` as plain text. */
-function showDocs(
-  prefix: string,
-  plain: boolean,
-  printer: Printer,
-  terminal: Pick<Terminal, 'out'>,
-): void {
+/** The functions whose name begins so; with `-d` as plain text. False where there is none. */
+function showDocs(prefix: string, plain: boolean, printer: Printer, out: Terminal['out']): boolean {
   const found = [...FUNCTIONS.values()]
-    .filter(({ name }) => name === prefix || name.startsWith(plain ? `${prefix}.` : prefix))
+    .filter(({ name }) => isUnder(prefix, name, plain))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   if (plain) {
-    for (const { name, doc } of found) terminal.out(`${name}:\n\n    ${doc}\n\n`);
-    return;
+    for (const { name, doc } of found) out(`${name}:\n\n    ${doc}\n\n`);
+    return found.length > 0;
   }
-  if (found.length === 0) return;
+  if (found.length === 0) return false;
   printer.show(mapOf(Object.fromEntries(found.map(({ name, doc }) => [name, doc]))), 'nested');
+  return true;
+}
+
+/** `-d` takes a whole part of a name (`jobs`), a name alone its beginning; nothing is all. */
+function isUnder(prefix: string, name: string, plain: boolean): boolean {
+  return name === prefix || name.startsWith(plain && prefix !== '' ? `${prefix}.` : prefix);
 }

@@ -27,6 +27,13 @@ type Listen = (
   onEvent: (tag: string, packed: Uint8Array) => void,
 ) => Promise<{ close(): void | Promise<void> }>;
 
+interface Outcome {
+  readonly tag: string;
+  readonly value: SaltValue;
+  /** False where the master says that the runner failed. */
+  readonly success: boolean;
+}
+
 /**
  * Runs a runner in the master, as whoever logs in, and waits for its event `ret`
  * (Salt: RunnerClient.cmd_sync). Without `listen` only its job id is waited for.
@@ -36,7 +43,7 @@ async function runByLogin(
   client: LocalClient,
   call: RemoteCall,
   listen: Listen | undefined,
-): Promise<{ readonly jid: string; readonly tag: string; readonly value: SaltValue }> {
+): Promise<Outcome> {
   const early = new Map<string, Uint8Array>();
   let wanted: string | undefined;
   let found: (packed: Uint8Array) => void = () => undefined;
@@ -51,12 +58,13 @@ async function runByLogin(
     const reply = await client.command(loadOf(call));
     const [tag, jid] = [textOf(reply, 'tag'), textOf(reply, 'jid')];
     if (tag === undefined || jid === undefined) throw new RefusedError('SaltClientError', '');
-    if (connection === undefined) return { jid, tag, value: jid };
+    if (connection === undefined) return { tag, value: jid, success: true };
     wanted = `${tag}/ret`;
     const known = early.get(wanted);
     const packed = known ?? (await inTime(returned, call.fun));
-    const data = unpack(packed);
-    return { jid, tag, value: (isMap(data) ? data.get('return') : undefined) ?? null };
+    const unpacked = unpack(packed);
+    const data = isMap(unpacked) ? unpacked : mapOf({});
+    return { tag, value: data.get('return') ?? null, success: data.get('success') !== false };
   } finally {
     await connection?.close();
   }
@@ -99,14 +107,14 @@ export async function runInMaster(
   const { printer, terminal, options } = shown;
   const waits = !isOn(options, 'async');
   try {
-    const { tag, value } = await runByLogin(
+    const { tag, value, success } = await runByLogin(
       link.client,
       call,
       waits ? (onEvent) => link.listen(onEvent) : undefined,
     );
     if (!waits) logLine(terminal, 'WARNING', `${ASYNC} ${tag}`);
     else if (!isOn(options, 'quiet')) printer.show(value, 'nested');
-    return EXIT.ok;
+    return success ? EXIT.ok : EXIT.generic;
   } catch (error) {
     if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
       throw new Exit(EXIT.generic, `${error.message}\n`);

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { runCommandLine } from '../command-line.ts';
+
+const DIR = mkdtempSync(join(tmpdir(), 'brine-run-'));
+writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\n`);
+afterAll(() => rmSync(DIR, { recursive: true, force: true }));
+
+async function run(...words: readonly string[]) {
+  const written = { stdout: '', stderr: '' };
+  const exit = await runCommandLine('salt-run', ['-c', DIR, ...words], {
+    isTerminal: false,
+    ownsSignals: false,
+    out: (text) => void (written.stdout += text),
+    err: (text) => void (written.stderr += text),
+    ask: async () => undefined,
+    askSecret: async () => undefined,
+    readInput: async () => '',
+  });
+  return { exit, ...written };
+}
+
+describe('a runner that does not exist', () => {
+  const named = ['nosuch.fun', 'manage.nosuch', 'nodot', '--async nosuch.fun'];
+  test.each(named)("ends with 1 and Salt's text: %s", async (line) => {
+    const words = line.split(' ');
+    expect(await run(...words)).toEqual({
+      exit: 1,
+      stdout: `'${words.at(-1)}' is not available.\n`,
+      stderr: '',
+    });
+  });
+
+  test('--quiet hides its text, not its exit code', async () => {
+    expect((await run('--quiet', 'nosuch.fun')).exit).toBe(1);
+  });
+});
+
+describe('documentation', () => {
+  test('-d alone shows all functions', async () => {
+    const { exit, stdout } = await run('-d');
+    expect(exit).toBe(0);
+    for (const name of ['jobs.list_jobs', 'manage.up', 'jobs.why']) {
+      expect(stdout).toContain(`${name}:\n\n    `);
+    }
+  });
+
+  test('-d of a name shows what is below it, and says where that is nothing', async () => {
+    const jobs = await run('-d', 'jobs');
+    expect(jobs.stdout).toContain('jobs.list_jobs:');
+    expect(jobs.stdout).not.toContain('manage.up:');
+    expect(await run('-d', 'nosuch.fun')).toEqual({
+      exit: 0,
+      stdout: '',
+      stderr: "No runner function is named 'nosuch.fun'.\n",
+    });
+  });
+});
