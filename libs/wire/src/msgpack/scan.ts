@@ -222,7 +222,7 @@ export class MapScan {
     return new Decoder(this.bytesIn, entry.valueStart, entry.valueEnd, fullLimits(limits)).read(1);
   }
 
-  /** The content of a str, raw or bin value, whatever it is: a view. Undefined for other types. */
+  /** The content of what reads as text or bytes, whatever it is: a view. */
   bytes(key: string): Buffer | undefined {
     const entry = this.range(key);
     return entry && blobContent(this.bytesIn, entry.valueStart, entry.valueEnd);
@@ -237,13 +237,28 @@ export class MapScan {
   }
 }
 
+/** The content of what `unpack` gives as text or bytes; undefined for all other values. */
 function blobContent(bytes: Buffer, start: number, end: number): Buffer | undefined {
   const type = bytes[start] as number;
   if (type >= 0xa0 && type <= 0xbf) return bytes.subarray(start + 1, end);
   if (type === 0xc4 || type === 0xd9) return bytes.subarray(start + 2, end);
   if (type === 0xc5 || type === 0xda) return bytes.subarray(start + 3, end);
   if (type === 0xc6 || type === 0xdb) return bytes.subarray(start + 5, end);
-  return undefined;
+  return extContent(bytes, start, end);
+}
+
+/** Salt's receivers take an extension of no known code for its data: so `id` may be written. */
+function extContent(bytes: Buffer, start: number, end: number): Buffer | undefined {
+  const type = bytes[start] as number;
+  let head: number;
+  if (type >= 0xd4 && type <= 0xd8) head = 1;
+  else if (type === 0xc7) head = 2;
+  else if (type === 0xc8) head = 3;
+  else if (type === 0xc9) head = 5;
+  else return undefined;
+  const code = bytes.readInt8(start + head);
+  if (code === EXT_DATETIME || code === EXT_CONSTANT) return undefined;
+  return bytes.subarray(start + head + 1, end);
 }
 
 /**
