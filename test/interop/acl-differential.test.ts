@@ -1,6 +1,6 @@
 import { grantedTo, mayCall, mayPublish, publisherAcl, readAcl, type AclEntry } from '@brine/acl';
 import { checkMinions } from '@brine/target';
-import { fromJson } from '@brine/wire';
+import { fromJson, type SaltMap } from '@brine/wire';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { askSalt } from './target-oracle.ts';
@@ -104,9 +104,11 @@ it(`judges ${CASES} jobs as Salt 3008.2 does`, () => {
 });
 
 it(`judges ${CASES} calls of runners and wheels as Salt 3008.2 does`, () => {
-  const judged = calls.map(({ acl, fun, given, form }) =>
-    mayCall(readAcl(acl), fun, fromJson(given), form),
-  );
+  const judged = calls.map(({ acl, fun, given, form }) => {
+    const { arg = [], kwarg = {} } = given as { arg?: unknown[]; kwarg?: Record<string, unknown> };
+    const kwargs = fromJson(kwarg) as SaltMap;
+    return mayCall(readAcl(acl), { kind: form, fun, args: arg.map(fromJson), kwargs });
+  });
   compare(calls, judged, salt.slice(CASES, 2 * CASES));
   expect(judged.filter((one) => one === true).length).toBeGreaterThan(CASES / 20);
 });

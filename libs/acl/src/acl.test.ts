@@ -81,8 +81,8 @@ it('rules that cannot be read give no right', () => {
 });
 
 it('functions of the master are allowed by module, by kind and by argument', () => {
-  const call = (rights: unknown, fun: string, given?: SaltValue, kind?: 'wheel') =>
-    mayCall(readAcl(rights), fun, given, kind ?? 'runner');
+  const call = (rights: unknown, fun: string, args: SaltValue[] = [], kind?: 'wheel') =>
+    mayCall(readAcl(rights), { kind: kind ?? 'runner', fun, args, kwargs: new Map() });
   expect(call(['@runner'], 'jobs.active')).toBe(true);
   expect(call(['@runners'], 'jobs.active')).toBe(true);
   expect(call(['@runner'], 'key.list_all', undefined, 'wheel')).toBe(false);
@@ -93,8 +93,8 @@ it('functions of the master are allowed by module, by kind and by argument', () 
   expect(call([{ '@jobs': ['list_.*'] }], 'jobs.active')).toBe(false);
   expect(call([{ '@runner': ['jobs.list_.*'] }], 'jobs.list_jobs')).toBe(true);
   const limited = [{ '@jobs': [{ lookup_jid: { args: ['2026.*'] } }] }];
-  expect(call(limited, 'jobs.lookup_jid', mapOf({ arg: ['20261122'] }))).toBe(true);
-  expect(call(limited, 'jobs.lookup_jid', mapOf({ arg: ['2025'] }))).toBe(false);
+  expect(call(limited, 'jobs.lookup_jid', ['20261122'])).toBe(true);
+  expect(call(limited, 'jobs.lookup_jid', ['2025'])).toBe(false);
   expect(call(limited, 'jobs.lookup_jid')).toBe(false);
   expect(call(['@runner'], 'jobs')).toBe('misspelt');
   expect(call([], 'jobs')).toBe(false);

@@ -1,4 +1,4 @@
-import { isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, pyRepr, type SaltValue } from '@brine/wire';
 import { matchesFunction } from './expressions.ts';
 import type { Acl, ArgumentRule, FunctionRule } from './rules.ts';
 
@@ -66,18 +66,40 @@ function covers(target: string, reach: Reach): boolean {
 
 function allows(rules: readonly FunctionRule[], fun: string, given: unknown): boolean {
   if (!Array.isArray(given)) return false;
-  const args = given as readonly SaltValue[];
-  const last = args.at(-1);
-  const kwargs = last !== undefined && isMap(last) && last.has('__kwarg__') ? last : undefined;
-  return allowsCall(rules, fun, kwargs === undefined ? args : args.slice(0, -1), kwargs);
+  const { args, kwargs } = asTheMinionTakes(given as readonly SaltValue[]);
+  return allowsCall(rules, fun, args, kwargs);
+}
+
+/** `name=value` (Salt: salt/utils/args.py KWARG_REGEX). */
+const KEYWORD = /^([\p{L}\p{Nl}\p{No}_][\p{L}\p{N}_.-]*)=(?!=).*\n?$/u;
+
+/**
+ * Tells keywords from positions as a minion does (salt/minion.py load_args_and_kwargs): maps with
+ * `__kwarg__` that is true, wherever they stand, and texts `name=value`. Salt judges only a map at
+ * the end, so that an argument could stand in another's place. What such a text's value means the
+ * minion decides: no rule about that keyword holds.
+ */
+function asTheMinionTakes(given: readonly SaltValue[]): {
+  readonly args: readonly SaltValue[];
+  readonly kwargs: ReadonlyMap<SaltValue, SaltValue | undefined>;
+} {
+  const args: SaltValue[] = [];
+  const kwargs = new Map<SaltValue, SaltValue | undefined>();
+  for (const one of given) {
+    const name = typeof one === 'string' ? KEYWORD.exec(one)?.[1] : undefined;
+    if (name !== undefined) kwargs.set(name, undefined);
+    else if (!isMap(one) || one.get('__kwarg__') !== true) args.push(one);
+    else for (const [key, value] of one) kwargs.set(key, value);
+  }
+  return { args, kwargs };
 }
 
 /** Whether one of the rules allows a function with these arguments (Salt: `__fun_check`). */
 export function allowsCall(
   rules: readonly FunctionRule[],
   fun: string,
-  args: readonly SaltValue[] | undefined,
-  kwargs: SaltMap | undefined,
+  args: readonly SaltValue[],
+  kwargs: ReadonlyMap<SaltValue, SaltValue | undefined>,
 ): boolean {
   return rules.some(
     (rule) =>
@@ -88,14 +110,14 @@ export function allowsCall(
 
 function holds(
   rule: ArgumentRule,
-  args: readonly SaltValue[] | undefined,
-  kwargs: SaltMap | undefined,
+  args: readonly SaltValue[],
+  kwargs: ReadonlyMap<SaltValue, SaltValue | undefined>,
 ): boolean {
   const fits = (pattern: string | null, value: SaltValue | undefined): boolean =>
     value !== undefined && (pattern === null || matchesFunction(pattern, pythonText(value)));
   return (
-    rule.args.every((pattern, at) => fits(pattern, args?.[at])) &&
-    [...rule.kwargs].every(([name, pattern]) => fits(pattern, kwargs?.get(name)))
+    rule.args.every((pattern, at) => fits(pattern, args[at])) &&
+    [...rule.kwargs].every(([name, pattern]) => fits(pattern, kwargs.get(name)))
   );
 }
 

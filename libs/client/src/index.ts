@@ -16,6 +16,7 @@ export {
   asText,
   bindArguments,
   InvalidArgumentsError,
+  splitKeywords,
   UnknownKeywordError,
 } from './runners/function.ts';
 export { JobRecords } from './runners/job-records.ts';

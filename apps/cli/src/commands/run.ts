@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import {
   bindArguments,
   InvalidArgumentsError,
+  splitKeywords,
   JobRecords,
   MasterUnreachableError,
   parseArguments,
@@ -172,7 +173,10 @@ async function call(
     if (!isOn(options, 'quiet')) printer.show(value, outputter);
   };
   try {
-    const { value, outputter, pages } = await fun.run(bindArguments(fun, args), context);
+    const { value, outputter, pages } = await fun.run(
+      bindArguments(fun, splitKeywords(args)),
+      context,
+    );
     if (pages === undefined) show(value, outputter);
     else if (!isOn(options, 'quiet')) await printer.showParts(pages, outputter);
     return EXIT.ok;

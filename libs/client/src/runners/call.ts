@@ -26,9 +26,8 @@ export async function callRunner(
   { client, auditSeal, master }: Pick<RunnerContext, 'client' | 'auditSeal' | 'master'>,
 ): Promise<{ readonly value: SaltValue; readonly success: boolean }> {
   if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
-  const keywords = new Map(call.kwargs).set('__kwarg__', true);
   try {
-    const given = bindArguments(fun, [...call.args, keywords]);
+    const given = bindArguments(fun, call);
     const jobs = new JobRecords(client);
     const { value, outputter } = await fun.run(given, {
       ...{ client, jobs, auditSeal, out: () => undefined },

@@ -78,17 +78,29 @@ export class UnknownKeywordError extends Error {
   }
 }
 
+/** Arguments as they are given to a function. */
+export interface GivenArguments {
+  readonly args: readonly SaltValue[];
+  readonly kwargs: SaltMap;
+}
+
+/** Arguments as a command line has them: keywords stand in maps with `__kwarg__` among the rest. */
+export function splitKeywords(words: readonly SaltValue[]): GivenArguments {
+  const args: SaltValue[] = [];
+  const kwargs: SaltMap = new Map();
+  for (const word of words) {
+    if (!(word instanceof Map) || word.get('__kwarg__') !== true) args.push(word);
+    else for (const [key, value] of word) if (key !== '__kwarg__') kwargs.set(key, value);
+  }
+  return { args, kwargs };
+}
+
 /**
  * Puts arguments to parameters as Python does.
  * @throws InvalidArgumentsError UnknownKeywordError
  */
-export function bindArguments(fun: RunnerFunction, args: readonly SaltValue[]): BoundArguments {
-  const positional: SaltValue[] = [];
-  const keywords: SaltMap = new Map();
-  for (const arg of args) {
-    if (!(arg instanceof Map) || arg.get('__kwarg__') !== true) positional.push(arg);
-    else for (const [key, value] of arg) if (key !== '__kwarg__') keywords.set(key, value);
-  }
+export function bindArguments(fun: RunnerFunction, given: GivenArguments): BoundArguments {
+  const { args: positional, kwargs: keywords } = given;
   if (fun.open === true) return { named: new Map(), args: positional, kwargs: keywords };
   const names = fun.parameters.map(([name]) => name);
   const unknown = [...keywords].filter(([key]) => typeof key !== 'string' || !names.includes(key));

@@ -1,7 +1,8 @@
 import { matchPcre } from '@brine/target';
 import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { recordPeer } from '../audited.ts';
-import { isInternal, runAndTell, RUNNERS_MAX } from '../clear/special.ts';
+import { withoutInternal } from '../clear/function-call.ts';
+import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
 import type { FunctionCall } from '../function-ports.ts';
 import type { MasterPorts } from '../ports.ts';
 import { rightsOf, type PeerCommand } from './peers.ts';
@@ -67,13 +68,12 @@ function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): Functio
   const parsed = ports.parseArguments(ports.parseArguments(words, noParse), noParse);
   const last = parsed.at(-1);
   const keywords = isMap(last) && last.get('__kwarg__') === true ? last : undefined;
-  const kwargs = [...(keywords ?? mapOf({}))].filter(([name]) => !isInternal(name));
   return {
     kind: 'runner',
     fun,
     jid: ports.nextJid(),
     user: ports.rules.runningUser,
     args: keywords === undefined ? parsed : parsed.slice(0, -1),
-    kwargs: new Map(kwargs),
+    kwargs: withoutInternal(keywords ?? mapOf({})),
   };
 }

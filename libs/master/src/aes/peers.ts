@@ -117,7 +117,7 @@ async function allowedJob(
   minion: string,
   load: SaltMap,
 ): Promise<{ readonly job: PublishRequest; readonly load: SaltMap } | undefined> {
-  const { fun, arg } = callOf(load);
+  const { fun, arg } = callOf(ports, load);
   const target = targetOf(ports, load);
   if (fun === undefined || target === undefined || !load.has('ret')) return undefined;
   // A minion that makes others publish would be a loop without end.
@@ -133,14 +133,10 @@ async function allowedJob(
     { minions, beyond: ports.rules.orderMasters, matching },
   );
   if (!allowed) return undefined;
-  const noParse = load.get('no_parse');
-  const parse = (words: readonly SaltValue[]): SaltValue[] =>
-    ports.parseArguments(words, Array.isArray(noParse) ? noParse : []);
   const job = mapOf({
     cmd: 'publish',
     fun: typeof fun === 'string' ? fun : [...fun],
-    arg:
-      typeof fun === 'string' ? parse(arg) : arg.map((one) => parse(Array.isArray(one) ? one : [])),
+    arg: [...arg],
     tgt: target.tgt as SaltValue,
     tgt_type: target.tgtType,
     ret: load.get('ret'),
@@ -152,18 +148,29 @@ async function allowedJob(
   return { job: parsePublish(job), load: job };
 }
 
-/** Functions and arguments; of several functions in a text each has its arguments in one text. */
-function callOf(load: SaltMap): {
+/**
+ * Functions and arguments as they are published, and as they are judged; of several functions in a
+ * text each has its arguments in one text.
+ */
+function callOf(
+  ports: MasterPorts,
+  load: SaltMap,
+): {
   readonly fun: string | readonly string[] | undefined;
   readonly arg: readonly SaltValue[];
 } {
   const fun = textOf(load, 'fun');
   const arg = load.get('arg');
   if (fun === undefined || !Array.isArray(arg)) return { fun: undefined, arg: [] };
-  if (!fun.includes(',')) return { fun, arg };
+  const noParse = load.get('no_parse');
+  const parse = (words: readonly SaltValue[]): SaltValue[] =>
+    ports.parseArguments(words, Array.isArray(noParse) ? noParse : []);
+  if (!fun.includes(',')) return { fun, arg: parse(arg) };
   return {
     fun: fun.split(','),
-    arg: arg.map((text) => (typeof text === 'string' ? text.split(/\s+/).filter(Boolean) : [])),
+    arg: arg.map((text) =>
+      parse(typeof text === 'string' ? text.split(/\s+/).filter(Boolean) : []),
+    ),
   };
 }
 

@@ -1,4 +1,4 @@
-import { buildErrorReply, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { buildErrorReply, isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
@@ -44,8 +44,11 @@ export async function query(ports: MasterPorts, load: SaltMap): Promise<SaltMap>
   if (name === undefined || (own === undefined && !QUERIES.has(name))) {
     return buildErrorReply('SaltInvocationError', 'Unknown query to the job cache');
   }
+  const args = load.get('args') ?? mapOf({});
+  if (!isMap(args)) {
+    return buildErrorReply('SaltInvocationError', 'args must be formatted as a dictionary');
+  }
   try {
-    const args = mapIn(load, 'args') ?? mapOf({});
     return mapOf({ value: await (own?.(ports, args) ?? ports.jobs.ask(name, args)) });
   } catch (cause) {
     ports.count('query_failed');

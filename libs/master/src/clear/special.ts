@@ -1,37 +1,14 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
-import {
-  buildErrorReply,
-  mapIn,
-  mapOf,
-  pack,
-  textOf,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { buildErrorReply, mapOf, pack, textOf, type SaltMap } from '@brine/wire';
 import type { FunctionCall, FunctionOutcome } from '../function-ports.ts';
 import type { MasterPorts } from '../ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf, type Caller } from './caller.ts';
+import { readCall } from './function-call.ts';
 import { SUDO_PREFIX } from './principal.ts';
 import { callWheel } from './wheel.ts';
 
 /** Runners that one worker runs at the same time; each may wait for minions. */
 export const RUNNERS_MAX = 32;
-
-/** What in a wheel's load is no argument (salt/client/mixins.py CLIENT_INTERNAL_KEYWORDS). */
-const NO_ARGUMENTS: ReadonlySet<SaltValue> = new Set([
-  'client',
-  'cmd',
-  'eauth',
-  'fun',
-  'key',
-  'password',
-  'print_event',
-  'token',
-  'user',
-  'username',
-  'version',
-  'full_return',
-]);
 
 /** Functions whose arguments are secrets: they stand in no event. */
 const SECRET_ARGUMENTS = /^auth\./;
@@ -41,14 +18,12 @@ const SECRET_ARGUMENTS = /^auth\./;
  * `new` and `ret` come.
  */
 export async function runner(ports: MasterPorts, load: SaltMap): Promise<SaltMap> {
-  const given = mapIn(load, 'kwarg') ?? mapOf({});
-  const caller = await allowed(ports, load, given, 'runner');
-  if (caller instanceof Map) return caller;
+  const call = await allowedCall(ports, load, 'runner');
+  if (call instanceof Map) return call;
   if (ports.functions.running() >= RUNNERS_MAX) {
     ports.count('runner_busy');
     return buildErrorReply('SaltRunnerError', `${RUNNERS_MAX} runners are running: try again`);
   }
-  const call = callOf(ports, load, 'runner', given, userOf(ports, load, caller));
   ports.functions.inBackground(async () => void (await runAndTell(ports, call)));
   return mapOf({ tag: tagOf(call), jid: call.jid });
 }
@@ -63,10 +38,8 @@ export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promis
 
 /** `wheel` (salt/master.py ClearFuncs.wheel): answers with what the function returned. */
 export async function wheel(ports: MasterPorts, load: SaltMap): Promise<SaltMap> {
-  const caller = await allowed(ports, load, mapIn(load, 'kwarg') ?? mapOf({}), 'wheel');
-  if (caller instanceof Map) return caller;
-  const named = new Map([...load].filter(([name]) => !NO_ARGUMENTS.has(name)));
-  const call = callOf(ports, load, 'wheel', named, userOf(ports, load, caller));
+  const call = await allowedCall(ports, load, 'wheel');
+  if (call instanceof Map) return call;
   await announce(ports, call);
   const outcome = await callWheel(ports, call);
   await finish(ports, call, outcome);
@@ -81,27 +54,29 @@ export async function wheel(ports: MasterPorts, load: SaltMap): Promise<SaltMap>
   return mapOf({ tag: tagOf(call), data });
 }
 
-/** The caller where he may call this, an error map where not. */
-async function allowed(
+/** The call that a load asks for where its caller may make it, an error map where not. */
+async function allowedCall(
   ports: MasterPorts,
   load: SaltMap,
-  given: SaltMap,
   kind: SpecialKind,
-): Promise<Caller | SaltMap> {
-  const fun = textOf(load, 'fun');
+): Promise<FunctionCall | SaltMap> {
   const caller = await authenticate(ports, load);
   if (isStranger(caller)) return refusalOf(caller);
-  if (fun === undefined) return buildErrorReply('SaltInvocationError', `No ${kind} was named`);
+  const asked = readCall(kind, load);
+  if (typeof asked === 'string') return malformed(ports, kind, asked);
   // Salt asks for no right of whoever has a local key, however few rights publisher_acl gives him.
-  if (caller.acl === undefined) return caller;
-  const may = mayCall(caller.acl, fun, given, kind);
+  const may = caller.acl === undefined || mayCall(caller.acl, asked);
   if (may === 'misspelt') {
-    const message = 'A command invocation error occurred: Check syntax.';
-    return buildErrorReply('SaltInvocationError', message);
+    return malformed(ports, kind, 'A command invocation error occurred: Check syntax.');
   }
-  if (may) return caller;
+  if (may) return { ...asked, jid: ports.nextJid(), user: userOf(ports, load, caller) };
   ports.count(`${kind}_not_allowed`);
   return refusalOf(notAllowed(caller));
+}
+
+function malformed(ports: MasterPorts, kind: SpecialKind, text: string): SaltMap {
+  ports.count(`${kind}_malformed`);
+  return buildErrorReply('SaltInvocationError', text);
 }
 
 /** The user as events name him. */
@@ -109,32 +84,6 @@ function userOf({ rules }: MasterPorts, load: SaltMap, caller: Caller): string {
   if (caller.kind !== 'user') return caller.user;
   const user = textOf(load, 'user') ?? rules.runningUser;
   return user.startsWith(SUDO_PREFIX) ? rules.user : user;
-}
-
-function callOf(
-  ports: MasterPorts,
-  load: SaltMap,
-  kind: SpecialKind,
-  given: SaltMap,
-  user: string,
-): FunctionCall {
-  const arg = given.get('arg');
-  const kwarg = mapIn(given, 'kwarg');
-  const both = Array.isArray(arg) && kwarg !== undefined;
-  const kwargs = both ? kwarg : given;
-  return {
-    kind,
-    fun: textOf(load, 'fun') ?? '',
-    jid: ports.nextJid(),
-    user,
-    args: both ? arg : [],
-    kwargs: new Map([...kwargs].filter(([name]) => !isInternal(name))),
-  };
-}
-
-/** Names of Salt's own, which are no arguments. */
-export function isInternal(name: SaltValue): boolean {
-  return typeof name === 'string' && name.startsWith('__');
 }
 
 function tagOf({ kind, jid }: FunctionCall): string {

@@ -103,15 +103,9 @@ const SECTION_BY_WORD = [
 export async function callWheel(ports: MasterPorts, call: FunctionCall): Promise<FunctionOutcome> {
   const fun = FUNCTIONS.get(call.fun);
   if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
-  const given = new Map<string, SaltValue>();
-  for (const [at, [name, preset]] of fun.parameters.entries()) {
-    const value = call.args[at] ?? call.kwargs.get(name) ?? preset;
-    if (value === undefined) {
-      const short = call.fun.split('.').at(-1) ?? '';
-      const missing = `${short}() missing 1 required positional argument: '${name}'`;
-      return { value: `\nPassed invalid arguments: ${missing}\n`, success: false };
-    }
-    given.set(name, value);
+  const given = bind(fun, call);
+  if (typeof given === 'string') {
+    return { value: `\nPassed invalid arguments: ${given}\n`, success: false };
   }
   try {
     return { value: await fun.run(ports, given, call), success: true };
@@ -119,6 +113,26 @@ export async function callWheel(ports: MasterPorts, call: FunctionCall): Promise
     ports.count('wheel_failed');
     return failure(call, cause instanceof Error ? cause.message : String(cause));
   }
+}
+
+/** Arguments by name; what Python says where one is missing, or given twice. */
+function bind({ parameters }: WheelFunction, call: FunctionCall): Map<string, SaltValue> | string {
+  const short = call.fun.split('.').at(-1) ?? '';
+  if (call.args.length > parameters.length) {
+    return `${short}() takes ${parameters.length} arguments but ${call.args.length} were given`;
+  }
+  const given = new Map<string, SaltValue>();
+  for (const [at, [name, preset]] of parameters.entries()) {
+    const positional = call.args[at];
+    const keyword = call.kwargs.get(name);
+    if (positional !== undefined && keyword !== undefined) {
+      return `${short}() got multiple values for argument '${name}'`;
+    }
+    const value = positional ?? keyword ?? preset;
+    if (value === undefined) return `${short}() missing 1 required positional argument: '${name}'`;
+    given.set(name, value);
+  }
+  return given;
 }
 
 function failure({ fun }: FunctionCall, text: string): FunctionOutcome {
