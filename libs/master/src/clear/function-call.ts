@@ -1,4 +1,4 @@
-import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { FunctionCall } from '../function-ports.ts';
 
 /** What of a call its load says. */
@@ -36,7 +36,7 @@ export function readCall(kind: FunctionCall['kind'], load: SaltMap): AskedFuncti
   if (typeof fun !== 'string') return `No ${kind} was named`;
   const given = kind === 'wheel' ? withoutNames(load, NO_ARGUMENTS) : load.get('kwarg');
   if (given !== undefined && !isMap(given)) return NO_DICTIONARY;
-  const fields = withoutInternal(given ?? new Map());
+  const fields = withoutInternal(given ?? mapOf({}));
   const arg = fields.get('arg');
   const kwarg = fields.get('kwarg');
   if (arg === undefined || kwarg === undefined) return callOf(kind, fun, [], fields);
