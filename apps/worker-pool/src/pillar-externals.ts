@@ -101,7 +101,11 @@ export class Externals {
       if ('error' in early) throw early.error;
       return early.value;
     }
-    if (name === 'git') return this.#git(minion, args, ports);
+    if (name === 'git') {
+      // What the minion chose the repository of may hold any ciphertext: nothing of it is opened.
+      const chosen = minion.ext?.get(name) === args;
+      return this.#git(minion, args, chosen ? { ...ports, decrypt: (value) => value } : ports);
+    }
     if (name === 'saltclass') {
       const files = new ClassTree(classPath(args));
       const { log } = this.#settings;
