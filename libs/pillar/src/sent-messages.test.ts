@@ -53,7 +53,7 @@ function compiled({ files = {}, minion = {}, options = {}, external }: Case, mad
   const all = { ...optionsOf(mapOf({})), decrypt, ...options };
   const who = { id: 'm', grains: mapOf({}), saltenv: null, pillarenv: null };
   const pillar = made(ports, all, { ...who, override: mapOf({}), ext: null, ...minion });
-  return { pillar: pillar as SaltMap, lines };
+  return { pillar: pillar, lines };
 }
 
 const json = (text: string): string => JSON.stringify(text);
