@@ -33,7 +33,7 @@ const NOTE = '.used';
 
 /**
  * The directory with the files of a commit, made where it is not there.
- * @throws GitPillarError where it finds no room: all others are in use, or it is too large by itself
+ * @throws GitPillarError where there is no room: all others are in use, or it is too large alone
  */
 export function placeTree(
   git: Git,

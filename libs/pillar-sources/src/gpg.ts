@@ -21,8 +21,8 @@ export interface GpgSettings {
 
 /**
  * Decrypts the PGP messages in the texts of a value with the real gpg (Salt:
- * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. A text with
- * a message loses the line ends at its end.
+ * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. A text
+ * with a message loses the line ends at its end.
  * @throws GpgError
  */
 export function decryptAll(
