@@ -70,6 +70,13 @@ describe('a service process', () => {
     expect(stderr()).toContain('closed in order');
   });
 
+  test('whose event loop is blocked is ended, and its log says so', async () => {
+    const { port, exit, stderr } = start('', { BLOCK: '1' });
+    await port;
+    expect(await exit).toBe(null);
+    expect(stderr()).toContain('the event loop is blocked, ending this process');
+  }, 120_000);
+
   test('leaves when its supervisor is gone', async () => {
     const { port, exit, process: started } = start('');
     await port;

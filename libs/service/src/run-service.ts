@@ -3,6 +3,7 @@ import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
 import { partLevel } from './log-levels.ts';
+import { watchLoop } from './loop-watch.ts';
 import { Metrics } from './metrics.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { onStopSignal } from './stop-signals.ts';
@@ -89,6 +90,7 @@ async function live(
 ): Promise<void> {
   const { log } = telemetry;
   const name = instanceName(service.name, env);
+  watchLoop(name);
   const stopping = new AbortController();
   let running: RunningService | undefined;
   let leaving = false;

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, test } from 'vitest';
+
+const BLOCKED = fileURLToPath(new URL('../fixtures/blocked.mjs', import.meta.url));
+
+let child: ChildProcess | undefined;
+
+afterEach(() => {
+  child?.kill('SIGKILL');
+});
+
+function start(...args: string[]) {
+  const stdio: ('ignore' | 'pipe')[] = ['ignore', 'pipe', 'pipe'];
+  const options = ['--import', 'tsx', '--conditions=source'];
+  const started = spawn(process.execPath, [...options, BLOCKED, ...args], { stdio });
+  child = started;
+  let beats = 0;
+  let stderr = '';
+  started.stdout?.on('data', (chunk: Buffer) => {
+    beats += chunk.toString().split('beat').length - 1;
+  });
+  started.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const exit = once(started, 'close').then(([code, signal]) => ({ code, signal }));
+  return { started, exit, stderr: () => stderr, beats: () => beats };
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+test.each(['busy', 'matching', 'microtasks'])(
+  'a process whose loop is blocked (%s) is ended, and its log says where it was',
+  async (how) => {
+    const { exit, stderr } = start(how);
+    expect(await exit).toEqual({ code: null, signal: 'SIGKILL' });
+    const line = JSON.parse(stderr()) as { stack: string[]; msg: string };
+    expect(line).toMatchObject({ level: 'fatal', service: 'fixture', stalledMs: 1000 });
+    expect(line.msg).toBe('the event loop is blocked, ending this process');
+    expect(line.stack[0]).toMatch(/^(busy|matching|turn) .*\/fixtures\/blocked\.mjs:\d+$/);
+  },
+);
+
+test('one that is blocked in a system call is ended without a stack', async () => {
+  const { exit, stderr } = start('waiting');
+  expect(await exit).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(JSON.parse(stderr())).toMatchObject({ stack: [] });
+});
+
+test('one that was stopped for longer goes on: it did not stall', async () => {
+  const { started, exit, stderr, beats } = start('no way', '2000');
+  let ended = false;
+  void exit.then(() => (ended = true));
+  await until(() => beats() > 10);
+  started.kill('SIGSTOP');
+  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  const before = beats();
+  started.kill('SIGCONT');
+  await until(() => ended || beats() > before + 30);
+  expect(ended).toBe(false);
+  expect(stderr()).toBe('');
+});
