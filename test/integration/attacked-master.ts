@@ -1,6 +1,6 @@
 import { PrivateKey, type Crypticle } from '@brine/crypt';
 import { EventClient } from '@brine/ipc';
-import { BrineMaster } from '@brine/testing';
+import { BrineMaster, type SaltConfig, type SaltHome } from '@brine/testing';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -15,6 +15,8 @@ import { TablePeer } from '../../tools/request-table/peer.ts';
 export const SERVED = 'served.txt';
 /** Who may run `test.*`. */
 const LOGIN = { eauth: 'file', username: 'anne', password: 'secret of anne' } as const;
+/** Users of the same file, each with rights of its own kind. */
+const RIGHTS = { anne: ['test.*'], rick: ['@runner'], wanda: ['@wheel'] };
 
 /** A whole master, two minions that say whatever a test wants, and an ear on its event bus. */
 export class AttackedMaster {
@@ -41,23 +43,34 @@ export class AttackedMaster {
     })();
   }
 
-  static async start(): Promise<AttackedMaster> {
+  /**
+   * @param config added to the master's, over its own
+   * @param onHome called when its directories are made, before it starts
+   */
+  static async start(
+    config: SaltConfig = {},
+    onHome: (home: SaltHome) => void = () => undefined,
+  ): Promise<AttackedMaster> {
     const [one, other] = [await PrivateKey.generate(2048), await PrivateKey.generate(2048)];
     const accounts = await mkdtemp(join(tmpdir(), 'brine-accounts-'));
     const users = join(accounts, 'users');
-    writeFileSync(users, `${LOGIN.username}:${LOGIN.password}\n`);
+    const names = Object.keys(RIGHTS);
+    writeFileSync(users, names.map((name) => `${name}:secret of ${name}\n`).join(''));
     const master = await BrineMaster.start(
       {
         request_server_ttl: 120,
         // What is off can not be attacked.
         file_recv: true,
         order_masters: true,
-        external_auth: { file: { '^filename': users, anne: ['test.*'] } },
+        external_auth: { file: { '^filename': users, ...RIGHTS } },
         token_expire_user_override: true,
         brine: { workers: 2 },
+        ...config,
       },
       {
-        onHome: ({ configDir, pkiDir }) => {
+        onHome: (home) => {
+          const { configDir, pkiDir } = home;
+          onHome(home);
           writeFileSync(join(configDir, 'files', SERVED), SERVED);
           const dir = join(pkiDir, 'minions');
           mkdirSync(dir, { recursive: true, mode: 0o700 });
