@@ -53,6 +53,7 @@ export type { IpcFraming } from './ipc.ts';
 export { fromJson, toJson } from './json.ts';
 export type { JsonText } from './json.ts';
 export { readJson } from './json-read.ts';
+export { storableText } from './storable.ts';
 export { pyFloat, pyRepr } from './python-repr.ts';
 export {
   buildAuth,
