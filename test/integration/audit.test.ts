@@ -4,9 +4,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { clear } from '../../tools/request-table/frames.ts';
+import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
+import { clear, sealed } from '../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../tools/request-table/outcome.ts';
-import { authLoad } from '../../tools/request-table/peer.ts';
+import { authLoad, TablePeer } from '../../tools/request-table/peer.ts';
 
 /*
  * What is on record of a whole master: written by its services, kept in PostgreSQL, and every touch
@@ -70,6 +71,10 @@ it('key acts, log-ins and publishes are on record, without arguments, and intact
         rows.filter((row) => row['kind'] === kind).map((row) => row['outcome']);
       expect(told('key')).toContain('pending to accepted');
       expect(told('login')).toContain('pend');
+      const logIn = (proof: string): Record<string, string | number> | undefined =>
+        rows.find((row) => row['outcome'] === 'accept' && row['proof'] === proof);
+      expect(logIn('unproven')).toMatchObject({ kind: 'login', claimed: 'one' });
+      expect(logIn('sealed request')).toMatchObject({ kind: 'login', principal: 'one' });
       expect(told('publish')).toContain('done');
       const published = rows.find((row) => row['kind'] === 'publish');
       expect(published).toMatchObject({ principal: 'root', fun: 'test.ping', method: 'key' });
@@ -112,7 +117,21 @@ it('whom a raised minimum_auth_version cuts off is what the doctor said', async 
   await master.acceptKeys(ids);
   expect(await accepted()).toEqual(ids);
 
+  // A log-in counts once its minion has proven that the key is its own: by a request that the
+  // worker opens which took the log-in.
+  const prove = async (): Promise<void> => {
+    for (const id of ids) {
+      const peer = new TablePeer(id, key, master.home.retPort);
+      await peer.signIn();
+      const sealedWith = FLEET[id] < 3 ? peer.aes : peer.session;
+      const how = { sealedWith, version: FLEET[id], outerId: id };
+      const sent = sealed(sealedLoad(peer, '_file_envs'), how);
+      expect(outcomeOf(await peer.raw(sent.body), sent)).toContain('base');
+      peer.close();
+    }
+  };
   const predicted = async (): Promise<Record<string, readonly string[]>> => {
+    await prove();
     const { stdout } = await master.brine('doctor', ['--out', 'json']);
     const findings = JSON.parse(stdout) as { text: string; minions?: readonly string[] }[];
     return Object.fromEntries(
@@ -123,7 +142,7 @@ it('whom a raised minimum_auth_version cuts off is what the doctor said', async 
     );
   };
   const cutOff: Record<string, readonly string[]> = { 2: [], 3: ['older'] };
-  await expect.poll(predicted, { timeout: 30_000, interval: 500 }).toEqual(cutOff);
+  await expect.poll(predicted, { timeout: 60_000, interval: 500 }).toEqual(cutOff);
   const dir = join(master.home.configDir, 'master.d');
   await mkdir(dir, { recursive: true });
   for (const [minimum, minions] of Object.entries(cutOff)) {

@@ -58,3 +58,18 @@ test('what has no room is counted in the next row, and a batch is tried under on
   expect(told.reduce((sum, one) => sum + one, 0)).toBe(missing);
   expect(stream.rows.map(({ n }) => n)).toEqual(stream.rows.map((_, index) => index + 1));
 });
+
+test('a row is storable whatever strangers put into it, and an id stands whole in it', async () => {
+  const stream: Stream = { rows: [], ids: [], away: false };
+  const writer = writerOn(stream);
+  const hostile = ['a\0b', '\ud83d', '\ude00x', `${'a'.repeat(254)}😀b`, '😀'.repeat(1 << 19)];
+  for (const text of hostile) writer.record({ ...act, principal: text, claimed: text, fun: text });
+  writer.record({ ...act, target: 'x'.repeat(255) });
+  await writer.close();
+  for (const { body } of stream.rows) {
+    const told = Object.values(JSON.parse(body) as Record<string, string>).join('');
+    expect(told).not.toMatch(/\0|\p{Surrogate}/u);
+    expect(body.length).toBeLessThan(5_000);
+  }
+  expect(JSON.parse(stream.rows[5]!.body)).toMatchObject({ target: 'x'.repeat(255) });
+});

@@ -1,30 +1,8 @@
 import { AUDIT_BEGINNING, type AuditSeal } from '@brine/crypt';
+import type { AuditedAct } from '@brine/job';
+import { storableText } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
 import type { EventWriter } from './events.ts';
-
-/** Something that is on record: who did what to whom, from where, and what came of it. */
-export interface AuditedAct {
-  readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token';
-  /** In one word or the name of an error: `accepted`, `AuthorizationError`. */
-  readonly outcome: string;
-  /** Who asked, as he named himself; that it is so is what `outcome` tells. */
-  readonly principal?: string;
-  /** How he proved it: `key`, `token`, `eauth`. */
-  readonly method?: string;
-  readonly fun?: string;
-  /**
-   * SHA-256 over the arguments. In a row it stands blinded with a key of the master's own:
-   * arguments may be secrets that are easily guessed.
-   */
-  readonly argsHash?: string;
-  readonly target?: string;
-  /** Version of the payload of a log-in: below `minimum_auth_version` it is refused. */
-  readonly version?: number;
-  readonly jid?: string;
-  readonly minions?: number;
-  /** The host whose gateway or key files it came through. */
-  readonly source?: string;
-}
 
 /** A row as it goes to the store. */
 export interface AuditRow {
@@ -51,6 +29,8 @@ const BATCH_MAX = 200;
 const GATHER_MS = 100;
 const RETRY_MS = 1_000;
 const CLOSE_MS = 3_000;
+/** Code points of a text on record, which strangers may choose. A minion id fits whole. */
+const TEXT_MAX = 255;
 
 /**
  * Writes what is on record, off the way of the requests: acts are gathered, sealed in a chain that
@@ -95,7 +75,8 @@ export class AuditWriter {
       this.#leftOut += 1;
       return;
     }
-    this.#waiting.push({ act, at: new Date().toISOString(), leftOut: this.#leftOut });
+    const at = new Date().toISOString();
+    this.#waiting.push({ act: storable(act), at, leftOut: this.#leftOut });
     this.#leftOut = 0;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
@@ -159,4 +140,13 @@ export class AuditWriter {
       }
     }
   }
+}
+
+/** Every text of an act as the store takes it, and no longer than a row has room for. */
+function storable(act: AuditedAct): AuditedAct {
+  const told = Object.entries(act).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === 'string' ? storableText(value, TEXT_MAX) : value,
+  ]);
+  return Object.fromEntries(told) as AuditedAct;
 }

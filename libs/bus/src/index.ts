@@ -3,7 +3,7 @@ export { WaitingLine } from './waiting-line.ts';
 
 export type { AesEpoch } from './aes-epochs.ts';
 export { AuditWriter } from './audit-writer.ts';
-export type { AuditedAct, AuditRow } from './audit-writer.ts';
+export type { AuditRow } from './audit-writer.ts';
 export { Bucket } from './bucket.ts';
 export type { BucketEntry } from './bucket.ts';
 export { BucketWatch } from './bucket-watch.ts';

@@ -27,9 +27,10 @@ WHERE (writer, n) > ($1, $2) ORDER BY writer, n LIMIT $3`;
 const NEWEST = `
 SELECT writer, n::float8 AS n, body, before, seal FROM brine.audit
 WHERE ($1::text IS NULL OR body::jsonb->>'kind' = $1)
-  AND ($2::text IS NULL OR body::jsonb->>'principal' = $2)
+  AND ($2::text IS NULL OR $2 IN (body::jsonb->>'principal', body::jsonb->>'claimed'))
 ORDER BY at DESC, writer, n DESC LIMIT $3`;
 
+/** Of log-ins that were proven: the others are told under `claimed` (libs/job AuditedAct). */
 const LOG_INS = `
 SELECT DISTINCT ON (body::jsonb->>'principal')
   body::jsonb->>'principal' AS id, (body::jsonb->>'version')::int AS version
@@ -38,7 +39,7 @@ WHERE body::jsonb->>'kind' = 'login' AND body::jsonb->>'outcome' LIKE '%accept'
   AND body::jsonb->>'principal' > $1
 ORDER BY body::jsonb->>'principal', at DESC LIMIT $2`;
 
-/** The newest log-in of a minion that was let in. */
+/** The newest log-in of a minion that was let in and proved that its key is its own. */
 export interface LastLogIn {
   readonly id: string;
   /** Of its payload. */
@@ -70,7 +71,10 @@ export class AuditRows {
     return this.#read(PAGE, [after.writer, after.n, PAGE_MAX]);
   }
 
-  /** The newest rows, by kind and principal where these are given. Throws JobCacheError. */
+  /**
+   * The newest rows, by kind and by name where these are given: the name that was proven or that
+   * was claimed. Throws JobCacheError.
+   */
   newest(wanted: {
     readonly kind?: string;
     readonly principal?: string;
@@ -80,7 +84,10 @@ export class AuditRows {
     return this.#read(NEWEST, [wanted.kind ?? null, wanted.principal ?? null, limit]);
   }
 
-  /** The newest log-in of each minion after this one, a page at a time. Throws JobCacheError. */
+  /**
+   * The newest proven log-in of each minion after this one, a page at a time. Throws
+   * JobCacheError.
+   */
   lastLogIns(after: string): Promise<LastLogIn[]> {
     return this.#read(LOG_INS, [after, PAGE_MAX]);
   }

@@ -34,6 +34,7 @@ export {
   traceparentOf,
 } from './trace-id.ts';
 
+export type { AuditedAct } from './audited-act.ts';
 export type { DurableAction, DurableFacts, DurableState, DurableStep } from './durable.ts';
 export type { Jid } from './jid.ts';
 export type { Booking, JobCounts } from './outstanding.ts';

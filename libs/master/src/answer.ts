@@ -16,10 +16,12 @@ import { isMinionId } from '@brine/job';
 import { runAesCommand } from './aes/commands.ts';
 import { sealPillar } from './aes/pillar.ts';
 import { openRequest, type OpenedRequest } from './channel.ts';
+import { recordProof } from './audited.ts';
 import { answerAuth } from './clear/auth.ts';
 import { runClearCommand } from './clear/commands.ts';
 import { MasterUnavailableError } from './errors.ts';
 import type { Answer, MasterPorts, Request } from './ports.ts';
+import { ProvenLogIns } from './proven-logins.ts';
 import { TokenChecks } from './token-check.ts';
 import type { AnswerAbout } from './trace-ports.ts';
 
@@ -35,6 +37,7 @@ export class Answerer {
   readonly #ports: MasterPorts;
   readonly #onFault: (fault: unknown, request: Request) => void;
   readonly #tokens = new TokenChecks();
+  readonly #logIns = new ProvenLogIns();
 
   constructor(ports: MasterPorts, onFault: (fault: unknown, request: Request) => void) {
     this.#ports = ports;
@@ -71,7 +74,8 @@ export class Answerer {
     try {
       if (isAuth) {
         const { load, version } = envelope;
-        const body = await answerAuth(this.#ports, request, load, version);
+        const { body, accepted } = await answerAuth(this.#ports, request, load, version);
+        if (accepted) this.#logIns.began(textOf(load, 'id') ?? '');
         return { kind: 'reply', body, about: aboutLogin(load) };
       }
       const result = await runClearCommand(this.#ports, request, envelope.load);
@@ -95,6 +99,7 @@ export class Answerer {
       return { kind: 'drop' };
     }
     if (typeof opened === 'string') return reply(opened);
+    this.#noteProof(request, opened, envelope.version);
     const { crypticle, nonce } = opened;
     const seal = (value: SaltValue): Buffer =>
       pack(crypticle.seal(pack(value), nonce === undefined ? {} : { nonce }));
@@ -126,6 +131,14 @@ export class Answerer {
       if (fault instanceof MasterUnavailableError || isReturn) return { kind: 'drop' };
       return { kind: 'reply', body: seal('') };
     }
+  }
+
+  /** The token inside a sealed request can only be made with the minion's private key. */
+  #noteProof(request: Request, opened: OpenedRequest, version: number): void {
+    const { minion: id, tokenChecked } = opened;
+    if (!tokenChecked || id === undefined) return;
+    if (!this.#logIns.proves(id, version, this.#ports.now())) return;
+    recordProof(this.#ports, request, { id, version });
   }
 
   #fault(fault: unknown, request: Request): void {

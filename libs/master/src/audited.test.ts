@@ -18,6 +18,7 @@ const PEM = masterKey.publicKey.pem;
 const request = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'host1' };
 
 const ROOT = { user: 'root', key: 'root-key' };
+const LOGIN = { eauth: 'file', username: 'anne', password: 'hunter2' };
 const eauth = (username: string, password: string) => ({ eauth: 'file', username, password });
 
 let made: MemoryMaster;
@@ -56,7 +57,7 @@ describe('clear commands', () => {
     [
       'a publish with a wrong key',
       { ...job, user: 'root', key: 'x' },
-      { kind: 'publish', outcome: 'AuthenticationError', method: 'key' },
+      { kind: 'publish', outcome: 'AuthenticationError', method: 'key', claimed: 'root' },
     ],
     [
       'a publish by a login, of what it may not',
@@ -86,7 +87,7 @@ describe('clear commands', () => {
     [
       'a refused login for a token',
       { cmd: 'mk_token', ...eauth('anne', 'wrong') },
-      { kind: 'token', outcome: 'refused', principal: 'anne' },
+      { kind: 'token', outcome: 'refused', claimed: 'anne' },
     ],
     [
       'a token that is taken back',
@@ -117,6 +118,56 @@ describe('clear commands', () => {
     expect(third).not.toBe(one);
   });
 
+  it.each([
+    [
+      'another user by the key of root',
+      { ...job, user: 'oscar', key: 'root-key' },
+      'root',
+      'oscar',
+    ],
+    ['a user by sudo', { ...job, user: 'sudo_anne', key: 'root-key' }, 'root', 'sudo_anne'],
+    ['nobody, with a key', { ...job, key: 'root-key' }, 'root', undefined],
+    ['root beside a login', { ...job, user: 'root', kwargs: mapOf(eauth('bert', 'b')) }, 'bert'],
+    [
+      'root, at the wheel',
+      { cmd: 'wheel', fun: 'key.list', match: 'acc', ...LOGIN, user: 'root' },
+      'anne',
+    ],
+  ])('who is on record is who was proven: %s', async (_what, load, principal, claimed?) => {
+    await send(load);
+    const [row] = made.audited;
+    expect([row?.outcome, row?.principal]).toEqual(['done', principal]);
+    if (claimed !== undefined) expect(row).toMatchObject({ claimed });
+    expect(made.jobs.every((published) => published.principal === principal)).toBe(true);
+  });
+
+  it('a token is its owner, whoever shows it and whatever he calls himself', async () => {
+    const token = textOf((await send({ cmd: 'mk_token', ...LOGIN })) as SaltMap, 'token') ?? '';
+    await send({ cmd: 'runner', fun: 'jobs.active', kwarg: mapOf({}), token, username: 'bert' });
+    await send({ ...job, user: 'root', kwargs: mapOf({ token }) });
+    expect(made.audited.slice(1)).toMatchObject([
+      { kind: 'runner', principal: 'anne', claimed: 'bert', method: 'token' },
+      { kind: 'publish', principal: 'anne', claimed: 'root', method: 'token' },
+    ]);
+  });
+
+  it.each([
+    ['a wrong key', { ...job, user: 'root', key: 'x' }],
+    ['a wrong password', { ...job, kwargs: mapOf(eauth('root', 'x')) }],
+    ['a token that is none', { ...job, user: 'root', kwargs: mapOf({ token: 'ab'.repeat(32) }) }],
+    ['a publish of another form', { ...job, fun: 1, user: 'root' }],
+    ['a runner', { cmd: 'runner', fun: 'jobs.active', user: 'root', kwarg: mapOf({}) }],
+    ['a wheel', { cmd: 'wheel', fun: 'key.list', match: 'acc', username: 'root' }],
+    ['a login for a token', { cmd: 'mk_token', ...eauth('root', 'x') }],
+    ['an import', { cmd: 'brine_query', query: 'import', user: 'root' }],
+  ])('%s of a stranger names nobody as proven, and has an allowance', async (_what, load) => {
+    await send(load);
+    expect(made.audited).toHaveLength(1);
+    expect(made.audited[0]).not.toHaveProperty('principal');
+    expect(made.audited[0]).toMatchObject({ claimed: 'root' });
+    expect(made.unlimited).toEqual([]);
+  });
+
   it('questions leave no row', async () => {
     await send({ cmd: 'ping' });
     await send({ cmd: 'get_token', token: 'x' });
@@ -129,7 +180,7 @@ describe('minions', () => {
   const accepted = vectors.cases.find(({ state }) => state.startsWith('accepted'))!;
   const load = mapIn(unpackMap(Buffer.from(accepted.request, 'base64')), 'load') as SaltMap;
   const id = textOf(load, 'id') ?? '';
-  const signIn = (more: Record<string, SaltValue> = {}): Promise<Buffer> =>
+  const signIn = (more: Record<string, SaltValue> = {}): Promise<unknown> =>
     answerAuth(made.ports, request, new Map([...load, ...Object.entries(more)]), 3);
 
   it('each log-in is a row: waiting, let in for the first time and again, refused', async () => {
@@ -149,7 +200,10 @@ describe('minions', () => {
       'login: no minion id',
       'login: bad enc algo',
     ]);
-    expect(made.audited[0]).toMatchObject({ principal: id, method: 'key', source: 'host1' });
+    const [first] = made.audited;
+    expect(first).toMatchObject({ claimed: id, method: 'key', proof: 'unproven', source: 'host1' });
+    expect(made.audited.filter(({ principal }) => principal !== undefined)).toEqual([]);
+    expect(made.unlimited).toEqual([]);
   });
 
   it('what they make others do is a row, and what they may not', async () => {

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import type { AuditedAct } from '@brine/job';
 import { isMap, listOf, mapIn, pack, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { AuditedAct } from './audit-port.ts';
+import { createHash } from 'node:crypto';
+import type { Proven } from './clear/caller.ts';
 import type { MasterPorts, Request } from './ports.ts';
 
 const KINDS = {
@@ -16,8 +17,6 @@ const ACTING_QUERIES: Readonly<Record<string, AuditedAct['kind']>> = {
   import: 'runner',
 };
 
-/** Texts of the record are cut here: they come from strangers. */
-const TEXT_MAX = 200;
 /** Names of a list that are told. */
 const NAMES_MAX = 20;
 
@@ -32,30 +31,49 @@ const CREDENTIALS: ReadonlySet<SaltValue> = new Set([
   'username',
 ]);
 
-/** Puts a clear command and what came of it on record, where it is one that acts. */
+/**
+ * Puts a clear command and what came of it on record, where it is one that acts. What nobody
+ * proved to have asked for falls under the allowance of refusals, whatever was answered.
+ */
 export function recordClear(
   ports: MasterPorts,
   request: Request,
-  { load, answer }: { readonly load: SaltMap; readonly answer: SaltValue },
+  told: {
+    readonly load: SaltMap;
+    readonly answer: SaltValue;
+    readonly proven: Proven | undefined;
+  },
 ): void {
+  const { load, answer, proven } = told;
   if (ports.audit === undefined) return;
   const kind = kindOf(load);
   if (kind === undefined) return;
   const outcome = outcomeOf(answer);
   const kwargs = mapIn(load, 'kwargs') ?? new Map<SaltValue, SaltValue>();
-  const principal = textOf(kwargs, 'username') ?? textOf(load, 'username') ?? textOf(load, 'user');
-  const isRefused = /^(?:refused|[A-Za-z]*Auth\w+Error)/.test(outcome);
+  const isRefused = proven === undefined || /^(?:refused|[A-Za-z]*Auth\w+Error)/.test(outcome);
   ports.audit[isRefused ? 'recordRefusal' : 'record']({
     kind,
-    outcome: cut(outcome),
-    method: methodOf(load, kwargs),
+    outcome,
+    ...whoOf(load, kwargs, proven),
     source: request.gatewayHost,
     argsHash: hashOf(argumentsOf(kind, load)),
-    ...given('principal', principal),
     ...given('fun', shown(load.get('fun') ?? load.get('query'))),
     ...given('target', shown(load.get('tgt') ?? load.get('match'))),
     ...published(answer),
   });
+}
+
+/** Who was proven to ask; whom the load names beside him, and how he was to be proven. */
+function whoOf(
+  load: SaltMap,
+  kwargs: SaltMap,
+  proven: Proven | undefined,
+): Pick<AuditedAct, 'principal' | 'claimed' | 'method'> {
+  const name = textOf(kwargs, 'username') ?? textOf(load, 'username') ?? textOf(load, 'user');
+  const claimed = name === undefined || name === proven?.principal ? {} : { claimed: name };
+  if (proven === undefined) return { ...claimed, method: triedMethod(load, kwargs) };
+  const { kind, principal } = proven;
+  return { principal, ...claimed, method: kind === 'user' ? 'key' : kind };
 }
 
 /** Puts what a minion made others do on record (`peer`, `peer_run`). */
@@ -85,7 +103,8 @@ export function recordPeer(
 }
 
 /**
- * Puts the log-in of a minion on record.
+ * Puts the log-in of a minion on record. Its id and public key are known to many and a log-in
+ * proves nothing, so all of them fall under the allowance of refusals.
  * @param login `outcome` is `accept` for one that was let in with a key that was known,
  *   `first accept` for a new key, and why not for all others
  */
@@ -94,11 +113,31 @@ export function recordLogin(
   request: Request,
   login: { readonly id: string; readonly outcome: string; readonly version: number },
 ): void {
-  const { id, outcome, version } = login;
-  ports.audit?.[outcome.endsWith('accept') ? 'record' : 'recordRefusal']({
+  const { id: claimed, outcome, version } = login;
+  const source = request.gatewayHost;
+  const proof = 'unproven';
+  ports.audit?.recordRefusal({
     kind: 'login',
     outcome,
-    principal: cut(id),
+    claimed,
+    proof,
+    method: 'key',
+    source,
+    version,
+  });
+}
+
+/** Puts on record that the minion behind a log-in has shown that it holds the private key. */
+export function recordProof(
+  ports: MasterPorts,
+  request: Request,
+  { id: principal, version }: { readonly id: string; readonly version: number },
+): void {
+  ports.audit?.record({
+    kind: 'login',
+    outcome: 'accept',
+    principal,
+    proof: 'sealed request',
     method: 'key',
     source: request.gatewayHost,
     version,
@@ -123,7 +162,8 @@ function hashOf(value: SaltValue): string {
   return createHash('sha256').update(pack(value)).digest('hex');
 }
 
-function methodOf(load: SaltMap, kwargs: SaltMap): string {
+/** How somebody who was not let in meant to prove who he is. */
+function triedMethod(load: SaltMap, kwargs: SaltMap): string {
   if (load.has('token') || kwargs.has('token')) return 'token';
   return load.has('eauth') || kwargs.has('eauth') ? 'eauth' : 'key';
 }
@@ -158,9 +198,5 @@ function shown(value: SaltValue | undefined): string | undefined {
 }
 
 function given(name: string, text: string | undefined): Record<string, string> {
-  return text === undefined ? {} : { [name]: cut(text) };
-}
-
-function cut(text: string): string {
-  return text.length > TEXT_MAX ? `${text.slice(0, TEXT_MAX)}…` : text;
+  return text === undefined ? {} : { [name]: text };
 }

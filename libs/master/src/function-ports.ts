@@ -7,6 +7,8 @@ export interface FunctionCall {
   readonly jid: string;
   /** As events name him. */
   readonly user: string;
+  /** Who was proven to have called. */
+  readonly principal: string;
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
 }

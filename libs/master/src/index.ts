@@ -1,6 +1,6 @@
 export { Answerer } from './answer.ts';
 export { judgeAuth } from './clear/auth-verdict.ts';
-export type { AuditedAct, AuditRecord } from './audit-port.ts';
+export type { AuditRecord } from './audit-port.ts';
 export { MasterUnavailableError } from './errors.ts';
 export type { AuthAct, AuthFacts, AuthVerdict } from './clear/auth-verdict.ts';
 export type {

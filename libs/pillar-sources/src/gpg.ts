@@ -20,31 +20,20 @@ export interface GpgSettings {
 }
 
 /**
- * Decrypts the PGP messages in the texts of a value with the real gpg (Salt:
- * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. A text
- * with a message loses the line ends at its end.
+ * Decrypts every PGP message in the texts of a value with the real gpg (Salt:
+ * salt/renderers/gpg.py). A text with a message loses the line ends at its end.
  * @throws GpgError
  */
-export function decryptAll(
-  value: SaltValue,
-  settings: GpgSettings,
-  mayOpen: (message: string) => boolean,
-): SaltValue {
-  if (typeof value === 'string') return decryptText(value, settings, mayOpen);
-  if (Array.isArray(value)) return value.map((item) => decryptAll(item, settings, mayOpen));
+export function decryptAll(value: SaltValue, settings: GpgSettings): SaltValue {
+  if (typeof value === 'string') return decryptText(value, settings);
+  if (Array.isArray(value)) return value.map((item) => decryptAll(item, settings));
   if (!(value instanceof Map)) return value;
-  return new Map([...value].map(([key, item]) => [key, decryptAll(item, settings, mayOpen)]));
+  return new Map([...value].map(([key, item]) => [key, decryptAll(item, settings)]));
 }
 
-function decryptText(
-  text: string,
-  settings: GpgSettings,
-  mayOpen: (message: string) => boolean,
-): string {
+function decryptText(text: string, settings: GpgSettings): string {
   if (text.search(MESSAGE) === -1) return text;
-  const open = text.replaceAll(MESSAGE, (message) =>
-    mayOpen(message) ? decryptMessage(message, settings) : message,
-  );
+  const open = text.replaceAll(MESSAGE, (message) => decryptMessage(message, settings));
   return open.replace(/\n+$/, '');
 }
 

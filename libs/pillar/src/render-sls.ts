@@ -3,7 +3,6 @@ import { readJson, WireError, type SaltMap, type SaltValue } from '@brine/wire';
 import { loadYaml, YamlLoadError } from '@brine/yaml';
 import { templateFunctions } from './functions.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
-import { SentMessages } from './sent-messages.ts';
 
 /** A file that does not render; the text is Salt's. */
 export class RenderError extends Error {
@@ -41,8 +40,6 @@ export class SlsRenderer {
   readonly #ports: PillarPorts;
   readonly #options: PillarOptions;
   readonly #minion: PillarMinion;
-  /** What no renderer may decrypt. */
-  readonly sent: SentMessages;
   /** What templates see as `pillar`. */
   pillar: SaltMap = new Map();
 
@@ -50,9 +47,6 @@ export class SlsRenderer {
     this.#ports = ports;
     this.#options = options;
     this.#minion = minion;
-    this.sent = new SentMessages(minion, () =>
-      ports.log('error', `PGP messages that minion ${minion.id} sent itself were not decrypted`),
-    );
   }
 
   /**
@@ -94,7 +88,7 @@ export class SlsRenderer {
 
   #decrypted(input: SaltValue): SaltValue {
     try {
-      return this.#ports.decrypt(input, this.sent.mayOpen);
+      return this.#ports.decrypt(input);
     } catch (error) {
       throw new RenderError((error as Error).message, { cause: error });
     }

@@ -1,7 +1,6 @@
 import { Crypticle, newKeyString, PublicKey, type PrivateKey } from '@brine/crypt';
-import { JidMaker } from '@brine/job';
+import { JidMaker, type AuditedAct } from '@brine/job';
 import type {
-  AuditedAct,
   EventToAppend,
   Job,
   MasterFunctions,
@@ -21,6 +20,8 @@ export interface MemoryMaster {
   readonly events: EventToAppend[];
   /** What was put on record; refusals have no allowance here. */
   readonly audited: AuditedAct[];
+  /** Those of them that have no allowance anywhere. */
+  readonly unlimited: AuditedAct[];
   readonly jobs: Job[];
   readonly counts: Map<string, number>;
   readonly minionKeys: Map<string, StoredMinionKey>;
@@ -54,6 +55,7 @@ export interface MemoryMasterOptions {
 export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const events: EventToAppend[] = [];
   const audited: AuditedAct[] = [];
+  const unlimited: AuditedAct[] = [];
   const jobs: Job[] = [];
   const counts = new Map<string, number>();
   const minionKeys = new Map<string, StoredMinionKey>();
@@ -188,7 +190,10 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     },
     ...memoryServed(),
     audit: {
-      record: (act) => void audited.push(act),
+      record: (act) => {
+        audited.push(act);
+        unlimited.push(act);
+      },
       recordRefusal: (act) => void audited.push(act),
     },
     now: () => options.nowMs ?? Date.now(),
@@ -196,7 +201,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
   const stores = { minionKeys, sessions, grains, tokens };
-  return { ports, events, audited, jobs, counts, ...stores, background, setKey };
+  return { ports, events, audited, unlimited, jobs, counts, ...stores, background, setKey };
 }
 
 function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {

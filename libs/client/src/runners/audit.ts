@@ -79,8 +79,9 @@ const list: RunnerFunction = {
   ],
   doc:
     'Shows the newest rows on record: publishes, runners, wheels, tokens, key acts and log-ins, ' +
-    'allowed or refused. kind (publish, runner, wheel, token, key, login) and principal narrow ' +
-    'them.',
+    'allowed or refused. principal is the name that was proven, claimed the one that was only ' +
+    'given. kind (publish, runner, wheel, token, key, login) and principal, which finds both ' +
+    'names, narrow them.',
   async run(given, { jobs }) {
     const text = (name: string): string | undefined => {
       const value = given.named.get(name);

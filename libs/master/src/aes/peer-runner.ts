@@ -73,6 +73,7 @@ function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): Functio
     fun,
     jid: ports.nextJid(),
     user: ports.rules.runningUser,
+    principal: minion,
     args: keywords === undefined ? parsed : parsed.slice(0, -1),
     kwargs: withoutInternal(keywords ?? mapOf({})),
   };

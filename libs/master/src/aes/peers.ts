@@ -94,7 +94,8 @@ async function publishFor(ports: MasterPorts, request: Request, minion: string, 
     recordPeer(ports, request, { kind: 'publish', outcome: 'refused', minion, load });
     return undefined;
   }
-  const caller = { kind: 'user', user: `${PRINCIPAL}${minion}`, acl: undefined } as const;
+  const principal = `${PRINCIPAL}${minion}`;
+  const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
   const expected = await expectedMinions(ports, asked.job);
   if (expected.minions.length === 0) return undefined;
   ports.count('peer_publish');

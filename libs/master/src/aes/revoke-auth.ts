@@ -18,8 +18,8 @@ export async function revokeAuth(
   const { rules, keys } = ports;
   if (!rules.allowMinionKeyRevoke) {
     ports.count('revoke_refused');
-    const principal = minion ?? '';
-    ports.audit?.recordRefusal({ kind: 'key', outcome: 'revoke refused', principal });
+    const who = minion === undefined ? {} : { principal: minion };
+    ports.audit?.recordRefusal({ kind: 'key', outcome: 'revoke refused', ...who });
     const shown = new Map(load);
     for (const field of ['tok', 'nonce']) shown.delete(field);
     return shown;

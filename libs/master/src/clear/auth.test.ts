@@ -60,7 +60,7 @@ describe('sign-ins recorded from real minions', () => {
     async (_name, vector) => {
       const { load, version } = loadOf(vector);
       const master = masterFor(vector);
-      const reply = unpackMap(await answerAuth(master.ports, request, load, version));
+      const reply = unpackMap((await answerAuth(master.ports, request, load, version)).body);
       const recorded = unpackMap(Buffer.from(vector.reply, 'base64'));
       const signed = bytesOf(reply, 'load')!;
       const sigAlgo = textOf(load, 'sig_algo') ?? 'PKCS1v15-SHA1';
@@ -123,7 +123,7 @@ describe('sign-ins recorded from real minions', () => {
         },
       },
     };
-    const reply = unpackMap(await answerAuth(racing, request, load, version));
+    const reply = unpackMap((await answerAuth(racing, request, load, version)).body);
     expect(parseAuthAnswer(bytesOf(reply, 'load')!).kind).toBe('accept');
   });
 });

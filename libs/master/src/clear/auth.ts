@@ -29,6 +29,12 @@ const PUBLIC_KEY_CHARS_MAX = 4096;
 /** Payload version from which on replies are signed and carry the nonce (CVE-2022-22935). */
 const SIGNED_REPLY_VERSION = 2;
 
+/** The payload of the reply, and whether it lets the minion in. */
+export interface LogInAnswer {
+  readonly body: Buffer;
+  readonly accepted: boolean;
+}
+
 interface SignIn extends AuthRequest {
   readonly version: number;
   readonly sigAlgo: SigAlgo;
@@ -38,39 +44,37 @@ interface SignIn extends AuthRequest {
  * Answers `_auth`: decides on the minion's key and, when it is accepted, hands out the
  * master's AES key and the minion's session key. Replies are signed; an unsigned one would stop
  * a stock minion from ever signing in again, except the two algorithm texts and `bad load`.
- *
- * @returns the payload of the reply
  */
 export async function answerAuth(
   ports: MasterPorts,
   request: Request,
   load: SaltMap,
   version: number,
-): Promise<Buffer> {
+): Promise<LogInAnswer> {
   let parsed: AuthRequest;
   try {
     parsed = parseAuth(load);
   } catch (cause) {
     if (!(cause instanceof WireError)) throw cause;
     ports.count('auth_unreadable');
-    return pack(RefusalText.HANDLING);
+    return refused(pack(RefusalText.HANDLING));
   }
   const { sigAlgo } = parsed;
-  if (!isSigAlgo(sigAlgo)) return unsigned('bad sig algo');
+  if (!isSigAlgo(sigAlgo)) return refused(unsigned('bad sig algo'));
   // Salt trims the key before it compares and stores it.
   const signIn: SignIn = { ...parsed, pub: parsed.pub.trim(), sigAlgo, version };
   if (!isMinionId(signIn.id)) {
     recordLogin(ports, request, { ...signIn, outcome: 'no minion id' });
-    return refusal(ports, signIn, false);
+    return refused(await refusal(ports, signIn, false));
   }
   if (signIn.pub.length > PUBLIC_KEY_CHARS_MAX) {
     ports.count('auth_oversized_key');
     recordLogin(ports, request, { ...signIn, outcome: 'oversized key' });
-    return refusal(ports, signIn, false);
+    return refused(await refusal(ports, signIn, false));
   }
   const verdict = await decide(ports, signIn);
   // "Not now": the one unsigned refusal that a minion gets over.
-  if (verdict === undefined) return pack(RefusalText.BAD_LOAD);
+  if (verdict === undefined) return refused(pack(RefusalText.BAD_LOAD));
   return reply(ports, request, signIn, verdict);
 }
 
@@ -114,13 +118,13 @@ async function reply(
   request: Request,
   signIn: SignIn,
   verdict: AuthVerdict,
-): Promise<Buffer> {
+): Promise<LogInAnswer> {
   ports.count(`auth_${verdict.act}`);
   const record = (outcome: string): void => recordLogin(ports, request, { ...signIn, outcome });
   if (verdict.ret !== undefined) {
     record(verdict.act);
     await fireAuth(ports, request, signIn, verdict);
-    return refusal(ports, signIn, verdict.ret);
+    return refused(await refusal(ports, signIn, verdict.ret));
   }
   let publicKey: PublicKey;
   try {
@@ -129,18 +133,18 @@ async function reply(
     // An unusable PEM that somebody accepted: Salt answers a signed False.
     ports.count('auth_unusable_key');
     record('unusable key');
-    return refusal(ports, signIn, false);
+    return refused(await refusal(ports, signIn, false));
   }
   if (!isEncAlgo(signIn.encAlgo)) {
     record('bad enc algo');
-    return unsigned('bad enc algo');
+    return refused(unsigned('bad enc algo'));
   }
   record(verdict.write?.state === 'accepted' ? 'first accept' : 'accept');
-  const [payload] = await Promise.all([
+  const [body] = await Promise.all([
     acceptance(ports, signIn, publicKey, signIn.encAlgo),
     fireAuth(ports, request, signIn, verdict),
   ]);
-  return payload;
+  return { body, accepted: true };
 }
 
 /** The reply of an accepted minion (salt/channel/server.py `_auth`, last part). */
@@ -200,6 +204,10 @@ function refusal(
 
 async function sign(ports: MasterPorts, load: Buffer, sigAlgo: SigAlgo): Promise<Buffer> {
   return signedReply(load, await ports.masterKey.sign(load, sigAlgo));
+}
+
+function refused(body: Buffer): LogInAnswer {
+  return { body, accepted: false };
 }
 
 function unsigned(ret: boolean | string): Buffer {

@@ -9,9 +9,18 @@ import { findToken } from './tokens.ts';
 /** How somebody proved who he is. */
 export type CallerKind = 'token' | 'eauth' | 'user';
 
-/** Who asks, and what he may. */
-export interface Caller {
+/** Who was proven to ask, and by what. */
+export interface Proven {
   readonly kind: CallerKind;
+  /** Owner of the local key, the token or the login, whatever the load calls itself. */
+  readonly principal: string;
+}
+
+/** Is told who was proven to ask: as soon as that is known, whatever becomes of the request. */
+export type OnProven = (who: Proven) => void;
+
+/** Who asks, and what he may. */
+export interface Caller extends Proven {
   /** The user whose rights count. */
   readonly user: string;
   /** Undefined where nothing is forbidden: a key of root or of the master's user. */
@@ -38,19 +47,20 @@ const ERROR_NAMES = {
  */
 export async function authenticate(
   ports: MasterPorts,
-  load: SaltMap,
-  credentials: SaltMap = load,
+  asked: {
+    readonly load: SaltMap;
+    readonly credentials?: SaltMap | undefined;
+    readonly onProven: OnProven;
+  },
 ): Promise<Caller | Stranger> {
-  if (credentials.has('token')) return byToken(ports, credentials);
-  if (credentials.has('eauth')) return byPassword(ports, credentials);
-  const holder = await authenticateKey(ports, load);
-  if (holder?.full === true) return { kind: 'user', user: holder.user, acl: undefined };
-  const rights = ports.rules.access?.publisherAcl;
-  const acl = holder === undefined ? [] : publisherAcl(rights, holder.user);
-  if (holder === undefined || acl.length === 0) {
-    return stranger(ports, 'user', 'Authentication failure of type "user" occurred');
-  }
-  return { kind: 'user', user: holder.user, acl };
+  const { load, credentials = load, onProven } = asked;
+  const caller = credentials.has('token')
+    ? await byToken(ports, credentials)
+    : credentials.has('eauth')
+      ? await byPassword(ports, credentials)
+      : await byKey(ports, load, onProven);
+  if (!isStranger(caller)) onProven(caller);
+  return caller;
 }
 
 /** Whether the caller was not let in. */
@@ -69,12 +79,34 @@ export function notAllowed({ kind, user }: Caller): Stranger {
   return { kind, name: ERROR_NAMES[kind], message };
 }
 
+/** The key of a user without any right is no log-in in Salt, but it is proven whose it is. */
+async function byKey(
+  ports: MasterPorts,
+  load: SaltMap,
+  onProven: OnProven,
+): Promise<Caller | Stranger> {
+  const kind = 'user';
+  const holder = await authenticateKey(ports, load);
+  if (holder === undefined) return unknownKey(ports);
+  const { user, owner: principal, full } = holder;
+  if (full) return { kind, user, principal, acl: undefined };
+  const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
+  if (acl.length > 0) return { kind, user, principal, acl };
+  onProven({ kind, principal });
+  return unknownKey(ports);
+}
+
+function unknownKey(ports: MasterPorts): Stranger {
+  return stranger(ports, 'user', 'Authentication failure of type "user" occurred');
+}
+
 async function byToken(ports: MasterPorts, credentials: SaltMap): Promise<Caller | Stranger> {
   const token = await findToken(ports, credentials.get('token'));
   if (token === undefined || !isEnabled(ports, token.eauth)) {
     return stranger(ports, 'token', 'Authentication failure of type "token" occurred.');
   }
-  return { kind: 'token', user: token.name, acl: aclOfToken(ports, token) };
+  const { name } = token;
+  return { kind: 'token', user: name, principal: name, acl: aclOfToken(ports, token) };
 }
 
 function aclOfToken(ports: MasterPorts, token: TokenRecord): Acl {
@@ -93,7 +125,7 @@ async function byPassword(ports: MasterPorts, credentials: SaltMap): Promise<Cal
   }
   const { name, groups } = known;
   const acl = known.acl === undefined ? granted(ports, module, name, groups) : readAcl(known.acl);
-  return { kind: 'eauth', user: name, acl };
+  return { kind: 'eauth', user: name, principal: name, acl };
 }
 
 function granted(ports: MasterPorts, module: string, name: string, groups: readonly string[]): Acl {

@@ -3,6 +3,7 @@ import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
+import type { OnProven, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { runner, wheel } from './special.ts';
@@ -19,19 +20,22 @@ type ClearCommand = (
   ports: MasterPorts,
   request: Request,
   load: SaltMap,
+  onProven: OnProven,
 ) => Promise<ClearResult> | ClearResult;
 
 /** As a command that answers a map and is no trace of its own. */
 const answering =
-  (command: (ports: MasterPorts, load: SaltMap) => Promise<SaltValue>): ClearCommand =>
-  async (ports, _request, load) => ({ value: await command(ports, load) });
+  (
+    command: (ports: MasterPorts, load: SaltMap, onProven: OnProven) => Promise<SaltValue>,
+  ): ClearCommand =>
+  async (ports, _request, load, onProven) => ({ value: await command(ports, load, onProven) });
 
 /**
  * A publish is answered with a text when the stream is away: it is clear then that nothing hangs.
  */
-const publishOrText: ClearCommand = async (ports, request, load) => {
+const publishOrText: ClearCommand = async (ports, request, load, onProven) => {
   try {
-    return await publish(ports, request, load);
+    return await publish(ports, request, load, onProven);
   } catch (cause) {
     if (!(cause instanceof MasterUnavailableError)) throw cause;
     ports.count('publish_unavailable');
@@ -39,10 +43,10 @@ const publishOrText: ClearCommand = async (ports, request, load) => {
   }
 };
 
-const queryWithTrace: ClearCommand = async (ports, _request, load) => {
+const queryWithTrace: ClearCommand = async (ports, _request, load, onProven) => {
   const link = textOf(load, 'traceparent');
   const about = { kind: 'query', ...(link === undefined ? {} : { link }) } as const;
-  return { value: await query(ports, load), about };
+  return { value: await query(ports, load, onProven), about };
 };
 
 /**
@@ -72,12 +76,13 @@ export async function runClearCommand(
     return { value: mapOf({}) };
   }
   const start = performance.now();
+  let proven: Proven | undefined;
   try {
-    const result = await command(ports, request, load);
-    recordClear(ports, request, { load, answer: result.value });
+    const result = await command(ports, request, load, (who) => void (proven = who));
+    recordClear(ports, request, { load, answer: result.value, proven });
     return result;
   } catch (fault) {
-    recordClear(ports, request, { load, answer: mapOf({ error: 'fault' }) });
+    recordClear(ports, request, { load, answer: mapOf({ error: 'fault' }), proven });
     throw fault;
   } finally {
     ports.handled?.(name, performance.now() - start);

@@ -7,6 +7,13 @@ import type { MasterPorts, MinionKey, StoredMinionKey } from '../ports.ts';
 /** What can be done to keys. */
 export type KeyAct = 'accept' | 'reject' | 'delete';
 
+/** An act upon keys, and who asked for it: as events name him, and as he proved it. */
+export interface KeyChange {
+  readonly act: KeyAct;
+  readonly user: string;
+  readonly principal: string;
+}
+
 /** The sections of salt-key, in the order of 3008's `list_all`. */
 const SECTIONS = ['minions_pre', 'minions_rejected', 'minions', 'minions_denied'] as const;
 type Section = (typeof SECTIONS)[number];
@@ -82,7 +89,7 @@ export function textsOfKeys(
  */
 export async function changeKeys(
   ports: MasterPorts,
-  asked: { readonly act: KeyAct; readonly user: string },
+  asked: KeyChange,
   match: SaltValue,
   included: readonly string[],
 ): Promise<SaltMap> {
@@ -107,7 +114,7 @@ export async function changeKeys(
 /** Tells whether a key was accepted before and is not now. */
 async function changeKey(
   ports: MasterPorts,
-  { act, user }: { readonly act: KeyAct; readonly user: string },
+  { act, user, principal }: KeyChange,
   section: Section,
   id: string,
 ): Promise<boolean> {
@@ -117,7 +124,8 @@ async function changeKey(
     if (stored === undefined || next === undefined) return false;
     if (!(await ports.keys.store(id, next, stored))) continue;
     const outcome = `${stored.state} to ${next.state}`;
-    ports.audit?.record({ kind: 'key', outcome, principal: user, method: 'wheel', target: id });
+    const who = { principal, ...(user === principal ? {} : { claimed: user }) };
+    ports.audit?.record({ kind: 'key', outcome, ...who, method: 'wheel', target: id });
     const revoked = stored.state === 'accepted' && next.state !== 'accepted';
     const deleted = next.state === 'deleted';
     if (revoked || deleted) {

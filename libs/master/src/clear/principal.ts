@@ -6,6 +6,8 @@ import type { MasterPorts } from '../ports.ts';
 export interface KeyHolder {
   /** The user whose rights count (`bob` for `sudo_bob`). */
   readonly user: string;
+  /** Whose key it is, whatever the load says. */
+  readonly owner: string;
   /** Whether the key gives all rights, or those of `publisher_acl`. */
   readonly full: boolean;
 }
@@ -37,12 +39,14 @@ export async function authenticateKey(
 }
 
 /** Whether this is a key of root, of the master's user, or of whom the master runs as. */
-export function isMastersKey({ userKeys, rules }: MasterPorts, key: string): boolean {
-  const users = new Set(['root', rules.user, rules.runningUser]);
-  return holds(
-    [...users].flatMap((user) => userKeys.of(user)),
-    key,
-  );
+export function isMastersKey(ports: MasterPorts, key: string): boolean {
+  return masterOfKey(ports, key) !== undefined;
+}
+
+/** Which of them it is a key of. */
+function masterOfKey({ userKeys, rules }: MasterPorts, key: string): string | undefined {
+  const users = [...new Set(['root', rules.user, rules.runningUser])];
+  return users.filter((user) => holds(userKeys.of(user), key)).at(0);
 }
 
 function checkKey(
@@ -50,18 +54,18 @@ function checkKey(
   key: string,
   user: string | undefined,
 ): KeyHolder | undefined {
-  const masters = isMastersKey(ports, key);
-  if (user === undefined) return masters ? { user: '', full: true } : undefined;
+  const owner = masterOfKey(ports, key);
+  if (user === undefined) return owner === undefined ? undefined : { user: '', owner, full: true };
   if (user.startsWith(SUDO_PREFIX)) {
-    if (!masters) return undefined;
+    if (owner === undefined) return undefined;
     const access = ports.rules.access;
     const limited = access?.sudoAcl === true && Object.keys(access.publisherAcl).length > 0;
-    return { user: user.slice(SUDO_PREFIX.length), full: !limited };
+    return { user: user.slice(SUDO_PREFIX.length), owner, full: !limited };
   }
-  if (masters) return { user, full: true };
+  if (owner !== undefined) return { user, owner, full: true };
   const { user: own, runningUser } = ports.rules;
   if (user === 'root' || user === own || user === runningUser) return undefined;
-  return holds(ports.userKeys.of(user), key) ? { user, full: false } : undefined;
+  return holds(ports.userKeys.of(user), key) ? { user, owner: user, full: false } : undefined;
 }
 
 /** Looks at all of them, so that the time tells nothing. */

@@ -18,7 +18,7 @@ import {
 import type { Job, MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { coversJob, handedDown, refusedByBlacklist } from './authorise.ts';
-import { authenticate, isStranger, type Caller } from './caller.ts';
+import { authenticate, isStranger, type Caller, type OnProven } from './caller.ts';
 import { durably } from './durable.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
 import { loadToKeep, publicationOf, userOf, type Prepared } from './publication.ts';
@@ -49,6 +49,7 @@ export async function publish(
   ports: MasterPorts,
   request: Request,
   load: SaltMap,
+  onProven: OnProven = () => undefined,
 ): Promise<PublishReply> {
   let asked: PublishRequest;
   try {
@@ -60,7 +61,7 @@ export async function publish(
   if (refusedByBlacklist(ports, asked.user === undefined ? [] : [asked.user], asked.fun)) {
     return refuse(ports, request, load, AUTHORIZATION);
   }
-  const caller = await authenticate(ports, load, asked.kwargs);
+  const caller = await authenticate(ports, { load, credentials: asked.kwargs, onProven });
   if (isStranger(caller)) return refuse(ports, request, load, AUTHENTICATION);
   const handed = handedDown(ports, load, asked.kwargs);
   const expected = await expectedMinions(ports, asked);
@@ -194,7 +195,7 @@ function jobOf(ports: MasterPorts, request: Request, prepared: Prepared): Job {
     jid,
     publication: pack(publicationOf(ports, prepared)),
     load: pack(loadToKeep(load, jid, user)),
-    principal: caller.user,
+    principal: caller.principal,
     user: user ?? '',
     fun: asked.fun,
     tgt: asked.tgt,

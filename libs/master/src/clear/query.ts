@@ -1,7 +1,7 @@
 import { buildErrorReply, isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
-import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
+import { authenticate, isStranger, notAllowed, refusalOf, type OnProven } from './caller.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 
@@ -34,8 +34,12 @@ const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
  * Brine's own clear command `brine_query`: a question to the job cache, for `brine run` on the
  * master's host. Authenticated as a runner is.
  */
-export async function query(ports: MasterPorts, load: SaltMap): Promise<SaltMap> {
-  const caller = await authenticate(ports, load);
+export async function query(
+  ports: MasterPorts,
+  load: SaltMap,
+  onProven: OnProven,
+): Promise<SaltMap> {
+  const caller = await authenticate(ports, { load, onProven });
   if (isStranger(caller)) return refusalOf(caller);
   // Whoever has limited rights asks by a runner, whose arguments are judged.
   if (caller.acl !== undefined) return refusalOf(notAllowed(caller));

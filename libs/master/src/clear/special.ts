@@ -2,7 +2,14 @@ import { mayCall, type SpecialKind } from '@brine/acl';
 import { buildErrorReply, mapOf, pack, textOf, type SaltMap } from '@brine/wire';
 import type { FunctionCall, FunctionOutcome } from '../function-ports.ts';
 import type { MasterPorts } from '../ports.ts';
-import { authenticate, isStranger, notAllowed, refusalOf, type Caller } from './caller.ts';
+import {
+  authenticate,
+  isStranger,
+  notAllowed,
+  refusalOf,
+  type Caller,
+  type OnProven,
+} from './caller.ts';
 import { readCall } from './function-call.ts';
 import { SUDO_PREFIX } from './principal.ts';
 import { callWheel } from './wheel.ts';
@@ -17,8 +24,12 @@ const SECRET_ARGUMENTS = /^auth\./;
  * `runner` (salt/master.py ClearFuncs.runner): answers at once with the tag under which the events
  * `new` and `ret` come.
  */
-export async function runner(ports: MasterPorts, load: SaltMap): Promise<SaltMap> {
-  const call = await allowedCall(ports, load, 'runner');
+export async function runner(
+  ports: MasterPorts,
+  load: SaltMap,
+  onProven: OnProven,
+): Promise<SaltMap> {
+  const call = await allowedCall(ports, load, 'runner', onProven);
   if (call instanceof Map) return call;
   if (ports.functions.running() >= RUNNERS_MAX) {
     ports.count('runner_busy');
@@ -37,8 +48,12 @@ export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promis
 }
 
 /** `wheel` (salt/master.py ClearFuncs.wheel): answers with what the function returned. */
-export async function wheel(ports: MasterPorts, load: SaltMap): Promise<SaltMap> {
-  const call = await allowedCall(ports, load, 'wheel');
+export async function wheel(
+  ports: MasterPorts,
+  load: SaltMap,
+  onProven: OnProven,
+): Promise<SaltMap> {
+  const call = await allowedCall(ports, load, 'wheel', onProven);
   if (call instanceof Map) return call;
   await announce(ports, call);
   const outcome = await callWheel(ports, call);
@@ -59,8 +74,9 @@ async function allowedCall(
   ports: MasterPorts,
   load: SaltMap,
   kind: SpecialKind,
+  onProven: OnProven,
 ): Promise<FunctionCall | SaltMap> {
-  const caller = await authenticate(ports, load);
+  const caller = await authenticate(ports, { load, onProven });
   if (isStranger(caller)) return refusalOf(caller);
   const asked = readCall(kind, load);
   if (typeof asked === 'string') return malformed(ports, kind, asked);
@@ -69,7 +85,8 @@ async function allowedCall(
   if (may === 'misspelt') {
     return malformed(ports, kind, 'A command invocation error occurred: Check syntax.');
   }
-  if (may) return { ...asked, jid: ports.nextJid(), user: userOf(ports, load, caller) };
+  const { principal } = caller;
+  if (may) return { ...asked, jid: ports.nextJid(), user: userOf(ports, load, caller), principal };
   ports.count(`${kind}_not_allowed`);
   return refusalOf(notAllowed(caller));
 }

@@ -11,6 +11,7 @@ import {
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccessRules, TokenRecord, Vouched } from '../login-ports.ts';
 import type { MasterPorts } from '../ports.ts';
+import type { OnProven } from './caller.ts';
 import { logIn } from './log-in.ts';
 
 /** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
@@ -26,13 +27,18 @@ const TOKEN_LIFE_MAX_S = 365 * 86_400;
  * `mk_token`: a token for a name and a password, an empty text for everybody else
  * (salt/auth/__init__.py LoadAuth.mk_token).
  */
-export async function makeToken(ports: MasterPorts, load: SaltMap): Promise<SaltValue> {
+export async function makeToken(
+  ports: MasterPorts,
+  load: SaltMap,
+  onProven: OnProven,
+): Promise<SaltValue> {
   const known = await logIn(ports, load);
   const access = ports.rules.access;
   if (known === undefined || access === undefined) {
     ports.count('refused_eauth');
     return '';
   }
+  onProven({ kind: 'eauth', principal: known.name });
   const eauth = textOf(load, 'eauth') ?? '';
   const life = Math.min(lifeOf(access, load, eauth), TOKEN_LIFE_MAX_S);
   const start = ports.now() / 1000;

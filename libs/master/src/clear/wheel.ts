@@ -21,9 +21,9 @@ const HASHED = [['match'], ['hash_type', null]] as const;
 function acting(act: KeyAct, also: readonly string[]): readonly [string, WheelFunction][] {
   const options = also.map((name) => [name, false] as const);
   const parameters = [['match'] as const, ...options];
-  const run: WheelFunction['run'] = (ports, given, { user }) => {
+  const run: WheelFunction['run'] = (ports, given, { user, principal }) => {
     const included = also.filter((name) => given.get(name) === true);
-    return changeKeys(ports, { act, user }, given.get('match') ?? '', included);
+    return changeKeys(ports, { act, user, principal }, given.get('match') ?? '', included);
   };
   const name = `key.${act}`;
   return [

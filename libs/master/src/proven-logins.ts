@@ -1,0 +1,53 @@
+/** Log-ins that wait for their proof, and proofs that are remembered; the oldest are forgotten. */
+const REMEMBERED_MAX = 50_000;
+
+/**
+ * A proof is told again after this, in ms. Strangers may begin log-ins in a minion's name as often
+ * as they like, and each would make the minion's next request another proof.
+ */
+const TOLD_AGAIN_MS = 3_600_000;
+
+/** What the last proof of a minion told. */
+interface Told {
+  readonly version: number;
+  readonly at: number;
+}
+
+/**
+ * Log-ins whose minion has not shown yet that it holds the private key of the public one that it
+ * offered. Its next sealed request that this worker opens shows it.
+ */
+export class ProvenLogIns {
+  readonly #unproven = new Set<string>();
+  readonly #told = new Map<string, Told>();
+
+  /** A log-in was accepted. */
+  began(id: string): void {
+    this.#unproven.delete(id);
+    this.#unproven.add(id);
+    dropOldest(this.#unproven);
+  }
+
+  /**
+   * Takes a request that only the holder of the private key could make; true where that proves a
+   * log-in and is to be told.
+   */
+  proves(id: string, version: number, now: number): boolean {
+    // Most requests follow no log-in.
+    if (this.#unproven.size === 0 || !this.#unproven.delete(id)) return false;
+    const told = this.#told.get(id);
+    if (told?.version === version && Math.abs(now - told.at) < TOLD_AGAIN_MS) return false;
+    this.#told.delete(id);
+    this.#told.set(id, { version, at: now });
+    dropOldest(this.#told);
+    return true;
+  }
+}
+
+function dropOldest(known: Set<string> | Map<string, Told>): void {
+  if (known.size <= REMEMBERED_MAX) return;
+  for (const oldest of known.keys()) {
+    known.delete(oldest);
+    return;
+  }
+}
