@@ -1,6 +1,7 @@
 import { Crypticle } from '@brine/crypt';
 import { ZmtpPeer } from '@brine/testing';
-import { bytesOf, mapOf, textOf, unpackMap } from '@brine/wire';
+import { bytesOf, mapOf, textOf, unpackMap, type SaltValue } from '@brine/wire';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -65,6 +66,31 @@ describe('requests of minions', () => {
       const late = sealedLoad(it.a, '_file_envs', { ts: Math.floor(Date.now() / 1000) + ts });
       expect(await it.send(sealed(late, it.own))).toBe(REFUSED);
     }
+  });
+
+  test('CVE-2022-22936: what a captured request wrote is not written over what is newer', async () => {
+    const own = (cmd: string, fields: Record<string, SaltValue>) =>
+      sealed(sealedLoad(it.a, cmd, fields), it.own);
+    const mine = (value: string) => own('_mine', { data: mapOf({ 'my.fun': value }) });
+    const file = (data: string) =>
+      own('_file_recv', { path: ['kept'], loc: 0, data, size: data.length });
+    const captured = [mine('old'), file('old'), own('_mine_delete', { fun: 'my.fun' })];
+    captured.push(own('_mine_flush', {}));
+    const answers: string[] = [];
+    for (const sent of captured) answers.push(await it.send(sent));
+    for (const sent of [mine('new'), file('new')]) await it.send(sent);
+    // Enough for both workers.
+    for (let n = 0; n < 6; n += 1) {
+      const stranger = await ZmtpPeer.open({ port: it.master.home.retPort });
+      for (const { body } of captured) await stranger.request(body, 20_000);
+      stranger.close();
+    }
+    const found = await it.sealed('_mine_get', { fun: 'my.fun', tgt: 'a', tgt_type: 'glob' });
+    expect(found).toBe('sealed {"a":"new"}');
+    const { cacheDir } = it.master.home;
+    expect(readFileSync(join(cacheDir, 'minions', 'a', 'files', 'kept'), 'utf8')).toBe('new');
+    // Who lost the answer is answered as the first time.
+    for (const [at, sent] of captured.entries()) expect(await it.send(sent)).toBe(answers[at]);
   });
 
   test('CVE-2022-22934: a pillar is signed, with its key and the nonce', async () => {

@@ -22,6 +22,7 @@ import { exposeMetrics } from './metrics.ts';
 import { MinionTimes } from './minion-times.ts';
 import { Readers } from './readers.ts';
 import { Releasers } from './releasers.ts';
+import { sealedForMs } from './sealed-for.ts';
 
 /**
  * Folders of the cachedir that a stock master makes at its start and that stock tools then take for
@@ -76,6 +77,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const { streamBytes, streamReplicas } = options.brine;
   await ensureStreams(bus, {
     replicas: streamReplicas,
+    sealedForMs: sealedForMs(options),
     ...(streamBytes > 0 ? { totalBytes: streamBytes } : {}),
   });
 

@@ -36,6 +36,7 @@ import { exposeMetrics, requestMetrics } from './metrics.ts';
 import { BucketMines } from './mines.ts';
 import { BucketMinionData } from './minion-data.ts';
 import { BucketMinionKeys } from './minion-keys.ts';
+import { BucketOnce } from './once.ts';
 import { peerArguments } from './peer-arguments.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
@@ -146,6 +147,7 @@ export async function startWorker(
     ),
     parseArguments: peerArguments,
     mines: new BucketMines(new Bucket(bus, 'brine_mine')),
+    once: new BucketOnce(new Bucket(bus, 'brine_once'), SecretBox.fromMasterKey(pem, 'once')),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
     count: requests.count,

@@ -13,10 +13,14 @@ export interface StreamLimits {
   readonly totalBytes?: number;
   /** Copies of each stream; 1 on a single server, 3 in a cluster. */
   readonly replicas?: number;
+  /** How long a sealed request may come again, in ms; default 24 hours. */
+  readonly sealedForMs?: number;
 }
 
 /** The shares of the disk. What is left is for the buckets of hot state. */
 const SHARES = { EVENTS: 0.5, PUBLICATIONS: 0.12, brine_kept_bodies: 0.2, brine_bodies: 0.1 };
+/** Of the rest: what minions had written, some 200 bytes each. */
+const ONCE_SHARE = 0.05;
 const DEFAULT_TOTAL_BYTES = 8 * 1024 ** 3;
 const LEAST_TOTAL_BYTES = 64 * 1024 ** 2;
 /** Bodies of requests and replies live minutes; no request is older than that. */
@@ -25,15 +29,12 @@ const BODY_AGE_MS = 10 * 60_000;
 const DUPLICATE_WINDOW_MS = 120_000;
 /** Finished requests are remembered for this long, for those that come again. */
 const REQUESTS_AGE_MS = 10 * 60_000;
+/** A session key lives for a day as a rule (Salt: publish_session). */
+const SEALED_FOR_MS = 86_400_000;
 /** No login token lives longer than a year. */
 const TOKENS_AGE_MS = 366 * 86_400_000;
 /** Some 200,000 tokens: whoever may log in could make them without end. */
 const TOKENS_BYTES = 64 * 1024 ** 2;
-
-const AGES_MS: Readonly<Partial<Record<BucketName, number>>> = {
-  brine_requests: REQUESTS_AGE_MS,
-  brine_tokens: TOKENS_AGE_MS,
-};
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
@@ -47,7 +48,7 @@ export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promis
   let totalBytes = limits.totalBytes ?? DEFAULT_TOTAL_BYTES;
   for (;;) {
     try {
-      for (const config of configs(totalBytes, replicas)) await ensure(bus, config);
+      for (const config of configs(totalBytes, replicas, limits)) await ensure(bus, config);
       return;
     } catch (error) {
       const full = error instanceof BusError && error.code === 'BUS_STREAM_FULL';
@@ -87,7 +88,11 @@ export async function waitForStreams(bus: Bus, timeoutMs = 30_000): Promise<void
   }
 }
 
-function configs(totalBytes: number, replicas: number): readonly Config[] {
+function configs(
+  totalBytes: number,
+  replicas: number,
+  { sealedForMs = SEALED_FOR_MS }: StreamLimits,
+): readonly Config[] {
   const base = {
     storage: 'file',
     num_replicas: replicas,
@@ -109,6 +114,15 @@ function configs(totalBytes: number, replicas: number): readonly Config[] {
     subjects: roots.map((root) => `${root}.>`),
     max_bytes: Math.floor(totalBytes * SHARES[name]),
   });
+  const ages: Readonly<Partial<Record<BucketName, number>>> = {
+    brine_requests: REQUESTS_AGE_MS,
+    brine_tokens: TOKENS_AGE_MS,
+    brine_once: sealedForMs,
+  };
+  const bytes: Readonly<Partial<Record<BucketName, number>>> = {
+    brine_tokens: TOKENS_BYTES,
+    brine_once: Math.floor(totalBytes * ONCE_SHARE),
+  };
   return [
     stream(STREAMS.events, ['brine.events']),
     stream(STREAMS.publications, ['brine.publications']),
@@ -120,11 +134,13 @@ function configs(totalBytes: number, replicas: number): readonly Config[] {
     },
     ...BUCKETS.map((bucket) => ({
       ...base,
+      // What is known of the oldest requests goes before a new one is refused.
+      ...(bucket === 'brine_once' ? { discard: 'old' } : {}),
       name: `KV_${bucket}`,
       subjects: [`$KV.${bucket}.>`],
-      max_bytes: bucket === 'brine_tokens' ? TOKENS_BYTES : -1,
+      max_bytes: bytes[bucket] ?? -1,
       max_msgs_per_subject: 1,
-      max_age: nanos(AGES_MS[bucket] ?? 0),
+      max_age: nanos(ages[bucket] ?? 0),
       allow_rollup_hdrs: true,
       deny_delete: true,
       // With copies, reads go to the leader, who has what was acknowledged.

@@ -24,6 +24,7 @@ export const BUCKETS = [
   'brine_pillars',
   'brine_requests',
   'brine_tokens',
+  'brine_once',
 ] as const;
 
 /** One of the buckets' names. */

@@ -36,6 +36,8 @@ export type {
   ServedFile,
   ServedLists,
   ServedPiece,
+  Begun,
+  Once,
   ServedPorts,
   ReceivedFiles,
   ServedRules,

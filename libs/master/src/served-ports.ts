@@ -57,6 +57,30 @@ export interface Files {
   envs(back?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
+/** What became of the first sending of a request. */
+export type Begun =
+  /** This is it, or another try of the gateway that had it. */
+  | { readonly kind: 'begun' }
+  | { readonly kind: 'done'; readonly reply: SaltValue }
+  /** Another worker is at it. */
+  | { readonly kind: 'under-way' }
+  /** Nobody ended it, and nobody can still wait for it. */
+  | { readonly kind: 'lapsed' };
+
+/**
+ * The requests of minions that wrote something, shared by all workers and known for as long as the
+ * same bytes could come again. Each rejects with MasterUnavailableError when it is away.
+ */
+export interface Once {
+  /**
+   * Begins with a request.
+   * @param by the same for all tries of one gateway: one of them may have died on the way
+   */
+  begin(key: string, by: string): Promise<Begun>;
+  /** Notes that it is done, and what was answered. */
+  done(key: string, by: string, reply: SaltValue): Promise<void>;
+}
+
 /** Where files go that minions send. */
 export interface ReceivedFiles {
   /** Writes a piece at its offset; false for a path that leads elsewhere or cannot be a file. */
@@ -92,6 +116,7 @@ export interface ServedRules {
 export interface ServedPorts {
   readonly files: Files;
   readonly mines: Mines;
+  readonly once: Once;
   readonly received: ReceivedFiles;
   readonly tops: ExternalTops;
   /** Arguments of a job as a command line has them, ready for its publication. */

@@ -1,13 +1,23 @@
 import type { ServedPorts } from '@brine/master';
-import type { SaltMap } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** What a master without files serves: nothing, in the environment `base`; its mine in memory. */
 export function memoryServed(): ServedPorts {
   const mines = new Map<string, SaltMap>();
+  const begun = new Map<string, { by: string; reply?: SaltValue }>();
   return {
     tops: { of: () => Promise.resolve(new Map()) },
     parseArguments: (args) => [...args],
     received: { write: () => Promise.resolve(true) },
+    once: {
+      begin: async (key, by) => {
+        const first = begun.get(key);
+        if (first === undefined) begun.set(key, { by });
+        if (first?.reply !== undefined) return { kind: 'done', reply: first.reply };
+        return { kind: first === undefined || first.by === by ? 'begun' : 'under-way' };
+      },
+      done: async (key, by, reply) => void begun.set(key, { by, reply }),
+    },
     mines: {
       fetch: (id) => Promise.resolve(mines.get(id)),
       change: (id, next) => {

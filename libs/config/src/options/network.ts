@@ -45,7 +45,9 @@ export const networkOptions = {
     default: 0,
     min: 0,
     unit: 's',
-    doc: 'Oldest age of a request that is still answered; 0 is any age.',
+    doc:
+      'Oldest age of a request that is still answered; 0 is any age. What minions wrote is known ' +
+      'when it is sent again, for twice as long, or for a day.',
   }),
   max_open_files: integer({ default: 100_000, min: 0, doc: 'Open files to ask the host for.' }),
   tcp_keepalive: flag({ default: true, doc: 'Keep idle connections alive.' }),

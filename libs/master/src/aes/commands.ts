@@ -1,5 +1,5 @@
+import { isJid } from '@brine/job';
 import { mapOf, pack, unpackMap, type MapScan, type SaltMap, type SaltValue } from '@brine/wire';
-import { SESSION_KEY_VERSION } from '../channel.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { receiveFile } from './file-recv.ts';
@@ -16,6 +16,7 @@ import {
 import { masterOpts } from './master-opts.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
+import { onceKey, onceOnly } from './once.ts';
 import { rememberPillarRequest, renderPillar } from './pillar.ts';
 import { minionRunner } from './peer-runner.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
@@ -46,10 +47,19 @@ export interface AesResult {
   readonly about?: AnswerAbout;
 }
 
-/** Salt's nonces are 32 hex digits; a longer one is no stock minion's. */
-const NONCE_MAX = 64;
-
 type AesCommand = (ports: MasterPorts, request: AesRequest) => Promise<AesResult> | AesResult;
+
+/**
+ * A command, and what is to become of the same bytes when they come again: one that `reads` is run
+ * again, one that `writes` is not ({@link onceOnly}). `seesToIt`: it knows what it did itself.
+ */
+interface Listed {
+  readonly does: 'reads' | 'writes' | 'seesToIt';
+  readonly run: AesCommand;
+}
+const reads = (run: AesCommand): Listed => ({ does: 'reads', run });
+const writes = (run: AesCommand): Listed => ({ does: 'writes', run });
+const seesToIt = (run: AesCommand): Listed => ({ does: 'seesToIt', run });
 
 /** A fixed answer: Salt's "not found" of a command whose data this master does not serve. */
 const fixed = (value: () => SaltValue): AesCommand => {
@@ -124,7 +134,16 @@ const returned: AesCommand = async (ports, request) => {
     return { reply: 'send', value: null };
   }
   if (ports.syndics.unanswering().has(minion)) await ports.syndics.answers(minion);
-  const job = await takeReturn(ports, request.request, request.body);
+  const take = () => takeReturn(ports, request.request, request.body);
+  let job: Awaited<ReturnType<typeof take>>;
+  // Returns of jobs are told apart for good where they are stored. Those of no job are not.
+  if (isJid(request.scan.text('jid') ?? '')) job = await take();
+  else {
+    await onceOnly(ports, request, async () => {
+      job = await take();
+      return null;
+    });
+  }
   return { reply: 'send', value: null, ...(job === undefined ? {} : { about: job }) };
 };
 
@@ -138,7 +157,10 @@ const pillar: AesCommand = async (ports, request) => {
   let value = emptyMap();
   if (minion !== undefined) {
     const load = unpackMap(request.body);
-    await rememberPillarRequest(ports, onceId(request), load, minion);
+    await onceOnly(ports, request, async () => {
+      await rememberPillarRequest(ports, onceId(request), load, minion);
+      return null;
+    });
     value = (await renderPillar(ports, load, minion)) ?? value;
   }
   return { reply: 'private', value, about: aboutRequest('pillar', request) };
@@ -155,14 +177,9 @@ const minionEvent: AesCommand = async (ports, request) => {
 
 const revoked = decoded((ports, request, load) => revokeAuth(ports, request.minion, load));
 
-/**
- * The same for every sending of one request: a replay of it on another connection, which is another
- * request to the gateway, still carries its nonce.
- */
-function onceId({ version, minion, scan, request }: AesRequest): string {
-  const nonce = scan.text('nonce');
-  const isBound = version >= SESSION_KEY_VERSION && minion !== undefined && nonce !== undefined;
-  return isBound ? `${minion}:${nonce.slice(0, NONCE_MAX)}` : request.id;
+/** Under this id all that a request leads to is written once, also by another worker. */
+function onceId(request: AesRequest): string {
+  return onceKey(request) ?? request.request.id;
 }
 
 function aboutRequest(kind: 'pillar' | 'event', { scan, minion }: AesRequest): AnswerAbout {
@@ -192,40 +209,42 @@ const registerResources = decoded(async (ports, request) => {
  * What this version does not serve answers Salt's "not found" value, with which a stock minion
  * goes on. A Map, never an object: a received name must not reach a prototype.
  */
-const COMMANDS: ReadonlyMap<string, AesCommand> = new Map<string, AesCommand>([
-  ['_return', returned],
-  ['_pillar', pillar],
-  ['_minion_event', needsToken(emptyMap, minionEvent)],
-  ['_register_resources', registerResources],
+const COMMANDS: ReadonlyMap<string, Listed> = new Map<string, Listed>([
+  ['_return', seesToIt(returned)],
+  ['_pillar', seesToIt(pillar)],
+  ['_minion_event', writes(needsToken(emptyMap, minionEvent))],
+  ['_register_resources', writes(registerResources)],
   [
     '_master_opts',
-    fromLoad(async (ports, load) =>
-      masterOpts(ports.rules.masterOpts, allEnvs(await ports.files.envs()), load),
+    reads(
+      fromLoad(async (ports, load) =>
+        masterOpts(ports.rules.masterOpts, allEnvs(await ports.files.envs()), load),
+      ),
     ),
   ],
-  ['_mine', ofMinion(putIntoMine)],
-  ['_mine_get', ofMinion(getFromMine)],
-  ['_mine_delete', ofMinion(deleteFromMine)],
-  ['_mine_flush', ofMinion(flushMine)],
-  ['_master_tops', ofMinion(masterTops)],
-  ['_file_envs', fromLoad(fileEnvs)],
-  ['_file_list', fromLoad(listOf('files'))],
-  ['_file_list_emptydirs', fromLoad(listOf('emptyDirs'))],
-  ['_dir_list', fromLoad(listOf('dirs'))],
-  ['_symlink_list', fromLoad(symlinkList)],
-  ['_file_hash', fromLoad(fileHash)],
-  ['_file_hash_and_stat', fromLoad(hashAndStat)],
-  ['_file_find', fromLoad(findFile)],
-  ['_serve_file', fromLoad(serveFile)],
-  ['_file_recv', ofMinion(receiveFile, no)],
-  ['_syndic_return', syndicReturned],
-  ['minion_runner', ofPeer(minionRunner)],
-  ['minion_pub', ofPeer(minionPub)],
-  ['minion_publish', ofPeer(minionPublish)],
-  ['pub_ret', ofPeer(publishedReturns)],
-  ['revoke_auth', needsToken(no, revoked)],
+  ['_mine', writes(ofMinion(putIntoMine))],
+  ['_mine_get', reads(ofMinion(getFromMine))],
+  ['_mine_delete', writes(ofMinion(deleteFromMine))],
+  ['_mine_flush', writes(ofMinion(flushMine))],
+  ['_master_tops', reads(ofMinion(masterTops))],
+  ['_file_envs', reads(fromLoad(fileEnvs))],
+  ['_file_list', reads(fromLoad(listOf('files')))],
+  ['_file_list_emptydirs', reads(fromLoad(listOf('emptyDirs')))],
+  ['_dir_list', reads(fromLoad(listOf('dirs')))],
+  ['_symlink_list', reads(fromLoad(symlinkList))],
+  ['_file_hash', reads(fromLoad(fileHash))],
+  ['_file_hash_and_stat', reads(fromLoad(hashAndStat))],
+  ['_file_find', reads(fromLoad(findFile))],
+  ['_serve_file', reads(fromLoad(serveFile))],
+  ['_file_recv', writes(ofMinion(receiveFile, no))],
+  ['_syndic_return', writes(syndicReturned)],
+  ['minion_runner', writes(ofPeer(minionRunner))],
+  ['minion_pub', writes(ofPeer(minionPub))],
+  ['minion_publish', writes(ofPeer(minionPublish))],
+  ['pub_ret', reads(ofPeer(publishedReturns))],
+  ['revoke_auth', writes(needsToken(no, revoked))],
   // Whitelisted in Salt, but its handler raises: an empty text comes back.
-  ['verify_minion', fixed(() => '')],
+  ['verify_minion', reads(fixed(() => ''))],
 ]);
 
 /** Runs a minion's command; an unknown one answers an empty map, as Salt does. */
@@ -238,8 +257,23 @@ export async function runAesCommand(ports: MasterPorts, request: AesRequest): Pr
   }
   const start = performance.now();
   try {
-    return await command(ports, request);
+    if (command.does !== 'writes') return await command.run(ports, request);
+    return await written(ports, request, command.run);
   } finally {
     ports.handled?.(name, performance.now() - start);
   }
+}
+
+async function written(
+  ports: MasterPorts,
+  request: AesRequest,
+  run: AesCommand,
+): Promise<AesResult> {
+  let about: AnswerAbout | undefined;
+  const value = await onceOnly(ports, request, async () => {
+    const result = await run(ports, request);
+    about = result.about;
+    return result.value;
+  });
+  return { reply: 'send', value, ...(about === undefined ? {} : { about }) };
 }

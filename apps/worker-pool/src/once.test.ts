@@ -1,0 +1,59 @@
+import { BusError, type BucketEntry, type BucketKey } from '@brine/bus';
+import { SecretBox } from '@brine/crypt';
+import { vectorFile } from '@brine/testing';
+import { mapOf } from '@brine/wire';
+import { beforeEach, expect, test } from 'vitest';
+import { BucketOnce } from './once.ts';
+
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const box = SecretBox.fromMasterKey(auth.master_key.pem, 'once');
+
+const entries = new Map<string, BucketEntry>();
+let now = 0;
+let revision = 0;
+async function write(key: BucketKey, value: Uint8Array, expected?: number): Promise<number> {
+  if (expected !== undefined && expected !== (entries.get(key)?.revision ?? 0)) {
+    throw new BusError('BUS_CONFLICT', 'another');
+  }
+  revision += 1;
+  entries.set(key, { key, value, revision, timeMs: now });
+  return revision;
+}
+const bucket = {
+  create: (key: BucketKey, value: Uint8Array) => write(key, value, 0),
+  update: write,
+  put: (key: BucketKey, value: Uint8Array) => write(key, value),
+  get: async (key: BucketKey) => entries.get(key),
+};
+const once = new BucketOnce(bucket, box, () => now);
+beforeEach(() => {
+  entries.clear();
+  now = 1_000_000;
+});
+
+test('what is done is answered as it was, and lies sealed', async () => {
+  expect(await once.begin('k', 'a')).toEqual({ kind: 'begun' });
+  await once.done('k', 'a', mapOf({ jid: 'secret' }));
+  for (const by of ['a', 'b']) {
+    expect(await once.begin('k', by)).toEqual({ kind: 'done', reply: mapOf({ jid: 'secret' }) });
+  }
+  expect(Buffer.from([...entries.values()][0]!.value).includes('secret')).toBe(false);
+  await once.done('long', 'a', 'x'.repeat(5_000));
+  expect(await once.begin('long', 'b')).toEqual({ kind: 'done', reply: '' });
+});
+
+test('who began goes on at once, others when nobody can be at it any more', async () => {
+  await once.begin('k', 'a');
+  expect(await once.begin('k', 'a')).toEqual({ kind: 'begun' });
+  now += 29_000;
+  expect(await once.begin('k', 'b')).toEqual({ kind: 'under-way' });
+  now += 2_000;
+  const both = await Promise.all([once.begin('k', 'b'), once.begin('k', 'c')]);
+  expect(both.map(({ kind }) => kind).sort()).toEqual(['begun', 'under-way']);
+});
+
+test('what nobody ended is not begun anew when nobody waits for it any more', async () => {
+  await once.begin('k', 'a');
+  now += 301_000;
+  expect(await once.begin('k', 'b')).toEqual({ kind: 'lapsed' });
+});

@@ -1,0 +1,153 @@
+import { PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { mapOf, pack, scanMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { MasterUnavailableError } from '../errors.ts';
+import type { FunctionCall } from '../function-ports.ts';
+import { runAesCommand } from './commands.ts';
+
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const masterKey = PrivateKey.parse(auth.master_key.pem);
+
+let made: MemoryMaster;
+let calls: FunctionCall[];
+let pieces: unknown[];
+let answers: number;
+beforeEach(() => {
+  calls = [];
+  pieces = [];
+  answers = 0;
+  made = memoryMaster({
+    masterKey,
+    runRunner: async (call) => {
+      calls.push(call);
+      return { value: 'done', success: true };
+    },
+    rules: {
+      fileRecv: { maxMegabytes: 1 },
+      orderMasters: true,
+      peer: { m1: ['test.*'] },
+      peerRun: { m1: ['test.*'] },
+    },
+    answerQuery: () => new Map(),
+  });
+  made.setKey('m1', { state: 'accepted', pub: masterKey.publicKey.pem, denied: [] });
+  Object.assign(made.ports.received, {
+    write: async (piece: unknown) => Boolean(pieces.push(piece)),
+  });
+});
+
+/** A load as it came, `from` another connection each time. */
+async function send(cmd: string, fields: SaltMap, from: string, version = 3): Promise<SaltValue> {
+  const body = pack(new Map([...mapOf({ cmd, id: 'm1', nonce: 'n1' }), ...fields]));
+  const request = { id: from, body: Buffer.alloc(0), gatewayHost: 'host1' };
+  const opened = { request, body, scan: scanMap(body), minion: 'm1', tokenChecked: true, version };
+  answers += 1;
+  return (await runAesCommand(made.ports, opened)).value;
+}
+
+/** All that a command may have changed. */
+async function changed(): Promise<unknown> {
+  const mine = await made.ports.mines.fetch('m1');
+  const grains = made.grains.get('m1');
+  const { events, jobs, minionKeys } = made;
+  const tags = events.map(({ tag }) => tag);
+  const key = minionKeys.get('m1');
+  return structuredClone({ mine, grains, tags, jobs: jobs.length, key, calls, pieces });
+}
+
+const JOB = { fun: 'test.ping', arg: [], tgt: 'm1', tgt_type: 'glob', ret: '' };
+const RETURN = { return: true, retcode: 0, success: true, fun: 'test.ping' };
+const JID = '20261122080000123456';
+const SYNDIC = {
+  id: 'm1',
+  jid: JID,
+  fun: 'x',
+  master_id: 'm',
+  load: mapOf({ fun: 'x', Minions: ['m1'] }),
+  return: mapOf({ m9: mapOf({ return: true, retcode: 0, success: true }) }),
+};
+
+/** Commands that write, with a load. */
+const WRITING: readonly (readonly [cmd: string, fields: SaltMap])[] = [
+  ['_mine', mapOf({ data: mapOf({ 'test.ping': 'old' }) })],
+  ['_mine_delete', mapOf({ fun: 'test.ping' })],
+  ['_mine_flush', mapOf({})],
+  ['_file_recv', mapOf({ path: ['a'], loc: 0, data: 'x', size: 1 })],
+  ['_pillar', mapOf({ grains: mapOf({ os: 'old' }), ver: '2' })],
+  ['_minion_event', mapOf({ tag: 'own/tag', data: mapOf({ x: 1 }), pretag: null })],
+  ['_register_resources', mapOf({})],
+  ['minion_runner', mapOf({ fun: 'test.arg', arg: [] })],
+  ['minion_pub', mapOf(JOB)],
+  ['minion_publish', mapOf({ ...JOB, timeout: 0 })],
+  ['revoke_auth', mapOf({})],
+  ['_return', mapOf({ ...RETURN, jid: 'req' })],
+  ['_return', mapOf({ ...RETURN, jid: 'nocache' })],
+  ['_syndic_return', mapOf({ load: [mapOf(SYNDIC)] })],
+];
+
+describe('what writes is done once for a minion and its nonce', () => {
+  test.each(WRITING)('%s', async (cmd, fields) => {
+    const data = mapOf({ data: mapOf({ 'test.ping': 'first' }), nonce: 'n0' });
+    await send('_mine', data, 'r0');
+    const before = await changed();
+    const reply = await send(cmd, fields, 'r1');
+    expect(await changed()).not.toEqual(before);
+    // Since then the minion itself has told something newer, and nobody knows of duplicates.
+    await send('_mine', new Map([...data, ['nonce', 'n2']]), 'r2');
+    made.grains.set('m1', mapOf({ os: 'new' }));
+    made.setKey('m1', { state: 'accepted', pub: masterKey.publicKey.pem, denied: [] });
+    made.events.length = 0;
+    made.jobs.length = 0;
+    const newer = await changed();
+    expect(await send(cmd, fields, 'r3')).toEqual(reply);
+    expect(await send(cmd, fields, 'r4')).toEqual(reply);
+    expect(await changed()).toEqual(newer);
+    expect(made.counts.get('aes_came_again')).toBe(2);
+  });
+
+  test('another nonce is another request', async () => {
+    for (const nonce of ['n1', 'n2', 'n3']) {
+      const tag = mapOf({ tag: 'own/tag', data: mapOf({}), pretag: null, nonce });
+      await send('_minion_event', tag, `r${nonce}`);
+    }
+    expect(made.events).toHaveLength(3);
+  });
+
+  test.each<[string, SaltValue | undefined]>([
+    ['no nonce', undefined],
+    ['an empty one', ''],
+    ['a number', 7],
+  ])('a load with %s is known by itself', async (_name, nonce) => {
+    const load = mapOf({ tag: 'own/tag', data: mapOf({}), pretag: null });
+    for (const n of [1, 1, 2]) {
+      const fields = new Map([...load, ['n', n], ['nonce', nonce ?? null]] as [
+        string,
+        SaltValue,
+      ][]);
+      await send('_minion_event', fields, `r${answers}`);
+    }
+    expect(made.events.map(({ tag }) => tag)).toEqual(['own/tag', 'own/tag']);
+  });
+
+  test('a return of a job is not looked up: it is told apart where it is stored', async () => {
+    let asked = 0;
+    Object.assign(made.ports.once, { begin: () => Promise.reject(new Error(`${(asked += 1)}`)) });
+    await send('_return', mapOf({ ...RETURN, jid: JID }), 'r1');
+    expect(asked).toBe(0);
+  });
+
+  test('the same gateway goes on with what its worker left', async () => {
+    const { events } = made.ports;
+    const append = events.append.bind(events);
+    const away = (): Promise<never> => Promise.reject(new MasterUnavailableError('away'));
+    const event = mapOf({ tag: 'own/tag', data: mapOf({}), pretag: null });
+    Object.assign(made.ports.events, { append: away });
+    await expect(send('_minion_event', event, 'r1')).rejects.toThrow('away');
+    Object.assign(made.ports.events, { append });
+    // Somebody else has to wait until that is settled.
+    await expect(send('_minion_event', event, 'r2')).rejects.toThrow(MasterUnavailableError);
+    expect(await send('_minion_event', event, 'r1')).toBe(null);
+    expect(made.events).toHaveLength(1);
+  });
+});

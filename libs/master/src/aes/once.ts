@@ -1,0 +1,74 @@
+import { digestOf } from '@brine/crypt';
+import { WireError, type SaltValue } from '@brine/wire';
+import { SESSION_KEY_VERSION } from '../channel.ts';
+import { MasterUnavailableError } from '../errors.ts';
+import type { MasterPorts } from '../ports.ts';
+import type { AesRequest } from './commands.ts';
+
+/**
+ * The same for every sending of one request: a replay of it on another connection, which is another
+ * request to the gateway, still carries its nonce. Undefined where nothing binds it to its sender.
+ */
+export function onceKey({ version, minion, scan, body }: AesRequest): string | undefined {
+  if (version < SESSION_KEY_VERSION || minion === undefined) return undefined;
+  const nonce = scan.bytes('nonce');
+  // No stock minion leaves its nonce out; then the load itself is what comes again.
+  const what = nonce === undefined || nonce.length === 0 ? body : nonce;
+  return digestOf('sha256', [Buffer.from(`${minion}\0`), what]).toString('base64url');
+}
+
+/**
+ * Does what a request asks for once, on whichever connection and to whichever worker it comes
+ * again. What comes again is answered as the first time: a minion that lost the answer sends the
+ * same bytes (salt/transport/zeromq.py), and so does who captured them; neither changes anything.
+ *
+ * It is noted before as begun and after as done, so that a worker that dies between the two loses
+ * nothing: its gateway's next try goes on, and after a while any other.
+ */
+export async function onceOnly(
+  ports: MasterPorts,
+  request: AesRequest,
+  work: () => Promise<SaltValue>,
+): Promise<SaltValue> {
+  const key = onceKey(request);
+  if (key === undefined) return work();
+  const by = request.request.id;
+  const first = await ports.once.begin(key, by);
+  switch (first.kind) {
+    case 'done':
+      ports.count('aes_came_again');
+      return first.reply;
+    case 'lapsed':
+      ports.count('aes_came_too_late');
+      return '';
+    case 'under-way':
+      // Left unanswered, the gateway brings it again: by then it is done, or somebody must do it.
+      throw new MasterUnavailableError('the same request is still under way');
+    case 'begun':
+      return noteDone(ports, key, by, work);
+  }
+}
+
+async function noteDone(
+  ports: MasterPorts,
+  key: string,
+  by: string,
+  work: () => Promise<SaltValue>,
+): Promise<SaltValue> {
+  let reply: SaltValue;
+  try {
+    reply = await work();
+  } catch (fault) {
+    // What is malformed stays so; all else may go well at the next try.
+    if (fault instanceof WireError) await ports.once.done(key, by, '');
+    throw fault;
+  }
+  try {
+    await ports.once.done(key, by, reply);
+  } catch (cause) {
+    // It is done, and some work may not be done twice: that it comes again is less likely.
+    if (!(cause instanceof MasterUnavailableError)) throw cause;
+    ports.count('aes_once_not_noted');
+  }
+  return reply;
+}
