@@ -13,6 +13,8 @@ export function readMasterConfig(options: ParsedOptions, terminal: Terminal): Ma
   try {
     const loaded = loadMasterConfig({ configDir });
     for (const warning of loaded.warnings) {
+      // Of the others the master tells when it starts.
+      if (warning.ofCommands === true) logLine(terminal, 'WARNING', warning.text);
       if (warning.kind !== 'missing') continue;
       const shown = configDir ?? loaded.options.configDir;
       terminal.err(`WARNING: CONFIG '${shown}' directory does not exist.\n`);

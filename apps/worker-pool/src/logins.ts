@@ -1,4 +1,4 @@
-import type { MasterOptions } from '@brine/config';
+import type { MasterOptions, SERVED } from '@brine/config';
 import {
   CertificateLogin,
   everybody,
@@ -25,7 +25,7 @@ export function loginsOf(
       : undefined;
     return isRecord(settings) ? settings : {};
   };
-  const modules: Readonly<Record<string, LoginModule>> = {
+  const modules: Readonly<Record<(typeof SERVED.external_auth)[number], LoginModule>> = {
     auto: everybody(options.brine.eauth.auto),
     file: new PasswordFile(settingsOf('file')),
     ldap: new Ldap(ldapOptions(options)),

@@ -115,19 +115,11 @@ describe('files of the master', () => {
     expect(errorOf(() => load('brine: yes\n')).message).toContain("'brine' in");
   });
 
-  test('unknown options are told by name only, and those of Salt apart', () => {
-    const { warnings } = load('my_secret_thing: hunter2\nhgfs_remotes: []\nbrine:\n  wrokers: 3\n');
+  test('unknown options are told by name only', () => {
+    const { warnings } = load('my_secret_thing: hunter2\nbrine:\n  zzz: 3\n');
     expect(warnings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
-      `unknown: Unknown option 'brine.wrokers' in ${dir}/master, line 4`,
+      `unknown: Unknown option 'brine.zzz' in ${dir}/master, line 3`,
       `unknown: Unknown option 'my_secret_thing' in ${dir}/master, line 1`,
-      `unused: Option 'hgfs_remotes' in ${dir}/master, line 2, is Salt's but has no effect here`,
-    ]);
-  });
-
-  test('an option that is not in force is told where it is set to more than its default', () => {
-    const { warnings } = load('presence_events: true\nping_on_rotate: false\n');
-    expect(warnings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
-      `unused: Option 'presence_events' in ${dir}/master, line 1, is Salt's but has no effect here`,
     ]);
   });
 

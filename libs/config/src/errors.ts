@@ -23,12 +23,22 @@ export class ConfigError extends Error {
   }
 }
 
-/** Something an operator should know of, that does not keep the configuration from being used. */
+/** Something an operator should know of, that does not keep the configuration from being read. */
 export interface ConfigWarning {
-  /** `unknown`: no such option; `unused`: Salt's, without effect here; `missing`: no directory. */
-  readonly kind: 'unknown' | 'unused' | 'missing' | 'adjusted';
+  /**
+   * `unknown`: no such option; `unused`: without effect here, or with less than it asks for;
+   * `refused`: the same, and a master must not start with it; `harmless`: without effect, and
+   * nothing is lost; `missing`: no directory.
+   */
+  readonly kind: 'unknown' | 'unused' | 'refused' | 'harmless' | 'missing';
   readonly text: string;
   readonly file: string;
   /** 1-based, 0 where no line is meant. */
   readonly line: number;
+  /** The option that it is about. */
+  readonly option?: string;
+  /** Of kind `refused`: the names by which `brine.accept_ignored` accepts it. */
+  readonly acceptedAs?: readonly string[];
+  /** True where commands such as `brine salt` read the option. */
+  readonly ofCommands?: boolean;
 }

@@ -1,4 +1,5 @@
 export { ConfigError } from './errors.ts';
+export { refusalOf } from './judge.ts';
 export { findConfig } from './load.ts';
 export { clientInterface, loadMasterConfig } from './master.ts';
 export { loadMinionConfig } from './minion.ts';
@@ -6,6 +7,8 @@ export { isConfigMap, isOption } from './option.ts';
 export { LOG_LEVELS } from './options/logging.ts';
 export { masterOptions } from './options/master.ts';
 export { minionOptions } from './options/minion.ts';
+export { masterStandings } from './standings/master.ts';
+export { SERVED } from './standings/served.ts';
 export { parseConfigText } from './yaml.ts';
 
 export type { ConfigErrorCode, ConfigWarning } from './errors.ts';
@@ -13,5 +16,6 @@ export type { ConfigLocation, ConfigPlace, Environment } from './load.ts';
 export type { LoadedConfig, MasterOptions } from './master.ts';
 export type { MinionOptions } from './minion.ts';
 export type { ConfigMap, ConfigValue, Option, OptionTable, OptionValues } from './option.ts';
+export type { Standing } from './standing.ts';
 export type { LogLevel } from './options/logging.ts';
 export type { ParsedFile } from './yaml.ts';

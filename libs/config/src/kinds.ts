@@ -13,7 +13,6 @@ interface Field<T> {
   readonly unit?: string;
   readonly env?: string;
   readonly underRoot?: boolean;
-  readonly reserved?: boolean;
 }
 
 interface NumberField<T> extends Field<T> {

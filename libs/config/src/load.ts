@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
 import { readSources, type Sources } from './include.ts';
 import type { OptionTable, OptionValues } from './option.ts';
-import { isSaltOption } from './salt-names.ts';
+import { saltOptions } from './salt-names.ts';
 import { type Origin, readTable } from './table.ts';
 
 /** Environment variables, as process.env holds them. */
@@ -48,22 +48,27 @@ export interface LoadedTable<T> {
   readonly values: OptionValues<T>;
   readonly sources: Sources;
   readonly warnings: ConfigWarning[];
+  readonly originOf: (path: string) => Origin;
 }
 
-/** Reads a file and all it includes into the values of a table. Throws ConfigError. */
+/**
+ * Reads a file and all it includes into the values of a table. Of `judgedNames` the caller tells.
+ * Throws ConfigError.
+ */
 export function loadTable<T extends OptionTable>(
   table: T,
   place: ConfigPlace,
   defaultInclude: string,
   env: Environment,
+  judgedNames: ReadonlySet<string> = new Set(),
 ): LoadedTable<T> {
   const warnings: ConfigWarning[] = [];
   const warn = (warning: ConfigWarning): void => void warnings.push(warning);
   warnOfMissingDirectory(place, warn);
   const sources = readSources(place.file, defaultInclude, warn);
   const originOf = (path: string): Origin => findOrigin(sources, place.file, path);
-  const context = { env, originOf, knownNames: isSaltOption, warn };
-  return { values: readTable(table, sources.values, context), sources, warnings };
+  const context = { env, originOf, saltNames: saltOptions(), judgedNames, warn };
+  return { values: readTable(table, sources.values, context), sources, warnings, originOf };
 }
 
 function warnOfMissingDirectory(

@@ -1,10 +1,13 @@
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
+import { modulesOnDisk } from './external-modules.ts';
+import { judgeOptions } from './judge.ts';
 import { type ConfigLocation, findConfig, loadTable } from './load.ts';
 import type { OptionValues } from './option.ts';
 import { masterOptions } from './options/master.ts';
 import { placeUnderRoot } from './root-dir.ts';
+import { masterStandings } from './standings/master.ts';
 
 type FileValues = OptionValues<typeof masterOptions>;
 
@@ -37,7 +40,9 @@ export interface LoadedConfig<T> {
 export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<MasterOptions> {
   const env = location.env ?? process.env;
   const place = findConfig('master', location);
-  const { values, sources, warnings } = loadTable(masterOptions, place, 'master.d/*.conf', env);
+  const judged = new Set(Object.keys(masterStandings));
+  const loaded = loadTable(masterOptions, place, 'master.d/*.conf', env, judged);
+  const { values, sources, originOf } = loaded;
   const given = (name: string): boolean => Object.hasOwn(sources.values, name);
   const out: { -readonly [K in keyof FileValues]: FileValues[K] } = { ...values };
   if (!given('extension_modules')) out.extensionModules = join(out.cachedir, 'extmods');
@@ -70,7 +75,19 @@ export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<Ma
     configDir: place.configDir,
     tokenDir: join(out.cachedir, 'tokens'),
   };
-  return { options, warnings };
+  const found = { ...sources.values, extension_modules: externalModules(options, root) };
+  const accepted = brine.acceptIgnored;
+  const losses = judgeOptions(masterStandings, { values: found, originOf, accepted });
+  return { options, warnings: [...loaded.warnings, ...losses] };
+}
+
+/** The directory of `extension_modules`; where it is Salt's own, the modules that lie there. */
+function externalModules(
+  { extensionModules, cachedir }: MasterOptions,
+  root: string,
+): string | readonly string[] {
+  const isPreset = extensionModules === placed(root, join(cachedir, 'extmods'));
+  return isPreset ? modulesOnDisk(extensionModules) : extensionModules;
 }
 
 /** Address a client of this host connects to (salt/config client_config: not the wildcard). */

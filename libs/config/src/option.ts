@@ -31,8 +31,6 @@ export interface Option<T> {
   readonly env?: string;
   /** True where `root_dir` is put before a relative path (Salt: salt/config prepend_root_dir). */
   readonly underRoot?: boolean;
-  /** True where Brine reads the option but does nothing with it yet. */
-  readonly reserved?: boolean;
   readonly read: (value: ConfigValue) => T | Misfit;
 }
 

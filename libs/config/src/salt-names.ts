@@ -1,6 +1,6 @@
 /**
- * Every option that Salt 3008 knows (salt/config/__init__.py VALID_OPTS): what Brine does not read
- * of these is told as "has no effect here", what is not among them as unknown.
+ * Every option that Salt 3008 knows (salt/config/__init__.py VALID_OPTS), of masters and minions:
+ * what a table lacks of these is told as "has no effect here", what is not among them as unknown.
  */
 const NAMES = `
 acceptance_wait_time acceptance_wait_time_max add_proxymodule_to_opts allow_minion_key_revoke
@@ -97,8 +97,8 @@ zmq_filtering
 
 let known: ReadonlySet<string> | undefined;
 
-/** True for the name of an option of Salt 3008. */
-export function isSaltOption(name: string): boolean {
+/** The names of the options of Salt 3008. */
+export function saltOptions(): ReadonlySet<string> {
   known ??= new Set(NAMES.trim().split(/\s+/));
-  return known.has(name);
+  return known;
 }

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { nearestName } from './did-you-mean.ts';
 import { ConfigError, type ConfigWarning } from './errors.ts';
 import {
   camelCase,
@@ -22,8 +22,10 @@ export interface Origin {
 export interface TableContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly originOf: (path: string) => Origin;
-  /** Names that belong to Salt but are not read here: no warning of kind `unknown`. */
-  readonly knownNames: (name: string) => boolean;
+  /** Names of Salt's options that this table lacks: no warning of kind `unknown`. */
+  readonly saltNames: ReadonlySet<string>;
+  /** Those of which an operator is told elsewhere. */
+  readonly judgedNames: ReadonlySet<string>;
   readonly warn: (warning: ConfigWarning) => void;
 }
 
@@ -68,9 +70,6 @@ function readOption(
   if (value === undefined || value === null) return option.default;
   const read = option.read(value);
   if (read instanceof Misfit) throw misfit(path, read, context);
-  if (option.reserved === true && !isDeepStrictEqual(read, option.default)) {
-    warnOfUnused(path, context);
-  }
   return read;
 }
 
@@ -92,21 +91,21 @@ function warnOfUnknown(
   context: TableContext,
   prefix: string,
 ): void {
+  const isSalts = (name: string): boolean => prefix === '' && context.saltNames.has(name);
   for (const name of Object.keys(values)) {
     if (Object.hasOwn(table, name)) continue;
-    const path = prefix + name;
-    if (prefix === '' && context.knownNames(name)) {
-      warnOfUnused(path, context);
+    if (prefix === '' && context.judgedNames.has(name)) continue;
+    const option = prefix + name;
+    const { file, line } = context.originOf(option);
+    if (isSalts(name)) {
+      const text = `Option '${option}' in ${file}, line ${line}, is Salt's but has no effect here`;
+      context.warn({ kind: 'unused', text, file, line, option });
       continue;
     }
-    const { file, line } = context.originOf(path);
-    const text = `Unknown option '${path}' in ${file}, line ${line}`;
-    context.warn({ kind: 'unknown', text, file, line });
+    const salts = prefix === '' ? [...context.judgedNames, ...context.saltNames] : [];
+    const nearest = nearestName(name, [...Object.keys(table), ...salts]);
+    const hint = nearest === undefined ? '' : `; did you mean '${prefix}${nearest}'?`;
+    const text = `Unknown option '${option}' in ${file}, line ${line}${hint}`;
+    context.warn({ kind: 'unknown', text, file, line, option });
   }
-}
-
-function warnOfUnused(path: string, context: TableContext): void {
-  const { file, line } = context.originOf(path);
-  const text = `Option '${path}' in ${file}, line ${line}, is Salt's but has no effect here`;
-  context.warn({ kind: 'unused', text, file, line });
 }

@@ -6,6 +6,7 @@ export { addConnectionMetrics } from './connection-metrics.ts';
 export { LogFormatError } from './log-format.ts';
 export { partLevel } from './log-levels.ts';
 export { openLogOutput } from './log-output.ts';
+export { logOptions } from './option-lines.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
 export { startJoinedMetrics } from './joined-metrics.ts';
 export { Metrics, MILLISECOND_BUCKETS } from './metrics.ts';

@@ -77,6 +77,39 @@ describe('a service process', () => {
     expect(stderr()).toContain('the event loop is blocked, ending this process');
   }, 120_000);
 
+  const LOST = 'worker_threads: 40\nreactor: [{a: [b]}]\nbrine: {accept_ignored: [reactor]}\n';
+
+  test('that is started alone says what of its options is not in force, once each', async () => {
+    const { port, stderr, exit, process: started } = start(LOST);
+    await port;
+    started.kill('SIGTERM');
+    await exit;
+    expect(stderr().match(/Option 'worker_threads' in [^ ]+master, line 3, is not/g)).toHaveLength(
+      1,
+    );
+    expect(
+      stderr().match(/Option 'reactor' .* \(accepted by brine\.accept_ignored\)/g),
+    ).toHaveLength(1);
+  });
+
+  test('leaves that to its supervisor', async () => {
+    const { port, stderr, exit, process: started } = start(LOST, { BRINE_SUPERVISED: '1' });
+    await port;
+    started.kill('SIGTERM');
+    await exit;
+    expect(stderr()).toContain('stopping');
+    expect(stderr()).not.toContain('worker_threads');
+  });
+
+  test.each([{}, { BRINE_SUPERVISED: '1' }])(
+    'does not start where work would be lost without a word: %j',
+    async (env) => {
+      const { stderr, exit } = start('reactor: [{a: [b]}]\nengines: [{x: {}}]\n', env);
+      expect(await exit).toBe(78);
+      expect(stderr()).toContain('accept_ignored: ["reactor", "engines"]');
+    },
+  );
+
   test('leaves when its supervisor is gone', async () => {
     const { port, exit, process: started } = start('');
     await port;

@@ -1,10 +1,18 @@
-import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import {
+  type ConfigLocation,
+  ConfigError,
+  type LoadedConfig,
+  loadMasterConfig,
+  type MasterOptions,
+  refusalOf,
+} from '@brine/config';
 import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
 import { partLevel } from './log-levels.ts';
 import { watchLoop } from './loop-watch.ts';
 import { Metrics } from './metrics.ts';
+import { logOptions } from './option-lines.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { isSuccessor, onOrders, toldToGo } from './succession.ts';
@@ -62,15 +70,8 @@ export const EXIT_CONFIG = 78;
 export async function runService(service: Service): Promise<void> {
   const env = process.env;
   const args = parseServiceArguments(process.argv.slice(2));
-  let options: MasterOptions;
-  try {
-    const loaded = loadMasterConfig({ configDir: args.configDir, env });
-    options = args.logLevel ? { ...loaded.options, logLevel: args.logLevel } : loaded.options;
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    process.exit(EXIT_CONFIG);
-  }
+  const { options: read, warnings } = readOptions({ configDir: args.configDir, env });
+  const options = args.logLevel ? { ...read, logLevel: args.logLevel } : read;
   const name = instanceName(service.name, env);
   // Below a supervisor the same again: `-l` is this level already.
   const logLevel = partLevel(name, options.logLevel, options.logGranularLevels);
@@ -79,7 +80,23 @@ export async function runService(service: Service): Promise<void> {
     options: { ...options, logLevel },
     env,
   });
+  // Below a supervisor that has said it once, not once for each service.
+  if (!isSupervised(env)) logOptions(telemetry.log, warnings);
   await live(service, options, telemetry, env);
+}
+
+/** Ends the process where the configuration can not be used. */
+function readOptions(location: ConfigLocation): LoadedConfig<MasterOptions> {
+  try {
+    const loaded = loadMasterConfig(location);
+    const refusal = refusalOf(loaded.warnings);
+    if (refusal === undefined) return loaded;
+    process.stderr.write(`${refusal}\n`);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+  }
+  process.exit(EXIT_CONFIG);
 }
 
 async function live(
@@ -180,6 +197,10 @@ async function untilReady(running: RunningService, signal: AbortSignal): Promise
 /** Several processes of one service are told apart by what the supervisor calls them. */
 function instanceName(name: string, env: ServiceContext['env']): string {
   return env['BRINE_INSTANCE'] || name;
+}
+
+function isSupervised(env: ServiceContext['env']): boolean {
+  return env['BRINE_SUPERVISED'] === '1';
 }
 
 function healthPort(options: MasterOptions, instance: string, service: string): number {

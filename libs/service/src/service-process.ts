@@ -58,9 +58,10 @@ export class ServiceProcess {
   /** @param isSuccessor it loads, says so, and begins when it is told to. */
   constructor(spec: ServiceSpec, ports: HeldPorts, isSuccessor: boolean, events: ProcessEvents) {
     const { entry, args, env, name } = spec;
-    const successor: Record<string, string> = isSuccessor ? { BRINE_SUCCESSOR: '1' } : {};
+    const own: Record<string, string> = { BRINE_INSTANCE: name, BRINE_SUPERVISED: '1' };
+    if (isSuccessor) own['BRINE_SUCCESSOR'] = '1';
     const child = fork(entry, args, {
-      env: { ...process.env, ...env, ...ports.env, ...successor, BRINE_INSTANCE: name },
+      env: { ...process.env, ...env, ...ports.env, ...own },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child = child;

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } 
 import { generateKeyPairSync } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadMasterConfig, type MasterOptions } from '@brine/config';
+import { type LoadedConfig, loadMasterConfig, type MasterOptions } from '@brine/config';
 import { ensureKeyDirs } from '@brine/pki';
 import { natsCertificates } from '@brine/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -17,14 +17,17 @@ beforeEach(async () => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-function optionsWith(changed: Partial<MasterOptions> = {}): MasterOptions {
+function loadedWith(changed: Partial<MasterOptions> = {}): LoadedConfig<MasterOptions> {
   const { options } = loadMasterConfig({ configDir: '/nonexistent', env: {} });
   return {
-    ...options,
-    pkiDir: join(dir, 'pki'),
-    cachedir: join(dir, 'cache'),
-    brine: { ...options.brine, stateDir: join(dir, 'cache') },
-    ...changed,
+    options: {
+      ...options,
+      pkiDir: join(dir, 'pki'),
+      cachedir: join(dir, 'cache'),
+      brine: { ...options.brine, stateDir: join(dir, 'cache') },
+      ...changed,
+    },
+    warnings: [],
   };
 }
 
@@ -35,7 +38,7 @@ const logIns = (versions: Readonly<Record<string, number>> = {}): LogInVersions 
 
 /** What is bad or weak, by the names of the checks. */
 async function told(changed: Partial<MasterOptions> = {}): Promise<string[]> {
-  const findings = await examine(optionsWith(changed), logIns());
+  const findings = await examine(loadedWith(changed), logIns());
   return findings.filter(({ level }) => level !== 'ok').map(({ check }) => check);
 }
 
@@ -71,7 +74,7 @@ it('finds short keys, keys that are none, and denied ones', async () => {
 });
 
 it('finds options that open what is closed, and servers without TLS', async () => {
-  const { brine } = optionsWith();
+  const { brine } = loadedWith().options;
   const found = await told({
     openMode: true,
     autoAccept: true,
@@ -109,7 +112,7 @@ it('names the accepted minions that each higher minimum_auth_version would cut o
   }
   const versions = { new: 3, old: 2, older: 1, gone: 0 };
   const raised = async (minimumAuthVersion: number) =>
-    (await examine(optionsWith({ minimumAuthVersion }), logIns(versions)))
+    (await examine(loadedWith({ minimumAuthVersion }), logIns(versions)))
       .filter(({ check }) => check === 'raised_auth_version')
       .map(({ level, text, minions }) => [level, text.split(' ', 2).join(' '), minions]);
   const unknown = ['warn', 'not on', ['silent']];
@@ -126,7 +129,7 @@ it('says so where the master can not be asked how minions log in', async () => {
   const away: LogInVersions = () => {
     throw new Error('no answer');
   };
-  const findings = await examine(optionsWith({ minimumAuthVersion: 2 }), away);
+  const findings = await examine(loadedWith({ minimumAuthVersion: 2 }), away);
   expect(findings.find(({ check }) => check === 'raised_auth_version')).toMatchObject({
     level: 'warn',
     text: 'nobody knows how minions log in: no answer',
@@ -138,11 +141,11 @@ it(
   { timeout: 240_000 },
   async () => {
     const certificates = join(dir, 'pki', 'services');
-    const { brine } = optionsWith();
+    const { brine } = loadedWith().options;
     const nats = { ...brine.nats, url: 'tls://nats.example', certificates };
     const changed = { brine: { ...brine, nats } };
     const findings = async (): Promise<string[]> =>
-      (await examine(optionsWith(changed), logIns()))
+      (await examine(loadedWith(changed), logIns()))
         .filter(({ check }) => check === 'certificates')
         .map(({ level, text }) => `${level} ${text}`);
     expect(await findings()).toEqual([expect.stringMatching(/^bad .*brine pki init/)]);
@@ -158,3 +161,17 @@ it(
     ]);
   },
 );
+
+it('has a row for each option that is set and not in force', async () => {
+  const config = 'worker_threads: 40\nreactor: [{a: [b]}]\ngitfs_provider: pygit2\nzzz: 1\n';
+  writeFileSync(join(dir, 'master'), `root_dir: ${dir}\n${config}`);
+  const findings = await examine(loadMasterConfig({ configDir: dir, env: {} }), logIns());
+  const rows = findings.filter(({ text }) => /^(?:Option|Unknown option) /.test(text));
+  expect(rows.map(({ level, check }) => [level, check])).toEqual([
+    ['bad', 'reactor'],
+    ['warn', 'zzz'],
+    ['warn', 'worker_threads'],
+    ['ok', 'gitfs_provider'],
+  ]);
+  expect(rows[0]?.text).toMatch(/line 3, is not in force: .*; the master does not start with it$/);
+});

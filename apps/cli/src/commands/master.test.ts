@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -42,6 +42,15 @@ test('a form of log lines that can not be used ends it with the name of the opti
   const { code, stderr } = await run(`root_dir: ${dir}\nlog_fmt_console: '%(nobody)s'\n`);
   expect(code).toBe(1);
   expect(stderr).toContain("log_fmt_console: unknown name 'nobody' in '%(nobody)s'");
+});
+
+test('options without which work would be lost end it, all of them named at once', async () => {
+  const lost = 'reactor: [{a: [b]}]\next_pillar: [{mysql: {}}]\nrunner_dirs: [/srv/runners]\n';
+  const { code, stderr } = await run(`root_dir: ${dir}\n${lost}`);
+  expect(code).toBe(1);
+  expect(stderr).toContain(`Option 'reactor' in ${dir}/master, line 2, is not in force`);
+  expect(stderr).toContain('accept_ignored: ["reactor", "ext_pillar:mysql", "runner_dirs"]');
+  expect(existsSync(join(dir, 'var'))).toBe(false);
 });
 
 test('a second master on the same cachedir is refused', async () => {

@@ -1,10 +1,18 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ConfigError, loadMasterConfig, type LogLevel, type MasterOptions } from '@brine/config';
+import {
+  ConfigError,
+  loadMasterConfig,
+  refusalOf,
+  type LoadedConfig,
+  type LogLevel,
+  type MasterOptions,
+} from '@brine/config';
 import {
   livingSupervisor,
   LogFormatError,
+  logOptions,
   type LogOutput,
   masterServices,
   openLogOutput,
@@ -40,22 +48,19 @@ export interface MasterArguments {
  * are named, until a signal. Resolves with the exit code.
  */
 export async function runMaster(args: MasterArguments): Promise<number> {
-  let options: MasterOptions;
+  let loaded: LoadedConfig<MasterOptions>;
   try {
-    const loaded = loadMasterConfig({ configDir: args.configDir });
-    const { warnings } = loaded;
-    options = {
-      ...loaded.options,
-      logLevel: args.logLevel ?? loaded.options.logLevel,
-      logFile: args.logFile ?? loaded.options.logFile,
-      logLevelLogfile: args.logLevelLogfile ?? loaded.options.logLevelLogfile,
-    };
-    for (const { kind, text } of warnings) if (kind !== 'unused') tell(text);
+    loaded = readOptions(args);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     tell(`[ERROR   ] ${error.message}`);
     return EXIT_FAILED;
   }
+  const { options, warnings } = loaded;
+  // Salt's words, which it writes before there is a log.
+  for (const { kind, text } of warnings) if (kind === 'missing') tell(text);
+  const refusal = refusalOf(warnings);
+  if (refusal !== undefined) return failed(refusal);
   const holder = livingSupervisor(readState(options.brine.stateDir));
   if (holder !== undefined) return failed(`a master runs on this cachedir already (pid ${holder})`);
   const missing = masterServices(
@@ -75,14 +80,29 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     if (!(error instanceof LogFormatError)) throw error;
     return failed(error.message);
   }
-  return args.daemon === true ? startDaemon(args, options) : serve(options, output);
+  return args.daemon === true ? startDaemon(args, options) : serve(loaded, output);
 }
 
-async function serve(options: MasterOptions, output: LogOutput): Promise<number> {
+/** The options of the file, with those of the command line before them. Throws ConfigError. */
+function readOptions(args: MasterArguments): LoadedConfig<MasterOptions> {
+  const { options, warnings } = loadMasterConfig({ configDir: args.configDir });
+  const given = {
+    logLevel: args.logLevel ?? options.logLevel,
+    logFile: args.logFile ?? options.logFile,
+    logLevelLogfile: args.logLevelLogfile ?? options.logLevelLogfile,
+  };
+  return { options: { ...options, ...given }, warnings };
+}
+
+async function serve(
+  { options, warnings }: LoadedConfig<MasterOptions>,
+  output: LogOutput,
+): Promise<number> {
   const source = { service: 'master', pid: process.pid };
   const write = (line: string): void => output.write(source, line.trimEnd());
   const level = output.levelOf(source.service);
   const log = createLog({ service: source.service, level, destination: { write } });
+  logOptions(log, warnings);
   const stopping = stopSignals();
   const neighbours: Neighbour<unknown>[] = [];
   let supervisor: Supervisor | undefined;

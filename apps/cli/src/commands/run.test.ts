@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 
 const DIR = mkdtempSync(join(tmpdir(), 'brine-run-'));
-writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\n`);
+beforeEach(() => writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\n`));
 afterAll(() => rmSync(DIR, { recursive: true, force: true }));
 
 async function run(...words: readonly string[]) {
@@ -36,6 +36,13 @@ describe('a runner that does not exist', () => {
   test('--quiet hides its text, not its exit code', async () => {
     expect((await run('--quiet', 'nosuch.fun')).exit).toBe(1);
   });
+});
+
+test('an option of commands that is not in force is told by the command', async () => {
+  writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\ncli_summary: true\nreactor: [{a: [b]}]\n`);
+  expect((await run('-d', 'jobs.why')).stderr).toBe(
+    `[WARNING ] Option 'cli_summary' in ${DIR}/master, line 2, is not in force: give --summary\n`,
+  );
 });
 
 describe('documentation', () => {

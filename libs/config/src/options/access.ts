@@ -14,7 +14,7 @@ export const accessOptions = {
   }),
   keep_acl_in_token: flag({ default: false, doc: 'Keep the rights in the token.' }),
   permissive_acl: flag({ default: false, doc: 'Rights of `*` are passed over, as in Salt.' }),
-  eauth_acl_module: text({ default: '', reserved: true, doc: 'Module that gives rights.' }),
+  eauth_acl_module: text({ default: '', doc: 'Module that gives rights.' }),
   eauth_tokens: text({ default: 'localfs', doc: 'Where tokens are kept.' }),
   peer: map({ default: {}, doc: 'What minions may run on other minions.' }),
   peer_run: map({ default: {}, doc: 'What runners minions may run.' }),
@@ -22,7 +22,6 @@ export const accessOptions = {
   'auth.pam.service': text({ default: 'login', doc: 'PAM service of the pam eauth module.' }),
   netapi_enable_clients: texts({
     default: [],
-    reserved: true,
     doc: 'Clients that the HTTP surface serves.',
   }),
 } as const;

@@ -96,6 +96,12 @@ export const brineOptions = {
     unit: 's',
     doc: 'Age at which a publication is not sent any more.',
   }),
+  accept_ignored: texts({
+    default: [],
+    doc:
+      'Options without which a master starts although work or protection is lost; also ' +
+      '`option:part`, as `ext_pillar:mysql`.',
+  }),
   durable_functions: map({
     default: {},
     doc: 'Functions (globs) whose jobs are durable, and how long: `state.highstate: 12h`.',

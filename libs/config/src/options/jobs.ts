@@ -52,7 +52,7 @@ export const jobOptions = {
   minion_data_cache_events: flag({ default: true, doc: 'Fire minion/refresh events.' }),
   preserve_minion_cache: flag({ default: false, doc: 'Keep minion data of deleted keys.' }),
   nodegroups: map({ default: {}, doc: 'Named groups of minions.' }),
-  range_server: text({ default: 'range:80', reserved: true, doc: 'Server of range targets.' }),
+  range_server: text({ default: 'range:80', doc: 'Server of range targets.' }),
   show_timeout: flag({ default: true, doc: 'Show minions that did not return.' }),
   show_jid: flag({ default: false, doc: 'Show the job id.' }),
   cli_summary: flag({ default: false, doc: 'Show a summary after the returns.' }),

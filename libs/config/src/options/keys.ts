@@ -15,8 +15,8 @@ export const keyOptions = {
   }),
   max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may sign in; 0: any.' }),
   keysize: integer({ default: 2048, min: 2048, unit: 'bits', doc: 'Size of a new key pair.' }),
-  key_pass: maybeText({ doc: "Passphrase of the master's private key.", reserved: true }),
-  auth_mode: integer({ default: 1, reserved: true, doc: "Salt's authentication protocol." }),
+  key_pass: maybeText({ doc: "Passphrase of the master's private key." }),
+  auth_mode: integer({ default: 1, doc: "Salt's authentication protocol." }),
   minimum_auth_version: integer({
     default: 3,
     min: 0,
@@ -25,7 +25,6 @@ export const keyOptions = {
   auth_events: flag({ default: true, doc: 'Fire salt/auth events.' }),
   auth_events_pend_autosign_grains: flag({
     default: false,
-    reserved: true,
     doc: 'Put autosign grains into the event of a pending key.',
   }),
   publish_session: integer({
@@ -37,7 +36,6 @@ export const keyOptions = {
   rotate_aes_key: flag({ default: true, doc: 'New AES key when a key is deleted or rejected.' }),
   ping_on_rotate: flag({
     default: false,
-    reserved: true,
     doc: 'Ping all minions after a new AES key.',
   }),
   sign_pub_messages: flag({ default: true, doc: 'Sign publications.' }),
@@ -65,7 +63,6 @@ export const keyOptions = {
   }),
   permissive_pki_access: flag({ default: false, doc: 'Let the group read the pki directory.' }),
   loop_interval: decimal({
-    reserved: true,
     default: 60,
     min: 1,
     unit: 's',

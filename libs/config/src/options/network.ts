@@ -54,12 +54,10 @@ export const networkOptions = {
   tcp_keepalive_idle: decimal({ default: 300, unit: 's', doc: 'Idle time before a probe.' }),
   tcp_keepalive_cnt: decimal({
     default: -1,
-    reserved: true,
     doc: 'Probes before the connection is lost.',
   }),
   tcp_keepalive_intvl: decimal({
     default: -1,
-    reserved: true,
     unit: 's',
     doc: 'Time between probes.',
   }),

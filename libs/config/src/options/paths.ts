@@ -30,7 +30,6 @@ export const pathOptions = {
   }),
   key_logfile: text({
     default: '/var/log/salt/key',
-    reserved: true,
     underRoot: true,
     doc: 'Log of salt-key.',
   }),
@@ -54,7 +53,6 @@ export const pathOptions = {
   sqlite_queue_dir: text({
     default: '/var/cache/salt/master/queues',
     underRoot: true,
-    reserved: true,
     doc: 'Queues of the sqlite queue module.',
   }),
 } as const;

@@ -1,0 +1,232 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { nearestName } from './did-you-mean.ts';
+import { refusalOf } from './judge.ts';
+import { loadMasterConfig } from './master.ts';
+import { masterOptions } from './options/master.ts';
+import { masterStandings } from './standings/master.ts';
+
+// Recorded from the sources of Salt by test/fixtures/master-options/record.py.
+const FIXTURE = new URL('../../../test/fixtures/master-options/options.json', import.meta.url);
+const RECORDED = JSON.parse(readFileSync(FIXTURE, 'utf8')) as Record<
+  string,
+  Record<string, { readonly default?: unknown }>
+>;
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'brine-judge-'));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function write(name: string, text: string): void {
+  mkdirSync(dirname(join(dir, name)), { recursive: true });
+  writeFileSync(join(dir, name), text);
+}
+
+/** What an operator is told of a master's file: kind and text. */
+function told(text: string): string[] {
+  write('master', text);
+  const { warnings } = loadMasterConfig({ configDir: dir, env: {} });
+  return warnings.map((warning) => `${warning.kind}: ${warning.text.replaceAll(dir, '')}`);
+}
+
+function warningsOf(options: Record<string, unknown>) {
+  const lines = Object.entries(options).map(([name, value]) => `${name}: ${JSON.stringify(value)}`);
+  write('master', `${lines.join('\n')}\n`);
+  return loadMasterConfig({ configDir: dir, env: {} }).warnings;
+}
+
+function refused(options: Record<string, unknown>): readonly string[] {
+  const found = warningsOf(options).filter(({ kind }) => kind === 'refused');
+  return found.flatMap(({ acceptedAs = [] }) => acceptedAs);
+}
+
+describe('every option of a Salt master is classified', () => {
+  test.each(Object.keys(RECORDED))('of %s', (release) => {
+    const names = Object.keys(RECORDED[release] ?? {});
+    expect(names.length).toBeGreaterThan(330);
+    const unknown = names.filter(
+      (name) => !Object.hasOwn(masterOptions, name) && !Object.hasOwn(masterStandings, name),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test("set to Salt's own default none is told of", () => {
+    for (const options of Object.values(RECORDED)) {
+      const given = Object.entries(options).filter(
+        ([name, one]) =>
+          Object.hasOwn(one, 'default') && one.default !== null && name in masterStandings,
+      );
+      const set = Object.fromEntries(given.map(([name, one]) => [name, one.default]));
+      expect(warningsOf(set).map(({ text }) => text)).toEqual([]);
+    }
+  });
+
+  test('set to anything else each that is not in force is told of, once', () => {
+    const given = Object.keys(masterStandings).filter((name) => !(name in masterOptions));
+    expect(given.length).toBeGreaterThan(170);
+    const warnings = warningsOf(Object.fromEntries(given.map((name) => [name, ['other']])));
+    const names = warnings.map(({ option }) => option).sort();
+    const byParts = ['metrics', 'tracing'];
+    expect(names).toEqual(given.filter((name) => !byParts.includes(name)).sort());
+  });
+});
+
+describe('options without which work or protection is lost stop the start', () => {
+  test.each([
+    ['reactor', [{ 'salt/minion/*/start': ['/srv/reactor/start.sls'] }]],
+    ['schedule', { backup: { function: 'state.orchestrate', minutes: 5 } }],
+    ['engines', [{ logstash: {} }]],
+    ['ext_processes', ['my.process']],
+    ['event_return', 'mysql'],
+    ['event_return', ['mysql', 'rawfile_json']],
+    ['runner_dirs', ['/srv/runners']],
+    ['module_dirs', '/srv/modules'],
+    ['outputter_dirs', ['/srv/out']],
+    ['extension_modules', '/srv/extmods'],
+    ['cluster_id', 'one'],
+    ['cluster_pki_dir', '/srv/pki'],
+    ['cluster_peers', ['10.0.0.2']],
+    ['key_pass', 'hunter2'],
+    ['signing_key_pass', 'hunter2'],
+    ['ssl', { certfile: '/x' }],
+    ['ssl', true],
+    ['fips_mode', true],
+    ['eauth_acl_module', 'django'],
+    ['renderer_blacklist', ['jinja']],
+    ['keys.cache_driver', 'mysql'],
+  ])('%s', (name, value) => {
+    expect(refused({ [name]: value })).toEqual([name]);
+    expect(refused({ [name]: value, brine: { accept_ignored: [name] } })).toEqual([]);
+    const accepted = warningsOf({ [name]: value, brine: { accept_ignored: name } });
+    expect(accepted.map(({ kind, option }) => [kind, option])).toEqual([['unused', name]]);
+    expect(accepted[0]?.text).toContain('accepted by brine.accept_ignored');
+    expect(accepted[0]?.text).not.toContain('hunter2');
+  });
+
+  test.each([
+    ['ext_pillar', [{ cmd_json: 'x' }, { mysql: {} }, { vault: 1, git: [] }], ['mysql', 'vault']],
+    ['master_tops', { ext_nodes: 'x', reclass: {} }, ['reclass']],
+    ['external_auth', { pam: {}, keystone: {} }, ['keystone']],
+    ['fileserver_backend', ['roots', 'hgfs', 's3fs'], ['hgfs', 's3fs']],
+    ['fileserver_backend', 'svnfs', ['svnfs']],
+    ['renderer', 'mako|yaml', ['mako']],
+    ['decrypt_pillar', [{ 'a:b': 'nacl' }, 'c'], ['nacl']],
+    ['decrypt_pillar', { 'a:b': 'aws_kms' }, ['aws_kms']],
+    ['decrypt_pillar_default', 'nacl', ['nacl']],
+  ])('%s, by its parts', (name, value, parts) => {
+    const names = parts.map((part) => `${name}:${part}`);
+    expect(refused({ [name]: value })).toEqual(names);
+    expect(refused({ [name]: value, brine: { accept_ignored: names.slice(0, 1) } })).toEqual(
+      names.slice(1),
+    );
+    expect(refused({ [name]: value, brine: { accept_ignored: names } })).toEqual([]);
+    expect(refused({ [name]: value, brine: { accept_ignored: [name] } })).toEqual([]);
+  });
+
+  test.each([
+    { ext_pillar: [{ git: [] }, { file_tree: {} }, { postgres: 'x' }] },
+    { ext_pillar: [{ mysql: {} }], exclude_ext_pillar: ['mysql'] },
+    { master_tops: { saltclass: { path: '/x' } } },
+    { external_auth: { ldap: {}, pki: {} } },
+    { fileserver_backend: ['git', 'roots'] },
+    { fileserver_backend: 'gitfs' },
+    { renderer: 'yaml_jinja' },
+    { renderer: 'jinja | yaml' },
+    { decrypt_pillar: ['a', { b: 'gpg' }] },
+    { ssl: false, cluster_id: '', reactor: [], schedule: {}, engines: null, event_return: '' },
+    { fips_mode: 'no', cluster_id: false },
+  ])('but not where all of it is served, or nothing is asked for: %j', (options) => {
+    expect(warningsOf(options)).toEqual([]);
+  });
+
+  test('modules in Python stop it where a stock master would find them by itself', () => {
+    write('cache/extmods/runners/mine.py', '');
+    write('cache/extmods/grains/mine.py', '');
+    const root = { root_dir: dir, cachedir: join(dir, 'cache') };
+    expect(refused(root)).toEqual(['extension_modules:runners']);
+    expect(refused({ ...root, extension_modules: join(dir, 'cache/extmods') })).toEqual([
+      'extension_modules:runners',
+    ]);
+    rmSync(join(dir, 'cache/extmods/runners'), { recursive: true });
+    expect(refused(root)).toEqual([]);
+  });
+
+  test('the refusal names all of them at once, where they stand, and the way out', () => {
+    write('master.d/events.conf', 'interface: 127.0.0.1\nreactor:\n  - a: [b]\n');
+    write('master', 'ext_pillar:\n  - mysql: {}\n');
+    const { warnings } = loadMasterConfig({ configDir: dir, env: {} });
+    expect(refusalOf(warnings)?.replaceAll(dir, '').split('\n')).toEqual([
+      'Not started: work or protection would be lost without a word.',
+      "  Option 'ext_pillar' (mysql) in /master, line 1, is not in force: pillars lack what " +
+        'these would give and are errors to minions; exclude_ext_pillar sends pillars without them',
+      "  Option 'reactor' in /master.d/events.conf, line 2, is not in force: no event is reacted " +
+        'to, not built yet',
+      'Remove these options, or accept to run without them:',
+      '  brine:',
+      '    accept_ignored: ["ext_pillar:mysql", "reactor"]',
+    ]);
+    expect(refusalOf([])).toBe(undefined);
+  });
+});
+
+describe('what is told of the others', () => {
+  test('an option that is not in force says what is lost, or how to have the same', () => {
+    expect(told('timeout: 3\nworker_threads: 40\nhgfs_remotes: [a]\n')).toEqual([
+      "unused: Option 'worker_threads' in /master, line 2, is not in force: brine.workers is " +
+        'the number of worker processes',
+      "unused: Option 'hgfs_remotes' in /master, line 3, is not in force: files come from roots " +
+        'and gitfs alone',
+    ]);
+  });
+
+  test('an option that is in force in part says which', () => {
+    expect(told('ipc_mode: tcp\nmaster_job_cache: mysql\njinja_sls_env:\n  loops: 1\n')).toEqual([
+      "unused: Option 'ipc_mode' in /master, line 1, is in force in part: local tools reach the " +
+        'sockets in sock_dir alone',
+      "unused: Option 'master_job_cache' (mysql) in /master, line 2, is in force in part: jobs " +
+        'are in PostgreSQL and are not written to it',
+      "unused: Option 'jinja_sls_env' (loops) in /master, line 3, is in force in part: minions " +
+        'get these, pillars are rendered without',
+    ]);
+    expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: "False"\n')).toEqual([]);
+  });
+
+  test('an option that changes nothing is told apart', () => {
+    expect(told('gitfs_provider: pygit2\n')).toEqual([
+      "harmless: Option 'gitfs_provider' in /master, line 1, is not needed: git itself fetches, " +
+        'and needs no such setting',
+    ]);
+  });
+
+  test('a misspelt option names the one that may be meant', () => {
+    expect(told('reactro: []\nauto_acept: true\nbrine:\n  wrokers: 3\nqqq: 1\n')).toEqual([
+      "unknown: Unknown option 'brine.wrokers' in /master, line 4; did you mean 'brine.workers'?",
+      "unknown: Unknown option 'reactro' in /master, line 1; did you mean 'reactor'?",
+      "unknown: Unknown option 'auto_acept' in /master, line 2; did you mean 'auto_accept'?",
+      "unknown: Unknown option 'qqq' in /master, line 5",
+    ]);
+    expect(nearestName('x'.repeat(100_000), Object.keys(masterOptions))).toBe(undefined);
+  });
+
+  test('an acceptance of what is not lost is told, so that it can go', () => {
+    expect(told('brine:\n  accept_ignored: [reactor, "ext_pillar:git", nosuch]\n')).toEqual(
+      ['reactor', 'ext_pillar:git', 'nosuch'].map(
+        (name) =>
+          `unused: Option 'brine.accept_ignored' in /master, line 2, names '${name}', which is ` +
+          'not set or does not stop the start',
+      ),
+    );
+  });
+
+  test('an option of minions in the file of a master has no effect', () => {
+    expect(told('startup_states: highstate\n')).toEqual([
+      "unused: Option 'startup_states' in /master, line 1, is Salt's but has no effect here",
+    ]);
+  });
+});

@@ -1,0 +1,151 @@
+import { isConfigMap, isList, type ConfigMap, type ConfigValue } from '../option.ts';
+import { alike, harmless, ignored, partly, type StandingTable, stops } from '../standing.ts';
+import { namesIn, notServed, textsIn } from './names.ts';
+
+const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
+
+/** Pillars, files, states, and where minion data is kept. */
+export const dataStandings: StandingTable = {
+  ext_pillar: stops(
+    [],
+    'pillars lack what these would give and are errors to minions; exclude_ext_pillar sends ' +
+      'pillars without them',
+    { lost: otherPillars },
+  ),
+  fileserver_backend: stops(['roots'], 'their files are not served', {
+    lost: (value) => notServed('fileserver_backend', textsIn(value)),
+  }),
+  master_tops: stops({}, 'minions get no states from them', {
+    lost: (value) => notServed('master_tops', namesIn(value)),
+  }),
+  renderer: stops('jinja|yaml', 'no pillar can be rendered by them', {
+    lost: (value) => notServed('renderer', pipeOf(value)),
+  }),
+  decrypt_pillar: stops([], 'pillar keys are not decrypted by them', { lost: otherRenderers }),
+  decrypt_pillar_default: stops('gpg', 'pillar keys are not decrypted by it', {
+    lost: (value) => notServed('decrypt_pillar', textsIn(value)),
+  }),
+  decrypt_pillar_renderers: partly(['gpg'], 'these do not decrypt pillar keys', {
+    lost: (value) => notServed('decrypt_pillar', textsIn(value)),
+  }),
+  jinja_sls_env: partly({}, 'minions get these, pillars are rendered without', {
+    lost: (value) =>
+      namesIn(value).filter((name) => name !== 'trim_blocks' && name !== 'lstrip_blocks'),
+  }),
+  pillar_opts: partly(false, "pillars have the options that Brine reads, not all of Salt's"),
+  pillar_version: ignored(2, 'pillars are of version 2'),
+  pillar_raise_on_missing: ignored(false, 'it is read by minions'),
+  pillar_cache_backend: harmless('disk', 'made pillars are kept in NATS'),
+  'pillar.cache_driver': ignored(null, 'minion data is kept in NATS and in cachedir'),
+  ...alike(
+    {
+      git_pillar_depth: 1,
+      git_pillar_disable_saltenv_mapping: false,
+      git_pillar_insecure_auth: false,
+      git_pillar_passphrase: '',
+      git_pillar_proxy: '',
+      git_pillar_ref_types: ['branch', 'tag', 'sha'],
+      git_pillar_refspecs: REFSPECS,
+    },
+    (preset) => ignored(preset, 'git_pillar fetches without it'),
+  ),
+  ...alike(
+    {
+      git_pillar_global_lock: true,
+      git_pillar_provider: null,
+      git_pillar_pubkey: '',
+      git_pillar_verify_config: true,
+      gitfs_global_lock: true,
+      gitfs_provider: null,
+      gitfs_pubkey: '',
+      pillar_gitfs_ssl_verify: null,
+    },
+    (preset) => harmless(preset, 'git itself fetches, and needs no such setting'),
+  ),
+  ...alike({ gpg_cache: false, gpg_cache_backend: 'disk', gpg_cache_ttl: 86_400 }, (preset) =>
+    ignored(preset, 'each message is decrypted anew'),
+  ),
+  ...alike(
+    { pass_dir: '', pass_gnupghome: '', pass_strict_fetch: false, pass_variable_prefix: '' },
+    (preset) => ignored(preset, 'the renderer pass is not served'),
+  ),
+  ...alike(
+    {
+      azurefs_update_interval: 60,
+      hgfs_base: 'default',
+      hgfs_branch_method: 'branches',
+      hgfs_mountpoint: '',
+      hgfs_remotes: [],
+      hgfs_root: '',
+      hgfs_saltenv_blacklist: [],
+      hgfs_saltenv_whitelist: [],
+      hgfs_update_interval: 60,
+      minionfs_blacklist: [],
+      minionfs_env: 'base',
+      minionfs_mountpoint: '',
+      minionfs_update_interval: 60,
+      minionfs_whitelist: [],
+      s3fs_update_interval: 60,
+      svnfs_branches: 'branches',
+      svnfs_mountpoint: '',
+      svnfs_remotes: [],
+      svnfs_root: '',
+      svnfs_saltenv_blacklist: [],
+      svnfs_saltenv_whitelist: [],
+      svnfs_tags: 'tags',
+      svnfs_trunk: 'trunk',
+      svnfs_update_interval: 60,
+    },
+    (preset) => ignored(preset, 'files come from roots and gitfs alone'),
+  ),
+  ...alike(
+    { roots_update_interval: 60, fileserver_interval: 3600, fileserver_verify_config: true },
+    (preset) => harmless(preset, 'changed files are seen when they are asked for'),
+  ),
+  master_tops_first: ignored(false, 'minions are not told of it'),
+  lock_saltenv: ignored(false, 'minions are not told of it'),
+  state_max_parallel: ignored(0, 'minions are not told of it'),
+  test: ignored(false, "minions are not told of it; set it in the minions' files"),
+  clean_dynamic_modules: ignored(true, 'minions have their own'),
+  file_client: ignored('local', 'the master reads its own files'),
+  local: ignored(true, 'the master reads its own files'),
+  salt_cp_chunk_size: ignored(98_304, 'there is no salt-cp'),
+  cache: ignored('localfs', 'minion data is kept in NATS and in cachedir'),
+  ...alike(
+    {
+      memcache_debug: false,
+      memcache_expire_seconds: 0,
+      memcache_full_cleanup: false,
+      memcache_max_items: 1024,
+    },
+    (preset) => ignored(preset, 'minion data is not kept by a module of Salt'),
+  ),
+  key_cache: harmless('', 'keys are kept in memory always'),
+  master_job_cache: partly('local_cache', 'jobs are in PostgreSQL and are not written to it', {
+    lost: (value) => notServed('master_job_cache', textsIn(value)),
+  }),
+};
+
+/** External pillars that are named, not left out by exclude_ext_pillar, and not served. */
+function otherPillars(value: ConfigValue, values: ConfigMap): readonly string[] {
+  const excluded = textsIn(values['exclude_ext_pillar']);
+  const asked = (isList(value) ? value : []).filter((entry) => {
+    // The first name of an entry decides, as in Salt.
+    const [first = ''] = namesIn(entry);
+    return !excluded.includes(first);
+  });
+  return notServed('ext_pillar', namesIn(asked));
+}
+
+/** The renderers that `decrypt_pillar` names for its keys. */
+function otherRenderers(value: ConfigValue): readonly string[] {
+  const maps = (isList(value) ? value : [value]).filter(isConfigMap);
+  return notServed('decrypt_pillar', maps.flatMap(Object.values).flatMap(textsIn));
+}
+
+/** The renderers of a pipe as `jinja|yaml`. */
+function pipeOf(value: ConfigValue): string[] {
+  const [pipe = ''] = textsIn(value);
+  const steps = pipe.replace(/^(yaml|json)_jinja$/, 'jinja|$1').split('|');
+  return steps.map((step) => step.trim().split(/\s+/)[0] ?? '');
+}

@@ -1,0 +1,50 @@
+import { alike, ignored, type StandingTable, stops } from '../standing.ts';
+
+const NOT_BUILT = 'not built yet';
+
+/** Events, what reacts to them, and what the master does by itself. */
+export const eventStandings: StandingTable = {
+  reactor: stops([], `no event is reacted to, ${NOT_BUILT}`),
+  schedule: stops({}, `no job of the master's own schedule runs, ${NOT_BUILT}`),
+  engines: stops([], `no engine runs, ${NOT_BUILT}`),
+  ext_processes: stops([], 'these processes are not started; run them as services of the host'),
+  event_return: stops('', `events are not handed to a returner, ${NOT_BUILT}`),
+  ...alike(
+    {
+      event_return_queue: 0,
+      event_return_queue_max_seconds: 0,
+      event_return_whitelist: [],
+      event_return_blacklist: [],
+      event_return_niceness: null,
+    },
+    (preset) => ignored(preset, 'it belongs to event_return, which is not built yet'),
+  ),
+  ...alike(
+    {
+      reactor_refresh_interval: 60,
+      reactor_worker_threads: 10,
+      reactor_worker_hwm: 10_000,
+      reactor_niceness: null,
+    },
+    (preset) => ignored(preset, 'it belongs to reactor, which is not built yet'),
+  ),
+  ...alike(
+    {
+      thorium_interval: 0.5,
+      thorium_roots: { base: ['/srv/thorium'] },
+      thorium_top: 'top.sls',
+      thoriumenv: null,
+    },
+    (preset) => ignored(preset, 'it belongs to the engine thorium, which is not served'),
+  ),
+  presence_events: ignored(false, `no salt/presence events are fired, ${NOT_BUILT}`),
+  fire_event_state: ignored(false, 'state_events is its name now'),
+  event_match_type: ignored('startswith', 'tags are compared by their beginning'),
+  master_stats: ignored(false, 'no salt/stats events are fired; see brine.metrics'),
+  master_stats_event_iter: ignored(60, 'it belongs to master_stats, which is not served'),
+  runner_returns: ignored(true, 'what runners return goes out as events always'),
+  auth_events_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
+  auth_events_pend_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
+  fileserver_events: ignored(false, 'no salt/fileserver events are fired'),
+  ping_on_rotate: ignored(false, 'minions log in again with their next message, not at once'),
+};

@@ -1,0 +1,20 @@
+import { type ConfigValue, isConfigMap, isList } from '../option.ts';
+import { SERVED } from './served.ts';
+
+/** The names of a map, or of the maps of a list. */
+export function namesIn(value: ConfigValue | undefined): string[] {
+  if (isConfigMap(value)) return Object.keys(value);
+  return isList(value) ? value.filter(isConfigMap).flatMap(Object.keys) : [];
+}
+
+/** A text, or the texts of a list. */
+export function textsIn(value: ConfigValue | undefined): string[] {
+  if (isList(value)) return value.flatMap(textsIn);
+  return typeof value === 'string' ? [value] : [];
+}
+
+/** Those of the names that are not served as kinds of an option, each once. */
+export function notServed(option: keyof typeof SERVED, names: readonly string[]): string[] {
+  const served: readonly string[] = SERVED[option];
+  return [...new Set(names)].filter((name) => !served.includes(name));
+}

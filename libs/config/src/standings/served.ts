@@ -1,0 +1,22 @@
+/**
+ * Which of the kinds that an option may name are served. What is not listed here is told at the
+ * start; apps/worker-pool holds the code to this list.
+ */
+export const SERVED = {
+  ext_pillar: [
+    'cmd_json',
+    'cmd_yaml',
+    'file_tree',
+    'git',
+    'http_json',
+    'http_yaml',
+    'postgres',
+    'saltclass',
+  ],
+  external_auth: ['auto', 'file', 'ldap', 'pam', 'pki', 'rest', 'sharedsecret'],
+  fileserver_backend: ['roots', 'git', 'gitfs'],
+  master_tops: ['ext_nodes', 'saltclass'],
+  renderer: ['jinja', 'yaml', 'json', 'gpg'],
+  decrypt_pillar: ['gpg'],
+  master_job_cache: ['local_cache', 'pgjsonb'],
+} as const;
