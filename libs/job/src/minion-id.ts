@@ -1,10 +1,11 @@
 // A minion id is a file name in the key store; file systems end at 255 bytes.
 const MAX_ID_BYTES = 255;
 
-// `/`, `\` and NUL are refused by Salt (salt/utils/verify.py valid_id). Other control
-// characters and lone surrogates are refused here too: no host name has them, they would reach
-// terminals and logs, and a lone surrogate cannot be written as UTF-8.
-const REFUSED = /[/\\\u0000-\u001f\u007f]|\p{Surrogate}/u;
+// `/`, `\` and NUL are refused by Salt (salt/utils/verify.py valid_id). Other control characters
+// and those that turn the direction of writing are refused here too: no host name has them, and
+// they would make one id look like another on terminals and in logs. A lone surrogate cannot be
+// written as UTF-8.
+const REFUSED = /[/\\\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
 
 /** True for text that may name a minion. Safe as a file name. */
 export function isMinionId(text: unknown): text is string {

@@ -54,6 +54,7 @@ export { fromJson, toJson } from './json.ts';
 export type { JsonText } from './json.ts';
 export { readJson } from './json-read.ts';
 export { storableText } from './storable.ts';
+export { checkNames, checkQuestion, isName } from './names.ts';
 export { pyFloat, pyRepr } from './python-repr.ts';
 export {
   buildAuth,

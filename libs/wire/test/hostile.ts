@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect } from 'vitest';
 import { WireError } from '../src/errors.ts';
 import { SaltDatetime, SaltFloat } from '../src/value.ts';
@@ -48,4 +49,39 @@ function expectFieldError(action: () => unknown): void {
     expect(error).toBeInstanceOf(WireError);
     expect((error as WireError).code).toBe('SALT_WIRE_FIELD');
   }
+}
+
+/** Texts that no name may hold, each a fault of its own. */
+export const NO_NAMES: readonly string[] = [
+  '\0',
+  'a\0b',
+  'web1\0',
+  '\ud83d',
+  'a\ude00b',
+  '\ude00\ud83d',
+  'a\x1b[2Jb',
+  'a\x07',
+  'a\x7fb',
+  'a\x9b31mb',
+  'a\u202eb'.repeat(2),
+];
+
+/** Texts of any hostile kind: a seed of pieces, long runs, and cuts through emoji. */
+export function hostileTexts(): fc.Arbitrary<string> {
+  const piece = fc.constantFrom(
+    ...NO_NAMES,
+    ...['', 'web1', 'é', '😀', '\u202d', '\u2066', 'مرحبا', '\n', '\r\n', '\n\n', '\t', '..', '/'],
+    ...['\ufeff', '\uffff', '\u2028', '__proto__', '"', "'", '\\', '%', '*', '{}', '$map'],
+  );
+  const joined = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''));
+  const cut = fc
+    .tuple(fc.nat({ max: 300 }), fc.nat({ max: 600 }))
+    .map(([count, at]) => 'a😀'.repeat(count).slice(0, at));
+  const long = fc.constantFrom('x', '😀', '\0').map((unit) => unit.repeat(1 << 20));
+  return fc.oneof(
+    { arbitrary: joined, weight: 8 },
+    { arbitrary: cut, weight: 3 },
+    { arbitrary: fc.string({ unit: 'binary' }), weight: 3 },
+    { arbitrary: long, weight: 1 },
+  );
 }

@@ -1,5 +1,6 @@
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
+import { needName, optionalName } from '../names.ts';
 import { bytesOf, intOf, mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '../envelope.ts';
@@ -35,11 +36,12 @@ export function parseAuth(load: SaltMap): AuthRequest {
   const token = bytesOf(load, 'token');
   const grains = optionalMap(load, 'autosign_grains', '_auth');
   return {
+    // A stock minion gets over a signed refusal, which is the answer to an id that is none.
     id: needText(load, 'id', '_auth'),
-    nonce: needText(load, 'nonce', '_auth'),
-    pub: needText(load, 'pub', '_auth'),
-    encAlgo: optionalText(load, 'enc_algo', '_auth') ?? DEFAULT_ENC_ALGO,
-    sigAlgo: optionalText(load, 'sig_algo', '_auth') ?? DEFAULT_SIG_ALGO,
+    nonce: needName(load, 'nonce', '_auth'),
+    pub: needName(load, 'pub', '_auth'),
+    encAlgo: optionalName(load, 'enc_algo', '_auth') ?? DEFAULT_ENC_ALGO,
+    sigAlgo: optionalName(load, 'sig_algo', '_auth') ?? DEFAULT_SIG_ALGO,
     ...maybe('token', token),
     ...maybe('autosignGrains', grains),
   };

@@ -94,6 +94,6 @@ describe('loads', () => {
     const list = event.parseMinionEvent(
       mapOf({ id: 'a', events: [1, new Map(), mapOf({ tag: 1 }), mapOf({ tag: 't', data: 2 })] }),
     );
-    expect(list).toEqual({ kind: 'list', id: 'a', events: [{ tag: 't', data: 2 }] });
+    expect(list).toEqual({ kind: 'list', id: 'a', events: [{ tag: 't', data: 2 }], unfit: 0 });
   });
 });

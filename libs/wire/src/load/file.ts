@@ -1,3 +1,4 @@
+import { checkNames } from '../names.ts';
 import { bytesOf, intOf, mapOf } from '../value.ts';
 import type { SaltMap } from '../value.ts';
 import { fieldError, isTexts, maybe, needText, optionalText } from './fields.ts';
@@ -23,6 +24,7 @@ export interface ServeFileRequest {
 
 /** Reads a `_serve_file` load; throws WireError SALT_WIRE_FIELD. */
 export function parseServeFile(load: SaltMap): ServeFileRequest {
+  checkNames(load, '_serve_file');
   const loc = intOf(load, 'loc');
   if (loc === undefined || loc < 0) throw fieldError('_serve_file', 'loc', 'an offset');
   const gzip = intOf(load, 'gzip');
@@ -80,6 +82,7 @@ export interface FileReceive {
 
 /** Reads a `_file_recv` load; throws WireError SALT_WIRE_FIELD. */
 export function parseFileReceive(load: SaltMap): FileReceive {
+  checkNames(load, '_file_recv');
   const path = load.get('path');
   const loc = intOf(load, 'loc');
   const data = bytesOf(load, 'data');
@@ -103,6 +106,7 @@ export interface FilePathRequest {
 
 /** Reads a `_file_hash`, `_file_hash_and_stat` or `_file_find` load; throws WireError. */
 export function parseFilePath(load: SaltMap): FilePathRequest {
+  checkNames(load, 'file');
   return {
     path: needText(load, 'path', 'file'),
     saltenv: optionalText(load, 'saltenv', 'file') ?? 'base',
@@ -117,6 +121,7 @@ export interface FileListRequest {
 
 /** Reads a `_file_list`, `_dir_list`, … load; throws WireError SALT_WIRE_FIELD. */
 export function parseFileList(load: SaltMap): FileListRequest {
+  checkNames(load, 'file list');
   const prefix = optionalText(load, 'prefix', 'file list') ?? '';
   return {
     saltenv: optionalText(load, 'saltenv', 'file list') ?? 'base',

@@ -1,3 +1,4 @@
+import { checkNames } from '../names.ts';
 import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { fieldError, isTexts, needText, needTexts, optionalMap, optionalText } from './fields.ts';
@@ -19,6 +20,7 @@ export interface MineUpdate {
 
 /** Reads a `_mine` load; throws WireError SALT_WIRE_FIELD. */
 export function parseMine(load: SaltMap): MineUpdate {
+  checkNames(load, '_mine');
   const data = optionalMap(load, 'data', '_mine');
   if (data === undefined) throw fieldError('_mine', 'data', 'a map');
   return { id: needText(load, 'id', '_mine'), data, clear: load.get('clear') === true };
@@ -42,6 +44,7 @@ export interface MineQuery {
 
 /** Reads a `_mine_get` load; throws WireError SALT_WIRE_FIELD. */
 export function parseMineGet(load: SaltMap): MineQuery {
+  checkNames(load, '_mine_get');
   const asked = needTexts(load, 'fun', '_mine_get');
   // A comma list is several functions; a list of one is still answered by function.
   const fun = typeof asked === 'string' ? asked.split(',').map((name) => name.trim()) : asked;

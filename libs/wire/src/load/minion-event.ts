@@ -1,3 +1,4 @@
+import { checkNames, isName } from '../names.ts';
 import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { fieldError, maybe, needText, optionalText } from './fields.ts';
@@ -27,13 +28,16 @@ export type MinionEventLoad =
       readonly id: string;
       readonly pretag?: string;
       readonly events: MinionEvent[];
+      /** How many have a tag that is none. */
+      readonly unfit: number;
     };
 
 /**
- * Reads a `_minion_event` load. List items that are no maps with a tag are left out, as they fire
- * nothing. Throws WireError SALT_WIRE_FIELD where there is neither tag nor list.
+ * Reads a `_minion_event` load. List items that are no maps with a fit tag are left out, as they
+ * fire nothing. Throws WireError SALT_WIRE_FIELD where there is neither tag nor list.
  */
 export function parseMinionEvent(load: SaltMap): MinionEventLoad {
+  checkNames(load, '_minion_event');
   const id = needText(load, 'id', '_minion_event');
   const events = load.get('events');
   if (events === undefined) {
@@ -43,13 +47,17 @@ export function parseMinionEvent(load: SaltMap): MinionEventLoad {
   }
   if (!Array.isArray(events)) throw fieldError('_minion_event', 'events', 'a list');
   const parsed: MinionEvent[] = [];
+  let unfit = 0;
   for (const item of events) {
     if (!(item instanceof Map)) continue;
     const tag = item.get('tag');
-    if (typeof tag === 'string') parsed.push({ tag, data: item.get('data') ?? item });
+    if (typeof tag !== 'string') continue;
+    // A syndic forwards events of many minions: the tag of one must not cost those of the others.
+    if (isName('tag', tag)) parsed.push({ tag, data: item.get('data') ?? item });
+    else unfit += 1;
   }
   const pretag = optionalText(load, 'pretag', '_minion_event');
-  return { kind: 'list', id, events: parsed, ...maybe('pretag', pretag) };
+  return { kind: 'list', id, events: parsed, unfit, ...maybe('pretag', pretag) };
 }
 
 /** A `_minion_event` load of one event, as minions announce their start. */

@@ -1,5 +1,6 @@
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
+import { checkNames } from '../names.ts';
 import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { fieldError, maybe, needBytes, needText, optionalMap, optionalText } from './fields.ts';
@@ -30,6 +31,7 @@ export interface PillarRequest {
 
 /** Reads a `_pillar` load; throws WireError SALT_WIRE_FIELD. */
 export function parsePillar(load: SaltMap): PillarRequest {
+  checkNames(load, '_pillar');
   const ver = load.get('ver');
   return {
     id: needText(load, 'id', '_pillar'),

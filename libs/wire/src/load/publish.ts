@@ -1,3 +1,4 @@
+import { checkNames } from '../names.ts';
 import { mapOf, textOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import {
@@ -45,6 +46,7 @@ export interface PublishRequest {
 
 /** Reads a `publish` load; throws WireError SALT_WIRE_FIELD. */
 export function parsePublish(load: SaltMap): PublishRequest {
+  checkNames(load, 'publish');
   const to = load.get('to');
   return {
     tgt: needTexts(load, 'tgt', 'publish'),

@@ -1,6 +1,7 @@
+import { needName } from '../names.ts';
 import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { listOrEmpty, maybe, needText, optionalText, otherFields, needTexts } from './fields.ts';
+import { listOrEmpty, maybe, optionalText, otherFields, needTexts } from './fields.ts';
 
 /*
  * _return (aes) =>
@@ -52,8 +53,8 @@ const FIELDS: ReadonlySet<string> = new Set([
  */
 export function parseReturn(load: SaltMap): ReturnLoad {
   return {
-    id: needText(load, 'id', '_return'),
-    jid: needText(load, 'jid', '_return'),
+    id: needName(load, 'id', '_return'),
+    jid: needName(load, 'jid', '_return'),
     fun: needTexts(load, 'fun', '_return'),
     funArgs: listOrEmpty(load, 'fun_args', '_return'),
     return: load.get('return') ?? null,

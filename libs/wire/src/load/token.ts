@@ -1,3 +1,4 @@
+import { checkNames } from '../names.ts';
 import { SaltFloat, mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { fieldError, isTexts, maybe, needText, optionalText } from './fields.ts';
@@ -23,6 +24,7 @@ export interface MakeTokenRequest {
 
 /** Reads a `mk_token` load; throws WireError SALT_WIRE_FIELD (Salt answers ""). */
 export function parseMakeToken(load: SaltMap): MakeTokenRequest {
+  checkNames(load, 'mk_token');
   const credentials: SaltMap = new Map(load);
   credentials.delete('cmd');
   return {
@@ -36,6 +38,7 @@ export function parseMakeToken(load: SaltMap): MakeTokenRequest {
 
 /** The token text of a `get_token` load: hex digits only. Throws WireError SALT_WIRE_FIELD. */
 export function parseGetToken(load: SaltMap): string {
+  checkNames(load, 'get_token');
   const token = needText(load, 'token', 'get_token');
   if (!/^[0-9a-f]{32,128}$/.test(token)) throw fieldError('get_token', 'token', 'a token');
   return token;
