@@ -1,5 +1,14 @@
 import { isJid } from '@brine/job';
-import { mapOf, pack, unpackMap, type MapScan, type SaltMap, type SaltValue } from '@brine/wire';
+import {
+  checkNames,
+  mapOf,
+  pack,
+  unpackMap,
+  WireError,
+  type MapScan,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { receiveFile } from './file-recv.ts';
@@ -66,6 +75,13 @@ const fixed = (value: () => SaltValue): AesCommand => {
   return () => ({ reply: 'send', value: value() });
 };
 
+/** The load, field by field; throws WireError where a field that names something holds no name. */
+function loadOf({ body, scan }: AesRequest): SaltMap {
+  const load = unpackMap(body);
+  checkNames(load, scan.text('cmd') ?? '');
+  return load;
+}
+
 /** A command that takes the load field by field. */
 const decoded =
   (
@@ -73,7 +89,7 @@ const decoded =
   ) =>
   async (ports: MasterPorts, request: AesRequest): Promise<AesResult> => ({
     reply: 'send',
-    value: await run(ports, request, unpackMap(request.body)),
+    value: await run(ports, request, loadOf(request)),
   });
 
 /** A command that needs nothing but its load; version 2 file requests name no minion. */
@@ -156,7 +172,7 @@ const pillar: AesCommand = async (ports, request) => {
   const { minion } = request;
   let value = emptyMap();
   if (minion !== undefined) {
-    const load = unpackMap(request.body);
+    const load = loadOf(request);
     await onceOnly(ports, request, async () => {
       await rememberPillarRequest(ports, onceId(request), load, minion);
       return null;
@@ -259,6 +275,11 @@ export async function runAesCommand(ports: MasterPorts, request: AesRequest): Pr
   try {
     if (command.does !== 'writes') return await command.run(ports, request);
     return await written(ports, request, command.run);
+  } catch (cause) {
+    if (!(cause instanceof WireError) || cause.code !== 'SALT_WIRE_FIELD') throw cause;
+    // Salt answers so where a function of its own fails.
+    ports.count('aes_malformed');
+    return { reply: 'send', value: '' };
   } finally {
     ports.handled?.(name, performance.now() - start);
   }

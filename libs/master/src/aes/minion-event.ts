@@ -78,7 +78,8 @@ function eventsOf(
     const msgId = `minion:${once}`;
     return [{ kind: 'minion', tag: parsed.tag, data: parsed.load, minion, msgId }];
   }
-  const { pretag } = parsed;
+  const { pretag, unfit } = parsed;
+  for (let n = 0; n < unfit; n += 1) ports.count('minion_event_unfit');
   // A pretag would else take any event below a tag of the sender's choice, past the list of tags.
   const mayPrefix = isSyndic && pretag === `syndic/${minion}`;
   if (pretag !== undefined && !mayPrefix) ports.count('minion_event_pretag_refused');

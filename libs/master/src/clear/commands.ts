@@ -1,4 +1,12 @@
-import { mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import {
+  buildErrorReply,
+  checkNames,
+  mapOf,
+  textOf,
+  WireError,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
@@ -49,6 +57,32 @@ const queryWithTrace: ClearCommand = async (ports, _request, load, onProven) => 
   return { value: await query(ports, load, onProven), about };
 };
 
+/** What is answered to a load whose names are none, where Salt has words for it. */
+const MALFORMED: ReadonlyMap<string, (text: string) => SaltValue> = new Map<
+  string,
+  (text: string) => SaltValue
+>([
+  ['publish', (text) => mapOf({ error: text })],
+  ['mk_token', () => ''],
+  ['get_token', () => mapOf({})],
+]);
+
+/** Before anything is looked up or kept: what names a thing has to be a name. */
+function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult | undefined {
+  // Nothing is made of a ping.
+  if (cmd === 'ping') return undefined;
+  try {
+    checkNames(load, cmd);
+    return undefined;
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    ports.count('clear_malformed');
+    const { message } = cause;
+    const answer = MALFORMED.get(cmd);
+    return { value: answer?.(message) ?? buildErrorReply('SaltInvocationError', message) };
+  }
+}
+
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
  * with Brine's own `brine_query`.
@@ -78,7 +112,9 @@ export async function runClearCommand(
   const start = performance.now();
   let proven: Proven | undefined;
   try {
-    const result = await command(ports, request, load, (who) => void (proven = who));
+    const result =
+      malformed(ports, name, load) ??
+      (await command(ports, request, load, (who) => void (proven = who)));
     recordClear(ports, request, { load, answer: result.value, proven });
     return result;
   } catch (fault) {

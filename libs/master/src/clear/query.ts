@@ -1,4 +1,13 @@
-import { buildErrorReply, isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import {
+  buildErrorReply,
+  checkQuestion,
+  isMap,
+  mapOf,
+  textOf,
+  WireError,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf, type OnProven } from './caller.ts';
@@ -53,8 +62,13 @@ export async function query(
     return buildErrorReply('SaltInvocationError', 'args must be formatted as a dictionary');
   }
   try {
+    checkQuestion(args, name);
     return mapOf({ value: await (own?.(ports, args) ?? ports.jobs.ask(name, args)) });
   } catch (cause) {
+    if (cause instanceof WireError) {
+      ports.count('query_malformed');
+      return buildErrorReply('SaltInvocationError', cause.message);
+    }
     ports.count('query_failed');
     const reason = cause instanceof Error ? cause.message : String(cause);
     if (cause instanceof MasterUnavailableError) {
