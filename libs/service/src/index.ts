@@ -1,5 +1,6 @@
 export { parseServiceArguments } from './arguments.ts';
 export { Backoff } from './backoff.ts';
+export { claimHost, HostTakenError } from './claim-host.ts';
 export { startHealth } from './health.ts';
 export { heldPort, heldSocket } from './held-ports.ts';
 export { addConnectionMetrics } from './connection-metrics.ts';
@@ -20,6 +21,7 @@ export { tracedJobs } from './traced-job.ts';
 
 export type { ReplaceTimes, ServiceState } from './child-service.ts';
 export type { ServiceSpec } from './service-process.ts';
+export type { ClaimedHost, HostClaim } from './claim-host.ts';
 export type { HealthServer, HealthSource } from './health.ts';
 export type { LogSource } from './log-lines.ts';
 export type { LogOutput, LogOutputOptions } from './log-output.ts';

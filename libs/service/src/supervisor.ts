@@ -20,6 +20,8 @@ export interface SupervisorOptions {
   /** Where services.json is written. */
   readonly stateDir: string;
   readonly pidfile?: string | undefined;
+  /** Lets go of a port that this process claimed; before a service listens there. */
+  readonly leavePort?: ((port: number) => void) | undefined;
   /** Longest time a service is given to stop. */
   readonly stopDeadlineMs: number;
   /** Of a rolling restart; for tests. */
@@ -59,7 +61,7 @@ export function superviseServices(
   let failedWrites = 0;
   let rolling: RollingState | undefined;
   let roll: Promise<void> | undefined;
-  const ports = new HeldPorts();
+  const ports = new HeldPorts(options.leavePort);
 
   const save = (): void => {
     const services = children.map((child) => child.state);

@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadMasterConfig } from '@brine/config';
 import { stateFile } from '@brine/service';
 
+// Not Salt's own: another master may have those while tests run.
+const NO_PORTS = 'publish_port: 0\nret_port: 0\n';
 const MASTER = new URL('./master.ts', import.meta.url).pathname;
 
 let dir: string;
@@ -39,7 +43,9 @@ test('a configuration that is no YAML ends it with the words of Salt', async () 
 });
 
 test('a form of log lines that can not be used ends it with the name of the option', async () => {
-  const { code, stderr } = await run(`root_dir: ${dir}\nlog_fmt_console: '%(nobody)s'\n`);
+  const { code, stderr } = await run(
+    `root_dir: ${dir}\n${NO_PORTS}log_fmt_console: '%(nobody)s'\n`,
+  );
   expect(code).toBe(1);
   expect(stderr).toContain("log_fmt_console: unknown name 'nobody' in '%(nobody)s'");
 });
@@ -54,12 +60,26 @@ test('options without which work would be lost end it, all of them named at once
 });
 
 test('a second master on the same cachedir is refused', async () => {
-  const config = `root_dir: ${dir}\n`;
+  const config = `root_dir: ${dir}\n${NO_PORTS}`;
   writeFileSync(join(dir, 'master'), config);
   const path = stateFile(loadMasterConfig({ configDir: dir, env: {} }).options.brine.stateDir);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, JSON.stringify({ pid: process.pid, startedAt: '', services: [] }));
   const { code, stderr } = await run(config);
-  expect(code).toBe(1);
+  expect(code).toBe(4);
   expect(stderr).toContain(`a master runs on this cachedir already (pid ${process.pid})`);
+});
+
+test('a master whose port is taken ends with 4 before it writes anything', async () => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  const { port } = holder.address() as AddressInfo;
+  const { code, stderr } = await run(
+    `root_dir: ${dir}\ninterface: 127.0.0.1\n${NO_PORTS.replace('0', String(port))}`,
+  );
+  await once(holder.close(), 'close');
+  expect(code).toBe(4);
+  expect(stderr).toContain('Not started, is there another master running?');
+  expect(stderr).toContain(`port ${port} of 127.0.0.1 is taken by process ${process.pid} (`);
+  expect(readdirSync(dir)).toEqual(['master']);
 });

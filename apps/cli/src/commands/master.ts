@@ -10,7 +10,7 @@ import {
   type MasterOptions,
 } from '@brine/config';
 import {
-  livingSupervisor,
+  HostTakenError,
   LogFormatError,
   logOptions,
   type LogOutput,
@@ -19,10 +19,12 @@ import {
   readState,
   startJoinedMetrics,
   superviseServices,
+  type ClaimedHost,
   type HealthServer,
   type Supervisor,
 } from '@brine/service';
 import { createLog, type Log } from '@brine/telemetry';
+import { claimMaster } from './claim.ts';
 import { type Neighbour, openNats, openPostgres } from './embedded.ts';
 
 /** Release of Brine, as its package says. */
@@ -30,6 +32,8 @@ const VERSION = '0.1.0';
 /** Salt's exit code of a start that failed (salt/defaults/exitcodes.py EX_GENERIC). */
 const EXIT_FAILED = 1;
 const EXIT_FORCED = 130;
+/** Salt's exit code where the ports are taken (salt/cli/daemons.py). */
+const EXIT_TAKEN = 4;
 /** How long `-d` waits for the master to have taken its pid file. */
 const DAEMON_WAIT_MS = 30_000;
 const APPS = fileURLToPath(new URL('../../../', import.meta.url));
@@ -61,8 +65,6 @@ export async function runMaster(args: MasterArguments): Promise<number> {
   for (const { kind, text } of warnings) if (kind === 'missing') tell(text);
   const refusal = refusalOf(warnings);
   if (refusal !== undefined) return failed(refusal);
-  const holder = livingSupervisor(readState(options.brine.stateDir));
-  if (holder !== undefined) return failed(`a master runs on this cachedir already (pid ${holder})`);
   const missing = masterServices(
     settingsOf(
       options,
@@ -72,15 +74,27 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     ),
   ).find(({ entry }) => !existsSync(entry));
   if (missing) return failed(`${missing.name} is not built: run \`npm run build\` first`);
+  let claimed: ClaimedHost;
+  try {
+    claimed = await claimMaster(options);
+  } catch (error) {
+    if (!(error instanceof HostTakenError)) throw error;
+    tell(`brine master: ${error.message}`);
+    return EXIT_TAKEN;
+  }
   let output: LogOutput;
   try {
     const console = (text: string): void => void process.stderr.write(text);
     output = openLogOutput(options, console, (text) => tell(`[WARNING ] ${text}`));
   } catch (error) {
+    claimed.release();
     if (!(error instanceof LogFormatError)) throw error;
     return failed(error.message);
   }
-  return args.daemon === true ? startDaemon(args, options) : serve(loaded, output);
+  if (args.daemon !== true) return serve(loaded, output, claimed);
+  // The process that stays claims it anew.
+  claimed.release();
+  return startDaemon(args, options);
 }
 
 /** The options of the file, with those of the command line before them. Throws ConfigError. */
@@ -97,6 +111,7 @@ function readOptions(args: MasterArguments): LoadedConfig<MasterOptions> {
 async function serve(
   { options, warnings }: LoadedConfig<MasterOptions>,
   output: LogOutput,
+  claimed: ClaimedHost,
 ): Promise<number> {
   const source = { service: 'master', pid: process.pid };
   const write = (line: string): void => output.write(source, line.trimEnd());
@@ -119,6 +134,7 @@ async function serve(
           onLine: output.write,
           stateDir: options.brine.stateDir,
           pidfile: options.pidfile,
+          leavePort: (port) => claimed.leavePort(port),
           stopDeadlineMs: options.brine.stopDeadline * 1000 + 1000,
         },
       );
@@ -140,6 +156,7 @@ async function serve(
     await supervisor?.stop();
     await metrics?.close();
     for (const neighbour of neighbours.toReversed()) await neighbour.stop();
+    claimed.release();
     log.info('stopped');
   }
 }
@@ -243,6 +260,10 @@ async function startDaemon(args: MasterArguments, options: MasterOptions): Promi
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   if (!ended) child.unref();
+  if (child.exitCode === EXIT_TAKEN) {
+    tell('brine master: not started, another master has taken its ports meanwhile');
+    return EXIT_TAKEN;
+  }
   return ended ? failed(`the master ended at once; see ${options.logFile}`) : 0;
 }
 

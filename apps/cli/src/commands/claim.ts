@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+import type { MasterOptions } from '@brine/config';
+import { claimHost, type ClaimedHost } from '@brine/service';
+
+/** Services whose supervisor died stop within stop_deadline and this. */
+const LEFTOVER_MORE_MS = 3_000;
+/** Where local tools connect, below sock_dir (Salt: salt/utils/event.py). */
+const EVENT_SOCKETS = ['master_event_pub.ipc', 'master_event_pull.ipc'];
+
+/**
+ * Takes what only one master of a host may have.
+ * @throws HostTakenError
+ */
+export function claimMaster(options: MasterOptions): Promise<ClaimedHost> {
+  const { interface: host, publishPort, retPort, pidfile, sockDir, brine } = options;
+  const served = [publishPort, retPort, ...brine.furtherPublishPorts].map((port) => ({
+    host,
+    port,
+  }));
+  const health = Object.values(brine.healthPorts).map((port) => ({ host: brine.healthHost, port }));
+  return claimHost({
+    ports: [...served, ...health].flatMap(({ host: at, port }) =>
+      typeof port === 'number' && port > 0 ? [{ host: at, port }] : [],
+    ),
+    sockets: EVENT_SOCKETS.map((name) => join(sockDir, name)),
+    pidfile,
+    stateDir: brine.stateDir,
+    leftoverMs: brine.stopDeadline * 1000 + LEFTOVER_MORE_MS,
+  });
+}

@@ -1,0 +1,163 @@
+import { readFileSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { claimState, ownerOfState } from './claim-state.ts';
+import { livingSupervisor, readState } from './state-file.ts';
+import { isListenedOn, programOf, whoListens } from './who-listens.ts';
+
+/** What only one master of a host may have. */
+export interface HostClaim {
+  readonly ports: readonly { readonly host: string; readonly port: number }[];
+  /** Sockets that local tools connect to. */
+  readonly sockets: readonly string[];
+  readonly pidfile: string;
+  readonly stateDir: string;
+  /** How long services take to stop whose supervisor died: they are waited for. */
+  readonly leftoverMs: number;
+}
+
+/** Another process has what a master needs, or the host does not let it have it. */
+export class HostTakenError extends Error {
+  readonly code = 'SALT_MASTER_TAKEN';
+  /** One line for each thing. */
+  readonly lines: readonly string[];
+
+  constructor(lines: readonly string[]) {
+    super(
+      `Not started, is there another master running?\n${lines.map((one) => `  ${one}`).join('\n')}`,
+    );
+    this.name = 'HostTakenError';
+    this.lines = lines;
+  }
+}
+
+/** What was claimed. */
+export interface ClaimedHost {
+  /** Lets go of a port, for the service that listens there from now on. */
+  leavePort(port: number): void;
+  /** Lets go of the rest. Idempotent. */
+  release(): void;
+}
+
+/** How long a server may take to answer before its socket counts as left behind. */
+const PROBE_MS = 500;
+const LOOK_AGAIN_MS = 200;
+
+/**
+ * Takes the ports and the state directory of a master for this process, before anything is
+ * written. Ports are listened on until a service takes them, so that of two masters that start
+ * at once one gets them. What a crash left behind does not count, and services that are about to
+ * leave as their supervisor died are waited for.
+ * @throws HostTakenError with all that others have
+ */
+export async function claimHost(wanted: HostClaim): Promise<ClaimedHost> {
+  const until = performance.now() + wanted.leftoverMs;
+  for (;;) {
+    const ports = new Map<number, Server>();
+    const close = (): void => ports.forEach((server) => server.close());
+    const lines = [
+      ...owners(wanted),
+      ...(await listenOnAll(wanted.ports, ports)),
+      ...(await answeringSockets(wanted.sockets)),
+    ];
+    const claimed = lines.length === 0 ? claimState(wanted.stateDir) : undefined;
+    if (typeof claimed === 'function') {
+      const leavePort = (port: number): void => void ports.get(port)?.close();
+      const release = (): void => {
+        close();
+        claimed();
+      };
+      return { leavePort, release };
+    }
+    close();
+    if (claimed !== undefined) lines.push(hasState(wanted.stateDir, claimed.owner));
+    if (!isCrashed(wanted) || performance.now() > until) throw new HostTakenError(lines);
+    await sleep(LOOK_AGAIN_MS);
+  }
+}
+
+/** Living masters that have the state directory or are named by the pid file. */
+function owners({ stateDir, pidfile }: HostClaim): string[] {
+  const owner = ownerOfState(stateDir) ?? livingSupervisor(readState(stateDir));
+  const named = masterIn(pidfile);
+  return [
+    ...(owner === undefined ? [] : [hasState(stateDir, owner)]),
+    ...(named === undefined ? [] : [`${pidfile} names process ${named} (${programOf(named)})`]),
+  ];
+}
+
+function hasState(stateDir: string, pid: number): string {
+  return `a master runs on this cachedir already (pid ${pid}): it has ${stateDir}`;
+}
+
+/** The living master that a pid file names; the number may be another program's by now. */
+function masterIn(pidfile: string): number | undefined {
+  const pid = Number(readText(pidfile).trim());
+  if (!Number.isInteger(pid) || pid <= 1 || pid === process.pid) return undefined;
+  const words = readText(`/proc/${pid}/cmdline`);
+  return /salt-master|brine[^\0]*\0master(?:\0|$)/.test(words) ? pid : undefined;
+}
+
+/** A supervisor that ended in order leaves no state: its services may still be about to leave. */
+function isCrashed({ stateDir }: HostClaim): boolean {
+  const state = readState(stateDir);
+  return state !== undefined && livingSupervisor(state) === undefined;
+}
+
+async function listenOnAll(
+  wanted: HostClaim['ports'],
+  servers: Map<number, Server>,
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const { host, port } of wanted) {
+    // The first port decides between two that start at once: who lost it must not take others.
+    if (lines.length > 0) {
+      if (isListenedOn(port)) lines.push(isTaken(host, port));
+      continue;
+    }
+    const server = createServer((socket) => socket.destroy());
+    const failed = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+      server.once('error', resolve);
+      server.listen({ host, port, exclusive: true }, () => resolve(undefined));
+    });
+    if (failed === undefined) servers.set(port, server);
+    else lines.push(whyNot(host, port, failed));
+  }
+  return lines;
+}
+
+function whyNot(host: string, port: number, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'EADDRINUSE') return isTaken(host, port);
+  return `port ${port} of ${host} can not be bound: ${message}`;
+}
+
+function isTaken(host: string, port: number): string {
+  const who = whoListens(port);
+  return `port ${port} of ${host} is taken${who === undefined ? '' : ` by process ${who}`}`;
+}
+
+async function answeringSockets(paths: readonly string[]): Promise<string[]> {
+  const answered = await Promise.all(paths.map(answers));
+  return paths.filter((_, index) => answered[index]).map((path) => `${path} is served`);
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ path });
+    const done = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(PROBE_MS, () => done(true));
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  });
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // Absent or gone: it names nobody.
+  }
+}

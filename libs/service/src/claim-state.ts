@@ -1,0 +1,91 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const ATTEMPTS_MAX = 3;
+
+/** The file that the master of a state directory has while it lives. */
+function lockFile(stateDir: string): string {
+  return join(stateDir, 'master.lock');
+}
+
+/** The living process that has a state directory; changes nothing. */
+export function ownerOfState(stateDir: string): number | undefined {
+  const [pid, birth] = readText(lockFile(stateDir)).split(' ');
+  const number = Number(pid);
+  if (!Number.isInteger(number) || number <= 1 || number === process.pid) return undefined;
+  const found = birthOf(number);
+  return found !== undefined && found === birth ? number : undefined;
+}
+
+/**
+ * Takes a state directory for this process; what a dead one left there does not count. Returns
+ * the process that has it, or what gives it back.
+ */
+export function claimState(stateDir: string): { readonly owner: number } | (() => void) {
+  const path = lockFile(stateDir);
+  // May be passed through: below it PostgreSQL, as a user of its own, has its directory.
+  mkdirSync(dirname(path), { recursive: true, mode: 0o711 });
+  const mine = `${path}.${process.pid}`;
+  writeFileSync(mine, `${process.pid} ${birthOf(process.pid) ?? ''}`, { mode: 0o600 });
+  try {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      // A link is made whole or not at all, and never over another.
+      if (linked(mine, path)) return () => rmSync(path, { force: true });
+      const owner = ownerOfState(stateDir);
+      if (owner !== undefined) return { owner };
+      dropStale(path, `${mine}.stale`);
+    }
+  } finally {
+    rmSync(mine, { force: true });
+  }
+  throw new Error(`${path} comes back each time it is removed`);
+}
+
+/** Removes what a dead process left, and not what a living one has put in its place meanwhile. */
+function dropStale(path: string, aside: string): void {
+  const seen = readText(path);
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  if (readText(aside) !== seen) linked(aside, path);
+  rmSync(aside, { force: true });
+}
+
+function linked(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/**
+ * When a living process was started, as the kernel counts it: a number alone may be another's by
+ * now. Empty where there is no /proc; undefined where there is no such process.
+ */
+function birthOf(pid: number): string | undefined {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it lives, but belongs to another user.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
+  }
+  const stat = readText(`/proc/${pid}/stat`);
+  // Field 22 of proc(5), counted after the name, which may hold spaces and brackets.
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return state === 'Z' ? undefined : (fields[18] ?? '');
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    // Absent, or gone while we looked: nobody has it.
+    return '';
+  }
+}
