@@ -1,6 +1,6 @@
 import { ConfigError, parseConfigText } from '@brine/config';
 import { Crypticle, minionToken, newKeyString, PrivateKey } from '@brine/crypt';
-import { isMinionId, mayMinionFire, parseTag, speaksForItself } from '@brine/job';
+import { firedTag, isMinionId, parseTag } from '@brine/job';
 import { Answerer } from '@brine/master';
 import { memoryMaster, seedFrames } from '@brine/testing';
 import { checkMinions } from '@brine/target';
@@ -113,8 +113,7 @@ export const TARGETS: readonly Target[] = [
     seeds: () => TAGS.map((tag) => Buffer.from(tag)),
     run: expecting((bytes) => {
       parseTag(text(bytes));
-      mayMinionFire(text(bytes));
-      speaksForItself(text(bytes), MINION);
+      firedTag(text(bytes));
       isMinionId(text(bytes));
     }),
   },

@@ -33,6 +33,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     minionDataCacheEvents: options.minionDataCacheEvents,
     orderMasters: options.orderMasters,
     syndics: options.brine.syndics,
+    minionEvents: options.brine.minionEvents,
     masterId: options.jobMasterId,
     user: options.user,
     runningUser: userInfo().username,

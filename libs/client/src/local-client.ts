@@ -97,6 +97,7 @@ export class LocalClient {
     options: {
       readonly kwargs?: SaltMap;
       readonly fixed?: boolean;
+      readonly unexpected?: boolean;
       readonly timeoutMs?: number;
     } = {},
   ): AsyncGenerator<JobReturn> {
@@ -106,6 +107,7 @@ export class LocalClient {
       orderMasters: this.#settings.orderMasters,
       syndicWaitMs: this.#settings.syndicWaitMs,
       fixed: options.fixed === true,
+      unexpected: options.unexpected === true,
       ...(options.kwargs === undefined ? {} : { kwargs: options.kwargs }),
     };
     return gatherReturns(job, (command, into) => this.publish(command, { into }), settings, {

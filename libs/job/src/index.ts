@@ -9,6 +9,7 @@ export {
 export { durableTtl, DURABLE_TTL_MAX_S } from './durable-ttl.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export { isMinionId } from './minion-id.ts';
+export { firedTag } from './minion-tags.ts';
 export { Outstanding } from './outstanding.ts';
 export { causeOfSilence, SILENCE_CAUSES } from './silence.ts';
 export {
@@ -18,10 +19,8 @@ export {
   jobPublishTag,
   jobReturnTag,
   jobSubErrorTag,
-  mayMinionFire,
   minionStartTag,
   parseTag,
-  speaksForItself,
   syndicStartTag,
 } from './tags.ts';
 export {
@@ -37,6 +36,7 @@ export {
 export type { AuditedAct } from './audited-act.ts';
 export type { DurableAction, DurableFacts, DurableState, DurableStep } from './durable.ts';
 export type { Jid } from './jid.ts';
+export type { FiredTag } from './minion-tags.ts';
 export type { Booking, JobCounts } from './outstanding.ts';
 export type { Seen, Silence, SilenceCause, SilenceEvidence } from './silence.ts';
 export type { ParsedTag } from './tags.ts';

@@ -10,12 +10,10 @@ import {
   jobProgressTag,
   jobPublishTag,
   jobReturnTag,
-  mayMinionFire,
   minionStartTag,
   Outstanding,
   parseTag,
   spanIdOf,
-  speaksForItself,
   traceIdOf,
   type Jid,
 } from './index.ts';
@@ -100,46 +98,6 @@ describe('tags', () => {
     expect(parseTag(`salt/job/${JID}/ret/`)).toEqual({ kind: 'other' });
     expect(parseTag(`salt/job/${JID}/ret/a/b`)).toEqual({ kind: 'other' });
   });
-  test.each([
-    `salt/job/${JID}/publish`,
-    'salt/job/a/b/new',
-    'salt/job/a\nb/new',
-    `salt/job/${JID}/return`,
-    'salt/key',
-    'salt/cloud/x',
-    'salt/run/',
-    'salt/cluster/x/y',
-    `salt/wheel/${JID}/new`,
-    `salt/wheel/${JID}/return`,
-  ])('a minion may not fire %j', (tag) => {
-    expect(mayMinionFire(tag)).toBe(false);
-  });
-  test.each([
-    'salt/minion/a/start',
-    'salt/keys',
-    'my/salt/key',
-    'salt/beacon/a/b/',
-    `salt/job/${JID}/prog/a/1`,
-    `syndic/s1/salt/job/${JID}/new`,
-  ])('a minion may fire %j', (tag) => {
-    expect(mayMinionFire(tag)).toBe(true);
-  });
-  test.each([
-    'salt/auth',
-    'salt/presence/present',
-    `salt/job/${JID}/ret/b`,
-    `salt/job/${JID}/prog/b/1`,
-    'salt/minion/b/start',
-    'salt/beacon/b/load/',
-    'syndic/b/salt/key',
-    'minion/refresh/b',
-  ])('a minion a that fires %j does not speak for itself', (tag) => {
-    expect(speaksForItself(tag, 'a')).toBe(false);
-  });
-  test.each(['salt/minion/a/start', `salt/job/${JID}/prog/a/1`, 'my/b/tag', 'salt/beacon/a/x/'])(
-    'a minion a that fires %j speaks for itself',
-    (tag) => expect(speaksForItself(tag, 'a')).toBe(true),
-  );
 });
 
 describe('minion ids', () => {

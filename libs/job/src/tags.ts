@@ -88,48 +88,6 @@ function parseRunTag(match: RegExpExecArray): ParsedTag {
   return { kind: kind === 'run' ? 'run' : 'wheel', jid, step };
 }
 
-// Salt: salt/master.py, the tags refused from minions since CVE-2025-22239. There they are
-// shell globs in which `*` also matches `/` and line ends.
-const MASTER_ONLY: readonly RegExp[] = [
-  /^salt\/job\/[^]*\/publish$/,
-  /^salt\/job\/[^]*\/new$/,
-  /^salt\/job\/[^]*\/return$/,
-  /^salt\/key$/,
-  /^salt\/cloud\/[^]*$/,
-  /^salt\/run\/[^]*$/,
-  /^salt\/cluster\/[^]*$/,
-  /^salt\/wheel\/[^]*\/new$/,
-  /^salt\/wheel\/[^]*\/return$/,
-];
-
-/**
- * False for tags that only a master may fire (CVE-2025-22239). To be asked for both forms of
- * `_minion_event`, the single one and the `events` list.
- */
-export function mayMinionFire(tag: string): boolean {
-  return !MASTER_ONLY.some((pattern) => pattern.test(tag));
-}
-
-// Told by the master itself, of minions. Stock masters let minions fire them.
-const OF_THE_MASTER: readonly RegExp[] = [/^salt\/auth$/, /^salt\/presence\//];
-
-// Tags that name the minion they are about. Stock masters let any minion fire those of any other.
-const OF_ONE_MINION: readonly RegExp[] = [
-  /^salt\/job\/[^/]*\/(?:ret|prog|sub)\/([^/]*)/,
-  /^salt\/(?:minion|beacon|syndic)\/([^/]*)/,
-  /^minion\/refresh\/([^/]*)/,
-  /^syndic\/([^/]*)/,
-];
-
-/**
- * Whether a minion may speak under this tag for itself: false for what only the master tells, and
- * for tags that name another minion. Syndics, which speak for those below them, need not ask.
- */
-export function speaksForItself(tag: string, id: string): boolean {
-  if (OF_THE_MASTER.some((pattern) => pattern.test(tag))) return false;
-  return OF_ONE_MINION.every((pattern) => (pattern.exec(tag)?.[1] ?? id) === id);
-}
-
 /** Tag of the event by which a syndic tells that it is one (Salt: salt/minion.py Syndic). */
 export function syndicStartTag(id: string): string {
   return `salt/syndic/${id}/start`;

@@ -143,6 +143,8 @@ export interface MasterRules extends ServedRules {
   readonly orderMasters: boolean;
   /** Minions (globs) that may be syndics, where `orderMasters` allows any. */
   readonly syndics: readonly string[];
+  /** Tags (globs, `{id}` for the sender) that minions may fire in Salt's namespaces besides. */
+  readonly minionEvents?: readonly string[];
   readonly masterId: string | undefined;
   readonly user: string;
   /** Name of the user the worker runs as. */

@@ -85,7 +85,8 @@ async function showReturns(run: SaltRun, job: PublishedCommand): Promise<number>
   const rows: Row[] = [];
   const silent: string[] = [];
   let failed = false;
-  for await (const item of link.client.returns(job, kwargsOf(run))) {
+  const unexpected = isOn(options, 'verbose');
+  for await (const item of link.client.returns(job, { ...kwargsOf(run), unexpected })) {
     const row = rowOf(item, job.jid);
     if (item.kind === 'missing') silent.push(item.id);
     if (!printer.show(new Map([[row.id, row.ret]]), row.out, row.retcode)) continue;

@@ -132,6 +132,12 @@ export const brineOptions = {
     default: ['*'],
     doc: 'Minions (globs) that may be syndics, where order_masters is set.',
   }),
+  minion_events: texts({
+    default: [],
+    doc:
+      'Tags (globs, `{id}` for the sender) that minions may fire below `salt/` beside their own ' +
+      'start, beacons, progress and state results: `salt/engines/hook/*`.',
+  }),
   further_publish_ports: list({
     default: [],
     doc:

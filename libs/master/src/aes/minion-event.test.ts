@@ -1,7 +1,8 @@
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { buildMinionEvent, buildMinionEvents, mapOf, unpackMap } from '@brine/wire';
+import { buildMinionEvent, buildMinionEvents, mapOf, unpackMap, type SaltMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
+import type { MasterRules } from '../ports.ts';
 import { takeMinionEvent } from './minion-event.ts';
 
 const { master_key: key } = vectorFile<{ readonly master_key: { readonly pem: string } }>(
@@ -13,14 +14,87 @@ const tagsOf = (master: MemoryMaster): string[] => master.events.map(({ tag }) =
 const data = mapOf({ x: 1 });
 const ABOVE = { orderMasters: true };
 
-describe('tags of the master and of other minions', () => {
-  const refused = [`salt/job/${JID}/new`, 'salt/key', 'salt/auth', `salt/job/${JID}/ret/b`];
-  it.each(refused)('%s is refused in the single and in the list form', async (tag) => {
-    const master = memoryMaster({ masterKey });
-    await takeMinionEvent(master.ports, '1', buildMinionEvent('a', tag, data));
-    await takeMinionEvent(master.ports, '2', buildMinionEvents('a', [{ tag, data }], null));
-    expect(tagsOf(master)).toEqual([]);
-    expect(master.counts.get('minion_event_refused')).toBe(2);
+/** Both forms, as minion `a` sends them. */
+async function firedBy(
+  tag: string,
+  told: SaltMap,
+  rules: Partial<MasterRules> = {},
+): Promise<{ readonly single: string[]; readonly list: string[]; readonly refused: number }> {
+  const master = memoryMaster({ masterKey, rules });
+  await takeMinionEvent(master.ports, '1', new Map([...buildMinionEvent('a', tag, told)]));
+  const single = tagsOf(master);
+  await takeMinionEvent(master.ports, '2', buildMinionEvents('a', [{ tag, data: told }], null));
+  const list = tagsOf(master).slice(single.length);
+  return { single, list, refused: master.counts.get('minion_event_refused') ?? 0 };
+}
+
+describe('what a minion may tell', () => {
+  const own = [
+    ...['salt/minion/a/start', 'salt/beacon/a/load/', 'minion_start', 'minion_ping', 'my/deploy'],
+    ...[`salt/job/${JID}/prog/a/0`, `salt/job/${JID}/start/a`, `salt/state_result/${JID}/a/web`],
+  ];
+  it.each(own)('%s passes in both forms', async (tag) => {
+    expect(await firedBy(tag, data)).toEqual({ single: [tag], list: [tag], refused: 0 });
+    expect((await firedBy(tag, mapOf({ id: 'a' }))).list).toEqual([tag]);
+  });
+
+  const refused = [
+    ...['salt/key', 'salt/auth', 'salt/presence/change', 'salt/wheel/1/x', JID, `syndic/a/x`],
+    ...['new', 'error', 'ret/a', 'ret/b', 'prog/b/0'].map((step) => `salt/job/${JID}/${step}`),
+    ...['salt/minion/b/start', 'salt/beacon/b/x/', 'salt/engines/hook/x', 'salt/x', 'Salt/key'],
+  ];
+  it.each(refused)('%s is refused in both forms', async (tag) => {
+    expect(await firedBy(tag, data)).toEqual({ single: [], list: [], refused: 2 });
+  });
+
+  it.each([...own.filter((tag) => tag !== 'my/deploy')])(
+    '%s that names another minion inside is refused',
+    async (tag) => {
+      for (const id of ['b', 7, ['a'], Buffer.from([0xff])]) {
+        expect((await firedBy(tag, mapOf({ id }))).refused).toBe(2);
+      }
+      const nested = await firedBy(tag, mapOf({ id: 'a', data: mapOf({ id: 'b' }) }));
+      expect(nested.list).toEqual([]);
+    },
+  );
+
+  it.each(['error', 'minions', 'missing', 'syndic'])(
+    'progress that carries %s, the word of the master, is refused',
+    async (word) => {
+      const master = memoryMaster({ masterKey });
+      const tag = `salt/job/${JID}/prog/a/0`;
+      const load = new Map([...buildMinionEvent('a', tag, data), [word, ['b']]]);
+      await takeMinionEvent(master.ports, '1', load);
+      const events = [{ tag, data: mapOf({ [word]: ['b'] }) }];
+      await takeMinionEvent(master.ports, '2', buildMinionEvents('a', events, null));
+      expect(tagsOf(master)).toEqual([]);
+    },
+  );
+
+  it('is more where brine.minion_events says so, but never a tag of the master', async () => {
+    const rules = { minionEvents: ['salt/engines/hook/*', 'salt/minion/{id}/*'] };
+    for (const tag of ['salt/engines/hook/x', 'salt/minion/a/done']) {
+      expect((await firedBy(tag, data, rules)).refused).toBe(0);
+    }
+    expect((await firedBy('salt/minion/b/done', data, rules)).refused).toBe(2);
+    for (const tag of ['salt/key', `salt/job/${JID}/ret/a`, JID, 'salt//key']) {
+      expect((await firedBy(tag, data, { minionEvents: ['*', '*{id}*'] })).refused).toBe(2);
+    }
+  });
+});
+
+describe('a syndic', () => {
+  it('speaks for those below it, and for no minion of this master', async () => {
+    const master = memoryMaster({ masterKey, rules: ABOVE });
+    await master.ports.syndics.remember('a');
+    master.setKey('b', { state: 'accepted', pub: '', denied: [] });
+    const tags = ['salt/minion/low/start', 'salt/minion/b/start', 'salt/beacon/low/x/', 'my/tag'];
+    const events = tags.map((tag) => ({ tag, data }));
+    events.push({ tag: 'minion_start', data: mapOf({ id: 'b' }) });
+    await takeMinionEvent(master.ports, '1', buildMinionEvents('a', events, 'syndic/a'));
+    const plain = tagsOf(master).filter((tag) => !tag.startsWith('syndic/a/'));
+    expect(plain).toEqual(['salt/minion/low/start', 'salt/beacon/low/x/', 'my/tag']);
+    expect(master.events).toHaveLength(events.length + plain.length);
   });
 });
 
@@ -38,7 +112,7 @@ describe('a pretag', () => {
 
   it('of the syndic itself does below order_masters, once it has told that it is one', async () => {
     const start = buildMinionEvent('a', 'salt/syndic/a/start', data);
-    const below = [{ tag: `salt/job/${JID}/ret/x`, data }, ...events];
+    const below = [{ tag: `salt/job/${JID}/prog/x/0`, data }, ...events];
     const alone = memoryMaster({ masterKey });
     const master = memoryMaster({ masterKey, rules: ABOVE });
     const untold = memoryMaster({ masterKey, rules: ABOVE });

@@ -1,4 +1,4 @@
-import { mayMinionFire, minionStartTag, speaksForItself, syndicStartTag } from '@brine/job';
+import { firedTag, minionStartTag, syndicStartTag } from '@brine/job';
 import {
   isMap,
   mapIn,
@@ -10,6 +10,7 @@ import {
   type SaltMap,
 } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
+import { mayFire } from './may-fire.ts';
 import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
 
 /** Events of one list; a minion that sends more in one request is not a stock minion. */
@@ -27,8 +28,8 @@ interface Fired {
 /**
  * Takes events a minion fires (salt/daemons/masterapi.py `_minion_event`). The single form fires
  * the whole load under its tag; the list form fires each `data`, and again below `pretag`.
- * Tags of the master's own (CVE-2025-22239) are refused in both forms, tags of other minions from
- * all but syndics, and a `pretag` from all but the syndic that it names.
+ * Both forms are judged alike (may-fire.ts); a `pretag` is refused from all but the syndic that it
+ * names.
  *
  * @param load the load without `tok` and `nonce`
  * @param once the same for every sending of this request, so that a replay fires nothing
@@ -52,7 +53,7 @@ export async function takeMinionEvent(
   if (parsed.kind === 'single') await noteStart(ports, parsed);
   const fired = eventsOf(ports, parsed, { once, isSyndic });
   // They go out in this order on one connection; waiting for each would cost seconds of a list.
-  await Promise.all(fired.map((event) => fire(ports, event, isSyndic)));
+  await Promise.all(fired.map((event) => fire(ports, event)));
   await rememberGrains(ports, load);
   return true;
 }
@@ -68,6 +69,7 @@ async function noteStart(
   }
 }
 
+/** What of a load is fired; what is refused is counted. */
 function eventsOf(
   ports: MasterPorts,
   parsed: MinionEventLoad,
@@ -75,8 +77,10 @@ function eventsOf(
 ): Fired[] {
   const minion = parsed.id;
   if (parsed.kind === 'single') {
-    const msgId = `minion:${once}`;
-    return [{ kind: 'minion', tag: parsed.tag, data: parsed.load, minion, msgId }];
+    const { tag, load: data } = parsed;
+    const may = mayFire(ports, { tag, data, minion, isSyndic });
+    if (!may) ports.count('minion_event_refused');
+    return may ? [{ kind: 'minion', tag, data, minion, msgId: `minion:${once}` }] : [];
   }
   const { pretag, unfit } = parsed;
   for (let n = 0; n < unfit; n += 1) ports.count('minion_event_unfit');
@@ -85,22 +89,20 @@ function eventsOf(
   if (pretag !== undefined && !mayPrefix) ports.count('minion_event_pretag_refused');
   return parsed.events.slice(0, EVENTS_PER_REQUEST_MAX).flatMap(({ tag, data }, index): Fired[] => {
     if (!isMap(data)) return [];
-    const msgId = `minion:${once}:${index}`;
-    const plain = { kind: 'minion', tag, data, minion, msgId } as const;
-    if (!mayPrefix) return [plain];
+    const plain = { kind: 'minion', tag, data, minion, msgId: `minion:${once}:${index}` } as const;
+    const may = mayFire(ports, { tag, data, minion, isSyndic });
+    const above = mayPrefix && firedTag(tag).kind !== 'unfit';
+    if (!may && !above) ports.count('minion_event_refused');
+    const told: Fired[] = may ? [plain] : [];
+    if (!above) return told;
+    // As 3008 fires them: below its own name a syndic tells whatever the bus of its master told.
     const kind = data.has('minions') ? 'syndic' : 'minion';
-    const prefixed = { ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${msgId}:pre` } as const;
-    // As 3008 fires them: what only a master may fire is told with the prefix alone.
-    return mayMinionFire(tag) ? [prefixed, plain] : [prefixed];
+    return [{ ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${plain.msgId}:pre` }, ...told];
   });
 }
 
-async function fire(ports: MasterPorts, event: Fired, isSyndic: boolean): Promise<void> {
+async function fire(ports: MasterPorts, event: Fired): Promise<void> {
   const { kind, tag, data, minion, msgId } = event;
-  if (!mayMinionFire(tag) || !(isSyndic || speaksForItself(tag, minion))) {
-    ports.count('minion_event_refused');
-    return;
-  }
   const appended = ports.events.append({ kind, tag, body: pack(data), minion, msgId });
   if (kind === 'syndic') await noteExpected(ports, minion, data);
   await appended;

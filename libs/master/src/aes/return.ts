@@ -12,20 +12,27 @@ import {
 } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
+import { WORDS_OF_THE_MASTER } from './may-fire.ts';
 import { keepRefusal } from './refused-return.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';
 
 /** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
 const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
 
-/** Fields of the channel that must not travel on: the token is a credential. */
-const CHANNEL_FIELDS = ['tok', 'nonce'] as const;
+/**
+ * Fields that must not travel on: the token is a credential, and readers of a job's events would
+ * take some for the master's word. No stock minion returns those.
+ */
+const LEFT_OUT = ['tok', 'nonce', ...WORDS_OF_THE_MASTER] as const;
 
 /** Stands for a field that is not there; no msgpack value begins with this byte. */
 const ABSENT = Buffer.from([0xc1]);
 
 /** Functions whose failed states are told one by one (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
+
+/** What else the name of a state holds must not become a tag of the minion's choice. */
+const STATE_FUNCTION = /^[a-z]\w*\.[a-z_]\w*$/i;
 
 /**
  * Sub events of one return; a run with more failed states than this is told by its return alone.
@@ -59,11 +66,16 @@ export async function takeReturn(
     ports.count('return_invalid_id');
     return undefined;
   }
+  if (speaksForAnother(ports, scan, minion)) {
+    ports.count('return_for_another');
+    await keepRefusal(ports, { jid, minion }, 'it was told to be of another minion');
+    return undefined;
+  }
   if (checksSignatures(ports.rules) && !(await isSignatureGood(ports, scan, minion))) {
     return undefined;
   }
   if (jid === 'req') return takeUnpublished(ports, request, scan, minion);
-  const event = cutFields(scan, CHANNEL_FIELDS);
+  const event = cutFields(scan, LEFT_OUT);
   if (jid === 'nocache') return fireUnkept(ports, request, event, minion);
   if (!isJid(jid)) {
     ports.count('return_invalid_jid');
@@ -77,6 +89,13 @@ export async function takeReturn(
   });
   await fireSubEvents(ports, scan, jid, minion);
   return returned;
+}
+
+/** Salt's readers show a return under its `resource_id`: of a minion that would be its own word. */
+function speaksForAnother({ keys }: MasterPorts, scan: MapScan, minion: string): boolean {
+  if (!scan.has('resource_id')) return false;
+  const resource = scan.text('resource_id');
+  return resource !== minion && keys.cached(resource ?? '')?.state === 'accepted';
 }
 
 /** A return that is told and not kept: its event is of a kind the store does not read. */
@@ -98,7 +117,7 @@ async function takeUnpublished(
   minion: string,
 ): Promise<ReturnedJob> {
   const jid = ports.nextJid();
-  let event = cutFields(scan, [...CHANNEL_FIELDS, 'jid']);
+  let event = cutFields(scan, [...LEFT_OUT, 'jid']);
   event = appendField(event, 'jid', jid);
   event = appendField(event, 'tgt', minion);
   event = appendField(event, 'tgt_type', 'glob');
@@ -166,16 +185,16 @@ async function fireSubEvents(
     const stateFunction = parts[3];
     if (parts[0] === undefined || stateFunction === undefined) continue;
     const data = new Map(state);
+    for (const word of WORDS_OF_THE_MASTER) data.delete(word);
     data.set('success', false).set('return', `Error: ${parts[0]}.${stateFunction}`);
     data.set('fun', fun).set('id', minion).set('jid', jid);
     const body = pack(data);
     const msgId = `sub:${jid}:${minion}:${createHash('sha1').update(name).digest('base64url')}`;
     const common = { kind: 'job', body, minion } as const;
-    await ports.events.append({
-      ...common,
-      tag: `${parts[0]}.${stateFunction}`,
-      msgId: `${msgId}:legacy`,
-    });
+    const legacy = `${parts[0]}.${stateFunction}`;
+    if (STATE_FUNCTION.test(legacy)) {
+      await ports.events.append({ ...common, tag: legacy, msgId: `${msgId}:legacy` });
+    }
     await ports.events.append({ ...common, tag: jobSubErrorTag(jid, minion, fun), msgId });
   }
 }

@@ -177,6 +177,21 @@ describe('publishes recorded from the stock command line', () => {
     expect(unpackMap(event.body).has('kwargs')).toBe(false);
   });
 
+  it('who is refused under the id of a running job ends no wait for that job', async () => {
+    const jid = '20261122101112131415';
+    const tags = async (load: Record<string, SaltValue>): Promise<string[]> => {
+      const job = { cmd: 'publish', fun: 'test.ping', arg: [], tgt: 'va', ret: '', jid };
+      const made = master(['va']);
+      await publish(made.ports, request(), mapOf({ ...job, ...load }));
+      return made.events.map(({ tag }) => tag);
+    };
+    expect(await tags({ key: 'x', user: 'root' })).toEqual(['salt/job/error']);
+    expect(await tags({ kwargs: mapOf({ token: 'x' }) })).toEqual(['salt/job/error']);
+    // A syndic that hands down the rights of a user above publishes under the id of the job above.
+    const kwargs = mapOf({ auth_list: ['sys.doc'] });
+    expect(await tags({ key: KEY, user: 'root', kwargs })).toEqual([`salt/job/${jid}/error`]);
+  });
+
   it('a function on the blacklist is refused, whoever asks', async () => {
     const made = master(['va']);
     const blacklist = { users: [], modules: ['cmd.*'] };

@@ -9,7 +9,6 @@ import {
   pack,
   parsePublish,
   pyRepr,
-  textOf,
   WireError,
   type PublishRequest,
   type SaltMap,
@@ -66,7 +65,8 @@ export async function publish(
   const handed = handedDown(ports, load, asked.kwargs);
   const expected = await expectedMinions(ports, asked);
   if (!(await mayRun(ports, caller, handed, asked, expected))) {
-    return refuse(ports, request, load, AUTHORIZATION);
+    const named = caller.acl === undefined ? asked.jid : '';
+    return refuse(ports, request, load, AUTHORIZATION, named);
   }
   if (!isDeadlineFit(asked)) return { value: buildErrorReply('SaltInvocationError', UNFIT) };
   if (expected.minions.length === 0 && !ports.rules.orderMasters) {
@@ -126,11 +126,16 @@ const AUTHORIZATION: Refusal = {
   message: 'Authorization error occurred.',
 };
 
+/**
+ * @param jid of the job that was refused, where its publisher is one who gives jobs their ids: to
+ *   whoever waits for that job the event ends it, and anybody can name the job of another
+ */
 async function refuse(
   ports: MasterPorts,
   request: Request,
   load: SaltMap,
   refusal: Refusal,
+  jid = '',
 ): Promise<PublishReply> {
   ports.count(`publish_${refusal.name}`);
   const reply = buildErrorReply(refusal.name, refusal.message);
@@ -141,7 +146,7 @@ async function refuse(
     data.delete('kwargs');
     await ports.events.append({
       kind: 'job',
-      tag: jobErrorTag(textOf(load, 'jid') ?? ''),
+      tag: jobErrorTag(jid),
       body: pack(data),
       msgId: `publish-error:${request.id}`,
     });

@@ -1,0 +1,84 @@
+import { isJid } from './jid.ts';
+
+/**
+ * What a tag that a minion fires is about. Salt's readers take events by their tag alone, so
+ * within Salt's own namespaces only what is on the list here is a minion's to tell.
+ */
+export type FiredTag =
+  /** Outside Salt's namespaces: the site's own, anybody's. */
+  | { readonly kind: 'custom' }
+  /** One of Salt's that names nobody: `minion_start` and its like. */
+  | { readonly kind: 'plain' }
+  /** Names the minion that it is about. `job`: readers of a job's events see it. */
+  | { readonly kind: 'named'; readonly id: string; readonly job: boolean }
+  /** What a syndic tells of those below it. */
+  | { readonly kind: 'below'; readonly id: string }
+  /** In Salt's namespaces and on no list: refused unless the master's options name it. */
+  | { readonly kind: 'unlisted' }
+  /** The master's own, whatever the options say. */
+  | { readonly kind: 'reserved' }
+  /** No tag at all: readers could not take it for what it is. */
+  | { readonly kind: 'unfit' };
+
+// The longest honest tag is a beacon's with a path behind it.
+const TAG_MAX = 8_192;
+
+// An empty line ends the tag of a packed event (Salt: salt/utils/event.py TAGEND).
+const UNFIT = /\n\n|\0|\p{Surrogate}/u;
+
+// First words of tags that Salt's own readers act on; job ids and `__…` are more of them.
+const SALTS = /^(?:salt|syndic|minion|resource|cluster|key|new_job|__[^/]*|\d{20}[^/]*)(?:\/|$)/;
+
+// Lower case, printable, and no segment that a path would leave out: it is what it says.
+const PLAIN_PATH = /^(?![^]*(?:^|\/)\.{0,2}(?:\/|$))[!-@[\]-~]+$/;
+
+// Salt: salt/minion.py and salt/utils/error.py, the tags that name nobody.
+const NAMELESS: ReadonlySet<string> = new Set([
+  ...['minion_start', 'minion_ping', 'syndic_start', '_salt_error', 'salt/deltaproxy/start'],
+]);
+
+// What minions tell of themselves (Salt: salt/minion.py, salt/beacons, salt/state.py event).
+const NAMED: readonly RegExp[] = [
+  /^salt\/(?:minion|syndic)\/([^/]+)\/start$/,
+  /^salt\/beacon\/([^/]+)\//,
+  /^salt\/state_result\/\d{20}[^/]*\/([^/]+)\/[^]/,
+  /^(?:minion|resource)\/refresh\/([^/]+)$/,
+];
+const NAMED_IN_JOB = /^salt\/job\/([^/]+)\/(?:start\/([^/]+)|prog\/([^/]+)\/\d+)$/;
+const BELOW = /^syndic\/([^/]+)\/[^]/;
+
+// What no option opens: jobs, functions and keys are the master's to tell (CVE-2025-22239).
+const OPEN = /^(?:salt|minion|resource)\//;
+const CLOSED = /^salt\/(?:auth|batch|cloud|cluster|job|key|presence|run|wheel)(?:\/|$)/;
+
+/** Says what a tag is about. Its cost is that of its length. Never throws. */
+export function firedTag(tag: string): FiredTag {
+  if (tag === '' || tag.length > TAG_MAX || UNFIT.test(tag)) return { kind: 'unfit' };
+  if (NAMELESS.has(tag)) return { kind: 'plain' };
+  for (const pattern of NAMED) {
+    const id = pattern.exec(tag)?.[1];
+    if (id !== undefined) return { kind: 'named', id, job: false };
+  }
+  const [, jid, started, ran] = NAMED_IN_JOB.exec(tag) ?? [];
+  const id = started ?? ran;
+  if (id !== undefined && isJid(jid)) return { kind: 'named', id, job: true };
+  const below = BELOW.exec(tag)?.[1];
+  if (below !== undefined) return { kind: 'below', id: below };
+  const path = PLAIN_PATH.test(tag) ? tag : undressed(tag);
+  if (!SALTS.test(path)) return { kind: 'custom' };
+  return { kind: OPEN.test(path) && !CLOSED.test(path) ? 'unlisted' : 'reserved' };
+}
+
+/**
+ * The path that a tag is, however it is dressed: readers match by parts of the text, by globs and
+ * by expressions, and people by eye.
+ */
+function undressed(tag: string): string {
+  const bare = tag.normalize('NFKC').replace(/[\p{C}\p{Z}\s]/gu, '');
+  const path: string[] = [];
+  for (const segment of bare.toLowerCase().replaceAll('\\', '/').split('/')) {
+    if (segment === '..') path.pop();
+    else if (segment !== '' && segment !== '.') path.push(segment);
+  }
+  return path.length === 0 ? 'salt' : path.join('/');
+}

@@ -1,0 +1,62 @@
+import { PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, pack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { expect, test } from 'vitest';
+import { takeReturn } from './return.ts';
+
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const masterKey = PrivateKey.parse(auth.master_key.pem);
+const JID = '20261122101112131415';
+
+/** The events that come of a return of `web1`; `db1` is another minion of this master. */
+async function eventsOf(fields: Readonly<Record<string, SaltValue>>) {
+  const master = memoryMaster({ masterKey });
+  for (const id of ['web1', 'db1']) master.setKey(id, { state: 'accepted', pub: '', denied: [] });
+  const load = { cmd: '_return', id: 'web1', jid: JID, return: true, fun: 'test.ping', ...fields };
+  const body = pack(mapOf(load));
+  await takeReturn(master.ports, { id: 'r1', body, gatewayHost: 'h' }, body);
+  const events = master.events.map(({ tag, body: told }) => ({
+    tag,
+    data: unpackMap(Buffer.from(told)),
+  }));
+  return { events, tags: events.map(({ tag }) => tag), counts: master.counts };
+}
+
+const WORDS = { error: 'x', minions: ['z'], missing: ['y'], syndic: 's' };
+
+test('of a return nothing stays that readers take for the word of the master', async () => {
+  const { events } = await eventsOf({ ...WORDS, metadata: mapOf({ error: 1 }) });
+  const [event] = events;
+  expect(event?.tag).toBe(`salt/job/${JID}/ret/web1`);
+  expect([...(event?.data.keys() ?? [])].sort()).toEqual(
+    ['cmd', 'fun', 'id', 'jid', 'metadata', 'return'].sort(),
+  );
+});
+
+test('a return is of no other minion, whatever its resource_id says', async () => {
+  const forged = await eventsOf({ resource_id: 'db1' });
+  expect(forged.tags).toEqual([`brine/sighting/${JID}/refused`]);
+  expect(forged.counts.get('return_for_another')).toBe(1);
+  for (const resource_id of ['dummy-01', 'web1', '']) {
+    expect((await eventsOf({ resource_id })).tags).toEqual([`salt/job/${JID}/ret/web1`]);
+  }
+});
+
+test('the name of a failed state is a tag only where it is one of a state', async () => {
+  const state = (name: string): SaltMap => mapOf({ [name]: mapOf({ result: false, ...WORDS }) });
+  const run = async (name: string) => {
+    const told = await eventsOf({ fun: 'state.sls', retcode: 2, return: state(name) });
+    const sub = told.events.filter(({ tag }) => tag !== `salt/job/${JID}/ret/web1`);
+    for (const { data } of sub) {
+      expect(data.get('id')).toBe('web1');
+      expect(Object.keys(WORDS).filter((word) => data.has(word))).toEqual([]);
+    }
+    return sub.map(({ tag }) => tag);
+  };
+  const error = `salt/job/${JID}/sub/web1/error/state.sls`;
+  expect(await run('pkg_|-vim_|-vim_|-installed')).toEqual(['pkg.installed', error]);
+  for (const first of [`salt/job/${JID}/ret/db1`, 'salt/key', JID, 'salt/run/1', '', 'a\n\nb']) {
+    expect(await run(`${first}_|-x_|-x_|-y`)).toEqual([error]);
+    expect(await run(`x_|-x_|-x_|-${first}`)).toEqual([error]);
+  }
+});
