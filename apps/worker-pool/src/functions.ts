@@ -4,6 +4,7 @@ import {
   LocalClient,
   RUNNERS,
   type ClientPorts,
+  type ClientSettings,
   type RowSeal,
   type RunnerFunction,
   type RunnerMaster,
@@ -62,7 +63,7 @@ export class WorkerRunners implements MasterFunctions {
   }
 
   async run(call: FunctionCall): Promise<FunctionOutcome> {
-    const client = this.#client();
+    const client = this.#client(call);
     const auditSeal = (): Promise<RowSeal> => Promise.resolve(this.#options.auditSeal);
     try {
       const master = this.#options.master;
@@ -72,7 +73,7 @@ export class WorkerRunners implements MasterFunctions {
     }
   }
 
-  #client(): LocalClient {
+  #client(call: FunctionCall): LocalClient {
     const { options, answer, ownKey, onTrouble } = this.#options;
     const ports: ClientPorts = {
       request: { request: (body) => answer(body) },
@@ -80,17 +81,7 @@ export class WorkerRunners implements MasterFunctions {
       master: { isPresent: () => true, readKey: async () => ownKey() },
       logError: (text) => onTrouble(text, undefined),
     };
-    return new LocalClient(ports, {
-      user: options.user,
-      nodegroups: new Map(),
-      configFile: options.confFile,
-      timeoutMs: options.timeout * 1000,
-      gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
-      orderMasters: options.orderMasters,
-      syndicWaitMs: options.syndicWait * 1000,
-      sockDir: options.sockDir,
-      ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
-    });
+    return new LocalClient(ports, settingsFor(options, call));
   }
 
   async #listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }> {
@@ -110,6 +101,28 @@ export class WorkerRunners implements MasterFunctions {
     }
     return { close: () => reader.close() };
   }
+}
+
+/**
+ * How a runner publishes. For somebody who is not the master's own user as a user of a master above
+ * who may run anything: so that his targets are judged as his, and tell him nothing of pillars.
+ */
+export function settingsFor(
+  options: MasterOptions,
+  { limited }: Pick<FunctionCall, 'limited'>,
+): ClientSettings {
+  return {
+    user: options.user,
+    nodegroups: new Map(),
+    configFile: options.confFile,
+    timeoutMs: options.timeout * 1000,
+    gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
+    orderMasters: options.orderMasters,
+    syndicWaitMs: options.syndicWait * 1000,
+    sockDir: options.sockDir,
+    ...(limited === true ? { authList: ['.*'] } : {}),
+    ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
+  };
 }
 
 /** Answers a request of this process itself, as if a gateway of this host had brought it. */

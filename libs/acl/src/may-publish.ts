@@ -40,7 +40,7 @@ export function mayPublish(
       always.has(one) ||
       acl.some((entry) => {
         if (entry.kind === 'everywhere') return matchesFunction(entry.expression, one);
-        return covers(entry.target) && allows(entry.rules, one, args);
+        return allows(entry.rules, one, args) && covers(entry.target);
       }),
   );
 }

@@ -176,7 +176,7 @@ class Parts {
       for (const id of ids) this.#arrived.push({ kind: 'missing', id });
       return;
     }
-    this.#collect(job, kwargs).catch((error: unknown) => {
+    this.#collect(job, kwargs, new Set(ids)).catch((error: unknown) => {
       this.#failure = error instanceof Error ? error : new Error(String(error));
       this.#wake?.();
     });
@@ -196,8 +196,12 @@ class Parts {
     }
   }
 
-  async #collect(job: PublishedCommand, kwargs: SaltMap | undefined): Promise<void> {
-    const options = { ...optionsOf(kwargs), fixed: true };
+  async #collect(
+    job: PublishedCommand,
+    kwargs: SaltMap | undefined,
+    part: ReadonlySet<string>,
+  ): Promise<void> {
+    const options = { ...optionsOf(kwargs), part };
     for await (const item of this.#client.returns(job, options)) {
       this.#arrived.push(item);
       this.#wake?.();

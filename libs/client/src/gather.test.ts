@@ -12,7 +12,6 @@ const SETTINGS: GatherSettings = {
   gatherJobTimeoutMs: 40,
   orderMasters: false,
   syndicWaitMs: 40,
-  fixed: false,
   unexpected: false,
 };
 
@@ -148,6 +147,18 @@ test('below other masters a return waits for the list that names its minion', as
   const { rows, lines } = await shown(['a'], early, above);
   expect(rows).toEqual({ a: 'of a', low: 'of low', deep: 'of deep' });
   expect(lines).toEqual(['1 minion returned that was not asked']);
+});
+
+test('of a batch each part hears of its own minions alone, also of those below', async () => {
+  const above = { orderMasters: true, syndicWaitMs: 10, part: new Set(['a', 'low']) };
+  const list: Event = [`syndic/s/salt/job/${JID}/new`, { minions: ['low', 'other'] }];
+  const { rows, lines } = await shown(
+    ['a'],
+    [returned('low'), returned('other'), returned('a'), list],
+    above,
+  );
+  expect(rows).toEqual({ low: 'of low', a: 'of a' });
+  expect(lines).toEqual([]);
 });
 
 test('that a master below refused is told, and ends nothing', async () => {

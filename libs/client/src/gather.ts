@@ -22,8 +22,8 @@ export interface GatherSettings {
   readonly gatherJobTimeoutMs: number;
   readonly orderMasters: boolean;
   readonly syndicWaitMs: number;
-  /** True: only the minions that the job was sent to are waited for (batches share a job id). */
-  readonly fixed: boolean;
+  /** The part of a batch: of others nothing counts, as all parts share a job id. */
+  readonly part?: ReadonlySet<string>;
   /** Returns of minions that nobody expected are given too, as `salt -v` shows them. */
   readonly unexpected: boolean;
   /** Credentials and the like, handed on to `saltutil.find_job`. */

@@ -28,6 +28,11 @@ export interface LoadSettings {
   readonly extJobCache?: string;
   /** W3C trace context of who publishes, as a link in the job's trace. */
   readonly traceparent?: string;
+  /**
+   * Rights within which the master is to judge what is published, as those of a user of a master
+   * above: for somebody who is not the master's own user.
+   */
+  readonly authList?: readonly string[];
   /** With `order_masters` the load carries the time-out, in seconds. */
   readonly orderMastersTimeout?: number;
 }
@@ -40,7 +45,8 @@ export interface LoadSettings {
 export function publishLoad(command: Command, key: string, settings: LoadSettings): SaltMap {
   const target = resolveTarget(command, settings);
   const returners = [command.ret, settings.extJobCache].filter((name) => name !== undefined);
-  const hasKwargs = command.kwargs !== undefined && command.kwargs.size > 0;
+  const kwargs: SaltMap = new Map(command.kwargs);
+  if (settings.authList !== undefined) kwargs.set('auth_list', [...settings.authList]);
   return buildPublish({
     ...target,
     fun: typeof command.fun === 'string' ? command.fun : [...command.fun],
@@ -49,7 +55,7 @@ export function publishLoad(command: Command, key: string, settings: LoadSetting
     ret: returners.filter((name) => name !== '').join(','),
     jid: command.jid ?? '',
     user: settings.user,
-    ...(hasKwargs && command.kwargs !== undefined ? { kwargs: command.kwargs } : {}),
+    ...(kwargs.size > 0 ? { kwargs } : {}),
     ...(settings.orderMastersTimeout === undefined ? {} : { to: settings.orderMastersTimeout }),
     ...(settings.traceparent === undefined ? {} : { traceparent: settings.traceparent }),
     ...(command.recordsRoot === true ? { tracestate: ASKER_TRACES } : {}),

@@ -96,7 +96,7 @@ export class LocalClient {
     job: PublishedCommand,
     options: {
       readonly kwargs?: SaltMap;
-      readonly fixed?: boolean;
+      readonly part?: ReadonlySet<string>;
       readonly unexpected?: boolean;
       readonly timeoutMs?: number;
     } = {},
@@ -106,8 +106,8 @@ export class LocalClient {
       gatherJobTimeoutMs: this.#settings.gatherJobTimeoutMs,
       orderMasters: this.#settings.orderMasters,
       syndicWaitMs: this.#settings.syndicWaitMs,
-      fixed: options.fixed === true,
       unexpected: options.unexpected === true,
+      ...(options.part === undefined ? {} : { part: options.part }),
       ...(options.kwargs === undefined ? {} : { kwargs: options.kwargs }),
     };
     return gatherReturns(job, (command, into) => this.publish(command, { into }), settings, {

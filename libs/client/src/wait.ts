@@ -137,6 +137,7 @@ export class Wait {
     const resource = textOf(data, 'resource_id') ?? '';
     // Of a minion nobody speaks but itself; a resource is told by the minion that manages it.
     if (ret === undefined || (resource !== sender && this.#minions.has(resource))) return [];
+    if (this.#settings.part?.has(sender) === false) return [];
     const id = resource === '' ? sender : resource;
     if (this.#found.has(id) || this.#held.has(id)) return [];
     const out = textOf(data, 'out');
@@ -188,11 +189,12 @@ export class Wait {
   }
 
   #expect(ids: readonly SaltValue[]): JobReturn[] {
-    if (this.#settings.fixed) return [];
+    const { part } = this.#settings;
     const until = Date.now() + this.#settings.timeoutMs;
     const early: JobReturn[] = [];
     for (const id of ids) {
       if (typeof id !== 'string' || this.#minions.has(id)) continue;
+      if (part?.has(id) === false) continue;
       this.#minions.add(id);
       this.#until.set(id, until);
       const held = this.#held.get(id);

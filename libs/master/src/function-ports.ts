@@ -9,6 +9,8 @@ export interface FunctionCall {
   readonly user: string;
   /** Who was proven to have called. */
   readonly principal: string;
+  /** He is not the master's own user: what the function publishes for him is judged as his. */
+  readonly limited?: true;
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
 }

@@ -62,6 +62,8 @@ class TokenBuilder {
   readonly #pillarExact: boolean;
   readonly #tokens: Token[] = [];
   readonly #open: ('(' | '-')[] = [];
+  /** How many of them exclude. */
+  #nots = 0;
 
   constructor(view: TargetView, pillarExact: boolean) {
     this.#view = view;
@@ -88,6 +90,7 @@ class TokenBuilder {
     if (!joined) this.#tokens.push('&');
     this.#tokens.push('(', everybody, '-');
     this.#open.push('-');
+    this.#nots += 1;
   }
 
   #close(): void {
@@ -102,11 +105,12 @@ class TokenBuilder {
     if (this.#open.at(-1) !== '-') return;
     this.#tokens.push(')');
     this.#open.pop();
+    this.#nots -= 1;
   }
 
   term(term: Term): void {
     const negated = this.#tokens.at(-1) === '-';
-    const { test, missing } = testOf(term, this.#view, this.#pillarExact);
+    const { test, missing } = testOf(term, this.#view, this.#pillarExact, this.#nots % 2 === 1);
     // A list that is excluded need not be there.
     if (!negated) this.missing.push(...missing);
     this.#tokens.push(test);
@@ -124,7 +128,7 @@ interface TermTest {
   readonly missing: readonly string[];
 }
 
-function testOf(term: Term, view: TargetView, pillarExact: boolean): TermTest {
+function testOf(term: Term, view: TargetView, pillarExact: boolean, excluded: boolean): TermTest {
   const { engine, pattern, delimiter } = term;
   const found = (test: IdTest): TermTest => ({ test, missing: [] });
   switch (engine) {
@@ -135,10 +139,10 @@ function testOf(term: Term, view: TargetView, pillarExact: boolean): TermTest {
     case 'P':
       return found(textTest('grain_pcre', pattern, view, delimiter));
     case 'I':
-      return found(textTest(pillarExact ? 'pillar_exact' : 'pillar', pattern, view, delimiter));
     case 'J': {
-      const type = pillarExact ? 'pillar_exact' : 'pillar_pcre';
-      return found(textTest(type, pattern, view, delimiter));
+      const regex = engine === 'J' ? 'pillar_pcre' : 'pillar';
+      const type = pillarExact ? 'pillar_exact' : regex;
+      return found(textTest(type, pattern, view, delimiter, excluded));
     }
     case 'L': {
       const { minions, missing } = checkList(pattern, view);

@@ -3,6 +3,7 @@ export { compileGlob, matchGlob } from './glob.ts';
 export { checkMinions } from './master-side.ts';
 export { matchMinion } from './minion-side.ts';
 export { expandNodegroup } from './nodegroups.ts';
+export { pillarTerms } from './pillar-terms.ts';
 export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre.ts';
 export { compileSubdict } from './subdict.ts';
 
@@ -10,6 +11,7 @@ export type { Data } from './data.ts';
 export type { DataNeeded } from './data-needed.ts';
 export type { CheckedMinions } from './master-side.ts';
 export type { Nodegroups } from './nodegroups.ts';
+export type { PillarTerms } from './pillar-terms.ts';
 export type { TextTest } from './python-regex/compile.ts';
 export type { Comparison } from './subdict.ts';
 export type { MinionFacts, Target, TargetView } from './target.ts';

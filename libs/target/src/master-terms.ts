@@ -1,6 +1,7 @@
 import type { Data } from './data.ts';
 import { compileGlob } from './glob.ts';
 import { compileIpcidr } from './ipcidr.ts';
+import { pillarTerm } from './pillar-terms.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
 import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { Comparison } from './subdict.ts';
@@ -30,12 +31,16 @@ export function checkText(
   return select(view.accepted, textTest(type, text, view, delimiter));
 }
 
-/** The same minion by minion. @throws RegexError for a broken `pcre`. */
+/**
+ * The same minion by minion; `negated` is whether the whole excludes whom the text names.
+ * @throws RegexError for a broken `pcre`.
+ */
 export function textTest(
   type: TextType,
   text: string,
   view: TargetView,
   delimiter: string = DEFAULT_DELIMITER,
+  negated = false,
 ): IdTest {
   switch (type) {
     case 'glob':
@@ -43,10 +48,18 @@ export function textTest(
     case 'pcre':
       return compilePythonRegex(text);
     default: {
+      if (isOpen(type, text, view, delimiter)) return () => !negated;
       const greedy = view.greedy ?? true;
       return view.dataCache === false ? () => greedy : dataTest(type, text, view, delimiter);
     }
   }
+}
+
+/** Whether a term about pillars is left open, see {@link TargetView.whateverPillars}. */
+function isOpen(type: TextType, text: string, view: TargetView, delimiter: string): boolean {
+  if (view.whateverPillars === undefined || !type.startsWith('pillar')) return false;
+  const engine = type === 'pillar_pcre' ? 'J' : 'I';
+  return !view.whateverPillars.has(pillarTerm(engine, delimiter, text));
 }
 
 function dataTest(type: TextType, text: string, view: TargetView, delimiter: string): IdTest {

@@ -31,6 +31,11 @@ export interface TargetView {
   readonly cacheless: 'drop' | 'keep';
   /** False considers only minions with cached grains (mine, peers). Default true. */
   readonly greedy?: boolean;
+  /**
+   * Judges as though each pillar could hold anything: expected is whoever a target could mean. Only
+   * these terms (`pillarTerms`) are judged by what pillars hold; none is read for the others.
+   */
+  readonly whateverPillars?: ReadonlySet<string>;
   /** Salt's `minion_data_cache`; without it such targets expect everybody. Default true. */
   readonly dataCache?: boolean;
 }

@@ -1,4 +1,4 @@
-import { checkMinions, matchPcre } from '@brine/target';
+import { checkMinions, matchPcre, pillarTerms } from '@brine/target';
 import { mapIn, parseMineEntry, type SaltMap, type SaltValue } from '@brine/wire';
 import { targetView } from '../clear/expected-minions.ts';
 import type { MasterPorts } from '../ports.ts';
@@ -6,6 +6,9 @@ import type { MasterPorts } from '../ports.ts';
 /*
  * The mine (salt/daemons/masterapi.py RemoteFuncs `_mine*`, salt/utils/mine.py); protocol.md 5.
  */
+
+/** Functions asked for at once: each is looked for in the mine of every minion. */
+const FUNCTIONS_MAX = 200;
 
 /** Mines read at once. */
 const FETCHES_MAX = 64;
@@ -64,7 +67,7 @@ export const getFromMine: MineCommand = async (ports, minion, load) => {
   const allowed = functions.filter((fun) => mayAsk(ports, minion, fun));
   if (allowed.length === 0) return new Map();
   const byFunction = typeof asked !== 'string' || functions.length > 1;
-  const minions = await minionsOf(ports, tgt, targetType(load), false);
+  const minions = await minionsOf(ports, tgt, targetType(load));
   const found = await readMines(ports, minions, allowed);
   const reply: SaltMap = new Map();
   const guests = new Guests(ports);
@@ -82,9 +85,9 @@ export const getFromMine: MineCommand = async (ports, minion, load) => {
 
 /** A text with commas is several functions, each asked once; a list is answered by function. */
 function functionsOf(asked: SaltValue | undefined): readonly string[] {
-  if (typeof asked === 'string') return [...new Set(asked.split(','))];
-  if (!Array.isArray(asked)) return [];
-  return asked.filter((fun) => typeof fun === 'string');
+  const named = typeof asked === 'string' ? asked.split(',', FUNCTIONS_MAX) : asked;
+  if (!Array.isArray(named)) return [];
+  return [...new Set(named.slice(0, FUNCTIONS_MAX).filter((fun) => typeof fun === 'string'))];
 }
 
 /** The master's `mine_get`: expressions of functions by expressions of minions. */
@@ -110,14 +113,18 @@ function targetType(load: SaltMap): string {
   }
 }
 
+/** Whom a target means of whom anything is known; nobody where it could be used to guess. */
 async function minionsOf(
   ports: MasterPorts,
   tgt: SaltValue,
   tgtType: string,
-  greedy: boolean,
 ): Promise<readonly string[]> {
+  if (pillarTerms({ tgt, tgtType }, ports.rules.nodegroups).inexact.length > 0) {
+    ports.count('target_guesses_pillars');
+    return [];
+  }
   const view = await targetView(ports, tgtType, tgt);
-  return checkMinions({ tgt, tgtType }, { ...view, greedy }).minions;
+  return checkMinions({ tgt, tgtType }, { ...view, greedy: false }).minions;
 }
 
 interface Stored {
@@ -145,10 +152,10 @@ async function readMines(
   return found;
 }
 
-/** Whom `allow_tgt` names; asked once for each target, as most minions share theirs. */
+/** Whether `allow_tgt` names a minion; asked once for each target, as most minions share theirs. */
 class Guests {
   readonly #ports: MasterPorts;
-  readonly #known = new Map<string, ReadonlySet<string>>();
+  readonly #known = new Map<string, boolean>();
 
   constructor(ports: MasterPorts) {
     this.#ports = ports;
@@ -156,11 +163,13 @@ class Guests {
 
   async has(minion: string, tgt: string | string[], tgtType: string): Promise<boolean> {
     const key = JSON.stringify([tgtType, tgt]);
-    let guests = this.#known.get(key);
-    if (guests === undefined) {
-      guests = new Set(await minionsOf(this.#ports, tgt, tgtType, true));
-      this.#known.set(key, guests);
-    }
-    return guests.has(minion);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const view = await targetView(this.#ports, tgtType, tgt);
+    // Of a whole fleet only this minion is asked about.
+    const accepted = new Set(view.accepted.has(minion) ? [minion] : []);
+    const isGuest = checkMinions({ tgt, tgtType }, { ...view, accepted }).minions.includes(minion);
+    this.#known.set(key, isGuest);
+    return isGuest;
   }
 }

@@ -38,7 +38,8 @@ const ask = (minion: string, fun: SaltValue, more: SaltMap = mapOf({ arg: [] }))
 test('a runner that peer_run allows runs as the user of the master, and is answered', async () => {
   expect(await ask('web1', 'manage.up', mapOf({ arg: ['web*', 'timeout=3'] }))).toEqual(['web1']);
   const jid = calls[0]!.jid;
-  const call = { kind: 'runner', fun: 'manage.up', user: 'salt', args: ['web*', 'timeout=3'] };
+  const args = ['web*', 'timeout=3'];
+  const call = { kind: 'runner', fun: 'manage.up', user: 'salt', limited: true, args };
   expect(calls).toMatchObject([call]);
   expect(made.events.map(({ tag }) => tag)).toEqual([`salt/run/${jid}/new`, `salt/run/${jid}/ret`]);
   expect(unpackMap(made.events[1]!.body).get('return')).toEqual(['web1']);

@@ -74,6 +74,7 @@ function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): Functio
     jid: ports.nextJid(),
     user: ports.rules.runningUser,
     principal: minion,
+    limited: true,
     args: keywords === undefined ? parsed : parsed.slice(0, -1),
     kwargs: withoutInternal(keywords ?? mapOf({})),
   };

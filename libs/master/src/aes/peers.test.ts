@@ -109,3 +109,29 @@ test('a blocking publish answers with the returns, whole or bare', async () => {
   expect(full instanceof Map && full.get('web2')).toEqual(mapOf({ ret: 'x' }));
   expect(await minionPublish(ports, REQUEST, 'db1', load({}))).toEqual(new Map());
 });
+
+test.each([
+  ['without any', []],
+  ['without one for the function', ['disk.*', mapOf({ '*': ['cmd.run'] })]],
+])('rights come before the work of a target: %s no minion is looked at', async (_name, rights) => {
+  const { ports, jobs } = masterWith({ peer: { web1: rights } });
+  let looks = 0;
+  const accepted = () => {
+    looks += 1;
+    return ports.keys.accepted();
+  };
+  const watched = { ...ports, keys: { ...ports.keys, accepted } };
+  const asked = load({ tgt: 'E@(a+)+$', tgt_type: 'compound' });
+  expect(await minionPub(watched, REQUEST, 'web1', asked)).toEqual(new Map());
+  expect([looks, jobs.length]).toEqual([0, 0]);
+});
+
+test.each([
+  ['words', Array.from({ length: 1_001 }, () => 'web1').join(' or ')],
+  ['listed words', Array.from({ length: 1_001 }, () => 'web1')],
+  ['groups', Array.from({ length: 51 }, () => 'N@archs').join(' or ')],
+  ['characters', `L@web1,${'x'.repeat(1_048_576)}`],
+])('a target of too many %s is refused', async (_name, tgt) => {
+  const { answer, job } = await pub(PEER, { tgt, tgt_type: 'compound' });
+  expect([answer, job]).toEqual([new Map(), undefined]);
+});

@@ -1,17 +1,19 @@
-import { mayPublish, readAcl } from '@brine/acl';
+import { readAcl } from '@brine/acl';
 import { isJid } from '@brine/job';
-import { checkMinions, expandNodegroup, matchPcre, type Target } from '@brine/target';
+import { expandNodegroup, matchPcre, type Target } from '@brine/target';
 import {
   isMap,
   mapIn,
   mapOf,
   parsePublish,
   textOf,
+  WireError,
   type PublishRequest,
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import { expectedMinions, surelyMeant, targetView } from '../clear/expected-minions.ts';
+import type { Expected } from '../clear/expected-minions.ts';
+import { expectedWithin } from '../clear/expected-within.ts';
 import { recordPeer } from '../audited.ts';
 import { publishJob } from '../clear/publish.ts';
 import type { MasterPorts, Request } from '../ports.ts';
@@ -29,6 +31,9 @@ const LOOK_MS = 250;
 /** Longest wait of a blocking publish: a request is not kept longer by the gateway. */
 const WAIT_MAX_MS = 20_000;
 const WAIT_DEFAULT_S = 5;
+
+/** Functions that minions need no right for. */
+const NEVER: ReadonlySet<string> = new Set();
 
 /** What a minion asks of other minions or of the master. */
 export type PeerCommand = (
@@ -96,7 +101,7 @@ async function publishFor(ports: MasterPorts, request: Request, minion: string, 
   }
   const principal = `${PRINCIPAL}${minion}`;
   const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
-  const expected = await expectedMinions(ports, asked.job);
+  const { expected } = asked;
   if (expected.minions.length === 0) return undefined;
   ports.count('peer_publish');
   const published = await publishJob(ports, request, {
@@ -112,28 +117,26 @@ async function publishFor(ports: MasterPorts, request: Request, minion: string, 
   return done;
 }
 
-/** The job as it is published, where the minion may publish it. */
+/** A job as it is published, and whom it is expected at. */
+interface AllowedJob {
+  readonly job: PublishRequest;
+  readonly load: SaltMap;
+  readonly expected: Expected;
+}
+
+/** The job where the minion may publish it. Rights come first: a target costs work. */
 async function allowedJob(
   ports: MasterPorts,
   minion: string,
   load: SaltMap,
-): Promise<{ readonly job: PublishRequest; readonly load: SaltMap } | undefined> {
+): Promise<AllowedJob | undefined> {
+  const acl = readAcl(rightsOf(ports.rules.peer, minion));
+  if (acl.length === 0) return undefined;
   const { fun, arg } = callOf(ports, load);
   const target = targetOf(ports, load);
   if (fun === undefined || target === undefined || !load.has('ret')) return undefined;
   // A minion that makes others publish would be a loop without end.
   if ([fun].flat().some((one) => one.startsWith('publish.'))) return undefined;
-  const minions = await reached(ports, target);
-  if (minions === undefined) return undefined;
-  const rights = rightsOf(ports.rules.peer, minion);
-  const acl = readAcl(rights);
-  const matching = await surelyMeant(ports, acl);
-  const allowed = mayPublish(
-    acl,
-    { fun, arg },
-    { minions, beyond: ports.rules.orderMasters, matching },
-  );
-  if (!allowed) return undefined;
   const job = mapOf({
     cmd: 'publish',
     fun: typeof fun === 'string' ? fun : [...fun],
@@ -146,7 +149,19 @@ async function allowedJob(
     user: ports.rules.user,
     kwargs: mapOf({ id: minion }),
   });
-  return { job: parsePublish(job), load: job };
+  const asked = parsed(job);
+  if (asked === undefined) return undefined;
+  const expected = await expectedWithin(ports, acl, asked, NEVER);
+  return expected && { job: asked, load: job, expected };
+}
+
+function parsed(job: SaltMap): PublishRequest | undefined {
+  try {
+    return parsePublish(job);
+  } catch (cause) {
+    if (cause instanceof WireError) return undefined;
+    throw cause;
+  }
 }
 
 /**
@@ -187,26 +202,6 @@ function targetOf(
   const { nodegroups } = ports.rules;
   if (typeof tgt !== 'string' || !Object.hasOwn(nodegroups, tgt)) return undefined;
   return { tgt: expandNodegroup(tgt, nodegroups), tgtType: 'compound' };
-}
-
-const EXACT: Readonly<Record<string, string>> = {
-  pillar: 'pillar_exact',
-  pillar_pcre: 'pillar_exact',
-  compound: 'compound_pillar_exact',
-};
-
-/**
- * Whom a target reaches; undefined where it needs a glob or expression over pillars to reach
- * them: so a minion could find out what others keep there.
- */
-async function reached(ports: MasterPorts, target: Target): Promise<readonly string[] | undefined> {
-  const { tgtType = 'glob' } = target;
-  const view = await targetView(ports, tgtType, target.tgt as SaltValue);
-  const { minions } = checkMinions(target, view);
-  const exactType = EXACT[tgtType.toLowerCase()];
-  if (exactType === undefined) return minions;
-  const exact = new Set(checkMinions({ ...target, tgtType: exactType }, view).minions);
-  return minions.every((id) => exact.has(id)) ? minions : undefined;
 }
 
 /** Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). */

@@ -13,7 +13,7 @@ import { surelyMeant } from './expected-minions.ts';
 import { isMastersKey, SUDO_PREFIX } from './principal.ts';
 
 /** Needs no right: how a CLI asks whether a job still runs (salt/master.py ClearFuncs.publish). */
-const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
+export const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
 
 /** Whether `publisher_acl_blacklist` names the user, by whichever name, or a function. */
 export function refusedByBlacklist(
@@ -66,7 +66,8 @@ export async function coversJob(
   acl: Acl,
   asked: Pick<PublishRequest, 'fun' | 'arg'>,
   minions: readonly string[],
+  always: ReadonlySet<string> = ALWAYS,
 ): Promise<boolean> {
   const matching = await surelyMeant(ports, acl);
-  return mayPublish(acl, asked, { minions, beyond: ports.rules.orderMasters, matching }, ALWAYS);
+  return mayPublish(acl, asked, { minions, beyond: ports.rules.orderMasters, matching }, always);
 }

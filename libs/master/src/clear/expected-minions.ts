@@ -1,5 +1,12 @@
 import type { Acl } from '@brine/acl';
-import { checkMinions, dataNeeded, type TargetView } from '@brine/target';
+import {
+  checkMinions,
+  dataNeeded,
+  pillarTerms,
+  type PillarTerms,
+  type Target,
+  type TargetView,
+} from '@brine/target';
 import { textOf, type PublishRequest, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports.ts';
 
@@ -9,21 +16,39 @@ export interface Expected {
   readonly missing: string[];
 }
 
+/** A target as a caller names it. */
+export type AskedTarget = Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>;
+
 /**
  * Whom the master expects to answer (salt/utils/minions.py CkMinions.check_minions). It does not
  * limit who runs the job: each minion judges the target itself.
  */
-export async function expectedMinions(
+export async function expectedMinions(ports: MasterPorts, asked: AskedTarget): Promise<Expected> {
+  return checkMinions(targetOf(asked), await targetView(ports, asked.tgtType, asked.tgt));
+}
+
+/**
+ * Whom a target could mean, whatever the pillars of minions hold, save for the terms that are
+ * `spared`. Without such a term no pillar is looked at, so nothing of it shows in the answer, nor
+ * in the time that it takes.
+ */
+export async function couldMean(
   ports: MasterPorts,
-  asked: Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>,
-): Promise<Expected> {
-  const delimiter = asked.kwargs && textOf(asked.kwargs, 'delimiter');
-  const target = {
-    tgt: asked.tgt,
-    tgtType: asked.tgtType,
-    ...(delimiter === undefined ? {} : { delimiter }),
-  };
-  return checkMinions(target, await targetView(ports, asked.tgtType, asked.tgt));
+  asked: AskedTarget,
+  spared: ReadonlySet<string>,
+): Promise<readonly string[]> {
+  const view = await targetView(ports, asked.tgtType, asked.tgt, spared);
+  return checkMinions(targetOf(asked), view).minions;
+}
+
+function targetOf({ tgt, tgtType, kwargs }: AskedTarget): Target {
+  const delimiter = kwargs && textOf(kwargs, 'delimiter');
+  return { tgt, tgtType, ...(delimiter === undefined ? {} : { delimiter }) };
+}
+
+/** What of its terms ask what is in a pillar. */
+export function pillarTermsOf({ rules }: MasterPorts, asked: AskedTarget): PillarTerms {
+  return pillarTerms(targetOf(asked), rules.nodegroups);
 }
 
 /** What targets are judged by: of the data of all minions is read what this one asks for. */
@@ -31,11 +56,13 @@ export async function targetView(
   ports: MasterPorts,
   tgtType: string,
   tgt: SaltValue,
+  whateverPillars?: ReadonlySet<string>,
 ): Promise<TargetView> {
   const { rules, minionData, keys, pillars } = ports;
   const { nodegroups, cachelessTargets: cacheless, minionDataCache: dataCache } = rules;
   const needed = dataCache ? dataNeeded({ tgt, tgtType }, nodegroups) : 'nothing';
-  const byPillar = needed === 'grains and pillar';
+  const open = whateverPillars?.size === 0;
+  const byPillar = needed === 'grains and pillar' && !open;
   if (byPillar) await pillars?.ready();
   if (needed !== 'nothing') await minionData.ready();
   return {
@@ -45,6 +72,7 @@ export async function targetView(
     nodegroups,
     cacheless,
     dataCache,
+    ...(whateverPillars === undefined ? {} : { whateverPillars }),
   };
 }
 

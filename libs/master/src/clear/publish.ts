@@ -16,10 +16,11 @@ import {
 } from '@brine/wire';
 import type { Job, MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
-import { coversJob, handedDown, refusedByBlacklist } from './authorise.ts';
+import { handedDown, refusedByBlacklist } from './authorise.ts';
 import { authenticate, isStranger, type Caller, type OnProven } from './caller.ts';
 import { durably } from './durable.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
+import { expectedWithin } from './expected-within.ts';
 import { loadToKeep, publicationOf, userOf, type Prepared } from './publication.ts';
 
 /** Always allowed and never listed: how a CLI asks whether a job still runs. */
@@ -63,8 +64,8 @@ export async function publish(
   const caller = await authenticate(ports, { load, credentials: asked.kwargs, onProven });
   if (isStranger(caller)) return refuse(ports, request, load, AUTHENTICATION);
   const handed = handedDown(ports, load, asked.kwargs);
-  const expected = await expectedMinions(ports, asked);
-  if (!(await mayRun(ports, caller, handed, asked, expected))) {
+  const expected = await expectedFor(ports, caller, handed, asked);
+  if (expected === undefined) {
     const named = caller.acl === undefined ? asked.jid : '';
     return refuse(ports, request, load, AUTHORIZATION, named);
   }
@@ -164,20 +165,18 @@ function isDeadlineFit({ kwargs }: PublishRequest): boolean {
   return seconds !== undefined && seconds >= 0 && seconds <= DEADLINE_MAX;
 }
 
-/** Whether the caller's rights, or those handed down for him, cover the job. */
-async function mayRun(
+/** Whom the job is expected at; undefined where no rights of the caller cover it. */
+async function expectedFor(
   ports: MasterPorts,
-  caller: Caller,
+  { kind, user, acl: own }: Caller,
   handed: SaltValue[] | undefined,
   asked: PublishRequest,
-  { minions }: Expected,
-): Promise<boolean> {
-  const { kind, user } = caller;
-  if (kind !== 'user' && refusedByBlacklist(ports, [user], asked.fun)) return false;
-  const acl = handed === undefined ? caller.acl : readAcl(handed);
+): Promise<Expected | undefined> {
+  if (kind !== 'user' && refusedByBlacklist(ports, [user], asked.fun)) return undefined;
+  const acl = handed === undefined ? own : readAcl(handed);
   // Salt: only whom a key let in, with no list of rights, needs none.
-  if (acl === undefined || (kind === 'user' && acl.length === 0)) return true;
-  return coversJob(ports, acl, asked, minions);
+  const isFree = acl === undefined || (kind === 'user' && acl.length === 0);
+  return isFree ? expectedMinions(ports, asked) : expectedWithin(ports, acl, asked);
 }
 
 /** The id the caller fixed (a syndic, a batch), or a fresh one. */

@@ -63,6 +63,17 @@ function errorOf(reply: SaltMap): string {
 }
 
 describe('a runner over the request port', () => {
+  it('is told to be limited where it is not the own user of the master who calls', async () => {
+    for (const who of [login('anne'), { user: 'carl', key: 'carl-key' }, ROOT]) {
+      await send({ cmd: 'runner', fun: 'manage.up', kwarg: mapOf({}), ...who });
+    }
+    await Promise.all(made.background);
+    const limited = new Map(calls.map((call) => [call.principal, call.limited]));
+    expect(limited.get('anne')).toBe(true);
+    expect(limited.get('root')).toBeUndefined();
+    expect(calls.filter((call) => call.limited === undefined)).toHaveLength(1);
+  });
+
   const kwarg = mapOf({ arg: ['a'], kwarg: mapOf({ b: 1, __jid__: 'x' }) });
 
   it('is answered with its tag; new and ret come as events under it', async () => {

@@ -86,7 +86,10 @@ async function allowedCall(
     return malformed(ports, kind, 'A command invocation error occurred: Check syntax.');
   }
   const { principal } = caller;
-  if (may) return { ...asked, jid: ports.nextJid(), user: userOf(ports, load, caller), principal };
+  if (may) {
+    const call = { ...asked, jid: ports.nextJid(), user: userOf(ports, load, caller), principal };
+    return caller.acl === undefined ? call : { ...call, limited: true };
+  }
   ports.count(`${kind}_not_allowed`);
   return refusalOf(notAllowed(caller));
 }

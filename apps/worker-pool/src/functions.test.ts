@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalClient } from '@brine/client';
+import { loadMasterConfig } from '@brine/config';
+import { isMap, mapIn, pack, unpack, type SaltValue } from '@brine/wire';
+import { expect, test } from 'vitest';
+import { settingsFor } from './functions.ts';
+
+test('what a runner publishes for anybody else is judged as his, within any right', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));
+  writeFileSync(join(dir, 'master'), '');
+  const { options } = loadMasterConfig({ configDir: dir, env: {} });
+  rmSync(dir, { recursive: true });
+  const handedDown = async (limited?: true): Promise<SaltValue | undefined> => {
+    let rights: SaltValue | undefined;
+    const ports = {
+      request: {
+        request: async (body: Uint8Array) => {
+          const sent = unpack(body);
+          const load = isMap(sent) ? mapIn(sent, 'load') : undefined;
+          rights = load && mapIn(load, 'kwargs')?.get('auth_list');
+          return pack('refused');
+        },
+      },
+      events: { listen: async () => ({ close: () => undefined }) },
+      master: { isPresent: () => true, readKey: async () => 'key' },
+      logError: () => undefined,
+    };
+    const client = new LocalClient(ports, settingsFor(options, limited ? { limited } : {}));
+    const command = { tgt: 'I@role:web', tgtType: 'compound', fun: 'test.ping', arg: [] };
+    await expect(client.publish(command)).rejects.toThrow('refused');
+    return rights;
+  };
+  expect(await handedDown()).toBeUndefined();
+  expect(await handedDown(true)).toEqual(['.*']);
+});

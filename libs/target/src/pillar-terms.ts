@@ -1,0 +1,83 @@
+import { expandNodegroup, OPERATORS } from './nodegroups.ts';
+import type { Nodegroups } from './nodegroups.ts';
+import { DEFAULT_DELIMITER } from './subdict.ts';
+import type { Target } from './target.ts';
+import { parseTerm, splitWords } from './words.ts';
+
+/** What a target asks of pillars. */
+export interface PillarTerms {
+  /** Its terms about pillars, each in one form however it was written. */
+  readonly terms: readonly string[];
+  /** Those that could match more than one value. */
+  readonly inexact: readonly string[];
+}
+
+const NONE: PillarTerms = { terms: [], inexact: [] };
+
+/** What in a term stands for more than itself: `*` also where values are compared exactly. */
+const WILD = /[*?[]/;
+
+/** The target types that are one pillar term, as engines of a compound. */
+const ENGINE_BY_TYPE: Readonly<Record<string, 'I' | 'J'>> = {
+  pillar: 'I',
+  pillar_exact: 'I',
+  pillar_pcre: 'J',
+};
+
+/**
+ * The terms of a target that ask what is in a pillar, of whatever type and depth, nodegroups
+ * included. The one table by which it is told whether a target could be used to guess at pillars.
+ * Types count in any case, as Salt lowers some of them. Never throws.
+ */
+export function pillarTerms(target: Target, nodegroups: Nodegroups): PillarTerms {
+  const { tgt, tgtType = 'glob', delimiter } = target;
+  const type = tgtType.toLowerCase();
+  const engine = Object.hasOwn(ENGINE_BY_TYPE, type) ? ENGINE_BY_TYPE[type] : undefined;
+  if (engine !== undefined) {
+    const texts = Array.isArray(tgt) ? tgt.map(String) : [String(tgt)];
+    return together(texts.map((text) => termOf(engine, delimiter, text)));
+  }
+  switch (type) {
+    case 'compound':
+    case 'compound_pillar_exact':
+      return ofWords(splitWords(tgt) ?? [], nodegroups);
+    case 'nodegroup':
+      return ofWords(expandNodegroup(String(tgt), nodegroups), nodegroups);
+    default:
+      return NONE;
+  }
+}
+
+/** One form for a term, as {@link PillarTerms} holds it. */
+export function pillarTerm(
+  engine: 'I' | 'J',
+  delimiter: string | undefined,
+  pattern: string,
+): string {
+  return `${engine}${delimiter ?? DEFAULT_DELIMITER}@${pattern}`;
+}
+
+function termOf(engine: 'I' | 'J', delimiter: string | undefined, pattern: string): PillarTerms {
+  const term = pillarTerm(engine, delimiter, pattern);
+  return { terms: [term], inexact: engine === 'J' || WILD.test(pattern) ? [term] : [] };
+}
+
+function ofWords(words: readonly string[], nodegroups: Nodegroups): PillarTerms {
+  return together(
+    words.map((word) => {
+      if (OPERATORS.has(word)) return NONE;
+      const { engine, delimiter, pattern } = parseTerm(word);
+      if (engine === 'I' || engine === 'J') return termOf(engine, delimiter, pattern);
+      // Groups within groups are among the words already.
+      if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups), {});
+      return NONE;
+    }),
+  );
+}
+
+function together(found: readonly PillarTerms[]): PillarTerms {
+  return {
+    terms: found.flatMap(({ terms }) => terms),
+    inexact: found.flatMap(({ inexact }) => inexact),
+  };
+}
