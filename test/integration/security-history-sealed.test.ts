@@ -185,8 +185,8 @@ describe('requests of minions', () => {
       `salt/job/${JID}/new salt/job/${JID}/publish salt/job/${JID}/return salt/job/${JID}/ret/b ` +
       'salt/key salt/auth salt/cloud/x salt/run/1/new salt/cluster/x salt/wheel/1/new ' +
       'salt/minion/b/start salt/presence/change ' +
-      `salt/job/${JID}/error salt/job/${JID}/ret/a salt//key ./salt/key Salt/auth ${JID} syndic/a/x ` +
-      'salt/engines/hook/x'
+      `salt/job/${JID}/error salt/job/${JID}/ret/a salt//key ./salt/key Salt/auth ${JID} ` +
+      'syndic/a/x salt/engines/hook/x'
     ).split(' ');
     const data = mapOf({ x: 1 });
     const before = it.heard.length;
