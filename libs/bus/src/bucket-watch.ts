@@ -10,7 +10,10 @@ import type { Delivery } from './pull-feed.ts';
 
 /** What a watcher is told. */
 export interface WatchOptions {
-  /** Called for every value there is, then for every change; must not throw. */
+  /**
+   * Called for every value there is, then for every change. A value that it throws for is passed
+   * over, which is counted and told.
+   */
   readonly onChange: (entry: BucketEntry) => void;
   /** The bucket is another than before: forget all; every value there is comes again. */
   readonly onReset: () => void;
@@ -142,15 +145,20 @@ export class BucketWatch {
   }
 
   #told(delivery: Delivery): void {
-    this.#seen = delivery.seq;
-    this.#options.onChange({
-      key: delivery.subject.slice(`$KV.${this.#name}.`.length) as BucketKey,
-      value: delivery.data,
-      revision: delivery.seq,
-      timeMs: Math.floor(delivery.timeUs / 1_000),
-    });
+    const { seq, subject, data, timeUs, pending } = delivery;
+    this.#seen = seq;
+    try {
+      this.#options.onChange({
+        key: subject.slice(`$KV.${this.#name}.`.length) as BucketKey,
+        value: data,
+        revision: seq,
+        timeMs: Math.floor(timeUs / 1_000),
+      });
+    } catch (error) {
+      this.#bus.asides.add({ stream: `KV_${this.#name}`, reader: 'live', subject, seq }, error);
+    }
     this.#feed?.taken();
-    if (delivery.pending === 0) this.#setReady(true);
+    if (pending === 0) this.#setReady(true);
   }
 
   #isAnother(info: StreamInfo): boolean {

@@ -51,7 +51,9 @@ function received({ subject, headers, data }: RecordedMessage, settled: string[]
       const line = headers.find((one) => one.startsWith(`${name}:`));
       return line === undefined ? '' : line.slice(name.length + 1).trim();
     },
+    headers: () => headers.join('\r\n'),
     settle: (how) => void settled.push(how),
+    failed: () => undefined,
     seq: 1,
     consumerSeq: 1,
     timeUs: 1_795_384_800_000_000,

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
+import { Asides } from './asides.ts';
+import type { Aside } from './asides.ts';
 import { BusError, asError } from './errors.ts';
 import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
@@ -27,6 +29,8 @@ export interface BusOptions {
   /** How long to wait for a server at first, in ms; default 30,000. Afterwards: for ever. */
   readonly connectTimeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** Told of the first messages of each stream that a reader goes on without. */
+  readonly onAside?: (aside: Aside) => void;
 }
 
 /** What a connection tells of itself. */
@@ -56,6 +60,8 @@ export class Bus {
   readonly name: ServiceName;
   /** Resolves when the connection is over, with the reason unless it was asked for. */
   readonly closed: Promise<Error | undefined>;
+  /** Messages that the readers of this connection went on without. */
+  readonly asides: Asides;
   /** For this library only: the client's connection. */
   readonly connection: NatsConnection;
   /** For this library only: the multiplexer of answers. */
@@ -74,6 +80,7 @@ export class Bus {
 
   constructor(nc: NatsConnection, options: BusOptions, natsOptions: ConnectionOptions) {
     this.name = options.name;
+    this.asides = new Asides(options.onAside);
     this.connection = nc;
     this.#natsOptions = natsOptions;
     this.wheel = new TimerWheel();

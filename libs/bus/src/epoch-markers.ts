@@ -1,3 +1,4 @@
+import { handleEach } from './asides.ts';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 import { STREAMS, subjects } from './names.ts';
@@ -71,9 +72,9 @@ export class EpochMarkers {
     this.#reader.close();
   }
 
-  async #follow(): Promise<void> {
-    for await (const published of this.#reader) {
-      if (published.kind !== 'marker') continue;
+  #follow(): Promise<void> {
+    return handleEach(this.#reader, (published) => {
+      if (published.kind !== 'marker') return;
       if (published.incarnation !== this.#incarnation) {
         // Another stream: its sequences have nothing to do with those noted.
         this.#incarnation = published.incarnation;
@@ -83,7 +84,7 @@ export class EpochMarkers {
       this.#markers.push({ seq, epoch: marker.epoch, timeUs });
       if (this.#markers.length > MAX_MARKERS) this.#markers.shift();
       this.#onMarker(marker.epoch);
-    }
+    });
   }
 
   async #lastStored(): Promise<number> {

@@ -1,10 +1,13 @@
 import type { Bus } from './connect.ts';
-import { isNewer, NEWER_RETRY_MS } from './message-version.ts';
+import { BusError } from './errors.ts';
+import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from './message-version.ts';
 import { STREAMS, subjects } from './names.ts';
 import type { EventKind } from './names.ts';
 import { StoredEvent } from './stored-event.ts';
+import { strayOf } from './stray.ts';
+import type { KeepStray } from './stray.ts';
 import { StreamReader } from './stream-reader.ts';
-import type { ReadFrom } from './stream-reader.ts';
+import type { ReadFrom, Received } from './stream-reader.ts';
 
 /** What to read, and how the place is kept. */
 export interface EventReaderOptions {
@@ -20,6 +23,8 @@ export interface EventReaderOptions {
   readonly maxAckPending?: number;
   /** A durable place that nobody used for so long is forgotten, in ms; default never. */
   readonly forgetAfterMs?: number;
+  /** Gets what can not be read; without it that is passed over, counted and told. */
+  readonly keepStray?: KeepStray;
 }
 
 /** Taken at once for a reader that asks one by one: a turn of the reader for each costs as much. */
@@ -32,12 +37,16 @@ const ITERATED = 64;
 export class EventReader implements AsyncIterable<StoredEvent> {
   readonly #bus: Bus;
   readonly #reader: StreamReader;
+  readonly #keepStray: KeepStray | undefined;
+  readonly #isDurable: boolean;
   #strays = 0;
   #newer = 0;
 
   constructor(bus: Bus, options: EventReaderOptions = {}) {
-    const { kinds, from, ...consumer } = options;
+    const { kinds, from, keepStray, ...consumer } = options;
     this.#bus = bus;
+    this.#keepStray = keepStray;
+    this.#isDurable = options.durable !== undefined;
     this.#reader = new StreamReader(bus, {
       ...consumer,
       stream: STREAMS.events,
@@ -92,18 +101,23 @@ export class EventReader implements AsyncIterable<StoredEvent> {
       for (const one of received) {
         if (isNewer(one.header)) {
           this.#newer++;
-          one.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+          const isLeft = this.#isDurable && one.deliveries < NEWER_TRIES_MAX;
+          if (isLeft) one.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+          else this.#pass(one, new BusError('BUS_BAD_MESSAGE', 'an event of a newer release'));
           continue;
         }
         const event = StoredEvent.read(this.#bus, one);
         if (event !== undefined) events.push(event);
-        else {
-          this.#strays++;
-          one.settle('+TERM');
-        }
+        else this.#pass(one, new BusError('BUS_BAD_MESSAGE', 'no event of ours'));
       }
       if (events.length > 0) yield events;
     }
+  }
+
+  #pass(received: Received, why: BusError): void {
+    this.#strays++;
+    if (this.#keepStray === undefined) this.#reader.failed(received, why, true);
+    else this.#keepStray(strayOf(STREAMS.events, received, why));
   }
 
   /** Ends the reading; the iterators end after what is here. */

@@ -35,12 +35,33 @@ export function headersOf(msg: Msg): (name: string) => string {
     return (name) => msg.headers?.get(name) ?? ''; // another release of the client
   }
   if (parsed.hdr <= 0) return () => '';
-  let text: string | undefined;
+  let find: ((name: string) => string) | undefined;
   return (name) => {
-    text ??= Buffer.from(bytes.buffer, bytes.byteOffset, parsed.hdr).toString('utf8');
+    find ??= headersIn(textOf(bytes, parsed.hdr));
+    return find(name);
+  };
+}
+
+/** The headers of a message as they came, empty where it has none. */
+export function headerText(msg: Msg): string {
+  const { _rdata: bytes, _msg: parsed } = msg as UnreadMsg;
+  if (bytes !== undefined && parsed !== undefined) return textOf(bytes, Math.max(0, parsed.hdr));
+  const lines = [...(msg.headers ?? [])].flatMap(([name, values]) =>
+    values.map((value) => `${name}: ${value}\r\n`),
+  );
+  return `${VERSION_LINE}${lines.join('')}\r\n`;
+}
+
+/** As {@link headersOf}, in the text of {@link headerText}. */
+export function headersIn(text: string): (name: string) => string {
+  return (name) => {
     const line = `\r\n${name}:`;
     const at = text.indexOf(line);
     if (at < 0) return '';
     return text.slice(at + line.length, text.indexOf('\r\n', at + line.length)).trim();
   };
+}
+
+function textOf(bytes: Uint8Array, length: number): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, length).toString('utf8');
 }

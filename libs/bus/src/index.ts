@@ -2,6 +2,8 @@ export { AesEpochs } from './aes-epochs.ts';
 export { WaitingLine } from './waiting-line.ts';
 
 export type { AesEpoch } from './aes-epochs.ts';
+export { Asides, handleEach } from './asides.ts';
+export type { Aside, AsideCount } from './asides.ts';
 export { AuditWriter } from './audit-writer.ts';
 export type { AuditRow } from './audit-writer.ts';
 export { Bucket } from './bucket.ts';
@@ -55,6 +57,8 @@ export type { PublicationTime, PublicationTimes } from './publication-times.ts';
 export { PublicationWriter } from './publications.ts';
 export type { Again, AppendedJob, Marker } from './publications.ts';
 export type { Published, PublishedBase } from './published.ts';
+export { readStray } from './read-stray.ts';
+export type { KeepStray, Stray, StrayMessage } from './stray.ts';
 export { readServers } from './servers.ts';
 export type { Servers } from './servers.ts';
 export { ask, serve } from './queries.ts';

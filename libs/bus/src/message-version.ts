@@ -14,6 +14,9 @@ export const VERSION_HEADER = 'Brine-Version';
 /** What a reader can not read yet goes to another of its name, or to itself once it is replaced. */
 export const NEWER_RETRY_MS = 5_000;
 
+/** So often that is waited for, an hour: then nothing newer is coming, and it moves aside. */
+export const NEWER_TRIES_MAX = 720;
+
 /** Whether a stored message is of a form that only a newer release reads. */
 export function isNewer(header: (name: string) => string): boolean {
   const text = header(VERSION_HEADER);

@@ -1,10 +1,12 @@
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
-import { isNewer, NEWER_RETRY_MS } from './message-version.ts';
+import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from './message-version.ts';
 import { STREAMS, subjects } from './names.ts';
 import type { PublicationKind } from './names.ts';
 import { readPublished } from './published.ts';
 import type { Published } from './published.ts';
+import { strayOf } from './stray.ts';
+import type { KeepStray } from './stray.ts';
 import { StreamReader } from './stream-reader.ts';
 import type { ReadFrom, Received } from './stream-reader.ts';
 
@@ -27,9 +29,14 @@ export interface PublicationReaderOptions {
   readonly maxAckPending?: number;
   /** A durable place that nobody used for so long is forgotten, in ms; default never. */
   readonly forgetAfterMs?: number;
+  /** Gets what can not be read; without it that is passed over, counted and told. */
+  readonly keepStray?: KeepStray;
 }
 
-/** A body that cannot be fetched just now is tried for so long before it is passed over. */
+/**
+ * A body that can not be fetched just now is tried for so long before the next message is looked at.
+ * A durable reader gets it again then; of one without a place it is passed over.
+ */
 const FETCH_TRIES = 20;
 const FETCH_RETRY_MS = 500;
 
@@ -37,13 +44,17 @@ const FETCH_RETRY_MS = 500;
 export class PublicationReader implements AsyncIterable<Published> {
   readonly #bus: Bus;
   readonly #reader: StreamReader;
+  readonly #keepStray: KeepStray | undefined;
+  readonly #isDurable: boolean;
   #strays = 0;
   #newer = 0;
   #closed = false;
 
   constructor(bus: Bus, options: PublicationReaderOptions = {}) {
-    const { kinds, from, ...consumer } = options;
+    const { kinds, from, keepStray, ...consumer } = options;
     this.#bus = bus;
+    this.#keepStray = keepStray;
+    this.#isDurable = options.durable !== undefined;
     this.#reader = new StreamReader(bus, {
       ...consumer,
       stream: STREAMS.publications,
@@ -83,7 +94,9 @@ export class PublicationReader implements AsyncIterable<Published> {
       if (received === undefined) return;
       if (isNewer(received.header)) {
         this.#newer++;
-        received.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+        const isLeft = this.#isDurable && received.deliveries < NEWER_TRIES_MAX;
+        if (isLeft) received.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+        else this.#pass(received, bad('a publication of a newer release'));
         continue;
       }
       const published = await this.#read(received);
@@ -101,15 +114,20 @@ export class PublicationReader implements AsyncIterable<Published> {
     for (let tries = 1; ; tries++) {
       try {
         const published = await readPublished(this.#bus, received);
-        if (published === undefined) this.#pass(received);
+        if (published === undefined) this.#pass(received, bad('no publication of ours'));
         return published;
       } catch (error) {
-        const retryable = error instanceof BusError && error.retryable;
-        if (!retryable && !(error instanceof BusError && error.code === 'BUS_BODY_GONE')) {
-          throw error;
+        const isBusError = error instanceof BusError;
+        if (isBusError && error.code === 'BUS_FORBIDDEN') throw error;
+        // The reader ends with its connection; the message is for others.
+        if (isBusError && error.code === 'BUS_CLOSED') return undefined;
+        if (!isBusError || !error.retryable) {
+          this.#pass(received, error);
+          return undefined;
         }
-        if (!retryable || tries === FETCH_TRIES || this.#closed) {
-          this.#pass(received);
+        if (tries === FETCH_TRIES || this.#closed) {
+          if (this.#isDurable) received.settle(`-NAK {"delay":${FETCH_RETRY_MS * 1e6}}`);
+          else this.#pass(received, error);
           return undefined;
         }
         await new Promise((resolve) => setTimeout(resolve, FETCH_RETRY_MS));
@@ -117,8 +135,13 @@ export class PublicationReader implements AsyncIterable<Published> {
     }
   }
 
-  #pass(received: Received): void {
+  #pass(received: Received, why: unknown): void {
     this.#strays++;
-    received.settle('+TERM');
+    if (this.#keepStray === undefined) this.#reader.failed(received, why, true);
+    else this.#keepStray(strayOf(STREAMS.publications, received, why));
   }
+}
+
+function bad(text: string): BusError {
+  return new BusError('BUS_BAD_MESSAGE', text);
 }

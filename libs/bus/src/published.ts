@@ -26,6 +26,10 @@ export interface PublishedBase {
   readonly deliveries: number;
   /** Tells the worker that waits for it what has been derived: `store`, `host:<name>`. */
   readonly written: (by: string) => void;
+  /** Where it stands in the stream. */
+  readonly subject: string;
+  /** Tells that it could not be handled: it comes again some times, then moves aside. */
+  readonly failed: (error: unknown) => void;
   /** Tells the stream that this durable reader is done with it. */
   readonly ack: () => void;
   /** Asks for it again after some ms. */
@@ -80,12 +84,14 @@ function baseOf(bus: Bus, received: Received): PublishedBase {
         bus.connection.publish(inbox, by);
       }
     },
+    subject: received.subject,
+    failed: received.failed,
     ack: () => received.settle('+ACK'),
     nak: (delayMs) => received.settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`),
   };
 }
 
 function readMarker(value: unknown): Marker | undefined {
-  if (!isRecord(value) || typeof value['epoch'] !== 'number') return undefined;
-  return { epoch: value['epoch'] };
+  const epoch = isRecord(value) ? value['epoch'] : undefined;
+  return typeof epoch === 'number' && Number.isSafeInteger(epoch) ? { epoch } : undefined;
 }

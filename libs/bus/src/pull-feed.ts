@@ -1,7 +1,7 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
-import { headersOf } from './headers.ts';
+import { headersOf, headerText } from './headers.ts';
 import { publish } from './inbox.ts';
 import { askJetStream } from './js-api.ts';
 
@@ -29,6 +29,8 @@ export interface Delivery {
   readonly data: Uint8Array;
   /** A header's value, empty where there is none. */
   readonly header: (name: string) => string;
+  /** All headers as they came. */
+  readonly headers: () => string;
   /** Sends an acknowledgement of the given kind; does nothing where none is awaited. */
   readonly settle: (how: string) => void;
   readonly seq: number;
@@ -279,6 +281,7 @@ function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
     subject: msg.subject,
     data: msg.data,
     header: headersOf(msg),
+    headers: () => headerText(msg),
     settle: ordered ? nothing : (how) => void msg.respond(how),
     deliveries: Number(tokens[at]),
     seq: Number(tokens[at + 1]),

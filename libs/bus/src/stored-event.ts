@@ -2,8 +2,10 @@ import { parseTag } from '@brine/job';
 import { getBody, sizeOfReference } from './bodies.ts';
 import type { Bus } from './connect.ts';
 import { unescapeHeader } from './escape.ts';
-import { isEventKind } from './names.ts';
+import { isEventKind, STREAMS } from './names.ts';
 import type { EventKind } from './names.ts';
+import { strayOf } from './stray.ts';
+import type { Stray } from './stray.ts';
 import type { Received } from './stream-reader.ts';
 
 /**
@@ -32,6 +34,8 @@ export function returnOf(
 export class StoredEvent {
   readonly kind: EventKind;
   readonly tag: string;
+  /** Where it stands in the stream. */
+  readonly subject: string;
   readonly jid: string | undefined;
   readonly minion: string | undefined;
   readonly link: string | undefined;
@@ -62,6 +66,7 @@ export class StoredEvent {
     this.#received = received;
     this.kind = kind;
     this.tag = tag;
+    this.subject = received.subject;
     const told = returnOf(kind, tag);
     this.jid = header(EVENT_HEADERS.jid) ?? told?.jid;
     this.minion = header(EVENT_HEADERS.minion) ?? told?.id;
@@ -99,6 +104,16 @@ export class StoredEvent {
   /** Tells the stream that this durable reader is done with the event. */
   ack(): void {
     this.#received.settle('+ACK');
+  }
+
+  /** Tells that the event could not be handled: it comes again some times, then moves aside. */
+  failed(error: unknown): void {
+    this.#received.failed(error);
+  }
+
+  /** Its message as it stands in the stream, to be kept where its body is not to be had. */
+  stray(why: unknown): Stray {
+    return strayOf(STREAMS.events, this.#received, why);
   }
 
   /** Asks for the event again after `delayMs`. */

@@ -1,5 +1,6 @@
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
+import { headerText } from './headers.ts';
 import { streamInfo } from './js-api.ts';
 import type { StreamName } from './names.ts';
 import type { Received } from './stream-reader.ts';
@@ -26,6 +27,8 @@ export async function readStored(
   return {
     subject: msg.headers?.get('Nats-Subject') ?? '',
     data: msg.data,
+    failed: () => undefined,
+    headers: () => headerText(msg),
     header: (name) => msg.headers?.get(name) ?? '',
     settle: () => undefined,
     seq,

@@ -1,3 +1,4 @@
+import { RETRY_MS as ASIDE_RETRY_MS, TRIES_MAX } from './asides.ts';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
@@ -22,6 +23,11 @@ export interface ReaderSpec extends Omit<ConsumerSpec, 'start'> {
 /** A delivery, and the incarnation of the stream it came from. */
 export interface Received extends Delivery {
   readonly incarnation: string;
+  /**
+   * Tells that it could not be handled. A durable reader gets it again, some times; then, or where
+   * there is no again, the reader goes on without it, which is counted and told.
+   */
+  readonly failed: (error: unknown) => void;
 }
 
 const RETRY_MS = 250;
@@ -109,6 +115,18 @@ export class StreamReader {
     return taken.map(({ received }) => received);
   }
 
+  /** See {@link Received.failed}; with `atOnce` it does not come again. */
+  failed(delivery: Delivery, error: unknown, atOnce = false): void {
+    const { stream, durable } = this.#spec;
+    const { deliveries, settle, subject, seq } = delivery;
+    if (!atOnce && durable !== undefined && deliveries < TRIES_MAX) {
+      settle(`-NAK {"delay":${ASIDE_RETRY_MS * 1e6}}`);
+      return;
+    }
+    settle('+TERM');
+    this.#bus.asides.add({ stream, reader: durable ?? 'live', subject, seq }, error);
+  }
+
   /** Ends the reading; what is here can still be taken. */
   close(): void {
     this.#closed = true;
@@ -154,7 +172,8 @@ export class StreamReader {
       this.#lastSeq = Math.max(this.#lastSeq, delivery.seq);
       this.#lastTimeMs = Math.max(this.#lastTimeMs, Math.floor(delivery.timeUs / 1_000));
       const held = this.#held?.hold(delivery) ?? delivery;
-      this.#queue.push({ received: { ...held, incarnation }, feed });
+      const failed = (error: unknown): void => this.failed(held, error);
+      this.#queue.push({ received: { ...held, incarnation, failed }, feed });
       this.#wakeUp();
     });
     this.#feed = feed;

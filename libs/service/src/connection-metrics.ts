@@ -6,6 +6,14 @@ export interface MeasuredConnection {
   readonly reconnects: number;
   /** Unix ms; undefined without TLS. */
   readonly certificateEnd?: number | undefined;
+  /** Messages of streams that its readers went on without. */
+  readonly asides: {
+    readonly counts: readonly {
+      readonly stream: string;
+      readonly reader: string;
+      readonly count: number;
+    }[];
+  };
 }
 
 /** Adds what a service tells of its connection to NATS. */
@@ -22,5 +30,14 @@ export function addConnectionMetrics(metrics: Metrics, connection: MeasuredConne
     'brine_nats_certificate_end_seconds',
     'Unix time at which the certificate for NATS ends; none without TLS.',
     () => (connection.certificateEnd === undefined ? [] : connection.certificateEnd / 1000),
+  );
+  metrics.counterOf(
+    'brine_stream_aside_total',
+    'Messages of a stream that a reader could do nothing with, and went on without.',
+    () =>
+      connection.asides.counts.map(({ stream, reader, count }) => ({
+        labels: { stream, reader },
+        value: count,
+      })),
   );
 }

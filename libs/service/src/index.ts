@@ -3,6 +3,7 @@ export { Backoff } from './backoff.ts';
 export { claimHost, HostTakenError } from './claim-host.ts';
 export { startHealth } from './health.ts';
 export { heldPort, heldSocket } from './held-ports.ts';
+export { asideTeller } from './aside-teller.ts';
 export { addConnectionMetrics } from './connection-metrics.ts';
 export { LogFormatError } from './log-format.ts';
 export { partLevel } from './log-levels.ts';

@@ -1,0 +1,82 @@
+/** A message of a stream that a reader went on without. */
+export interface Aside {
+  readonly stream: string;
+  /** The durable name; `live` for a reader without one. */
+  readonly reader: string;
+  readonly subject: string;
+  readonly seq: number;
+  /** What failed. */
+  readonly why: string;
+}
+
+/** How many of a stream a reader went on without. */
+export interface AsideCount {
+  readonly stream: string;
+  readonly reader: string;
+  readonly count: number;
+}
+
+/**
+ * A message that could not be handled comes again so often, and after such a pause, in ms: what is
+ * its own fault fails each time, what is not may be over by then.
+ */
+export const TRIES_MAX = 10;
+export const RETRY_MS = 2_000;
+
+/** Of each reader so many are told one by one; the rest is counted. */
+const TOLD_MAX = 10;
+/** Longest text of a failure. */
+const MAX_WHY = 500;
+
+/**
+ * What the readers of one connection went on without: no message may stop a reader, whatever is in
+ * it. Nothing is lost by it that another reader has: each has a place of its own.
+ */
+export class Asides {
+  readonly #counts = new Map<string, { stream: string; reader: string; count: number }>();
+  readonly #onAside: (aside: Aside) => void;
+
+  constructor(onAside: (aside: Aside) => void = () => undefined) {
+    this.#onAside = onAside;
+  }
+
+  /** By stream and reader. */
+  get counts(): readonly AsideCount[] {
+    return [...this.#counts.values()];
+  }
+
+  /** Counts a message that a reader goes on without, and tells of the first ones. */
+  add(aside: Omit<Aside, 'why'>, error: unknown): void {
+    const { stream, reader } = aside;
+    const key = `${stream} ${reader}`;
+    const counted = this.#counts.get(key) ?? { stream, reader, count: 0 };
+    counted.count += 1;
+    this.#counts.set(key, counted);
+    if (counted.count > TOLD_MAX) return;
+    const why = (error instanceof Error ? error.message : String(error)).slice(0, MAX_WHY);
+    this.#onAside({ ...aside, why });
+  }
+}
+
+/** A message that can be told that it failed. */
+interface Failing {
+  failed(error: unknown): void;
+}
+
+/**
+ * Handles messages one after the other until there are no more. One that handling throws for is told
+ * so, which counts it and lets it come again or moves it aside, and the next one follows.
+ */
+export async function handleEach<T extends Failing>(
+  messages: AsyncIterable<T>,
+  handle: (message: T) => Promise<void> | void,
+): Promise<void> {
+  for await (const message of messages) {
+    try {
+      const handling = handle(message);
+      if (handling !== undefined) await handling;
+    } catch (error) {
+      message.failed(error);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import type { Received } from './stream-reader.ts';
+
+/** A message of a stream that this release can not read, as it stands there. */
+export interface StrayMessage {
+  readonly stream: string;
+  readonly subject: string;
+  /** As they came, with their line ends. */
+  readonly headers: string;
+  readonly data: Uint8Array;
+  readonly seq: number;
+  readonly incarnation: string;
+  /** When the stream stored it, in microseconds since 1970. */
+  readonly timeUs: number;
+}
+
+/** A stray that is still to be acknowledged. */
+export interface Stray extends StrayMessage {
+  /** Why it can not be read. */
+  readonly why: unknown;
+  readonly ack: () => void;
+  /** Asks for it again after some ms. */
+  readonly nak: (delayMs: number) => void;
+}
+
+/** Gets what a reader can not read, to keep it and to acknowledge it. */
+export type KeepStray = (stray: Stray) => void;
+
+/** What a reader got and could not read. For this library only. */
+export function strayOf(stream: string, received: Received, why: unknown): Stray {
+  const { subject, data, seq, incarnation, timeUs, settle } = received;
+  return {
+    ...{ stream, subject, data, seq, incarnation, timeUs, why },
+    headers: received.headers(),
+    ack: () => settle('+ACK'),
+    nak: (delayMs) => settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`),
+  };
+}
