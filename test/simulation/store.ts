@@ -69,9 +69,13 @@ export class SimStore {
     const cache = {
       saveJobs: (rows: readonly JobRow[]) => run(() => this.#saveJobs(rows)),
       saveReturns: (rows: readonly ReturnRow[]) => run(() => this.#saveReturns(rows)),
-      saveSightings: (rows: readonly SightingRow[]) => run(() => this.#saveSightings(rows)),
-      saveLogIns: () => run(() => undefined),
-      audit: { save: () => run(() => undefined) },
+      saveSightings: (rows: readonly SightingRow[]) =>
+        run(() => {
+          this.#saveSightings(rows);
+          return [];
+        }),
+      saveLogIns: () => run(() => []),
+      audit: { save: () => run(() => []) },
       outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
       // Nobody publishes durable jobs here; publishers ask all the same.
       durable: { take: () => run(() => ({ task: undefined, open: 0 })) },

@@ -1,29 +1,28 @@
+import { BusError } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus';
+import { keepStray } from './keep-stray.ts';
 import type { StoreContext } from './store-context.ts';
 
 /**
- * The body of an event, from wherever it is: waits while the object store is away, and is empty
- * where the body is gone for good, which no row can be made of. Undefined once we are to stop.
+ * The body of an event, from wherever it is; waits while the object store is away. Undefined where
+ * the event is settled: given back, because we are to stop, or put away as it stands in the stream,
+ * because its body is not to be had.
  */
 export async function fetchBody(
   event: StoredEvent,
-  context: Pick<StoreContext, 'hold' | 'log'>,
+  context: StoreContext,
 ): Promise<Uint8Array | undefined> {
   if (event.inline !== undefined) return event.inline;
-  return context.hold.until(async () => {
+  const fetched = await context.hold.until(async () => {
     try {
-      return await event.body();
+      return { body: await event.body() };
     } catch (error) {
-      if (!isGone(error)) throw error;
-      const { jid, minion, tag } = event;
-      context.log.error({ jid, minion, tag }, 'the body of an event is gone');
-      return new Uint8Array(0);
+      if (!(error instanceof BusError) || error.retryable) throw error;
+      return { gone: error };
     }
   });
-}
-
-function isGone(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error
-    ? error.code === 'BUS_BODY_GONE'
-    : false;
+  if (fetched === undefined) event.nak(0);
+  else if ('body' in fetched) return fetched.body;
+  else await keepStray(event.stray(fetched.gone), context);
+  return undefined;
 }

@@ -41,7 +41,10 @@ export class Hold {
    * Does the work, again and again while it fails for an outage; undefined once we are to stop.
    * Throws what is no outage.
    */
-  async until<T extends object>(work: () => Promise<T>): Promise<T | undefined> {
+  async until<T extends object>(
+    work: () => Promise<T>,
+    isOutage: (error: unknown) => boolean = isRetryable,
+  ): Promise<T | undefined> {
     let failing = false;
     for (let wait: number = WAIT_MS.first; ; wait = Math.min(wait * 2, WAIT_MS.most)) {
       try {
@@ -80,12 +83,9 @@ export class Hold {
   }
 }
 
-/**
- * Errors of our edges say whether the same may succeed later. A refused statement (a fault of ours,
- * SALT_JOBCACHE_QUERY) is waited out too: dropping what is in hand would mend nothing.
- */
-function isOutage(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  if ('retryable' in error && error.retryable === true) return true;
-  return 'code' in error && error.code === 'SALT_JOBCACHE_QUERY';
+/** Errors of our edges say whether the same may succeed later. */
+function isRetryable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'retryable' in error
+    ? error.retryable === true
+    : false;
 }

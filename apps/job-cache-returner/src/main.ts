@@ -1,5 +1,5 @@
 import { connectBus } from '@brine/bus';
-import { runService, tracedJobs } from '@brine/service';
+import { asideTeller, runService, tracedJobs } from '@brine/service';
 import { MAX_MINION_LABELS, Returner } from './returner.ts';
 
 /** Minions with metrics of their own, by `brine.metrics.per_minion`; there is always a bound. */
@@ -13,7 +13,14 @@ await runService({
     if (!databaseUrl) throw new Error('no PostgreSQL is given: set DATABASE_URL');
     if (!natsUrl) throw new Error('no NATS server is given: set NATS_URL');
     const { nats } = options.brine;
-    const bus = await connectBus({ ...nats, url: natsUrl, name: 'job-cache-returner', signal });
+    const onAside = asideTeller(log);
+    const bus = await connectBus({
+      ...nats,
+      url: natsUrl,
+      name: 'job-cache-returner',
+      signal,
+      onAside,
+    });
     const keepMs = options.keepJobsSeconds * 1000;
     const returner = new Returner({
       bus,

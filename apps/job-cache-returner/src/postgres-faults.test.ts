@@ -141,7 +141,6 @@ test.each([
   ['statements that take too long, 57014', raise('57014')],
   ['no memory, 53200', raise('53200')],
   ['a deadlock, 40P01', raise('40P01')],
-  ['a fault of our statement, 42703', raise('42703')],
 ])(
   '%s: nothing is lost, refused or acknowledged, and it ends by itself',
   async (_, begin) => {

@@ -1,14 +1,17 @@
+import type { Bus } from '@brine/bus';
 import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
 import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { DURABLE_QUERIES } from './durable-queries.ts';
 import { exportQuery, importQuery } from './exchange-queries.ts';
+import { QUARANTINE_QUERIES } from './quarantine-queries.ts';
 import { silentQuery } from './silent-query.ts';
 
 /** What a query may need besides the database. */
 export interface QueryContext {
   /** Which life of the stream of events is read here; undefined before it was found. */
   readonly incarnation: () => string | undefined;
+  readonly bus: Bus;
 }
 
 /** Answers one query; both sides are maps as `@brine/wire` packs them. */
@@ -31,6 +34,7 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['outstanding', outstanding],
   ['job', job],
   ...DURABLE_QUERIES,
+  ...QUARANTINE_QUERIES,
   ['at', at],
   ['export', exportQuery],
   ['import', importQuery],

@@ -1,10 +1,11 @@
 import { EventReader, PublicationReader, serve, tellCommitted } from '@brine/bus';
-import type { Answering, Bus } from '@brine/bus';
-import { FleetCounts, JobCache } from '@brine/job-cache';
+import type { Answering, Bus, Stray } from '@brine/bus';
+import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cache';
 import type { Metrics, TracedJob } from '@brine/service';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
 import { Hold } from './hold.ts';
+import { keepStray } from './keep-stray.ts';
 import { exposeMetrics } from './metrics.ts';
 import { startMaintenance } from './maintenance.ts';
 import { QUERIES, QueryError } from './queries.ts';
@@ -70,6 +71,9 @@ export class Returner {
   readonly #answering: Answering[] = [];
   readonly #fleet: FleetCounts;
   #cache: JobCache | undefined;
+  #context: StoreContext | undefined;
+  /** Ends when all strays so far are kept. */
+  #keeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
   /** Resolves when everything has ended; rejects with what can not be mended. */
   readonly finished: Promise<void>;
@@ -91,8 +95,10 @@ export class Returner {
       ackWaitMs: ports.ackWaitMs ?? ACK_WAIT_MS,
       maxAckPending: MAX_ACK_PENDING,
     };
-    this.#jobs = new PublicationReader(bus, { ...place, kinds: ['job'] });
-    this.#returns = new EventReader(bus, { ...place, kinds: ['ret', 'auth', 'sighting', 'audit'] });
+    const readers = { ...place, keepStray: (stray: Stray) => this.#keepStray(stray) };
+    this.#jobs = new PublicationReader(bus, { ...readers, kinds: ['job'] });
+    const kinds = ['ret', 'auth', 'sighting', 'audit'] as const;
+    this.#returns = new EventReader(bus, { ...readers, kinds });
     this.#fleet = new FleetCounts(ports.databaseUrl);
     exposeMetrics(ports.metrics, {
       bus,
@@ -132,17 +138,20 @@ export class Returner {
       log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
     const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
     const connect = this.#ports.connect ?? ((url, options) => JobCache.connect(url, options));
-    const cache = await this.#hold.until(() =>
-      connect(databaseUrl, {
-        onConnectionError,
-        maxMinionLabels,
-        onMinionsFolded,
-        keepReturns: this.#ports.keepReturns ?? true,
-      }),
+    const cache = await this.#hold.until(
+      () =>
+        connect(databaseUrl, {
+          onConnectionError,
+          maxMinionLabels,
+          onMinionsFolded,
+          keepReturns: this.#ports.keepReturns ?? true,
+        }),
+      // Nothing is in hand yet: rights or tables that are missing are waited for.
+      (error) => isRefused(error) || (error instanceof JobCacheError && error.retryable),
     );
     if (cache === undefined) return this.#giveBack();
     this.#cache = cache;
-    const context: StoreContext = {
+    const context: StoreContext = (this.#context = {
       cache,
       hold: this.#hold,
       telemetry,
@@ -150,16 +159,25 @@ export class Returner {
       counts: this.#counts,
       committed: tellCommits === true ? (seqs) => tellCommitted(bus, seqs) : () => undefined,
       now: () => performance.timeOrigin + performance.now(),
-    };
+    });
     this.#serve(cache);
     const stopMaintenance = startMaintenance(cache, { keepMs, archive, log });
     try {
       const groups = this.#returns.batches(MAX_GROUP, LINGER_MS);
       const takers = Array.from({ length: GROUPS_IN_HAND }, () => takeReturns(groups, context));
       await Promise.all([takeJobs(this.#jobs, context), ...takers]);
+      await this.#keeping;
     } finally {
       await stopMaintenance();
     }
+  }
+
+  /** One after the other: there are few, or all of them are. */
+  #keepStray(stray: Stray): void {
+    const context = this.#context;
+    if (context === undefined) return stray.nak(0);
+    this.#keeping = this.#keeping.then(() => keepStray(stray, context));
+    this.#keeping.catch((error: unknown) => this.#ports.log.fatal({ err: error }, 'not kept'));
   }
 
   /** What was read ahead while PostgreSQL never came goes back at once, not after the ack wait. */
@@ -173,7 +191,8 @@ export class Returner {
       this.#answering.push(
         serve(this.#ports.bus, `brine.jobs.${name}`, (request) => {
           if (!isMap(request)) throw new QueryError('a question is a map');
-          return query(cache, request, { incarnation: () => this.#returns.incarnation });
+          const { bus } = this.#ports;
+          return query(cache, request, { bus, incarnation: () => this.#returns.incarnation });
         }),
       );
     }

@@ -5,6 +5,12 @@ import type { Log } from '@brine/telemetry';
 /** Bounds of the rows of a batch; 500 is the most. */
 const BATCH_ROWS = [1, 2, 5, 10, 25, 50, 100, 200, 500];
 
+/** Rows of one reason that are told one by one: a fault of the schema refuses all there are. */
+const TOLD_MAX = 10;
+
+/** What was put away: rows of the batches, events about minions, what can not be read. */
+export type RefusedKind = 'jobs' | 'returns' | 'seen' | 'strays';
+
 /** The numbers of the store: for /metrics, /status, and the log where something was refused. */
 export class StoreCounts {
   readonly #stored: Counter;
@@ -14,6 +20,7 @@ export class StoreCounts {
   readonly #seconds: Histogram;
   readonly #rows: Histogram;
   readonly #log: Log;
+  readonly #told = new Map<string, number>();
   readonly #totals = { jobs: 0, returns: 0, known: 0, refused: 0 };
 
   constructor(metrics: Metrics, log: Log) {
@@ -57,11 +64,14 @@ export class StoreCounts {
     this.addRefused(kind, report.refused);
   }
 
-  /** Counts and tells what was put away. */
-  addRefused(kind: 'jobs' | 'returns' | 'seen', refused: readonly RefusedRow[]): void {
+  /** Counts what was put away, and tells of the first rows of each reason. */
+  addRefused(kind: RefusedKind, refused: readonly RefusedRow[]): void {
     this.#totals.refused += refused.length;
     this.#refused.add(refused.length, { kind });
     for (const { jid, id, state } of refused) {
+      const told = this.#told.get(`${kind} ${state}`) ?? 0;
+      this.#told.set(`${kind} ${state}`, told + 1);
+      if (told >= TOLD_MAX) continue;
       this.#log.error({ jid, minion: id, state }, 'a row was refused; it is in brine.quarantine');
     }
   }

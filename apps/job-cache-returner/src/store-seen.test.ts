@@ -19,11 +19,12 @@ function cacheThat(answers: Record<string, Error[]>) {
   const away: Refusal[] = [];
   const cache = {
     saveSightings: (rows: readonly SightingRow[]) => {
-      const ids = rows.flatMap((row) => row.ids);
-      const failure = ids.map((id) => answers[id]?.shift()).find((error) => error !== undefined);
-      if (failure !== undefined) return Promise.reject(failure);
-      stored.push(...ids);
-      return Promise.resolve();
+      const failures = rows.map((row) => ({ row, error: answers[row.ids[0] ?? '']?.shift() }));
+      if (failures.some(({ error }) => error === AWAY)) return Promise.reject(AWAY);
+      const unfit = failures.filter(({ error }) => error !== undefined);
+      const bad = new Set(unfit.map(({ row }) => row));
+      stored.push(...rows.filter((row) => !bad.has(row)).flatMap((row) => row.ids));
+      return Promise.resolve(unfit);
     },
     quarantine: (refusal: Refusal, error: JobCacheError) => {
       away.push(refusal);
@@ -69,7 +70,7 @@ async function take(answers: Record<string, Error[]>, stopping = new AbortContro
 }
 
 test('one that PostgreSQL refuses is put away with its bytes, and no outage', async () => {
-  const { stored, away, told, outages, refused } = await take({ b: [REFUSED, REFUSED] });
+  const { stored, away, told, outages, refused } = await take({ b: [REFUSED] });
   expect(stored).toEqual(['a', 'c']);
   expect(away).toMatchObject([{ kind: 'seen', jid: JID, seq: 1, incarnation: 'i' }]);
   expect(Buffer.from(away[0]!.raw).includes('refused')).toBe(true);
@@ -79,8 +80,8 @@ test('one that PostgreSQL refuses is put away with its bytes, and no outage', as
 });
 
 test('in an outage nothing is acknowledged nor put away', async () => {
-  const { stored, away, told, outages } = await take({ b: [REFUSED, AWAY] });
-  expect(stored).toEqual(['a']);
+  const { stored, away, told, outages } = await take({ b: [AWAY] });
+  expect(stored).toEqual([]);
   expect(away).toEqual([]);
   expect(told).toEqual(['a given back', 'b given back', 'c given back']);
   expect(outages).toEqual([AWAY]);

@@ -1,14 +1,17 @@
-import type { StoredEvent } from '@brine/bus';
+import { EVENT_KINDS } from '@brine/bus';
+import type { EventKind, StoredEvent } from '@brine/bus';
 import { isJid, isMinionId } from '@brine/job';
-import { JobCacheError } from '@brine/job-cache';
 import type {
   AuditStored,
   JobCache,
   JobRow,
   LogInRow,
+  Quarantined,
+  Refusal,
   RefusedRow,
   SightingKind,
   SightingRow,
+  Unfit,
 } from '@brine/job-cache';
 import { boolOf, intOf, isMap, listOf, mapIn, textOf, unpackMap } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
@@ -19,10 +22,18 @@ import type { StoreContext } from './store-context.ts';
 /** What services may tell of minions; answers to find_job come as returns. */
 const TOLD_KINDS: ReadonlySet<string> = new Set(['refused', 'expired', 'sent_again']);
 
+/** Of an event what is needed here: it may come out of quarantine. */
+type SeenEvent = Pick<
+  StoredEvent,
+  'kind' | 'tag' | 'jid' | 'minion' | 'timeMs' | 'incarnation' | 'seq' | 'subject'
+>;
+
 /** An event about minions, and what is to be stored of it. */
-interface Seen {
-  readonly event: StoredEvent;
+export interface Seen {
+  readonly event: SeenEvent;
   readonly body: Uint8Array;
+  /** Log-ins, sightings and rows on record. */
+  readonly rows: ReadonlySet<object>;
   readonly logIns: readonly LogInRow[];
   readonly sightings: readonly SightingRow[];
   readonly audited: readonly AuditStored[];
@@ -31,6 +42,10 @@ interface Seen {
   /** Why not all of it can be. */
   readonly unfit?: unknown;
 }
+
+type Told = Partial<Omit<Seen, 'event' | 'body' | 'rows'>>;
+
+const OPENING_BRACKET = 0x5b;
 
 /**
  * Stores log-ins, sightings and rows on record, and acknowledges them after the commit. A
@@ -44,77 +59,105 @@ export async function storeSeen(
 ): Promise<void> {
   const { cache, hold, counts } = context;
   const read: Seen[] = [];
+  const taken: StoredEvent[] = [];
   for (const event of events) {
     const body = await fetchBody(event, context);
-    if (body === undefined) return giveBack(events);
+    if (body === undefined) continue;
     read.push(seenIn(event, body));
+    taken.push(event);
   }
   const refused = await hold.until(() => storeAll(cache, read));
-  if (refused === undefined) return giveBack(events);
+  if (refused === undefined) {
+    for (const event of taken) event.nak(0);
+    return;
+  }
   counts.addRefused('seen', refused);
-  for (const event of events) event.ack();
+  for (const event of taken) event.ack();
 }
 
-function giveBack(events: readonly StoredEvent[]): void {
-  for (const event of events) event.nak(0);
-}
-
-/** All of them at once, or one by one where that is refused; returns what was put away. */
-async function storeAll(cache: JobCache, read: readonly Seen[]): Promise<readonly RefusedRow[]> {
+/** Stores all of it that can be; what can not is put away with its event, which is returned. */
+export async function storeAll(
+  cache: JobCache,
+  read: readonly Seen[],
+): Promise<readonly RefusedRow[]> {
   const bad = new Map(read.flatMap((one) => ('unfit' in one ? [[one, one.unfit] as const] : [])));
-  const refused: RefusedRow[] = [];
-  try {
-    refused.push(...(await storeRows(cache, read)));
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    for (const one of read) {
-      try {
-        refused.push(...(await storeRows(cache, [one])));
-      } catch (alone) {
-        if (!isRefused(alone)) throw alone;
-        bad.set(one, alone);
-      }
-    }
+  const jobs = read.flatMap((one) => one.jobs);
+  const refused = jobs.length > 0 ? [...(await cache.saveJobs(jobs)).refused] : [];
+  for (const { row, error } of await storeRows(cache, read)) {
+    const one = read.find(({ rows }) => rows.has(row));
+    if (one !== undefined && !bad.has(one)) bad.set(one, error);
   }
   for (const [{ event, body }, error] of bad) {
-    const { jid = '', minion: id = '', incarnation, seq } = event;
-    const refusal = { kind: 'seen', jid, id, incarnation, seq, raw: body } as const;
-    refused.push(await cache.quarantine(refusal, error));
+    refused.push(await cache.quarantine(refusalOf(event, body), error));
   }
   return refused;
 }
 
-/** Returns the jobs that were put away as they came. */
-async function storeRows(cache: JobCache, read: readonly Seen[]): Promise<readonly RefusedRow[]> {
+async function storeRows(
+  cache: JobCache,
+  read: readonly Seen[],
+): Promise<readonly Unfit<object>[]> {
   const logIns = read.flatMap((one) => one.logIns);
   const sightings = read.flatMap((one) => one.sightings);
-  const jobs = read.flatMap((one) => one.jobs);
-  const { refused } = jobs.length > 0 ? await cache.saveJobs(jobs) : { refused: [] };
-  if (logIns.length > 0) await cache.saveLogIns(logIns);
-  if (sightings.length > 0) await cache.saveSightings(sightings);
   const audited = read.flatMap((one) => one.audited);
-  if (audited.length > 0) await cache.audit.save(audited);
-  return refused;
+  return [
+    ...(logIns.length > 0 ? await cache.saveLogIns(logIns) : []),
+    ...(sightings.length > 0 ? await cache.saveSightings(sightings) : []),
+    ...(audited.length > 0 ? await cache.audit.save(audited) : []),
+  ];
 }
 
-function isRefused(error: unknown): boolean {
-  return error instanceof JobCacheError && error.code === 'SALT_JOBCACHE_REFUSED';
+function refusalOf(event: SeenEvent, body: Uint8Array): Refusal {
+  const { jid = '', minion: id = '', incarnation, seq, subject, kind, tag, timeMs } = event;
+  const told = { event: kind, tag };
+  const position = { incarnation, seq, subject };
+  return { kind: 'seen', jid, id, ...position, raw: body, receivedAt: timeMs, told };
 }
 
-function seenIn(event: StoredEvent, body: Uint8Array): Seen {
-  const seen = { event, body, logIns: [], sightings: [], audited: [], jobs: [] };
+/** What was put away as an event about minions, as if it had come again. */
+export function seenInQuarantine(row: Quarantined): Seen {
+  const { told, raw, jid, id, subject, storedMs, atMs, seq, incarnation } = row;
+  const { event: kind, tag, receivedAt } = told;
+  return seenIn(
+    {
+      kind: EVENT_KINDS.find((one) => one === kind) ?? kindOf(raw),
+      tag: typeof tag === 'string' ? tag : '',
+      ...{ jid, minion: id, subject, seq },
+      incarnation: typeof told['incarnation'] === 'string' ? told['incarnation'] : incarnation,
+      timeMs: typeof receivedAt === 'number' ? receivedAt : (storedMs ?? atMs),
+    },
+    raw,
+  );
+}
+
+/** Releases before this one did not keep it: rows on record are JSON, log-ins name their act. */
+function kindOf(raw: Uint8Array): EventKind {
+  if (raw[0] === OPENING_BRACKET) return 'audit';
+  return Buffer.from(raw).includes('act') ? 'auth' : 'sighting';
+}
+
+/** Reads an event about minions; one that tells of none is `unfit`. */
+export function seenIn(event: SeenEvent, body: Uint8Array): Seen {
+  const nothing = { logIns: [], sightings: [], audited: [], jobs: [] };
+  let told: Told;
   try {
-    if (event.kind === 'audit') return { ...seen, audited: auditRowsOf(body) };
-    const told = unpackMap(body);
-    if (textOf(told, 'kind') === 'below') return { ...seen, ...belowOf(told, event) };
-    return { ...seen, ...(event.kind === 'auth' ? logInOf(told, event) : sightingOf(told, event)) };
+    told = toldIn(event, body);
   } catch (unfit) {
-    return { ...seen, unfit };
+    told = { unfit };
   }
+  const { logIns = [], sightings = [], audited = [] } = told;
+  return { event, body, ...nothing, ...told, rows: new Set([...logIns, ...sightings, ...audited]) };
+}
+
+function toldIn(event: SeenEvent, body: Uint8Array): Told {
+  if (event.kind === 'audit') return auditRowsOf(body);
+  const told = unpackMap(body);
+  if (textOf(told, 'kind') === 'below') return belowOf(told, event);
+  return event.kind === 'auth' ? logInOf(told, event) : sightingOf(told, event);
 }
 
 /** A log-in that was let in (libs/master `judgeAuth`); every other verdict starts no session. */
-function logInOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
+function logInOf(told: SaltMap, event: SeenEvent): Told {
   const id = textOf(told, 'id');
   const isIn = textOf(told, 'act') === 'accept' && boolOf(told, 'result') === true;
   if (!isIn) return {};
@@ -123,7 +166,7 @@ function logInOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
 }
 
 /** The job as it is below, and that this syndic has told of it. */
-function belowOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
+function belowOf(told: SaltMap, event: SeenEvent): Told {
   const job = jobBelow(told, event);
   const { jid, syndic, minions } = job;
   const detail = { minions: minions.length };
@@ -133,7 +176,7 @@ function belowOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
   };
 }
 
-function sightingOf(told: SaltMap, event: StoredEvent): Partial<Seen> {
+function sightingOf(told: SaltMap, event: SeenEvent): Told {
   const jid = textOf(told, 'jid');
   const kind = textOf(told, 'kind');
   const given = listOf(told, 'ids');
@@ -159,16 +202,18 @@ function detailOf(told: SaltMap): Record<string, string | number | boolean> {
   return detail;
 }
 
-/** Rows as `AuditWriter` of libs/bus packs them; what is no row of its is left out. */
-function auditRowsOf(body: Uint8Array): AuditStored[] {
+/** Rows as `AuditWriter` of libs/bus packs them. */
+function auditRowsOf(body: Uint8Array): Told {
   const rows: unknown = JSON.parse(Buffer.from(body).toString('utf8'));
-  if (!Array.isArray(rows)) return [];
-  return rows.flatMap((row: Partial<Record<keyof AuditStored, unknown>> | null) => {
-    const { writer, n, body: told, before, seal } = row ?? {};
-    const isRow =
-      typeof writer === 'string' &&
-      Number.isSafeInteger(n) &&
-      [told, before, seal].every((text) => typeof text === 'string');
-    return isRow ? [row as AuditStored] : [];
-  });
+  if (!Array.isArray(rows)) throw new Error('no rows on record');
+  const audited = rows.filter(isAuditRow);
+  if (audited.length === rows.length) return { audited };
+  return { audited, unfit: new Error('a row on record of another form') };
+}
+
+function isAuditRow(row: Partial<Record<keyof AuditStored, unknown>> | null): row is AuditStored {
+  const { writer, n, body, before, seal } = row ?? {};
+  return (
+    Number.isSafeInteger(n) && [writer, body, before, seal].every((one) => typeof one === 'string')
+  );
 }

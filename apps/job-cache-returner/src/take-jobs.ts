@@ -1,13 +1,12 @@
 import type { Published } from '@brine/bus';
 import { publishingPart } from '@brine/job';
-import type { DurableRow, JobRow } from '@brine/job-cache';
 import { gather } from './gather.ts';
+import { durableRow, jobRow } from './job-rows.ts';
+import type { PublishedJob } from './job-rows.ts';
 import type { StoreContext } from './store-context.ts';
 
 /** Jobs of one batch: with 100,000 targets each some 250 MB, so the statements are smaller. */
 const MAX_JOBS = 100;
-
-type PublishedJob = Published & { readonly kind: 'job' };
 
 /**
  * Stores the job of each publication, tells who waits for it, and acknowledges, in this order,
@@ -34,8 +33,8 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
   const durable = jobs.filter(({ record }) => record.durable === true).map(durableRow);
   const report = await hold.until(async () => {
     const saved = await cache.saveJobs(rows);
-    if (durable.length > 0) await cache.durable.open(durable);
-    return saved;
+    if (durable.length === 0) return saved;
+    return { ...saved, refused: [...saved.refused, ...(await cache.durable.open(durable))] };
   });
   if (report === undefined) {
     for (const job of jobs) job.nak(0);
@@ -59,13 +58,4 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
     });
   }
   counts.add('jobs', report, (endMs - startMs) / 1000);
-}
-
-function jobRow(published: PublishedJob): JobRow {
-  const { publication: _publication, durable: _durable, ...record } = published.record;
-  return { ...record, incarnation: published.incarnation, seq: published.seq };
-}
-
-function durableRow({ record, incarnation, seq }: PublishedJob): DurableRow {
-  return { ...record, incarnation, seq };
 }

@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@brine/bus';
-import { parseTag } from '@brine/job';
 import type { ReturnRow } from '@brine/job-cache';
 import { fetchBody } from './fetch-body.ts';
+import { returnRow } from './return-row.ts';
 import type { StoreContext } from './store-context.ts';
 import { storeSeen } from './store-seen.ts';
 
@@ -38,10 +38,8 @@ export async function takeReturns(
 }
 
 async function storeLarge(event: StoredEvent, context: StoreContext): Promise<void> {
-  // Without its body it can only be put in quarantine, where it is seen.
   const body = await fetchBody(event, context);
-  if (body === undefined) event.nak(0);
-  else await storeReturns([{ event, row: returnRow(event, body) }], context);
+  if (body !== undefined) await storeReturns([{ event, row: returnRow(event, body) }], context);
 }
 
 async function storeReturns(taken: readonly Taken[], context: StoreContext): Promise<void> {
@@ -70,19 +68,4 @@ async function storeReturns(taken: readonly Taken[], context: StoreContext): Pro
     });
   }
   counts.add('returns', report, (endMs - startMs) / 1000);
-}
-
-function returnRow(event: StoredEvent, load: Uint8Array): ReturnRow {
-  const tag =
-    event.jid === undefined || event.minion === undefined ? parseTag(event.tag) : undefined;
-  const told = tag?.kind === 'job-return' ? tag : undefined;
-  return {
-    // An empty jid or id is refused as a row: such an event ends in quarantine.
-    jid: event.jid ?? told?.jid ?? '',
-    id: event.minion ?? told?.id ?? '',
-    load,
-    receivedAt: event.timeMs,
-    incarnation: event.incarnation,
-    seq: event.seq,
-  };
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { asJobCacheError } from './errors.ts';
+import { asJobCacheError, isRefused } from './errors.ts';
 
 /** Orphans of one statement. */
 const MAX_ORPHANS = 1_000;
@@ -8,6 +8,7 @@ const MAX_ORPHANS = 1_000;
 const ADOPT = `
 WITH ripe AS (
   SELECT jid FROM brine.orphans WHERE seen_at <= now() - $1::float8 * interval '1 millisecond'
+    AND ($2::text IS NULL OR jid = $2)
   ORDER BY jid LIMIT ${MAX_ORPHANS} FOR UPDATE SKIP LOCKED
 ),
 adopted AS (
@@ -38,15 +39,45 @@ forgotten AS (
 )
 SELECT count(*)::integer AS adopted FROM adopted`;
 
+const RIPE = `
+SELECT jid FROM brine.orphans WHERE seen_at <= now() - $1::float8 * interval '1 millisecond'
+ORDER BY jid LIMIT ${MAX_ORPHANS}`;
+
+const LATER = `UPDATE brine.orphans SET seen_at = now() + interval '1 hour' WHERE jid = $1`;
+
 /**
  * Makes jobs for returns whose job has not come within `afterMs`: what was run without us
  * publishing it (salt-call, schedule). A publication that still comes replaces such a job. A job
- * that came after a minion was seen running it is prolonged.
+ * that came after a minion was seen running it is prolonged. One that PostgreSQL refuses waits for
+ * an hour; its return is stored.
  * Returns the number of jobs made. Throws JobCacheError.
  */
 export async function adoptOrphans(pool: Pool, afterMs: number): Promise<number> {
   try {
-    const result = await pool.query<{ adopted: number }>(ADOPT, [afterMs]);
+    return await adopt(pool, afterMs, null);
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return adoptOneByOne(pool, afterMs);
+  }
+}
+
+async function adoptOneByOne(pool: Pool, afterMs: number): Promise<number> {
+  const { rows } = await pool.query<{ jid: string }>(RIPE, [afterMs]);
+  let adopted = 0;
+  for (const { jid } of rows) {
+    try {
+      adopted += await adopt(pool, afterMs, jid);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      await pool.query(LATER, [jid]);
+    }
+  }
+  return adopted;
+}
+
+async function adopt(pool: Pool, afterMs: number, jid: string | null): Promise<number> {
+  try {
+    const result = await pool.query<{ adopted: number }>(ADOPT, [afterMs, jid]);
     return result.rows[0]?.adopted ?? 0;
   } catch (error) {
     throw asJobCacheError(error);

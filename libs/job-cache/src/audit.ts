@@ -1,4 +1,6 @@
 import type { Pool } from 'pg';
+import { writeTexts } from './batch.ts';
+import type { Unfit } from './batch.ts';
 import { asJobCacheError } from './errors.ts';
 
 /** A row on record. */
@@ -18,6 +20,7 @@ INSERT INTO brine.audit (writer, n, at, body, before, seal)
 SELECT i.writer, i.n, (i.body::jsonb->>'at')::timestamptz, i.body, i.before, i.seal
 FROM jsonb_to_recordset($1::jsonb)
   AS i(writer text, n int8, body text, before text, seal text)
+ORDER BY i.writer, i.n
 ON CONFLICT (writer, n) DO NOTHING`;
 
 const PAGE = `
@@ -56,14 +59,17 @@ export class AuditRows {
     this.#reads = reads;
   }
 
-  /** Keeps rows; those that are there stay as they are. Throws JobCacheError. */
-  async save(rows: readonly AuditStored[]): Promise<void> {
-    if (rows.length === 0) return;
-    try {
-      await this.#pool.query({ name: 'keep-audit', text: KEEP, values: [JSON.stringify(rows)] });
-    } catch (error) {
-      throw asJobCacheError(error);
-    }
+  /**
+   * Keeps rows; those that are there stay as they are. Resolves with what PostgreSQL refuses, when
+   * the rest is kept; throws JobCacheError for outages.
+   */
+  save(rows: readonly AuditStored[]): Promise<readonly Unfit<AuditStored>[]> {
+    return writeTexts(rows, {
+      texts: ({ writer, n, body, before, seal }) => [
+        JSON.stringify({ writer, n, body, before, seal }),
+      ],
+      write: (json) => this.#pool.query({ name: 'keep-audit', text: KEEP, values: [json] }),
+    });
   }
 
   /** All rows by writer and number, a page at a time, after a given row. Throws JobCacheError. */

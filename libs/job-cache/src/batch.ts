@@ -1,5 +1,5 @@
-import { asJobCacheError, isRefusedRow, isTooSlow } from './errors.ts';
-import type { SlowRows } from './slow-rows.ts';
+import { asJobCacheError, isRefused, isTooSlow } from './errors.ts';
+import { SlowRows } from './slow-rows.ts';
 
 /** Rows of one statement: beyond this the gain per row is gone (measured: see README). */
 const MAX_ROWS = 500;
@@ -8,6 +8,8 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Parts of a statement that took too long: each level costs its whole time, so these are few. */
 const SLOW_PARTS = 8;
+
+const NO_BYTES = new Uint8Array(0);
 
 /** A row made ready for a statement. */
 export interface PreparedRow {
@@ -29,6 +31,8 @@ export interface Writing<Row extends PreparedRow> {
   readonly refuse: (row: Row, error: unknown, isSure: boolean) => Promise<void>;
   /** Shared by all writers of a table. */
   readonly slow: SlowRows;
+  /** Rows of one statement, where the default would be too few. */
+  readonly maxRows?: number;
 }
 
 /**
@@ -43,7 +47,7 @@ export async function writeInBatches<Row extends PreparedRow>(
   rows: readonly Row[],
   writing: Writing<Row>,
 ): Promise<void> {
-  const { slow } = writing;
+  const { slow, maxRows = MAX_ROWS } = writing;
   const suspects = rows.filter(({ key }) => slow.has(key));
   let rest = suspects.length === 0 ? rows : rows.filter(({ key }) => !slow.has(key));
   let failure: unknown;
@@ -55,7 +59,7 @@ export async function writeInBatches<Row extends PreparedRow>(
     let full = false;
     for (const row of rest) {
       const size = row.json.length + row.raw.byteLength;
-      full ||= batch.length >= MAX_ROWS || (batch.length > 0 && bytes + size > MAX_BYTES);
+      full ||= batch.length >= maxRows || (batch.length > 0 && bytes + size > MAX_BYTES);
       if (full || keys.has(row.key)) {
         later.push(row);
         continue;
@@ -75,6 +79,49 @@ export async function writeInBatches<Row extends PreparedRow>(
   if (failure !== undefined) throw asJobCacheError(failure);
 }
 
+/** A row that PostgreSQL refuses, and its error. */
+export interface Unfit<Row> {
+  readonly row: Row;
+  readonly error: unknown;
+}
+
+/** How rows without bytes of their own are written. */
+export interface TextWriting<Row> {
+  /** The JSON objects of a row; one that can be made of none has none. */
+  readonly texts: (row: Row) => readonly string[];
+  /** Gets these objects as one JSON list, and the rows they are of. */
+  readonly write: (json: string, rows: readonly Row[]) => Promise<unknown>;
+  readonly maxRows?: number;
+}
+
+/**
+ * As {@link writeInBatches}, of rows that are JSON alone; the statement itself joins rows of the
+ * same key. Resolves with the rows that PostgreSQL refuses, when all others are written.
+ */
+export async function writeTexts<Row>(
+  rows: readonly Row[],
+  { texts, write, maxRows }: TextWriting<Row>,
+): Promise<readonly Unfit<Row>[]> {
+  const unfit = new Map<Row, unknown>();
+  const prepared = rows.flatMap((row, n) =>
+    texts(row).map((json, at) => ({ key: `${n} ${at}`, json, raw: NO_BYTES, row })),
+  );
+  await writeInBatches(prepared, {
+    slow: new SlowRows(),
+    ...(maxRows === undefined ? {} : { maxRows }),
+    write: async (batch) => {
+      const json = `[${batch.map((one) => one.json).join(',')}]`;
+      await write(json, [...new Set(batch.map(({ row }) => row))]);
+    },
+    refuse: ({ row }, error, isSure) => {
+      if (!isSure) throw asJobCacheError(error);
+      unfit.set(row, error);
+      return Promise.resolve();
+    },
+  });
+  return Array.from(unfit, ([row, error]) => ({ row, error }));
+}
+
 /** Returns the error of a row that is to be tried again, when all others were written. */
 async function writeOrSplit<Row extends PreparedRow>(
   rows: readonly Row[],
@@ -88,7 +135,7 @@ async function writeOrSplit<Row extends PreparedRow>(
     return undefined;
   } catch (error) {
     if (isTooSlow(error)) return writeSlow(rows, writing, error);
-    if (!isRefusedRow(error)) throw asJobCacheError(error);
+    if (!isRefused(error)) throw asJobCacheError(error);
     if (rows.length > 1 || only === undefined) return writeParts(rows, writing, 2);
     await writing.refuse(only, error, true);
     return undefined;

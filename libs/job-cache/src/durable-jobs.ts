@@ -1,18 +1,20 @@
 import {
   confirmDurable,
   hearLogIns,
+  isMinionId,
   openDurable,
   stepDurable,
   type DurableAction,
-  type DurableFacts,
-  type DurableState,
 } from '@brine/job';
 import type { Pool, PoolClient } from 'pg';
-import { durableStateJson, readDurableState, type StoredDurableState } from './durable-state.ts';
+import { close, factsOf, keep, type HeldDurable } from './durable-row.ts';
+import { durableStateJson, readDurableState } from './durable-state.ts';
 import * as sql from './durable-sql.ts';
-import { asJobCacheError } from './errors.ts';
+import { asJobCacheError, isRefused } from './errors.ts';
+import { quarantine } from './quarantine.ts';
 import { select } from './query.ts';
-import type { JobRow } from './rows.ts';
+import { refusalOfDurable } from './refused-rows.ts';
+import type { JobRow, RefusedRow } from './rows.ts';
 import { inTransaction } from './transaction.ts';
 
 /** A published job that is to be sent again to minions that were away. */
@@ -60,19 +62,8 @@ export interface OpenDurable {
   readonly sentAgain: number;
 }
 
-/** Clocks of the stream and of ours may differ by as much. */
-const CLOCKS_MS = 1_000;
 /** Steps of one question that lead to nothing to send. */
 const STEPS_MAX = 50;
-
-interface Row {
-  readonly jid: string;
-  readonly request_id: string;
-  readonly seq: number;
-  readonly publication: Buffer;
-  readonly waiting: string[];
-  readonly state: StoredDurableState;
-}
 
 /**
  * The durable jobs in PostgreSQL: one row each, taken by whoever asks first. A step is one
@@ -87,22 +78,21 @@ export class DurableJobs {
     this.#now = now;
   }
 
-  /** Keeps jobs that were just published; the same ones may be given again. */
-  async open(rows: readonly DurableRow[]): Promise<void> {
+  /**
+   * Keeps jobs that were just published; the same ones may be given again. Resolves with those that
+   * PostgreSQL refuses, which are in quarantine then. Throws JobCacheError for outages.
+   */
+  async open(rows: readonly DurableRow[]): Promise<readonly RefusedRow[]> {
+    const refused: RefusedRow[] = [];
     for (const row of rows) {
-      const { jid, requestId, publishedAt } = row;
-      const notAfter = Math.floor(row.notAfter);
-      const state = openDurable({ jid, publishedAt, notAfter });
-      const values = [jid, requestId, row.seq, Buffer.from(row.publication), [row.fun].flat()];
-      await this.#write(sql.OPEN, [
-        ...values,
-        row.minions,
-        publishedAt,
-        notAfter,
-        durableStateJson(state),
-        state.dueAt,
-      ]);
+      try {
+        await this.#open(row);
+      } catch (error) {
+        if (!isRefused(error)) throw asJobCacheError(error);
+        refused.push(await quarantine(this.#pool, refusalOfDurable(row), error));
+      }
     }
+    return refused;
   }
 
   /**
@@ -118,9 +108,9 @@ export class DurableJobs {
     if (heard.size > 0) await this.#hear(heard);
     let task: DurableTask | undefined;
     for (let steps = 0; steps < STEPS_MAX && task === undefined; steps += 1) {
-      const step = await inTransaction(this.#pool, (client) => this.#step(client, probe, now));
+      const step = await this.#onRow((client, hold) => this.#step(client, hold, probe, now));
       if (step === undefined) break;
-      task = step.task;
+      task = 'task' in step ? step.task : undefined;
     }
     return { task, open: (await this.countOpen()).open };
   }
@@ -136,17 +126,19 @@ export class DurableJobs {
     done: Pick<DurableTask, 'jid' | 'requestId' | 'turn' | 'look'>,
     now = this.#now(),
   ): Promise<void> {
-    await inTransaction(this.#pool, async (client) => {
-      const { rows } = await client.query<Row>(sql.LOCK_ONE, [done.jid, done.requestId]);
+    await this.#onRow(async (client, hold) => {
+      const { rows } = await client.query<HeldDurable>(sql.LOCK_ONE, [done.jid, done.requestId]);
       const [row] = rows;
-      if (row === undefined) return;
+      if (row === undefined) return {};
+      hold(row);
       const state = readDurableState(row.state);
-      if (state.turn !== done.turn || state.look !== done.look) return;
+      if (state.turn !== done.turn || state.look !== done.look) return {};
       if (state.sending.length > 0) {
         const detail = JSON.stringify({ turn: state.turn });
         await client.query(sql.SIGHT, [row.jid, state.sending, 'sent_again', now, detail]);
       }
       await keep(client, row, confirmDurable(state, now), row.waiting);
+      return {};
     });
   }
 
@@ -163,32 +155,76 @@ export class DurableJobs {
     }));
   }
 
+  async #open(row: DurableRow): Promise<void> {
+    const { jid, requestId, publishedAt } = row;
+    const notAfter = Math.floor(row.notAfter);
+    const state = openDurable({ jid, publishedAt, notAfter });
+    const values = [jid, requestId, row.seq, Buffer.from(row.publication), [row.fun].flat()];
+    await this.#pool.query(sql.OPEN, [
+      ...values,
+      row.minions,
+      publishedAt,
+      notAfter,
+      durableStateJson(state),
+      state.dueAt,
+    ]);
+  }
+
   /** Log-ins of minions that open jobs wait for. */
   async #hear(heard: ReadonlyMap<string, number>): Promise<void> {
     const found = await select<{ jid: string; request_id: string; ids: string[] }>(
       this.#pool,
       sql.HEARD,
-      [[...heard.keys()]],
+      [[...heard.keys()].filter(isMinionId)],
     );
     for (const { jid, request_id, ids } of found) {
       const logIns = new Map(ids.map((id) => [id, heard.get(id) ?? 0]));
-      await inTransaction(this.#pool, async (client) => {
-        const { rows } = await client.query<Row>(sql.LOCK_ONE, [jid, request_id]);
+      await this.#onRow(async (client, hold) => {
+        const { rows } = await client.query<HeldDurable>(sql.LOCK_ONE, [jid, request_id]);
         const [row] = rows;
-        if (row === undefined) return;
+        if (row === undefined) return {};
+        hold(row);
         await keep(client, row, hearLogIns(readDurableState(row.state), logIns), row.waiting);
+        return {};
       });
+    }
+  }
+
+  /**
+   * Does a step of one row in a transaction. A row that it fails with, and would at every try, goes
+   * to quarantine: it is the first that is due, and all others would wait behind it.
+   */
+  async #onRow<T extends object | undefined>(
+    work: (client: PoolClient, hold: (row: HeldDurable) => void) => Promise<T>,
+  ): Promise<T | Record<string, never>> {
+    let held: HeldDurable | undefined;
+    try {
+      return await inTransaction(this.#pool, (client) => work(client, (row) => (held = row)));
+    } catch (error) {
+      if (held === undefined || !isRefused(error)) throw error;
+      const { jid, request_id: requestId, seq, publication, fun, waiting: minions, state } = held;
+      const { publishedAt = NaN, notAfter = NaN } = state;
+      const row = { jid, requestId, seq, publication, fun, minions, publishedAt, notAfter };
+      // A jid may be published in several pieces, and its place in the stream is not kept here.
+      const refusal = refusalOfDurable({ ...row, incarnation: `durable ${jid} ${requestId}` });
+      await quarantine(this.#pool, refusal, error);
+      await this.#pool.query(sql.TAKE_OUT, [jid, requestId]).catch((failure: unknown) => {
+        throw asJobCacheError(failure);
+      });
+      return {};
     }
   }
 
   async #step(
     client: PoolClient,
+    hold: (row: HeldDurable) => void,
     probe: string,
     now: number,
   ): Promise<{ readonly task: DurableTask | undefined } | undefined> {
-    const { rows } = await client.query<Row>(sql.LOCK_DUE, [now]);
+    const { rows } = await client.query<HeldDurable>(sql.LOCK_DUE, [now]);
     const [row] = rows;
     if (row === undefined) return undefined;
+    hold(row);
     const before = readDurableState(row.state);
     const facts = await factsOf(client, row, before);
     const { state, action } = stepDurable(before, facts, now, probe);
@@ -203,69 +239,10 @@ export class DurableJobs {
     const at = { jid, requestId, turn, look, probe: state.probe };
     return { task: { ...at, action, seq, notAfter, publication } };
   }
-
-  async #write(text: string, values: readonly unknown[]): Promise<void> {
-    try {
-      await this.#pool.query(text, [...values]);
-    } catch (error) {
-      throw asJobCacheError(error);
-    }
-  }
 }
 
 interface ListRow {
   readonly published_at: number;
   readonly not_after: number;
   readonly sent_again: number;
-}
-
-interface AnswerRow {
-  readonly id: string;
-  readonly running: boolean;
-  readonly at: number;
-}
-
-async function factsOf(client: PoolClient, row: Row, state: DurableState): Promise<DurableFacts> {
-  const waiting = await client.query<{ id: string }>(sql.WAITING, [row.jid, row.waiting]);
-  const since = state.lastStartedAt - CLOCKS_MS;
-  const answered = await client.query<AnswerRow>(sql.ANSWERS, [row.jid, since, state.probe]);
-  const sent = await client.query<{ id: string; count: number; last_at: number }>(sql.SENT, [
-    row.jid,
-  ]);
-  const times = new Map(
-    sent.rows.map(({ id, count, last_at }) => [id, { count, lastAt: last_at }]),
-  );
-  const answers = new Map<string, boolean>();
-  for (const { id, running, at } of answered.rows) {
-    const after = running ? state.startedAt - CLOCKS_MS : (times.get(id)?.lastAt ?? 0);
-    if (at > after) answers.set(id, running);
-  }
-  return { waiting: waiting.rows.map(({ id }) => id), answers, sent: times };
-}
-
-async function keep(
-  client: PoolClient,
-  row: Row,
-  state: DurableState,
-  waiting: readonly string[],
-): Promise<void> {
-  const { jid, request_id } = row;
-  await client.query(sql.KEEP, [jid, request_id, durableStateJson(state), waiting, state.dueAt]);
-}
-
-async function close(
-  client: PoolClient,
-  row: Row,
-  state: DurableState,
-  waiting: readonly string[],
-  now: number,
-): Promise<void> {
-  const { jid, request_id } = row;
-  const json = durableStateJson(state);
-  await client.query(sql.CLOSE, [jid, request_id, json, waiting, state.closed, now]);
-  if (state.closed === 'expired') {
-    const detail = JSON.stringify({ waiting: waiting.length });
-    await client.query(sql.SIGHT, [jid, [''], 'expired', now, detail]);
-  }
-  await client.query(sql.FORGET, [now]);
 }

@@ -11,12 +11,12 @@ VALUES ($1, $2, $3, $4, $5, cardinality($6::text[]), to_timestamp($7::float8 / 1
 ON CONFLICT (jid, request_id) DO NOTHING`;
 
 export const LOCK_DUE = `
-SELECT jid, request_id, seq::float8 AS seq, publication, waiting, state FROM brine.durable
+SELECT jid, request_id, seq::float8 AS seq, publication, fun, waiting, state FROM brine.durable
 WHERE closed IS NULL AND due_at <= to_timestamp($1::float8 / 1000)
 ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED`;
 
 export const LOCK_ONE = `
-SELECT jid, request_id, seq::float8 AS seq, publication, waiting, state FROM brine.durable
+SELECT jid, request_id, seq::float8 AS seq, publication, fun, waiting, state FROM brine.durable
 WHERE jid = $1 AND request_id = $2 AND closed IS NULL FOR UPDATE`;
 
 export const WAITING = `
@@ -55,6 +55,9 @@ WHERE jid = $1 AND request_id = $2`;
 
 export const FORGET = `
 DELETE FROM brine.durable WHERE closed_at < to_timestamp($1::float8 / 1000) - interval '1 day'`;
+
+/** What can not be gone on with is in quarantine then. */
+export const TAKE_OUT = `DELETE FROM brine.durable WHERE jid = $1 AND request_id = $2`;
 
 export const SIGHT = `
 INSERT INTO brine.sightings AS s (jid, id, kind, first_at, last_at, detail)

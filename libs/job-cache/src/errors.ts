@@ -10,12 +10,17 @@ export type JobCacheErrorCode =
   | 'SALT_JOBCACHE_MIGRATION'
   /** The embedded PostgreSQL could not be set up or started. */
   | 'SALT_JOBCACHE_EMBEDDED'
-  /** PostgreSQL refused a query of ours: a fault of this program. */
+  /** PostgreSQL refused a query of ours: a fault of this program, of the schema or of rights. */
   | 'SALT_JOBCACHE_QUERY'
   /** PostgreSQL did not answer a question in time: what it asks for is too much. */
   | 'SALT_JOBCACHE_SLOW'
   /** PostgreSQL refuses what a row holds, and would at every try. */
   | 'SALT_JOBCACHE_REFUSED';
+
+const REFUSED_CODES: ReadonlySet<JobCacheErrorCode> = new Set([
+  'SALT_JOBCACHE_QUERY',
+  'SALT_JOBCACHE_REFUSED',
+]);
 
 /** What every function of this library throws when it can not do its work. */
 export class JobCacheError extends Error {
@@ -41,14 +46,25 @@ export function stateOf(error: unknown): string {
 }
 
 /**
- * Whether PostgreSQL (or the building of the statement) refused what a row holds, so that the row
- * would be refused at every try: bad data (22), broken constraints (23), program limits (54),
- * an allocation above 1 GB, a text above the limit of JavaScript's strings.
+ * SQLSTATE classes by which PostgreSQL says that this statement, or what it holds, will not do, and
+ * would not at the next try: cardinality (21), data (22), constraints (23, 27, 44), what functions
+ * and triggers raise (38, 39, P0), names and rights (42), limits (54), not supported (0A).
  */
-export function isRefusedRow(error: unknown): boolean {
-  if (error instanceof RangeError) return true;
+const REFUSALS = /^(21|22|23|27|38|39|42|44|54|0A|P0)[0-9A-Z]{3}$/;
+
+/** Those that speak of the statement and the schema rather than of what a row holds. */
+const OF_THE_SCHEMA = /^(42|0A)[0-9A-Z]{3}$/;
+
+/**
+ * Whether PostgreSQL (or the building of the statement) refused what it was given, so that it would
+ * do so at every try: {@link REFUSALS}, an allocation above 1 GB, a text above the limit of
+ * JavaScript's strings, a value that no statement can be built of.
+ */
+export function isRefused(error: unknown): boolean {
+  if (error instanceof JobCacheError) return REFUSED_CODES.has(error.code);
+  if (error instanceof RangeError || error instanceof TypeError) return true;
   const state = stateOf(error);
-  if (/^(22|23|54)[0-9A-Z]{3}$/.test(state)) return true;
+  if (REFUSALS.test(state)) return true;
   return state === 'XX000' && /invalid memory alloc request size/.test(messageOf(error));
 }
 
@@ -62,21 +78,18 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** As {@link asJobCacheError}, of statements whose rows can be given one by one to find the bad. */
-export function asRowError(error: unknown): JobCacheError {
-  if (error instanceof JobCacheError || !isRefusedRow(error)) return asJobCacheError(error);
-  return new JobCacheError('SALT_JOBCACHE_REFUSED', messageOf(error), error);
-}
-
 /**
- * Wraps what `pg` threw. Only faults of the statement itself (class 42, an unknown table or column,
- * and 0A, not supported) are final. Everything else is an outage: a wrong "final" loses rows, and a
- * wrong "later" only waits.
+ * Wraps what `pg` threw. What is refused ({@link isRefused}) is final. Everything else is an outage:
+ * nothing is lost by trying later.
  */
 export function asJobCacheError(error: unknown): JobCacheError {
   if (error instanceof JobCacheError) return error;
   const state = stateOf(error);
-  const final = /^(42|0A)[0-9A-Z]{3}$/.test(state);
   const text = messageOf(error) || state || 'PostgreSQL is away';
-  return new JobCacheError(final ? 'SALT_JOBCACHE_QUERY' : 'SALT_JOBCACHE_AWAY', text, error);
+  return new JobCacheError(codeOf(error, state), text, error);
+}
+
+function codeOf(error: unknown, state: string): JobCacheErrorCode {
+  if (!isRefused(error)) return 'SALT_JOBCACHE_AWAY';
+  return OF_THE_SCHEMA.test(state) ? 'SALT_JOBCACHE_QUERY' : 'SALT_JOBCACHE_REFUSED';
 }

@@ -1,6 +1,6 @@
 import type { Pool, PoolClient } from 'pg';
 import { unpackMap } from '@brine/wire';
-import { isRefusedRow, messageOf, stateOf } from './errors.ts';
+import { isRefused, messageOf, stateOf } from './errors.ts';
 import {
   ExchangeError,
   ExchangeReader,
@@ -178,7 +178,7 @@ class RowImport {
       this.#stored[this.#kind] += result.rows[0]?.stored ?? result.rowCount ?? 0;
     } catch (error) {
       const isTwice = stateOf(error) === CARDINALITY_VIOLATION;
-      if (!isTwice && !isRefusedRow(error)) throw error;
+      if (!isTwice && !isRefused(error)) throw error;
       const what = isTwice ? 'the same row twice' : messageOf(error);
       throw this.#fault(this.#from, `in the ${this.#kind} lines from here on: ${what}`);
     }

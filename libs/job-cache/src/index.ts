@@ -1,4 +1,4 @@
-export { JobCacheError, messageOf } from './errors.ts';
+export { isRefused, JobCacheError, messageOf } from './errors.ts';
 export { DURATION_BOUNDS } from './count-rows.ts';
 export { DurableJobs } from './durable-jobs.ts';
 export {
@@ -11,9 +11,11 @@ export {
 export { FleetCounts } from './fleet-counts.ts';
 export { getJob } from './get-job.ts';
 export { JobCache } from './job-cache.ts';
+export { refusedDurable, refusedJob, refusedReturn } from './refused-rows.ts';
 export { grantRoles } from './roles.ts';
 export { startPostgres } from './embedded/start-postgres.ts';
 
+export type { Unfit } from './batch.ts';
 export type { JobCacheErrorCode } from './errors.ts';
 export type { DurableRow, DurableTask, DurableWork, OpenDurable } from './durable-jobs.ts';
 export type { DurationExample } from './duration-examples.ts';
@@ -28,6 +30,7 @@ export type { JobCacheOptions } from './job-cache.ts';
 export type { JobPage, ListJobsOptions } from './list-jobs.ts';
 export type { OutstandingJob } from './outstanding.ts';
 export type { Refusal } from './quarantine.ts';
+export type { Quarantined, QuarantinedHead, QuarantineFilter } from './quarantined-rows.ts';
 export type {
   JobRow,
   LogInRow,

@@ -3,9 +3,12 @@ import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
 import { adoptOrphans } from './adopt-orphans.ts';
 import { AuditRows } from './audit.ts';
+import type { Unfit } from './batch.ts';
+import { connectionOf } from './connection.ts';
 import { CountLabels } from './count-labels.ts';
 import { DurableJobs } from './durable-jobs.ts';
 import { DurationExamples } from './duration-examples.ts';
+import { isRefused } from './errors.ts';
 import { exportRows } from './export-rows.ts';
 import type { ExportPage } from './export-rows.ts';
 import type { ExchangeKind } from './exchange-format.ts';
@@ -26,10 +29,10 @@ import { migrate } from './migrate.ts';
 import { outstanding } from './outstanding.ts';
 import type { OutstandingJob } from './outstanding.ts';
 import { Partitions } from './partitions.ts';
-import { primaryOf } from './primary-hosts.ts';
 import { archiveOlderThan, dropOlderThan } from './retention.ts';
 import { quarantine } from './quarantine.ts';
 import type { Refusal } from './quarantine.ts';
+import { QuarantinedRows } from './quarantined-rows.ts';
 import { storedReturns } from './stored-returns.ts';
 import type { AskedReturn } from './stored-returns.ts';
 import { saveJobs } from './save-jobs.ts';
@@ -65,15 +68,10 @@ export interface JobCacheOptions {
 
 /** Minions that have series of their own by default. */
 const MAX_MINION_LABELS = 500;
-/** Opening a connection may take this long, in ms. */
-const CONNECT_TIMEOUT_MS = 5_000;
 /** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
 const STATEMENT_TIMEOUT_MS = 120_000;
 /** A page of a question takes less than a second, and who asks waits 4 s (apps/worker-pool). */
 const READ_TIMEOUT_MS = 15_000;
-/** So much later than that, in ms, without an answer, the connection counts as dead. */
-const DEAD_AFTER_MS = 10_000;
-
 /**
  * The job cache in PostgreSQL. All writes are idempotent and commute: giving the same rows again,
  * in any order, from several processes, ends in the same tables. Every method throws JobCacheError;
@@ -90,6 +88,8 @@ export class JobCache {
   readonly audit: AuditRows;
   /** Jobs that are sent again to minions that were away. */
   readonly durable: DurableJobs;
+  /** What was refused and waits for somebody to look at it. */
+  readonly quarantined: QuarantinedRows;
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
@@ -102,6 +102,7 @@ export class JobCache {
     const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
     this.#state = { jids, labels, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
+    this.quarantined = new QuarantinedRows(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;
   }
@@ -125,7 +126,8 @@ export class JobCache {
     const cache = new JobCache(pool, reads, labels, options);
     try {
       await migrate(pool);
-      await cache.#partitions.ensureAhead(cache.#now());
+      // A day that can not be made is no reason not to store: its rows go to DEFAULT.
+      await cache.#partitions.ensureAhead(cache.#now()).catch(passRefusal);
       await learnLabels(pool, labels);
       return cache;
     } catch (error) {
@@ -146,13 +148,16 @@ export class JobCache {
     return saveReturns(this.#pool, rows, this.#state);
   }
 
-  /** Stores what was seen of minions of a job; who is seen running prolongs it. */
-  saveSightings(rows: readonly SightingRow[]): Promise<void> {
+  /**
+   * Stores what was seen of minions of a job; who is seen running prolongs it. Resolves with what
+   * PostgreSQL refuses.
+   */
+  saveSightings(rows: readonly SightingRow[]): Promise<readonly Unfit<SightingRow>[]> {
     return saveSightings(this.#pool, rows);
   }
 
-  /** Stores log-ins, of each minion the last 8. */
-  saveLogIns(rows: readonly LogInRow[]): Promise<void> {
+  /** Stores log-ins, of each minion the last 8. Resolves with what PostgreSQL refuses. */
+  saveLogIns(rows: readonly LogInRow[]): Promise<readonly Unfit<LogInRow>[]> {
     return saveLogIns(this.#pool, rows);
   }
 
@@ -266,21 +271,12 @@ export class JobCache {
   }
 }
 
-/** Waits for locks end before the statement does: they are an outage and no fault of a row. */
-function connectionOf(url: string, limitMs: number): pg.PoolConfig {
-  return {
-    ...primaryOf(url),
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    statement_timeout: limitMs,
-    lock_timeout: Math.ceil(limitMs / 2),
-    query_timeout: limitMs + DEAD_AFTER_MS,
-    application_name: 'brine job-cache',
-    keepAlive: true,
-  };
-}
-
 function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
+}
+
+function passRefusal(error: unknown): void {
+  if (!isRefused(error)) throw error;
 }
 
 /** What was counted before keeps its labels. */

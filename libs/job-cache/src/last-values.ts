@@ -75,8 +75,9 @@ function stateMilliseconds(load: SaltMap): number | undefined {
   for (const state of states.values()) {
     const duration = isMap(state) ? state.get('duration') : undefined;
     const ms = duration instanceof SaltFloat ? duration.value : duration;
-    if (typeof ms !== 'number' || Number.isNaN(ms)) return undefined;
+    if (typeof ms !== 'number') return undefined;
     sum += ms;
   }
-  return sum;
+  // NaN and infinite times are none.
+  return Number.isFinite(sum) ? sum : undefined;
 }

@@ -1,6 +1,7 @@
 import { isMinionId } from '@brine/job';
 import type { Pool } from 'pg';
-import { asRowError } from './errors.ts';
+import { writeTexts } from './batch.ts';
+import type { Unfit } from './batch.ts';
 import type { LogInRow } from './rows.ts';
 
 const KEEP = `
@@ -12,15 +13,15 @@ ON CONFLICT (id) DO UPDATE SET at = brine.last_times(l.at || excluded.at)
 WHERE NOT excluded.at <@ l.at`;
 
 /**
- * Remembers log-ins, the last 8 of each minion. Throws JobCacheError (SALT_JOBCACHE_REFUSED for
- * what a row holds); may be given again.
+ * Remembers log-ins, the last 8 of each minion. Resolves with what PostgreSQL refuses, when the rest
+ * is kept; throws JobCacheError for outages; may be given again.
  */
-export async function saveLogIns(pool: Pool, rows: readonly LogInRow[]): Promise<void> {
-  const times = rows.filter(({ id }) => isMinionId(id)).map(({ id, at }) => ({ i: id, t: at }));
-  if (times.length === 0) return;
-  try {
-    await pool.query({ name: 'keep-log-ins', text: KEEP, values: [JSON.stringify(times)] });
-  } catch (error) {
-    throw asRowError(error);
-  }
+export async function saveLogIns(
+  pool: Pool,
+  rows: readonly LogInRow[],
+): Promise<readonly Unfit<LogInRow>[]> {
+  return writeTexts(rows, {
+    texts: ({ id, at }) => (isMinionId(id) ? [JSON.stringify({ i: id, t: at })] : []),
+    write: (json) => pool.query({ name: 'keep-log-ins', text: KEEP, values: [json] }),
+  });
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
-import { JobCacheError, asJobCacheError, isRefusedRow, messageOf, stateOf } from './errors.ts';
+import { JobCacheError, asJobCacheError, isRefused, messageOf, stateOf } from './errors.ts';
 
 /** Key of the advisory lock under which one of several starters migrates ('brin' in ASCII). */
 const MIGRATION_LOCK = 0x6272_696e;
@@ -115,7 +115,7 @@ async function apply(client: PoolClient, migration: Migration): Promise<void> {
   } catch (error) {
     // The connection is thrown away by the caller, which rolls back.
     const state = stateOf(error);
-    if (!isRefusedRow(error) && !state.startsWith('42') && !state.startsWith('P0')) throw error;
+    if (!isRefused(error)) throw error;
     const said = typeof error === 'object' && error !== null && 'hint' in error ? error.hint : '';
     const hint = state === FORBIDDEN ? AS_OWNER : said;
     const text = `migration ${migration.number} of the job cache failed: ${messageOf(error)}`;

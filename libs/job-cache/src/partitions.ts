@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { asJobCacheError } from './errors.ts';
+import { asJobCacheError, isRefused } from './errors.ts';
 
 /** Days that get their partitions before they begin. */
 const DAYS_AHEAD = 7;
@@ -23,6 +23,8 @@ function dayText(ms: number): string {
 export class Partitions {
   readonly #pool: Pool;
   readonly #ready = new Set<string>();
+  /** Days that PostgreSQL refused to make: their rows go to DEFAULT, and move when it does. */
+  readonly #refused = new Set<string>();
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -30,20 +32,30 @@ export class Partitions {
 
   /** Makes the partitions from yesterday to a week ahead. Throws JobCacheError. */
   async ensureAhead(nowMs: number): Promise<void> {
+    this.#refused.clear();
     for (let day = -1; day <= DAYS_AHEAD; day += 1)
       await this.#ensure(dayText(nowMs + day * DAY_MS));
   }
 
-  /** Makes what the jids of a batch need. Throws JobCacheError. */
+  /** Makes what the jids of a batch need. Throws JobCacheError for outages. */
   async ensureFor(rows: Iterable<{ readonly jid: string }>, nowMs: number): Promise<void> {
     for (const { jid } of rows) {
       const day = dayOf(jid);
-      if (day === undefined || this.#ready.has(day)) continue;
+      if (day === undefined || this.#ready.has(day) || this.#refused.has(day)) continue;
       const startMs = Date.UTC(+day.slice(0, 4), +day.slice(4, 6) - 1, +day.slice(6));
       const isNear =
         startMs > nowMs - DAYS_BEHIND * DAY_MS && startMs < nowMs + DAYS_AHEAD * DAY_MS;
       // A day such as 20261131 has no partition of its own: its text names another date.
-      if (isNear && dayText(startMs) === day) await this.#ensure(day);
+      if (isNear && dayText(startMs) === day) await this.#ensureIfTaken(day);
+    }
+  }
+
+  async #ensureIfTaken(day: string): Promise<void> {
+    try {
+      await this.#ensure(day);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      this.#refused.add(day);
     }
   }
 

@@ -92,7 +92,10 @@ test('the tables of the archive have the columns of those they are for', async (
   expect(rows.map(({ schemas, same }) => [schemas, same])).toEqual(Array(4).fill([2, true]));
 });
 
-test('log-ins and quarantine are kept a month', async () => {
+test('log-ins are kept a month, what is in quarantine until somebody drops it', async () => {
+  const refusal = { kind: 'seen', jid: '', id: '', incarnation: 'i', seq: 1 } as const;
+  await cache.quarantine({ ...refusal, raw: Buffer.from('x') }, new Error('odd'));
+  await pool.query(`UPDATE brine.quarantine SET at = now() - interval '400 days'`);
   await cache.saveLogIns([
     { id: 'gone', at: Date.now() - 40 * DAY },
     { id: 'here', at: Date.now() - 40 * DAY },
@@ -101,4 +104,6 @@ test('log-ins and quarantine are kept a month', async () => {
   await cache.dropOlderThan(NOW - 2 * DAY);
   const { rows } = await pool.query('SELECT id FROM brine.log_ins');
   expect(rows).toEqual([{ id: 'here' }]);
+  expect(await cache.quarantined.list({}, 10)).toMatchObject({ total: 1 });
+  expect(await cache.quarantined.drop({ kind: 'seen' })).toBe(1);
 });

@@ -6,9 +6,6 @@ const LOCK_TIMEOUT_MS = 5_000;
 const WAIT_SHORTLY = `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
 /** How long a table of a day may take to be read through, in ms. */
 const ATTACH_TIMEOUT_MS = 3_600_000;
-/** What was refused is kept this long, in days: somebody has to look at it. */
-const QUARANTINE_DAYS = 30;
-
 /** Of a minion that has not logged in for so long nothing can be said, in days. */
 const LOG_IN_DAYS = 30;
 
@@ -36,8 +33,8 @@ WITH moved AS (DELETE FROM ${from} WHERE ${time} < $1 RETURNING *)
 INSERT INTO ${to} SELECT * FROM moved ON CONFLICT DO NOTHING`;
 }
 
+/** Not the quarantine: what lies there is history too, until somebody has looked at it. */
 const TIDY = [
-  `DELETE FROM brine.quarantine WHERE at < now() - interval '${QUARANTINE_DAYS} days'`,
   `DELETE FROM brine.log_ins WHERE at[cardinality(at)] < now() - interval '${LOG_IN_DAYS} days'`,
 ];
 

@@ -3,6 +3,8 @@ export interface StreamPosition {
   /** Which life of the stream: a deleted and re-created one counts from 1 again. */
   readonly incarnation: string;
   readonly seq: number;
+  /** The subject it was stored under, where that is known. */
+  readonly subject?: string;
 }
 
 /** One job, as it was published. Times are unix milliseconds. */
@@ -75,8 +77,11 @@ export interface LogInRow {
 
 /** A row that PostgreSQL (or the building of its statement) refused; its bytes are kept. */
 export interface RefusedRow {
-  /** `seen`: an event about minions (sightings, log-ins). */
-  readonly kind: 'job' | 'return' | 'seen';
+  /**
+   * `seen`: an event about minions (sightings, log-ins) or of what is on record; `durable`: that a
+   * job is to be sent again; `stray`: a message of a stream that can not be read.
+   */
+  readonly kind: 'job' | 'return' | 'seen' | 'durable' | 'stray';
   readonly jid: string;
   /** The minion; '' for a job. */
   readonly id: string;

@@ -10,6 +10,7 @@ import { asJobCacheError } from './errors.ts';
 import { fullLoad } from './full-ret.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { quarantine } from './quarantine.ts';
+import { refusalOfJob } from './refused-rows.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
 import type { SlowRows } from './slow-rows.ts';
 
@@ -143,9 +144,7 @@ export async function saveJobs(
   let stored = 0;
   let known = 0;
   const refuse = async (row: JobRow, error: unknown): Promise<void> => {
-    const { jid, incarnation, seq } = row;
-    const refusal = { kind: 'job', jid, id: '', incarnation, seq, raw: wholeRow(row) } as const;
-    refused.push(await quarantine(pool, refusal, error));
+    refused.push(await quarantine(pool, refusalOfJob(row), error));
   };
   for (const row of rows) {
     try {
@@ -205,10 +204,4 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
 function originOf({ bornOfReturn, syndic }: JobRow): number {
   if (bornOfReturn === true) return ORIGIN.bornOfReturn;
   return syndic === undefined ? ORIGIN.publication : ORIGIN.syndic;
-}
-
-/** Everything of a row as JSON bytes, the load in base64: what quarantine keeps of a job. */
-function wholeRow(row: JobRow): Buffer {
-  const load = Buffer.from(row.load.buffer, row.load.byteOffset, row.load.byteLength);
-  return Buffer.from(JSON.stringify({ ...row, load: load.toString('base64') }));
 }

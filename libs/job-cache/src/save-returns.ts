@@ -4,7 +4,7 @@ import type { Writing } from './batch.ts';
 import type { CountLabels } from './count-labels.ts';
 import { countParameters, countRowsSql } from './count-rows.ts';
 import type { DurationExamples } from './duration-examples.ts';
-import { asJobCacheError, isRefusedRow, isTooSlow } from './errors.ts';
+import { asJobCacheError, isRefused, isTooSlow } from './errors.ts';
 import type { JidMemory } from './jid-memory.ts';
 import { keepLastValues } from './last-values.ts';
 import { prepareReturn } from './prepare-return.ts';
@@ -75,7 +75,7 @@ export async function saveReturns(
     try {
       prepared.push(prepareReturn(row, labels, { content: keepReturns }));
     } catch (error) {
-      refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
+      refused.push(await quarantine(pool, { ...row, kind: 'return', raw: row.load }, error));
     }
   }
   const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
@@ -88,7 +88,8 @@ export async function saveReturns(
       batch.flatMap(({ lastValues }) => lastValues),
     );
     const seen = batch.flatMap(({ sighting }) => sighting ?? []);
-    if (seen.length > 0) await saveSightings(pool, seen);
+    const [unfit] = seen.length > 0 ? await saveSightings(pool, seen) : [];
+    if (unfit !== undefined) throw asJobCacheError(unfit.error);
     // One of a batch will do: it is an example.
     if (batch[0] !== undefined) examples.note(batch[0]);
     stored += fresh;
@@ -99,8 +100,8 @@ export async function saveReturns(
       // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
       await write([prepareReturn(row, labels, { content: keepReturns, referred: true })]);
     } catch (again) {
-      if (!isRefusedRow(again) && !(isSure && isTooSlow(again))) throw asJobCacheError(again);
-      refused.push(await quarantine(pool, { kind: 'return', ...row, raw: row.load }, error));
+      if (!isRefused(again) && !(isSure && isTooSlow(again))) throw asJobCacheError(again);
+      refused.push(await quarantine(pool, { ...row, kind: 'return', raw: row.load }, error));
     }
   };
   await writeInBatches(prepared, { write, refuse, slow });

@@ -2,7 +2,8 @@ import { isJid, isMinionId, jidTimeMs } from '@brine/job';
 import { intOf, isMap, listOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
-import { asRowError } from './errors.ts';
+import { writeTexts } from './batch.ts';
+import type { Unfit } from './batch.ts';
 import type { ReturnRow, SightingRow } from './rows.ts';
 
 /** Salt asks with it whether a job still runs (salt/client/__init__.py `gather_job_info`). */
@@ -100,25 +101,22 @@ export function sightingOfReturn(
 /**
  * Keeps sightings, then lets those of running minions prolong their jobs. The second statement
  * begins when the first is committed, so of a sighting and a job that come at the same time one
- * sees the other, or the orphans bring them together. Throws JobCacheError (SALT_JOBCACHE_REFUSED
- * for what a row holds); may be given again.
+ * sees the other, or the orphans bring them together. Resolves with what PostgreSQL refuses, when
+ * the rest is kept; throws JobCacheError for outages; may be given again.
  */
-export async function saveSightings(pool: Pool, rows: readonly SightingRow[]): Promise<void> {
-  const texts = rows.flatMap(sightingTexts);
-  try {
-    for (let at = 0; at < texts.length; at += MAX_ROWS) {
-      const some = texts.slice(at, at + MAX_ROWS);
-      const values = [`[${some.join(',')}]`];
-      await pool.query({ name: 'keep-sightings', text: KEEP, values });
-    }
-    const running = rows.filter(({ kind }) => kind === 'running').flatMap(sightingTexts);
-    for (let at = 0; at < running.length; at += MAX_ROWS) {
-      const values = [`[${running.slice(at, at + MAX_ROWS).join(',')}]`];
-      await pool.query({ name: 'prolong-jobs', text: PROLONG, values });
-    }
-  } catch (error) {
-    throw asRowError(error);
-  }
+export async function saveSightings(
+  pool: Pool,
+  rows: readonly SightingRow[],
+): Promise<readonly Unfit<SightingRow>[]> {
+  return writeTexts(rows, {
+    maxRows: MAX_ROWS,
+    texts: sightingTexts,
+    write: async (json, some) => {
+      await pool.query({ name: 'keep-sightings', text: KEEP, values: [json] });
+      if (!some.some(({ kind }) => kind === 'running')) return;
+      await pool.query({ name: 'prolong-jobs', text: PROLONG, values: [json] });
+    },
+  });
 }
 
 /** What JSON writes and jsonb refuses: NUL, halves of surrogate pairs. */

@@ -1,0 +1,89 @@
+import { BusError, readStray } from '@brine/bus';
+import type { Bus, Published, StoredEvent } from '@brine/bus';
+import { isRefused, refusedDurable, refusedJob, refusedReturn } from '@brine/job-cache';
+import type { JobCache, Quarantined, RefusedRow } from '@brine/job-cache';
+import { durableRow, jobRow } from './job-rows.ts';
+import { returnRow } from './return-row.ts';
+import { seenIn, seenInQuarantine, storeAll } from './store-seen.ts';
+
+/** What is needed to try a row again. */
+export interface RetryParts {
+  readonly cache: JobCache;
+  readonly bus: Bus;
+}
+
+/**
+ * Tries a row in quarantine again, as if it had just come, and takes it out once it is stored; what
+ * is refused stays, with its new reason. Returns whether it is stored. Throws for outages.
+ */
+export async function retryQuarantined(row: Quarantined, parts: RetryParts): Promise<boolean> {
+  const isStored = await store(row, parts);
+  await parts.cache.quarantined.tried(row.number, isStored);
+  return isStored;
+}
+
+async function store(row: Quarantined, parts: RetryParts): Promise<boolean> {
+  try {
+    const refused = await storeAgain(row, parts);
+    // A stray that can be read now, and is refused as what it is, is put away as that.
+    return refused !== undefined && !refused.some(({ kind }) => kind === row.kind);
+  } catch (error) {
+    if (isAway(error)) throw error;
+    return false;
+  }
+}
+
+/** An outage says nothing of the row; all else that is thrown here is its own fault. */
+function isAway(error: unknown): boolean {
+  if (isRefused(error)) return false;
+  return error instanceof Error && 'retryable' in error && error.retryable === true;
+}
+
+/** Returns what of it is refused still; undefined where it can not be read. */
+async function storeAgain(
+  row: Quarantined,
+  { cache, bus }: RetryParts,
+): Promise<readonly RefusedRow[] | undefined> {
+  switch (row.kind) {
+    case 'job':
+      return (await cache.saveJobs([refusedJob(row)])).refused;
+    case 'durable':
+      return cache.durable.open([refusedDurable(row)]);
+    case 'return':
+      return (await cache.saveReturns([refusedReturn(row)])).refused;
+    case 'seen':
+      return storeAll(cache, [seenInQuarantine(row)]);
+    case 'stray':
+      return storeStray(row, { cache, bus });
+  }
+}
+
+async function storeStray(
+  { told, subject, raw, seq, incarnation }: Quarantined,
+  { cache, bus }: RetryParts,
+): Promise<readonly RefusedRow[] | undefined> {
+  const { stream, headers, timeUs } = told;
+  if (typeof stream !== 'string' || typeof headers !== 'string') return undefined;
+  const at = typeof timeUs === 'number' ? timeUs : 0;
+  const position = typeof told['incarnation'] === 'string' ? told['incarnation'] : incarnation;
+  const message = { stream, subject, headers, data: raw, seq, incarnation: position, timeUs: at };
+  const read = await readStray(bus, message);
+  if (read === undefined) return undefined;
+  return 'tag' in read ? storeEvent(read, cache) : storePublished(read, cache);
+}
+
+async function storeEvent(event: StoredEvent, cache: JobCache): Promise<readonly RefusedRow[]> {
+  const body = await event.body();
+  if (event.kind !== 'ret') return storeAll(cache, [seenIn(event, body)]);
+  return (await cache.saveReturns([returnRow(event, body)])).refused;
+}
+
+async function storePublished(
+  published: Published,
+  cache: JobCache,
+): Promise<readonly RefusedRow[]> {
+  if (published.kind !== 'job') throw new BusError('BUS_BAD_MESSAGE', 'a publication of no job');
+  const { refused } = await cache.saveJobs([jobRow(published)]);
+  if (published.record.durable !== true) return refused;
+  return [...refused, ...(await cache.durable.open([durableRow(published)]))];
+}

@@ -1,0 +1,76 @@
+import type { DurableFacts, DurableState } from '@brine/job';
+import type { PoolClient } from 'pg';
+import { durableStateJson, type StoredDurableState } from './durable-state.ts';
+import * as sql from './durable-sql.ts';
+
+/** Clocks of the stream and of ours may differ by as much. */
+const CLOCKS_MS = 1_000;
+
+/** A row of `brine.durable` that a transaction holds. */
+export interface HeldDurable {
+  readonly jid: string;
+  readonly request_id: string;
+  readonly seq: number;
+  readonly publication: Buffer;
+  readonly fun: string[];
+  readonly waiting: string[];
+  readonly state: StoredDurableState;
+}
+
+interface AnswerRow {
+  readonly id: string;
+  readonly running: boolean;
+  readonly at: number;
+}
+
+/** What is known of the minions that a row waits for. */
+export async function factsOf(
+  client: PoolClient,
+  row: HeldDurable,
+  state: DurableState,
+): Promise<DurableFacts> {
+  const waiting = await client.query<{ id: string }>(sql.WAITING, [row.jid, row.waiting]);
+  const since = state.lastStartedAt - CLOCKS_MS;
+  const answered = await client.query<AnswerRow>(sql.ANSWERS, [row.jid, since, state.probe]);
+  const sent = await client.query<{ id: string; count: number; last_at: number }>(sql.SENT, [
+    row.jid,
+  ]);
+  const times = new Map(
+    sent.rows.map(({ id, count, last_at }) => [id, { count, lastAt: last_at }]),
+  );
+  const answers = new Map<string, boolean>();
+  for (const { id, running, at } of answered.rows) {
+    const after = running ? state.startedAt - CLOCKS_MS : (times.get(id)?.lastAt ?? 0);
+    if (at > after) answers.set(id, running);
+  }
+  return { waiting: waiting.rows.map(({ id }) => id), answers, sent: times };
+}
+
+/** Writes where a job stands now. */
+export async function keep(
+  client: PoolClient,
+  row: HeldDurable,
+  state: DurableState,
+  waiting: readonly string[],
+): Promise<void> {
+  const { jid, request_id } = row;
+  await client.query(sql.KEEP, [jid, request_id, durableStateJson(state), waiting, state.dueAt]);
+}
+
+/** Ends a job that nobody waits for any more, or whose time is over. */
+export async function close(
+  client: PoolClient,
+  row: HeldDurable,
+  state: DurableState,
+  waiting: readonly string[],
+  now: number,
+): Promise<void> {
+  const { jid, request_id } = row;
+  const json = durableStateJson(state);
+  await client.query(sql.CLOSE, [jid, request_id, json, waiting, state.closed, now]);
+  if (state.closed === 'expired') {
+    const detail = JSON.stringify({ waiting: waiting.length });
+    await client.query(sql.SIGHT, [jid, [''], 'expired', now, detail]);
+  }
+  await client.query(sql.FORGET, [now]);
+}
