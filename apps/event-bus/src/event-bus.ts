@@ -5,6 +5,7 @@ import { connectBus, ensureStreams, EventWriter } from '@brine/bus';
 import type { Bus, EventToAppend } from '@brine/bus';
 import { JobFiles } from '@brine/cachedir';
 import {
+  asideTeller,
   heldSocket,
   tagPrefixCounter,
   type RunningService,
@@ -167,7 +168,8 @@ async function connect(context: ServiceContext): Promise<Bus> {
   const url = context.options.brine.nats.url;
   if (!url) throw new Error('brine.nats.url (or NATS_URL) is not set; start with `brine master`');
   const { nats } = context.options.brine;
-  return connectBus({ ...nats, url, name: 'event-bus', signal: context.signal });
+  const { signal, log } = context;
+  return connectBus({ ...nats, url, name: 'event-bus', signal, onAside: asideTeller(log) });
 }
 
 /** The operator's word first; else what the Salt of this host reads. */

@@ -41,11 +41,11 @@ export class EventFeed {
   readonly #parts: EventFeedParts;
   readonly #hold: ReturnHold<EventOfStream>;
   readonly #startedMs = Date.now();
-  readonly #counts = { events: 0, standIns: 0 };
+  readonly #counts = { events: 0, standIns: 0, failed: 0 };
 
   constructor(parts: EventFeedParts) {
     this.#parts = parts;
-    this.#hold = new ReturnHold<EventOfStream>({ release: (event) => this.#send(event) });
+    this.#hold = new ReturnHold<EventOfStream>({ release: (event) => this.#release(event) });
   }
 
   /** A job was announced: its returns may go out. */
@@ -100,6 +100,16 @@ export class EventFeed {
     }
     this.#counts.standIns += 1;
     return plain(event);
+  }
+
+  /** What waited goes out one after the other, some of it by a timer: none may stop the others. */
+  #release(event: EventOfStream): void {
+    try {
+      this.#send(event);
+    } catch (error) {
+      this.#counts.failed += 1;
+      this.#parts.onTrouble('an event could not be told to the readers', error);
+    }
   }
 
   #send(event: EventOfStream): void {

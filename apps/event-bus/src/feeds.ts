@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-import { EventReader, PublicationReader } from '@brine/bus';
+import { EventReader, handleEach, PublicationReader } from '@brine/bus';
 import type { Bus, Published, StoredEvent } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
 import { publishingPart } from '@brine/job';
@@ -147,7 +147,9 @@ async function runJobs(
   for await (const published of publications) {
     place.seq = published.seq;
     if (published.kind !== 'job') continue;
-    const handling = handleJob(jobs, published, options).finally(() => inHand.delete(handling));
+    const handling = handleJob(jobs, published, options)
+      .catch((error: unknown) => published.failed(error))
+      .finally(() => inHand.delete(handling));
     inHand.add(handling);
     if (inHand.size >= JOBS_AT_ONCE) await Promise.race(inHand);
   }
@@ -172,17 +174,16 @@ async function handleJob(
   });
 }
 
-async function runEvents(
+function runEvents(
   live: EventReader,
   events: EventFeed,
   onEvent: FeedsOptions['onEvent'],
 ): Promise<void> {
-  for await (const event of live) {
-    if (event.kind === 'sighting' || event.kind === 'audit') continue; // For the store alone.
+  return handleEach(live, (event) => {
+    if (event.kind === 'sighting' || event.kind === 'audit') return; // For the store alone.
     onEvent?.(event);
-    const handling = events.handle(event);
-    if (handling !== undefined) await handling;
-  }
+    return events.handle(event);
+  });
 }
 
 /** A host's name as part of the name of a durable place; made unique where it had to be changed. */

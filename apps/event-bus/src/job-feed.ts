@@ -27,12 +27,9 @@ export interface JobMessage {
   readonly deliveries: number;
   written(by: string): void;
   ack(): void;
-  nak(delayMs: number): void;
+  /** It could not be handled: it comes again some times, then moves aside. */
+  failed(error: unknown): void;
 }
-
-/** How often writing the files of one job is tried, and the pause between, in ms. */
-const MAX_DELIVERIES = 10;
-const RETRY_MS = 2_000;
 
 /** What {@link JobFeed} works with. */
 export interface JobFeedParts {
@@ -67,23 +64,21 @@ export class JobFeed {
    */
   async handle(record: JobForHost, message: JobMessage): Promise<void> {
     const load = loadOf(record);
-    let written = true;
+    let failure: { readonly error: unknown } | undefined;
     try {
       const { jid, minions } = record;
       await this.#parts.files?.writeJob({ jid, load, minions, nocache: isNotCached(load) });
       this.#counts.jobs += 1;
     } catch (error) {
-      written = false;
+      failure = { error };
       this.#counts.failedFiles += 1;
       this.#parts.onTrouble(record.jid, error);
     }
-    const first = message.deliveries <= 1 || written;
+    const first = message.deliveries <= 1 || failure === undefined;
     if (first) this.#announce(record, load, message.timeUs / 1000);
-    if (written) {
-      message.written(this.#parts.writer);
-      message.ack();
-    } else if (message.deliveries < MAX_DELIVERIES) message.nak(RETRY_MS);
-    else message.ack();
+    if (failure !== undefined) return message.failed(failure.error);
+    message.written(this.#parts.writer);
+    message.ack();
   }
 
   #announce(record: JobForHost, load: SaltMap, timeMs: number): void {

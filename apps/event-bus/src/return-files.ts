@@ -1,3 +1,4 @@
+import { BusError } from '@brine/bus';
 import type { EventReader, StoredEvent } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
 import { isMinionId, jidStartTime, parseTag } from '@brine/job';
@@ -10,6 +11,11 @@ import { bornLoad } from './born-load.ts';
 /** Returns handled at the same time: bounds open files. */
 const BATCH = 64;
 const RETRY_MS = 5_000;
+/** Of the host: no room, no more open files, a disk that is gone or read-only. */
+const OUTAGES: ReadonlySet<string> = new Set([
+  ...['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'ESTALE'],
+  ...['EMFILE', 'ENFILE', 'ENOMEM', 'EBUSY', 'EAGAIN', 'EACCES', 'EPERM'],
+]);
 
 /** What {@link ReturnFiles} works with. */
 export interface ReturnFilesParts {
@@ -93,9 +99,17 @@ export class ReturnFiles {
       this.#onTrouble(error);
       // What is no return will never be one; a full disk may have room later.
       if (error instanceof WireError) event.ack();
-      else event.nak(RETRY_MS);
+      else if (isOutage(error)) event.nak(RETRY_MS);
+      else event.failed(error);
     }
   }
+}
+
+/** What the disk or the stream may be over with: it is tried for as long as it takes. */
+function isOutage(error: unknown): boolean {
+  if (error instanceof BusError) return error.retryable;
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && OUTAGES.has(code);
 }
 
 /** Salt: salt/returners/local_cache.py returner stores these of a return, where present. */

@@ -4,8 +4,13 @@ import { EpochChoice } from './epoch-choice.ts';
 
 type Place = Parameters<EpochChoice['of']>[0];
 
-const base = { incarnation: 'i', timeUs: 0, deliveries: 1 };
-const nothing = { written: () => undefined, ack: () => undefined, nak: () => undefined };
+const base = { subject: '', incarnation: 'i', timeUs: 0, deliveries: 1 };
+const nothing = {
+  written: () => undefined,
+  ack: () => undefined,
+  nak: () => undefined,
+  failed: () => undefined,
+};
 const again = (seq: number, jobSeq: number): Place => ({
   ...base,
   ...nothing,

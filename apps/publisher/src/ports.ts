@@ -44,3 +44,19 @@ export interface Spans {
   traces(jid: string): boolean;
   recordSpan(record: SpanRecord): void;
 }
+
+/** What a publisher has done. */
+export interface PublisherStatus {
+  readonly epoch: number;
+  readonly lastSeq: number;
+  readonly lastSerial: number;
+  /** Publications sent, the repeated ones too. */
+  readonly sent: number;
+  readonly sentAgain: number;
+  /** Not sent, because they were too old, or too many jobs have come since. */
+  readonly expired: number;
+  /** Not sent, because the job was purged, can not be sealed or not be handled at all. */
+  readonly lost: number;
+  /** New AES keys because a clock went back. */
+  readonly clockRotations: number;
+}

@@ -1,26 +1,24 @@
-import type { Again, JobRecord, PublicationTimes, Published, Sent } from '@brine/bus';
+import type { Again, PublicationTimes, Published, Sent } from '@brine/bus';
 import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
+import { ZmqError } from '@brine/zmq';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
 import { EpochChoice } from './epoch-choice.ts';
 import { narrowed } from './listed.ts';
-import type { Epochs, Feed, HighWater, Publications, Spans, Subscribers } from './ports.ts';
+import type {
+  Epochs,
+  Feed,
+  HighWater,
+  Publications,
+  PublisherStatus,
+  Spans,
+  Subscribers,
+} from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 import type { Sealer } from './sealer.ts';
+import type { Sendable, Sending } from './sending.ts';
 import { SerialClock } from './serial-clock.ts';
 import { messagesOf, type TopicRules } from './topics.ts';
-
-/** A sending of one job, for its trace. */
-interface Sending {
-  readonly kind: 'publish' | 'again';
-  /** When the message was taken in hand. */
-  readonly startMs: number;
-  /** How often it was sent before. */
-  readonly before: number;
-}
-
-/** What of a job is needed to send it. */
-type Sendable = Pick<JobRecord, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;
 
 /** What a publisher works with. */
 export interface PublisherPorts {
@@ -41,22 +39,6 @@ export interface PublisherPorts {
   readonly onTrouble: (what: string, error: unknown) => void;
 }
 
-/** What a publisher has done. */
-export interface PublisherStatus {
-  readonly epoch: number;
-  readonly lastSeq: number;
-  readonly lastSerial: number;
-  /** Publications sent, the repeated ones too. */
-  readonly sent: number;
-  readonly sentAgain: number;
-  /** Not sent, because they were too old, or too many jobs have come since. */
-  readonly expired: number;
-  /** Not sent, because the job was purged or can not be sealed. */
-  readonly lost: number;
-  /** New AES keys because a clock went back. */
-  readonly clockRotations: number;
-}
-
 /** A clock may be stepped back so far without anybody taking notice, in microseconds. */
 const CLOCK_SLACK_US = 1_000_000;
 /** The high water is written once a second. */
@@ -67,6 +49,11 @@ const FRESH_MS = 10_000;
 const AGAIN_MAX = 1_000;
 const KEY_RETRY_MS = 250;
 const KEY_TRIES = 120;
+
+/** Whether the socket of the minions is closed, which is no fault of what was to be sent. */
+function isClosed(error: unknown): boolean {
+  return error instanceof ZmqError && error.code === 'SALT_ZMQ_CLOSED';
+}
 
 /** Sends what PUBLICATIONS says, in its order, to the subscribers of 4505. */
 export class Publisher {
@@ -128,9 +115,17 @@ export class Publisher {
 
   /** Sends until the feed ends; what is left in it then is for others. */
   async run(feed: Feed, signal?: AbortSignal): Promise<void> {
+    const isOver = (): boolean => signal?.aborted === true;
     for await (const published of feed) {
-      if (signal?.aborted === true) return;
-      await this.#take(published);
+      if (isOver()) return;
+      try {
+        await this.#take(published);
+      } catch (error) {
+        // Cut off in the midst of it: another publisher sends it too.
+        if (isOver() || isClosed(error)) throw error;
+        this.#lost += 1;
+        published.failed(error);
+      }
       this.#lastSeq = published.seq;
     }
   }
@@ -139,8 +134,9 @@ export class Publisher {
     const startMs = nowMs();
     if (published.kind === 'marker') {
       this.#serials.newKey(published.timeUs);
-      this.#choice.marker(published.marker.epoch);
+      // A marker of a key that is not there leaves the one before it in force.
       await this.#useEpoch(published.marker.epoch);
+      this.#choice.marker(published.marker.epoch);
       return;
     }
     this.#watchClock(published.timeUs);

@@ -13,7 +13,7 @@ import {
 import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import { heldPort, type RunningService, type ServiceContext } from '@brine/service';
+import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { isMap, listOf, mapOf, textOf } from '@brine/wire';
 import { PublishServer, tcpEndpoint, type PublishServerOptions } from '@brine/zmq';
 import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
@@ -48,7 +48,9 @@ export async function startPublisher(
   const { options, telemetry, log, signal } = context;
   const url = options.brine.nats.url;
   if (!url) throw new Error('no NATS server is given: set NATS_URL');
-  const bus = await edges.connectBus({ ...options.brine.nats, url, name: 'publisher', signal });
+  const { nats } = options.brine;
+  const onAside = asideTeller(log);
+  const bus = await edges.connectBus({ ...nats, url, name: 'publisher', signal, onAside });
   const { privateKey } = await edges.loadKeys(options.pkiDir, options.keysize);
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
   const writer = new PublicationWriter(bus);

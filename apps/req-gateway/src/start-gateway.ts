@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
-import { heldPort, type RunningService, type ServiceContext } from '@brine/service';
+import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint, type RequestServerOptions } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
@@ -32,7 +32,14 @@ export async function startGateway(
   const { options, telemetry, log, signal } = context;
   const { nats, host, maxRequestSize } = options.brine;
   if (!nats.url) throw new Error('no NATS server is given: set NATS_URL');
-  const bus = await edges.connectBus({ ...nats, url: nats.url, name: 'req-gateway', signal });
+  const onAside = asideTeller(log);
+  const bus = await edges.connectBus({
+    ...nats,
+    url: nats.url,
+    name: 'req-gateway',
+    signal,
+    onAside,
+  });
   const sender = new RequestSender(bus, { host });
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),

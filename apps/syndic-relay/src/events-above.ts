@@ -53,10 +53,9 @@ async function bodyOf(event: StoredEvent, wait: Wait): Promise<SaltMap | undefin
     try {
       return unpackMap(await event.body());
     } catch (error) {
-      if (error instanceof WireError) return undefined;
-      if (!(error instanceof BusError)) throw error;
-      if (error.code === 'BUS_BODY_GONE' || error.code === 'BUS_BAD_MESSAGE') return undefined;
-      if (!error.retryable) throw error;
+      if (!(error instanceof BusError)) return undefined;
+      if (error.code === 'BUS_CLOSED' || error.code === 'BUS_FORBIDDEN') throw error;
+      if (!error.retryable) return undefined;
       await wait(BODY_RETRY_MS);
     }
   }
@@ -77,13 +76,23 @@ function jobAbove(published: Published & { readonly kind: 'job' }): EventToForwa
     minion: undefined,
     size: record.publication.length + record.minions.length * 20,
     timeMs: Math.floor(published.timeUs / 1000),
-    data: () => Promise.resolve(data()),
+    data: () => Promise.resolve(readable(data)),
     ack: () => {
       open -= 1;
       if (open === 0) published.ack();
     },
     giveBack: () => published.nak(0),
   }));
+}
+
+/** Undefined for a job whose load is no map. */
+function readable(data: () => SaltMap): SaltMap | undefined {
+  try {
+    return data();
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
 }
 
 function argOf(load: Uint8Array) {

@@ -1,4 +1,4 @@
-import { ask, BusError, PublicationReader } from '@brine/bus';
+import { ask, BusError, handleEach, PublicationReader } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { askerOf, RecentJobs } from '@brine/syndic';
 import type { Jobs, KnownJob, RelayLog } from '@brine/syndic';
@@ -36,8 +36,10 @@ export class JobLookup implements Jobs {
   }
 
   /** Reads jobs until it is closed. */
-  async run(): Promise<void> {
-    for await (const one of this.#reader) if (one.kind === 'job') this.#recent.add(one.record);
+  run(): Promise<void> {
+    return handleEach(this.#reader, (one) => {
+      if (one.kind === 'job') this.#recent.add(one.record);
+    });
   }
 
   close(): void {

@@ -6,7 +6,7 @@ import type { Upward } from './upward.ts';
 
 /** What the relay's metrics are read from. */
 export interface MeasuredRelay {
-  readonly bus: Pick<Bus, 'status' | 'reconnects'>;
+  readonly bus: Pick<Bus, 'status' | 'reconnects' | 'asides'>;
   readonly links: readonly UpperLink[];
   readonly ways: readonly Upward[];
   readonly downward: Downward;

@@ -1,7 +1,12 @@
 import { type Bus, connectBus, RequestSender } from '@brine/bus';
 import { readUserKey } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
-import { writePidfile, type RunningService, type ServiceContext } from '@brine/service';
+import {
+  asideTeller,
+  writePidfile,
+  type RunningService,
+  type ServiceContext,
+} from '@brine/service';
 import type { Clock, LaneSettings } from '@brine/syndic';
 import { userInfo } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -26,7 +31,9 @@ export async function startSyndicRelay(context: ServiceContext): Promise<Running
   const { options, log, signal } = context;
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('NATS_URL or brine.nats.url must name a NATS server');
-  const bus = await connectBus({ ...options.brine.nats, url, name: 'syndic-relay', signal });
+  const onAside = asideTeller(log);
+  const { nats } = options.brine;
+  const bus = await connectBus({ ...nats, url, name: 'syndic-relay', signal, onAside });
   const names = namedMasters(options);
   if (names.length > 0) return relay(context, bus, names);
   log.info('no syndic_master: nothing to relay');

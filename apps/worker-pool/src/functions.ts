@@ -1,4 +1,4 @@
-import { EventReader, type Bus } from '@brine/bus';
+import { EventReader, handleEach, type Bus } from '@brine/bus';
 import {
   callRunner,
   LocalClient,
@@ -86,10 +86,9 @@ export class WorkerRunners implements MasterFunctions {
 
   async #listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }> {
     const reader = new EventReader(this.#options.bus, { kinds: ['ret', 'job', 'syndic'] });
-    const follow = async (): Promise<void> => {
-      for await (const event of reader) onEvent(event.tag, await event.body());
-    };
-    follow().catch((err: unknown) => this.#options.onTrouble('events were not read', err));
+    handleEach(reader, async (event) => onEvent(event.tag, await event.body())).catch(
+      (err: unknown) => this.#options.onTrouble('events were not read', err),
+    );
     const untilMs = Date.now() + LISTEN_WAIT_MS;
     // Whoever publishes before the reader reads misses returns.
     while (!reader.reading) {

@@ -15,7 +15,7 @@ import { AuditSeal, SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { Answerer, type MasterPorts } from '@brine/master';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
-import type { RunningService, ServiceContext } from '@brine/service';
+import { asideTeller, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { mapOf } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
@@ -74,7 +74,9 @@ export async function startWorker(
   const url = options.brine.nats.url;
   if (url === undefined) throw new Error('brine.nats.url is not set');
   const { nats } = options.brine;
-  const bus = await edges.connectBus({ ...nats, url, name: 'worker-pool', signal: context.signal });
+  const { signal } = context;
+  const onAside = asideTeller(context.log);
+  const bus = await edges.connectBus({ ...nats, url, name: 'worker-pool', signal, onAside });
   const masterKeys = await edges.loadKeys(
     options.pkiDir,
     options.keysize,

@@ -134,10 +134,30 @@ export class ForwardLane {
   ): Promise<void> {
     if (this.#done.has(event.key)) return event.ack();
     const data = await event.data();
-    if (data === undefined) {
-      this.#counts.unread += 1;
-      return event.ack();
+    if (data === undefined) return this.#unread(event);
+    try {
+      await this.#sortRead(event, data, returns, events);
+    } catch {
+      // Whatever is in it: it holds up no other event.
+      this.#unread(event);
     }
+  }
+
+  /** What can not be read is given up: it would be no other at the next try. */
+  #unread(event: EventToForward): void {
+    this.#counts.unread += 1;
+    if (this.#counts.unread === 1) {
+      this.#parts.log.error({ tag: event.tag }, 'an event that can not be read does not go up');
+    }
+    event.ack();
+  }
+
+  async #sortRead(
+    event: EventToForward,
+    data: SaltMap,
+    returns: Taken<ReturnToForward>[],
+    events: Taken<SaltMap>[],
+  ): Promise<void> {
     const { mode, masterId } = this.#settings;
     const road = roadOf(event.tag, data, mode, masterId);
     if (road === 'return' && (await this.#isFor(event, data))) {

@@ -1,4 +1,4 @@
-import { isMap, mapOf, unpack } from '@brine/wire';
+import { isMap, mapOf, unpack, WireError } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
 import { askerOf } from './job-below.ts';
@@ -63,10 +63,20 @@ function union(some: readonly string[], more: readonly string[]): readonly strin
 
 /** As `get_load` of a job cache gives it (salt/returners/local_cache.py). */
 function loadWithMinions(packed: Uint8Array, jid: string, minions: readonly string[]): SaltMap {
-  const value = unpack(packed);
-  const load: SaltMap = isMap(value) ? value : mapOf({});
+  const load = readable(packed);
   load.set('jid', jid);
   load.delete('key');
   load.set('Minions', [...minions].sort());
   return load;
+}
+
+/** Of a load that is none the rest is told: its returns go up all the same. */
+function readable(packed: Uint8Array): SaltMap {
+  try {
+    const value = unpack(packed);
+    return isMap(value) ? value : mapOf({});
+  } catch (error) {
+    if (error instanceof WireError) return mapOf({});
+    throw error;
+  }
 }
