@@ -15,6 +15,8 @@ const KINDS = {
 const ACTING_QUERIES: Readonly<Record<string, AuditedAct['kind']>> = {
   del_token: 'token',
   import: 'runner',
+  quarantine_retry: 'runner',
+  quarantine_drop: 'runner',
 };
 
 /** Names of a list that are told. */

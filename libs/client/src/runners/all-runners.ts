@@ -5,6 +5,7 @@ import { JOBS_RUNNER } from './jobs.ts';
 import { LEDGER_RUNNER } from './ledger.ts';
 import { MANAGE_RUNNER, OTHER_RUNNERS } from './manage.ts';
 import { PILLAR_RUNNER } from './pillar.ts';
+import { QUARANTINE_RUNNER } from './quarantine.ts';
 
 /** The runners that run wherever a client is: at the command line, and in a worker. */
 export const RUNNERS: readonly RunnerFunction[] = [
@@ -14,5 +15,6 @@ export const RUNNERS: readonly RunnerFunction[] = [
   ...LEDGER_RUNNER,
   ...MANAGE_RUNNER,
   ...PILLAR_RUNNER,
+  ...QUARANTINE_RUNNER,
   ...OTHER_RUNNERS,
 ];

@@ -180,6 +180,38 @@ export class JobRecords {
     return Array.isArray(value) ? value.filter(isMap) : [];
   }
 
+  /** What lies in quarantine (job-cache-returner `quarantine`), the newest first. */
+  async quarantine(
+    question: SaltMap,
+  ): Promise<{ readonly total: number; readonly rows: readonly SaltMap[] }> {
+    const answer = await this.#ask('quarantine', question);
+    if (!isMap(answer)) throw new Error('the job cache did not tell of its quarantine');
+    const rows = (listOf(answer, 'rows') ?? []).filter(isMap);
+    return { total: Number(answer.get('total')), rows };
+  }
+
+  /** Tries rows in quarantine again; the job cache does so in parts. */
+  async retryQuarantined(
+    chosen: SaltMap,
+  ): Promise<{ readonly stored: number; readonly refused: number }> {
+    const counts = { stored: 0, refused: 0 };
+    for (let after = 0; ;) {
+      const part = await this.#ask('quarantine_retry', new Map(chosen).set('after', after));
+      if (!isMap(part)) throw new Error('the job cache did not tell what became of its quarantine');
+      counts.stored += Number(part.get('stored'));
+      counts.refused += Number(part.get('refused'));
+      const next = part.get('next');
+      if (typeof next !== 'number') return counts;
+      after = next;
+    }
+  }
+
+  /** Drops rows in quarantine; returns how many. */
+  async dropQuarantined(chosen: SaltMap): Promise<number> {
+    const answer = await this.#ask('quarantine_drop', chosen);
+    return isMap(answer) ? Number(answer.get('dropped')) : 0;
+  }
+
   /** All rows on record, in the order of their writers and numbers. */
   async *audit(): AsyncGenerator<AuditLine, void> {
     let last: AuditLine | undefined;
