@@ -93,6 +93,11 @@ export const nats: Board = {
             [orZero(rate('brine_nats_reconnects_total')), 'reconnects'],
           ],
         }),
+        graph({
+          title: 'Moved aside',
+          about: 'Messages per second that a reader could not handle and went on without.',
+          queries: [[orZero(rate('brine_stream_aside_total')), 'messages']],
+        }),
       ],
     },
   ],
