@@ -51,6 +51,8 @@ let hosts = 0;
 /** A host with directories of its own, on which an event bus runs. */
 export class TestHost {
   readonly name: string;
+  /** What would have ended the process. */
+  readonly failures: unknown[] = [];
   readonly root = mkdtempSync(join(tmpdir(), 'evb-'));
   readonly #master: TestMaster;
   #service: RunningService | undefined;
@@ -126,6 +128,7 @@ export class TestHost {
       signal: new AbortController().signal,
       env: { PATH: '' },
       fail: (error) => {
+        this.failures.push(error);
         throw error;
       },
     };

@@ -31,6 +31,7 @@ it('a job with a load of no form stops neither the jobs after it nor a start', a
   const bad = newJid();
   expect(await publish(bad, { load: Buffer.from('c1', 'hex') })).toEqual([`host:${host.name}`]);
   expect(await publish(newJid())).toEqual([]);
+  expect(host.failures).toEqual([]);
   await host.restart();
   expect(await publish(newJid())).toEqual([]);
 }, 30_000);

@@ -3,15 +3,20 @@ import { mapOf, pack, parseSyndicReturn } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { ForwardLane } from './forward-lane.ts';
+import type { LaneSettings } from './forward-lane.ts';
 import type { EventToForward, KnownJob } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 
 const JID = '20231114221320000001';
 const BAD = '20231114221320000002';
-const SETTINGS = {
-  ...{ id: 'syn', masterId: 'below', mode: 'sync', pauseMs: 0 },
-  ...{ loadsRemembered: 2, keepMs: 3_600_000 },
-} as const;
+const SETTINGS: LaneSettings = {
+  id: 'syn',
+  masterId: 'below',
+  mode: 'sync',
+  pauseMs: 0,
+  loadsRemembered: 2,
+  keepMs: 3_600_000,
+};
 
 function returned(minion: string, jid: string, acked: string[]): EventToForward {
   const data = mapOf({ jid, id: minion, fun: 'test.ping', return: true, retcode: 0 });

@@ -5,7 +5,12 @@ import { JobRecords } from './job-records.ts';
 import { QUARANTINE_RUNNER } from './quarantine.ts';
 
 /** Runs one of the functions over a job cache that answers these, in turn. */
-async function run(name: string, args: readonly SaltValue[], answers: readonly SaltMap[]) {
+async function run(
+  name: string,
+  given: SaltValue | undefined,
+  answers: readonly SaltMap[],
+  kwargs: SaltMap = mapOf({}),
+) {
   const fun = QUARANTINE_RUNNER.find((one) => one.name === name);
   if (fun === undefined) throw new Error('no such function');
   const asked: SaltMap[] = [];
@@ -16,16 +21,17 @@ async function run(name: string, args: readonly SaltValue[], answers: readonly S
     },
   };
   const jobs = new JobRecords(client as never);
-  const shown = await fun.run(bindArguments(fun, args), { jobs } as never);
+  const shown = await fun.run(
+    bindArguments(fun, { args: given === undefined ? [] : [given], kwargs }),
+    { jobs } as never,
+  );
   return { asked, value: shown.value };
 }
-
-const keyword = (more: Record<string, SaltValue>): SaltMap => mapOf({ __kwarg__: true, ...more });
 
 test('rows are shown with their reason, narrowed as asked', async () => {
   const row = { number: 7, kind: 'return', jid: 'j', id: 'm', state: '22021', reason: 'NUL' };
   const answer = mapOf({ total: 1, rows: [mapOf({ ...row, storedMs: 0, triedMs: null })] });
-  const { asked, value } = await run('jobs.quarantine', [keyword({ state: 22 })], [answer]);
+  const { asked, value } = await run('jobs.quarantine', undefined, [answer], mapOf({ state: 22 }));
   expect(asked).toEqual([mapOf({ state: '22', limit: 50 })]);
   const shown = (value as SaltMap).get('Rows') as SaltMap[];
   expect(Object.fromEntries(shown[0]!)).toMatchObject({
@@ -35,11 +41,10 @@ test('rows are shown with their reason, narrowed as asked', async () => {
 });
 
 test('a retry goes on until all parts are done, and counts them together', async () => {
-  const { asked, value } = await run(
-    'jobs.quarantine_retry',
-    ['all'],
-    [mapOf({ stored: 2, refused: 1, next: 9 }), mapOf({ stored: 3, refused: 0, next: null })],
-  );
+  const { asked, value } = await run('jobs.quarantine_retry', 'all', [
+    mapOf({ stored: 2, refused: 1, next: 9 }),
+    mapOf({ stored: 3, refused: 0, next: null }),
+  ]);
   expect(asked).toEqual([mapOf({ all: true, after: 0 }), mapOf({ all: true, after: 9 })]);
   expect(value).toEqual(mapOf({ Stored: 5, Refused: 1 }));
 });
@@ -50,12 +55,12 @@ test('rows are dropped by numbers or a filter, and nothing where nothing is said
     ['7, 9', [7, 9]],
     [7, [7]],
   ] as const) {
-    const { asked, value } = await run('jobs.quarantine_drop', [given], done);
+    const { asked, value } = await run('jobs.quarantine_drop', given, done);
     expect(asked).toEqual([mapOf({ numbers: [...numbers] })]);
     expect(value).toEqual(mapOf({ Dropped: 2 }));
   }
-  const { asked } = await run('jobs.quarantine_drop', [keyword({ kind: 'stray' })], done);
+  const { asked } = await run('jobs.quarantine_drop', undefined, done, mapOf({ kind: 'stray' }));
   expect(asked).toEqual([mapOf({ kind: 'stray' })]);
-  await expect(run('jobs.quarantine_drop', [], done)).rejects.toThrow('say which rows');
-  await expect(run('jobs.quarantine_drop', ['7;x'], done)).rejects.toThrow('no numbers');
+  await expect(run('jobs.quarantine_drop', undefined, done)).rejects.toThrow('say which rows');
+  await expect(run('jobs.quarantine_drop', '7;x', done)).rejects.toThrow('no numbers');
 });
