@@ -64,8 +64,8 @@ interface Failing {
 }
 
 /**
- * Handles messages one after the other until there are no more. One that handling throws for is told
- * so, which counts it and lets it come again or moves it aside, and the next one follows.
+ * Handles messages one after the other until there are no more. One that handling throws for is
+ * told so, which counts it and lets it come again or moves it aside, and the next one follows.
  */
 export async function handleEach<T extends Failing>(
   messages: AsyncIterable<T>,

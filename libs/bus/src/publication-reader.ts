@@ -34,7 +34,7 @@ export interface PublicationReaderOptions {
 }
 
 /**
- * A body that can not be fetched just now is tried for so long before the next message is looked at.
+ * A body that can not be fetched just now is tried for so long before the next message is read.
  * A durable reader gets it again then; of one without a place it is passed over.
  */
 const FETCH_TRIES = 20;

@@ -3,12 +3,12 @@ import { primaryOf } from './primary-hosts.ts';
 
 /** Opening a connection may take this long, in ms. */
 const CONNECT_TIMEOUT_MS = 5_000;
-/** So much later than a statement may take, in ms, without an answer, the connection counts as dead. */
+/** So much later than a statement may take, without an answer, the connection is dead, in ms. */
 const DEAD_AFTER_MS = 10_000;
 
 /**
- * How a pool connects to the primary of a URL. A statement ends after `limitMs`; waits for locks end
- * before it does: they are an outage and no fault of a row.
+ * How a pool connects to the primary of a URL. A statement ends after `limitMs`; waits for locks
+ * end before it does: they are an outage and no fault of a row.
  */
 export function connectionOf(url: string, limitMs: number): pg.PoolConfig {
   return {

@@ -79,7 +79,7 @@ export function messageOf(error: unknown): string {
 }
 
 /**
- * Wraps what `pg` threw. What is refused ({@link isRefused}) is final. Everything else is an outage:
+ * Wraps what `pg` threw. What is refused ({@link isRefused}) is final. All else is an outage:
  * nothing is lost by trying later.
  */
 export function asJobCacheError(error: unknown): JobCacheError {

@@ -31,8 +31,8 @@ export interface Refusal extends StreamPosition {
 }
 
 /**
- * Puts a refused row away with its bytes, until somebody drops it. Texts lose what a text column can
- * not hold; the bytes and `told` do not. Of a return it is told why its minion seems silent.
+ * Puts a refused row away with its bytes, until somebody drops it. Texts lose what a text column
+ * can not hold; the bytes and `told` do not. Of a return it is told why its minion seems silent.
  *
  * Throws JobCacheError, always as an outage: what can not be put away either must not be
  * acknowledged.

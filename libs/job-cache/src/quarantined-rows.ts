@@ -109,7 +109,7 @@ export class QuarantinedRows {
     return { ...row, told: told as Quarantined['told'] };
   }
 
-  /** Notes that a row was tried again: it is stored now and goes, or stays. Throws JobCacheError. */
+  /** Notes that a row was tried again: stored now, it goes, else stays. Throws JobCacheError. */
   async tried(number: number, isStored: boolean): Promise<void> {
     await this.#change(isStored ? DONE : TRIED, [number]);
   }

@@ -185,7 +185,8 @@ class Check {
   async #refusals(): Promise<void> {
     for (const { kind, jid, id, reason } of await this.#stored.refusals()) {
       if (!this.#observed.jobs.has(jid) && !this.#observed.ids.has(id)) continue;
-      if (kind === 'job') this.#found.add('job-quarantined', jid, { detail: reason });
+      if (kind === 'job' || kind === 'durable')
+        this.#found.add('job-quarantined', jid, { detail: reason });
       else this.#found.add('return-quarantined', jid, { id, detail: reason });
     }
   }

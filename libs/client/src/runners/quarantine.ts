@@ -16,8 +16,8 @@ const list: RunnerFunction = {
   parameters: [['limit', LIST_DEFAULT], ...FILTERS],
   doc:
     'Shows what the job cache was refused by PostgreSQL, the newest first, with the reason. kind ' +
-    '(job, return, seen, durable, stray), jid, id (of the minion) and state (an SQLSTATE or how it ' +
-    'begins) narrow it.',
+    '(job, return, seen, durable, stray), jid, id (of the minion) and state (an SQLSTATE or how ' +
+    'it begins) narrow it.',
   async run(given, { jobs }) {
     const limit = given.named.get('limit');
     const question = filterOf(given).set('limit', typeof limit === 'number' ? limit : LIST_DEFAULT);
@@ -41,7 +41,7 @@ const retry: RunnerFunction = {
 const drop: RunnerFunction = {
   name: 'jobs.quarantine_drop',
   parameters: [['rows', null], ...FILTERS],
-  doc: 'Drops rows in quarantine for good, with their bytes: a number, numbers with commas, or all.',
+  doc: 'Drops rows in quarantine for good: a number, numbers with commas, or all.',
   run: async (given, { jobs }) => ({
     value: mapOf({ Dropped: await jobs.dropQuarantined(chosen(given)) }),
   }),
