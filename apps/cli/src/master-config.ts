@@ -1,14 +1,19 @@
-import { userInfo } from 'node:os';
+import { existsSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
 import { Exit, EXIT } from './exit-codes.ts';
+import { GIVE_OPTIONS } from './options/common-groups.ts';
 import { textValue, type ParsedOptions } from './options/option.ts';
-import { logLine, type Terminal } from './terminal.ts';
+import { logLine, tellIneffective, type Terminal } from './terminal.ts';
 
 /**
  * Reads the master's configuration for a command.
  * @throws Exit 1 where it is broken; Salt reads it twice and says so twice.
  */
 export function readMasterConfig(options: ParsedOptions, terminal: Terminal): MasterOptions {
+  tellIneffective(terminal, options);
+  tellOfSaltfile(terminal);
   const configDir = textValue(options, 'config_dir');
   try {
     const loaded = loadMasterConfig({ configDir });
@@ -26,6 +31,14 @@ export function readMasterConfig(options: ParsedOptions, terminal: Terminal): Ma
     if (error.code === 'CONFIG_PARSE') logLine(terminal, 'ERROR', error.message);
     throw new Exit(EXIT.generic);
   }
+}
+
+/** Salt takes options from such a file where nothing names it (Salt: parsers.py SaltfileMixIn). */
+function tellOfSaltfile(terminal: Terminal): void {
+  const named = process.env['SALT_SALTFILE'];
+  const places = named ? [named] : [resolve('Saltfile'), join(homedir(), '.salt', 'Saltfile')];
+  const found = places.find((path) => existsSync(path));
+  if (found !== undefined) logLine(terminal, 'WARNING', `${found} is not read: ${GIVE_OPTIONS}`);
 }
 
 /** The name of the calling user. */

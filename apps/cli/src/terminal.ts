@@ -91,3 +91,11 @@ function drained(stream: NodeJS.WriteStream): Promise<void> {
 export function logLine(terminal: Terminal, level: 'ERROR' | 'WARNING', text: string): void {
   terminal.err(`[${level.padEnd(8)}] ${text}\n`);
 }
+
+/** Tells of the options that were given and have no effect. */
+export function tellIneffective(
+  terminal: Terminal,
+  { ineffective }: { readonly ineffective: readonly string[] },
+): void {
+  for (const line of ineffective) logLine(terminal, 'WARNING', line);
+}

@@ -1,10 +1,11 @@
 import { LOG_LEVELS, type LogLevel } from '@brine/config';
 import { BASE_OPTIONS, SALT_VERSION, loggingGroup } from '../options/common-groups.ts';
-import { flag, isOn, text, textValue } from '../options/option.ts';
+import { flag, isOn, text, textValue, withoutEffect } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
+import { tellIneffective, type Terminal } from '../terminal.ts';
 
 /** `salt-master`: reads its options and starts all services of a master. */
-export async function startMaster(args: readonly string[]): Promise<number> {
+export async function startMaster(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'salt-master',
     usage: '[options]',
@@ -15,16 +16,20 @@ export async function startMaster(args: readonly string[]): Promise<number> {
         title: 'Options',
         options: [
           ...BASE_OPTIONS,
-          text(['-u', '--user'], 'user', 'Taken for compatibility, without effect.'),
+          withoutEffect(text(['-u', '--user'], 'user', ''), 'start it as that user'),
           flag(['-d', '--daemon'], 'daemon', 'Go on in the background.'),
-          text(['--pid-file'], 'pidfile', 'Taken for compatibility: set pidfile instead.'),
-          flag(['--disable-keepalive'], 'disable_keepalive', 'Without effect.'),
+          text(['--pid-file'], 'pidfile', 'File for the process id, in place of pidfile.'),
+          withoutEffect(
+            flag(['--disable-keepalive'], 'disable_keepalive', ''),
+            'services that end are started again',
+          ),
         ],
       },
-      loggingGroup(true),
+      loggingGroup(true, true),
     ],
   });
   const options = parser.parse(args);
+  tellIneffective(terminal, options);
   const level = (dest: string): LogLevel | undefined =>
     LOG_LEVELS.find((name) => name === textValue(options, dest));
   const { runMaster } = await import('./master.ts');
@@ -35,6 +40,7 @@ export async function startMaster(args: readonly string[]): Promise<number> {
     logFile: textValue(options, 'log_file'),
     logLevelLogfile: level('log_level_logfile'),
     daemon: isOn(options, 'daemon'),
+    pidFile: textValue(options, 'pidfile'),
   });
 }
 
@@ -46,7 +52,7 @@ function stopWithParent(): void {
 }
 
 /** `brine status`: reads its options and shows how the master of this host is. */
-export async function status(args: readonly string[]): Promise<number> {
+export async function status(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'brine status',
     usage: '[options]',
@@ -60,6 +66,7 @@ export async function status(args: readonly string[]): Promise<number> {
     ],
   });
   const options = parser.parse(args);
+  tellIneffective(terminal, options);
   const { showStatus } = await import('./status.ts');
   return showStatus({
     configDir: textValue(options, 'config_dir'),
@@ -68,7 +75,7 @@ export async function status(args: readonly string[]): Promise<number> {
 }
 
 /** `brine restart`: reads its options and replaces the services of this host one by one. */
-export async function restart(args: readonly string[]): Promise<number> {
+export async function restart(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'brine restart',
     usage: '[options]',
@@ -79,6 +86,7 @@ export async function restart(args: readonly string[]): Promise<number> {
     groups: [{ title: 'Options', options: [...BASE_OPTIONS] }],
   });
   const options = parser.parse(args);
+  tellIneffective(terminal, options);
   const { restartServices } = await import('./restart.ts');
   return restartServices(textValue(options, 'config_dir'));
 }

@@ -1,5 +1,13 @@
-import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -22,13 +30,16 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-function run(config: string): Promise<{ code: number | string; stderr: string }> {
+function run(
+  config: string,
+  more: object = {},
+): Promise<{ code: number | string; stderr: string }> {
   writeFileSync(join(dir, 'master'), config);
   const script = `
     const { runMaster } = await import(process.argv[1]);
-    process.exit(await runMaster({ configDir: process.argv[2] }));`;
+    process.exit(await runMaster({ configDir: process.argv[2], ...JSON.parse(process.argv[3]) }));`;
   const tsx = ['--import', 'tsx', '--conditions=source'];
-  const args = [...tsx, '--input-type=module', '-e', script, MASTER, dir];
+  const args = [...tsx, '--input-type=module', '-e', script, MASTER, dir, JSON.stringify(more)];
   return new Promise((resolve) => {
     execFile(process.execPath, args, (error, _stdout, stderr) =>
       resolve({ code: error?.code ?? 0, stderr }),
@@ -82,4 +93,16 @@ test('a master whose port is taken ends with 4 before it writes anything', async
   expect(stderr).toContain('Not started, is there another master running?');
   expect(stderr).toContain(`port ${port} of 127.0.0.1 is taken by process ${process.pid} (`);
   expect(readdirSync(dir)).toEqual(['master']);
+});
+
+test('--pid-file is the pid file: one that names a living master is left alone', async () => {
+  const other = spawn('sleep', ['1000'], { argv0: 'salt-master' });
+  await once(other, 'spawn');
+  const pidFile = join(dir, 'named.pid');
+  writeFileSync(pidFile, String(other.pid));
+  const { code, stderr } = await run(`root_dir: ${dir}\n${NO_PORTS}`, { pidFile });
+  other.kill();
+  expect(code).toBe(4);
+  expect(stderr).toContain(`${pidFile} names process ${other.pid} (salt-master)`);
+  expect(readFileSync(pidFile, 'utf8')).toBe(String(other.pid));
 });

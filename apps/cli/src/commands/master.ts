@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   ConfigError,
@@ -45,6 +46,7 @@ export interface MasterArguments {
   readonly logFile?: string | undefined;
   readonly logLevelLogfile?: LogLevel | undefined;
   readonly daemon?: boolean | undefined;
+  readonly pidFile?: string | undefined;
 }
 
 /**
@@ -104,6 +106,7 @@ function readOptions(args: MasterArguments): LoadedConfig<MasterOptions> {
     logLevel: args.logLevel ?? options.logLevel,
     logFile: args.logFile ?? options.logFile,
     logLevelLogfile: args.logLevelLogfile ?? options.logLevelLogfile,
+    pidfile: args.pidFile === undefined ? options.pidfile : resolve(args.pidFile),
   };
   return { options: { ...options, ...given }, warnings };
 }
@@ -243,6 +246,7 @@ async function startDaemon(args: MasterArguments, options: MasterOptions): Promi
     ['-l', args.logLevel],
     ['--log-file', args.logFile],
     ['--log-file-level', args.logLevelLogfile],
+    ['--pid-file', args.pidFile],
   ].flatMap(([name = '', value]) => (value === undefined ? [] : [name, value]));
   const child = spawn(
     process.execPath,

@@ -5,7 +5,7 @@ import { Exit, EXIT } from '../exit-codes.ts';
 import { BASE_OPTIONS, SALT_VERSION, loggingGroup } from '../options/common-groups.ts';
 import { flag, textValue } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
-import type { Terminal } from '../terminal.ts';
+import { tellIneffective, type Terminal } from '../terminal.ts';
 
 /** Where the minion's program lies; also used by the demonstration. */
 export function minionProgram(): string {
@@ -15,7 +15,7 @@ export function minionProgram(): string {
 }
 
 /** `salt-minion`: runs the minion in the foreground until it ends or is told to. */
-export async function runMinion(args: readonly string[], _terminal: Terminal): Promise<number> {
+export async function runMinion(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'salt-minion',
     usage: '[options]',
@@ -30,6 +30,7 @@ export async function runMinion(args: readonly string[], _terminal: Terminal): P
     ],
   });
   const options = parser.parse(args);
+  tellIneffective(terminal, options);
   if (options.values.get('daemon') === true) {
     throw parser.error('-d is not in this version: let the service manager run it');
   }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 
 const DIR = mkdtempSync(join(tmpdir(), 'brine-run-'));
@@ -43,6 +43,28 @@ test('an option of commands that is not in force is told by the command', async 
   expect((await run('-d', 'jobs.why')).stderr).toBe(
     `[WARNING ] Option 'cli_summary' in ${DIR}/master, line 2, is not in force: give --summary\n`,
   );
+});
+
+test('options that are taken and have no effect are told, once each', async () => {
+  const { exit, stderr } = await run(
+    ...['--jid=20300101000000000000', '--skip-grains', '--skip-grains', '--saltfile', 'x'],
+    ...['-d', 'jobs.why'],
+  );
+  expect(exit).toBe(0);
+  expect(stderr.split('\n')).toEqual([
+    '[WARNING ] --jid has no effect here: the master gives each run a job id',
+    '[WARNING ] --skip-grains has no effect here: the master has no grains',
+    '[WARNING ] --saltfile has no effect here: give the options themselves',
+    '',
+  ]);
+});
+
+test('a Saltfile that stock tools would read is told of', async () => {
+  const saltfile = join(DIR, 'Saltfile');
+  writeFileSync(saltfile, 'salt-run: {}\n');
+  vi.stubEnv('SALT_SALTFILE', saltfile);
+  const { stderr } = await run('-d', 'jobs.why').finally(() => vi.unstubAllEnvs());
+  expect(stderr).toBe(`[WARNING ] ${saltfile} is not read: give the options themselves\n`);
 });
 
 describe('documentation', () => {

@@ -29,13 +29,23 @@ import {
   outputGroup,
   timeoutOption,
 } from '../options/common-groups.ts';
-import { flag, isOn, numberValue, text, textValue, type ParsedOptions } from '../options/option.ts';
+import {
+  flag,
+  isOn,
+  numberValue,
+  text,
+  textValue,
+  withoutEffect,
+  type ParsedOptions,
+} from '../options/option.ts';
 import { OptionParser, type CommandForm } from '../options/parser.ts';
 import type { RemoteCall } from '../runners/by-login.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
 import { credentialsFor } from '../salt/login.ts';
 import { mayTrace, recordCommand, spanTime } from '../salt/request-span.ts';
 import type { Terminal } from '../terminal.ts';
+
+const PROFILE = 'traces tell the times: brine trace';
 
 const RUN_FORM: CommandForm = {
   prog: 'salt-run',
@@ -50,9 +60,9 @@ const RUN_FORM: CommandForm = {
         timeoutOption(1),
         flag(['-d', '--doc', '--documentation'], 'doc', 'Show what functions there are.'),
         flag(['--async'], 'async', 'Run it in the master; its events tell what it returns.'),
-        flag(['--skip-grains'], 'skip_grains', 'Taken for compatibility, without effect.'),
+        withoutEffect(flag(['--skip-grains'], 'skip_grains', ''), 'the master has no grains'),
         ...ARGUMENT_OPTIONS,
-        text(['--jid'], 'jid', 'Taken for compatibility, without effect.'),
+        withoutEffect(text(['--jid'], 'jid', ''), 'the master gives each run a job id'),
         flag(['--missing'], 'missing', 'jobs.rerun: those that have not returned.'),
         text(['--since'], 'since', 'jobs.export: all jobs since this time.'),
       ],
@@ -62,8 +72,8 @@ const RUN_FORM: CommandForm = {
     {
       title: 'Profiling',
       options: [
-        text(['--profiling-path'], 'profiling_path', 'Without effect.'),
-        flag(['--enable-profiling'], 'profiling_enabled', 'Without effect.'),
+        withoutEffect(text(['--profiling-path'], 'profiling_path', ''), PROFILE),
+        withoutEffect(flag(['--enable-profiling'], 'profiling_enabled', ''), PROFILE),
       ],
     },
     eauthGroup(true),

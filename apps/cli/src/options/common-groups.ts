@@ -1,7 +1,10 @@
-import { flag, text, type Option, type OptionGroup } from './option.ts';
+import { flag, text, withoutEffect, type Option, type OptionGroup } from './option.ts';
 
 /** The release whose texts and rules the commands follow. */
 export const SALT_VERSION = '3008.2 (Argon)';
+
+/** What to do where Salt would read a Saltfile. */
+export const GIVE_OPTIONS = 'give the options themselves';
 
 /** `--version`, `--help` and `-c`, which every command has. */
 export const BASE_OPTIONS: readonly Option[] = [
@@ -15,7 +18,7 @@ export const BASE_OPTIONS: readonly Option[] = [
   { names: ['-h', '--help'], dest: 'help', kind: 'help', help: 'Show this page and exit.' },
   text(['-c', '--config-dir'], 'config_dir', 'Directory of the configuration file.'),
   flag(['--hard-crash'], 'hard_crash', 'Show the stack of an error nobody expected.'),
-  text(['--saltfile'], 'saltfile', 'Taken for compatibility, without effect.'),
+  withoutEffect(text(['--saltfile'], 'saltfile', ''), GIVE_OPTIONS),
 ];
 
 /** `-t`. */
@@ -56,8 +59,13 @@ const SORTED_LOG_LEVELS = [
   'quiet',
 ];
 
-/** Logging; `-l` means something else to salt-key. */
-export function loggingGroup(short: boolean): OptionGroup {
+/**
+ * Logging; `-l` means something else to salt-key. Commands that are no daemon have no log file:
+ * what they would write there goes to stderr.
+ */
+export function loggingGroup(short: boolean, ofDaemon = false): OptionGroup {
+  const file = (option: Option): Option =>
+    ofDaemon ? option : withoutEffect(option, 'what it tells goes to stderr');
   return {
     title: 'Logging Options',
     options: [
@@ -68,14 +76,14 @@ export function loggingGroup(short: boolean): OptionGroup {
         choices: LOG_LEVELS,
         help: 'Lowest level of log lines on the terminal.',
       },
-      text(['--log-file'], 'log_file', 'Log file.'),
-      {
+      file(text(['--log-file'], 'log_file', 'Log file.')),
+      file({
         names: ['--log-file-level'],
         dest: 'log_level_logfile',
         kind: 'choice',
         choices: SORTED_LOG_LEVELS,
         help: 'Lowest level of lines in the log file.',
-      },
+      }),
     ],
   };
 }

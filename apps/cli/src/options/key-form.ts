@@ -5,7 +5,7 @@ import {
   loggingGroup,
   outputGroup,
 } from './common-groups.ts';
-import { flag, text, type Option } from './option.ts';
+import { flag, text, type Option, withoutEffect } from './option.ts';
 import type { CommandForm } from './parser.ts';
 
 const ACTIONS: readonly Option[] = [
@@ -49,11 +49,14 @@ export const KEY_FORM: CommandForm = {
       title: 'Options',
       options: [
         ...BASE_OPTIONS,
-        text(['-u', '--user'], 'user', 'Taken for compatibility, without effect.'),
+        withoutEffect(text(['-u', '--user'], 'user', ''), "run it as the master's user"),
         flag(['-q', '--quiet'], 'quiet', 'Changes nothing, as in Salt.'),
         flag(['-y', '--yes'], 'yes', 'Yes to every question.'),
         text(['--rotate-aes-key'], 'rotate_aes_key', 'False keeps the AES key after -d and -r.'),
-        text(['--preserve-minions'], 'preserve_minions', 'True keeps what is cached of minions.'),
+        withoutEffect(
+          text(['--preserve-minions'], 'preserve_minions', ''),
+          "set preserve_minion_cache in the master's file",
+        ),
       ],
     },
     loggingGroup(false),

@@ -10,6 +10,8 @@ export interface Option {
   readonly default?: OptionValue;
   readonly metavar?: string;
   readonly help: string;
+  /** What to do instead, where the option is taken for compatibility and has no effect. */
+  readonly instead?: string;
 }
 
 /** The value of an option; undefined where it was not given and has no default. */
@@ -27,6 +29,8 @@ export interface ParsedOptions {
   /** Destinations that the command line set, as against defaults. */
   readonly given: ReadonlySet<string>;
   readonly args: readonly string[];
+  /** A line for each option that was given and has no effect. */
+  readonly ineffective: readonly string[];
 }
 
 /** A flag. */
@@ -43,6 +47,11 @@ export function text(
 ): Option {
   const option: Option = { names, dest, kind: 'text', help };
   return preset === undefined ? option : { ...option, default: preset };
+}
+
+/** An option that is taken for compatibility; who gives it is told that it has no effect. */
+export function withoutEffect(option: Option, instead: string): Option {
+  return { ...option, help: `Without effect: ${instead}.`, instead };
 }
 
 /** The text of an option, undefined where it is none or empty. */

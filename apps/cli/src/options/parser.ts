@@ -38,6 +38,7 @@ export class OptionParser {
       args: [],
       values: new Map(),
       given: new Set(),
+      ineffective: [],
     };
     for (const option of this.#long.values()) state.values.set(option.dest, undefined);
     for (const option of new Set([...this.#short.values(), ...this.#long.values()])) {
@@ -121,7 +122,7 @@ export class OptionParser {
     const word = state.rest.shift();
     if (word === undefined) throw this.error(`${name} option requires 1 argument`);
     state.values.set(option.dest, this.#convert(option, name, word));
-    state.given.add(option.dest);
+    noteGiven(option, state);
   }
 
   #convert(option: Option, name: string, word: string): OptionValue {
@@ -148,7 +149,7 @@ export class OptionParser {
     if (option.kind === 'version') throw new HelpExit(`${prog} ${version}\n`);
     if (option.kind === 'report') throw new HelpExit(versionsReport(version));
     state.values.set(option.dest, option.kind === 'flag');
-    state.given.add(option.dest);
+    noteGiven(option, state);
   }
 }
 
@@ -167,6 +168,15 @@ interface ParseState {
   readonly args: string[];
   readonly values: Map<string, OptionValue>;
   readonly given: Set<string>;
+  readonly ineffective: string[];
+}
+
+function noteGiven(option: Option, { given, ineffective }: ParseState): void {
+  if (option.instead !== undefined && !given.has(option.dest)) {
+    const name = option.names.find((one) => one.startsWith('--')) ?? option.dest;
+    ineffective.push(`${name} has no effect here: ${option.instead}`);
+  }
+  given.add(option.dest);
 }
 
 function takesValue(option: Option): boolean {
