@@ -1,11 +1,14 @@
 import type { StoredEvent } from '@brine/bus';
 import { isJid, isMinionId } from '@brine/job';
 import type { JobRow } from '@brine/job-cache';
-import { intOf, listOf, mapIn, mapOf, pack, textOf } from '@brine/wire';
+import { intOf, listOf, mapIn, mapOf, pack, storableText, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** How a CLI asks whether a job still runs: such jobs are not listed. */
 const FIND_JOB = 'saltutil.find_job';
+
+/** Code points of a text in a column of the job; its load keeps what a syndic sent. */
+const TEXT_MAX = 1_000;
 
 /**
  * What a syndic tells of a job, `{jid, ids: [minion], syndic, load, deadline: seconds}`, as a row:
@@ -24,7 +27,7 @@ export function jobBelow(
   if (ids === undefined || deadline === undefined) throw new Error('no list of minions');
   const load: SaltMap = new Map(mapIn(told, 'load') ?? mapOf({})).set('jid', jid);
   const fun = textsOf(load.get('fun'));
-  const user = textOf(load, 'user') ?? '';
+  const user = storableText(textOf(load, 'user') ?? '', TEXT_MAX);
   return {
     jid,
     load: pack(load),
@@ -32,7 +35,7 @@ export function jobBelow(
     user,
     fun,
     tgt: textsOf(load.get('tgt')),
-    tgtType: textOf(load, 'tgt_type') ?? 'glob',
+    tgtType: storableText(textOf(load, 'tgt_type') ?? 'glob', TEXT_MAX),
     minions: ids.filter((id) => isMinionId(id)),
     missing: [],
     publishedAt: event.timeMs,
@@ -46,5 +49,5 @@ export function jobBelow(
 
 function textsOf(value: SaltValue | undefined): string[] {
   const list = Array.isArray(value) ? value : [value];
-  return list.filter((one) => typeof one === 'string');
+  return list.flatMap((one) => (typeof one === 'string' ? [storableText(one, TEXT_MAX)] : []));
 }

@@ -1,4 +1,4 @@
-import { cutFields, listOf, textOf } from '@brine/wire';
+import { cutFields, listOf, storableText, textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import type { JobRow, ReturnRow } from './rows.ts';
 
@@ -14,6 +14,9 @@ const RETURN_FIELDS = [
   '_stamp',
 ] as const;
 
+/** Code points of a text in a column of the job. */
+const TEXT_MAX = 1_000;
+
 /**
  * The job that a return tells of by itself: one that nobody published (salt-call, a schedule) names
  * its target (salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`).
@@ -25,14 +28,16 @@ export function bornJob(row: ReturnRow, load: SaltMap): JobRow | undefined {
   if (tgt === undefined || tgtType === undefined) return undefined;
   const names = listOf(load, 'fun')?.filter((name) => typeof name === 'string');
   const user = textOf(load, 'user') ?? '';
+  // Minions choose all of it; the load keeps it as it came.
+  const shown = (text: string): string => storableText(text, TEXT_MAX);
   return {
     jid: row.jid,
     load: cutFields(row.load, RETURN_FIELDS),
     principal: row.id,
-    user,
-    fun: names ?? textOf(load, 'fun') ?? '',
-    tgt,
-    tgtType,
+    user: shown(user),
+    fun: names?.map(shown) ?? shown(textOf(load, 'fun') ?? ''),
+    tgt: shown(tgt),
+    tgtType: shown(tgtType),
     minions: [row.id],
     missing: [],
     publishedAt: row.receivedAt,

@@ -1,5 +1,14 @@
 import { digestOf } from '@brine/crypt';
-import { boolOf, cutFields, intOf, isMap, scanMap, textOf, unpackMap } from '@brine/wire';
+import {
+  boolOf,
+  cutFields,
+  intOf,
+  isMap,
+  scanMap,
+  storableText,
+  textOf,
+  unpackMap,
+} from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { PreparedRow } from './batch.ts';
 import { bornJob } from './born-job.ts';
@@ -49,7 +58,7 @@ export function prepareReturn(
   const fields = {
     jid: row.jid,
     id: row.id,
-    fun: kept.referred ? functionText(load).replaceAll('\0', '\uFFFD') : functionText(load),
+    fun: functionText(load),
     retcode: retcode !== undefined && Math.abs(retcode) < 2 ** 31 ? retcode : null,
     success: boolOf(load, 'success') ?? null,
     failed: hasFailed(load),
@@ -75,11 +84,14 @@ export function prepareReturn(
   };
 }
 
-/** `fun` of a return; a compound job's list is joined by commas, as the CLI takes it. */
+/**
+ * `fun` of a return, as a text column holds it; a compound job's list is joined by commas, as the
+ * CLI takes it.
+ */
 export function functionText(load: SaltMap): string {
   const fun = load.get('fun');
-  if (Array.isArray(fun)) return fun.filter((name) => typeof name === 'string').join(',');
-  return textOf(load, 'fun') ?? '';
+  const names = Array.isArray(fun) ? fun.filter((name) => typeof name === 'string') : undefined;
+  return storableText(names?.join(',') ?? textOf(load, 'fun') ?? '');
 }
 
 /** retcode other than 0, or success false; of a compound job: of any of its functions. */
