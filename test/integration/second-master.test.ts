@@ -26,6 +26,11 @@ async function first() {
   };
 }
 
+test('an option that is not in force is one line of the log, whatever starts', async () => {
+  // The file of every test master has it.
+  expect((await master.log()).match(/Option 'worker_threads' in /g)).toHaveLength(1);
+});
+
 test('a second master with the same file ends with 4 and changes nothing', async () => {
   const before = await first();
   const { code, stderr } = await master.brine('master', []);

@@ -35,3 +35,15 @@ test('what a runner publishes for anybody else is judged as his, within any righ
   expect(await handedDown()).toBeUndefined();
   expect(await handedDown(true)).toEqual(['.*']);
 });
+
+test('runners in a worker know the nodegroups of the master', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));
+  writeFileSync(join(dir, 'master'), 'nodegroups:\n  web: L@a,b\n  all: [N@web, or, c]\n');
+  const { options } = loadMasterConfig({ configDir: dir, env: {} });
+  rmSync(dir, { recursive: true });
+  const { nodegroups } = settingsFor(options, {});
+  expect([...nodegroups]).toEqual([
+    ['web', 'L@a,b'],
+    ['all', ['N@web', 'or', 'c']],
+  ]);
+});

@@ -12,6 +12,7 @@ import {
 import type { MasterOptions } from '@brine/config';
 import type { Answerer, FunctionCall, FunctionOutcome, MasterFunctions } from '@brine/master';
 import { randomUUID } from 'node:crypto';
+import { nodegroupsOf } from './rules.ts';
 
 /** What the runners of a worker work with. */
 export interface RunnersOptions {
@@ -112,7 +113,7 @@ export function settingsFor(
 ): ClientSettings {
   return {
     user: options.user,
-    nodegroups: new Map(),
+    nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
     configFile: options.confFile,
     timeoutMs: options.timeout * 1000,
     gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
