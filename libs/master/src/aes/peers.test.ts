@@ -10,13 +10,18 @@ const REQUEST = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'h' };
 const RETURNS = mapOf({
   web1: mapOf({ return: true, retcode: 0, out: 'nested' }),
   web2: mapOf({ return: 'x' }),
+  // Nobody published to it.
+  db1: mapOf({ return: 'forged' }),
 });
 
 function masterWith(rules: Partial<MasterRules>, principal = 'minion/web1'): MemoryMaster {
   const master = memoryMaster({
     masterKey: PrivateKey.parse(auth.master_key.pem),
     rules,
-    answerQuery: (query) => (query === 'job' ? mapOf({ principal }) : mapOf({ returns: RETURNS })),
+    answerQuery: (query) =>
+      query === 'job'
+        ? mapOf({ principal, minions: ['web1', 'web2'] })
+        : mapOf({ returns: RETURNS }),
   });
   for (const [id, os] of Object.entries({ web1: 'Debian', web2: 'Debian', db1: 'Arch' })) {
     master.setKey(id, { state: 'accepted', pub: '', denied: [] });

@@ -3,6 +3,7 @@ import { isJid } from '@brine/job';
 import { expandNodegroup, matchPcre, type Target } from '@brine/target';
 import {
   isMap,
+  listOf,
   mapIn,
   mapOf,
   parsePublish,
@@ -57,10 +58,10 @@ export const minionPublish: PeerCommand = async (ports, request, minion, load) =
   const seconds = Number(load.get('timeout') ?? load.get('tmo') ?? WAIT_DEFAULT_S);
   const until =
     ports.now() + Math.min((Number.isFinite(seconds) ? seconds : 0) * 1000, WAIT_MAX_MS);
-  let returns = await returnsOf(ports, published.jid);
+  let returns = await returnsOf(ports, published.jid, published.minions);
   while (returns.size < published.minions.length && ports.now() < until) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    returns = await returnsOf(ports, published.jid);
+    returns = await returnsOf(ports, published.jid, published.minions);
   }
   if (textOf(load, 'form') === 'full') {
     return new Map<SaltValue, SaltValue>([...returns, ['__jid__', published.jid]]);
@@ -79,7 +80,7 @@ export const publishedReturns: PeerCommand = async (ports, _request, minion, loa
     ports.count('peer_return_refused');
     return new Map();
   }
-  return returnsOf(ports, jid);
+  return returnsOf(ports, jid, listOf(job, 'minions') ?? []);
 };
 
 /** The rights of all entries whose expression matches the minion's id (`peer`, `peer_run`). */
@@ -204,15 +205,23 @@ function targetOf(
   return { tgt: expandNodegroup(tgt, nodegroups), tgtType: 'compound' };
 }
 
-/** Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). */
-async function returnsOf(ports: MasterPorts, jid: string): Promise<SaltMap> {
+/**
+ * Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). Of those it was
+ * published to: others may return to any job. Whom lower masters have is not known here.
+ */
+async function returnsOf(
+  ports: MasterPorts,
+  jid: string,
+  minions: readonly SaltValue[],
+): Promise<SaltMap> {
   const found: SaltMap = new Map();
+  const expected = new Set(minions);
   let after: string | undefined;
   do {
     const page: SaltValue = await ports.jobs.ask('get_jid', mapOf({ jid, after }));
     if (!isMap(page)) return found;
     for (const [id, held] of mapIn(page, 'returns') ?? []) {
-      if (!isMap(held)) continue;
+      if (!isMap(held) || !(ports.rules.orderMasters || expected.has(id))) continue;
       found.set(id, mapOf({ ret: held.get('return') ?? null, out: held.get('out') }));
     }
     after = textOf(page, 'next');
