@@ -1,7 +1,7 @@
 import { WaitingLine, type RequestOutcome, type Waiting } from '@brine/bus';
 import { pack, RefusalText } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
-import type { Workers } from './ports.ts';
+import { addressOf, type Workers } from './ports.ts';
 
 /** The answer to a log-in, and the worker's word of its trace. */
 export interface LoginAnswer {
@@ -175,8 +175,9 @@ export class AuthLane {
   async #deliver(login: Login): Promise<void> {
     this.#inFlight += 1;
     const { id, body, at } = login;
+    const peer = addressOf(login);
     const deadlineMs = Date.now() + at + HOLD_MS - performance.now();
-    const outcome = await this.#workers.send({ id, class: 'auth', body, deadlineMs });
+    const outcome = await this.#workers.send({ id, class: 'auth', body, deadlineMs, ...peer });
     this.#inFlight -= 1;
     this.#settle(login, outcome);
     this.#pump();

@@ -6,7 +6,8 @@ import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
 import { classify } from './classify.ts';
 import { GatewaySpans } from './gateway-spans.ts';
-import type { Asker, Peers, RequestMemory, Spans, Workers } from './ports.ts';
+import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';
+import type { Spans, Workers } from './ports.ts';
 import { FairShare } from './fair-share.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
 import { RefusedMinions } from './refused-minions.ts';
@@ -166,7 +167,14 @@ export class Gateway {
       return this.#servePublish(id, request, found.user ?? this.#peerName(request), startMs);
     }
     const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
-    const outcome = await this.#ports.workers.send({ id, class: 'clear', body, deadlineMs });
+    const peer = addressOf(request);
+    const outcome = await this.#ports.workers.send({
+      id,
+      class: 'clear',
+      body,
+      deadlineMs,
+      ...peer,
+    });
     this.#reply(request, clearAnswer(outcome));
     if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs });
   }

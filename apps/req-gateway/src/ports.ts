@@ -32,3 +32,8 @@ export interface Spans {
 
 /** Who gets the answer. */
 export type Asker = Pick<ZmqRequest, 'peer'>;
+
+/** The address that a request came from, for workers; none where the peer has hung up. */
+export function addressOf({ peer }: Asker): { readonly peer?: string } {
+  return peer.address === '' ? {} : { peer: peer.address };
+}

@@ -4,7 +4,7 @@ import type { RequestOutcome } from '@brine/bus';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
 import { Pauses } from './pauses.ts';
-import type { Asker, RequestMemory, Workers } from './ports.ts';
+import { addressOf, type Asker, type RequestMemory, type Workers } from './ports.ts';
 
 /** One publish that is under way, and all who wait for its answer. */
 interface OpenPublish {
@@ -159,7 +159,7 @@ export class PublishLane {
     const isEarly = askedAt - this.#since < EARLY_MS;
     const delivered = await this.#users.run(user, body.length, async () => {
       const claimed = await this.#claim(hash, id, askedAt + ANSWER_WITHIN_MS);
-      return this.#deliver(claimed, body, askedAt);
+      return this.#deliver(claimed, body, askedAt, addressOf(asker));
     });
     this.#open.delete(hash);
     const answer = this.#answer(delivered);
@@ -182,13 +182,18 @@ export class PublishLane {
   }
 
   /** Tries under the one id until there is an answer, no worker, or no more patience. */
-  async #deliver(claimed: Claimed, body: Buffer, askedAt: number): Promise<Delivered> {
+  async #deliver(
+    claimed: Claimed,
+    body: Buffer,
+    askedAt: number,
+    peer: { readonly peer?: string },
+  ): Promise<Delivered> {
     const { id, isUnsure } = claimed;
     let { handed } = claimed;
     let until = askedAt + ANSWER_WITHIN_MS;
     for (;;) {
       const deadlineMs = Date.now() + until - performance.now();
-      const outcome = await this.#workers.send({ id, class: 'clear', body, deadlineMs });
+      const outcome = await this.#workers.send({ id, class: 'clear', body, deadlineMs, ...peer });
       if (outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.handed)) handed = true;
       const again =
         outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.why === 'deadline');

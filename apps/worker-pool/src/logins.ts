@@ -17,6 +17,7 @@ import { fromJson } from '@brine/wire';
 /** Joins the login modules that `external_auth` names to the rules. */
 export function loginsOf(
   options: MasterOptions,
+  count: (name: string) => void,
   onTrouble: (text: string, cause: unknown) => void,
 ): Logins {
   const settingsOf = (module: string): Readonly<Record<string, unknown>> => {
@@ -40,10 +41,10 @@ export function loginsOf(
   for (const module of Object.keys(options.externalAuth)) {
     if (!Object.hasOwn(modules, module)) onTrouble(`no login module ${module} is known`, undefined);
   }
-  const all = new LoginModules({ modules, onTrouble });
+  const all = new LoginModules({ modules, onTrouble, count });
   return {
-    async vouch(module, username, password) {
-      const known = await all.vouch(module, username, password);
+    async vouch(module, username, password, from) {
+      const known = await all.vouch(module, username, password, from);
       if (known === undefined) return undefined;
       const { name, groups, acl } = known;
       return { name, groups, ...(acl === undefined ? {} : { acl: fromJson(acl) }) };

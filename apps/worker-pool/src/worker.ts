@@ -131,7 +131,7 @@ export async function startWorker(
     autosign: new SigningFiles(options),
     jobs: new JobCacheQueries(bus),
     pillars,
-    logins: loginsOf(options, (text, err) => log.error({ err }, text)),
+    logins: loginsOf(options, requests.count, (text, err) => log.error({ err }, text)),
     tokens: new BucketTokens(
       new Bucket(bus, 'brine_tokens'),
       SecretBox.fromMasterKey(pem, 'token'),

@@ -25,6 +25,8 @@ export class ClassQueue {
   #waiting: Held[] = [];
   #head = 0;
   #running = 0;
+  /** At work in no place. */
+  readonly #aside = new Set<Held>();
 
   constructor(concurrency: number, queue: number, work: (held: Held) => Promise<void>) {
     this.#concurrency = concurrency;
@@ -58,10 +60,18 @@ export class ClassQueue {
       if (held === undefined) return;
       this.#running++;
       void this.#work(held).finally(() => {
-        this.#running--;
+        if (!this.#aside.delete(held)) this.#running--;
         this.next();
       });
     }
+  }
+
+  /** Frees the place of one that is at work and goes on working. */
+  stepAside(held: Held): void {
+    if (!held.started || held.done || this.#aside.has(held)) return;
+    this.#aside.add(held);
+    this.#running--;
+    this.next();
   }
 
   #shift(): Held | undefined {

@@ -72,12 +72,8 @@ export {
 } from './request-ids.ts';
 export type { RequestClaim } from './request-ids.ts';
 export { RequestReceiver } from './request-receiver.ts';
-export type {
-  Answer,
-  IncomingRequest,
-  RequestHandler,
-  RequestReceiverOptions,
-} from './request-receiver.ts';
+export type { Answer, IncomingRequest, RequestHandler } from './incoming-request.ts';
+export type { RequestReceiverOptions } from './request-receiver.ts';
 export { RequestSender } from './request-sender.ts';
 export type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
 export type { RequestSenderOptions } from './request-sender.ts';

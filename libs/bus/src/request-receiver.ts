@@ -9,6 +9,7 @@ import { BUNDLES, Bundler, unbundle } from './bundle.ts';
 import { Claims } from './claims.ts';
 import { ClassQueue } from './class-queue.ts';
 import type { Held } from './class-queue.ts';
+import type { Answer, IncomingRequest, RequestHandler } from './incoming-request.ts';
 import {
   ANNOUNCE_MS,
   CLAIM_MS,
@@ -21,35 +22,6 @@ import {
   unpackRequest,
 } from './request-frame.ts';
 import { packAnnouncement } from './worker-board.ts';
-
-/** A request as a worker gets it. */
-export interface IncomingRequest {
-  /** The same for every try of one request. */
-  readonly id: string;
-  readonly class: RequestClass;
-  readonly body: Uint8Array;
-  /** The peer's address as the gateway saw it. */
-  readonly peer: string | undefined;
-  readonly gatewayHost: string;
-  /** When the gateway had it, in ms since 1970; undefined where it did not say. */
-  readonly receivedMs: number | undefined;
-  /** In ms since 1970. */
-  readonly deadlineMs: number;
-  /**
-   * Asks the gateway that nobody else be tried from here on, for work that leaves traces outside of
-   * the streams (runners, wheels, tokens). False: somebody else has it, or the gateway is silent;
-   * then the work must not be done.
-   */
-  readonly takeOnce: () => Promise<boolean>;
-}
-
-/** What a worker makes of a request; `drop`: no answer is sent. `trace`: its note, opaque here. */
-export type Answer =
-  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
-  | { readonly kind: 'drop' };
-
-/** Answers one request. */
-export type RequestHandler = (request: IncomingRequest) => Promise<Answer>;
 
 /** Who a worker is, and how much it takes. */
 export interface RequestReceiverOptions {
@@ -238,6 +210,7 @@ export class RequestReceiver {
       receivedMs: head.receivedMs,
       deadlineMs: head.deadlineMs,
       takeOnce: () => this.#takeOnce(held),
+      stepAside: () => this.#queues[cls].stepAside(held),
     };
   }
 

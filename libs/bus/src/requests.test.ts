@@ -7,7 +7,7 @@ import type { TestNats } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Bus } from './connect.ts';
 import { RequestReceiver } from './request-receiver.ts';
-import type { IncomingRequest, RequestHandler } from './request-receiver.ts';
+import type { IncomingRequest, RequestHandler } from './incoming-request.ts';
 import { RequestSender } from './request-sender.ts';
 import type { RequestToSend } from './pending-request.ts';
 

@@ -1,6 +1,7 @@
 export { CertificateLogin, proofText } from './certificate.ts';
 export { Ldap } from './ldap.ts';
 export { LoginError } from './login-module.ts';
+export { LoginLimits } from './login-limits.ts';
 export { LoginModules } from './login-modules.ts';
 export { Pam } from './pam.ts';
 export { PasswordFile } from './password-file.ts';

@@ -1,14 +1,22 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { LoginError, LoginModules, Pam, everybody, sharedSecret } from './index.ts';
 import type { LoginModule } from './index.ts';
 
 const troubles: string[] = [];
+const counts: string[] = [];
+const HERE = '192.0.2.1';
 function logins(modules: Readonly<Record<string, LoginModule>>): LoginModules {
   troubles.length = 0;
-  return new LoginModules({ modules, refusalMs: 40, onTrouble: (text) => troubles.push(text) });
+  counts.length = 0;
+  return new LoginModules({
+    modules,
+    refusalMs: 40,
+    onTrouble: (text) => troubles.push(text),
+    count: (name) => counts.push(name),
+  });
 }
 
 it('a refusal takes its time, whatever the reason; a success does not', async () => {
@@ -24,37 +32,122 @@ it('a refusal takes its time, whatever the reason; a success does not', async ()
   ] as const;
   for (const [module, username, password] of cases) {
     const startMs = performance.now();
-    expect(await modules.vouch(module, username, password)).toBeUndefined();
+    expect(await modules.vouch(module, username, password, HERE)).toBeUndefined();
     expect(performance.now() - startMs).toBeGreaterThan(28);
   }
   expect(troubles).toEqual(['no such server']);
-  expect(await modules.vouch('sharedsecret', 'anne', 's')).toEqual({ name: 'anne', groups: [] });
+  expect(await modules.vouch('sharedsecret', 'anne', 's', HERE)).toEqual({
+    name: 'anne',
+    groups: [],
+  });
 });
 
-it('so many logins at once that nobody could answer them are refused', async () => {
-  let waiting = 0;
-  let release: (() => void) | undefined;
+/** A module that answers nobody before it is told to. */
+function slowModule(answer: (username: string) => boolean = () => true) {
+  const asked: string[] = [];
+  let release: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => (release = resolve));
-  const slow: LoginModule = {
+  const module: LoginModule = {
     async check({ username }) {
-      waiting += 1;
+      asked.push(username);
       await gate;
+      return answer(username) ? { name: username, groups: [] } : undefined;
+    },
+  };
+  return { asked, release: () => release(), module };
+}
+
+it('so many logins at once that nobody could answer them are refused', async () => {
+  const { asked, release, module } = slowModule();
+  const modules = logins({ slow: module });
+  const all = Array.from({ length: 300 }, (_none, at) =>
+    modules.vouch('slow', `u${at}`, 'p', `192.0.2.${at % 250}`),
+  );
+  await expect.poll(() => asked.length).toBe(16);
+  release();
+  expect((await Promise.all(all)).filter((known) => known !== undefined)).toHaveLength(192);
+  expect(counts).toEqual(Array(108).fill('login_busy'));
+  expect(troubles).toHaveLength(1);
+});
+
+it('a storm from one address leaves places for others', async () => {
+  const { asked, release, module } = slowModule();
+  const modules = logins({ slow: module });
+  const storm = Array.from({ length: 300 }, (_none, at) =>
+    modules.vouch('slow', `u${at}`, 'p', HERE),
+  );
+  const anne = modules.vouch('slow', 'anne', 'p', '192.0.2.9');
+  await expect.poll(() => asked.length).toBe(9);
+  expect(asked).toContain('anne');
+  release();
+  expect(await anne).toBeDefined();
+  // Who is let in is not punished for the others.
+  expect((await Promise.all(storm)).filter((known) => known !== undefined)).toHaveLength(160);
+});
+
+it('after some failures nobody is asked about the rest of a storm', async () => {
+  const { asked, release, module } = slowModule((username) => username === 'anne');
+  const modules = logins({ slow: module });
+  release();
+  const storm = Array.from({ length: 150 }, () => modules.vouch('slow', 'bob', 'p', HERE));
+  expect((await Promise.all(storm)).every((known) => known === undefined)).toBe(true);
+  // Those that were being checked when the first failed, and not 150.
+  expect(asked.length).toBeLessThan(20);
+  expect(counts.filter((name) => name === 'login_limited')).toHaveLength(150 - asked.length);
+  expect(await modules.vouch('slow', 'anne', 'p', HERE)).toBeDefined();
+});
+
+it('a module that is away counts against nobody', async () => {
+  let away = true;
+  const broken: LoginModule = {
+    async check({ username }) {
+      if (away) throw new LoginError('no such server');
       return { name: username, groups: [] };
     },
   };
-  const modules = logins({ slow });
-  const all = Array.from({ length: 300 }, (_none, at) => modules.vouch('slow', `u${at}`, 'p'));
-  await expect.poll(() => waiting).toBe(256);
-  release?.();
-  expect((await Promise.all(all)).filter((known) => known !== undefined)).toHaveLength(256);
-  expect(troubles).toHaveLength(1);
+  const modules = logins({ broken });
+  for (let n = 0; n < 8; n += 1) await modules.vouch('broken', 'anne', 'p', HERE);
+  away = false;
+  expect(await modules.vouch('broken', 'anne', 'p', HERE)).toBeDefined();
+});
+
+it('one slow refusal does not make all later ones slow', async () => {
+  vi.useFakeTimers({ toFake: ['performance', 'setTimeout', 'Date'] });
+  try {
+    let slow = true;
+    const module: LoginModule = {
+      async check() {
+        if (slow) await new Promise((resolve) => setTimeout(resolve, 9_000));
+        return undefined;
+      },
+    };
+    const modules = logins({ module });
+    const took = async (username: string): Promise<number> => {
+      const startMs = performance.now();
+      let endMs = 0;
+      const done = modules.vouch('module', username, 'p', HERE).then(() => {
+        endMs = performance.now();
+      });
+      await vi.advanceTimersByTimeAsync(20_000);
+      await done;
+      return endMs - startMs;
+    };
+    await took('a');
+    slow = false;
+    // Five times the usual 40 ms, give or take a quarter.
+    expect(await took('b')).toBeLessThan(251);
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(await took('c')).toBeLessThan(55);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 it('everybody is let in only where tests say so, nobody by an empty shared secret', async () => {
   const modules = logins({ on: everybody(true), off: everybody(false), none: sharedSecret('') });
-  expect(await modules.vouch('on', 'anne', '')).toBeDefined();
-  expect(await modules.vouch('off', 'anne', '')).toBeUndefined();
-  expect(await modules.vouch('none', 'anne', '')).toBeUndefined();
+  expect(await modules.vouch('on', 'anne', '', HERE)).toBeDefined();
+  expect(await modules.vouch('off', 'anne', '', HERE)).toBeUndefined();
+  expect(await modules.vouch('none', 'anne', '', HERE)).toBeUndefined();
   expect(troubles).toEqual([
     'auto is for tests: brine.eauth.auto is off',
     'sharedsecret is not set',
@@ -81,7 +174,7 @@ read -r password
   );
   await chmod(program, 0o700);
   const modules = logins({ pam: new Pam({ service: 'salt', program }) });
-  expect(await modules.vouch('pam', 'root', 'pass word')).toMatchObject({
+  expect(await modules.vouch('pam', 'root', 'pass word', HERE)).toMatchObject({
     name: 'root',
     groups: expect.arrayContaining(['root']) as unknown,
   });
@@ -91,10 +184,10 @@ read -r password
     ['-v', 'pass word'],
     ['root', 'pass word\nx'],
   ] as const) {
-    expect(await modules.vouch('pam', username, password)).toBeUndefined();
+    expect(await modules.vouch('pam', username, password, HERE)).toBeUndefined();
   }
   expect(troubles).toEqual([]);
   const missing = logins({ pam: new Pam({ service: 'salt', program: join(dir, 'none') }) });
-  expect(await missing.vouch('pam', 'root', 'x')).toBeUndefined();
+  expect(await missing.vouch('pam', 'root', 'x', HERE)).toBeUndefined();
   expect(troubles).toEqual([`external_auth:pam: ${join(dir, 'none')} could not be run`]);
 });

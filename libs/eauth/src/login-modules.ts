@@ -1,3 +1,5 @@
+import { LoginLane } from './login-lane.ts';
+import { LoginLimits, type Attempt } from './login-limits.ts';
 import { LoginError, type KnownUser, type LoginModule } from './login-module.ts';
 
 /** What logins need of the outside. */
@@ -7,10 +9,23 @@ export interface LoginModulesOptions {
   readonly onTrouble: (text: string, cause: unknown) => void;
   /** Mean time of a refusal in ms, default 1000 as in Salt. */
   readonly refusalMs?: number;
+  /** Counts who is refused at once, by a name. */
+  readonly count?: (name: string) => void;
+  readonly limits?: LoginLimits;
 }
 
-/** Logins that are looked at at the same time; whoever comes then is refused at once. */
-const AT_ONCE_MAX = 256;
+/**
+ * Logins in hand: waiting for their turn, being checked, or refused and not yet told so. Whoever
+ * comes then is refused at once. A gateway sends a worker 320 requests of their class.
+ */
+const IN_HAND_MAX = 192;
+/** Of these, of one address. */
+const IN_HAND_OF_ONE_MAX = 160;
+
+/** A refusal takes no longer than so many times the usual time, however slow one was. */
+const SLOWEST_FACTOR = 5;
+/** How slow one was counts half after this time. */
+const SLOWEST_HALF_MS = 60_000;
 
 /** A directory or a REST service that takes longer than this has refused. */
 const CHECK_TIMEOUT_MS = 10_000;
@@ -22,45 +37,91 @@ const PASSWORD_MAX = 65_536;
 /** Different troubles that are told; a module that makes up texts must not fill the log. */
 const TROUBLES_MAX = 100;
 
+/** What became of a check. */
+type Checked =
+  | { readonly kind: 'known'; readonly user: KnownUser }
+  | { readonly kind: 'unknown' }
+  /** Nobody was asked, or nobody could tell. */
+  | { readonly kind: 'untold' };
+
 /**
  * The login modules by name (salt/auth/__init__.py LoadAuth). A refusal takes about a second,
- * whatever its reason, and as long as the slowest one so far, give or take a quarter: guessing is
- * slow and its time tells nothing.
+ * whatever its reason, and as long as the slowest of late, give or take a quarter: guessing is
+ * slow and its time tells nothing. Who fails too often, or comes while too many are there, is
+ * refused at once and unasked.
  */
 export class LoginModules {
   readonly #options: LoginModulesOptions;
   readonly #told = new Set<string>();
-  #slowestMs: number;
+  readonly #limits: LoginLimits;
+  readonly #lane = new LoginLane();
+  readonly #inHand = new Map<string, number>();
+  #slowest: { readonly ms: number; readonly atMs: number };
   #busy = 0;
 
   constructor(options: LoginModulesOptions) {
     this.#options = options;
-    this.#slowestMs = options.refusalMs ?? 1000;
+    this.#limits = options.limits ?? new LoginLimits();
+    this.#slowest = { ms: this.#usualMs, atMs: performance.now() };
   }
 
-  /** Who this is; undefined for everybody who is not let in. Never rejects. */
-  async vouch(module: string, username: string, password: string): Promise<KnownUser | undefined> {
-    if (this.#busy >= AT_ONCE_MAX) {
-      this.#tell(`more than ${AT_ONCE_MAX} logins at once: the rest is refused`, undefined);
-      return undefined;
+  /**
+   * Who this is; undefined for everybody who is not let in. Never rejects.
+   * @param from the address of whoever asks
+   */
+  async vouch(
+    module: string,
+    username: string,
+    password: string,
+    from: string,
+  ): Promise<KnownUser | undefined> {
+    const attempt = { module, username, from };
+    const ofOne = this.#inHand.get(from) ?? 0;
+    if (this.#busy >= IN_HAND_MAX || ofOne >= IN_HAND_OF_ONE_MAX) {
+      return this.#refuse('login_busy', 'too many logins at once: some are refused unasked');
     }
     this.#busy += 1;
-    const startMs = performance.now();
+    this.#inHand.set(from, ofOne + 1);
     try {
-      const known = await this.#check(module, username, password);
-      if (known === undefined) await this.#wait(startMs);
-      return known;
+      return await this.#inTurn(attempt, password);
     } finally {
       this.#busy -= 1;
+      const left = (this.#inHand.get(from) ?? 1) - 1;
+      if (left === 0) this.#inHand.delete(from);
+      else this.#inHand.set(from, left);
     }
   }
 
-  async #check(module: string, username: string, password: string) {
+  async #inTurn(attempt: Attempt, password: string): Promise<KnownUser | undefined> {
+    let startMs = performance.now();
+    const checked = await this.#lane.run(attempt.from, async () => {
+      // Looked at when its turn has come: those before it may have failed.
+      if (!this.#limits.mayTry(attempt)) return undefined;
+      startMs = performance.now();
+      const found = await this.#check(attempt, password);
+      if (found.kind === 'known') this.#limits.succeeded(attempt);
+      if (found.kind === 'unknown') this.#limits.failed(attempt);
+      return found;
+    });
+    if (checked === undefined) {
+      return this.#refuse('login_limited', 'too many failed logins: some are refused unasked');
+    }
+    if (checked.kind === 'known') return checked.user;
+    await this.#wait(startMs, checked.kind === 'unknown');
+    return undefined;
+  }
+
+  #refuse(name: string, text: string): undefined {
+    this.#options.count?.(name);
+    this.#tell(text, undefined);
+  }
+
+  async #check({ module, username }: Attempt, password: string): Promise<Checked> {
     const { modules } = this.#options;
     const chosen = Object.hasOwn(modules, module) ? modules[module] : undefined;
-    if (chosen === undefined) return undefined;
-    if (username === '' || username.length > NAME_MAX || username.includes('\0')) return undefined;
-    if (password.length > PASSWORD_MAX) return undefined;
+    if (chosen === undefined) return { kind: 'unknown' };
+    const isName = username !== '' && username.length <= NAME_MAX && !username.includes('\0');
+    if (!isName || password.length > PASSWORD_MAX) return { kind: 'unknown' };
     const signal = AbortSignal.timeout(CHECK_TIMEOUT_MS);
     const late = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => {
@@ -68,18 +129,29 @@ export class LoginModules {
       });
     });
     try {
-      return await Promise.race([chosen.check({ username, password }, signal), late]);
+      const user = await Promise.race([chosen.check({ username, password }, signal), late]);
+      return user === undefined ? { kind: 'unknown' } : { kind: 'known', user };
     } catch (cause) {
       const told = cause instanceof LoginError;
       this.#tell(told ? cause.message : `external_auth:${module} failed`, cause);
-      return undefined;
+      return { kind: 'untold' };
     }
   }
 
-  async #wait(startMs: number): Promise<void> {
-    this.#slowestMs = Math.max(this.#slowestMs, performance.now() - startMs);
-    const meantMs = this.#slowestMs * (0.75 + Math.random() / 2);
-    const restMs = startMs + meantMs - performance.now();
+  get #usualMs(): number {
+    return this.#options.refusalMs ?? 1000;
+  }
+
+  /** Where nobody could tell, how long it took says nothing of the name. */
+  async #wait(startMs: number, wasTold: boolean): Promise<void> {
+    const now = performance.now();
+    const usualMs = this.#usualMs;
+    const { ms, atMs } = this.#slowest;
+    const ofLate = usualMs + (ms - usualMs) * 0.5 ** ((now - atMs) / SLOWEST_HALF_MS);
+    const took = wasTold ? Math.min(now - startMs, usualMs * SLOWEST_FACTOR) : 0;
+    this.#slowest = { ms: Math.max(ofLate, took), atMs: now };
+    const meantMs = this.#slowest.ms * (0.75 + Math.random() / 2);
+    const restMs = startMs + meantMs - now;
     if (restMs > 0) await new Promise((resolve) => setTimeout(resolve, restMs));
   }
 

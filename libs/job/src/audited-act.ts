@@ -30,4 +30,6 @@ export interface AuditedAct {
   readonly minions?: number;
   /** The host whose gateway or key files it came through. */
   readonly source?: string;
+  /** The address that it came from, as the gateway saw it. */
+  readonly peer?: string;
 }

@@ -58,6 +58,7 @@ export function recordClear(
     outcome,
     ...whoOf(load, kwargs, proven),
     source: request.gatewayHost,
+    ...given('peer', request.peer),
     argsHash: hashOf(argumentsOf(kind, load)),
     ...given('fun', shown(load.get('fun') ?? load.get('query'))),
     ...given('target', shown(load.get('tgt') ?? load.get('match'))),
@@ -125,6 +126,7 @@ export function recordLogin(
     proof,
     method: 'key',
     source,
+    ...given('peer', request.peer),
     version,
   });
 }

@@ -28,9 +28,16 @@ export interface Vouched {
 export interface Logins {
   /**
    * Checks a name and a password; undefined for everybody who is not let in, which takes about a
-   * second whatever the reason. Never rejects.
+   * second whatever the reason; at once for who failed too often, or comes while too many do. Never
+   * rejects.
+   * @param from the address of whoever asks
    */
-  vouch(module: string, username: string, password: string): Promise<Vouched | undefined>;
+  vouch(
+    module: string,
+    username: string,
+    password: string,
+    from: string,
+  ): Promise<Vouched | undefined>;
 }
 
 /** What a token stands for. Times are unix seconds. */

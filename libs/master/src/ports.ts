@@ -245,6 +245,13 @@ export interface Request {
   readonly id: string;
   readonly body: Uint8Array;
   readonly gatewayHost: string;
+  /** The peer's address as the gateway saw it; absent where it did not say. */
+  readonly peer?: string | undefined;
+  /**
+   * Gives up its place among the requests that are at work, for a wait on something outside whose
+   * length others choose. Such waits have a limit of their own.
+   */
+  readonly stepAside?: () => void;
   /** When the gateway had it, in unix ms; undefined where it did not say. */
   readonly receivedMs?: number | undefined;
 }

@@ -1,7 +1,7 @@
 import { grantedTo, publisherAcl, readAcl, type Acl } from '@brine/acl';
 import { buildErrorReply, textOf, type SaltMap } from '@brine/wire';
 import type { TokenRecord } from '../login-ports.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports.ts';
 import { isEnabled, logIn } from './log-in.ts';
 import { authenticateKey } from './principal.ts';
 import { findToken } from './tokens.ts';
@@ -18,6 +18,11 @@ export interface Proven {
 
 /** Is told who was proven to ask: as soon as that is known, whatever becomes of the request. */
 export type OnProven = (who: Proven) => void;
+
+/** A request in the clear, and who is to be told whose it is. */
+export interface ClearRequest extends Request {
+  readonly onProven?: OnProven;
+}
 
 /** Who asks, and what he may. */
 export interface Caller extends Proven {
@@ -47,19 +52,16 @@ const ERROR_NAMES = {
  */
 export async function authenticate(
   ports: MasterPorts,
-  asked: {
-    readonly load: SaltMap;
-    readonly credentials?: SaltMap | undefined;
-    readonly onProven: OnProven;
-  },
+  request: ClearRequest,
+  load: SaltMap,
+  credentials: SaltMap = load,
 ): Promise<Caller | Stranger> {
-  const { load, credentials = load, onProven } = asked;
   const caller = credentials.has('token')
     ? await byToken(ports, credentials)
     : credentials.has('eauth')
-      ? await byPassword(ports, credentials)
-      : await byKey(ports, load, onProven);
-  if (!isStranger(caller)) onProven(caller);
+      ? await byPassword(ports, request, credentials)
+      : await byKey(ports, request, load);
+  if (!isStranger(caller)) request.onProven?.(caller);
   return caller;
 }
 
@@ -82,8 +84,8 @@ export function notAllowed({ kind, user }: Caller): Stranger {
 /** The key of a user without any right is no log-in in Salt, but it is proven whose it is. */
 async function byKey(
   ports: MasterPorts,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven,
 ): Promise<Caller | Stranger> {
   const kind = 'user';
   const holder = await authenticateKey(ports, load);
@@ -92,7 +94,7 @@ async function byKey(
   if (full) return { kind, user, principal, acl: undefined };
   const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
   if (acl.length > 0) return { kind, user, principal, acl };
-  onProven({ kind, principal });
+  request.onProven?.({ kind, principal });
   return unknownKey(ports);
 }
 
@@ -115,9 +117,13 @@ function aclOfToken(ports: MasterPorts, token: TokenRecord): Acl {
   return granted(ports, token.eauth, token.name, token.groups ?? []);
 }
 
-async function byPassword(ports: MasterPorts, credentials: SaltMap): Promise<Caller | Stranger> {
+async function byPassword(
+  ports: MasterPorts,
+  request: Request,
+  credentials: SaltMap,
+): Promise<Caller | Stranger> {
   const module = textOf(credentials, 'eauth') ?? '';
-  const known = await logIn(ports, credentials);
+  const known = await logIn(ports, request, credentials);
   if (known === undefined) {
     const username = textOf(credentials, 'username') ?? 'UNKNOWN';
     const message = `Authentication failure of type "eauth" occurred for user ${username}.`;

@@ -11,7 +11,7 @@ import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
-import type { OnProven, Proven } from './caller.ts';
+import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { runner, wheel } from './special.ts';
@@ -26,24 +26,23 @@ export interface ClearResult {
 
 type ClearCommand = (
   ports: MasterPorts,
-  request: Request,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven,
 ) => Promise<ClearResult> | ClearResult;
 
 /** As a command that answers a map and is no trace of its own. */
 const answering =
   (
-    command: (ports: MasterPorts, load: SaltMap, onProven: OnProven) => Promise<SaltValue>,
+    command: (ports: MasterPorts, request: ClearRequest, load: SaltMap) => Promise<SaltValue>,
   ): ClearCommand =>
-  async (ports, _request, load, onProven) => ({ value: await command(ports, load, onProven) });
+  async (ports, request, load) => ({ value: await command(ports, request, load) });
 
 /**
  * A publish is answered with a text when the stream is away: it is clear then that nothing hangs.
  */
-const publishOrText: ClearCommand = async (ports, request, load, onProven) => {
+const publishOrText: ClearCommand = async (ports, request, load) => {
   try {
-    return await publish(ports, request, load, onProven);
+    return await publish(ports, request, load);
   } catch (cause) {
     if (!(cause instanceof MasterUnavailableError)) throw cause;
     ports.count('publish_unavailable');
@@ -51,10 +50,10 @@ const publishOrText: ClearCommand = async (ports, request, load, onProven) => {
   }
 };
 
-const queryWithTrace: ClearCommand = async (ports, _request, load, onProven) => {
+const queryWithTrace: ClearCommand = async (ports, request, load) => {
   const link = textOf(load, 'traceparent');
   const about = { kind: 'query', ...(link === undefined ? {} : { link }) } as const;
-  return { value: await query(ports, load, onProven), about };
+  return { value: await query(ports, request, load), about };
 };
 
 /** What is answered to a load whose names are none, where Salt has words for it. */
@@ -111,10 +110,10 @@ export async function runClearCommand(
   }
   const start = performance.now();
   let proven: Proven | undefined;
+  const onProven = (who: Proven): void => void (proven = who);
   try {
     const result =
-      malformed(ports, name, load) ??
-      (await command(ports, request, load, (who) => void (proven = who)));
+      malformed(ports, name, load) ?? (await command(ports, { ...request, onProven }, load));
     recordClear(ports, request, { load, answer: result.value, proven });
     return result;
   } catch (fault) {

@@ -1,10 +1,14 @@
 import { textOf, type SaltMap } from '@brine/wire';
 import type { Vouched } from '../login-ports.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports.ts';
 
-/** Asks the login module that the credentials name, where the master's file has rights for it. */
+/**
+ * Asks the login module that the credentials name, where the master's file has rights for it. What
+ * waits for one takes no place of other requests.
+ */
 export async function logIn(
   ports: MasterPorts,
+  request: Request,
   credentials: SaltMap,
 ): Promise<Vouched | undefined> {
   const module = textOf(credentials, 'eauth');
@@ -12,7 +16,8 @@ export async function logIn(
   const password = textOf(credentials, 'password');
   if (module === undefined || !isEnabled(ports, module)) return undefined;
   if (username === undefined || password === undefined) return undefined;
-  return ports.logins.vouch(module, username, password);
+  request.stepAside?.();
+  return ports.logins.vouch(module, username, password, request.peer ?? request.gatewayHost);
 }
 
 /** Whether `external_auth` has rights for a login module. */

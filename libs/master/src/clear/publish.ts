@@ -17,7 +17,7 @@ import {
 import type { Job, MasterPorts, Request } from '../ports.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import { handedDown, refusedByBlacklist } from './authorise.ts';
-import { authenticate, isStranger, type Caller, type OnProven } from './caller.ts';
+import { authenticate, isStranger, type Caller, type ClearRequest } from './caller.ts';
 import { durably } from './durable.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
 import { expectedWithin } from './expected-within.ts';
@@ -47,9 +47,8 @@ export interface PublishReply {
  */
 export async function publish(
   ports: MasterPorts,
-  request: Request,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven = () => undefined,
 ): Promise<PublishReply> {
   let asked: PublishRequest;
   try {
@@ -61,7 +60,7 @@ export async function publish(
   if (refusedByBlacklist(ports, asked.user === undefined ? [] : [asked.user], asked.fun)) {
     return refuse(ports, request, load, AUTHORIZATION);
   }
-  const caller = await authenticate(ports, { load, credentials: asked.kwargs, onProven });
+  const caller = await authenticate(ports, request, load, asked.kwargs);
   if (isStranger(caller)) return refuse(ports, request, load, AUTHENTICATION);
   const handed = handedDown(ports, load, asked.kwargs);
   const expected = await expectedFor(ports, caller, handed, asked);

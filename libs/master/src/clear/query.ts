@@ -10,7 +10,7 @@ import {
 } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports.ts';
-import { authenticate, isStranger, notAllowed, refusalOf, type OnProven } from './caller.ts';
+import { authenticate, isStranger, notAllowed, refusalOf, type ClearRequest } from './caller.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 
@@ -48,10 +48,10 @@ const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
  */
 export async function query(
   ports: MasterPorts,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven,
 ): Promise<SaltMap> {
-  const caller = await authenticate(ports, { load, onProven });
+  const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
   // Whoever has limited rights asks by a runner, whose arguments are judged.
   if (caller.acl !== undefined) return refusalOf(notAllowed(caller));

@@ -8,7 +8,7 @@ import {
   notAllowed,
   refusalOf,
   type Caller,
-  type OnProven,
+  type ClearRequest,
 } from './caller.ts';
 import { readCall } from './function-call.ts';
 import { SUDO_PREFIX } from './principal.ts';
@@ -26,10 +26,10 @@ const SECRET_ARGUMENTS = /^auth\./;
  */
 export async function runner(
   ports: MasterPorts,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven,
 ): Promise<SaltMap> {
-  const call = await allowedCall(ports, load, 'runner', onProven);
+  const call = await allowedCall(ports, request, load, 'runner');
   if (call instanceof Map) return call;
   if (ports.functions.running() >= RUNNERS_MAX) {
     ports.count('runner_busy');
@@ -50,10 +50,10 @@ export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promis
 /** `wheel` (salt/master.py ClearFuncs.wheel): answers with what the function returned. */
 export async function wheel(
   ports: MasterPorts,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven,
 ): Promise<SaltMap> {
-  const call = await allowedCall(ports, load, 'wheel', onProven);
+  const call = await allowedCall(ports, request, load, 'wheel');
   if (call instanceof Map) return call;
   await announce(ports, call);
   const outcome = await callWheel(ports, call);
@@ -72,11 +72,11 @@ export async function wheel(
 /** The call that a load asks for where its caller may make it, an error map where not. */
 async function allowedCall(
   ports: MasterPorts,
+  request: ClearRequest,
   load: SaltMap,
   kind: SpecialKind,
-  onProven: OnProven,
 ): Promise<FunctionCall | SaltMap> {
-  const caller = await authenticate(ports, { load, onProven });
+  const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
   const asked = readCall(kind, load);
   if (typeof asked === 'string') return malformed(ports, kind, asked);

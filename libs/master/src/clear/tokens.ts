@@ -11,7 +11,7 @@ import {
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccessRules, TokenRecord, Vouched } from '../login-ports.ts';
 import type { MasterPorts } from '../ports.ts';
-import type { OnProven } from './caller.ts';
+import type { ClearRequest } from './caller.ts';
 import { logIn } from './log-in.ts';
 
 /** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
@@ -29,16 +29,16 @@ const TOKEN_LIFE_MAX_S = 365 * 86_400;
  */
 export async function makeToken(
   ports: MasterPorts,
+  request: ClearRequest,
   load: SaltMap,
-  onProven: OnProven,
 ): Promise<SaltValue> {
-  const known = await logIn(ports, load);
+  const known = await logIn(ports, request, load);
   const access = ports.rules.access;
   if (known === undefined || access === undefined) {
     ports.count('refused_eauth');
     return '';
   }
-  onProven({ kind: 'eauth', principal: known.name });
+  request.onProven?.({ kind: 'eauth', principal: known.name });
   const eauth = textOf(load, 'eauth') ?? '';
   const life = Math.min(lifeOf(access, load, eauth), TOKEN_LIFE_MAX_S);
   const start = ports.now() / 1000;
@@ -57,7 +57,11 @@ export async function makeToken(
 }
 
 /** `get_token`: what a token stands for; an empty map for one that is unknown or has expired. */
-export async function getToken(ports: MasterPorts, load: SaltMap): Promise<SaltValue> {
+export async function getToken(
+  ports: MasterPorts,
+  _request: ClearRequest,
+  load: SaltMap,
+): Promise<SaltValue> {
   if (!load.has('token')) return false;
   const token = load.get('token');
   const record = await findToken(ports, token);

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { ClassQueue, type Held } from './class-queue.ts';
+
+function held(key: string): Held {
+  const head = { id: key, host: 'h', deadlineMs: Infinity };
+  const state = { cancelled: false, started: false, done: false };
+  return { gateway: 'g', slot: key, key, cls: 'clear', head, body: Buffer.alloc(0), ...state };
+}
+
+test('who steps aside leaves its place to the next one, and gives it back once only', async () => {
+  const ends = new Map<string, () => void>();
+  const queue = new ClassQueue(1, 2, (one) => {
+    one.started = true;
+    return new Promise((end) => ends.set(one.key, end));
+  });
+  const all = ['a', 'b', 'c'].map(held);
+  for (const one of all) queue.push(one);
+  queue.next();
+  expect([...ends.keys()]).toEqual(['a']);
+  queue.stepAside(all[0]!);
+  queue.stepAside(all[0]!);
+  expect([...ends.keys()]).toEqual(['a', 'b']);
+  expect([queue.running, queue.hand]).toEqual([1, 2]);
+  ends.get('a')!();
+  await Promise.resolve();
+  expect(queue.running).toBe(1);
+  ends.get('b')!();
+  await expect.poll(() => [...ends.keys()]).toEqual(['a', 'b', 'c']);
+  ends.get('c')!();
+  await expect.poll(() => queue.running).toBe(0);
+});
