@@ -125,12 +125,11 @@ test(`publishes go on while ${STORM} logins wait for an answer`, async () => {
   await expect.poll(() => asked, { timeout: ANSWER_MS }).toBeGreaterThanOrEqual(8);
   const busy = await publishes(by);
   const stillWaiting = STORM - refused;
-  const ratio = (way: keyof Times): string => (busy[way] / quiet[way]).toFixed(2);
-  process.stdout.write(
-    `a publish by key ${quiet.key.toFixed(0)} ms, in the storm ${busy.key.toFixed(0)} ms: ` +
-      `${ratio('key')} times; by token ${quiet.token.toFixed(0)} ms, ${busy.token.toFixed(0)} ms: ` +
-      `${ratio('token')} times; ${stillWaiting} logins waited, ${asked} were checked\n`,
-  );
+  const told = (way: keyof Times): string =>
+    `a publish by ${way} ${quiet[way].toFixed(0)} ms, in the storm ${busy[way].toFixed(0)} ms, ` +
+    `${(busy[way] / quiet[way]).toFixed(2)} times`;
+  const counts = `${stillWaiting} logins waited, ${asked} were checked`;
+  process.stdout.write(`${told('key')}; ${told('token')}; ${counts}\n`);
   // The service answers nobody, and still hundreds are there: nobody stood behind them.
   expect(stillWaiting).toBeGreaterThan(100);
   for (const way of ['key', 'token'] as const) {
