@@ -5,6 +5,7 @@ import type { FinishedJob } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
 import {
   EXIT_CONFIG,
+  keepInspectorShut,
   LogFormatError,
   onStopSignal,
   openLogOutput,
@@ -33,6 +34,7 @@ const TRACE_TOTAL_BYTES = 128 * 1024 * 1024;
  * configuration that can not be used.
  */
 export async function runMinionProcess(argv: readonly string[], env: Environment): Promise<number> {
+  const debug = keepInspectorShut();
   const args = parseServiceArguments(argv);
   let options: MinionOptions;
   let output: LogOutput;
@@ -53,6 +55,7 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     env,
     destination: { write: (line: string) => output.write(source, line.trimEnd()) },
   });
+  debug.tellBy((text, facts) => telemetry.log.warn(facts, text));
   try {
     return await serve(options, telemetry);
   } finally {

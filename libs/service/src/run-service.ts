@@ -9,6 +9,7 @@ import {
 import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
+import { keepInspectorShut, type DebugSignal } from './inspector.ts';
 import { partLevel } from './log-levels.ts';
 import { watchLoop } from './loop-watch.ts';
 import { Metrics } from './metrics.ts';
@@ -68,6 +69,7 @@ export const EXIT_CONFIG = 78;
  * the process; the promise is for tests of what comes before.
  */
 export async function runService(service: Service): Promise<void> {
+  const debug = keepInspectorShut();
   const env = process.env;
   const args = parseServiceArguments(process.argv.slice(2));
   const { options: read, warnings } = readOptions({ configDir: args.configDir, env });
@@ -82,7 +84,7 @@ export async function runService(service: Service): Promise<void> {
   });
   // Below a supervisor that has said it once, not once for each service.
   if (!isSupervised(env)) logOptions(telemetry.log, warnings);
-  await live(service, options, telemetry, env);
+  await live(service, options, telemetry, { env, debug });
 }
 
 /** Ends the process where the configuration can not be used. */
@@ -103,7 +105,7 @@ async function live(
   service: Service,
   options: MasterOptions,
   telemetry: Telemetry,
-  env: ServiceContext['env'],
+  { env, debug }: { readonly env: ServiceContext['env']; readonly debug: DebugSignal },
 ): Promise<void> {
   const { log } = telemetry;
   const name = instanceName(service.name, env);
@@ -114,6 +116,10 @@ async function live(
   const ready = (): boolean => !leaving && !stopping.signal.aborted && (running?.ready() ?? false);
   const metrics = new Metrics({ service: service.name, replica: name });
   addProcessMetrics(metrics);
+  debug.tellBy(
+    (text, facts) => log.warn(facts, text),
+    () => ({ ready: ready(), status: running?.status() }),
+  );
   metrics.gaugeOf('brine_ready', '1 while the service really serves.', () => Number(ready()));
   const health = await startHealth(
     {

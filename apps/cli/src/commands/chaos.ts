@@ -10,6 +10,7 @@ import {
   UsageError,
   type StagingOptions,
 } from '@brine/chaos';
+import { keepInspectorShut } from '@brine/service';
 import { writeFile } from 'node:fs/promises';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
@@ -61,6 +62,7 @@ export async function runChaosCommand(
   const parser = new OptionParser(CHAOS_FORM);
   const asked = parser.parse(args);
   if (asked.args.length > 0) throw parser.error(`unknown argument: ${asked.args.join(' ')}`);
+  keepInspectorShut();
   const stopping = new AbortController();
   try {
     const staging: StagingOptions = {

@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { keepInspectorShut } from '@brine/service';
 import { makeDemoDirectory, type DemoDirectory } from '../demo/demo-directory.ts';
 import { Demo, DemoError } from '../demo/demo-run.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -26,6 +27,7 @@ export async function runDemo(args: readonly string[], terminal: Terminal): Prom
     ],
   });
   const options = parser.parse(args);
+  keepInspectorShut();
   const directory = await makeDemoDirectory();
   const demo = new Demo(directory, terminal);
   const stopped = stopSignal();

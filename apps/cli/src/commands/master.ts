@@ -12,6 +12,7 @@ import {
 } from '@brine/config';
 import {
   HostTakenError,
+  keepInspectorShut,
   LogFormatError,
   logOptions,
   type LogOutput,
@@ -21,6 +22,7 @@ import {
   startJoinedMetrics,
   superviseServices,
   type ClaimedHost,
+  type DebugSignal,
   type HealthServer,
   type Supervisor,
 } from '@brine/service';
@@ -54,6 +56,7 @@ export interface MasterArguments {
  * are named, until a signal. Resolves with the exit code.
  */
 export async function runMaster(args: MasterArguments): Promise<number> {
+  const debug = keepInspectorShut();
   let loaded: LoadedConfig<MasterOptions>;
   try {
     loaded = readOptions(args);
@@ -93,7 +96,7 @@ export async function runMaster(args: MasterArguments): Promise<number> {
     if (!(error instanceof LogFormatError)) throw error;
     return failed(error.message);
   }
-  if (args.daemon !== true) return serve(loaded, output, claimed);
+  if (args.daemon !== true) return serve(loaded, output, { claimed, debug });
   // The process that stays claims it anew.
   claimed.release();
   return startDaemon(args, options);
@@ -114,7 +117,7 @@ function readOptions(args: MasterArguments): LoadedConfig<MasterOptions> {
 async function serve(
   { options, warnings }: LoadedConfig<MasterOptions>,
   output: LogOutput,
-  claimed: ClaimedHost,
+  { claimed, debug }: { readonly claimed: ClaimedHost; readonly debug: DebugSignal },
 ): Promise<number> {
   const source = { service: 'master', pid: process.pid };
   const write = (line: string): void => output.write(source, line.trimEnd());
@@ -124,6 +127,10 @@ async function serve(
   const stopping = stopSignals();
   const neighbours: Neighbour<unknown>[] = [];
   let supervisor: Supervisor | undefined;
+  debug.tellBy(
+    (text, facts) => log.warn(facts, text),
+    () => ({ services: supervisor?.services() }),
+  );
   let metrics: HealthServer | undefined;
   try {
     // May be passed through: PostgreSQL runs as a user of its own where we are root.

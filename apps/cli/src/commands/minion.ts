@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { keepInspectorShut } from '@brine/service';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { BASE_OPTIONS, SALT_VERSION, loggingGroup } from '../options/common-groups.ts';
 import { flag, textValue } from '../options/option.ts';
@@ -39,10 +40,12 @@ export async function runMinion(args: readonly string[], terminal: Terminal): Pr
   const logLevel = textValue(options, 'log_level');
   if (configDir !== undefined) passed.push('-c', configDir);
   if (logLevel !== undefined) passed.push('-l', logLevel);
+  keepInspectorShut();
   const child = fork(minionProgram(), passed, { stdio: 'inherit' });
   const forward = (signal: NodeJS.Signals): void => void child.kill(signal);
   process.on('SIGINT', forward);
   process.on('SIGTERM', forward);
+  process.on('SIGUSR1', forward);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('exit', (code, signal) => resolve(code ?? (signal === null ? 1 : 0)));

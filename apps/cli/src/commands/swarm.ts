@@ -1,3 +1,4 @@
+import { keepInspectorShut } from '@brine/service';
 import { Swarm, drawResults, isComplete, readScenario, type StepResult } from '@brine/swarm';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
@@ -81,6 +82,7 @@ const STEPS: ReadonlyMap<string, Step> = new Map<string, Step>([
 export async function runSwarm(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(SWARM_FORM);
   const options = parser.parse(args);
+  keepInspectorShut();
   const unknown = options.args.filter((name) => !STEPS.has(name));
   if (unknown.length > 0) throw parser.error(`no such step: ${unknown.join(', ')}`);
   if (options.args.length === 0) throw parser.error('at least one step is needed');

@@ -25,7 +25,7 @@ export class DemoProcess {
     this.log = log;
     const file = openSync(log, 'a');
     // The channel tells the child when we are gone, however we went.
-    this.#child = spawn(process.execPath, [program, ...args], {
+    this.#child = spawn(process.execPath, [...process.execArgv, program, ...args], {
       stdio: ['ignore', file, file, 'ipc'],
       env: { ...process.env, ...env, BRINE_PARENT_WATCH: '1' },
     });

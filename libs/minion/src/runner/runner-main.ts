@@ -11,6 +11,8 @@ process.on('message', (message: RunMessage) => {
 process.on('disconnect', () => process.exit(0));
 // Ctrl-C reaches the whole group of a terminal; the minion decides when its runners end.
 process.on('SIGINT', () => undefined);
+// Without a listener Node opens its inspector, for every local user.
+process.on('SIGUSR1', () => undefined);
 process.send?.({ type: 'ready' });
 
 async function run(body: Uint8Array): Promise<Buffer> {

@@ -1,0 +1,83 @@
+import { close, url } from 'node:inspector';
+
+/** An address that no host has (RFC 5737): the inspector cannot listen there. */
+const NOWHERE = '--inspect-port=192.0.2.1:9229';
+
+/** Node's options of the inspector; a value may follow some of them as a word of its own. */
+const INSPECTOR = /^--(?:inspect(?:-brk|-wait|-brk-node|-port|-publish-uid)?|debug-port)(?:=|$)/;
+const WITH_VALUE = /^--(?:inspect-port|debug-port|inspect-publish-uid)$/;
+const OPENS = /^--inspect(?:-brk|-wait|-brk-node)?(?:=|$)/;
+
+/** Words of `NODE_OPTIONS`: by spaces, with quotes and backslashes (Node: node_options.cc). */
+const WORD = /(?:"(?:\\.|[^"\\])*"|[^ "])+/g;
+
+/** What SIGUSR1 asks for. */
+export interface DebugSignal {
+  /** Names who is told of the signal, with the facts of the process and those of `more`. */
+  tellBy(tell: (text: string, facts: object) => void, more?: () => object): void;
+}
+
+/**
+ * Keeps the inspector of this process and of all that it forks shut: whoever can speak to it runs
+ * code with our rights. Without a listener Node opens it at SIGUSR1, the signal by which Salt's
+ * operators ask for a stack dump, and every local user can speak to it. Here the signal is one
+ * line, on stderr until somebody else is named. An inspector that NODE_OPTIONS opened is closed;
+ * one on the command line of Node itself stays, as the operator's own wish. To be called first.
+ */
+export function keepInspectorShut(): DebugSignal {
+  let tell = (text: string, facts: object): void =>
+    void process.stderr.write(`${text}: ${JSON.stringify(facts)}\n`);
+  let more = (): object => ({});
+  process.on('SIGUSR1', () => tell('SIGUSR1 is taken: no stacks are written', factsWith(more)));
+  const own = process.execArgv.some((word) => OPENS.test(plain(word)));
+  // Forked processes take these: they may get the signal before their first line runs.
+  process.execArgv = [...withoutInspector(process.execArgv), NOWHERE];
+  const { NODE_OPTIONS: options } = process.env;
+  if (options !== undefined) process.env['NODE_OPTIONS'] = cleanNodeOptions(options);
+  if (!own && url() !== undefined) {
+    close();
+    tell('the inspector that NODE_OPTIONS opened is closed', { options });
+  }
+  return {
+    tellBy: (teller, facts = more) => {
+      tell = teller;
+      more = facts;
+    },
+  };
+}
+
+/** Options of Node, without those of the inspector. */
+export function withoutInspector(words: readonly string[]): string[] {
+  return words.filter((word, at) => {
+    const before = words[at - 1];
+    return (
+      !INSPECTOR.test(plain(word)) && !(before !== undefined && WITH_VALUE.test(plain(before)))
+    );
+  });
+}
+
+/** As {@link withoutInspector}, for the text of `NODE_OPTIONS`. */
+export function cleanNodeOptions(text: string): string {
+  return withoutInspector(text.match(WORD) ?? []).join(' ');
+}
+
+/** Node reads `_` as `-` in the name of an option, and quotes as nothing. */
+function plain(word: string): string {
+  const [name = '', ...value] = word.replaceAll(/\\(.)|"/g, '$1').split('=');
+  return [name.replaceAll('_', '-'), ...value].join('=');
+}
+
+function factsWith(more: () => object): object {
+  const resources: Record<string, number> = {};
+  for (const name of process.getActiveResourcesInfo()) {
+    resources[name] = (resources[name] ?? 0) + 1;
+  }
+  const uptimeS = Math.round(process.uptime());
+  const rssMb = Math.round(process.memoryUsage.rss() / 1024 / 1024);
+  try {
+    return { uptimeS, rssMb, resources, ...more() };
+  } catch (err) {
+    // The signal must not end a service that cannot tell of itself.
+    return { uptimeS, rssMb, resources, err };
+  }
+}
