@@ -156,6 +156,14 @@ describe('Dockerfile', () => {
   });
 });
 
+test('no port of the chart is open to all namespaces of a cluster as it comes', () => {
+  const { networkPolicy } = parse(readFileSync(join(INFRA, 'helm/brine/values.yaml'), 'utf8')) as {
+    networkPolicy: { metrics: readonly object[] };
+  };
+  expect(networkPolicy.metrics.length).toBeGreaterThan(0);
+  expect(networkPolicy.metrics).not.toContainEqual({ namespaceSelector: {} });
+});
+
 describe('configuration', () => {
   test('HAProxy takes haproxy.cfg', async (context) => {
     const said = await checkBalancer(join(INFRA, 'haproxy.cfg')).catch((error: unknown) => {

@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { CONTENT_TYPES, formatFor, type ExpositionFormat } from './exposition.ts';
 import { heldPort } from './held-ports.ts';
 
+const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
+
 /** What a health endpoint tells; all of it is asked at each request. */
 export interface HealthSource {
   readonly ready: () => boolean;
@@ -18,7 +20,8 @@ export interface HealthServer {
 
 /**
  * Serves `/healthz` (the process lives), `/readyz` (it really serves), `/metrics` (Prometheus) and
- * `/status` (JSON). Rejects where the port is taken.
+ * `/status` (JSON): that one to this host only, wherever it listens, as it tells of the master's
+ * insides. Rejects where the port is taken.
  */
 export async function startHealth(
   source: HealthSource,
@@ -50,6 +53,7 @@ function answer(source: HealthSource, request: IncomingMessage, response: Server
       case '/metrics':
         return void sendMetrics(source, formatFor(request.headers.accept), response);
       case '/status':
+        if (!isOfThisHost(request)) return send(response, 403, 'for this host only\n');
         return send(response, 200, `${JSON.stringify(source.status())}\n`, 'application/json');
       default:
         return send(response, 404, 'not found\n');
@@ -57,6 +61,12 @@ function answer(source: HealthSource, request: IncomingMessage, response: Server
   } catch (error) {
     send(response, 500, `${(error as Error).message}\n`);
   }
+}
+
+/** In a container: of this container. Probes and Prometheus come from elsewhere. */
+function isOfThisHost({ socket }: IncomingMessage): boolean {
+  const { remoteAddress = '', localAddress } = socket;
+  return remoteAddress === localAddress || LOOPBACK.test(remoteAddress);
 }
 
 async function sendMetrics(
