@@ -42,7 +42,7 @@ function start(words: readonly string[], env: Readonly<Record<string, string>> =
   });
   ended.catch(() => undefined);
   const heard: (() => void)[] = [];
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     written += chunk.toString();
     for (const look of heard) look();
   });
@@ -118,7 +118,7 @@ test('a process that the signal reaches before its first line can open nothing',
   children.push(child);
   await new Promise((resolve) => child.once('message', resolve));
   const told = new Promise<string>((resolve) =>
-    child.stderr.once('data', (chunk: Buffer) => resolve(chunk.toString())),
+    child.stderr?.once('data', (chunk: Buffer) => resolve(chunk.toString())),
   );
   child.kill('SIGUSR1');
   expect(await told).toContain('failed: address not available');
