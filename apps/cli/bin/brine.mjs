@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// Before all else: without a listener Node opens its inspector at this signal, for every local user.
-// What runs for long tells of it (libs/service).
+// Before all else: without a listener Node opens its inspector at this signal, and every local user
+// can speak to it. What runs for long tells of it (libs/service).
 process.on('SIGUSR1', () => undefined);
 
 const main = new URL('../dist/main.js', import.meta.url);
