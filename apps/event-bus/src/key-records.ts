@@ -1,5 +1,6 @@
 import { BusError, escapeKey, unescapeKey } from '@brine/bus';
 import type { Bucket, BucketEntry, BucketWatch } from '@brine/bus';
+import { mayHaveKey } from '@brine/job';
 import type { KeyRecord, KeyRecords, StoredKey } from '@brine/pki';
 
 /** What of a bucket the key records need. */
@@ -82,11 +83,12 @@ export class BucketKeyRecords implements KeyRecords {
 
   #take(entry: BucketEntry): void {
     const record = parseRecord(entry.value);
-    if (record === undefined) {
+    const id = unescapeKey(entry.key);
+    // An id that may have no key has no file either.
+    if (record === undefined || !mayHaveKey(id)) {
       this.#unreadable += 1;
       return;
     }
-    const id = unescapeKey(entry.key);
     // The echo of our own write says nothing new.
     if (this.#set(id, { record, revision: entry.revision })) this.#onChange(id);
   }

@@ -1,5 +1,6 @@
 import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
 import { PublicKey } from '@brine/crypt';
+import { mayHaveKey } from '@brine/job';
 import type { KeyState, MinionKey, MinionKeys, StoredMinionKey } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState, unlessConflict } from './hot-state.ts';
@@ -42,6 +43,8 @@ export class BucketMinionKeys implements MinionKeys {
   /** Takes a change of the bucket, from the watch. */
   changed(entry: BucketEntry): void {
     const [id = ''] = splitKey(entry.key);
+    // From a version that let such ids in: nobody could see its file.
+    if (!mayHaveKey(id)) return;
     const known = this.#keys.get(id);
     if (known !== undefined && known.revision > entry.revision) return;
     this.#remember(id, parseKey(entry.value, entry.revision));

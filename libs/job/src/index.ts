@@ -8,7 +8,7 @@ export {
 } from './durable.ts';
 export { durableTtl, DURABLE_TTL_MAX_S } from './durable-ttl.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
-export { isMinionId } from './minion-id.ts';
+export { isMinionId, mayHaveKey } from './minion-id.ts';
 export { firedTag } from './minion-tags.ts';
 export { Outstanding } from './outstanding.ts';
 export { causeOfSilence, SILENCE_CAUSES } from './silence.ts';

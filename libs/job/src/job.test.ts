@@ -10,6 +10,7 @@ import {
   jobProgressTag,
   jobPublishTag,
   jobReturnTag,
+  mayHaveKey,
   minionStartTag,
   Outstanding,
   parseTag,
@@ -109,6 +110,30 @@ describe('minion ids', () => {
   test.each([...refused, 'ü'.repeat(128), 'a'.repeat(256), 7, null])(
     '%j may not name a minion',
     (id) => expect(isMinionId(id)).toBe(false),
+  );
+});
+
+describe('ids that may have a key', () => {
+  test.each(['web1', 'web1.example.com', 'a b', 'x~', 'web1.', 'Web1', 'db:1', 'a@b', 'é', '日本'])(
+    '%j may',
+    (id) => expect(mayHaveKey(id)).toBe(true),
+  );
+  const hidden = ['.x', '.', '...', '.ssh'];
+  const commands = ['-rf', '--', '-', '*', 'web*', 'a?', '[a]', 'a]', 'a,b', ','];
+  const spaces = [' a', 'a ', ' ', 'a\u00a0b', 'a\u3000b', 'a\u2028b', 'a\tb'];
+  const unseen = [
+    'a\u200b',
+    '\ufeffa',
+    'a\u202eb',
+    'a\u00adb',
+    'a\u0085b',
+    'a\u009b2J',
+    'a\u2066b',
+  ];
+  const twice = ['e\u0301', '\u212b', '\u1100\u1161'];
+  test.each([...hidden, ...commands, ...spaces, ...unseen, ...twice, '', '..', 'a/b', 7, null])(
+    '%j may not',
+    (id) => expect(mayHaveKey(id)).toBe(false),
   );
 });
 

@@ -13,3 +13,16 @@ export function isMinionId(text: unknown): text is string {
   if (text.length > MAX_ID_BYTES || REFUSED.test(text)) return false;
   return Buffer.byteLength(text, 'utf8') <= MAX_ID_BYTES;
 }
+
+// Names that parts of a master read in different ways: listings of keys leave out names with a dot
+// (salt/key.py), commands take a dash for an option, `*?[]` and commas for more than one id. What
+// cannot be seen, or is written in two ways, makes two ids look like one.
+const AMBIGUOUS = /^[.\- ]|[*?[\],]| $|(?! )[\p{Cc}\p{Cf}\p{Z}]/u;
+
+/**
+ * True for an id that may have a key here: everybody who handles it takes it for the same one. A
+ * minion below a syndic may have any {@link isMinionId}.
+ */
+export function mayHaveKey(text: unknown): text is string {
+  return isMinionId(text) && !AMBIGUOUS.test(text) && text.normalize('NFC') === text;
+}

@@ -1,8 +1,10 @@
-import { stat, readdir, readFile } from 'node:fs/promises';
+import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
+import { mayHaveKey } from '@brine/job';
+
 import { isSystemError, removeIfThere } from './files.ts';
-import { isKeyFileName, shelfDir } from './key-dirs.ts';
+import { shelfDir } from './key-dirs.ts';
 
 /** What a signing file holds; `refused` says why its lines do not count. */
 export interface SigningLines {
@@ -53,12 +55,13 @@ export async function takeAutosignStub(
   id: string,
   options: { readonly timeoutMinutes?: number; readonly nowMs?: number } = {},
 ): Promise<boolean> {
-  if (!isKeyFileName(id)) return false;
+  if (!mayHaveKey(id)) return false;
   const path = join(shelfDir(pkiDir, 'autosign'), id);
   const timeoutMs = (options.timeoutMinutes ?? 120) * 60_000;
   try {
-    const { mtimeMs } = await stat(path);
-    const expired = timeoutMs > 0 && mtimeMs < (options.nowMs ?? Date.now()) - timeoutMs;
+    const stub = await lstat(path);
+    if (!stub.isFile()) return false;
+    const expired = timeoutMs > 0 && stub.mtimeMs < (options.nowMs ?? Date.now()) - timeoutMs;
     const removed = await removeIfThere(path);
     return removed && !expired;
   } catch (error) {
@@ -76,7 +79,7 @@ export async function readAutosignGrain(
   grain: string,
   options: { readonly permissivePkiAccess?: boolean } = {},
 ): Promise<readonly string[] | undefined> {
-  if (!isKeyFileName(grain)) return undefined;
+  if (!mayHaveKey(grain)) return undefined;
   try {
     const names = await readdir(dir);
     if (!names.includes(grain)) return undefined;

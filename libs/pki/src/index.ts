@@ -6,7 +6,7 @@ export {
 } from './autosign.ts';
 export { PkiError } from './errors.ts';
 export { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './journal.ts';
-export { ensureKeyDirs, isKeyFileName, KEY_SHELVES, keyHash, shelfDir } from './key-dirs.ts';
+export { ensureKeyDirs, KEY_SHELVES, keyHash, shelfDir } from './key-dirs.ts';
 export { KeyStore } from './key-store.ts';
 export { KeySync } from './key-sync.ts';
 export { loadOrCreateMasterKeys, loadOrCreatePair, masterKeyOptions } from './master-keys.ts';

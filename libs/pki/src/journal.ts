@@ -3,6 +3,8 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { appendFile, open, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
+import { mayHaveKey } from '@brine/job';
+
 import { PkiError } from './errors.ts';
 import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
 import type { KeyState } from './key-dirs.ts';
@@ -175,9 +177,11 @@ function parse(path: string, text: string): Loaded | undefined {
   const entries = new Map<string, AgreedKey>();
   for (const text of lines) {
     const fields = parseLine(text);
-    if (!Array.isArray(fields) || typeof fields[0] !== 'string') continue;
+    if (!Array.isArray(fields)) continue;
     const [id, state, hash, denied, revision] = fields as unknown[];
-    entries.set(String(id), {
+    // From a version that let other ids in: no file of theirs would be found.
+    if (!mayHaveKey(id)) continue;
+    entries.set(id, {
       ...(isState(state) && typeof hash === 'string' && { state, hash }),
       ...(typeof denied === 'string' && { denied }),
       revision: typeof revision === 'number' ? revision : 0,

@@ -50,15 +50,6 @@ export async function ensureKeyDirs(pkiDir: string): Promise<void> {
   }
 }
 
-/**
- * May this text be a file name in a key directory? Refuses what Salt: salt/utils/verify.py
- * valid_id refuses, dot files (never listed) and names longer than a file name can be.
- */
-export function isKeyFileName(id: string): boolean {
-  if (id.length === 0 || id.startsWith('.') || Buffer.byteLength(id) > 255) return false;
-  return !/[/\\\0]/.test(id);
-}
-
 /** Hash of a public key's text: white space at the ends and CRLF do not count. */
 export function keyHash(pem: string): string {
   return createHash('sha256').update(normalisePem(pem)).digest('hex').slice(0, 32);

@@ -1,5 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -52,6 +55,42 @@ describe('loadOrCreateMasterKeys', () => {
 });
 
 describe('KeyStore', () => {
+  it('takes plain files for keys, and nothing else that lies there', async () => {
+    await ensureKeyDirs(dir);
+    const store = new KeyStore(dir);
+    await store.put('web1', 'accepted', 'PEM');
+    const at = (name: string): string => join(dir, 'minions', name);
+    mkdirSync(at('dir'));
+    writeFileSync(join(at('dir'), 'web2'), 'PEM');
+    symlinkSync(join(dir, 'minions', 'web1'), at('link'));
+    symlinkSync('nowhere', at('dangling'));
+    symlinkSync(join(dir, 'minions'), at('loop'));
+    execFileSync('mkfifo', [at('pipe')]);
+    const socket = createServer().listen(at('socket'));
+    await once(socket, 'listening');
+    for (const name of ['.x', '*', 'a,b', ' a', '-rf', 'e\u0301']) writeFileSync(at(name), 'PEM');
+    expect((await store.list()).accepted).toEqual(['web1']);
+    expect(store.listSync().accepted).toEqual(['web1']);
+    for (const name of ['dir', 'link', 'dangling', 'loop', 'pipe', 'socket', 'none']) {
+      expect(await store.read(name), name).toEqual({});
+      expect(store.readListed(name, ['accepted']), name).toEqual({});
+      expect(await store.remove('accepted', name), name).toBe(false);
+    }
+    for (const name of ['.x', '*', 'a,b', '-rf']) {
+      await expect(store.read(name), name).rejects.toMatchObject({ code: 'SALT_PKI_BAD_ID' });
+    }
+    // A directory of the same name on another shelf keeps nobody from a key.
+    await store.put('dir', 'pending', 'PEM');
+    expect(await store.read('dir')).toEqual({ state: 'pending', pub: 'PEM' });
+    socket.close();
+  });
+
+  it('takes a directory among the stubs for none', async () => {
+    await ensureKeyDirs(dir);
+    mkdirSync(join(dir, 'minions_autosign', 'web1'));
+    expect(await takeAutosignStub(dir, 'web1')).toBe(false);
+  });
+
   it('moves a key as salt-key does and leaves dot files out', async () => {
     await ensureKeyDirs(dir);
     const store = new KeyStore(dir);

@@ -1,13 +1,15 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, type Dirent } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { normalisePem } from '@brine/crypt';
+import { mayHaveKey } from '@brine/job';
 
 import { PkiError } from './errors.ts';
-import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
-import { isKeyFileName, KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
+import { isSystemError, removeIfThere, writeAtomic } from './files.ts';
+import { KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
 import type { KeyShelf, KeyState } from './key-dirs.ts';
+import { isPlainFile, readPlainFile, readPlainFileSync } from './plain-files.ts';
 
 /** What the files say of one minion id. */
 export interface KeyFiles {
@@ -32,11 +34,11 @@ export class KeyStore {
   }
 
   /**
-   * All names by shelf; dot files are left out. Reads no key: 100,000 names take well under a
-   * second. Throws {@link PkiError} SALT_PKI_STORE_AWAY when a directory is missing.
+   * All names by shelf: of plain files, as salt/cache/localfs_key.py lists them. Reads no key:
+   * 100,000 names take well under a second. Throws {@link PkiError} SALT_PKI_STORE_AWAY when a directory is missing.
    */
   async list(): Promise<KeyListing> {
-    const names = await Promise.all(KEY_SHELVES.map((shelf) => this.#names(shelf)));
+    const names = await Promise.all(KEY_SHELVES.map((shelf) => this.names(shelf)));
     return listing((shelf) => names[KEY_SHELVES.indexOf(shelf)] ?? []);
   }
 
@@ -44,7 +46,7 @@ export class KeyStore {
   listSync(): KeyListing {
     return listing((shelf) => {
       try {
-        return readdirSync(shelfDir(this.pkiDir, shelf)).filter(isKeyFileName).sort();
+        return keyNames(readdirSync(shelfDir(this.pkiDir, shelf), { withFileTypes: true }));
       } catch (error) {
         throw this.#away(shelf, error);
       }
@@ -70,12 +72,8 @@ export class KeyStore {
   readListed(id: string, shelves: readonly KeyShelf[]): KeyFiles {
     const text = (shelf: KeyShelf): string | undefined => {
       if (!shelves.includes(shelf)) return undefined;
-      try {
-        return normalisePem(readFileSync(join(shelfDir(this.pkiDir, shelf), id), 'utf8'));
-      } catch (error) {
-        if (isSystemError(error, 'ENOENT')) return undefined;
-        throw error;
-      }
+      const text = readPlainFileSync(join(shelfDir(this.pkiDir, shelf), id));
+      return text === undefined ? undefined : normalisePem(text);
     };
     const denied = text('denied');
     for (const state of STATE_PRECEDENCE) {
@@ -88,7 +86,7 @@ export class KeyStore {
   /** The key text in one shelf, trimmed, or undefined. */
   async readShelf(shelf: KeyShelf, id: string): Promise<string | undefined> {
     checkId(id);
-    const text = await readIfThere(join(shelfDir(this.pkiDir, shelf), id));
+    const text = await readPlainFile(join(shelfDir(this.pkiDir, shelf), id));
     return text === undefined ? undefined : normalisePem(text);
   }
 
@@ -99,7 +97,7 @@ export class KeyStore {
   async put(id: string, state: KeyState, pub: string): Promise<void> {
     checkId(id);
     const before = STATE_PRECEDENCE.filter(
-      (shelf) => shelf !== state && existsSync(join(shelfDir(this.pkiDir, shelf), id)),
+      (shelf) => shelf !== state && isPlainFile(join(shelfDir(this.pkiDir, shelf), id)),
     );
     await this.write(state, id, pub);
     for (const shelf of before) await this.remove(shelf, id);
@@ -131,12 +129,14 @@ export class KeyStore {
   /** Removes a file; false when it was not there. */
   async remove(shelf: KeyShelf, id: string): Promise<boolean> {
     checkId(id);
-    return removeIfThere(join(shelfDir(this.pkiDir, shelf), id));
+    const path = join(shelfDir(this.pkiDir, shelf), id);
+    return isPlainFile(path) && (await removeIfThere(path));
   }
 
-  async #names(shelf: KeyShelf): Promise<readonly string[]> {
+  /** The names of one shelf, sorted. Throws as {@link list}. */
+  async names(shelf: KeyShelf): Promise<readonly string[]> {
     try {
-      return (await readdir(shelfDir(this.pkiDir, shelf))).filter(isKeyFileName).sort();
+      return keyNames(await readdir(shelfDir(this.pkiDir, shelf), { withFileTypes: true }));
     } catch (error) {
       throw this.#away(shelf, error);
     }
@@ -158,7 +158,12 @@ function listing(names: (shelf: KeyShelf) => readonly string[]): KeyListing {
   };
 }
 
+function keyNames(entries: readonly Dirent[]): readonly string[] {
+  const files = entries.filter((entry) => entry.isFile() && mayHaveKey(entry.name));
+  return files.map(({ name }) => name).sort();
+}
+
 function checkId(id: string): void {
-  if (isKeyFileName(id)) return;
+  if (mayHaveKey(id)) return;
   throw new PkiError('SALT_PKI_BAD_ID', 'minion id can not be a file name');
 }

@@ -1,7 +1,9 @@
 import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
 
-import { KEY_SHELVES, isKeyFileName, shelfDir } from './key-dirs.ts';
+import { mayHaveKey } from '@brine/job';
+
+import { KEY_SHELVES, shelfDir } from './key-dirs.ts';
 import type { KeyShelf } from './key-dirs.ts';
 
 /** Watches the key directories; a directory that went away is watched again by {@link renew}. */
@@ -38,7 +40,7 @@ export class ShelfWatch {
   #start(shelf: KeyShelf): void {
     try {
       const watcher = watch(shelfDir(this.#pkiDir, shelf), (_event, name) => {
-        if (name !== null && isKeyFileName(name)) this.#onChange(shelf, name);
+        if (name !== null && mayHaveKey(name)) this.#onChange(shelf, name);
       });
       watcher.on('error', () => this.#drop(shelf, watcher));
       this.#watchers.set(shelf, watcher);

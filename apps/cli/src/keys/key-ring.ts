@@ -1,4 +1,3 @@
-import { readdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
@@ -89,21 +88,15 @@ export class KeyRing {
 
   /** One directory may be missing while the others are there. */
   async #listPartly(): Promise<KeyListing> {
-    const names = async (dir: string): Promise<string[]> => {
-      try {
-        const found = await readdir(join(this.#pkiDir, dir));
-        return found.filter((name) => !name.startsWith('.')).sort();
-      } catch {
-        // Not there: no keys.
-        return [];
-      }
-    };
+    // Not there: no keys.
+    const names = (shelf: KeyShelf): Promise<readonly string[]> =>
+      this.store.names(shelf).catch(() => []);
     return {
       ...NOTHING,
-      accepted: await names('minions'),
-      pending: await names('minions_pre'),
-      rejected: await names('minions_rejected'),
-      denied: await names('minions_denied'),
+      accepted: await names('accepted'),
+      pending: await names('pending'),
+      rejected: await names('rejected'),
+      denied: await names('denied'),
     };
   }
 }

@@ -93,6 +93,19 @@ describe('sign-ins recorded from real minions', () => {
     },
   );
 
+  it.each(['.x', '*', 'a,b', '-rf', ' a', 'a\u202eb', 'e\u0301', 'a/b', ''])(
+    'a minion called %j gets no key, not with auto_accept either',
+    async (id) => {
+      const master = memoryMaster({ masterKey, rules: { autoAccept: true } });
+      const vector = vectors.cases.find(({ state }) => state.startsWith('accepted'))!;
+      const { load, version } = loadOf(vector);
+      const named = new Map(load).set('id', id);
+      const answer = await answerAuth(master.ports, request, named, version);
+      expect(unpackMap(answer.body).has('aes')).toBe(false);
+      expect([...master.ports.keys.all()]).toEqual([]);
+    },
+  );
+
   it('a stranger cannot fill the store of waiting keys', async () => {
     const vector = vectors.cases.find((entry) => entry.state === 'pending')!;
     const master = memoryMaster({ masterKey, rules: { maxPendingKeys: 2 } });

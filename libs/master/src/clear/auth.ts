@@ -1,5 +1,5 @@
 import { isEncAlgo, isSigAlgo, type EncAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
-import { isMinionId } from '@brine/job';
+import { mayHaveKey } from '@brine/job';
 import {
   buildAuthAccept,
   buildAuthVerdict,
@@ -63,7 +63,7 @@ export async function answerAuth(
   if (!isSigAlgo(sigAlgo)) return refused(unsigned('bad sig algo'));
   // Salt trims the key before it compares and stores it.
   const signIn: SignIn = { ...parsed, pub: parsed.pub.trim(), sigAlgo, version };
-  if (!isMinionId(signIn.id)) {
+  if (!mayHaveKey(signIn.id)) {
     recordLogin(ports, request, { ...signIn, outcome: 'no minion id' });
     return refused(await refusal(ports, signIn, false));
   }

@@ -1,0 +1,45 @@
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+import { isSystemError } from './files.ts';
+
+// A link leads out of the directory, and to open a pipe would wait for ever.
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Codes of what is no plain file: nothing, a link, a socket or device. */
+const NO_FILE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'] as const;
+
+/** Whether there is a plain file; a link to one is none. */
+export function isPlainFile(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/** The text of a plain file; undefined where there is none, or something else. */
+export async function readPlainFile(path: string): Promise<string | undefined> {
+  try {
+    const file = await open(path, FLAGS);
+    try {
+      return (await file.stat()).isFile() ? await file.readFile('utf8') : undefined;
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (isSystemError(error, ...NO_FILE)) return undefined;
+    throw error;
+  }
+}
+
+/** As {@link readPlainFile}, at once. */
+export function readPlainFileSync(path: string): string | undefined {
+  try {
+    const file = openSync(path, FLAGS);
+    try {
+      return fstatSync(file).isFile() ? readFileSync(file, 'utf8') : undefined;
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if (isSystemError(error, ...NO_FILE)) return undefined;
+    throw error;
+  }
+}
