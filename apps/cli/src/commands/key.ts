@@ -77,7 +77,20 @@ function isAsked(options: ParsedOptions, verb: string): boolean {
   return isOn(options, verb) || textValue(options, verb) !== undefined;
 }
 
+/** Verbs for all keys: with an id behind them something else was meant. */
+const FOR_ALL = [
+  ['accept_all', 'Accept all', '-a', 'accept'],
+  ['reject_all', 'Reject all', '-r', 'reject'],
+  ['delete_all', 'Delete all', '-d', 'delete'],
+] as const;
+
 function checkOptions(parser: OptionParser, options: ParsedOptions): void {
+  for (const [verb, name, instead, act] of FOR_ALL) {
+    if (!isOn(options, verb) || options.args.length === 0) continue;
+    // Salt's words (salt/cli/key.py), which it has for -D alone, and ends with 0.
+    const text = `${name} takes no arguments. Use ${instead} to ${act} specified keys`;
+    throw new Exit(EXIT.usage, `Error: ${text}\n`);
+  }
   const list = textValue(options, 'list');
   if (list !== undefined && !LIST_WORDS.some((word) => list.startsWith(word))) {
     throw parser.error(`'${list}' is not a valid argument to '--list'`);
