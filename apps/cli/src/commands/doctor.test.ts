@@ -98,6 +98,31 @@ it('finds options that open what is closed, and servers without TLS', async () =
   }
 });
 
+it.each([[['*']], [['syndic-*', '*']], [['**']], [['?*']], [['*.*']]])(
+  'names order_masters with syndics %j',
+  async (syndics) => {
+    const { brine } = loadedWith().options;
+    const open = { brine: { ...brine, syndics } };
+    expect(await told({ ...open, orderMasters: true })).toContain('syndics');
+    expect(await told({ ...open, orderMasters: false })).not.toContain('syndics');
+    const some = { brine: { ...brine, syndics: ['syndic-*', 's?', '*.syndics.example'] } };
+    expect(await told({ ...some, orderMasters: true })).not.toContain('syndics');
+  },
+);
+
+it('names order_masters as it comes: any minion may be a syndic', async () => {
+  expect(await told({ orderMasters: true })).toContain('syndics');
+});
+
+it('names what lies among the keys and is none', async () => {
+  mkdirSync(join(dir, 'pki', 'minions', 'backup'));
+  writeFileSync(join(dir, 'pki', 'minions_pre', 'a,b'), 'x');
+  writeFileSync(join(dir, 'pki', 'minions', '.draft'), 'x');
+  const findings = await examine(loadedWith(), logIns());
+  const odd = findings.find(({ check }) => check === 'odd-key-files');
+  expect(odd?.text).toMatch(/minions\/backup", ".*minions_pre\/a,b": /);
+});
+
 it('finds a clock that was set back', async () => {
   const file = join(dir, 'cache', 'x');
   writeFileSync(file, '');

@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { createPublicKey } from 'node:crypto';
-import { KeyStore } from '@brine/pki';
+import { KEY_SHELVES, KeyStore, shelfDir, type KeyListing } from '@brine/pki';
 import { some, type Finding } from './finding.ts';
 
 /** NIST SP 800-131A: shorter RSA keys are no longer to be trusted. */
@@ -36,11 +36,29 @@ export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
     const text = `accepted keys that are no RSA keys: ${some(unusable)}: these can not sign in`;
     findings.push({ level: 'warn', check: 'unusable-keys', text });
   }
+  const odd = await oddFiles(options.pkiDir, listing);
+  if (odd.length > 0) {
+    const text = `no keys of minions, and left out: ${some(odd)}: move them elsewhere`;
+    findings.push({ level: 'warn', check: 'odd-key-files', text });
+  }
   if (listing.denied.length > 0) {
     const text = `${listing.denied.length} ids were offered another key: ${some(listing.denied)}`;
     findings.push({ level: 'warn', check: 'denied-keys', text });
   }
   return findings;
+}
+
+/** What lies among the keys and is none: directories, links, names that no minion may have. */
+async function oddFiles(pkiDir: string, listing: KeyListing): Promise<string[]> {
+  const odd: string[] = [];
+  for (const shelf of KEY_SHELVES) {
+    const dir = shelfDir(pkiDir, shelf);
+    const known = new Set(listing[shelf]);
+    const found = (await readdir(dir)).filter((name) => !known.has(name));
+    // Drafts and Salt's own notes begin with a dot.
+    odd.push(...found.filter((name) => !name.startsWith('.')).map((name) => join(dir, name)));
+  }
+  return odd.map((path) => JSON.stringify(path));
 }
 
 function bitsOf(pem: string): number | undefined {

@@ -5,6 +5,9 @@ import type { Finding } from './finding.ts';
 const VERSION_MIN = 3;
 const LOOPBACK = /^(?:localhost|127\.|\[?::1\]?$)/;
 
+/** A glob of wildcards alone. */
+const ANY_ID = /^[*?.]*\*[*?.]*$/;
+
 /** Whether options open what is closed by default. */
 export function checkOptions(options: MasterOptions): Finding[] {
   const findings: Finding[] = [];
@@ -37,6 +40,10 @@ export function checkOptions(options: MasterOptions): Finding[] {
   }
   if (!options.signPubMessages) {
     say('warn', 'sign_pub_messages', 'sign_pub_messages is off: publications are not signed');
+  }
+  if (options.orderMasters && options.brine.syndics.some((glob) => ANY_ID.test(glob))) {
+    const text = 'order_masters is on and brine.syndics lets every minion be a syndic';
+    say('bad', 'syndics', `${text}, which then speaks for all others: name the syndics there`);
   }
   findings.push(...checkExposed(options));
   return findings;
