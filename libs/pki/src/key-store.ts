@@ -35,7 +35,8 @@ export class KeyStore {
 
   /**
    * All names by shelf: of plain files, as salt/cache/localfs_key.py lists them. Reads no key:
-   * 100,000 names take well under a second. Throws {@link PkiError} SALT_PKI_STORE_AWAY when a directory is missing.
+   * 100,000 names take well under a second. Throws {@link PkiError} SALT_PKI_STORE_AWAY when a
+   * directory is missing.
    */
   async list(): Promise<KeyListing> {
     const names = await Promise.all(KEY_SHELVES.map((shelf) => this.names(shelf)));

@@ -14,6 +14,7 @@ export { MASTER_SERVICES, masterServices } from './master-services.ts';
 export { startJoinedMetrics } from './joined-metrics.ts';
 export { Metrics, MILLISECOND_BUCKETS } from './metrics.ts';
 export { probeService } from './probe.ts';
+export { refusedAsRoot } from './process-user.ts';
 export { EXIT_CONFIG, runService } from './run-service.ts';
 export { onStopSignal } from './stop-signals.ts';
 export { livingSupervisor, readState, stateFile, writePidfile } from './state-file.ts';

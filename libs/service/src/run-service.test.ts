@@ -142,6 +142,13 @@ describe('a service process', () => {
   });
 });
 
+test('a service does not stay root where the file names another user', async (context) => {
+  if (process.getuid?.() !== 0) return context.skip('this is not root');
+  const { exit, stderr } = start('user: nobody\n');
+  expect(await exit).toBe(78);
+  expect(stderr()).toContain('user is nobody, and this process is root');
+});
+
 test('arguments are -c and -l, and a level that Salt has not is refused', () => {
   expect(parseServiceArguments(['-c', '/x', '-l', 'debug'])).toEqual({
     configDir: '/x',

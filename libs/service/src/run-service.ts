@@ -15,6 +15,7 @@ import { watchLoop } from './loop-watch.ts';
 import { Metrics } from './metrics.ts';
 import { logOptions } from './option-lines.ts';
 import { addProcessMetrics } from './process-metrics.ts';
+import { refusedAsRoot } from './process-user.ts';
 import { onStopSignal } from './stop-signals.ts';
 import { isSuccessor, onOrders, toldToGo } from './succession.ts';
 
@@ -91,7 +92,7 @@ export async function runService(service: Service): Promise<void> {
 function readOptions(location: ConfigLocation): LoadedConfig<MasterOptions> {
   try {
     const loaded = loadMasterConfig(location);
-    const refusal = refusalOf(loaded.warnings);
+    const refusal = refusedAsRoot(loaded.options.user) ?? refusalOf(loaded.warnings);
     if (refusal === undefined) return loaded;
     process.stderr.write(`${refusal}\n`);
   } catch (error) {

@@ -70,6 +70,16 @@ test('options without which work would be lost end it, all of them named at once
   expect(existsSync(join(dir, 'var'))).toBe(false);
 });
 
+test('root does not stay root where the file names another user', async (context) => {
+  if (process.getuid?.() !== 0) return context.skip('this is not root');
+  const { code, stderr } = await run(`root_dir: ${dir}\nuser: nobody\n`);
+  expect(code).toBe(1);
+  expect(stderr).toContain('user is nobody, and this process is root');
+  expect(stderr).toContain('systemd: User=nobody');
+  // Nothing was written by root that the user would have to own.
+  expect(existsSync(join(dir, 'var'))).toBe(false);
+});
+
 test('a second master on the same cachedir is refused', async () => {
   const config = `root_dir: ${dir}\n${NO_PORTS}`;
   writeFileSync(join(dir, 'master'), config);

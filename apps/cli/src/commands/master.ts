@@ -18,6 +18,7 @@ import {
   type LogOutput,
   masterServices,
   openLogOutput,
+  refusedAsRoot,
   readState,
   startJoinedMetrics,
   superviseServices,
@@ -68,7 +69,7 @@ export async function runMaster(args: MasterArguments): Promise<number> {
   const { options, warnings } = loaded;
   // Salt's words, which it writes before there is a log.
   for (const { kind, text } of warnings) if (kind === 'missing') tell(text);
-  const refusal = refusalOf(warnings);
+  const refusal = refusedAsRoot(options.user) ?? refusalOf(warnings);
   if (refusal !== undefined) return failed(refusal);
   const missing = masterServices(
     settingsOf(

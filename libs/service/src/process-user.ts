@@ -1,0 +1,27 @@
+import { userInfo } from 'node:os';
+
+/**
+ * Why this process must not go on: `user` names somebody else, and it is root. Salt changes to that
+ * user by itself; here whoever starts the master does. Undefined where all is well.
+ */
+export function refusedAsRoot(
+  user: string,
+  who: { readonly uid: number | undefined; readonly name: string | undefined } = processUser(),
+): string | undefined {
+  if (who.uid !== 0 || ['root', '0', who.name].includes(user)) return undefined;
+  return [
+    `user is ${user}, and this process is root: it would have all rights for nothing.`,
+    `Start it as ${user} (systemd: User=${user}; by hand: sudo -u ${user} …),`,
+    'or set user: root where that is meant',
+  ].join(' ');
+}
+
+function processUser(): { uid: number | undefined; name: string | undefined } {
+  const uid = process.getuid?.();
+  try {
+    return { uid, name: userInfo().username };
+  } catch {
+    // Without an entry for the uid, as in containers.
+    return { uid, name: undefined };
+  }
+}
