@@ -71,6 +71,21 @@ function outcome(reply: unknown): string {
 }
 
 describe('a publish with a name and a password', () => {
+  it('takes no id of a job of somebody else', async () => {
+    const jid = '20261122101112131415';
+    const under = async (owner: string | undefined): Promise<string> => {
+      const job = owner === undefined ? null : mapOf({ principal: owner });
+      Object.assign(made.ports.jobs, { ask: () => Promise.resolve(job) });
+      return publish({ kwargs: login('anne'), jid }, 'test.ping');
+    };
+    expect(await under('root')).toBe('AuthorizationError');
+    expect(made.jobs).toEqual([]);
+    expect(made.events.map(({ tag }) => tag)).toEqual(['salt/job/error']);
+    expect([await under(undefined), await under('anne')]).toEqual(['ok', 'ok']);
+    expect(made.jobs[0]?.jid).toBe(jid);
+    expect(await publish({ user: 'root', key: 'root-key', jid }, 'test.ping')).toBe('ok');
+  });
+
   it('is allowed by the rights of the name and of the groups', async () => {
     expect(await publish({ kwargs: login('anne') }, 'test.ping', '*')).toBe('ok');
     expect(await publish({ kwargs: login('anne') }, 'state.apply', 'web*')).toBe('ok');

@@ -4,6 +4,7 @@ import {
   buildErrorReply,
   buildPublishReply,
   intOf,
+  isMap,
   mapIn,
   mapOf,
   pack,
@@ -67,6 +68,9 @@ export async function publish(
   if (expected === undefined) {
     const named = caller.acl === undefined ? asked.jid : '';
     return refuse(ports, request, load, AUTHORIZATION, named);
+  }
+  if (caller.acl !== undefined && !(await isFreeFor(ports, caller, asked.jid))) {
+    return refuse(ports, request, load, AUTHORIZATION);
   }
   if (!isDeadlineFit(asked)) return { value: buildErrorReply('SaltInvocationError', UNFIT) };
   if (expected.minions.length === 0 && !ports.rules.orderMasters) {
@@ -176,6 +180,18 @@ async function expectedFor(
   // Salt: only whom a key let in, with no list of rights, needs none.
   const isFree = acl === undefined || (kind === 'user' && acl.length === 0);
   return isFree ? expectedMinions(ports, asked) : expectedWithin(ports, acl, asked);
+}
+
+/**
+ * Whether somebody with limited rights may publish under the id that he fixed: a new one, or that
+ * of a job of his own, as batches do. Who waits for the job of another would see his returns.
+ */
+async function isFreeFor(ports: MasterPorts, { principal }: Caller, jid: string): Promise<boolean> {
+  if (!isJid(jid)) return true;
+  const job = await ports.jobs.ask('job', mapOf({ jid }));
+  const free = !isMap(job) || job.get('principal') === principal;
+  if (!free) ports.count('publish_under_foreign_jid');
+  return free;
 }
 
 /** The id the caller fixed (a syndic, a batch), or a fresh one. */
