@@ -192,6 +192,20 @@ describe('publishes recorded from the stock command line', () => {
     expect(await tags({ key: KEY, user: 'root', kwargs })).toEqual([`salt/job/${jid}/error`]);
   });
 
+  it('a refused publish fills no stream, however large it is and however often it comes', async () => {
+    const made = master(['va']);
+    const load = mapOf({ cmd: 'publish', tgt: 'va', fun: 'test.arg', ret: '', jid: '', key: 'x' });
+    load.set('arg', ['x'.repeat(1 << 20)]);
+    let left = 3;
+    const ports = { ...made.ports, mayTellOfStranger: () => (left -= 1) >= 0 };
+    for (let n = 0; n < 10; n += 1) {
+      const { value } = await publish(ports, request(`r${n}`), load);
+      expect(mapIn(value, 'error')?.get('name')).toBe('AuthenticationError');
+    }
+    expect(made.events.map(({ body }) => body.length < 1_000)).toEqual([true, true, true]);
+    expect(made.counts.get('publish_event_left_out')).toBe(7);
+  });
+
   it('a function on the blacklist is refused, whoever asks', async () => {
     const made = master(['va']);
     const blacklist = { users: [], modules: ['cmd.*'] };
