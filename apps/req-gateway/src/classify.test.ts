@@ -1,7 +1,7 @@
 import { vectorFile } from '@brine/testing';
 import { aesEnvelope, clearEnvelope, mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { classify } from './classify.ts';
+import { askerOf, classify } from './classify.ts';
 
 interface Vector {
   readonly name: string;
@@ -70,4 +70,15 @@ test('large loads are classified without being opened', () => {
   expect(classify(login, 3)).toEqual({ class: 'auth', minion: 'a' });
   const odd = clearEnvelope(mapOf({ x: 'y'.repeat(100_000) }));
   expect(classify(odd, 3)).toEqual({ class: 'clear' });
+});
+
+test.each([
+  [{ key: 'k', user: 'root' }, false],
+  [{ eauth: 'pam', username: 'anne', password: 'p' }, true],
+  [{ token: 't', key: 'k' }, true],
+])('of whoever asks with %o the requests are limited: %s', (credentials, isLimited) => {
+  const load = mapOf({ cmd: 'publish', fun: 'test.ping', ...credentials });
+  const found = classify(clearEnvelope(load, 3), 0);
+  if (found.class !== 'clear') throw new Error(found.class);
+  expect(askerOf(found)).toEqual(isLimited ? { asker: found.user } : {});
 });

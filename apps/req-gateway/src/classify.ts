@@ -10,11 +10,20 @@ import {
   type SaltMap,
 } from '@brine/wire';
 
+/** A clear request, and whose it is. */
+export interface ClearRequest {
+  readonly class: 'clear';
+  readonly cmd?: string;
+  /** Whose storm of these is to hold up nobody else; names nobody. */
+  readonly user?: string;
+  /** Not the master's own user, whom no limit is to keep from his master. */
+  readonly byLogin?: boolean;
+}
+
 /** Which queue a request goes to, and the little that the gateway needs to know of it. */
 export type Classified =
   | { readonly class: 'auth'; readonly minion?: string }
-  /** `user`: whose storm of these is to hold up nobody else; names nobody. */
-  | { readonly class: 'clear'; readonly cmd?: string; readonly user?: string }
+  | ClearRequest
   | { readonly class: 'aes'; readonly minion?: string }
   /** Refused here: the exact reply of a stock master. */
   | { readonly class: 'refused'; readonly reply: Buffer };
@@ -49,12 +58,18 @@ function opened(body: Uint8Array, minimumAuthVersion: number): Classified {
 function clear(envelope: ClearEnvelope): Classified {
   const cmd = envelope.load.get('cmd');
   if (cmd !== '_auth') {
-    return typeof cmd === 'string'
-      ? { class: 'clear', cmd, user: userOf(envelope.load) }
-      : { class: 'clear' };
+    if (typeof cmd !== 'string') return { class: 'clear' };
+    // Whoever gives a token or a log-in is judged by it, whatever else he gives.
+    const byLogin = envelope.load.has('token') || envelope.load.has('eauth');
+    return { class: 'clear', cmd, user: userOf(envelope.load), byLogin };
   }
   const id = envelope.load.get('id');
   return withMinion('auth', typeof id === 'string' ? id : undefined);
+}
+
+/** Whose requests are limited where workers stall on them. */
+export function askerOf({ user, byLogin }: ClearRequest): { readonly asker?: string } {
+  return byLogin === true && user !== undefined ? { asker: user } : {};
 }
 
 /** With the proof in it, so that nobody takes the turns of a user whose name he knows. */

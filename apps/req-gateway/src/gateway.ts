@@ -4,13 +4,14 @@ import { nowMs } from '@brine/telemetry';
 import { mapOf, pack } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
-import { classify } from './classify.ts';
+import { askerOf, classify, type ClearRequest } from './classify.ts';
 import { GatewaySpans } from './gateway-spans.ts';
 import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';
 import type { Spans, Workers } from './ports.ts';
 import { FairShare } from './fair-share.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
 import { RefusedMinions } from './refused-minions.ts';
+import { stalledText } from './stalled-texts.ts';
 import { SealedLane, type LostReason, type SealedLaneStats } from './sealed-lane.ts';
 
 /** What the gateway works with. */
@@ -164,17 +165,12 @@ export class Gateway {
       return this.#spans.request(answer, { id, startMs, minion: found.minion });
     }
     if (found.cmd === 'publish') {
-      return this.#servePublish(id, request, found.user ?? this.#peerName(request), startMs);
+      return this.#servePublish(id, request, found, startMs);
     }
     const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
-    const peer = addressOf(request);
-    const outcome = await this.#ports.workers.send({
-      id,
-      class: 'clear',
-      body,
-      deadlineMs,
-      ...peer,
-    });
+    const by = { ...addressOf(request), ...askerOf(found) };
+    const sent = { id, class: 'clear', body, deadlineMs, ...by } as const;
+    const outcome = await this.#ports.workers.send(sent);
     this.#reply(request, clearAnswer(outcome));
     if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs });
   }
@@ -185,7 +181,8 @@ export class Gateway {
     minion: string | undefined,
     startMs: number,
   ): Promise<void> {
-    const outcome = await this.#sealed.send(id, request.body, startMs);
+    const by = { ...addressOf(request), ...(minion === undefined ? {} : { asker: minion }) };
+    const outcome = await this.#sealed.send(id, request.body, startMs, by);
     this.#reply(request, outcome?.body);
     if (outcome === undefined) return;
     if (BAD_LOAD_REPLY.equals(outcome.body)) this.#refusedMinions.add(minion);
@@ -195,10 +192,12 @@ export class Gateway {
   async #servePublish(
     id: string,
     request: ZmqRequest,
-    user: string,
+    found: ClearRequest,
     startMs: number,
   ): Promise<void> {
-    const answer = await this.#publish.send(id, request.body, request, user);
+    const user = found.user ?? this.#peerName(request);
+    const by = askerOf(found);
+    const answer = await this.#publish.send(id, request.body, request, user, by);
     // Joined: whoever sends the first one's answer sends this one's too.
     if (answer === undefined) return;
     const { askers } = answer;
@@ -235,6 +234,6 @@ function clearAnswer(outcome: RequestOutcome): Uint8Array | undefined {
   const message =
     outcome.why === 'lapsed'
       ? 'The worker that had the request was lost; it may have been carried out'
-      : 'The master did not answer in time';
+      : (stalledText(outcome) ?? 'The master did not answer in time');
   return pack(mapOf({ error: mapOf({ name: 'SaltClientError', message }) }));
 }

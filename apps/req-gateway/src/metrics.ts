@@ -52,6 +52,12 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
       return { labels: { reason }, value };
     });
   });
+  counter('stalled', 'Requests refused: two workers were lost to them.', () => {
+    return gateway.status.workers.stalled;
+  });
+  counter('rested', 'Requests left unanswered: workers were lost to their askers.', () => {
+    return gateway.status.workers.resting;
+  });
   counter('publish_joined', 'Publishes joined.', () => gateway.status.publish.joined);
   gauge('workers', 'Workers that take requests.', () => gateway.status.workers.workers);
 }

@@ -217,3 +217,12 @@ test('a gateway that ends tells which answers were heard: they are no matter of 
   await lane.close();
   expect(known).toEqual(['b']);
 });
+
+test('a publish that workers were lost to is not tried again, and its client is told', async () => {
+  silences = [{ kind: 'expired', why: 'stalled', handed: true }];
+  const asking = lane.send('a', BODY, HELLO, 'anne', { asker: 'anne' });
+  await vi.advanceTimersByTimeAsync(CLI_MS);
+  const answer = unpack((await asking)?.body ?? Buffer.alloc(0));
+  expect(isMap(answer) && textOf(answer, 'error')).toMatch(/^Two workers were lost .* published/);
+  expect(jobs).toBe(0);
+});

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { REQUEST_MEMORY_MS, REQUEST_UNHEARD_MS } from '@brine/bus';
-import type { RequestOutcome } from '@brine/bus';
+import type { RequestOutcome, RequestToSend } from '@brine/bus';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
 import { Pauses } from './pauses.ts';
 import { addressOf, type Asker, type RequestMemory, type Workers } from './ports.ts';
+import { stalledText } from './stalled-texts.ts';
 
 /** One publish that is under way, and all who wait for its answer. */
 interface OpenPublish {
@@ -138,6 +139,7 @@ export class PublishLane {
     body: Buffer,
     asker: Asker,
     user: string,
+    by: Pick<RequestToSend, 'asker'> = {},
   ): Promise<PublishAnswer | undefined> {
     const hash = createHash('sha256').update(body).digest('hex');
     const under = this.#open.get(hash);
@@ -159,7 +161,8 @@ export class PublishLane {
     const isEarly = askedAt - this.#since < EARLY_MS;
     const delivered = await this.#users.run(user, body.length, async () => {
       const claimed = await this.#claim(hash, id, askedAt + ANSWER_WITHIN_MS);
-      return this.#deliver(claimed, body, askedAt, addressOf(asker));
+      const sent = { class: 'clear', body, ...addressOf(asker), ...by } as const;
+      return this.#deliver(claimed, sent, askedAt);
     });
     this.#open.delete(hash);
     const answer = this.#answer(delivered);
@@ -184,16 +187,15 @@ export class PublishLane {
   /** Tries under the one id until there is an answer, no worker, or no more patience. */
   async #deliver(
     claimed: Claimed,
-    body: Buffer,
+    sent: Pick<RequestToSend, 'class' | 'body' | 'asker' | 'peer'>,
     askedAt: number,
-    peer: { readonly peer?: string },
   ): Promise<Delivered> {
     const { id, isUnsure } = claimed;
     let { handed } = claimed;
     let until = askedAt + ANSWER_WITHIN_MS;
     for (;;) {
       const deadlineMs = Date.now() + until - performance.now();
-      const outcome = await this.#workers.send({ id, class: 'clear', body, deadlineMs, ...peer });
+      const outcome = await this.#workers.send({ ...sent, id, deadlineMs });
       if (outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.handed)) handed = true;
       const again =
         outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.why === 'deadline');
@@ -274,16 +276,18 @@ function publishFailure(
   { handed, isUnsure }: Claimed,
   ready: boolean,
 ): Buffer {
+  const stalled = stalledText(outcome);
   if (handed) {
     const see = 'the job may have been published, see jobs.list_jobs';
-    return pack(mapOf({ error: `The master did not answer in time; ${see}` }));
+    return pack(mapOf({ error: `${stalled ?? 'The master did not answer in time'}; ${see}` }));
   }
   const why =
-    outcome.kind === 'expired' && outcome.why === 'limit'
+    stalled ??
+    (outcome.kind === 'expired' && outcome.why === 'limit'
       ? 'The master has too many requests in hand; try again later'
       : ready
         ? 'The master is busy: no worker had room'
-        : 'The master is not ready: no worker answers';
+        : 'The master is not ready: no worker answers');
   return pack(mapOf({ error: isUnsure ? why : `${why}; the job was not published` }));
 }
 

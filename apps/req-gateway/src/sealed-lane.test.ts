@@ -73,3 +73,15 @@ test.each([3_600_000, -3_600_000])('a wall clock that is set by %i ms ends nothi
   expect(left).toBeGreaterThan(90_000);
   expect(left).toBeLessThan(120_000);
 });
+
+test.each(['stalled', 'rests'] as const)(
+  'what workers are lost to is left unanswered at once and not delivered again (%s)',
+  async (why) => {
+    outcome = { kind: 'expired', why, handed: true };
+    const by = { asker: 'm1', peer: '10.0.0.1' };
+    expect(await lane.send('a', Buffer.alloc(10), 0, by)).toBeUndefined();
+    expect(sent).toHaveLength(1);
+    expect(sent[0]).toMatchObject({ id: 'a', ...by });
+    expect(lane.stats).toMatchObject({ kept: 0, lost: 0 });
+  },
+);

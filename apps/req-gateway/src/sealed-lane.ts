@@ -1,9 +1,12 @@
+import type { RequestToSend } from '@brine/bus';
 import type { Workers } from './ports.ts';
 
 /** A sealed request in hand. */
 interface Sealed {
   readonly id: string;
   readonly body: Buffer;
+  /** The minion by its envelope, which is not proven, and its address. */
+  readonly by: Pick<RequestToSend, 'asker' | 'peer'>;
   /** When it came, by the monotonic clock: a wall clock that is set must not end what is kept. */
   readonly at: number;
   /** When it came, in ms since 1970 with a fraction, for the trace. */
@@ -79,9 +82,14 @@ export class SealedLane {
   }
 
   /** Resolves with the answer, however late; undefined once the request was given up. */
-  send(id: string, body: Buffer, receivedMs: number): Promise<SealedOutcome> {
+  send(
+    id: string,
+    body: Buffer,
+    receivedMs: number,
+    by: Sealed['by'] = {},
+  ): Promise<SealedOutcome> {
     return new Promise((answer) => {
-      void this.#deliver({ id, body, at: performance.now(), receivedMs, answer, tries: 0 });
+      void this.#deliver({ id, body, by, at: performance.now(), receivedMs, answer, tries: 0 });
     });
   }
 
@@ -94,7 +102,7 @@ export class SealedLane {
   }
 
   async #deliver(sealed: Sealed): Promise<void> {
-    const { id, body, receivedMs } = sealed;
+    const { id, body, by, receivedMs } = sealed;
     const left = sealed.at + KEEP_MS - performance.now();
     const outcome = await this.#workers.send({
       id,
@@ -102,12 +110,17 @@ export class SealedLane {
       body,
       receivedMs,
       deadlineMs: Date.now() + left,
+      ...by,
     });
     if (outcome.kind === 'reply') {
       if (sealed.tries > 0) this.#redelivered += 1;
       if (performance.now() - sealed.at > PATIENCE_MS) this.#late += 1;
       else if (this.#waiting.size === 0) this.#told.clear();
       return sealed.answer(outcome);
+    }
+    // What workers stall on is not theirs again: the minion asks again if it has to be done.
+    if (outcome.kind === 'expired' && (outcome.why === 'stalled' || outcome.why === 'rests')) {
+      return sealed.answer(undefined);
     }
     this.#keep(sealed);
   }

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { claimRequestId, connectBus, requestAnswered, RequestSender, type Bus } from '@brine/bus';
+import {
+  claimRequestId,
+  connectBus,
+  requestAnswered,
+  RequestSender,
+  type Bus,
+  type Stall,
+} from '@brine/bus';
 import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint, type RequestServerOptions } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
 import { LOST_TEXTS, tellOutages } from './outage-log.ts';
 import type { RequestMemory } from './ports.ts';
+import { tellStall } from './stall-log.ts';
 
 // Envelope and ids around a load of the largest size.
 const ENVELOPE_SLACK_BYTES = 65_536;
@@ -40,7 +48,10 @@ export async function startGateway(
     signal,
     onAside,
   });
-  const sender = new RequestSender(bus, { host });
+  const onStalled = (stall: Stall): void => {
+    tellStall(bus, log, host, stall);
+  };
+  const sender = new RequestSender(bus, { host, onStalled });
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
     backlog: options.zmqBacklog,

@@ -8,6 +8,7 @@ import {
   PublicationWriter,
   RequestReceiver,
   serveRequestIds,
+  serveStalled,
   type Bus,
 } from '@brine/bus';
 import { ReceivedFiles } from '@brine/cachedir';
@@ -174,7 +175,12 @@ export async function startWorker(
     return { kind: 'reply', body: answer.body, ...(trace === undefined ? {} : { trace }) };
   });
   exposeMetrics(context.metrics, { bus, receiver, masterKey, acks, ...state });
-  const requestIds = serveRequestIds(bus, state.requests);
+  const requestIds = [
+    ...serveRequestIds(bus, state.requests),
+    serveStalled(bus, (told) => {
+      audit.recordRefusal({ kind: 'request', outcome: 'stalled', ...told });
+    }),
+  ];
   const stopHearing = hearSent(bus, traces.sent);
   return {
     ready: () => bus.status === 'connected' && state.ready(),

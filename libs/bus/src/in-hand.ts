@@ -21,6 +21,10 @@ export interface RequestSenderStats {
   /** Tries of another worker after a claim had lapsed. */
   readonly retries: number;
   readonly expired: number;
+  /** Requests that were refused because two workers stalled or died that had them. */
+  readonly stalled: number;
+  /** Requests that were turned away while their askers rest after such a one. */
+  readonly resting: number;
   readonly refusedByLimit: number;
 }
 
@@ -40,6 +44,8 @@ export class InHand {
     aes: { count: 0, bytes: 0 },
   };
   #refused = 0;
+  retries = 0;
+  expired = 0;
 
   constructor(limits: Partial<Readonly<Record<RequestClass, ClassLimit>>> = {}) {
     this.#limits = { ...LIMITS, ...limits };
@@ -53,6 +59,20 @@ export class InHand {
   /** What is held of a class. */
   of(cls: RequestClass): ClassLimit {
     return this.#held[cls];
+  }
+
+  /** All that is counted here; `waiting` of it has no worker yet. */
+  stats(waiting: (cls: RequestClass) => number) {
+    const of = (cls: RequestClass): ClassStats => {
+      const { count, bytes } = this.#held[cls];
+      return { inFlight: count - waiting(cls), waiting: waiting(cls), bytes };
+    };
+    return {
+      classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
+      retries: this.retries,
+      expired: this.expired,
+      refusedByLimit: this.#refused,
+    };
   }
 
   /** Takes one in hand; false, and counted, where a limit forbids it. */

@@ -49,7 +49,7 @@ export type { ResolveOptions } from './nats-server/resolve.ts';
 export { startNatsServer } from './nats-server/start.ts';
 export type { NatsServer, StartNatsOptions } from './nats-server/start.ts';
 export { NATS_FLOOR } from './nats-server/version.ts';
-export type { RequestOutcome, RequestToSend } from './pending-request.ts';
+export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
 export { PublicationReader } from './publication-reader.ts';
 export type { PublicationReaderOptions } from './publication-reader.ts';
 export { readPublicationTimes } from './publication-times.ts';
@@ -71,6 +71,9 @@ export {
   serveRequestIds,
 } from './request-ids.ts';
 export type { RequestClaim } from './request-ids.ts';
+export { serveStalled, tellStalled } from './stalled-record.ts';
+export type { StalledRequest } from './stalled-record.ts';
+export type { Stall } from './suspects.ts';
 export { RequestReceiver } from './request-receiver.ts';
 export type { Answer, IncomingRequest, RequestHandler } from './incoming-request.ts';
 export type { RequestReceiverOptions } from './request-receiver.ts';

@@ -1,5 +1,6 @@
 import type { RequestClass } from './names.ts';
 import { packRequest, type RequestHead } from './request-frame.ts';
+import type { Asker } from './suspects.ts';
 import type { WheelTimer } from './timer-wheel.ts';
 
 /** A request on its way to a worker. */
@@ -8,6 +9,8 @@ export interface RequestToSend {
   readonly id: string;
   readonly class: RequestClass;
   readonly body: Uint8Array;
+  /** Who asks, so that what he costs others is known by it; this request stands alone without. */
+  readonly asker?: string;
   /** The peer's address. */
   readonly peer?: string;
   /** When it came, in ms since 1970 with a fraction; for the trace. */
@@ -19,15 +22,16 @@ export interface RequestToSend {
 /**
  * What became of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
  * answer, because of the deadline, because too much is in hand already (`limit`), because a worker
- * that took it for once and all was lost (`lapsed`), or because its body could not be put (`body`);
- * `handed`: a worker may have had it, so that it may have been carried out.
+ * that took it for once and all was lost (`lapsed`), because two workers that had it stalled or
+ * died (`stalled`), because its asker has to rest after such a one (`rests`), or because its body
+ * could not be put (`body`); `handed`: a worker may have had it, so that it may have been done.
  */
 export type RequestOutcome =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
   | { readonly kind: 'drop' }
   | {
       readonly kind: 'expired';
-      readonly why: 'deadline' | 'limit' | 'lapsed' | 'body' | 'closed';
+      readonly why: 'deadline' | 'limit' | 'lapsed' | 'stalled' | 'rests' | 'body' | 'closed';
       readonly handed: boolean;
     };
 
@@ -42,6 +46,7 @@ export function notBegun(why: Expiry): RequestOutcome {
 /** A request that has no outcome yet, with its tries. */
 export class Pending {
   readonly request: RequestToSend;
+  readonly asker: Asker;
   /** By the monotonic clock. */
   readonly deadline: number;
   /** The numbers of all its tries: an answer to an earlier one is as good. */
@@ -59,16 +64,24 @@ export class Pending {
   once = false;
   /** The reply was made and is being fetched. */
   fetching = false;
+  /** The worker that has it was heard lately: should it fall silent, it did so with this. */
+  wasHeard = false;
+  /** A worker fell silent with it. */
+  struck = false;
+  /** It went as one of few suspects, and it is not known yet how that ends. */
+  guarded = false;
   timer: WheelTimer | undefined;
   readonly #resolve: (outcome: RequestOutcome) => void;
   #settled = false;
 
   constructor(
     request: RequestToSend,
+    asker: Asker,
     deadline: number,
     resolve: (outcome: RequestOutcome) => void,
   ) {
     this.request = request;
+    this.asker = asker;
     this.deadline = deadline;
     this.#resolve = resolve;
   }

@@ -2,17 +2,15 @@ import { randomBytes } from 'node:crypto';
 import { INLINE_MAX_BYTES, getBody, putBody } from './bodies.ts';
 import { BUNDLES, Bundler } from './bundle.ts';
 import type { Bus } from './connect.ts';
-import { InHand } from './in-hand.ts';
-import type { ClassLimit, ClassStats, RequestSenderStats } from './in-hand.ts';
+import { InHand, type ClassLimit, type RequestSenderStats } from './in-hand.ts';
 import { followWorkers } from './follow-workers.ts';
 import { Hearing } from './hearing.ts';
 import { publish } from './inbox.ts';
-import { REPLY_INBOX, REQUEST_CLASSES, subjects } from './names.ts';
-import type { RequestClass } from './names.ts';
-import { notBegun, Pending } from './pending-request.ts';
-import type { RequestOutcome, RequestToSend } from './pending-request.ts';
-import { CLAIM_MS } from './request-frame.ts';
-import type { WorkerWord } from './request-frame.ts';
+import { REPLY_INBOX, REQUEST_CLASSES, subjects, type RequestClass } from './names.ts';
+import { notBegun, Pending, type RequestOutcome, type RequestToSend } from './pending-request.ts';
+import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
+import { busyWith, isStruck, Suspects, type Stall } from './suspects.ts';
+import { Tries } from './tries.ts';
 import { WaitingLine } from './waiting-line.ts';
 import { hearWords } from './word-inbox.ts';
 import { WorkerBoard } from './worker-board.ts';
@@ -21,6 +19,8 @@ import { WorkerBoard } from './worker-board.ts';
 export interface RequestSenderOptions {
   readonly host: string;
   readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimit>>>;
+  /** Told of an asker whose requests are refused. */
+  readonly onStalled?: (stall: Stall) => void;
 }
 
 /** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py), then asks again. */
@@ -39,20 +39,19 @@ export class RequestSender {
   readonly #prefix: string;
   readonly #requests: Bundler;
   readonly #board = new WorkerBoard();
-  readonly #tries = new Map<string, { readonly pending: Pending; readonly worker: string }>();
+  readonly #tries = new Tries();
   readonly #lines: Readonly<Record<RequestClass, WaitingLine<Pending>>>;
   readonly #inHand: InHand;
   readonly #hearing: Hearing;
+  readonly #suspects: Suspects;
   readonly #stops: (() => void)[] = [];
-  #next = 0;
   #closed = false;
-  #retries = 0;
-  #expired = 0;
 
   constructor(bus: Bus, options: RequestSenderOptions) {
     this.#bus = bus;
     this.#host = options.host;
     this.#inHand = new InHand(options.limits);
+    this.#suspects = new Suspects((one) => void this.#dispatch(one), options.onStalled);
     this.#prefix = `${REPLY_INBOX}.${this.id}.`;
     this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
     const aes = new WaitingLine<Pending>(AES_PATIENCE_MS);
@@ -62,9 +61,8 @@ export class RequestSender {
         claimed: (slot) => this.#claimed(slot),
         said: (slot, word) => this.#hear(slot, word),
       }),
-    );
-    this.#stops.push(
-      followWorkers(bus, this.#board, () => {
+      followWorkers(bus, this.#board, (id) => {
+        this.#suspects.heard(id, performance.now());
         for (const cls of REQUEST_CLASSES) this.#pump(cls);
       }),
     );
@@ -83,18 +81,10 @@ export class RequestSender {
 
   /** What is in hand and what was counted. */
   stats(): RequestSenderStats {
-    const of = (cls: RequestClass): ClassStats => ({
-      inFlight: this.#inHand.of(cls).count - this.#lines[cls].size,
-      waiting: this.#lines[cls].size,
-      bytes: this.#inHand.of(cls).bytes,
-    });
-    return {
-      classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
-      workers: this.#board.willing,
-      retries: this.#retries,
-      expired: this.#expired,
-      refusedByLimit: this.#inHand.refused,
-    };
+    const inHand = this.#inHand.stats(
+      (cls) => this.#lines[cls].size + this.#suspects.held(cls).size,
+    );
+    return { ...inHand, ...this.#suspects.stats, workers: this.#board.willing };
   }
 
   /** Sends one request; resolves with what became of it, at its deadline at the latest. */
@@ -102,10 +92,13 @@ export class RequestSender {
     const left = request.deadlineMs - Date.now();
     if (this.#closed) return Promise.resolve(notBegun('closed'));
     if (left <= 0) return Promise.resolve(notBegun('deadline'));
+    const now = performance.now();
+    if (this.#suspects.turnsAway(request, now)) return Promise.resolve(notBegun('rests'));
     if (!this.#inHand.take(request.class, request.body.length))
       return Promise.resolve(notBegun('limit'));
+    const asker = this.#suspects.begins(request);
     return new Promise((resolve) => {
-      const pending = new Pending(request, performance.now() + left, resolve);
+      const pending = new Pending(request, asker, now + left, resolve);
       this.#watch(pending);
       if (request.body.length > INLINE_MAX_BYTES) void this.#putBody(pending);
       else this.#dispatch(pending);
@@ -117,9 +110,12 @@ export class RequestSender {
     if (this.#closed) return;
     this.#closed = true;
     this.#hearing.close();
-    const open = new Set([...this.#tries.values()].map(({ pending }) => pending));
-    for (const cls of REQUEST_CLASSES) for (const pending of this.#lines[cls]) open.add(pending);
-    for (const pending of open) this.#settle(pending, pending.expired('closed'));
+    const waiting = REQUEST_CLASSES.flatMap((cls) => [
+      ...this.#lines[cls],
+      ...this.#suspects.held(cls),
+    ]);
+    for (const pending of new Set([...this.#tries.pending, ...waiting]))
+      this.#settle(pending, pending.expired('closed'));
     if (!this.#bus.connection.isClosed()) for (const stop of this.#stops) stop();
   }
 
@@ -136,16 +132,21 @@ export class RequestSender {
   }
 
   /**
-   * Sends to a worker, or lets it line up until one has room: false. One in line keeps its place.
+   * Sends to a worker, or lets it line up until one has room: false. One in line keeps its place;
+   * a suspect may be held elsewhere.
    */
   #dispatch(pending: Pending): boolean {
-    const { request } = pending;
+    const { request, asker } = pending;
     const now = performance.now();
+    if (this.#suspects.holds(pending, now)) {
+      this.#lines[request.class].remove(pending);
+      return true;
+    }
     // Nobody else came: those that were tried and are alive may have it again.
     if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
     const worker =
       this.#bus.status === 'connected'
-        ? this.#board.choose(request.class, pending.tried, now)
+        ? this.#board.choose(request.class, pending.tried, now, busyWith(asker))
         : undefined;
     if (worker === undefined) {
       pending.linedUpAt = Math.min(pending.linedUpAt, now);
@@ -153,14 +154,12 @@ export class RequestSender {
       return false;
     }
     this.#lines[request.class].remove(pending);
-    if (pending.tried.size > 0) this.#retries++;
-    const slot = (this.#next++).toString(36);
-    pending.slots.push(slot);
-    pending.current = slot;
-    pending.tried.add(worker.id);
+    if (pending.tried.size > 0) this.#inHand.retries++;
+    const slot = this.#tries.begin(pending, worker.id);
+    pending.wasHeard = this.#board.isOnTime(worker, now);
+    this.#suspects.goes(pending, worker.id);
     pending.linedUpAt = Infinity;
     pending.lapsesAt = now + CLAIM_MS;
-    this.#tries.set(slot, { pending, worker: worker.id });
     this.#board.count(worker.id, request.class, 1);
     const subject = subjects.request(request.class, worker.id);
     this.#requests.add(subject, slot, pending.pack(this.#host));
@@ -179,11 +178,8 @@ export class RequestSender {
         pending.tried.delete(attempt.worker);
         return this.#over(slot);
       case 'drop':
-        return this.#settle(pending, { kind: 'drop' });
-      case 'reply': {
-        const trace = word.trace === undefined ? {} : { trace: word.trace };
-        return this.#settle(pending, { kind: 'reply', body: word.body, ...trace });
-      }
+      case 'reply':
+        return this.#settle(pending, word);
       case 'reply-elsewhere':
         void this.#fetch(pending, slot, word.reference, word.trace);
     }
@@ -191,16 +187,21 @@ export class RequestSender {
 
   /** A worker has a request, or still has it. */
   #claimed(slot: string): void {
-    const pending = this.#tries.get(slot)?.pending;
-    if (pending === undefined) return;
+    const attempt = this.#tries.get(slot);
+    if (attempt === undefined) return;
+    const { pending, worker } = attempt;
     if (pending.current === undefined) {
       // It was given up and lines up for another worker, but the first is at work after all.
       this.#lines[pending.request.class].remove(pending);
       pending.current = slot;
     }
-    if (pending.current === slot) pending.lapsesAt = performance.now() + CLAIM_MS;
-    // Another one has it now: who has not begun with it need not.
-    else this.#tell(slot, false);
+    if (pending.current === slot) {
+      pending.lapsesAt = performance.now() + CLAIM_MS;
+      pending.wasHeard = true;
+      if (pending.struck) this.#suspects.goesOn(pending);
+      // Another one has it now: who has not begun with it need not.
+    } else this.#tell(slot, false);
+    if (pending.struck) this.#suspects.heard(worker, performance.now());
   }
 
   #grant(slot: string): void {
@@ -222,8 +223,7 @@ export class RequestSender {
     pending.fetching = true;
     try {
       const body = await getBody(this.#bus, 'rep', reference);
-      const noted = trace === undefined ? {} : { trace };
-      this.#settle(pending, { kind: 'reply', body, ...noted });
+      this.#settle(pending, { kind: 'reply', body, ...(trace === undefined ? {} : { trace }) });
     } catch {
       // The reply was made and is lost: a second try gets the same one, by its id.
       pending.fetching = false;
@@ -232,8 +232,11 @@ export class RequestSender {
   }
 
   #lapse(slot: string): void {
-    const worker = this.#tries.get(slot)?.worker;
-    if (worker !== undefined) this.#board.suspect(worker);
+    const attempt = this.#tries.get(slot);
+    if (attempt === undefined) return;
+    const { pending, worker } = attempt;
+    this.#board.suspect(worker);
+    if (pending.wasHeard) this.#suspects.lapsed(pending, worker, performance.now());
     this.#over(slot);
   }
 
@@ -243,10 +246,7 @@ export class RequestSender {
     if (attempt === undefined) return;
     const { pending } = attempt;
     if (pending.settled || pending.current !== slot) return;
-    if (pending.once) {
-      this.#settle(pending, pending.expired('lapsed'));
-      return;
-    }
+    if (pending.once) return this.#settle(pending, pending.expired('lapsed'));
     pending.current = undefined;
     this.#dispatch(pending);
   }
@@ -257,13 +257,15 @@ export class RequestSender {
     pending.timer = this.#bus.wheel.set(Math.min(until - now, CLAIM_MS), () => {
       if (pending.settled) return;
       const at = performance.now();
-      if (at >= pending.deadline) {
-        this.#settle(pending, pending.expired('deadline'));
-        return;
-      }
+      if (at >= pending.deadline) return this.#settle(pending, pending.expired('deadline'));
       const { current } = pending;
       const lapsed = current !== undefined && !pending.fetching && at >= pending.lapsesAt;
-      if (lapsed && this.#hearing.silenceCounts(at)) this.#lapse(current);
+      if (this.#hearing.silenceCounts(at)) {
+        if (lapsed) this.#lapse(current);
+        for (const one of this.#suspects.refused(pending, at)) {
+          this.#settle(one, one.expired(isStruck(one) ? 'stalled' : 'rests'));
+        }
+      }
       if (!pending.settled) this.#watch(pending);
     });
   }
@@ -287,14 +289,11 @@ export class RequestSender {
   #settle(pending: Pending, outcome: RequestOutcome): void {
     if (!pending.settle(outcome)) return;
     const cls = pending.request.class;
-    if (outcome.kind === 'expired') this.#expired++;
+    if (outcome.kind === 'expired') this.#inHand.expired++;
     this.#inHand.give(cls, pending.request.body.length);
     if (pending.current === undefined) this.#lines[cls].remove(pending);
-    for (const slot of pending.slots) {
-      const worker = this.#tries.get(slot)?.worker;
-      this.#tries.delete(slot);
-      if (worker !== undefined) this.#board.count(worker, cls, -1);
-    }
+    this.#suspects.ends(pending, outcome.kind !== 'expired');
+    for (const worker of this.#tries.end(pending)) this.#board.count(worker, cls, -1);
     if (this.#lines[cls].size > 0) this.#pump(cls);
   }
 }

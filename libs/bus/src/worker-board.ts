@@ -25,6 +25,8 @@ export interface Announcement {
 
 /** One announcement, and what it may be late by. */
 const FRESH_MS = ANNOUNCE_MS + 600;
+/** The same where a doubt is to be in a worker's favour. */
+const ON_TIME_MS = ANNOUNCE_MS + 100;
 
 /**
  * What comes within this, up to so many, goes to one worker: waking, a write to NATS and an append
@@ -156,12 +158,25 @@ export class WorkerBoard {
     if (worker !== undefined) worker.suspect = true;
   }
 
+  /** Whether a worker has announced itself when it should have. */
+  isOnTime({ heardAt }: WorkerView, now: number): boolean {
+    return now - heardAt < ON_TIME_MS;
+  }
+
   /**
    * Chooses a worker with room, none of `not`; undefined where there is none. Those that have
    * missed an announcement come only after all others. Log-ins and what is in the clear are few and
-   * dear, each is drawn for; of the rest what comes together stays together.
+   * dear, each is drawn for; of the rest what comes together stays together. `first` is asked
+   * before all others.
    */
-  choose(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
+  choose(
+    cls: RequestClass,
+    not: ReadonlySet<string>,
+    now: number,
+    first?: string,
+  ): WorkerView | undefined {
+    const same = first === undefined ? undefined : this.#workers.get(first);
+    if (same !== undefined && takes(same, cls, not)) return same;
     if (cls !== 'aes') return this.#chooseAnew(cls, not, now);
     const kept = this.#kept;
     if (kept !== undefined && kept.left > 0 && now < kept.until) {

@@ -1,5 +1,5 @@
 // A worker in a process of its own: answers each request with its own id, after a while if asked
-// to.
+// to. One that says `block` it never comes back from.
 import { RequestReceiver, connectBus } from '@brine/bus';
 
 const [url = '', workerId = '', delayMs = '0'] = process.argv.slice(2);
@@ -7,6 +7,7 @@ const bus = await connectBus({ url, name: 'worker-pool' });
 const receiver = new RequestReceiver(bus, { workerId, host: 'test' });
 receiver.serve(async (request) => {
   process.stdout.write(`got ${request.id}\n`);
+  while (Buffer.from(request.body).toString() === 'block');
   await new Promise((resolve) => setTimeout(resolve, Number(delayMs)));
   return { kind: 'reply', body: Buffer.from(workerId) };
 });

@@ -1,6 +1,6 @@
 /** Something that is on record: who did what to whom, from where, and what came of it. */
 export interface AuditedAct {
-  readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token';
+  readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token' | 'request';
   /** In one word or the name of an error: `done`, `accept`, `AuthorizationError`. */
   readonly outcome: string;
   /**

@@ -1,0 +1,19 @@
+import { tellStalled, type Bus, type Stall } from '@brine/bus';
+import type { Log } from '@brine/telemetry';
+
+/** Tells the log, and has a worker put on record, that two workers were lost to one asker. */
+export function tellStall(
+  bus: Bus,
+  log: Pick<Log, 'error' | 'warn'>,
+  source: string,
+  { request, requests, workers }: Stall,
+): void {
+  const { id, class: cls, asker, peer } = request;
+  // Who asks in the clear has no name here.
+  const minion = cls === 'aes' && asker !== undefined ? { minion: asker } : {};
+  const fields = { id, class: cls, ...minion, peer, requests, workers };
+  log.error(fields, 'two workers stalled or died over a request: it is refused');
+  tellStalled(bus, { class: cls, ...minion, source }).catch((err: unknown) => {
+    log.warn({ err, id }, 'a request that workers were lost to is not on record');
+  });
+}

@@ -1,0 +1,116 @@
+import { beforeEach, expect, test } from 'vitest';
+import { Pending } from './pending-request.ts';
+import { Suspects, type Stall } from './suspects.ts';
+
+let suspects: Suspects;
+let freed: Pending[];
+let stalls: Stall[];
+let now: number;
+
+beforeEach(() => {
+  freed = [];
+  stalls = [];
+  now = Math.ceil(performance.now());
+  suspects = new Suspects(
+    (pending) => freed.push(pending),
+    (stall) => stalls.push(stall),
+  );
+});
+
+let ids = 0;
+
+function begin(asker?: string): Pending {
+  const by = asker === undefined ? {} : { asker };
+  const body = Buffer.from('x');
+  const request = { id: `r${ids++}`, class: 'aes', body, deadlineMs: 0, ...by } as const;
+  return new Pending(request, suspects.begins(request), 0, () => undefined);
+}
+
+/** It goes to these workers one after the other, and each falls silent. */
+function strike(pending: Pending, ...workers: readonly string[]): void {
+  for (const worker of workers) {
+    suspects.goes(pending, worker);
+    suspects.lapsed(pending, worker, now);
+  }
+  suspects.holds(pending, now);
+}
+
+/** Two workers are lost to this asker; gives how long he rests then, in ms. */
+function stall(asker: string): number {
+  const pending = begin(asker);
+  strike(pending, 'a', 'b');
+  now += 6_000;
+  for (const one of suspects.refused(pending, now)) suspects.ends(one, false);
+  const from = now;
+  while (suspects.turnsAway({ ...pending.request, id: 'next' }, now)) now += 500;
+  return now - from;
+}
+
+test('a request that lost two workers is held, and refused once that is clear', () => {
+  const pending = begin('m');
+  strike(pending, 'a');
+  expect(suspects.held('aes').size).toBe(0);
+  strike(pending, 'b');
+  expect(suspects.held('aes').has(pending)).toBe(true);
+  expect(suspects.refused(pending, now + 4_900)).toEqual([]);
+  expect(suspects.refused(pending, now + 5_100)).toEqual([pending]);
+  expect(stalls).toEqual([{ request: pending.request, requests: 1, workers: ['a', 'b'] }]);
+});
+
+test('who is heard again soon had been slow: the request goes on, and nobody rests', () => {
+  const pending = begin('m');
+  strike(pending, 'a', 'b');
+  now += 1_500;
+  suspects.heard('a', now);
+  expect(freed).toEqual([pending]);
+  expect(suspects.refused(pending, now + 10_000)).toEqual([]);
+  expect(suspects.turnsAway({ ...pending.request, id: 'next' }, now)).toBe(false);
+});
+
+test('who makes two workers stand still for seconds rests, though they come back', () => {
+  const pending = begin('m');
+  strike(pending, 'a', 'b');
+  now += 4_000;
+  suspects.heard('a', now);
+  expect(suspects.turnsAway({ ...pending.request, id: 'next' }, now)).toBe(true);
+  expect(stalls).toEqual([]);
+});
+
+test('each rest is twice as long, up to five minutes, and nobody else rests', () => {
+  const rests = Array.from({ length: 9 }, () => stall('m'));
+  expect(rests).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300].map((seconds) => seconds * 1_000));
+  expect(stall('other')).toBe(2_000);
+  now += 700_000;
+  suspects.free(now);
+  expect(stall('m')).toBe(2_000);
+});
+
+test('of a crowd one suspect goes at a time, then more as they go well', () => {
+  const crowd = Array.from({ length: 100 }, (_, n) => begin(`m${n}`));
+  for (const one of crowd) {
+    suspects.goes(one, 'a');
+    suspects.lapsed(one, 'a', now);
+  }
+  const goes = (): Pending[] => crowd.filter((one) => !one.guarded && !suspects.holds(one, now));
+  const [first] = goes();
+  suspects.goes(first as Pending, 'b');
+  expect(goes()).toEqual([]);
+  suspects.goesOn(first as Pending);
+  for (let n = 0; n < 31; n += 1) {
+    const one = begin(`other${n}`);
+    one.struck = true;
+    suspects.goes(one, 'b');
+    suspects.goesOn(one);
+  }
+  for (const one of goes().slice(0, 1)) suspects.goes(one, 'b');
+  expect(goes().length).toBeGreaterThan(0);
+});
+
+test('while one request of an asker is suspected, his others wait for it', () => {
+  const [one, other] = [begin('m'), begin('m')];
+  strike(one, 'a');
+  expect(suspects.holds(other, now)).toBe(true);
+  suspects.goes(one, 'b');
+  suspects.ends(one, true);
+  expect(freed).toEqual([other]);
+});
