@@ -1,45 +1,49 @@
 import type { Data } from './data.ts';
+import { isExact } from './glob.ts';
 import { checkList, select, textTest } from './master-terms.ts';
-import type { CheckedSets, IdTest } from './master-terms.ts';
+import type { Asked, CheckedSets, IdTest } from './master-terms.ts';
 import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import { TargetError } from './target.ts';
 import type { TargetView } from './target.ts';
+import type { Work } from './work.ts';
 import { parseTerm, splitWords } from './words.ts';
 import type { Term } from './words.ts';
 
 const MAX_DEPTH = 200;
+/** Fewer terms are as fast one after the other. */
+const MIN_NAMES = 4;
 
 type Token = IdTest | '&' | '|' | '-' | '(' | ')';
 
 const everybody: IdTest = () => true;
-const nobody: IdTest = () => false;
 
 /**
  * Judges a compound expression as a master does: each term is a set of ids, joined by `&` and
  * `|`; `not X` is everybody without X (Salt: salt/utils/minions.py _check_compound_minions).
  * The sets are never made: each id is asked, and no term more than it takes.
- * @throws TargetError or RegexError where the expression is broken.
+ * @throws TargetError or RegexError where the expression is broken, WorkError.
  */
 export function compoundOnMaster(
   tgt: unknown,
   view: TargetView,
+  work: Work,
   pillarExact: boolean,
 ): CheckedSets {
-  const words = splitWords(tgt);
+  const words = splitWords(tgt, work);
   if (words === undefined) throw new TargetError('neither text nor a list');
   if (view.dataCache === false) return { minions: view.accepted, missing: [] };
-  const builder = new TokenBuilder(readingOnce(view), pillarExact);
+  const builder = new TokenBuilder({ view: readingOnce(view), work }, pillarExact);
   const queue = words.toReversed();
   for (let word = queue.pop(); word !== undefined; word = queue.pop()) {
     if (OPERATORS.has(word)) builder.operator(word);
     else {
       const term = parseTerm(word);
       if (term.engine !== 'N') builder.term(term);
-      else queue.push(...expandNodegroup(term.pattern, view.nodegroups).reverse());
+      else queue.push(...expandNodegroup(term.pattern, view.nodegroups, work).reverse());
     }
   }
-  const test = new SetExpression(builder.finish()).compile();
-  return { minions: select(view.accepted, test), missing: builder.missing };
+  const test = builder.finish().compile();
+  return { minions: select(view.accepted, test, work), missing: builder.missing };
 }
 
 /** Terms ask for one minion after the other: of each its grains are looked up once. */
@@ -58,15 +62,16 @@ function readingOnce(view: TargetView): TargetView {
 /** Writes the expression that Salt hands to Python, parenthesis by parenthesis. */
 class TokenBuilder {
   readonly missing: string[] = [];
-  readonly #view: TargetView;
+  readonly #asked: Asked;
   readonly #pillarExact: boolean;
   readonly #tokens: Token[] = [];
   readonly #open: ('(' | '-')[] = [];
   /** How many of them exclude. */
   #nots = 0;
+  readonly #names = new Map<IdTest, string>();
 
-  constructor(view: TargetView, pillarExact: boolean) {
-    this.#view = view;
+  constructor(asked: Asked, pillarExact: boolean) {
+    this.#asked = asked;
     this.#pillarExact = pillarExact;
   }
 
@@ -110,16 +115,18 @@ class TokenBuilder {
 
   term(term: Term): void {
     const negated = this.#tokens.at(-1) === '-';
-    const { test, missing } = testOf(term, this.#view, this.#pillarExact, this.#nots % 2 === 1);
+    const { test, missing } = testOf(term, this.#asked, this.#pillarExact, this.#nots % 2 === 1);
     // A list that is excluded need not be there.
     if (!negated) this.missing.push(...missing);
     this.#tokens.push(test);
+    if (term.engine === undefined && isExact(term.pattern)) this.#names.set(test, term.pattern);
     this.#closeNot();
   }
 
   /** Missing closing parentheses are added, as Salt does. */
-  finish(): readonly Token[] {
-    return [...this.#tokens, ...this.#open.map(() => ')' as const)];
+  finish(): SetExpression {
+    const tokens = [...this.#tokens, ...this.#open.map(() => ')' as const)];
+    return new SetExpression(tokens, this.#names, this.#asked.work);
   }
 }
 
@@ -128,35 +135,42 @@ interface TermTest {
   readonly missing: readonly string[];
 }
 
-function testOf(term: Term, view: TargetView, pillarExact: boolean, excluded: boolean): TermTest {
+function testOf(term: Term, asked: Asked, pillarExact: boolean, excluded: boolean): TermTest {
   const { engine, pattern, delimiter } = term;
   const found = (test: IdTest): TermTest => ({ test, missing: [] });
   switch (engine) {
     case undefined:
-      return found(textTest('glob', pattern, view));
+      return found(textTest('glob', pattern, asked));
     case 'G':
-      return found(textTest('grain', pattern, view, delimiter));
+      return found(textTest('grain', pattern, asked, delimiter));
     case 'P':
-      return found(textTest('grain_pcre', pattern, view, delimiter));
+      return found(textTest('grain_pcre', pattern, asked, delimiter));
     case 'I':
     case 'J': {
       const regex = engine === 'J' ? 'pillar_pcre' : 'pillar';
       const type = pillarExact ? 'pillar_exact' : regex;
-      return found(textTest(type, pattern, view, delimiter, excluded));
+      return found(textTest(type, pattern, asked, delimiter, excluded));
     }
     case 'L': {
-      const { minions, missing } = checkList(pattern, view);
-      return { test: (id) => minions.has(id), missing };
+      const { minions, missing } = checkList(pattern, asked.view, asked.work);
+      const inList: IdTest = (id) => {
+        asked.work.spend(1);
+        return minions.has(id);
+      };
+      return { test: inList, missing };
     }
     case 'S':
-      return found(textTest('ipcidr', pattern, view));
+      return found(textTest('ipcidr', pattern, asked));
     case 'E':
-      return found(textTest('pcre', pattern, view));
+      return found(textTest('pcre', pattern, asked));
     case 'R':
       return found(everybody); // rather too many than too few
     case 'T':
     case 'M':
-      return found(nobody); // no resources are known
+      return found(() => {
+        asked.work.spend(1);
+        return false; // no resources are known
+      });
     case 'N':
       throw new TargetError('a nodegroup that was not expanded');
   }
@@ -165,11 +179,16 @@ function testOf(term: Term, view: TargetView, pillarExact: boolean, excluded: bo
 /** Python's sets: `-` binds before `&`, `&` before `|`. */
 class SetExpression {
   readonly #tokens: readonly Token[];
+  /** The terms that mean one minion each. */
+  readonly #names: ReadonlyMap<IdTest, string>;
+  readonly #work: Work;
   #at = 0;
   #depth = 0;
 
-  constructor(tokens: readonly Token[]) {
+  constructor(tokens: readonly Token[], names: ReadonlyMap<IdTest, string>, work: Work) {
     this.#tokens = tokens;
+    this.#names = names;
+    this.#work = work;
   }
 
   /** @throws TargetError where Python would find no expression. */
@@ -180,9 +199,20 @@ class SetExpression {
   }
 
   #or(): IdTest {
-    const [first, ...others] = this.#operands('|', () => this.#and());
+    const operands = this.#operands('|', () => this.#and());
+    const [first, ...others] = operands.length < MIN_NAMES ? operands : this.#byName(operands);
     if (others.length === 0) return first;
     return (id) => first(id) || others.some((test) => test(id));
+  }
+
+  /** `a or b or c …` asks once for each minion, however many names there are. */
+  #byName(operands: readonly IdTest[]): [IdTest, ...IdTest[]] {
+    const names = new Set(operands.flatMap((test) => this.#names.get(test) ?? []));
+    const named: IdTest = (id) => {
+      this.#work.spend(1);
+      return names.has(id);
+    };
+    return [named, ...operands.filter((test) => !this.#names.has(test))];
   }
 
   #and(): IdTest {

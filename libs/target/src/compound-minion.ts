@@ -5,6 +5,7 @@ import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
 import { TargetError } from './target.ts';
 import type { MinionFacts } from './target.ts';
+import { Work } from './work.ts';
 import { parseTerm, splitWords } from './words.ts';
 import type { Term } from './words.ts';
 
@@ -16,10 +17,11 @@ type Token = boolean | 'and' | 'or' | 'not' | '(' | ')';
 /**
  * Judges a compound expression as a minion does: each term becomes True or False, the whole is
  * a boolean expression of Python's (Salt: salt/matchers/compound_match.py).
- * @throws TargetError or RegexError where the expression is broken.
+ * @throws TargetError or RegexError where the expression is broken, WorkError.
  */
 export function compoundOnMinion(tgt: unknown, me: MinionFacts): boolean {
-  const words = splitWords(tgt);
+  const work = Work.ofTarget(1);
+  const words = splitWords(tgt, work);
   if (words === undefined) throw new TargetError('neither text nor a list');
   const tokens: Token[] = [];
   const queue = words.toReversed();
@@ -27,8 +29,8 @@ export function compoundOnMinion(tgt: unknown, me: MinionFacts): boolean {
     if (isOperator(word)) pushOperator(tokens, word);
     else {
       const term = parseTerm(word);
-      if (term.engine !== 'N') tokens.push(matchTerm(term, me));
-      else queue.push(...expandNodegroup(term.pattern, me.nodegroups ?? {}).reverse());
+      if (term.engine !== 'N') tokens.push(matchTerm(term, me, work));
+      else queue.push(...expandNodegroup(term.pattern, me.nodegroups ?? {}, work).reverse());
     }
   }
   return new Evaluation(tokens).run();
@@ -51,25 +53,25 @@ function pushOperator(tokens: Token[], word: 'and' | 'or' | 'not' | '(' | ')'): 
   tokens.push(word);
 }
 
-function matchTerm(term: Term, me: MinionFacts): boolean {
+function matchTerm(term: Term, me: MinionFacts, work: Work): boolean {
   const { engine, pattern, delimiter } = term;
   switch (engine) {
     case undefined:
-      return matchGlob(pattern, me.id);
+      return matchGlob(pattern, me.id, work);
     case 'G':
-      return matchPath(pattern, me.grains, 'glob', delimiter);
+      return matchPath(pattern, me.grains, 'glob', { delimiter, work });
     case 'P':
-      return matchPath(pattern, me.grains, 'regex', delimiter);
+      return matchPath(pattern, me.grains, 'regex', { delimiter, work });
     case 'I':
-      return matchPath(pattern, me.pillar, 'glob', delimiter);
+      return matchPath(pattern, me.pillar, 'glob', { delimiter, work });
     case 'J':
-      return matchPath(pattern, me.pillar, 'regex', delimiter);
+      return matchPath(pattern, me.pillar, 'regex', { delimiter, work });
     case 'L':
       return inList(pattern, me.id);
     case 'S':
-      return compileIpcidr(pattern)?.(me.grains) ?? false;
+      return compileIpcidr(pattern)?.(me.grains, work) ?? false;
     case 'E':
-      return compilePythonRegex(pattern)(me.id);
+      return compilePythonRegex(pattern, work)(me.id, work);
     case 'T':
     case 'M':
       return false; // this minion manages no resources

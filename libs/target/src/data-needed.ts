@@ -1,7 +1,8 @@
 import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import type { Nodegroups } from './nodegroups.ts';
 import type { Target } from './target.ts';
-import { parseTerm, splitWords } from './words.ts';
+import { Work } from './work.ts';
+import { parseTerm, plainText, splitWords } from './words.ts';
 import type { Engine } from './words.ts';
 
 /** What of its minions a master has to hold to judge a target. */
@@ -25,34 +26,36 @@ const BY_ENGINE: Readonly<Partial<Record<Engine, DataNeeded>>> = {
 
 /**
  * What {@link checkMinions} will ask for: grains and pillars of a whole fleet are much to load for
- * a target that names ids alone. Nothing for a target that is none. Never throws.
+ * a target that names ids alone. Nothing for a target that is none.
+ * @throws WorkError
  */
 export function dataNeeded({ tgt, tgtType = 'glob' }: Target, nodegroups: Nodegroups): DataNeeded {
+  const work = Work.ofTarget(1);
   switch (tgtType) {
     case 'compound':
     case 'compound_pillar_exact':
-      return ofWords(splitWords(tgt) ?? [], nodegroups);
+      return ofWords(splitWords(tgt, work) ?? [], nodegroups, work);
     case 'nodegroup':
-      return ofWords(expandNodegroup(String(tgt), nodegroups), nodegroups);
+      return ofWords(expandNodegroup(plainText(tgt), nodegroups, work), nodegroups, work);
     default:
       return (Object.hasOwn(BY_TYPE, tgtType) ? BY_TYPE[tgtType] : undefined) ?? 'nothing';
   }
 }
 
-function ofWords(words: readonly string[], nodegroups: Nodegroups): DataNeeded {
+function ofWords(words: readonly string[], nodegroups: Nodegroups, work: Work): DataNeeded {
   let needed: DataNeeded = 'nothing';
   for (const word of words) {
-    const one = OPERATORS.has(word) ? 'nothing' : ofWord(word, nodegroups);
+    const one = OPERATORS.has(word) ? 'nothing' : ofWord(word, nodegroups, work);
     if (one === 'grains and pillar') return one;
     if (one === 'grains') needed = one;
   }
   return needed;
 }
 
-function ofWord(word: string, nodegroups: Nodegroups): DataNeeded {
+function ofWord(word: string, nodegroups: Nodegroups, work: Work): DataNeeded {
   const { engine, pattern } = parseTerm(word);
   if (engine === undefined) return 'nothing';
   // Groups within groups are among the words already.
-  if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups), {});
+  if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups, work), {}, work);
   return BY_ENGINE[engine] ?? 'nothing';
 }

@@ -1,3 +1,9 @@
+import { WorkError, type Work } from './work.ts';
+
+// What it takes to print one, in steps.
+const STEPS_PER_VALUE = 10;
+const MAX_DEPTH = 512;
+
 /**
  * A value of grains or pillar. Maps and plain objects are Python's dict, arrays its list;
  * objects with a numeric `value` are floats that are whole (`wire` keeps those apart).
@@ -38,23 +44,32 @@ export function sizeOf(dict: Dict): number {
   return dict instanceof Map ? dict.size : Object.keys(dict).length;
 }
 
-/** What Python's `str` gives for a value. */
-export function pythonText(value: Data): string {
-  return typeof value === 'string' ? value : pythonRepr(value);
+/** What Python's `str` gives for a value. @throws WorkError for one that is too large. */
+export function pythonText(value: Data, work: Work): string {
+  return typeof value === 'string' ? value : pythonRepr(value, work, 0);
 }
 
-function pythonRepr(value: Data): string {
-  if (typeof value === 'string') return quoted(value);
+function pythonRepr(value: Data, work: Work, depth: number): string {
+  work.spend(STEPS_PER_VALUE);
+  if (depth > MAX_DEPTH) throw new WorkError('nested too deeply');
+  if (typeof value === 'string') {
+    work.spend(value.length);
+    return quoted(value);
+  }
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'bigint') return String(value);
   if (value === true) return 'True';
   if (value === false) return 'False';
   if (value === null || value === undefined) return 'None';
-  if (value instanceof Uint8Array) return `b${quoted(Buffer.from(value).toString('latin1'))}`;
-  if (Array.isArray(value)) return `[${value.map(pythonRepr).join(', ')}]`;
+  if (value instanceof Uint8Array) {
+    work.spend(value.length);
+    return `b${quoted(Buffer.from(value).toString('latin1'))}`;
+  }
+  const inner = (one: Data): string => pythonRepr(one, work, depth + 1);
+  if (Array.isArray(value)) return `[${value.map(inner).join(', ')}]`;
   if (isDict(value)) {
     const entries = value instanceof Map ? [...value.entries()] : Object.entries(value);
-    return `{${entries.map(([k, v]) => `${pythonRepr(k)}: ${pythonRepr(v)}`).join(', ')}}`;
+    return `{${entries.map(([k, v]) => `${inner(k)}: ${inner(v)}`).join(', ')}}`;
   }
   const float = (value as { readonly value?: unknown }).value;
   // Dates and constants of msgpack have no text that an expression could name.

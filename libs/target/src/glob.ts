@@ -1,3 +1,6 @@
+import type { TextTest } from './python-regex/compile.ts';
+import { Work } from './work.ts';
+
 type Token =
   | { readonly kind: 'char'; readonly code: number }
   | { readonly kind: 'any' }
@@ -8,28 +11,39 @@ type Range = readonly [from: number, to: number];
 /**
  * Compiles a shell glob with the meaning of Python's `fnmatch.fnmatchcase`: `*`, `?`, `[set]`,
  * `[!set]`; case counts; `*` also takes `/` and line feeds; no escapes. Any text is a glob.
- * The test takes (length of glob) × (length of text) steps at most.
+ * @throws WorkError by the test, which takes (length of glob) × (length of text) steps at worst
  */
-export function compileGlob(pattern: string): (text: string) => boolean {
-  if (!/[*?[]/.test(pattern)) return (text) => text === pattern;
+export function compileGlob(pattern: string): TextTest {
+  if (isExact(pattern)) return (text) => text === pattern;
   if (pattern === '*') return () => true;
   if (!/[?[]/.test(pattern)) return compileStars(pattern);
   const tokens = parseGlob(Array.from(pattern, (char) => char.codePointAt(0) ?? 0));
-  return (text) => matchTokens(tokens, codePoints(text));
+  return (text, work = Work.ofText(text.length)) => {
+    work.spend(text.length >> 2);
+    return matchTokens(tokens, codePoints(text), work);
+  };
 }
 
-/** True where `text` as a whole matches the glob. */
-export function matchGlob(pattern: string, text: string): boolean {
-  return compileGlob(pattern)(text);
+/** True for a glob that means itself alone. */
+export function isExact(pattern: string): boolean {
+  return !/[*?[]/.test(pattern);
+}
+
+/** True where `text` as a whole matches the glob. @throws WorkError. */
+export function matchGlob(pattern: string, text: string, work?: Work): boolean {
+  return compileGlob(pattern)(text, work);
 }
 
 /** Most globs have nothing but stars: their pieces are looked for from left to right. */
-function compileStars(pattern: string): (text: string) => boolean {
+function compileStars(pattern: string): TextTest {
   const pieces = pattern.split('*');
   const first = pieces[0] ?? '';
   const last = pieces.at(-1) ?? '';
   const between = pieces.slice(1, -1).filter((piece) => piece !== '');
-  return (text) => {
+  const longest = between.reduce((most, piece) => Math.max(most, piece.length), 0);
+  return (text, work = Work.ofText(text.length)) => {
+    // A piece is looked for letter by letter, at worst again from each place.
+    work.spend(1 + between.length + ((text.length * longest) >> 5));
     if (!text.startsWith(first) || !text.endsWith(last)) return false;
     let at = first.length;
     for (const piece of between) {
@@ -50,9 +64,10 @@ const DASH = 0x2d;
 
 function parseGlob(codes: readonly number[]): Token[] {
   const tokens: Token[] = [];
+  const lastClose = codes.lastIndexOf(CLOSE);
   for (let i = 0; i < codes.length; i += 1) {
     const code = codes[i] ?? 0;
-    const end = code === BRACKET ? setEnd(codes, i + 1) : -1;
+    const end = code === BRACKET && i < lastClose ? setEnd(codes, i + 1) : -1;
     if (end >= 0) {
       tokens.push(parseSet(codes.slice(i + 1, end)));
       i = end;
@@ -103,13 +118,14 @@ function codePoints(text: string): ArrayLike<number> {
 }
 
 /** Goes back only to the last star: everything before it is settled. */
-function matchTokens(tokens: readonly Token[], codes: ArrayLike<number>): boolean {
+function matchTokens(tokens: readonly Token[], codes: ArrayLike<number>, work: Work): boolean {
   let at = 0;
   let token = 0;
   let starToken = -1;
   let starAt = 0;
   while (at < codes.length) {
     const current = tokens[token];
+    work.spend(current?.kind === 'set' ? 1 + current.ranges.length : 1);
     if (current?.kind === 'star') {
       starToken = token;
       starAt = at;

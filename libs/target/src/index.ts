@@ -6,6 +6,7 @@ export { expandNodegroup } from './nodegroups.ts';
 export { pillarTerms } from './pillar-terms.ts';
 export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre.ts';
 export { compileSubdict } from './subdict.ts';
+export { Work, WorkError } from './work.ts';
 
 export type { Data } from './data.ts';
 export type { DataNeeded } from './data-needed.ts';

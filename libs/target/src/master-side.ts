@@ -5,6 +5,8 @@ import { expandNodegroup } from './nodegroups.ts';
 import { RegexError } from './python-regex/ast.ts';
 import { TargetError } from './target.ts';
 import type { Target, TargetView } from './target.ts';
+import { plainText } from './words.ts';
+import { Work } from './work.ts';
 
 /** Whom a master expects to answer. */
 export interface CheckedMinions {
@@ -16,7 +18,9 @@ export interface CheckedMinions {
 /**
  * The minions that a master expects to answer (Salt: salt/utils/minions.py
  * CkMinions.check_minions). It does not decide who runs the job: each minion judges the target
- * itself. A broken expression expects nobody. Never throws.
+ * itself. A broken expression expects nobody.
+ * @throws WorkError for a target that takes too much work; of a single minion with long data it
+ *   does not: that one is not expected
  */
 export function checkMinions(target: Target, view: TargetView): CheckedMinions {
   try {
@@ -31,9 +35,10 @@ export function checkMinions(target: Target, view: TargetView): CheckedMinions {
 }
 
 function checkByType({ tgt, tgtType = 'glob', delimiter }: Target, view: TargetView): CheckedSets {
+  const work = Work.ofTarget(view.accepted.size);
   switch (tgtType) {
     case 'list':
-      return checkList(tgt, view);
+      return checkList(tgt, view, work);
     case 'glob':
     case 'pcre':
     case 'grain':
@@ -43,13 +48,18 @@ function checkByType({ tgt, tgtType = 'glob', delimiter }: Target, view: TargetV
     case 'pillar_exact':
     case 'ipcidr':
       if (typeof tgt !== 'string') throw new TargetError('not text');
-      return { minions: checkText(tgtType, tgt, view, delimiter), missing: [] };
+      return { minions: checkText(tgtType, tgt, { view, work }, delimiter), missing: [] };
     case 'compound':
-      return compoundOnMaster(tgt, view, false);
+      return compoundOnMaster(tgt, view, work, false);
     case 'compound_pillar_exact':
-      return compoundOnMaster(tgt, view, true);
+      return compoundOnMaster(tgt, view, work, true);
     case 'nodegroup':
-      return compoundOnMaster(expandNodegroup(String(tgt), view.nodegroups), view, false);
+      return compoundOnMaster(
+        expandNodegroup(plainText(tgt), view.nodegroups, work),
+        view,
+        work,
+        false,
+      );
     case 'range':
       return { minions: view.accepted, missing: [] };
     default:

@@ -7,6 +7,22 @@ import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { Comparison } from './subdict.ts';
 import { TargetError } from './target.ts';
 import type { TargetView } from './target.ts';
+import { plainText } from './words.ts';
+import { WorkError, type Work } from './work.ts';
+
+/** Longest expression that is no list: those of real targets have some hundred characters. */
+const MAX_LENGTH = 65_536;
+
+/** What it takes to read a term, to look up a minion, to find a name of a list, in steps. */
+const STEPS_PER_TERM = 20;
+const STEPS_PER_LOOK = 5;
+const STEPS_PER_NAME = 20;
+
+/** Of whom something is asked, and the work that is left for it. */
+export interface Asked {
+  readonly view: TargetView;
+  readonly work: Work;
+}
 
 /** Whom one term of an expression expects, and the ids of a list that have no accepted key. */
 export interface CheckedSets {
@@ -21,36 +37,52 @@ export type TextType =
 /** Whether an accepted minion is meant. */
 export type IdTest = (id: string) => boolean;
 
-/** The accepted minions that match one expression. @throws RegexError for a broken `pcre`. */
+/** The accepted minions that match one expression. @throws RegexError, WorkError. */
 export function checkText(
   type: TextType,
   text: string,
-  view: TargetView,
+  asked: Asked,
   delimiter?: string,
 ): ReadonlySet<string> {
-  return select(view.accepted, textTest(type, text, view, delimiter));
+  return select(asked.view.accepted, textTest(type, text, asked, delimiter), asked.work);
 }
 
 /**
  * The same minion by minion; `negated` is whether the whole excludes whom the text names.
- * @throws RegexError for a broken `pcre`.
+ * @throws RegexError for a broken `pcre`; WorkError, also by the test
  */
 export function textTest(
   type: TextType,
   text: string,
-  view: TargetView,
+  { view, work }: Asked,
   delimiter: string = DEFAULT_DELIMITER,
   negated = false,
 ): IdTest {
+  work.spend(STEPS_PER_TERM + text.length);
+  if (text.length > MAX_LENGTH) throw new WorkError('the expression is too long');
   switch (type) {
-    case 'glob':
-      return compileGlob(text);
-    case 'pcre':
-      return compilePythonRegex(text);
+    case 'glob': {
+      const test = compileGlob(text);
+      return (id) => {
+        work.spend(1);
+        return test(id, work);
+      };
+    }
+    case 'pcre': {
+      const test = compilePythonRegex(text, work);
+      return (id) => test(id, work);
+    }
     default: {
-      if (isOpen(type, text, view, delimiter)) return () => !negated;
+      if (isOpen(type, text, view, delimiter)) {
+        return () => {
+          work.spend(1);
+          return !negated;
+        };
+      }
       const greedy = view.greedy ?? true;
-      return view.dataCache === false ? () => greedy : dataTest(type, text, view, delimiter);
+      return view.dataCache === false
+        ? () => greedy
+        : dataTest(type, text, { view, work }, delimiter);
     }
   }
 }
@@ -62,13 +94,13 @@ function isOpen(type: TextType, text: string, view: TargetView, delimiter: strin
   return !view.whateverPillars.has(pillarTerm(engine, delimiter, text));
 }
 
-function dataTest(type: TextType, text: string, view: TargetView, delimiter: string): IdTest {
+function dataTest(type: TextType, text: string, asked: Asked, delimiter: string): IdTest {
   if (type === 'ipcidr') {
     const test = compileIpcidr(text);
-    return test === undefined ? () => false : bankTest('grains', test, view);
+    return test === undefined ? () => false : bankTest('grains', test, asked);
   }
   const bank = type.startsWith('grain') ? 'grains' : 'pillar';
-  return bankTest(bank, compileSubdict(text, comparisonOf(type), delimiter), view);
+  return bankTest(bank, compileSubdict(text, comparisonOf(type), delimiter, asked.work), asked);
 }
 
 function comparisonOf(type: TextType): Comparison {
@@ -78,15 +110,16 @@ function comparisonOf(type: TextType): Comparison {
 
 function bankTest(
   bank: 'grains' | 'pillar',
-  test: (data: unknown) => boolean,
-  view: TargetView,
+  test: (data: unknown, work: Work) => boolean,
+  { view, work }: Asked,
 ): IdTest {
   // Salt asks who has grains for who is known at all, also where a target is about pillar.
   const keep = (view.greedy ?? true) && view.cacheless === 'keep';
   return (id) => {
+    work.spend(STEPS_PER_LOOK);
     const grains = view.grains(id);
     const data = bank === 'grains' ? grains : view.pillar(id);
-    return isKept(grains) && isKept(data) ? test(data) : keep;
+    return isKept(grains) && isKept(data) ? work.onData(test, data) : keep;
   };
 }
 
@@ -94,20 +127,23 @@ function isKept(data: Data): boolean {
   return data !== undefined && data !== null;
 }
 
-/** The ids for which a test holds. */
-export function select(ids: Iterable<string>, test: IdTest): Set<string> {
+/** The ids for which a test holds. @throws WorkError. */
+export function select(ids: Iterable<string>, test: IdTest, work: Work): Set<string> {
   const chosen = new Set<string>();
-  for (const id of ids) if (test(id)) chosen.add(id);
+  for (const id of ids) if (work.forMinion(test, id)) chosen.add(id);
   return chosen;
 }
 
-/** The ids of a list that are accepted, and those that are not. @throws TargetError. */
-export function checkList(tgt: unknown, view: TargetView): CheckedSets {
+/** The ids of a list that are accepted, and those that are not. @throws TargetError, WorkError. */
+export function checkList(tgt: unknown, view: TargetView, work: Work): CheckedSets {
+  work.spend(typeof tgt === 'string' ? tgt.length >> 2 : 0);
   const ids = typeof tgt === 'string' ? tgt.split(',').filter((id) => id !== '') : tgt;
   if (!Array.isArray(ids)) throw new TargetError('neither text nor a list');
+  work.spend(STEPS_PER_NAME * ids.length);
   const minions = new Set<string>();
   const missing: string[] = [];
-  for (const id of ids.map(String)) {
+  for (const one of ids) {
+    const id = plainText(one);
     if (view.accepted.has(id)) minions.add(id);
     else missing.push(id);
   }

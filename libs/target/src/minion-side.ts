@@ -6,17 +6,19 @@ import { RegexError } from './python-regex/ast.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
 import { TargetError } from './target.ts';
 import type { MinionFacts, Target } from './target.ts';
+import { Work, WorkError } from './work.ts';
 
 /**
  * True where a publication with this target is for this minion (Salt: salt/matchers/*).
- * An unknown type, a broken expression, a nodegroup (the client expands those) and
+ * An unknown type, a broken expression, one that takes too much work, a nodegroup (the client expands those) and
  * `compound_pillar_exact` (for masters only) are for nobody. Never throws.
  */
 export function matchMinion(target: Target, me: MinionFacts): boolean {
   try {
     return matchByType(target, me);
   } catch (error) {
-    if (error instanceof RegexError || error instanceof TargetError) return false;
+    const unfit = error instanceof RegexError || error instanceof TargetError;
+    if (unfit || error instanceof WorkError) return false;
     throw error;
   }
 }
@@ -31,17 +33,19 @@ function matchByType({ tgt, tgtType = 'glob', delimiter }: Target, me: MinionFac
       return typeof tgt === 'string' && compilePythonRegex(tgt)(me.id);
     // Salt's minions read a delimiter for these three types only (salt/minion.py).
     case 'grain':
-      return matchPath(tgt, me.grains, 'glob', delimiter);
+      return matchPath(tgt, me.grains, 'glob', { delimiter });
     case 'grain_pcre':
-      return matchPath(tgt, me.grains, 'regex', delimiter);
+      return matchPath(tgt, me.grains, 'regex', { delimiter });
     case 'pillar':
-      return matchPath(tgt, me.pillar, 'glob', delimiter);
+      return matchPath(tgt, me.pillar, 'glob', { delimiter });
     case 'pillar_pcre':
       return matchPath(tgt, me.pillar, 'regex');
     case 'pillar_exact':
       return matchPath(tgt, me.pillar, 'exact');
     case 'ipcidr':
-      return typeof tgt === 'string' && (compileIpcidr(tgt)?.(me.grains) ?? false);
+      return (
+        typeof tgt === 'string' && (compileIpcidr(tgt)?.(me.grains, Work.ofTarget(1)) ?? false)
+      );
     case 'compound':
       return compoundOnMinion(tgt, me);
     default:

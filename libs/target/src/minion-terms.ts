@@ -1,5 +1,6 @@
 import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { Comparison } from './subdict.ts';
+import type { Work } from './work.ts';
 
 /** True where the id is in a list, or in text with commas (Salt: salt/matchers/list_match.py). */
 export function inList(tgt: unknown, id: string): boolean {
@@ -10,12 +11,15 @@ export function inList(tgt: unknown, id: string): boolean {
   );
 }
 
-/** Matches `key:value` against grains or pillar. */
+/** Matches `key:value` against grains or pillar. @throws WorkError. */
 export function matchPath(
   tgt: unknown,
   data: unknown,
   comparison: Comparison,
-  delimiter: string = DEFAULT_DELIMITER,
+  {
+    delimiter = DEFAULT_DELIMITER,
+    work,
+  }: { readonly delimiter?: string | undefined; readonly work?: Work } = {},
 ): boolean {
-  return typeof tgt === 'string' && compileSubdict(tgt, comparison, delimiter)(data);
+  return typeof tgt === 'string' && compileSubdict(tgt, comparison, delimiter, work)(data, work);
 }

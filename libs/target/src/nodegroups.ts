@@ -1,42 +1,53 @@
+import { Work } from './work.ts';
+
 /** Definitions of nodegroups: text or a list of words, by name. */
 export type Nodegroups = Readonly<Record<string, unknown>> | ReadonlyMap<string, unknown>;
 
 /** The words that join terms of a compound expression. */
 export const OPERATORS: ReadonlySet<string> = new Set(['and', 'or', 'not', '(', ')']);
 
-// Groups that name groups that name groups grow fast.
-const MAX_WORDS = 100_000;
+/** What it takes to put a word in its place, in steps. */
+const STEPS_PER_WORD = 20;
 
 /**
  * The words of a nodegroup, nested groups put in their place, loops cut
  * (Salt: salt/utils/minions.py nodegroup_comp). Empty for an unknown group.
+ * @throws WorkError where groups that name groups that name groups grow too large
  */
-export function expandNodegroup(name: string, groups: Nodegroups): string[] {
-  const words = expand(name, groups, new Set(), true);
-  return words.length > MAX_WORDS ? [] : words;
-}
-
-function expand(
+export function expandNodegroup(
   name: string,
   groups: Nodegroups,
-  above: ReadonlySet<string>,
-  first: boolean,
+  work = Work.ofTarget(1),
 ): string[] {
+  return expand(name, { groups, above: new Set(), work });
+}
+
+interface Expansion {
+  readonly groups: Nodegroups;
+  /** The groups that this one stands in. */
+  readonly above: Set<string>;
+  readonly work: Work;
+}
+
+function expand(name: string, { groups, above, work }: Expansion): string[] {
   const words = above.has(name) ? undefined : definitionOf(name, groups);
+  work.spend(STEPS_PER_WORD * (1 + (words?.length ?? 0)));
   if (words === undefined) return [];
-  const inside = new Set(above).add(name);
+  above.add(name);
   const expanded: string[] = [];
   let nested = false;
   for (const word of words) {
-    if (expanded.length > MAX_WORDS) return expanded;
     if (word.length >= 3 && word.startsWith('N@')) {
       nested = true;
-      for (const one of expand(word.slice(2), groups, inside, false)) expanded.push(one);
+      const within = expand(word.slice(2), { groups, above, work });
+      work.spend(within.length);
+      for (const one of within) expanded.push(one);
     } else {
       expanded.push(word);
     }
   }
-  if (!first) return plainNames(words) ?? wrapped(expanded);
+  above.delete(name);
+  if (above.size > 0) return plainNames(words) ?? wrapped(expanded);
   return nested ? wrapped(expanded) : (plainNames(words) ?? words);
 }
 

@@ -3,6 +3,7 @@ import type { Data, Dict } from './data.ts';
 import { compileGlob } from './glob.ts';
 import { RegexError } from './python-regex/ast.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
+import { Work } from './work.ts';
 import { yamlKey } from './yaml-key.ts';
 
 /** How the value at the end of a path is compared. Case never counts. */
@@ -15,6 +16,11 @@ export const DEFAULT_DELIMITER = ':';
 const MAX_PARTS = 64;
 const MAX_DEPTH = 64;
 
+/** What it takes to find a key, in steps. */
+const STEPS_PER_KEY = 3;
+
+const STEPS_PER_PART = 100;
+
 /** Values whose verdict is remembered while an expression is in use, and their longest. */
 const JUDGED_MAX = 2_000;
 const JUDGED_LENGTH = 200;
@@ -26,93 +32,107 @@ const JUDGED_TRIAL = 500;
  * Compiles `key:sub:value` into a test of grains or pillar
  * (Salt: salt/utils/data.py subdict_match). Every split into key and value is tried, so both may
  * hold the delimiter; of a list any element may match; a last `*` asks whether the key exists.
- * A broken regular expression matches nothing.
+ * A broken regular expression matches nothing. @throws WorkError by the test.
  */
 export function compileSubdict(
   expression: string,
   comparison: Comparison,
   delimiter: string = DEFAULT_DELIMITER,
-): (data: Data) => boolean {
+  making = Work.ofTarget(1),
+): (data: Data, work?: Work) => boolean {
   const matcher = new SubdictMatcher(comparison);
-  const splits = matcher.splitsOf(expression, delimiter);
-  return (data) => matcher.matchesSplits(data, splits, 0);
+  const splits = splitExpression(expression, delimiter, making);
+  return (data, work = Work.ofTarget(1)) => matcher.matchesSplits(data, splits, { work, depth: 0 });
 }
+
+/** How deep in the data, and the work that is left. */
+interface Here {
+  readonly work: Work;
+  readonly depth: number;
+}
+
+type ValueTest = (value: string, work: Work) => boolean;
 
 class SubdictMatcher {
   readonly #comparison: Comparison;
-  readonly #tests = new Map<string, (value: string) => boolean>();
+  readonly #tests = new Map<string, ValueTest>();
   readonly #splits = new Map<string, readonly Split[]>();
 
   constructor(comparison: Comparison) {
     this.#comparison = comparison;
   }
 
-  matches(data: Data, expression: string, delimiter: string, depth: number): boolean {
-    return this.matchesSplits(data, this.splitsOf(expression, delimiter), depth);
+  #matches(data: Data, expression: string, at: Here): boolean {
+    return this.matchesSplits(data, this.#splitsOf(expression, at.work), at);
   }
 
-  matchesSplits(data: Data, splits: readonly Split[], depth: number): boolean {
-    if (depth > MAX_DEPTH) return false;
+  matchesSplits(data: Data, splits: readonly Split[], here: Here): boolean {
+    if (here.depth > MAX_DEPTH) return false;
     // Each path is the one before and a key more: where one leads nowhere, no longer one does.
     let at = data;
     for (const split of splits) {
-      if (split.everything && this.#atEnd(data, split, depth)) return true;
-      at = goneDeeper(at, split.key);
+      here.work.spend(STEPS_PER_KEY);
+      if (split.everything && this.#atEnd(data, split, here)) return true;
+      at = goneDeeper(at, split.key, here.work);
       if (at === undefined) return false;
-      if (!split.everything && this.#atEnd(at, split, depth)) return true;
+      if (!split.everything && this.#atEnd(at, split, here)) return true;
     }
     return false;
   }
 
-  splitsOf(expression: string, delimiter: string): readonly Split[] {
-    const id = delimiter + expression;
-    let splits = this.#splits.get(id);
+  #splitsOf(expression: string, work: Work): readonly Split[] {
+    let splits = this.#splits.get(expression);
     if (splits === undefined) {
-      splits = splitExpression(expression, delimiter);
-      this.#splits.set(id, splits);
+      splits = splitExpression(expression, DEFAULT_DELIMITER, work);
+      this.#splits.set(expression, splits);
     }
     return splits;
   }
 
-  #atEnd(found: Data, split: Split, depth: number): boolean {
+  #atEnd(found: Data, split: Split, here: Here): boolean {
     const { value } = split;
-    split.test ??= this.#testOf(value);
+    const { work } = here;
+    split.test ??= this.#testOf(value, work);
     const { test } = split;
-    if (typeof found === 'string') return test(found);
-    if (isDict(found)) return sizeOf(found) > 0 && this.#inDict(found, value, depth);
-    if (!Array.isArray(found)) return test(pythonText(found));
+    if (typeof found === 'string') return test(found, work);
+    if (isDict(found)) return sizeOf(found) > 0 && this.#inDict(found, value, here);
+    if (!Array.isArray(found)) return test(pythonText(found, work), work);
     return found.some(
-      (item: Data) => (isDict(item) && this.#inDict(item, value, depth)) || test(pythonText(item)),
+      (item: Data) =>
+        (isDict(item) && this.#inDict(item, value, here)) || test(pythonText(item, work), work),
     );
   }
 
-  #inDict(dict: Dict, given: string, depth: number): boolean {
-    if (depth > MAX_DEPTH) return false;
+  #inDict(dict: Dict, given: string, here: Here): boolean {
+    if (here.depth > MAX_DEPTH) return false;
+    here.work.spend(STEPS_PER_KEY);
+    const below = { work: here.work, depth: here.depth + 1 };
     const wildcard = given.startsWith('*:');
     const pattern = wildcard ? given.slice(2) : given;
     if (pattern === '*' || member(dict, pattern) !== undefined) return true;
-    if (this.matches(dict, pattern, DEFAULT_DELIMITER, depth + 1)) return true;
+    if (this.#matches(dict, pattern, below)) return true;
     if (!wildcard) return false;
     for (const value of members(dict)) {
-      if (this.#below(value, pattern, depth)) return true;
+      if (this.#below(value, pattern, below)) return true;
     }
     return false;
   }
 
-  #below(value: Data, pattern: string, depth: number): boolean {
-    if (isDict(value)) return this.#inDict(value, pattern, depth + 1);
-    if (Array.isArray(value)) return value.some((item: Data) => this.#value(item, pattern));
-    return this.#value(value, pattern);
+  #below(value: Data, pattern: string, here: Here): boolean {
+    const { work } = here;
+    if (isDict(value)) return this.#inDict(value, pattern, here);
+    if (Array.isArray(value)) return value.some((item: Data) => this.#value(item, pattern, work));
+    return this.#value(value, pattern, work);
   }
 
-  #value(value: Data, pattern: string): boolean {
-    return this.#testOf(pattern)(pythonText(value));
+  #value(value: Data, pattern: string, work: Work): boolean {
+    return this.#testOf(pattern, work)(pythonText(value, work), work);
   }
 
-  #testOf(pattern: string): (value: string) => boolean {
+  #testOf(pattern: string, work: Work): ValueTest {
     let test = this.#tests.get(pattern);
     if (test === undefined) {
-      test = remembering(compileValue(pattern.toLowerCase(), this.#comparison));
+      test = remembering(compileValue(pattern.toLowerCase(), this.#comparison, work));
       this.#tests.set(pattern, test);
     }
     return test;
@@ -120,18 +140,19 @@ class SubdictMatcher {
 }
 
 /** Case never counts. Of a fleet most values are few: those are judged once. */
-function remembering(test: (lowered: string) => boolean): (value: string) => boolean {
+function remembering(test: ValueTest): ValueTest {
   const judged = new Map<string, boolean>();
   let known = 0;
   let worth = true;
-  return (value) => {
-    if (!worth) return test(value.toLowerCase());
+  return (value, work) => {
+    work.spend(1 + (value.length >> 4));
+    if (!worth) return test(value.toLowerCase(), work);
     const before = judged.get(value);
     if (before !== undefined) {
       known += 1;
       return before;
     }
-    const verdict = test(value.toLowerCase());
+    const verdict = test(value.toLowerCase(), work);
     if (judged.size < JUDGED_MAX && value.length <= JUDGED_LENGTH) judged.set(value, verdict);
     if (judged.size === JUDGED_TRIAL && known < JUDGED_TRIAL / 2) {
       worth = false;
@@ -149,7 +170,7 @@ interface Split {
   readonly key: PathKey;
   readonly value: string;
   /** Compiled when it is first needed. */
-  test: ((value: string) => boolean) | undefined;
+  test: ValueTest | undefined;
 }
 
 /** A part of a path, and what else it may stand for. */
@@ -164,9 +185,10 @@ function pathKey(text: string): PathKey {
   return { text, loaded: yamlKey(text), index };
 }
 
-function splitExpression(expression: string, delimiter: string): Split[] {
+function splitExpression(expression: string, delimiter: string, work: Work): Split[] {
   const parts = delimiter === '' ? [] : expression.split(delimiter);
   if (parts.length > MAX_PARTS) return [];
+  work.spend(parts.length * (STEPS_PER_PART + (expression.length >> 4)));
   return parts.slice(0, -1).map((part, i) => {
     const everything = i === 0 && part === '*';
     const value = everything ? expression : parts.slice(i + 1).join(delimiter);
@@ -174,11 +196,11 @@ function splitExpression(expression: string, delimiter: string): Split[] {
   });
 }
 
-function compileValue(pattern: string, comparison: Comparison): (value: string) => boolean {
+function compileValue(pattern: string, comparison: Comparison, work: Work): ValueTest {
   if (comparison === 'exact') return (value) => value === pattern;
   if (comparison === 'glob') return compileGlob(pattern);
   try {
-    return compilePythonRegex(pattern);
+    return compilePythonRegex(pattern, work);
   } catch (error) {
     if (error instanceof RegexError) return () => false;
     throw error;
@@ -186,9 +208,11 @@ function compileValue(pattern: string, comparison: Comparison): (value: string) 
 }
 
 /** One step into a dict or a list (Salt: salt/utils/data.py traverse_dict_and_list). */
-function goneDeeper(at: Data, key: PathKey): Data {
+function goneDeeper(at: Data, key: PathKey, work: Work): Data {
   if (isDict(at)) return intoDict(at, key);
-  return Array.isArray(at) ? intoList(at, key) : undefined;
+  if (!Array.isArray(at)) return undefined;
+  work.spend(at.length);
+  return intoList(at, key);
 }
 
 function intoDict(dict: Dict, { text, loaded }: PathKey): Data {

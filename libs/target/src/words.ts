@@ -1,3 +1,5 @@
+import type { Work } from './work.ts';
+
 /** The letters that name a matcher in a compound expression. */
 export type Engine = 'G' | 'P' | 'I' | 'J' | 'L' | 'N' | 'S' | 'E' | 'R' | 'T' | 'M';
 
@@ -12,18 +14,31 @@ export interface Term {
 const DELIMITED = /^([GPIJ])(?:(.))?@(.+)$/su;
 const PLAIN = /^([GPIJLNSERTM])@(.+)$/su;
 
-// Long lists are written as `L@…`, one word; this bounds the work of one expression.
-const MAX_WORDS = 200_000;
+// What it takes to read one, in steps. Long lists are written as `L@…`, one word.
+const STEPS_PER_WORD = 20;
 
-/** The words of an expression; undefined where it is neither text nor a list of words. */
-export function splitWords(expression: unknown): string[] | undefined {
+/**
+ * The words of an expression; undefined where it is neither text nor a list of words.
+ * @throws WorkError
+ */
+export function splitWords(expression: unknown, work: Work): string[] | undefined {
+  work.spend(typeof expression === 'string' ? expression.length >> 2 : 0);
   const words =
     typeof expression === 'string'
       ? expression.split(/\s+/).filter((word) => word !== '')
       : Array.isArray(expression)
-        ? expression.map(String)
+        ? expression.map(plainText)
         : undefined;
-  return words === undefined || words.length > MAX_WORDS ? undefined : words;
+  work.spend(STEPS_PER_WORD * (words?.length ?? 0));
+  return words;
+}
+
+/** A word or an id as text; empty for lists and maps, whose text could be of any length. */
+export function plainText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const isPlain =
+    typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean';
+  return isPlain ? String(value) : '';
 }
 
 /** Reads one word that is no operator. */

@@ -7,7 +7,16 @@ export type SetItem =
 export type ClassName = 'd' | 'D' | 'w' | 'W' | 's' | 'S';
 
 /** Where an assertion holds: `start` is `^` or `\A`, `end` is `$`, `text-end` is `\Z`. */
-export type Place = 'start' | 'line-start' | 'end' | 'line-end' | 'text-end' | 'word' | 'not-word';
+export type Place =
+  | 'start'
+  | 'line-start'
+  | 'end'
+  | 'line-end'
+  | 'text-end'
+  | 'word'
+  | 'not-word'
+  | 'ascii-word'
+  | 'not-ascii-word';
 
 /** A parsed regular expression of Python's. */
 export type Node =
@@ -16,7 +25,7 @@ export type Node =
   | { readonly kind: 'set'; readonly negated: boolean; readonly items: readonly SetItem[] }
   | { readonly kind: 'seq'; readonly parts: readonly Node[] }
   | { readonly kind: 'alt'; readonly options: readonly Node[] }
-  | { readonly kind: 'group'; readonly captures: boolean; readonly body: Node }
+  | { readonly kind: 'group'; readonly number: number | undefined; readonly body: Node }
   | { readonly kind: 'case'; readonly ignore: boolean; readonly body: Node }
   | { readonly kind: 'at'; readonly place: Place }
   | {
@@ -32,12 +41,16 @@ export type Node =
       readonly max: number;
       readonly lazy: boolean;
     }
-  | { readonly kind: 'ref'; readonly group: number };
+  | { readonly kind: 'ref'; readonly group: number; readonly width: number | undefined };
 
 /** What the whole expression asks for. */
 export interface Expression {
   readonly body: Node;
   readonly ignoreCase: boolean;
+  /** Number of groups that capture. */
+  readonly groups: number;
+  /** Their names. */
+  readonly names: ReadonlyMap<string, number>;
 }
 
 /** Thrown for text that is no regular expression, or one that is not supported here. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { matchPcre, matchPcreWhole } from '../index.ts';
+import { matchPcre, matchPcreWhole, WorkError } from '../index.ts';
 import { RegexError } from './ast.ts';
 import { compilePythonRegex } from './compile.ts';
 
@@ -48,13 +48,12 @@ describe('regular expressions have the meaning of re.match', () => {
     expect(() => compilePythonRegex(pattern)).toThrow(RegexError);
     expect(matchPcre(pattern, 'a')).toBe(false);
   });
-  test('expressions that could run away are linear or refused', () => {
-    const started = performance.now();
+  test('expressions that could run away are linear, or stopped where references keep them from it', () => {
     expect(matchPcre('(a+)+$', `${'a'.repeat(5_000)}b`)).toBe(false);
     expect(matchPcre('(a|a)*$', `${'a'.repeat(5_000)}b`)).toBe(false);
     expect(matchPcre('(?=x?)(a+)+$', `${'a'.repeat(500)}b`)).toBe(false);
-    expect(() => compilePythonRegex('(?=x)(a|aa)*$')).toThrow(RegexError);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(matchPcre('(?=a)(a|aa)*$', `${'a'.repeat(5_000)}b`)).toBe(false);
+    expect(() => matchPcre('(a|a)*\\1b', 'a'.repeat(40))).toThrow(WorkError);
   });
   test('a whole match is anchored for all alternatives', () => {
     expect(matchPcreWhole('web|db', 'web')).toBe(true);

@@ -3,6 +3,7 @@ import type { Expression, Node } from './ast.ts';
 import { escapedCode, isClassName, octalCode } from './escapes.ts';
 import { parseSet } from './parse-set.ts';
 import { Reader } from './reader.ts';
+import { widthOf } from './shape.ts';
 
 // Python's own limit is about 100 groups deep in practice; texts that long are no targets.
 const MAX_DEPTH = 100;
@@ -47,7 +48,8 @@ export function parsePythonRegex(text: string): Expression {
 class Parser {
   readonly #reader: Reader;
   readonly #names = new Map<string, number>();
-  readonly #closed = new Set<number>();
+  /** Groups that are closed, and how many characters they take. */
+  readonly #closed = new Map<number, number | undefined>();
   #groups = 0;
   #depth = 0;
   #global: Flags;
@@ -60,7 +62,7 @@ class Parser {
   parse(): Expression {
     const body = this.#alternatives(this.#global);
     if (!this.#reader.done) throw new RegexError('unbalanced parenthesis');
-    return { body, ignoreCase: this.#global.ignoreCase };
+    return { body, ignoreCase: this.#global.ignoreCase, groups: this.#groups, names: this.#names };
   }
 
   #alternatives(flags: Flags): Node {
@@ -158,8 +160,8 @@ class Parser {
     }
     if (letter === 'A') return { kind: 'at', place: 'start' };
     if (letter === 'Z') return { kind: 'at', place: 'text-end' };
-    if (letter === 'b') return { kind: 'at', place: 'word' };
-    if (letter === 'B') return { kind: 'at', place: 'not-word' };
+    if (letter === 'b') return { kind: 'at', place: flags.ascii ? 'ascii-word' : 'word' };
+    if (letter === 'B') return { kind: 'at', place: flags.ascii ? 'not-ascii-word' : 'not-word' };
     if (letter === '0') return { kind: 'char', code: octalCode('0', reader, 2) };
     const code = escapedCode(letter, reader);
     return code === undefined ? this.#numbered(letter) : { kind: 'char', code };
@@ -177,13 +179,13 @@ class Parser {
     if (group === undefined || !this.#closed.has(group)) {
       throw new RegexError('reference to a group that is not closed');
     }
-    return { kind: 'ref', group };
+    return { kind: 'ref', group, width: this.#closed.get(group) };
   }
 
   #group(flags: Flags): Node | undefined {
     const reader = this.#reader;
     if (!reader.take('?')) return this.#capture(flags, undefined);
-    if (reader.take(':')) return this.#closing({ captures: false, flags });
+    if (reader.take(':')) return this.#closing(flags);
     if (reader.take('#')) return void reader.until(')');
     if (reader.take('P<')) return this.#capture(flags, reader.until('>'));
     if (reader.take('P=')) return this.#reference(this.#names.get(reader.until(')')));
@@ -202,19 +204,19 @@ class Parser {
       if (!valid || this.#names.has(name)) throw new RegexError('bad group name');
       this.#names.set(name, number);
     }
-    const node = this.#closing({ captures: true, flags });
-    this.#closed.add(number);
+    const node = this.#closing(flags, number);
+    this.#closed.set(number, widthOf(node));
     return node;
   }
 
-  #closing(group: { readonly captures: boolean; readonly flags: Flags }): Node {
-    const body = this.#alternatives(group.flags);
+  #closing(flags: Flags, number?: number): Node & { readonly kind: 'group' } {
+    const body = this.#alternatives(flags);
     if (!this.#reader.take(')')) throw new RegexError('missing )');
-    return { kind: 'group', captures: group.captures, body };
+    return { kind: 'group', number, body };
   }
 
   #look(flags: Flags, ahead: boolean, negated: boolean): Node {
-    const { body } = this.#closing({ captures: false, flags }) as { readonly body: Node };
+    const { body } = this.#closing(flags);
     if (!ahead && widthOf(body) === undefined) {
       throw new RegexError('look-behind requires fixed-width pattern');
     }
@@ -228,7 +230,7 @@ class Parser {
     if (reader.take(')') && off === '' && on !== '') return undefined; // global, already read
     if (!reader.take(':') || on + off === '') throw new RegexError('unknown group');
     const inner = withFlags(withFlags(flags, on, true), off, false);
-    const body = this.#closing({ captures: false, flags: inner });
+    const body = this.#closing(inner);
     if (inner.ignoreCase === flags.ignoreCase) return body;
     return { kind: 'case', ignore: inner.ignoreCase, body };
   }
@@ -246,45 +248,27 @@ function withFlags(flags: Flags, letters: string, value: boolean): Flags {
 
 /** Flags such as `(?i)` hold for the whole expression, wherever they stand (Python 3.10). */
 function globalFlags(text: string): Flags {
-  const plain = text.replace(/\\[^]|\[\^?\]?(?:\\[^]|[^\]\\])*\]/g, '');
   let flags = NO_FLAGS;
-  for (const [, letters] of plain.matchAll(/\(\?([A-Za-z]+)\)/g)) {
+  for (const [, letters] of outsideSets(text).matchAll(/\(\?([A-Za-z]+)\)/g)) {
     flags = withFlags(flags, letters ?? '', true);
   }
   return flags;
 }
 
-/** Number of characters that a node takes; undefined where that is not fixed. */
-function widthOf(node: Node): number | undefined {
-  switch (node.kind) {
-    case 'char':
-    case 'dot':
-    case 'set':
-      return 1;
-    case 'at':
-    case 'look':
-      return 0;
-    case 'group':
-    case 'case':
-      return widthOf(node.body);
-    case 'ref':
-      return undefined;
-    case 'repeat': {
-      const width = widthOf(node.body);
-      return width === undefined || node.min !== node.max ? undefined : width * node.min;
-    }
-    case 'seq':
-      return sum(node.parts.map(widthOf));
-    case 'alt': {
-      const [first, ...rest] = node.options.map(widthOf);
-      return rest.every((width) => width === first) ? first : undefined;
-    }
+/** The text without escapes and sets, each character looked at once. */
+function outsideSets(text: string): string {
+  let out = '';
+  let inSet = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charAt(at);
+    if (char === '\\') at += 1;
+    else if (inSet) inSet = char !== ']';
+    else if (char === '[') {
+      inSet = true;
+      if (text.charAt(at + 1) === '^') at += 1;
+      // A bracket that comes first stands for itself.
+      if (text.charAt(at + 1) === ']') at += 1;
+    } else out += char;
   }
-}
-
-function sum(widths: readonly (number | undefined)[]): number | undefined {
-  return widths.reduce<number | undefined>(
-    (total, width) => (total === undefined || width === undefined ? undefined : total + width),
-    0,
-  );
+  return out;
 }

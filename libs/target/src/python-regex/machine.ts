@@ -1,0 +1,268 @@
+import type { Place } from './ast.ts';
+import type { CharSet } from './char-set.ts';
+import { isKnown, type Memory } from './memory.ts';
+import { backFrom, holdsAt, repeated, widthIn } from './places.ts';
+import { OP } from './program.ts';
+import type { Look, Program } from './program.ts';
+import { Repeats } from './repeats.ts';
+import { FRAME, FRAME_SIZE, Stack } from './stack.ts';
+
+// Names of this file: a loop like this one must not ask another module for each of them.
+const {
+  accept: DO_ACCEPT,
+  at: DO_AT,
+  char: DO_CHAR,
+  choose: DO_CHOOSE,
+  jump: DO_JUMP,
+  look: DO_LOOK,
+  run: DO_RUN,
+  save: DO_SAVE,
+  set: DO_SET,
+  split: DO_SPLIT,
+  text: DO_TEXT,
+  unmoved: DO_UNMOVED,
+} = OP;
+const { go: TO_GO, restore: TO_RESTORE, shorter: TO_SHORTER } = FRAME;
+
+/** Steps per character, and in all, before a search is begun again with a memory. */
+const PLAIN_STEPS = 2_000;
+const STEPS_PER_UNIT = 8;
+
+/** What came of a search. */
+const [FAILED, MATCHED, AGAIN] = [0, 1, 2] as const;
+
+/** How far a search may go, and where it failed already. */
+interface Search {
+  readonly patience: number;
+  readonly memory: Memory | undefined;
+}
+
+/**
+ * Runs a program on one text after the other: backtracking as Python's engine, with its stack on
+ * the heap and each step counted. A search that takes long begins again with a memory of the
+ * places where it failed: then its time is linear, but for expressions with references.
+ */
+export class Machine {
+  readonly #program: Program;
+  /** The same with as many loops as it takes for a memory to tell. */
+  readonly #linear: () => Program;
+  readonly #stack: Stack;
+  readonly #repeats: Repeats;
+  #text = '';
+  #next = 0; // where the program goes on
+
+  constructor(program: Program, linear: () => Program) {
+    this.#program = program;
+    this.#linear = linear;
+    this.#stack = new Stack(program.registers);
+    this.#repeats = new Repeats(this.#stack);
+  }
+
+  /**
+   * Whether the text matches from a place on; takes `limit` steps at most.
+   * @throws WorkError
+   */
+  matches(text: string, from: number, limit: number): boolean {
+    this.#text = text;
+    this.#repeats.text = text;
+    this.#stack.clear(limit);
+    return this.#search(false, undefined, from) === MATCHED;
+  }
+
+  /** Steps that the last match took. */
+  get steps(): number {
+    return this.#stack.steps;
+  }
+
+  /** Where groups began and ended in the last match, -1 where they did not. */
+  get registers(): Int32Array {
+    return this.#stack.registers;
+  }
+
+  /** From the beginning of the program, or of one of its look-arounds. */
+  #search(linear: boolean, look: number | undefined, from: number): number {
+    const program = linear ? this.#linear() : this.#program;
+    const start = look === undefined ? 0 : (program.looks[look]?.start ?? 0);
+    const memory = linear ? this.#memory(program) : undefined;
+    const { steps, limit } = this.#stack;
+    const plain = steps + PLAIN_STEPS + STEPS_PER_UNIT * this.#text.length;
+    const patience = linear || program.hasRefs ? limit : Math.min(plain, limit);
+    const base = this.#stack.top;
+    const found = this.#run(program, start, from, { patience, memory });
+    if (found !== AGAIN) return found;
+    this.#stack.unwind(base, true);
+    return this.#search(true, look, from);
+  }
+
+  #memory(program: Program): Memory | undefined {
+    if (program.hasRefs) return undefined;
+    const width = this.#text.length + 1;
+    const words = Math.ceil((width * program.ops.length) / 32);
+    this.#stack.count(words);
+    return { width, bits: new Uint32Array(words) };
+  }
+
+  #run(program: Program, start: number, from: number, search: Search): number {
+    const { ops, a, b } = program;
+    const { patience, memory } = search;
+    const text = this.#text;
+    const base = this.#stack.top;
+    let pc = start;
+    let at = from;
+    let steps = this.#stack.steps;
+    for (;;) {
+      steps += 1;
+      if (steps > patience) {
+        this.#stack.steps = steps;
+        this.#stack.count(0);
+        return AGAIN;
+      }
+      const x = a[pc] as number;
+      let fails = false;
+      switch (ops[pc]) {
+        case DO_CHAR:
+          if (text.charCodeAt(at) === x) {
+            at += 1;
+            pc += 1;
+          } else fails = true;
+          break;
+        case DO_TEXT: {
+          const wanted = program.texts[x] as string;
+          steps += wanted.length >> 4;
+          if (text.startsWith(wanted, at)) {
+            at += wanted.length;
+            pc += 1;
+          } else fails = true;
+          break;
+        }
+        case DO_SET: {
+          const width = widthIn(program.sets[x] as CharSet, text, at);
+          if (width > 0) {
+            at += width;
+            pc += 1;
+          } else fails = true;
+          break;
+        }
+        case DO_JUMP:
+          pc = x;
+          break;
+        case DO_SPLIT:
+          if (isKnown(memory, pc, at)) fails = true;
+          else {
+            this.#stack.push(TO_GO, b[pc] as number, at, 0);
+            pc = x;
+          }
+          break;
+        case DO_ACCEPT:
+          this.#stack.steps = steps;
+          this.#stack.registers[0] = from;
+          this.#stack.registers[1] = at;
+          return MATCHED;
+        default: {
+          this.#stack.steps = steps;
+          const next = this.#rare(program, pc, at, memory);
+          steps = this.#stack.steps;
+          if (next < 0) fails = true;
+          else {
+            at = next;
+            pc = this.#next;
+          }
+        }
+      }
+      if (!fails) continue;
+      this.#stack.steps = steps;
+      const next = this.#back(program, base);
+      steps = this.#stack.steps;
+      if (next < 0) return FAILED;
+      at = next;
+      pc = this.#next;
+    }
+  }
+
+  /** The instructions that are seldom: the place to go on at, -1 where they fail. */
+  #rare(program: Program, pc: number, at: number, memory: Memory | undefined): number {
+    const x = program.a[pc] as number;
+    this.#next = pc + 1;
+    switch (program.ops[pc]) {
+      case DO_RUN:
+        if (isKnown(memory, pc, at)) return -1;
+        return this.#repeats.first(program, pc, at);
+      case DO_CHOOSE:
+        return isKnown(memory, pc, at) ? -1 : this.#choose(program, pc, at);
+      case DO_AT:
+        return holdsAt(program.places[x] as Place, this.#text, at) ? at : -1;
+      case DO_LOOK:
+        if (!this.#look(program, x, at)) return -1;
+        this.#next = pc + 1;
+        return at;
+      case DO_SAVE:
+        this.#stack.push(TO_RESTORE, x, this.#stack.registers[x] as number, 0);
+        this.#stack.registers[x] = at;
+        return at;
+      case DO_UNMOVED:
+        if (this.#stack.registers[x] === at) this.#next = program.b[pc] as number;
+        return at;
+      default:
+        return this.#reference(x, at, program.b[pc] === 1);
+    }
+  }
+
+  #choose(program: Program, pc: number, at: number): number {
+    const chosen = program.choices[program.a[pc] as number]?.get(this.#text.charCodeAt(at));
+    const other = program.b[pc] as number;
+    if (chosen !== undefined && other >= 0) this.#stack.push(TO_GO, other, at, 0);
+    this.#next = chosen ?? other;
+    return this.#next < 0 ? -1 : at;
+  }
+
+  #reference(register: number, at: number, ignoreCase: boolean): number {
+    const from = this.#stack.registers[register] as number;
+    const to = this.#stack.registers[register + 1] as number;
+    if (from < 0 || to < from) return -1;
+    this.#stack.count(to - from);
+    const length = repeated(this.#text.slice(from, to), this.#text, at, ignoreCase);
+    return length < 0 ? -1 : at + length;
+  }
+
+  #look(program: Program, index: number, at: number): boolean {
+    const { negated, back } = program.looks[index] as Look;
+    const from = back === undefined ? at : backFrom(this.#text, at, back);
+    if (from < 0) return negated;
+    const [start, end] = [this.#stack.registers[0] as number, this.#stack.registers[1] as number];
+    const base = this.#stack.top;
+    const found = this.#search(program !== this.#program, index, from) === MATCHED;
+    this.#stack.registers[0] = start;
+    this.#stack.registers[1] = end;
+    this.#stack.unwind(base, negated || !found);
+    return found !== negated;
+  }
+
+  /** Goes back to where another way is left: the place there, -1 where none is. */
+  #back(program: Program, base: number): number {
+    const stack = this.#stack;
+    while (stack.top > base) {
+      stack.top -= FRAME_SIZE;
+      const { top, frames } = stack;
+      const pc = frames[top + 1] as number;
+      const x = frames[top + 2] as number;
+      let at = -1;
+      switch (frames[top]) {
+        case TO_RESTORE:
+          this.#stack.restore(top);
+          break;
+        case TO_GO:
+          this.#next = pc;
+          return x;
+        case TO_SHORTER:
+          at = this.#repeats.fewer(program, pc, x, frames[top + 3] as number);
+          break;
+        default:
+          at = this.#repeats.oneMore(program, pc, x, frames[top + 3] as number);
+      }
+      if (at < 0) continue;
+      this.#next = pc + 1;
+      return at;
+    }
+    return -1;
+  }
+}
