@@ -1,4 +1,5 @@
 import { mapOf } from '@brine/wire';
+import { YamlWorkError } from '@brine/yaml';
 import { expect, test } from 'vitest';
 import { peerArguments } from './peer-arguments.ts';
 
@@ -20,4 +21,11 @@ test('texts are read as on a command line, keywords come last', () => {
     mapOf({ __kwarg__: true, x: [1, 2], y: 'z', q: '5' }),
   ]);
   expect(peerArguments([], [])).toEqual([]);
+});
+
+test('what a peer may have read is bounded, over all arguments of a request', () => {
+  const list = `[${'1,'.repeat(3_000)}]`;
+  expect(peerArguments([list], [])).toHaveLength(1);
+  expect(() => peerArguments([list, `x=${list}`], [])).toThrow(YamlWorkError);
+  expect(() => peerArguments(new Array(20_000).fill('a'), [])).toThrow(YamlWorkError);
 });

@@ -1,6 +1,12 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { resolvePlain } from '@brine/yaml';
-import { loadYaml, YamlLoadError } from '@brine/yaml';
+import {
+  loadYaml,
+  plainValue,
+  resolvePlain,
+  YamlLoadError,
+  YamlWork,
+  YamlWorkError,
+} from '@brine/yaml';
 
 // `name=value` where the name is an identifier that may also hold `.` and `-`
 // (Salt: salt/utils/args.py KWARG_REGEX). The value must not begin with `=` and not hold a
@@ -12,22 +18,27 @@ const SIMPLE = /^[A-Za-z0-9_+./][A-Za-z0-9_+./-]*$/;
 /**
  * The arguments of a command as they are sent: each read as YAML, `name=value` gathered in one
  * map with `__kwarg__` at the end (Salt: salt/utils/args.py parse_input).
- * @param noParse names of keywords whose value stays text (`--no-parse`).
+ * @param noParse names of keywords whose value stays text (`--no-parse`)
+ * @param work as of the operator's own files where it is left out
+ * @throws YamlWorkError
  */
 export function parseArguments(
   words: readonly string[],
-  noParse: readonly string[] = [],
+  noParse: readonly string[] | ReadonlySet<string> = [],
+  work = YamlWork.ofFile(),
 ): SaltValue[] {
   const list: SaltValue[] = [];
   const keywords: SaltMap = new Map();
+  const texts = noParse instanceof Set ? noParse : new Set(noParse);
   for (const word of words) {
+    work.spend(1);
     const keyword = KEYWORD.exec(word);
     const name = keyword?.[1];
     if (name === undefined) {
-      list.push(withoutJidNumber(yamlArgument(word)));
+      list.push(withoutJidNumber(yamlArgument(word, work)));
     } else {
       const value = keyword?.[2] ?? '';
-      keywords.set(name, noParse.includes(name) ? value : yamlArgument(value));
+      keywords.set(name, texts.has(name) ? value : yamlArgument(value, work));
     }
   }
   if (keywords.size > 0)
@@ -45,8 +56,9 @@ function withoutJidNumber(value: SaltValue): SaltValue {
 /**
  * One argument as YAML; what is no number, boolean, None, list or dictionary stays the text it
  * is, and so does broken YAML (Salt: salt/utils/args.py yamlify_arg).
+ * @throws YamlWorkError
  */
-export function yamlArgument(text: string): SaltValue {
+export function yamlArgument(text: string, work = YamlWork.ofFile()): SaltValue {
   const bare = text.trim();
   if (bare === '' || bare === '---' || bare === '...') return text;
   if (text.includes('_') && /^[0-9_]*$/.test(bare)) return text;
@@ -55,9 +67,9 @@ export function yamlArgument(text: string): SaltValue {
   if (SIMPLE.test(text)) return simpleArgument(text);
   let value: SaltValue;
   try {
-    value = loadYaml(text);
+    value = loadYaml(text, work);
   } catch (error) {
-    if (error instanceof YamlLoadError) return text;
+    if (error instanceof YamlLoadError && !(error instanceof YamlWorkError)) return text;
     throw error;
   }
   if (text.includes('#')) return typeof value === 'string' || value === null ? text : value;
@@ -72,8 +84,7 @@ function simpleArgument(text: string): SaltValue {
   // Everything that needs care about its type goes the long way.
   if (meaning.kind === 'bool') return meaning.value;
   if (meaning.kind === 'null') return null;
-  if (meaning.kind === 'int' || meaning.kind === 'float') return loadYaml(text);
-  return text;
+  return meaning.kind === 'int' || meaning.kind === 'float' ? plainValue(text, meaning) : text;
 }
 
 /** The functions and arguments of a compound command. */

@@ -1,5 +1,12 @@
 import { SaltFloat, readJson, type SaltValue } from '@brine/wire';
-import { YamlEmitter, YamlLoadError, doubleQuoted, loadYaml, singleQuoted } from '@brine/yaml';
+import {
+  YamlEmitter,
+  YamlLoadError,
+  YamlWork,
+  doubleQuoted,
+  loadYaml,
+  singleQuoted,
+} from '@brine/yaml';
 import { bind } from './arguments.ts';
 import type { Filter } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
@@ -88,7 +95,7 @@ export function loadData(format: string, text: unknown): unknown {
     }
   }
   try {
-    return loadYaml(text);
+    return loadYaml(text, YamlWork.ofFile());
   } catch (error) {
     if (!(error instanceof YamlLoadError)) throw error;
     throw new JinjaError('Runtime', `Encountered error loading yaml: ${error.message}`);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readJson, type SaltValue } from '@brine/wire';
-import { loadYaml } from '@brine/yaml';
+import { loadYaml, YamlWork } from '@brine/yaml';
 import type { ExternalSettings } from './external.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -21,7 +21,7 @@ export function readCommand(
   if (typeof command !== 'string') throw new TypeError('the command must be a text');
   const output = run(command, id);
   try {
-    return form === 'yaml' ? loadYaml(output) : readJson(output);
+    return form === 'yaml' ? loadYaml(output, YamlWork.ofFile()) : readJson(output);
   } catch (error) {
     const text = (error as Error).message;
     settings.log('critical', `${form} data from '${command}' failed to parse: ${text}`);

@@ -1,5 +1,5 @@
 import { isMap, readJson, type SaltValue } from '@brine/wire';
-import { loadYaml } from '@brine/yaml';
+import { loadYaml, YamlWork } from '@brine/yaml';
 import type { ExternalMinion, ExternalSettings } from './external.ts';
 import { pythonText } from './python-text.ts';
 
@@ -31,7 +31,7 @@ export async function readHttp(
   }
   try {
     const text = await fetchText(address);
-    const value = form === 'json' ? readJson(text) : loadYaml(text);
+    const value = form === 'json' ? readJson(text) : loadYaml(text, YamlWork.ofFile());
     if (isMap(value)) return value;
     log('error', `http_${form}: ${address} returned no map`);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { JinjaError, renderTemplate, saltErrorText, str } from '@brine/jinja';
 import { readJson, WireError, type SaltMap, type SaltValue } from '@brine/wire';
-import { loadYaml, YamlLoadError } from '@brine/yaml';
+import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
 import { templateFunctions } from './functions.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 
@@ -160,7 +160,7 @@ function pathNames({ path, sls }: SlsSource): [string, string][] {
 
 function yaml(text: string): SaltValue {
   try {
-    const value = loadYaml(text);
+    const value = loadYaml(text, YamlWork.ofFile());
     return value === null || value === '' || value === false || value === 0 ? new Map() : value;
   } catch (error) {
     if (!(error instanceof YamlLoadError)) throw error;

@@ -1,7 +1,7 @@
 import { isDict, iterate, renderTemplate, truth, typeName } from '@brine/jinja';
 import { matchGlob } from '@brine/target';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { loadYaml } from '@brine/yaml';
+import { loadYaml, YamlWork } from '@brine/yaml';
 import { Expansion, mergeClass, SaltclassError, type Dict } from './class-values.ts';
 import { templateFunctions } from './functions.ts';
 import { minionOpts } from './render-sls.ts';
@@ -176,7 +176,7 @@ class ClassReader {
       allowUndefined: true,
     });
     // The last line end, which Salt's own renderer keeps.
-    return loadYaml(source.endsWith('\n') ? text.slice(0, -1) : text);
+    return loadYaml(source.endsWith('\n') ? text.slice(0, -1) : text, YamlWork.ofFile());
   }
 }
 

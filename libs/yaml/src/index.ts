@@ -1,5 +1,7 @@
 export { YamlEmitter } from './emitter.ts';
+export { YamlLoadError } from './errors.ts';
 export { doubleQuoted, singleQuoted } from './scalar.ts';
-export { YamlLoadError, loadYaml } from './load.ts';
+export { loadYaml, plainValue } from './load.ts';
 export { resolvePlain } from './resolve.ts';
+export { YamlWork, YamlWorkError } from './work.ts';
 export type { PlainMeaning } from './resolve.ts';

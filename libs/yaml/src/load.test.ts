@@ -1,6 +1,8 @@
 import { mapOf } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { loadYaml, YamlLoadError } from './load.ts';
+import { YamlLoadError } from './errors.ts';
+import { loadYaml } from './load.ts';
+import { YamlWork, YamlWorkError } from './work.ts';
 
 test.each([
   '!!python/object/apply:os.system ["true"]',
@@ -28,4 +30,29 @@ test('tags of plain values are taken', () => {
   expect(loadYaml('{a: !!str 1, b: !!seq [1], c: !!map {d: 2}}')).toEqual(
     mapOf({ a: '1', b: [1], c: mapOf({ d: 2 }) }),
   );
+});
+
+test('aliases of aliases are stopped', () => {
+  const nine = (name: string): string => `[${Array.from({ length: 9 }, () => name).join(',')}]`;
+  const text = `{a: &a ${nine('x')}, b: &b ${nine('*a')}, c: &c ${nine('*b')}, d: ${nine('*c')}}`;
+  expect(() => loadYaml(text)).toThrow(YamlWorkError);
+  expect(loadYaml('{a: &a [1], b: *a, c: &a 2, d: *a}')).toEqual(
+    mapOf({ a: [1], b: [1], c: 2, d: 2 }),
+  );
+});
+
+test('texts that share the work of a peer are read up to it, a file may be longer', () => {
+  const text = `[${'1,'.repeat(3_000)}]`;
+  const work = YamlWork.ofPeer();
+  expect(loadYaml(text, work)).toHaveLength(3_000);
+  expect(() => loadYaml(text, work)).toThrow(YamlWorkError);
+  const keys = Array.from({ length: 20_000 }, (_, at) => `k${at}: 1`).join('\n');
+  expect(loadYaml(keys, YamlWork.ofFile())).toHaveProperty('size', 20_000);
+  expect(() => loadYaml(keys)).toThrow(YamlWorkError);
+});
+
+test('doubled keys are refused however they are written', () => {
+  for (const text of ['{a: 1, a: 2}', 'a: 1\n"a": 2', '1: a\n0x1: b', 'true: 1\n1: 2']) {
+    expect(() => loadYaml(text)).toThrow('Conflicting ID');
+  }
 });

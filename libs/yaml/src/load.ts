@@ -10,15 +10,9 @@ import {
   type Scalar,
   type YAMLMap,
 } from 'yaml';
-import { resolvePlain } from './resolve.ts';
-
-/** A text that PyYAML would refuse to load. */
-export class YamlLoadError extends Error {
-  constructor(text: string, options?: ErrorOptions) {
-    super(text, options);
-    this.name = 'YamlLoadError';
-  }
-}
+import { YamlLoadError } from './errors.ts';
+import { resolvePlain, type PlainMeaning } from './resolve.ts';
+import { YamlWork } from './work.ts';
 
 // A text of the command line; deeper nesting is refused rather than risked.
 const MAX_DEPTH = 64;
@@ -28,14 +22,18 @@ const FORBIDDEN_START = /^[%@`]/;
 /**
  * Loads one YAML 1.1 document as Salt's loader does: PyYAML's rules for what is a number or a
  * boolean, dates stay text, doubled keys are refused (Salt: salt/utils/yamlloader.py).
- * @throws YamlLoadError
+ * @param work as of a peer where it is left out
+ * @throws YamlLoadError; YamlWorkError for a text that is too large for the work
  */
-export function loadYaml(text: string): SaltValue {
+export function loadYaml(text: string, work = YamlWork.ofPeer()): SaltValue {
+  work.spendText(text);
   if (FORBIDDEN_START.test(text.trimStart())) throw new YamlLoadError('a token cannot start so');
   const documents = parseAllDocuments(text, {
     version: '1.1',
     schema: 'failsafe',
-    uniqueKeys: true,
+    // Its own search for doubled keys compares each with each.
+    uniqueKeys: false,
+    prettyErrors: work.showsLines,
     logLevel: 'silent',
   });
   if (!Array.isArray(documents) || documents.length === 0) return null;
@@ -46,9 +44,8 @@ export function loadYaml(text: string): SaltValue {
   const error = document?.errors[0] ?? warning;
   if (error !== undefined) throw new YamlLoadError(error.message, { cause: error });
   if (/\S[^\n]*$/.test(text)) cutOpenEnd(document?.contents);
-  return construct(document?.contents ?? null, 0, (alias) =>
-    document === undefined ? undefined : alias.resolve(document),
-  );
+  const { contents } = document ?? {};
+  return construct(contents ?? null, { depth: -1, anchors: new Map(), isAlias: false, work });
 }
 
 /** A block scalar that ends with the text ends as it does: the parser adds a line end. */
@@ -62,25 +59,37 @@ function cutOpenEnd(contents: unknown): void {
   if (typeof node.value === 'string') node.value = node.value.replace(/\n$/, '');
 }
 
-type Resolve = (alias: Alias) => Node | undefined;
+/** Where in a document, and what is known of it. */
+interface Place {
+  readonly depth: number;
+  /** The nodes that aliases stand for; the last of a name so far counts. */
+  readonly anchors: Map<string, Node>;
+  /** True within what an alias stands for. */
+  readonly isAlias: boolean;
+  readonly work: YamlWork;
+}
 
-function construct(node: unknown, depth: number, resolve: Resolve): SaltValue {
-  if (depth > MAX_DEPTH) throw new YamlLoadError('nested too deep');
+function construct(node: unknown, above: Place): SaltValue {
+  const here = { ...above, depth: above.depth + 1 };
+  if (here.depth > MAX_DEPTH + 1) throw new YamlLoadError('nested too deep');
+  if (here.isAlias) here.work.spendAliasNode();
   if (node === null || node === undefined) return null;
   if (node instanceof Alias) {
-    const target = resolve(node);
+    const target = here.anchors.get(node.source);
     if (target === undefined) throw new YamlLoadError(`undefined alias ${node.source}`);
-    return construct(target, depth + 1, resolve);
+    return construct(target, { ...here, isAlias: true });
   }
+  if (!isSeq(node) && !isMap(node) && !isScalar(node)) throw new YamlLoadError('not understood');
+  // Within an alias the names stand for what they do there: nothing is noted twice.
+  if (node.anchor !== undefined && !here.isAlias) here.anchors.set(node.anchor, node);
   if (isSeq(node)) {
     needTag(node.tag, 'seq');
-    return node.items.map((item) => construct(item, depth + 1, resolve));
+    return node.items.map((item) => construct(item, here));
   }
   if (isMap(node)) {
     needTag(node.tag, 'map');
-    return constructMap(node, depth, resolve);
+    return constructMap(node, here);
   }
-  if (!isScalar(node)) throw new YamlLoadError('not understood');
   return constructScalar(node);
 }
 
@@ -90,11 +99,13 @@ function needTag(tag: string | undefined, plain: 'seq' | 'map'): void {
   throw new YamlLoadError(`could not determine a constructor for the tag ${tag}`);
 }
 
-function constructMap(node: YAMLMap, depth: number, resolve: Resolve): SaltMap {
+function constructMap(node: YAMLMap, here: Place): SaltMap {
   const map: SaltMap = new Map();
   const merged: SaltMap = new Map();
   for (const pair of node.items) {
-    const value = construct(pair.value, depth + 1, resolve);
+    // A key may be an anchor that its value names.
+    const key = construct(pair.key, here);
+    const value = construct(pair.value, here);
     if (isScalar(pair.key) && pair.key.type === 'PLAIN' && pair.key.value === '<<') {
       for (const source of Array.isArray(value) ? value : [value]) {
         if (!(source instanceof Map)) throw new YamlLoadError('expected a mapping for merging');
@@ -102,7 +113,6 @@ function constructMap(node: YAMLMap, depth: number, resolve: Resolve): SaltMap {
       }
       continue;
     }
-    const key = construct(pair.key, depth + 1, resolve);
     if (Array.isArray(key) || key instanceof Map) throw new YamlLoadError('unhashable key');
     if (map.has(key) || map.has(twinOf(key))) throw new YamlLoadError('Conflicting ID');
     map.set(key, value);
@@ -128,6 +138,11 @@ function constructScalar(node: Scalar): SaltValue {
   const meaning = resolvePlain(text);
   if (tag === 'float' && meaning.kind === 'int') return new SaltFloat(Number(meaning.value));
   if (tag !== undefined && tag !== meaning.kind) throw new YamlLoadError(`not of type ${tag}`);
+  return plainValue(text, meaning);
+}
+
+/** The value of an unquoted scalar. */
+export function plainValue(text: string, meaning: PlainMeaning = resolvePlain(text)): SaltValue {
   switch (meaning.kind) {
     case 'null':
       return null;

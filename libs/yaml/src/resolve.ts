@@ -7,6 +7,7 @@ export type PlainMeaning =
   | { readonly kind: 'float'; readonly value: number };
 
 const STR: PlainMeaning = { kind: 'str' };
+const MAX_DIGITS = 4300;
 
 // The patterns of PyYAML's resolver (PyYAML: lib/yaml/resolver.py).
 const BOOL = /^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/;
@@ -39,6 +40,8 @@ export function resolvePlain(text: string): PlainMeaning {
     return { kind: 'null' };
   }
   if (BOOL.test(text)) return { kind: 'bool', value: /^(?:y|t|on)/i.test(text) };
+  // Python's own bound for the digits of a number (sys.set_int_max_str_digits).
+  if (text.length > MAX_DIGITS) return STR;
   if (FLOAT.test(text)) return { kind: 'float', value: floatOf(text) };
   if (INT.test(text)) return { kind: 'int', value: intOfText(text) };
   if (TIMESTAMP.test(text)) return { kind: 'timestamp' };
