@@ -23,6 +23,7 @@ import { MasterUnavailableError } from './errors.ts';
 import type { Answer, MasterPorts, Request } from './ports.ts';
 import { ProvenLogIns } from './proven-logins.ts';
 import { TokenChecks } from './token-check.ts';
+import { isTooMuchWork } from './too-much-work.ts';
 import type { AnswerAbout } from './trace-ports.ts';
 
 /** Commands that bring returns. */
@@ -125,6 +126,10 @@ export class Answerer {
       }
       return { kind: 'reply', body: seal(result.value), ...about };
     } catch (fault) {
+      if (isTooMuchWork(fault)) {
+        this.#ports.count('refused_work');
+        return { kind: 'reply', body: seal('') };
+      }
       this.#fault(fault, request);
       // What was not kept is not acknowledged: the peer sends it again.
       const isReturn = RETURNS.has(opened.scan.value('cmd')) && !(fault instanceof WireError);

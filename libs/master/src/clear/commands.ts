@@ -10,6 +10,7 @@ import {
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
+import { isTooMuchWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
@@ -96,7 +97,10 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['brine_query', queryWithTrace],
 ]);
 
-/** Runs a clear command; an unknown one, or none, answers an empty map, as Salt does. */
+/**
+ * Runs a clear command; an unknown one, or none, answers an empty map, as Salt does. One that takes
+ * too much work is answered with a text.
+ */
 export async function runClearCommand(
   ports: MasterPorts,
   request: Request,
@@ -117,8 +121,12 @@ export async function runClearCommand(
     recordClear(ports, request, { load, answer: result.value, proven });
     return result;
   } catch (fault) {
-    recordClear(ports, request, { load, answer: mapOf({ error: 'fault' }), proven });
-    throw fault;
+    const isRefused = isTooMuchWork(fault);
+    const answer = mapOf({ error: isRefused ? TOO_MUCH_WORK : 'fault' });
+    recordClear(ports, request, { load, answer, proven });
+    if (!isRefused) throw fault;
+    ports.count('refused_work');
+    return { value: answer };
   } finally {
     ports.handled?.(name, performance.now() - start);
   }

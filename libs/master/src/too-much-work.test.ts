@@ -1,0 +1,56 @@
+import { Crypticle, minionToken, newKeyString, PrivateKey } from '@brine/crypt';
+import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { aesEnvelope, clearEnvelope, mapOf, pack, unpack, unpackMap } from '@brine/wire';
+import { expect, test } from 'vitest';
+import { Answerer } from './answer.ts';
+import { TOO_MUCH_WORK } from './too-much-work.ts';
+
+const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
+const masterKey = PrivateKey.parse(auth.master_key.pem);
+const USER_KEY = 'a'.repeat(64);
+const SLOW = '(w|w)*(e|e)*\\1\\2(?:.|.)*z';
+
+function master(): MemoryMaster {
+  const rules = { peer: { '.*': ['.*'] }, minimumAuthVersion: 0 };
+  const made = memoryMaster({ masterKey, userKeys: { root: USER_KEY }, rules });
+  made.setKey('w'.repeat(60), { state: 'accepted', pub: '', denied: [] });
+  return made;
+}
+
+async function answerOf(made: MemoryMaster, body: Buffer): Promise<Buffer> {
+  const answerer = new Answerer(made.ports, (fault) => {
+    throw fault instanceof Error ? fault : new Error(String(fault));
+  });
+  const answer = await answerer.answer({ id: 'r1', body, gatewayHost: 'h' });
+  return answer.kind === 'reply' ? Buffer.from(answer.body) : Buffer.alloc(0);
+}
+
+test('a publish that takes too much work is answered with a text, and counted', async () => {
+  const made = master();
+  const load = { cmd: 'publish', fun: 'test.ping', arg: [], tgt: SLOW, tgt_type: 'pcre' };
+  const body = clearEnvelope(mapOf({ ...load, ret: '', jid: '', user: 'root', key: USER_KEY }));
+  expect(unpackMap(await answerOf(made, body))).toEqual(mapOf({ error: TOO_MUCH_WORK }));
+  expect(made.counts.get('refused_work')).toBe(1);
+  expect(made.jobs).toEqual([]);
+});
+
+test('what a minion asks of others is refused where it takes too much work, and counted', async () => {
+  const made = master();
+  const minionKey = await PrivateKey.generate(1024);
+  const session = new Crypticle(newKeyString());
+  made.setKey('web1', { state: 'accepted', pub: minionKey.publicKey.pem.trim(), denied: [] });
+  made.sessions.set('web1', session);
+  const load = {
+    cmd: 'minion_pub',
+    fun: 'test.ping',
+    arg: [],
+    tgt: SLOW,
+    tgt_type: 'pcre',
+    ret: '',
+  };
+  const tok = minionToken(minionKey);
+  const sealed = session.seal(pack(mapOf({ ...load, id: 'web1', tok, nonce: 'a'.repeat(32) })));
+  const reply = await answerOf(made, aesEnvelope({ id: 'web1', version: 3, load: sealed }));
+  expect(session.openReply(unpack(reply) as Uint8Array, 'a'.repeat(32))).toEqual(pack(''));
+  expect(made.counts.get('refused_work')).toBe(1);
+});
