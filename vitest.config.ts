@@ -28,6 +28,7 @@ export default defineConfig({
             'tools/*.test.ts',
             'test/simulation/*.test.ts',
             'test/planted/*.test.ts',
+            'test/worst-work/*.test.ts',
           ],
           exclude: ['**/dist/**', '**/node_modules/**'],
           // Native sockets (zeromq) want a process of their own, not a thread.
