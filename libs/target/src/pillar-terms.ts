@@ -2,7 +2,8 @@ import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import type { Nodegroups } from './nodegroups.ts';
 import { DEFAULT_DELIMITER } from './subdict.ts';
 import type { Target } from './target.ts';
-import { parseTerm, splitWords } from './words.ts';
+import { Work } from './work.ts';
+import { parseTerm, plainText, splitWords } from './words.ts';
 
 /** What a target asks of pillars. */
 export interface PillarTerms {
@@ -27,22 +28,24 @@ const ENGINE_BY_TYPE: Readonly<Record<string, 'I' | 'J'>> = {
 /**
  * The terms of a target that ask what is in a pillar, of whatever type and depth, nodegroups
  * included. The one table by which it is told whether a target could be used to guess at pillars.
- * Types count in any case, as Salt lowers some of them. Never throws.
+ * Types count in any case, as Salt lowers some of them.
+ * @throws WorkError
  */
 export function pillarTerms(target: Target, nodegroups: Nodegroups): PillarTerms {
   const { tgt, tgtType = 'glob', delimiter } = target;
+  const work = Work.ofTarget(1);
   const type = tgtType.toLowerCase();
   const engine = Object.hasOwn(ENGINE_BY_TYPE, type) ? ENGINE_BY_TYPE[type] : undefined;
   if (engine !== undefined) {
-    const texts = Array.isArray(tgt) ? tgt.map(String) : [String(tgt)];
+    const texts = Array.isArray(tgt) ? tgt.map(plainText) : [plainText(tgt)];
     return together(texts.map((text) => termOf(engine, delimiter, text)));
   }
   switch (type) {
     case 'compound':
     case 'compound_pillar_exact':
-      return ofWords(splitWords(tgt) ?? [], nodegroups);
+      return ofWords(splitWords(tgt, work) ?? [], nodegroups, work);
     case 'nodegroup':
-      return ofWords(expandNodegroup(String(tgt), nodegroups), nodegroups);
+      return ofWords(expandNodegroup(plainText(tgt), nodegroups, work), nodegroups, work);
     default:
       return NONE;
   }
@@ -62,14 +65,14 @@ function termOf(engine: 'I' | 'J', delimiter: string | undefined, pattern: strin
   return { terms: [term], inexact: engine === 'J' || WILD.test(pattern) ? [term] : [] };
 }
 
-function ofWords(words: readonly string[], nodegroups: Nodegroups): PillarTerms {
+function ofWords(words: readonly string[], nodegroups: Nodegroups, work: Work): PillarTerms {
   return together(
     words.map((word) => {
       if (OPERATORS.has(word)) return NONE;
       const { engine, delimiter, pattern } = parseTerm(word);
       if (engine === 'I' || engine === 'J') return termOf(engine, delimiter, pattern);
       // Groups within groups are among the words already.
-      if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups), {});
+      if (engine === 'N') return ofWords(expandNodegroup(pattern, nodegroups, work), {}, work);
       return NONE;
     }),
   );

@@ -4,6 +4,7 @@ import {
   dataNeeded,
   expandNodegroup,
   matchMinion,
+  pillarTerms,
   type Target,
   type TargetView,
 } from '@brine/target';
@@ -95,9 +96,14 @@ const TARGETS: readonly Target[] = [
 ];
 
 export const targets: WorstWork = {
-  of: ['checkMinions', 'matchMinion', 'dataNeeded', 'expandNodegroup', 'compileSubdict'].map(
-    (name) => `target.${name}`,
-  ),
+  of: [
+    'checkMinions',
+    'matchMinion',
+    'dataNeeded',
+    'expandNodegroup',
+    'compileSubdict',
+    'pillarTerms',
+  ].map((name) => `target.${name}`),
   inputs: () => [
     ...TARGETS.flatMap((target) => {
       const name = `${target.tgtType} ${JSON.stringify(target.tgt)?.slice(0, 40)}`;
@@ -106,6 +112,7 @@ export const targets: WorstWork = {
         [`a master: ${name}`, () => checkMinions(target, view(HOSTILE))] as const,
         [`a minion: ${name}`, () => matchMinion(target, me)] as const,
         [`what it needs: ${name}`, () => dataNeeded(target, GROUPS)] as const,
+        [`its pillar terms: ${name}`, () => pillarTerms(target, GROUPS)] as const,
       ];
     }),
     ['groups that double', () => expandNodegroup('g0', GROUPS)],
