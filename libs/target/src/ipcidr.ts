@@ -76,7 +76,7 @@ function ipv4Number(text: string): number | undefined {
   return parts === 4 && !text.endsWith('.') ? address : undefined;
 }
 
-/** Eight numbers of 16 bits; undefined for what is no address. Usual forms by themselves: faster. */
+/** Eight numbers of 16 bits; undefined for what is no address. The usual forms are read here. */
 function parts6(text: string): readonly number[] | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   if (!/^[0-9A-Fa-f:]*$/.test(text)) return other6(text);

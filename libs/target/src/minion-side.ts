@@ -10,8 +10,8 @@ import { Work, WorkError } from './work.ts';
 
 /**
  * True where a publication with this target is for this minion (Salt: salt/matchers/*).
- * An unknown type, a broken expression, one that takes too much work, a nodegroup (the client expands those) and
- * `compound_pillar_exact` (for masters only) are for nobody. Never throws.
+ * An unknown type, a broken expression, one that takes too much work, a nodegroup (the client
+ * expands those) and `compound_pillar_exact` (for masters only) are for nobody. Never throws.
  */
 export function matchMinion(target: Target, me: MinionFacts): boolean {
   try {

@@ -44,8 +44,10 @@ const TEXTS: readonly (readonly [string, (size: number) => string])[] = [
   ['anchors', (size) => `[${many(size / 8, (at) => `&a${at} 1`, ',')}]`],
   [
     'merges',
-    (size) =>
-      `a: &a {${many(50, (at) => `b${at}: 1`, ',')}}\n${many(size / 14, (at) => `k${at}: {<<: *a}`, '\n')}`,
+    (size) => {
+      const merged = many(50, (at) => `b${at}: 1`, ',');
+      return `a: &a {${merged}}\n${many(size / 14, (at) => `k${at}: {<<: *a}`, '\n')}`;
+    },
   ],
   ['tags', (size) => `[${'!a b,'.repeat(size / 5)}]`],
   ['tags of a million', () => `!!binary ${'A'.repeat(1_000_000)}`],
