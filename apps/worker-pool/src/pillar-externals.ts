@@ -118,9 +118,14 @@ export class Externals {
     const { mergingStrategy, mergeLists } = this.#options;
     const asked = minion.pillarenv ?? minion.saltenv;
     const settings = { ...git, log: this.#settings.log };
-    const places = gitPillarRemotes(args, gitDefaults, asked).map(({ url, refs, env, root }) => {
-      const checkout = checkoutOf(url, refs, settings);
-      return { env, checkout, dir: join(checkout, root) };
+    // A repository that the minion chose may hold any ciphertext: nothing of it is decrypted. And
+    // all of its refs are the minion's words.
+    const chosen = minion.ext?.get('git') === args;
+    const safe = chosen ? { ...ports, decrypt: (value: SaltValue) => value } : ports;
+    const places = gitPillarRemotes(args, gitDefaults, asked).map((remote) => {
+      const { url, refs, ownRefs } = remote;
+      const checkout = checkoutOf({ url, refs, ownRefs: chosen ? [] : ownRefs }, settings);
+      return { env: remote.env, checkout, dir: join(checkout, remote.root) };
     });
     let pillar: SaltMap = new Map();
     for (const place of places) {
@@ -133,7 +138,7 @@ export class Externals {
         roots.map(({ checkout }) => checkout),
       );
       const own = compilePillar(
-        { ...ports, files },
+        { ...safe, files },
         { ...this.#options, extPillar: [], extPillarFirst: false },
         { ...minion, saltenv: place.env, override: new Map(), ext: null },
       );

@@ -87,7 +87,7 @@ export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
     files,
     outside: OUTSIDE,
     functions: () => hostFunctions(),
-    decrypt: (value) => decryptAll(value, data.gpg),
+    decrypt: (value, mayOpen) => decryptAll(value, data.gpg, mayOpen),
     external: (name, who, pillar, args) => externals.ask(name, who, args, { ports, pillar }),
     log,
   };

@@ -30,8 +30,9 @@ export function readCommand(
 }
 
 function run(command: string, id: string): string {
-  // Ids come from accepted keys; nothing a shell would read may be in one that is pasted.
-  if (command.includes('%s') && !/^[\w.@:-]+$/.test(id)) throw new Error('unsafe minion id');
+  // Ids come from accepted keys; nothing that a shell reads, or a command takes for an option, may
+  // be in one that is pasted.
+  if (command.includes('%s') && !/^[\w.@:][\w.@:-]*$/.test(id)) throw new Error('unsafe minion id');
   const done = spawnSync('/bin/sh', ['-c', command.replaceAll('%s', () => id)], {
     timeout: TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,

@@ -1,11 +1,22 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mapOf } from '@brine/wire';
-import { checkoutOf, GitPillarError, type GitSettings } from './git-checkouts.ts';
+import { GitPillarError, type GitSettings } from './git.ts';
+import { checkoutOf } from './git-checkouts.ts';
 import { gitPillarRemotes } from './git-remotes.ts';
+import { placeTree } from './git-trees.ts';
+import { Git } from './git.ts';
 import { RootFiles } from './root-files.ts';
 
 let dir = '';
@@ -50,45 +61,53 @@ const textOf = (checkout: string, path = 'a.sls'): string | undefined =>
   new RootFiles({ base: [checkout] }, [checkout]).read('base', path);
 
 test('a branch has its files, a change is seen, the commit before stays for whoever reads it', () => {
-  const before = checkoutOf(repository, ['master'], settings);
+  const before = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, settings);
   expect(textOf(before)).toBe('a: 1\n');
   commit('a: 2\n');
-  const after = checkoutOf(repository, ['master'], settings);
+  const after = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, settings);
   expect(textOf(after)).toBe('a: 2\n');
   expect(textOf(before)).toBe('a: 1\n');
-  expect(textOf(checkoutOf(repository, ['dev'], settings))).toBe('a: 1\n');
+  expect(textOf(checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }, settings))).toBe(
+    'a: 1\n',
+  );
   expect(readdirSync(join(after, '..', '..')).sort()).toEqual(['fetched', 'git', 'trees']);
 });
 
 test('within the interval nothing is fetched', () => {
   const slow = { ...settings, updateIntervalMs: 3_600_000 };
-  const before = checkoutOf(repository, ['master'], slow);
+  const before = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, slow);
   commit('a: 3\n');
-  expect(checkoutOf(repository, ['master'], slow)).toBe(before);
+  expect(checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, slow)).toBe(before);
 });
 
 test('links lead to files of the checkout only', () => {
-  const checkout = checkoutOf(repository, ['dev'], settings);
+  const checkout = checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }, settings);
   expect(textOf(checkout, 'in.sls')).toBe('a: 1\n');
   expect(textOf(checkout, 'out.sls')).toBeUndefined();
 });
 
 test('a fallback stands in for a branch that is not there; without one it is an error', () => {
-  expect(textOf(checkoutOf(repository, ['none', 'dev'], settings))).toBe('a: 1\n');
-  expect(() => checkoutOf(repository, ['none'], settings)).toThrow(GitPillarError);
+  expect(
+    textOf(checkoutOf({ url: repository, refs: ['none', 'dev'], ownRefs: [] }, settings)),
+  ).toBe('a: 1\n');
+  expect(() => checkoutOf({ url: repository, refs: ['none'], ownRefs: [] }, settings)).toThrow(
+    GitPillarError,
+  );
 });
 
 test('a repository that is away is told of, what was fetched goes on', () => {
   const other = join(dir, 'other');
   execFileSync('git', ['clone', '--quiet', repository, other], { stdio: 'ignore' });
-  const before = checkoutOf(other, ['master'], settings);
+  const before = checkoutOf({ url: other, refs: ['master'], ownRefs: [] }, settings);
   rmSync(other, { recursive: true });
-  expect(checkoutOf(other, ['master'], settings)).toBe(before);
+  expect(checkoutOf({ url: other, refs: ['master'], ownRefs: [] }, settings)).toBe(before);
   expect(lines.at(-1)).toContain('was not fetched');
 });
 
 test.each(['-c', 'ext::sh -c true'])('%s is no repository', (url) => {
-  expect(() => checkoutOf(url, ['master'], settings)).toThrow(GitPillarError);
+  expect(() => checkoutOf({ url: url, refs: ['master'], ownRefs: [] }, settings)).toThrow(
+    GitPillarError,
+  );
 });
 
 test('remotes have the environments that Salt gives them', () => {
@@ -105,4 +124,111 @@ test('remotes have the environments that Salt gives them', () => {
   expect(envs(['__env__ u'], null)).toEqual([['master', 'base']]);
   const everywhere = mapOf({ '__env__ u': [mapOf({ all_saltenvs: 'main' })] });
   expect(envs([everywhere], 'qa')).toEqual([['main', 'qa']]);
+});
+
+const headOf = (ref: string): string =>
+  execFileSync('git', ['rev-parse', ref], { cwd: repository, encoding: 'utf8' }).trim();
+
+describe('a minion gets branches and tags by their exact names, and no revision', () => {
+  beforeAll(() => {
+    commit('secret: before\n');
+    commit('secret: removed\n');
+    git('tag', '-a', '-m', 'tagged', 'v1');
+    git('branch', 'feature/x');
+    git('branch', 'pushed');
+    checkoutOf({ url: repository, refs: ['pushed'], ownRefs: [] }, settings);
+  });
+
+  test.each(['master', 'v1', 'feature/x'])('%s is there', (ref) => {
+    const place = { url: repository, refs: [ref], ownRefs: [] };
+    expect(textOf(checkoutOf(place, settings))).toBe('secret: removed\n');
+  });
+
+  test.each([
+    ...['master~1', 'master^', 'master^0', 'master^{commit}', 'master^{/before}', 'master@{0}'],
+    ...['@{-1}', '@', ':/before', 'HEAD', 'FETCH_HEAD', 'v1^{}', 'v1~1', 'master:a.sls', 'feature'],
+    ...['heads/master', 'refs/heads/master', 'tags/v1', '../heads/master', 'x/../master', '-c'],
+    ...['--all', 'mas*', 'm?ster', '[m]aster', 'master ', ' master', 'master\n', 'master\0', ''],
+    ...['.', '..', '/', 'master/', '/master', 'master.', 'master.lock', '*', 'MASTER', 'x\\y'],
+    ...['\u001b[2J', 'a'.repeat(300), 'feature/', 'feature//x', 'feature/./x', 'ｍaster'],
+  ])('%j is not', (ref) => {
+    const place = { url: repository, refs: [ref], ownRefs: [] };
+    expect(() => checkoutOf(place, settings)).toThrow(GitPillarError);
+  });
+
+  test('the id of a commit is one only where the master itself names it', () => {
+    const id = headOf('master~1');
+    for (const ref of [id, id.slice(0, 10), id.toUpperCase()]) {
+      const place = { url: repository, refs: [ref], ownRefs: [] };
+      expect(() => checkoutOf(place, settings)).toThrow(GitPillarError);
+    }
+    const own = { url: repository, refs: [id], ownRefs: [id] };
+    expect(textOf(checkoutOf(own, settings))).toBe('secret: before\n');
+  });
+
+  test('what a minion asks for is no ref of the master, whatever it looks like', () => {
+    const id = headOf('master~1');
+    const defaults = { base: 'master', branch: 'master', env: '', fallback: '', root: '' };
+    const [asked] = gitPillarRemotes('__env__ u', defaults, id);
+    expect(asked).toMatchObject({ refs: [id], ownRefs: ['master'] });
+    const [pinned] = gitPillarRemotes(`${id} u`, { ...defaults, fallback: 'dev' }, 'qa');
+    expect(pinned).toMatchObject({ refs: [id, 'dev'], ownRefs: [id, 'dev'] });
+  });
+});
+
+describe('checkouts are bounded', () => {
+  /** The repository's branches, each with a commit of its own of 1,000 bytes. */
+  function manyBranches(count: number): { place: (at: number) => string; trees: () => string[] } {
+    const home = mkdtempSync(join(dir, 'many-'));
+    const bare = new Git(join(repository, '.git'), settings);
+    const ids = Array.from({ length: count }, (_, at) => {
+      commit(String(at).padEnd(1_000, '.'));
+      git('branch', '--force', `many/${at}`);
+      return headOf('HEAD');
+    });
+    const limits = { trees: 3, bytes: 3_500 };
+    return {
+      place: (at) => placeTree(bare, home, ids[at] ?? '', limits),
+      trees: () =>
+        readdirSync(join(home, 'trees'))
+          .filter((name) => !name.endsWith('.used'))
+          .map((name) => String(ids.indexOf(name)))
+          .sort(),
+    };
+  }
+  const age = (tree: string, seconds: number): void =>
+    utimesSync(`${tree}.used`, new Date(), new Date(Date.now() - seconds * 1000));
+
+  test('the one that was used longest ago makes room', () => {
+    const { place, trees } = manyBranches(5);
+    const made = [place(0), place(1), place(2)];
+    made.forEach((tree, at) => age(tree, 1_000 - at));
+    place(0);
+    place(3);
+    expect(trees()).toEqual(['0', '2', '3']);
+    expect(textOf(place(3))?.length).toBe(1_000);
+  });
+
+  test('one that may be read at this moment stays, and the new one is refused', () => {
+    const { place, trees } = manyBranches(4);
+    place(0);
+    place(1);
+    place(2);
+    expect(() => place(3)).toThrow('no room for one more checkout');
+    expect(trees()).toEqual(['0', '1', '2']);
+    age(place(1), 1_000);
+    place(3);
+    expect(trees()).toEqual(['0', '2', '3']);
+  });
+
+  test('their bytes count, not only their number', () => {
+    const { place, trees } = manyBranches(2);
+    const bare = new Git(join(repository, '.git'), settings);
+    commit('x'.repeat(4_000));
+    const home = mkdtempSync(join(dir, 'large-'));
+    const large = (): string => placeTree(bare, home, headOf('HEAD'), { trees: 3, bytes: 3_500 });
+    expect(large).toThrow(GitPillarError);
+    place(0);
+    expect(trees()).toEqual(['0']);
+  });
 });

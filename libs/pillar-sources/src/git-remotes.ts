@@ -6,6 +6,8 @@ export interface GitPillarRemote {
   readonly url: string;
   /** Branches or tags, the first that is there. */
   readonly refs: readonly string[];
+  /** Those of them that the master's own file names: these may be ids of commits too. */
+  readonly ownRefs: readonly string[];
   /** Environment of the pillar that its files make. */
   readonly env: string;
   /** Directory of the repository. */
@@ -79,9 +81,14 @@ function remoteOf(
   const all = branch === '__env__' && everywhere !== undefined;
   const env = all ? (asked ?? 'base') : named !== '' ? named : wanted === base ? 'base' : wanted;
   const fallback = option('fallback');
+  const ownRefs = [
+    ...(branch === '__env__' && everywhere === undefined ? [base] : [wanted]),
+    ...(fallback === '' ? [] : [fallback]),
+  ];
   return {
     url: second ?? first,
     refs: [wanted, ...(fallback === '' ? [] : [fallback])],
+    ownRefs,
     env,
     root: option('root').replace(/^\/+/, ''),
   };

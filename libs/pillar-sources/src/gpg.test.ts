@@ -6,6 +6,8 @@ import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decryptAll, GpgError } from './gpg.ts';
 
+const always = (): boolean => true;
+
 let keyDir = '';
 let message = '';
 
@@ -37,18 +39,27 @@ afterAll(() => {
 test('messages are opened wherever they stand, the line end goes', () => {
   const settings = { keyDir, mustSucceed: true };
   const value = mapOf({ a: [`before ${message}`, 1], b: mapOf({ c: message }), d: 'plain\n' });
-  expect(decryptAll(value, settings)).toEqual(
+  expect(decryptAll(value, settings, always)).toEqual(
     mapOf({ a: ['before secret', 1], b: mapOf({ c: 'secret' }), d: 'plain\n' }),
   );
 });
 
 test('a message in one line of YAML is opened', () => {
   const oneLine = message.trim().replaceAll('\n', '\\n');
-  expect(decryptAll(oneLine, { keyDir, mustSucceed: true })).toBe('secret');
+  expect(decryptAll(oneLine, { keyDir, mustSucceed: true }, always)).toBe('secret');
 });
 
 test('what cannot be opened is an error, or stays, as gpg_decrypt_must_succeed says', () => {
   const broken = '-----BEGIN PGP MESSAGE-----\n\nnothing\n-----END PGP MESSAGE-----';
-  expect(() => decryptAll(broken, { keyDir, mustSucceed: true })).toThrow(GpgError);
-  expect(decryptAll(broken, { keyDir, mustSucceed: false })).toBe(broken);
+  expect(() => decryptAll(broken, { keyDir, mustSucceed: true }, always)).toThrow(GpgError);
+  expect(decryptAll(broken, { keyDir, mustSucceed: false }, always)).toBe(broken);
+});
+
+test('a message that must not be opened stays, one beside it is opened', () => {
+  const other = message.trim().replace('\n', '\n\n');
+  const value = mapOf({ a: `${message}${other}` });
+  const mayOpen = (one: string): boolean => one !== other;
+  expect(decryptAll(value, { keyDir, mustSucceed: true }, mayOpen)).toEqual(
+    mapOf({ a: `secret\n\n${other}` }),
+  );
 });

@@ -20,20 +20,31 @@ export interface GpgSettings {
 }
 
 /**
- * Decrypts every PGP message in the texts of a value with the real gpg (Salt:
- * salt/renderers/gpg.py). A text with a message loses the line ends at its end.
+ * Decrypts the PGP messages in the texts of a value with the real gpg (Salt:
+ * salt/renderers/gpg.py), but for those that must not be opened: these stay as they are. A text
+ * with a message loses the line ends at its end.
  * @throws GpgError
  */
-export function decryptAll(value: SaltValue, settings: GpgSettings): SaltValue {
-  if (typeof value === 'string') return decryptText(value, settings);
-  if (Array.isArray(value)) return value.map((item) => decryptAll(item, settings));
+export function decryptAll(
+  value: SaltValue,
+  settings: GpgSettings,
+  mayOpen: (message: string) => boolean,
+): SaltValue {
+  if (typeof value === 'string') return decryptText(value, settings, mayOpen);
+  if (Array.isArray(value)) return value.map((item) => decryptAll(item, settings, mayOpen));
   if (!(value instanceof Map)) return value;
-  return new Map([...value].map(([key, item]) => [key, decryptAll(item, settings)]));
+  return new Map([...value].map(([key, item]) => [key, decryptAll(item, settings, mayOpen)]));
 }
 
-function decryptText(text: string, settings: GpgSettings): string {
+function decryptText(
+  text: string,
+  settings: GpgSettings,
+  mayOpen: (message: string) => boolean,
+): string {
   if (text.search(MESSAGE) === -1) return text;
-  const open = text.replaceAll(MESSAGE, (message) => decryptMessage(message, settings));
+  const open = text.replaceAll(MESSAGE, (message) =>
+    mayOpen(message) ? decryptMessage(message, settings) : message,
+  );
   return open.replace(/\n+$/, '');
 }
 

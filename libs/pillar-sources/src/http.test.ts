@@ -45,6 +45,13 @@ test('a grain that is not there is told', async () => {
   expect(lines[0]).toContain('minion grains');
 });
 
+test.each(['.', '..', '...'])('a grain %s leads to no other path', async (grain) => {
+  const args = mapOf({ url: `${url}/a/<where>/b`, with_grains: true });
+  const asking = { ...minion, grains: mapOf({ where: grain }) };
+  expect(await readHttp('json', asking, args, { log })).toEqual(EMPTY);
+  expect(lines[0]).toContain('minion grains');
+});
+
 test('an address that is no text is an error', async () => {
   await expect(readHttp('json', minion, 1, { log })).rejects.toThrow(TypeError);
 });

@@ -46,8 +46,10 @@ function addressOf(url: string, minion: ExternalMinion, withGrains: boolean): st
   let isWhole = true;
   const full = plain.replaceAll(/<(.*?)>/g, (_whole, name: string) => {
     const grain = minion.grains.get(name);
-    if (grain === undefined || grain === null || grain === '') isWhole = false;
-    return encodeURIComponent(pythonText(grain ?? null));
+    const value = pythonText(grain ?? null);
+    // Dots would lead to another path of the service, however they are written.
+    if (grain === undefined || grain === null || /^\.*$/.test(value)) isWhole = false;
+    return encodeURIComponent(value);
   });
   return isWhole ? full : undefined;
 }

@@ -23,8 +23,7 @@ export class RootFiles {
   static of(roots: Readonly<Record<string, readonly string[]>>, asked: string): RootFiles {
     const { __env__: any, ...named } = roots;
     if (any === undefined || Object.hasOwn(named, asked)) return new RootFiles(named);
-    const safe = !asked.includes('\0') && !asked.split('/').includes('..');
-    const dirs = safe ? any.map((dir) => dir.replaceAll('__env__', asked)) : [];
+    const dirs = isBelow(asked) ? any.map((dir) => dir.replaceAll('__env__', asked)) : [];
     return new RootFiles({ ...named, [asked]: dirs });
   }
 
@@ -76,6 +75,11 @@ export class RootFiles {
   #rootsOf(saltenv: string): readonly string[] {
     return Object.hasOwn(this.roots, saltenv) ? (this.roots[saltenv] ?? []) : [];
   }
+}
+
+/** Whether a name that came from a minion leads below the directory that it is put into. */
+function isBelow(name: string): boolean {
+  return !name.includes('\0') && !name.split('/').some((part) => ['', '.', '..'].includes(part));
 }
 
 function walk(root: string, below: string, found: Set<string>, depth: number): void {

@@ -79,10 +79,10 @@ class PillarCompiler {
       const opts = minionOpts(this.#options.opts, this.#minion);
       pillar.set('master', opts.set('saltversion', saltVersion));
     }
+    // Salt decrypts after the override: then a minion could have anything decrypted.
+    this.#errors.push(...decryptKeys(pillar, this.#options, this.#ports, this.#renderer.sent));
     if (this.#errors.length > 0) pillar.set('_errors', this.#errors);
     if (this.#minion.override.size > 0) pillar = this.#merge(pillar, this.#minion.override);
-    const failed = decryptKeys(pillar, this.#options, this.#ports);
-    if (failed.length > 0) pillar.set('_errors', [...this.#errors, ...failed]);
     return pillar;
   }
 
@@ -94,6 +94,7 @@ class PillarCompiler {
         minion: this.#minion,
         merge: (first, other) => this.#merge(first, other),
         errors: this.#errors,
+        sent: this.#renderer.sent,
       },
       start,
     );

@@ -1,11 +1,17 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import type { PillarOptions, PillarPorts } from './ports.ts';
+import type { SentMessages } from './sent-messages.ts';
 
 /**
  * Decrypts the keys that `decrypt_pillar` names, in place (Salt: salt/pillar/__init__.py
- * decrypt_pillar). Returns what went wrong.
+ * decrypt_pillar), but for messages that the minion sent. Returns what went wrong.
  */
-export function decryptKeys(pillar: SaltMap, options: PillarOptions, ports: PillarPorts): string[] {
+export function decryptKeys(
+  pillar: SaltMap,
+  options: PillarOptions,
+  ports: PillarPorts,
+  sent: SentMessages,
+): string[] {
   const errors: string[] = [];
   const { keys, delimiter, renderers } = options.decrypt;
   for (const [key, renderer] of keys) {
@@ -18,7 +24,7 @@ export function decryptKeys(pillar: SaltMap, options: PillarOptions, ports: Pill
       if (renderer !== 'gpg' || !renderers.includes('gpg')) {
         throw new Error(`'${renderer}' is not a valid decryption renderer`);
       }
-      const open = ports.decrypt(value);
+      const open = ports.decrypt(value, sent.mayOpen);
       if (isMap(parent)) parent.set(last, open);
       else if (Array.isArray(parent)) parent[Number(last)] = open;
     } catch (error) {

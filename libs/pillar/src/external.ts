@@ -1,6 +1,7 @@
 import { str } from '@brine/jinja';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import type { SentMessages } from './sent-messages.ts';
 
 const MALFORMED = 'The "ext_pillar" option is malformed';
 
@@ -12,6 +13,8 @@ export interface Externals {
   readonly merge: (first: SaltMap, other: SaltMap) => SaltMap;
   /** Takes what goes wrong. */
   readonly errors: string[];
+  /** Takes what the minion chose: it may not be decrypted. */
+  readonly sent: SentMessages;
 }
 
 /** Asks the external pillars, merges what they say (Salt: salt/pillar/__init__.py ext_pillar). */
@@ -33,6 +36,7 @@ export function withExternals(external: Externals, start: SaltMap): SaltMap {
     // Of several names in one entry the last counts, as in Salt.
     let found: SaltValue = null;
     for (const [name, args] of entry) found = oneExternal(external, str(name), args, pillar, found);
+    if (entry === minion.ext) external.sent.add(found);
     if (isMap(found) && found.size > 0) pillar = merge(pillar, found);
     else if (isTrue(found)) throw new TypeError('an external pillar did not return a map');
   }

@@ -18,8 +18,8 @@ export interface PillarPorts {
   readonly outside: Pick<Outside, 'now' | 'random' | 'filters'>;
   /** Functions for `salt['…']`. */
   functions(minion: PillarMinion): ReadonlyMap<string, PyFunction>;
-  /** Decrypts the texts of a value through gpg. */
-  decrypt(value: SaltValue): SaltValue;
+  /** Decrypts the messages in a value through gpg, but for those that must not be opened. */
+  decrypt(value: SaltValue, mayOpen: (message: string) => boolean): SaltValue;
   /**
    * Asks an external pillar; undefined where there is none of this name. Throws where it fails.
    */

@@ -3,6 +3,7 @@ import { readJson, WireError, type SaltMap, type SaltValue } from '@brine/wire';
 import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
 import { templateFunctions } from './functions.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import { SentMessages } from './sent-messages.ts';
 
 /** A file that does not render; the text is Salt's. */
 export class RenderError extends Error {
@@ -40,6 +41,8 @@ export class SlsRenderer {
   readonly #ports: PillarPorts;
   readonly #options: PillarOptions;
   readonly #minion: PillarMinion;
+  /** What no renderer may decrypt. */
+  readonly sent: SentMessages;
   /** What templates see as `pillar`. */
   pillar: SaltMap = new Map();
 
@@ -47,6 +50,9 @@ export class SlsRenderer {
     this.#ports = ports;
     this.#options = options;
     this.#minion = minion;
+    this.sent = new SentMessages(minion, () =>
+      ports.log('error', `PGP messages that minion ${minion.id} sent itself were not decrypted`),
+    );
   }
 
   /**
@@ -88,7 +94,7 @@ export class SlsRenderer {
 
   #decrypted(input: SaltValue): SaltValue {
     try {
-      return this.#ports.decrypt(input);
+      return this.#ports.decrypt(input, this.sent.mayOpen);
     } catch (error) {
       throw new RenderError((error as Error).message, { cause: error });
     }

@@ -95,7 +95,8 @@ export class WrittenTree {
   }
 }
 
-function optionsOf(opts: SaltMap): PillarOptions {
+/** The options of a tree of the fixtures. */
+export function optionsOf(opts: SaltMap): PillarOptions {
   const flag = (name: string, otherwise = false): boolean =>
     opts.get(name) !== undefined ? opts.get(name) === true : otherwise;
   const texts = (name: string): string[] => {

@@ -1,0 +1,52 @@
+import type { PillarOptions, PillarPorts } from '@brine/pillar';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Externals, type ExternalsData } from './pillar-externals.ts';
+
+test('nothing is decrypted of a repository that a minion chose, only of one of the master', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'brine-chosen-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  writeFileSync(join(dir, 'top.sls'), "base: {'*': [a]}\n");
+  writeFileSync(join(dir, 'a.sls'), '#!yaml|gpg\nsecret: sealed\n');
+  const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
+  for (const args of [
+    ['init', '-q', '-b', 'main'],
+    ['add', '-A'],
+    ['commit', '-q', '-m', 'a'],
+  ]) {
+    execFileSync('git', [...who, ...args], { cwd: dir, stdio: 'ignore' });
+  }
+  const git = {
+    ...{ cacheDir: join(dir, 'cache'), updateIntervalMs: 0, sslVerify: true },
+    ...{ user: '', password: '', privkey: '' },
+  };
+  const gitDefaults = { base: 'main', branch: 'main', env: '', fallback: '', root: '' };
+  const settings = { pillarRoots: {}, nodegroups: {}, log: () => undefined };
+  const options = {
+    ...{ renderer: 'jinja|yaml', stateTop: 'top.sls', mergingStrategy: 'smart', envOrder: [] },
+    ...{ nodegroups: {}, extPillar: [], decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] } },
+    ...{ opts: mapOf({}), pillarenv: null, onDemandExtPillar: ['git'] },
+  } as unknown as PillarOptions;
+  const data = { git, gitDefaults, gitIncludes: false } as unknown as ExternalsData;
+  const ports = {
+    outside: { now: () => 0, random: () => 0 },
+    functions: () => new Map(),
+    decrypt: () => mapOf({ secret: 'open' }),
+    log: () => undefined,
+  } as unknown as PillarPorts;
+  const asking = (args: SaltValue, ext: SaltMap | null): SaltValue | undefined => {
+    const minion = { id: 'a', grains: mapOf({}), saltenv: null, pillarenv: null, ext };
+    const externals = new Externals(data, settings, options);
+    return externals.ask('git', { ...minion, override: mapOf({}) }, args, {
+      ports,
+      pillar: mapOf({}),
+    });
+  };
+  const args = [`main ${dir}`];
+  expect(asking(args, null)).toEqual(mapOf({ secret: 'open' }));
+  expect(asking(args, mapOf({ git: args }))).toEqual(mapOf({ secret: 'sealed' }));
+});

@@ -1,0 +1,74 @@
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import type { PillarMinion } from './ports.ts';
+
+/** Letters of a message that are looked for in one piece: 24 bytes are no accident. */
+const PIECE_LETTERS = 32;
+
+/** Pieces of one message that are looked for: what bounds the work. */
+const PIECES_MAX = 16;
+
+const MARKERS = /-----[A-Z ]+-----/g;
+const NO_LETTER = /[^A-Za-z0-9+/]+/g;
+
+/**
+ * Knows the PGP messages that a minion sent, wherever they come to stand in its pillar: by an
+ * override, by grains in a template, by an external pillar that repeats them. A minion that has the
+ * ciphertext of another one's secret must not get it decrypted. Line ends and quoting do not count.
+ */
+export class SentMessages {
+  readonly #values: SaltValue[];
+  readonly #onWithheld: () => void;
+  #letters: string | undefined;
+
+  /** `onWithheld` is told once, with the first message that is not to be opened. */
+  constructor(minion: PillarMinion, onWithheld: () => void) {
+    const { id, grains, saltenv, pillarenv, override, ext } = minion;
+    this.#values = [id, grains, saltenv, pillarenv, override, ext];
+    let told = false;
+    this.#onWithheld = () => {
+      if (!told) onWithheld();
+      told = true;
+    };
+  }
+
+  /** Takes more of what the minion chose: the answer of an external pillar that it named. */
+  add(value: SaltValue): void {
+    this.#values.push(value);
+    this.#letters = undefined;
+  }
+
+  /** Whether a message may be opened. */
+  readonly mayOpen = (message: string): boolean => {
+    const letters = lettersOf(message);
+    if (letters === '') return true;
+    this.#letters ??= textsOf(this.#values).map(lettersOf).join('');
+    const sent = this.#letters;
+    // From the second half: messages for one key begin alike.
+    const count = Math.floor(letters.length / PIECE_LETTERS);
+    const first = Math.floor(count / 2);
+    const step = Math.max(1, Math.floor((count - first) / PIECES_MAX));
+    for (let piece = first; piece < Math.max(count, 1); piece += step) {
+      const at = piece * PIECE_LETTERS;
+      if (!sent.includes(letters.slice(at, at + PIECE_LETTERS))) continue;
+      this.#onWithheld();
+      return false;
+    }
+    return true;
+  };
+}
+
+/** The base64 of a text, without the markers of messages. */
+function lettersOf(text: string): string {
+  return text.replaceAll('\\n', '\n').replaceAll(MARKERS, '').replaceAll(NO_LETTER, '');
+}
+
+function textsOf(value: SaltValue): string[] {
+  if (typeof value === 'string') return [value];
+  if (value instanceof Uint8Array) return [Buffer.from(value).toString('latin1')];
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  return isMap(value) ? textsOfMap(value) : [];
+}
+
+function textsOfMap(map: SaltMap): string[] {
+  return [...map].flatMap(([key, value]) => [...textsOf(key), ...textsOf(value)]);
+}
