@@ -3,7 +3,7 @@ import { Crypticle, minionToken, newKeyString, PrivateKey } from '@brine/crypt';
 import { firedTag, isMinionId, parseTag } from '@brine/job';
 import { Answerer } from '@brine/master';
 import { memoryMaster, seedFrames } from '@brine/testing';
-import { checkMinions } from '@brine/target';
+import { checkMinions, WorkError } from '@brine/target';
 import { mapOf, pack, readEnvelope, Refusal, scanMap, unpack, WireError } from '@brine/wire';
 
 /** Something that reads what strangers send. */
@@ -123,7 +123,7 @@ export const TARGETS: readonly Target[] = [
     run: expecting((bytes) => {
       const tgtType = TYPES[(bytes[0] ?? 0) % TYPES.length] ?? 'glob';
       checkTarget(text(bytes), tgtType);
-    }),
+    }, WorkError),
   },
   {
     name: 'yaml',
