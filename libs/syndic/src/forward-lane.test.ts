@@ -259,6 +259,7 @@ describe('other events', () => {
       id: 'syn',
       pretag: 'syndic/syn',
       events: [{ tag: `salt/job/${JID}/new`, data: list }],
+      unfit: 0,
     });
   });
 
