@@ -1,5 +1,10 @@
+import { loadMasterConfig } from '@brine/config';
+import { checkLedger, databaseUrlOf, type LedgerReport } from '@brine/ledger-check';
+import { Swarm } from '@brine/swarm';
 import { BrineMaster, mutated, randomFrom, seedFrames, ZmtpPeer } from '@brine/testing';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /** How many mutated frames; a night's run sets a million. */
@@ -13,20 +18,29 @@ const ANSWER_WITHIN_MS = 15_000;
 /** What the services together may grow by in the second half of the frames. */
 const GROWTH_MAX = 0.25;
 
+const MINIONS = 40;
+/** Between two jobs: the minions are good ones beside the storm, and no storm of their own. */
+const JOB_EVERY_MS = 250;
+const STORED_WITHIN_MS = 60_000;
+
 let master: BrineMaster;
+let swarm: Swarm;
+let log: string;
 
 beforeAll(async () => {
-  // Every key that a frame offers may wait for a decision; the good minion's is accepted.
+  // Every key that a frame offers may wait for a decision; the good minions' are accepted.
   master = await BrineMaster.start({ minimum_auth_version: 0, brine: { workers: 2 } });
-  await master.startMinion('good');
-  await master.acceptKeys(['good']);
-  await master.waitForMinions(['good']);
+  log = join(master.sandbox.dir, 'swarm.jsonl');
+  const { retPort, pkiDir } = master.home;
+  swarm = await Swarm.start({ retPort, pkiDir, minions: MINIONS, keyPairs: 4, log });
+  await swarm.connect();
 });
 afterAll(async () => {
-  await master.close();
+  await swarm?.close();
+  await master?.close();
 });
 
-it('a whole master stands mutated frames, and serves a good minion meanwhile', async () => {
+it('a whole master stands mutated frames, and loses no job and no return meanwhile', async () => {
   const seeds = seedFrames();
   const random = randomFrom(SEED);
   const outcome = { answered: 0, closed: 0, unfinished: 0 };
@@ -65,16 +79,14 @@ it('a whole master stands mutated frames, and serves a good minion meanwhile', a
   };
 
   let done = false;
-  let served = 0;
+  let jobs = 0;
   const good = async (): Promise<void> => {
     while (!done) {
-      const args = ['good', 'test.ping', '-t', '30', '--out', 'json'];
-      const { code, stdout } = await master.brine('salt', args);
-      expect({ code, answer: JSON.parse(stdout) as unknown }).toEqual({
-        code: 0,
-        answer: { good: true },
-      });
-      served += 1;
+      const { cacheDir: cachedir } = master.home;
+      const job = await swarm.publish({ cachedir, target: '*', waitMs: STORED_WITHIN_MS });
+      expect(job).toMatchObject({ targeted: MINIONS, acknowledged: MINIONS, lost: 0 });
+      jobs += 1;
+      await sleep(JOB_EVERY_MS);
     }
   };
   const serving = good();
@@ -89,15 +101,34 @@ it('a whole master stands mutated frames, and serves a good minion meanwhile', a
     [...(memory ?? new Map<string, number>()).values()].reduce((sum, one) => sum + one, 0);
   process.stdout.write(
     `${FRAMES} frames in ${seconds.toFixed(0)} s: ${JSON.stringify(outcome)}; ` +
-      `good minion served ${served} times; ` +
+      `${jobs} jobs for ${MINIONS} minions; ` +
       `memory of the services ${total(before)} MB, then ${total(after)} MB\n`,
   );
   expect(outcome.answered + outcome.closed + outcome.unfinished).toBeGreaterThanOrEqual(FRAMES);
-  expect(served).toBeGreaterThan(0);
   expect(total(before)).toBeGreaterThan(0);
   expect(total(after)).toBeLessThan(total(before) * (1 + GROWTH_MAX));
   for (const service of await master.services()) expect(service.ready).toBe(true);
+  // The books after a last job, behind all that the strangers caused.
+  const report = await booksAtRest();
+  const { stored, acknowledged } = report.figures;
+  expect(report.differences).toEqual([]);
+  expect({ stored, acknowledged }).toEqual({
+    stored: jobs * MINIONS,
+    acknowledged: jobs * MINIONS,
+  });
 }, 3_600_000);
+
+/** The ledger beside what the minions wrote down, once all that was acknowledged is stored. */
+async function booksAtRest(): Promise<LedgerReport> {
+  const { options } = loadMasterConfig({ configDir: master.home.configDir });
+  const databaseUrl = await databaseUrlOf(options);
+  const until = Date.now() + STORED_WITHIN_MS;
+  for (;;) {
+    const report = await checkLedger({ databaseUrl, logs: [log], fresh: true });
+    if (report.ok || Date.now() > until) return report;
+    await sleep(JOB_EVERY_MS);
+  }
+}
 
 /** Resident memory of each service, in MB; a service that died has another pid. */
 async function memoryOf(master: BrineMaster): Promise<Map<string, number>> {

@@ -28,7 +28,7 @@ export function mutated(seeds: readonly Buffer[], random: () => number): Mutated
   const pick = (): Buffer => Buffer.from(seeds[below(seeds.length)] ?? Buffer.alloc(1));
   const frame = pick();
   const at = below(Math.max(1, frame.length));
-  switch (below(8)) {
+  switch (below(10)) {
     case 0:
       return { bytes: frame.subarray(0, at), whole: true };
     case 1:
@@ -50,10 +50,35 @@ export function mutated(seeds: readonly Buffer[], random: () => number): Mutated
       for (let n = 0; n < 4; n++) message[below(12)] = below(256);
       return { bytes: message, whole: false };
     }
+    case 7:
+    case 8:
+      return { bytes: withHostileTexts(frame, below), whole: true };
     default:
       frame[at] = (frame[at] ?? 0) ^ (1 << below(8));
       return { bytes: frame, whole: true };
   }
+}
+
+/** What a text may be full of that stores, logs and terminals can not hold as it is. */
+const HOSTILE_BYTES = ['00', 'eda0bd', 'f09f9882', '1b5b324a', 'e280ae', '0d0a', 'fffe', '7f'].map(
+  (hex) => Buffer.from(hex, 'hex'),
+);
+
+/**
+ * The same frame with some of its short texts filled with hostile bytes: it stays msgpack, so it
+ * gets as far as what reads its fields.
+ */
+function withHostileTexts(frame: Buffer, below: (limit: number) => number): Buffer {
+  for (let from = below(frame.length), left = 1 + below(3); left > 0; left--) {
+    // The head of a text of up to 31 bytes (msgpack fixstr); in packed bytes it may be another's.
+    const at = frame.findIndex((byte, index) => index >= from && byte > 0xa0 && byte <= 0xbf);
+    if (at < 0) return frame;
+    const end = Math.min(frame.length, at + 1 + ((frame[at] ?? 0) & 0x1f));
+    // Some texts are names of fields: leave most of these as they are, they come first.
+    if (below(4) !== 0) frame.fill(HOSTILE_BYTES[below(HOSTILE_BYTES.length)] ?? 0, at + 1, end);
+    from = end + below(40);
+  }
+  return frame;
 }
 
 const HUGE = ['dfffffffff', 'ddffffffff', 'dbffffffff', 'c6ffffffff', 'c9ffffffff01', 'deffff'].map(
