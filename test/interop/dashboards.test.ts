@@ -48,6 +48,7 @@ const NOT_ON_A_HEALTHY_MASTER = [
   'brine_store_known_rows_total',
   'brine_store_refused_rows_total',
   'brine_store_replaced_returns_total',
+  'brine_stream_aside_total',
   // Where NATS is reached by TLS (test/integration/certificates.test.ts).
   'brine_nats_certificate_end_seconds',
   // Where there is no master above.
