@@ -9,6 +9,9 @@ let sandbox: SaltSandbox;
 beforeAll(async () => {
   master = await BrineMaster.start();
   sandbox = await SaltSandbox.create();
+  // What is not ready yet would change by itself.
+  const waiting = async () => (await master.services()).filter(({ ready }) => !ready);
+  await expect.poll(waiting, { timeout: 60_000 }).toEqual([]);
 }, 240_000);
 afterAll(async () => {
   await master?.close();
