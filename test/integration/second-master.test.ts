@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, SaltSandbox } from '@brine/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 
 let master: BrineMaster;
 let sandbox: SaltSandbox;
@@ -11,7 +11,7 @@ beforeAll(async () => {
   sandbox = await SaltSandbox.create();
   // What is not ready yet would change by itself.
   const waiting = async () => (await master.services()).filter(({ ready }) => !ready);
-  await expect.poll(waiting, { timeout: 60_000 }).toEqual([]);
+  await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 60_000 });
 }, 240_000);
 afterAll(async () => {
   await master?.close();
