@@ -8,7 +8,7 @@ import type { MapScan } from './msgpack/scan.ts';
 import { pyRepr } from './python-repr.ts';
 import { isMap, mapOf } from './value.ts';
 import type { SaltMap, SaltValue } from './value.ts';
-import { appendPacked } from './msgpack/splice.ts';
+import { appendPacked, startsMap } from './msgpack/splice.ts';
 
 /** What an envelope of 3006.8 and older, which names no algorithms, means. */
 export const DEFAULT_ENC_ALGO = 'OAEP-SHA1';
@@ -114,11 +114,6 @@ export function peekEnvelope(bytes: Uint8Array, limits?: UnpackLimits): Envelope
   if (load.text('cmd') !== '_auth') return { class: 'clear' };
   const id = load.text('id');
   return id === undefined ? { class: 'auth' } : { class: 'auth', id };
-}
-
-function startsMap(bytes: Buffer): boolean {
-  const type = bytes[0] ?? 0;
-  return (type >= 0x80 && type <= 0x8f) || type === 0xde || type === 0xdf;
 }
 
 function scanFrame(bytes: Uint8Array, limits: UnpackLimits | undefined): MapScan {

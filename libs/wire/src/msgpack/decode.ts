@@ -8,6 +8,7 @@ import {
   COST_SCALAR,
   COST_TEXT,
   fullLimits,
+  isNumberType,
 } from './limits.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
 import { asBuffer, isAsciiAt, textOrBytes } from './text.ts';
@@ -181,8 +182,11 @@ export class Decoder {
   #map(count: number, depth: number): SaltValue {
     this.#enter(count, 2, depth);
     const map: SaltMap = this.#pay(COST_OBJECT, new Map<SaltValue, SaltValue>());
+    let numbers = 0;
     for (let index = 0; index < count; index += 1) {
-      refuseContainerKey(this.#bytes[this.#at] ?? 0);
+      const type = this.#bytes[this.#at] ?? 0;
+      refuseContainerKey(type);
+      if (isNumberType(type)) this.#pay(numbers++, null);
       const key = this.#key(depth + 1);
       map.set(key, this.read(depth + 1));
     }

@@ -4,6 +4,7 @@ import { SaltConstant } from '../value.ts';
 import type { SaltValue } from '../value.ts';
 import { unpack } from './decode.ts';
 import { pack } from './encode.ts';
+import { scanMap } from './scan.ts';
 
 function codeOf(action: () => unknown): string | undefined {
   try {
@@ -42,6 +43,23 @@ describe('limits', () => {
     expect(pack(unpack(nest(512)))).toEqual(nest(512));
     expect(codeOf(() => unpack(nest(513)))).toBe('SALT_WIRE_DEPTH');
     expect(codeOf(() => pack([unpack(nest(512))]))).toBe('SALT_WIRE_DEPTH');
+  });
+
+  it('stop keys of numbers that may all collide, read or passed on', () => {
+    const keyed = (count: number, key: (at: number) => SaltValue) =>
+      pack(new Map(Array.from({ length: count }, (_, at) => [key(at), at])));
+    for (const key of [(at: number) => at, (at: number) => at / 7, (at: number) => -at * 2 ** 20]) {
+      const few = keyed(5_000, key);
+      expect(unpack(few)).toHaveProperty('size', 5_000);
+      expect(scanMap(few).entries).toHaveLength(5_000);
+      const inOne = keyed(6_000, key);
+      const inTwo = Buffer.concat([hex('82a161'), few, hex('a162'), few]);
+      for (const bytes of [inOne, inTwo, Buffer.concat([hex('81a161'), inOne])]) {
+        expect(codeOf(() => unpack(bytes))).toBe('SALT_WIRE_COST');
+        expect(codeOf(() => scanMap(bytes))).toBe('SALT_WIRE_COST');
+      }
+    }
+    expect(unpack(keyed(50_000, (at) => `k${at}`))).toHaveProperty('size', 50_000);
   });
 
   it('stop messages that would take too much memory, by bytes and by values', () => {

@@ -8,6 +8,7 @@ import {
   COST_SCALAR,
   COST_TEXT,
   fullLimits,
+  isNumberType,
 } from './limits.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
 import { asBuffer, textOrBytes } from './text.ts';
@@ -68,10 +69,17 @@ export class Scanner {
     else this.#skipLong(type, depth);
   }
 
-  /** Steps over a key, which must not be a list or a map. */
-  skipKey(depth: number): void {
-    refuseContainerKey(this.#bytes[this.#at] ?? 0);
+  /**
+   * Steps over a key, which must not be a list or a map, with so many keys of numbers before it.
+   * Returns 1 for one more of these.
+   */
+  skipKey(depth: number, numbers: number): 0 | 1 {
+    const type = this.#bytes[this.#at] ?? 0;
+    refuseContainerKey(type);
+    const isNumber = isNumberType(type);
+    if (isNumber) this.#pay(numbers);
     this.skip(depth);
+    return isNumber ? 1 : 0;
   }
 
   #skipLong(type: number, depth: number): void {
@@ -132,8 +140,9 @@ export class Scanner {
   #skipMap(count: number, depth: number): void {
     this.#pay(COST_OBJECT);
     this.#enter(count * 2, depth);
+    let numbers = 0;
     for (let index = 0; index < count; index += 1) {
-      this.skipKey(depth + 1);
+      numbers += this.skipKey(depth + 1, numbers);
       this.skip(depth + 1);
     }
   }
@@ -274,9 +283,10 @@ export function scanMap(bytes: Uint8Array, limits?: UnpackLimits): MapScan {
   const scanner = new Scanner(buffer, 0, full);
   const count = scanner.mapHeader();
   const entries: ScannedEntry[] = [];
+  let numbers = 0;
   for (let index = 0; index < count; index += 1) {
     const keyStart = scanner.at;
-    scanner.skipKey(1);
+    numbers += scanner.skipKey(1, numbers);
     const valueStart = scanner.at;
     scanner.skip(1);
     const content = blobContent(buffer, keyStart, valueStart);

@@ -153,3 +153,8 @@ describe('appendField', () => {
     expect(codeOf(() => cutFields(hex('81a1'), ['a']))).toBe('SALT_WIRE_TRUNCATED');
   });
 });
+
+it('what is no map is not read to say so', () => {
+  const broken = Buffer.from([0x93, 0x80]);
+  expect(() => unpackMap(broken)).toThrow(expect.objectContaining({ code: 'SALT_WIRE_TYPE' }));
+});
