@@ -12,14 +12,19 @@ const apacheMd5 = apacheMd5Module as unknown as (password: string, hash: string)
 /** Rounds of SHA-crypt beyond which a login would hold up the worker: some seconds. */
 const ROUNDS_MAX = 200_000;
 
+/** What crypt(3) takes; a longer one would be hashed for seconds, on the loop of the worker. */
+const PASSWORD_MAX_BYTES = 511;
+
 /** DES crypt: 13 characters. */
 const DES = /^[./0-9A-Za-z]{13}$/;
 
 /**
  * Whether a password belongs to an entry of a htpasswd file: all that `htpasswd` and passlib's
- * HtpasswdFile write: bcrypt, MD5 (apr1), SHA-1, SHA-256, SHA-512, DES, plain text.
+ * HtpasswdFile write: bcrypt, MD5 (apr1), SHA-1, SHA-256, SHA-512, DES, plain text. A password of
+ * more than 511 bytes belongs to none.
  */
 export async function checkHtpasswd(password: string, hash: string): Promise<boolean> {
+  if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES) return false;
   if (/^\$2[abxy]\$/.test(hash)) return compare(password, hash);
   if (hash.startsWith('$apr1$')) return sameSecret(apacheMd5(password, hash), hash);
   if (hash.startsWith('{SHA}')) {

@@ -13,6 +13,9 @@ export interface PamOptions {
 /** A name that is safe as an argument of a program, and that a system can have. */
 const NAME = /^[^-:/\s\0][^:/\s\0]{0,255}$/;
 
+/** PAM_MAX_RESP_SIZE, with the NUL behind it: modules are given no longer answer. */
+const PASSWORD_MAX_BYTES = 511;
+
 /** `id` is local but may ask LDAP or the like for groups. */
 const GROUPS_TIMEOUT_MS = 5_000;
 
@@ -30,6 +33,7 @@ export class Pam implements LoginModule {
 
   async check({ username, password }: Credentials, signal: AbortSignal) {
     if (!NAME.test(username) || /[\n\0]/.test(password)) return undefined;
+    if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES) return undefined;
     if (!(await this.#passes(username, password, signal))) return undefined;
     return { name: username, groups: await groupsOf(username) } satisfies KnownUser;
   }

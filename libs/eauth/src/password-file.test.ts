@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
 import type { ModuleSettings } from './login-module.ts';
 import { PasswordFile } from './password-file.ts';
 
@@ -18,6 +19,17 @@ async function file(text: string, settings: ModuleSettings = {}) {
   return async (username: string, password: string): Promise<boolean> =>
     (await module.check({ username, password }))?.name === username;
 }
+
+test('a password that crypt(3) does not take belongs to nobody, and is not hashed', async () => {
+  const hashed = (password: string): string =>
+    `{SHA}${createHash('sha1').update(password).digest('base64')}`;
+  const [longest, longer, wide] = ['a'.repeat(511), 'a'.repeat(512), 'é'.repeat(256)] as const;
+  const lines = [longest, longer, wide].map((password, at) => `u${at}:${hashed(password)}\n`);
+  const users = await file(lines.join(''), { '^filetype': 'htpasswd' });
+  expect(await users('u0', longest)).toBe(true);
+  expect(await users('u1', longer)).toBe(false);
+  expect(await users('u2', wide)).toBe(false);
+});
 
 describe('a text file of users', () => {
   it('lets in by the password in clear, and by its digests', async () => {
