@@ -1,6 +1,42 @@
+const named = (library: string, names: string): readonly string[] =>
+  names.split(' ').map((name) => `${library}.${name}`);
+
 /** Exported functions that read nothing from others, or only what was read and bounded before. */
 export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
-  errors: ['target.WorkError', 'yaml.YamlLoadError', 'yaml.YamlWorkError'],
+  errors: [
+    ...named('crypt', 'CryptError'),
+    ...named('target', 'WorkError'),
+    ...named('wire', 'Refusal WireError'),
+    ...named('yaml', 'YamlLoadError YamlWorkError'),
+  ],
   bounds: ['target.Work', 'yaml.YamlWork'],
-  'what is written for an operator': ['yaml.YamlEmitter', 'yaml.doubleQuoted', 'yaml.singleQuoted'],
+  'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
+  'what the master makes for itself': [
+    ...named('crypt', 'AuditSeal digestOf issueCertificate makeAuthority minionToken newKeyString'),
+    ...named('job', 'JidMaker durableTtl'),
+  ],
+  'what a master keeps of its own jobs': named(
+    'job',
+    'causeOfSilence confirmDurable durablePieces hearLogIns openDurable Outstanding stepDurable',
+  ),
+  'tags and traces of what was judged before': named(
+    'job',
+    'jobErrorTag jobNewTag jobProgressTag jobPublishTag jobReturnTag jobSubErrorTag ' +
+      'minionStartTag syndicStartTag jidStartTime jidTimeMs publishingPart requestSpanIdOf ' +
+      'requestTraceIdOf spanIdOf traceIdOf traceparentOf',
+  ),
+  'a look at one value': [
+    ...named('crypt', 'SerialMemory'),
+    ...named('wire', 'SaltConstant SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
+    ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
+  ],
+  // They join fields and pack them, as `pack` does.
+  'what is sent': named(
+    'wire',
+    'aesEnvelope buildAuth buildAuthAccept buildAuthVerdict buildErrorReply buildFilePiece ' +
+      'buildMine buildMinionEvent buildMinionEvents buildNewJob buildPillar buildPrivateData ' +
+      'buildPrivateReply buildPublish buildPublishReply buildPublishedJob buildReturn ' +
+      'buildServeFile buildSignedPrivate buildSyndicReturn buildToken clearEnvelope clearReply ' +
+      'ipcFrame packEvent publicationEnvelope refusalReply signedReply',
+  ),
 };
