@@ -69,10 +69,7 @@ export class Scanner {
     else this.#skipLong(type, depth);
   }
 
-  /**
-   * Steps over a key, which must not be a list or a map, with so many keys of numbers before it.
-   * Returns 1 for one more of these.
-   */
+  /** Steps over a key, no list or map, behind so many that are numbers; 1 for one more of these. */
   skipKey(depth: number, numbers: number): 0 | 1 {
     const type = this.#bytes[this.#at] ?? 0;
     refuseContainerKey(type);
