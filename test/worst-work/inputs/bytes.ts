@@ -134,10 +134,11 @@ const JSONS: readonly (readonly [string, string])[] = [
 
 /** Fields of every load, each with a value that could take long. */
 function loads(): readonly (readonly [string, SaltMap])[] {
-  const names =
-    'cmd id fun arg kwarg tgt tgt_type ret jid user load return fun_args pub token tok enc path loc gid saltenv grains pillar_override data events tag pretag minions username password eauth kwargs nonce key sig'.split(
-      ' ',
-    );
+  const names = [
+    'cmd id fun arg kwarg tgt tgt_type ret jid user load return fun_args pub token tok enc path',
+    'loc gid saltenv grains pillar_override data events tag pretag minions username password',
+    'eauth kwargs nonce key sig',
+  ].flatMap((some) => some.split(' '));
   return VALUES.map(
     ([name, value]) => [name, new Map(names.map((field) => [field, value]))] as const,
   );
