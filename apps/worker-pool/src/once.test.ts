@@ -57,3 +57,13 @@ test('what nobody ended is not begun anew when nobody waits for it any more', as
   now += 301_000;
   expect(await once.begin('k', 'b')).toEqual({ kind: 'lapsed' });
 });
+
+test('a note tells how long ago the first sending was, but for tries of its gateway', async () => {
+  expect(await once.note('k', 'a')).toBe(0);
+  now += 90_000;
+  expect(await once.note('k', 'b')).toBe(90_000);
+  now += 30_000;
+  expect(await once.note('k', 'b')).toBe(120_000);
+  expect(await once.note('k', 'a')).toBe(0);
+  expect(await once.note('other', 'b')).toBe(0);
+});

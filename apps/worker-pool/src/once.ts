@@ -57,6 +57,14 @@ export class BucketOnce implements Once {
     return { kind: isOurs ? 'begun' : 'under-way' };
   }
 
+  async note(key: string, by: string): Promise<number> {
+    const created = this.#bucket.create(escapeKey(key), pack([by]));
+    if ((await unlessConflict(WHAT, created)) !== undefined) return 0;
+    const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
+    if (first === undefined || read(first).by === by) return 0;
+    return this.#now() - first.timeMs;
+  }
+
   async done(key: string, by: string, reply: SaltValue): Promise<void> {
     const packed = pack(reply);
     const kept = packed.length <= REPLY_MAX_BYTES ? packed : pack('');

@@ -79,6 +79,13 @@ export interface Once {
   begin(key: string, by: string): Promise<Begun>;
   /** Notes that it is done, and what was answered. */
   done(key: string, by: string, reply: SaltValue): Promise<void>;
+  /**
+   * Notes a request whose work is known by its id for a while where it is written: that needs one
+   * note instead of two.
+   * @param by as in {@link begin}
+   * @returns ms since its first sending; 0 where this is it, or another try of the same gateway
+   */
+  note(key: string, by: string): Promise<number>;
 }
 
 /** Where files go that minions send. */

@@ -17,6 +17,11 @@ export function memoryServed(): ServedPorts {
         return { kind: first === undefined || first.by === by ? 'begun' : 'under-way' };
       },
       done: async (key, by, reply) => void begun.set(key, { by, reply }),
+      note: async (key, by) => {
+        const first = begun.get(key) ?? { by };
+        begun.set(key, first);
+        return first.by === by ? 0 : 1;
+      },
     },
     mines: {
       fetch: (id) => Promise.resolve(mines.get(id)),

@@ -25,7 +25,7 @@ import {
 import { masterOpts } from './master-opts.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
-import { onceKey, onceOnly } from './once.ts';
+import { isNewToEvents, onceKey, onceOnly } from './once.ts';
 import { rememberPillarRequest, renderPillar } from './pillar.ts';
 import { minionRunner } from './peer-runner.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
@@ -186,9 +186,9 @@ const minionEvent: AesCommand = async (ports, request) => {
   const load = unpackMap(request.body);
   load.delete('tok');
   load.delete('nonce');
-  const taken = await takeMinionEvent(ports, onceId(request), load);
-  const value = taken ? null : emptyMap();
-  return { reply: 'send', value, about: aboutRequest('event', request) };
+  const isNew = await isNewToEvents(ports, request);
+  const taken = !isNew || (await takeMinionEvent(ports, onceId(request), load));
+  return { reply: 'send', value: taken ? null : emptyMap(), about: aboutRequest('event', request) };
 };
 
 const revoked = decoded((ports, request, load) => revokeAuth(ports, request.minion, load));
@@ -228,7 +228,7 @@ const registerResources = decoded(async (ports, request) => {
 const COMMANDS: ReadonlyMap<string, Listed> = new Map<string, Listed>([
   ['_return', seesToIt(returned)],
   ['_pillar', seesToIt(pillar)],
-  ['_minion_event', writes(needsToken(emptyMap, minionEvent))],
+  ['_minion_event', seesToIt(needsToken(emptyMap, minionEvent))],
   ['_register_resources', writes(registerResources)],
   [
     '_master_opts',

@@ -75,7 +75,6 @@ const WRITING: readonly (readonly [cmd: string, fields: SaltMap])[] = [
   ['_mine_flush', mapOf({})],
   ['_file_recv', mapOf({ path: ['a'], loc: 0, data: 'x', size: 1 })],
   ['_pillar', mapOf({ grains: mapOf({ os: 'old' }), ver: '2' })],
-  ['_minion_event', mapOf({ tag: 'own/tag', data: mapOf({ x: 1 }), pretag: null })],
   ['_register_resources', mapOf({})],
   ['minion_runner', mapOf({ fun: 'test.arg', arg: [] })],
   ['minion_pub', mapOf(JOB)],
@@ -108,8 +107,7 @@ describe('what writes is done once for a minion and its nonce', () => {
 
   test('another nonce is another request', async () => {
     for (const nonce of ['n1', 'n2', 'n3']) {
-      const tag = mapOf({ tag: 'own/tag', data: mapOf({}), pretag: null, nonce });
-      await send('_minion_event', tag, `r${nonce}`);
+      await send('_register_resources', mapOf({ nonce }), `r${nonce}`);
     }
     expect(made.events).toHaveLength(3);
   });
@@ -119,15 +117,10 @@ describe('what writes is done once for a minion and its nonce', () => {
     ['an empty one', ''],
     ['a number', 7],
   ])('a load with %s is known by itself', async (_name, nonce) => {
-    const load = mapOf({ tag: 'own/tag', data: mapOf({}), pretag: null });
     for (const n of [1, 1, 2]) {
-      const fields = new Map([...load, ['n', n], ['nonce', nonce ?? null]] as [
-        string,
-        SaltValue,
-      ][]);
-      await send('_minion_event', fields, `r${answers}`);
+      await send('_register_resources', mapOf({ n, nonce: nonce ?? null }), `r${answers}`);
     }
-    expect(made.events.map(({ tag }) => tag)).toEqual(['own/tag', 'own/tag']);
+    expect(made.events).toHaveLength(2);
   });
 
   test('a return of a job is not looked up: it is told apart where it is stored', async () => {
@@ -141,13 +134,38 @@ describe('what writes is done once for a minion and its nonce', () => {
     const { events } = made.ports;
     const append = events.append.bind(events);
     const away = (): Promise<never> => Promise.reject(new MasterUnavailableError('away'));
-    const event = mapOf({ tag: 'own/tag', data: mapOf({}), pretag: null });
+    const fields = mapOf({});
     Object.assign(made.ports.events, { append: away });
-    await expect(send('_minion_event', event, 'r1')).rejects.toThrow('away');
+    await expect(send('_register_resources', fields, 'r1')).rejects.toThrow('away');
     Object.assign(made.ports.events, { append });
     // Somebody else has to wait until that is settled.
-    await expect(send('_minion_event', event, 'r2')).rejects.toThrow(MasterUnavailableError);
+    await expect(send('_register_resources', fields, 'r2')).rejects.toThrow(MasterUnavailableError);
+    expect(await send('_register_resources', fields, 'r1')).toBe(true);
+    expect(made.events).toHaveLength(1);
+  });
+});
+
+describe('events of a minion', () => {
+  const event = mapOf({ tag: 'own/tag', data: mapOf({ x: 1 }), pretag: null });
+
+  test('come again within the memory of the stream: it tells them apart by their ids', async () => {
     expect(await send('_minion_event', event, 'r1')).toBe(null);
+    expect(await send('_minion_event', event, 'r2')).toBe(null);
+    expect(made.events).toHaveLength(1);
+  });
+
+  test('come again when the stream has forgotten them: they are answered and not fired', async () => {
+    await send('_minion_event', event, 'r1');
+    made.events.length = 0;
+    Object.assign(made.ports.once, { note: () => Promise.resolve(100_001) });
+    expect(await send('_minion_event', event, 'r2')).toBe(null);
+    expect(made.events).toEqual([]);
+    expect(made.counts.get('aes_came_again')).toBe(1);
+  });
+
+  test('of an older payload version, which nothing binds to a sender, are not looked up', async () => {
+    Object.assign(made.ports.once, { note: () => Promise.reject(new Error('asked')) });
+    expect(await send('_minion_event', event, 'r1', 2)).toBe(null);
     expect(made.events).toHaveLength(1);
   });
 });

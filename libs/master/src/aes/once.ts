@@ -49,6 +49,21 @@ export async function onceOnly(
   }
 }
 
+/** The stream of events knows what it has by its id for two minutes; some less, for its way. */
+const EVENTS_KNOWN_MS = 100_000;
+
+/**
+ * Whether the events of a request may be given to the stream: this is its first sending, or the
+ * stream still knows the first. Minions send many events, so that this is one write beside theirs.
+ */
+export async function isNewToEvents(ports: MasterPorts, request: AesRequest): Promise<boolean> {
+  const key = onceKey(request);
+  if (key === undefined) return true;
+  if ((await ports.once.note(key, request.request.id)) <= EVENTS_KNOWN_MS) return true;
+  ports.count('aes_came_again');
+  return false;
+}
+
 async function noteDone(
   ports: MasterPorts,
   key: string,
