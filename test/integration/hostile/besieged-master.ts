@@ -19,8 +19,8 @@ import { packRaw } from './texts.ts';
 
 /** What minion b alone may know. */
 export const SECRET = 'swordfish-7';
-/** Long enough for a machine with other work; a stalled store never gets there. */
-const STORED_WITHIN_MS = 30_000;
+/** Longer than a stream waits to deliver again (30 s); a stalled store never gets there. */
+const STORED_WITHIN_MS = 90_000;
 
 /** Of the log, where a job is not stored. */
 const LOG_SHOWN_CHARS = 6_000;
