@@ -1,3 +1,5 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { isList } from '../option.ts';
 import { textsIn } from './names.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
@@ -43,7 +45,8 @@ export const moduleStandings: StandingTable = {
       roster_defaults: {},
       roster_file: null,
       rosters: [],
-      ssh_config_file: '/root/.ssh/config',
+      // As salt/config/__init__.py makes it of the user's home.
+      ssh_config_file: join(homedir(), '.ssh', 'config'),
       ssh_identities_only: false,
       ssh_keepalive: true,
       ssh_keepalive_count_max: 3,
