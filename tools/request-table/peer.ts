@@ -63,12 +63,21 @@ export class TablePeer {
     throw new Error(`${this.id} could not sign in`);
   }
 
-  /** Sends a body as it is and gives the answer; undefined where the connection was ended. */
+  /**
+   * Sends a body as it is and gives the answer.
+   * @throws Error where none comes within 20 s, or the connection is ended
+   */
   async raw(body: Uint8Array): Promise<Buffer> {
     if (this.#peer === undefined || this.#peer.closed) {
       this.#peer = await ZmtpPeer.open({ port: this.#port });
     }
-    return this.#peer.request(body, ANSWER_MS);
+    try {
+      return await this.#peer.request(body, ANSWER_MS);
+    } catch (error) {
+      // An answer that came late would be taken for the next one's.
+      this.#peer.close();
+      throw error;
+    }
   }
 
   close(): void {

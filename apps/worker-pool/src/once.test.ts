@@ -67,3 +67,8 @@ test('a note tells how long ago the first sending was, but for tries of its gate
   expect(await once.note('k', 'a')).toBe(0);
   expect(await once.note('other', 'b')).toBe(0);
 });
+
+test('who uses the nonce of an event for what is done once is not kept waiting', async () => {
+  await once.note('k', 'a');
+  expect(await once.begin('k', 'b')).toEqual({ kind: 'done', reply: '' });
+});

@@ -14,6 +14,9 @@ const AWAITED_MS = 300_000;
 /** Longer replies are not kept: what comes again is told nothing then. */
 const REPLY_MAX_BYTES = 4_096;
 
+/** Where a sending is noted whose reply nobody needs again. */
+const NO_REPLY = new Uint8Array();
+
 /** What is known of a request. The reply may be a secret, and is sealed. */
 interface Note {
   readonly by: string;
@@ -45,9 +48,7 @@ export class BucketOnce implements Once {
     // It went out of the bucket just now: whoever sends again finds that out.
     if (first === undefined) return { kind: 'under-way' };
     const note = read(first);
-    if (note.sealed !== undefined) {
-      return { kind: 'done', reply: unpack(this.#box.open(note.sealed)) };
-    }
+    if (note.sealed !== undefined) return { kind: 'done', reply: this.#replyIn(note.sealed) };
     if (note.by === by) return { kind: 'begun' };
     const age = this.#now() - first.timeMs;
     if (age > AWAITED_MS) return { kind: 'lapsed' };
@@ -58,7 +59,8 @@ export class BucketOnce implements Once {
   }
 
   async note(key: string, by: string): Promise<number> {
-    const created = this.#bucket.create(escapeKey(key), pack([by]));
+    // Nobody is at it who would end it: another command with the same nonce need not wait.
+    const created = this.#bucket.create(escapeKey(key), pack([by, NO_REPLY]));
     if ((await unlessConflict(WHAT, created)) !== undefined) return 0;
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
     if (first === undefined || read(first).by === by) return 0;
@@ -70,6 +72,10 @@ export class BucketOnce implements Once {
     const kept = packed.length <= REPLY_MAX_BYTES ? packed : pack('');
     const value = pack([by, this.#box.seal(kept)]);
     await fromHotState(WHAT, this.#bucket.put(escapeKey(key), value));
+  }
+
+  #replyIn(sealed: Uint8Array): SaltValue {
+    return sealed.length === NO_REPLY.length ? '' : unpack(this.#box.open(sealed));
   }
 }
 
