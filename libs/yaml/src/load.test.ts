@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mapOf } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { YamlLoadError } from './errors.ts';
@@ -55,4 +56,26 @@ test('doubled keys are refused however they are written', () => {
   for (const text of ['{a: 1, a: 2}', 'a: 1\n"a": 2', '1: a\n0x1: b', 'true: 1\n1: 2']) {
     expect(() => loadYaml(text)).toThrow('Conflicting ID');
   }
+});
+
+// In a process of its own, where no regular expression of the parser has been used before: V8 ends
+// a process that uses its first one where the stack nearly ends.
+test('what is nested deep is refused, and the process lives on', { timeout: 60_000 }, () => {
+  const deep = ['[', '{a: ', '- ', '? ', 'a: ', '<<: ', '[ {a: '];
+  const lines = Array.from({ length: 100 }, (_, at) => `${' '.repeat(at)}a:`).join('\n');
+  const source = `
+    import { loadYaml, YamlWork } from '@brine/yaml';
+    for (const text of ${JSON.stringify([...deep.map((one) => one.repeat(8_000 / one.length)), lines])}) {
+      for (const work of [YamlWork.ofPeer(), YamlWork.ofFile()]) {
+        try { loadYaml(text, work); } catch (error) { console.log(error.message); }
+      }
+    }`;
+  const args = ['--import', 'tsx', '--conditions=source', '--input-type=module', '-e', source];
+  const told = execFileSync(process.execPath, args, { cwd: import.meta.dirname }).toString();
+  expect(told).toBe('nested too deep\n'.repeat(2 * (deep.length + 1)));
+});
+
+test('faults of a file are told with their lines', () => {
+  expect(() => loadYaml('a: 1\nb: [', YamlWork.ofFile())).toThrow('at line 2');
+  expect(() => loadYaml('a: 1\nb: [')).toThrow(YamlLoadError);
 });

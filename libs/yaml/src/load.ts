@@ -1,15 +1,6 @@
 import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
-import {
-  Alias,
-  isMap,
-  isPair,
-  isScalar,
-  isSeq,
-  parseAllDocuments,
-  type Node,
-  type Scalar,
-  type YAMLMap,
-} from 'yaml';
+import { Alias, isMap, isPair, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
+import { documentsIn } from './documents.ts';
 import { YamlLoadError } from './errors.ts';
 import { resolvePlain, type PlainMeaning } from './resolve.ts';
 import { YamlWork } from './work.ts';
@@ -28,21 +19,10 @@ const FORBIDDEN_START = /^[%@`]/;
 export function loadYaml(text: string, work = YamlWork.ofPeer()): SaltValue {
   work.spendText(text);
   if (FORBIDDEN_START.test(text.trimStart())) throw new YamlLoadError('a token cannot start so');
-  const documents = parseAllDocuments(text, {
-    version: '1.1',
-    schema: 'failsafe',
-    // Its own search for doubled keys compares each with each.
-    uniqueKeys: false,
-    prettyErrors: work.showsLines,
-    logLevel: 'silent',
-  });
-  if (!Array.isArray(documents) || documents.length === 0) return null;
+  const documents = documentsIn(text, work.showsLines);
+  if (documents.length === 0) return null;
   if (documents.length > 1) throw new YamlLoadError('more than one document');
   const [document] = documents;
-  // Tags that the parser does not know are judged where they stand.
-  const warning = document?.warnings.find(({ code }) => code !== 'TAG_RESOLVE_FAILED');
-  const error = document?.errors[0] ?? warning;
-  if (error !== undefined) throw new YamlLoadError(error.message, { cause: error });
   if (/\S[^\n]*$/.test(text)) cutOpenEnd(document?.contents);
   const { contents } = document ?? {};
   return construct(contents ?? null, { depth: -1, anchors: new Map(), isAlias: false, work });

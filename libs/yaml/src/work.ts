@@ -10,7 +10,7 @@ export class YamlWorkError extends YamlLoadError {
   }
 }
 
-/** Some 4 µs each at worst: what peers send in one request is read in 50 ms. */
+/** Some 2 µs each at worst: what peers send in one request is read in a quarter of 50 ms. */
 const PEER_STEPS = 8_192;
 
 /** Files of the master's own, and what is made of them: those of real trees have some kilobytes. */
