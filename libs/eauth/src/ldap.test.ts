@@ -14,9 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-function directory(): Ldap {
+function directory(port = (server.address() as AddressInfo).port): Ldap {
   const options: LdapOptions = {
-    url: `ldap://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `ldap://127.0.0.1:${port}`,
     startTls: false,
     verify: true,
     baseDn: 'dc=example',
@@ -53,6 +53,20 @@ it('asks no directory about a name that could widen a DN or a filter, nor withou
     expect([username, found]).toEqual([username, undefined]);
   }
   expect(connections).toBe(0);
+});
+
+it('lives on where a directory sends thousands of short messages at once', async () => {
+  const hostile = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write(Buffer.from('30050201097300'.repeat(9_000), 'hex'));
+  });
+  await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
+  const { port } = hostile.address() as AddressInfo;
+  const given = { username: 'anne', password: 'x' };
+  // An error that nobody catches fails the run.
+  const asked = directory(port).check(given, AbortSignal.timeout(300));
+  await expect(asked).rejects.toThrow('the directory does not answer');
+  hostile.close();
 });
 
 it('tells a directory that does not answer from one that refuses', async () => {

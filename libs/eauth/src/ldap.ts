@@ -30,6 +30,9 @@ const STEP_TIMEOUT_MS = 5_000;
 /** Groups of one user. */
 const ENTRIES_MAX = 1_000;
 
+/** Read at a time: some 600 messages of the shortest kind. */
+const PIECE_BYTES = 4_096;
+
 /** What could end or widen a DN or a filter is part of no name here. */
 const NAME = /^[^\\,+"<>;=#*()\0/]+$/;
 
@@ -77,6 +80,7 @@ export class Ldap implements LoginModule {
       connectTimeout: STEP_TIMEOUT_MS,
       ...(url.startsWith('ldaps:') ? { tlsOptions } : {}),
     });
+    readInPieces(client);
     signal.addEventListener('abort', () => void client.unbind().catch(() => undefined));
     if (startTls) await answered(client.startTLS(tlsOptions));
     return client;
@@ -149,6 +153,21 @@ export class Ldap implements LoginModule {
     const options = { scope: 'sub', filter, sizeLimit: ENTRIES_MAX } as const;
     return (await answered(client.search(base, options))).searchEntries;
   }
+}
+
+/**
+ * Hands what the directory sends to the parser in pieces: ldapts calls itself for each message of
+ * what it is handed, and thousands of short ones ended the process.
+ */
+function readInPieces(client: Client): void {
+  const read: unknown = Reflect.get(client, 'socketDataHandler');
+  if (typeof read !== 'function') throw new Error('ldapts reads in another way');
+  const inPieces = (data: Buffer): void => {
+    for (let at = 0; at < data.length; at += PIECE_BYTES) {
+      Reflect.apply(read, client, [data.subarray(at, at + PIECE_BYTES)]);
+    }
+  };
+  Reflect.set(client, 'socketDataHandler', inPieces);
 }
 
 /** Whether the directory takes a DN and a password. Rejects where it does not answer at all. */
