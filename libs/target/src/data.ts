@@ -1,7 +1,7 @@
 import { WorkError, type Work } from './work.ts';
 
 // What it takes to print one, in steps.
-const STEPS_PER_VALUE = 10;
+const STEPS_PER_VALUE = 20;
 const MAX_DEPTH = 512;
 
 /**
@@ -83,7 +83,10 @@ function numberText(value: number): string {
   return value.toExponential().replace(/e-(\d)$/, 'e-0$1');
 }
 
+const NEEDS_ESCAPE = /[\\'\0-\x1f\x7f-\xa0\xad]/;
+
 function quoted(text: string): string {
+  if (!NEEDS_ESCAPE.test(text)) return `'${text}'`;
   const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
   const escaped = text
     .replaceAll('\\', '\\\\')

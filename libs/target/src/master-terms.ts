@@ -136,7 +136,8 @@ export function select(ids: Iterable<string>, test: IdTest, work: Work): Set<str
 
 /** The ids of a list that are accepted, and those that are not. @throws TargetError, WorkError. */
 export function checkList(tgt: unknown, view: TargetView, work: Work): CheckedSets {
-  work.spend(typeof tgt === 'string' ? tgt.length >> 2 : 0);
+  // Each character may be a comma.
+  work.spend(typeof tgt === 'string' ? tgt.length : 0);
   const ids = typeof tgt === 'string' ? tgt.split(',').filter((id) => id !== '') : tgt;
   if (!Array.isArray(ids)) throw new TargetError('neither text nor a list');
   work.spend(STEPS_PER_NAME * ids.length);

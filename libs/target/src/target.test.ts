@@ -75,9 +75,9 @@ test('a network takes what is an address, and of those its own', () => {
 });
 
 test('thousands of terms are judged', () => {
-  const many = Array.from({ length: 20_000 }, (_, n) => `L@nobody${n}`).join(' or ');
+  const many = Array.from({ length: 12_000 }, (_, n) => `L@nobody${n}`).join(' or ');
   expect(minionsOf(`${many} or web1`)).toEqual(['web1']);
-  const all = Array.from({ length: 20_000 }, () => 'web*').join(' and ');
+  const all = Array.from({ length: 12_000 }, () => 'web*').join(' and ');
   expect(minionsOf(`${all} and not web2`)).toEqual(['web1']);
 });
 

@@ -8,7 +8,7 @@ export class WorkError extends Error {
 const TEXT_STEPS = 500_000;
 
 /** Steps that a target may take however few minions there are, and for each one more. */
-const TARGET_STEPS = 1_500_000;
+const TARGET_STEPS = 1_200_000;
 const STEPS_PER_MINION = 250;
 
 /** Steps for what one minion told of itself: its grains may be long, and made to be. */

@@ -55,6 +55,7 @@ export class CharSets {
   /** A node comes again where a repeat is written out. */
   readonly #nodes = new Map<Node, CharSet>();
   readonly #letters = new Map<number, CharSet | undefined>();
+  readonly #plains = new Map<number, CharSet>();
 
   of(node: Node & { readonly kind: 'set' }, ignoreCase: boolean): CharSet {
     const seen = this.#nodes.get(node);
@@ -78,8 +79,12 @@ export class CharSets {
 
   /** One letter as it is. */
   ofPlain(code: number): CharSet {
-    const node = { kind: 'set', negated: false, items: [{ kind: 'range', from: code, to: code }] };
-    return this.of(node as Node & { readonly kind: 'set' }, false);
+    let found = this.#plains.get(code);
+    if (found === undefined) {
+      found = setOf((other) => other === code);
+      this.#plains.set(code, found);
+    }
+    return found;
   }
 
   #makeLetter(code: number): CharSet | undefined {

@@ -14,6 +14,8 @@ export type TextTest = (text: string, work?: Work) => boolean;
 // What it takes to run one instruction, at worst, and to read one character of an expression.
 const STEPS_PER_INSTRUCTION = 2;
 const STEPS_PER_CHARACTER = 20;
+// What it takes to begin one: a compound target may hold thousands.
+const STEPS_PER_EXPRESSION = 300;
 
 /**
  * Compiles an expression of Python's; the test says what `re.match` says (anchored at the
@@ -22,7 +24,7 @@ const STEPS_PER_CHARACTER = 20;
  */
 export function compilePythonRegex(pattern: string, given?: Work): TextTest {
   const making = given ?? Work.ofText(pattern.length);
-  making.spend(STEPS_PER_CHARACTER * pattern.length);
+  making.spend(STEPS_PER_EXPRESSION + STEPS_PER_CHARACTER * pattern.length);
   const expression = parsePythonRegex(pattern);
   let linear: Program | undefined;
   const machine = new Machine(
