@@ -5,7 +5,7 @@ import { many, type WorstWork } from '../worst.ts';
 /** A request of this size is opened by a gateway on its own loop. */
 const SIZE = 65_536;
 /** A text of JSON may be longer: only results of programs and stored rows are read so. */
-const JSON_SIZE = 262_144;
+const JSON_SIZE = 131_072;
 
 const head = (...bytes: number[]): Buffer => Buffer.from(bytes);
 const filled = (prefix: readonly number[], byte: number, size = SIZE): Buffer =>
@@ -95,12 +95,13 @@ const FRAMES: readonly (readonly [string, Buffer])[] = [
   ],
   ['broken text', filled(count32(0xdb, SIZE), 0xff)],
   ['doubled keys', doubled],
-  ['keys', wire.pack(keys(20_000, (at) => `key${at}`))],
+  ['keys', wire.pack(keys(6_000, (at) => `key${at}`))],
   [
     'keys of numbers',
     wire.pack(new Map(Array.from({ length: 30_000 }, (_, at) => [at * 65_536, at]))),
   ],
   ['keys of numbers that collide', wire.pack(new Map(colliding(12_000)))],
+  ['as many of them as are read', wire.pack(new Map(colliding(2_890)))],
   ['nothing known', filled([], 0xc1)],
 ];
 

@@ -7,6 +7,7 @@ import {
   COST_OBJECT,
   COST_SCALAR,
   COST_TEXT,
+  costOfNumberKey,
   fullLimits,
   isNumberType,
 } from './limits.ts';
@@ -186,7 +187,7 @@ export class Decoder {
     for (let index = 0; index < count; index += 1) {
       const type = this.#bytes[this.#at] ?? 0;
       refuseContainerKey(type);
-      if (isNumberType(type)) this.#pay(numbers++, null);
+      if (isNumberType(type)) this.#pay(costOfNumberKey(numbers++), null);
       const key = this.#key(depth + 1);
       map.set(key, this.read(depth + 1));
     }

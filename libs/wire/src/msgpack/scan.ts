@@ -7,6 +7,7 @@ import {
   COST_OBJECT,
   COST_SCALAR,
   COST_TEXT,
+  costOfNumberKey,
   fullLimits,
   isNumberType,
 } from './limits.ts';
@@ -74,7 +75,7 @@ export class Scanner {
     const type = this.#bytes[this.#at] ?? 0;
     refuseContainerKey(type);
     const isNumber = isNumberType(type);
-    if (isNumber) this.#pay(numbers);
+    if (isNumber) this.#pay(costOfNumberKey(numbers));
     this.skip(depth);
     return isNumber ? 1 : 0;
   }
