@@ -5,6 +5,7 @@ const named = (library: string, names: string): readonly string[] =>
 export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   errors: [
     ...named('crypt', 'CryptError'),
+    ...named('eauth', 'LoginError'),
     ...named('target', 'WorkError'),
     ...named('wire', 'Refusal WireError'),
     ...named('yaml', 'YamlLoadError YamlWorkError'),
@@ -27,6 +28,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   ),
   'a look at one value': [
     ...named('crypt', 'SerialMemory'),
+    ...named('eauth', 'everybody proofText sharedSecret'),
     ...named('wire', 'SaltConstant SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
   ],
