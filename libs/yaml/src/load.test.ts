@@ -63,9 +63,10 @@ test('doubled keys are refused however they are written', () => {
 test('what is nested deep is refused, and the process lives on', { timeout: 60_000 }, () => {
   const deep = ['[', '{a: ', '- ', '? ', 'a: ', '<<: ', '[ {a: '];
   const lines = Array.from({ length: 100 }, (_, at) => `${' '.repeat(at)}a:`).join('\n');
+  const texts = [...deep.map((one) => one.repeat(8_000 / one.length)), lines];
   const source = `
     import { loadYaml, YamlWork } from '@brine/yaml';
-    for (const text of ${JSON.stringify([...deep.map((one) => one.repeat(8_000 / one.length)), lines])}) {
+    for (const text of ${JSON.stringify(texts)}) {
       for (const work of [YamlWork.ofPeer(), YamlWork.ofFile()]) {
         try { loadYaml(text, work); } catch (error) { console.log(error.message); }
       }

@@ -118,7 +118,7 @@ function directory(port: number): Ldap {
 
 const service = (port: number): RestLogin => new RestLogin({ '^url': `http://127.0.0.1:${port}/` });
 const httpAnswer = (body: string): string =>
-  `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
+  ['HTTP/1.1 200 OK', `Content-Length: ${Buffer.byteLength(body)}`, '', body].join('\r\n');
 
 /** Answers the bind, and whatever is asked then. */
 function binding(answer: Buffer): (socket: Socket) => void {

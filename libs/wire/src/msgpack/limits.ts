@@ -31,8 +31,9 @@ export const COST_LIST = 4;
 export const COST_OBJECT = 16;
 
 /**
- * True for the type byte of a number. As a key it costs {@link costOfNumberKey}: the hash of a number
- * has no seed in JavaScript, so whoever makes all of them collide makes each wait for those before.
+ * True for the type byte of a number. As a key it costs {@link costOfNumberKey}: the hash of a
+ * number has no seed in JavaScript, so whoever makes all of them collide makes each wait for those
+ * before.
  */
 export function isNumberType(type: number): boolean {
   return type < 0x80 || type >= 0xe0 || (type >= 0xca && type <= 0xd3);
