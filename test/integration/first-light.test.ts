@@ -1,4 +1,5 @@
 import { BrineMaster } from '@brine/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const MINIONS = ['light-1', 'light-2'];
@@ -43,6 +44,24 @@ describe('a whole master with two minions', () => {
     const { code, stdout, stderr } = await master.brine('salt', ['*', 'test.ping']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const id of MINIONS) expect(stdout).toContain(`${id}:\n    True\n`);
+  });
+
+  it('answers commands whose connection the event bus was too busy to take', async () => {
+    const bus = (await master.services()).find(({ name }) => name === 'event-bus');
+    if (bus?.pid === undefined) throw new Error('no event bus');
+    process.kill(bus.pid, 'SIGSTOP');
+    // The system connects them; what they wait for is in the stream before the bus takes them.
+    const shows = Array.from({ length: 4 }, () =>
+      master.brine('run', ['pillar.show_pillar', 'nobody', '--out', 'json'], 30_000),
+    );
+    try {
+      await sleep(4_000);
+    } finally {
+      process.kill(bus.pid, 'SIGCONT');
+    }
+    for (const { code, stdout } of await Promise.all(shows)) {
+      expect({ code, stdout: stdout.trim() }).toEqual({ code: 0, stdout: '{}' });
+    }
   });
 
   it('targets by glob, list, regex, grain and compound', async () => {

@@ -51,6 +51,8 @@ const FIRST_LOOK_BACK_MS = 60_000;
 const CLOCK_SLACK_MS = 1_000;
 /** Jobs whose files are being written at the same time. */
 const JOBS_AT_ONCE = 8;
+/** Events for which it is looked once who has connected meanwhile. */
+const EVENTS_AT_ONCE = 256;
 
 /**
  * Reads the streams for one host: jobs to files and readers, events to readers, returns to files.
@@ -82,7 +84,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
   const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
   const place = { seq: 0 };
   let takingJobs = runJobs(publications, jobs, options, place);
-  const running = [takingJobs, runEvents(live, events, options.onEvent)];
+  const running = [takingJobs, runEvents(live, events, options)];
   const closers: (() => void)[] = [() => publications.close(), () => live.close()];
   let returns: ReturnFiles | undefined;
   let stopReturns = (): void => undefined;
@@ -177,13 +179,21 @@ async function handleJob(
 function runEvents(
   live: EventReader,
   events: EventFeed,
-  onEvent: FeedsOptions['onEvent'],
+  { readers, onEvent }: FeedsOptions,
 ): Promise<void> {
-  return handleEach(live, (event) => {
+  return handleEach(afterArrivals(live, readers), (event) => {
     if (event.kind === 'sighting' || event.kind === 'audit') return; // For the store alone.
     onEvent?.(event);
     return events.handle(event);
   });
+}
+
+/** The events, each once those are readers who connected before it came: one may be its asker. */
+async function* afterArrivals(live: EventReader, readers: Readers): AsyncGenerator<StoredEvent> {
+  for await (const batch of live.batches(EVENTS_AT_ONCE)) {
+    await readers.arrivals();
+    yield* batch;
+  }
 }
 
 /** A host's name as part of the name of a durable place; made unique where it had to be changed. */

@@ -75,6 +75,8 @@ export class JobFeed {
       this.#parts.onTrouble(record.jid, error);
     }
     const first = message.deliveries <= 1 || failure === undefined;
+    // Who waits for this job connected before it was published.
+    await this.#parts.readers.arrivals();
     if (first) this.#announce(record, load, message.timeUs / 1000);
     if (failure !== undefined) return message.failed(failure.error);
     message.written(this.#parts.writer);

@@ -58,6 +58,11 @@ export class Readers {
     return this.#sockets.reduce((sum, { publisher }) => sum + publisher.readers, 0);
   }
 
+  /** Resolves when whoever connected before this call is among them. */
+  async arrivals(): Promise<void> {
+    await Promise.all(this.#sockets.map(({ publisher }) => publisher.arrivals()));
+  }
+
   stats(): {
     readonly fired: number;
     readonly unreadable: number;

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { ipcFrame } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire';
@@ -41,7 +42,13 @@ const MAX_READERS = 1024;
 /** Who has read for longer than this reads in time: it is no CLI that just started. */
 const NEW_READER_MS = 15_000;
 
-/** The socket `master_event_pub.ipc`: every reader gets every event from its connect on. */
+/** Connections that the system holds for us until we take them (Node's `backlog`). */
+const BACKLOG = 511;
+
+/**
+ * The socket `master_event_pub.ipc`: every reader gets every event from its connect on, where
+ * {@link EventPublisher.arrivals} is awaited before what has come is published.
+ */
 export class EventPublisher {
   readonly path: string;
   readonly framing: IpcFraming;
@@ -75,6 +82,22 @@ export class EventPublisher {
   /** How many readers are connected: without any, an event need not even be encoded. */
   get readers(): number {
     return this.#readers.size;
+  }
+
+  /**
+   * Resolves when whoever connected before this call is a reader. For a client the system connects
+   * at once, and it may have asked for something then whose event is here before we have taken its
+   * connection: a turn of the loop takes one, however many there are. It would wait in vain.
+   */
+  async arrivals(): Promise<void> {
+    const taken = (): number => this.#counts.accepted + this.#counts.refusedReaders;
+    // The turn under way may have looked at the socket before they came.
+    await nextTurn();
+    for (let turns = 0; turns < BACKLOG; turns += 1) {
+      const before = taken();
+      await nextTurn();
+      if (taken() === before) return;
+    }
   }
 
   /** Sends one event (`packEvent` bytes) to all readers. Never waits for any of them. */

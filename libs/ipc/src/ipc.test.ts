@@ -129,6 +129,17 @@ describe('EventPublisher', () => {
     for (const socket of sockets) socket.destroy();
   });
 
+  it('knows who connected before once it has taken all that arrive', async () => {
+    await using publisher = await EventPublisher.listen({ path: pub(), framing: 'bare' });
+    const clients = Array.from({ length: 5 }, () => EventClient.connect({ path: pub() }));
+    // Connected for themselves, but taken one in a turn.
+    const connected = await Promise.all(clients);
+    expect(publisher.readers).toBeLessThan(5);
+    await publisher.arrivals();
+    expect(publisher.readers).toBe(5);
+    for (const client of connected) client.close();
+  });
+
   it('refuses readers beyond its limit', async () => {
     const path = pub();
     await using publisher = await EventPublisher.listen({ path, framing: 'bare', maxReaders: 1 });
