@@ -3,6 +3,7 @@ import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { cutShort } from './cut-short.ts';
 import {
   SaltProcess,
   SaltSandbox,
@@ -198,7 +199,7 @@ export class BrineMaster {
         const code = error === null ? 0 : error.code;
         const ms = performance.now() - startedAt;
         if (typeof code === 'number') resolve({ code, stdout, stderr, ms });
-        else reject(new Error(`${args.slice(1).join(' ')}: ${stderr}`, { cause: error }));
+        else reject(cutShort(args.slice(1), { error, stdout, stderr, ms }));
       });
     });
   }

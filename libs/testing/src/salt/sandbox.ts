@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { cutShort } from '../cut-short.ts';
 import { freePorts, SaltProcess, waitForPort } from './process.ts';
 import type { SaltVenv } from './venv.ts';
 
@@ -127,11 +128,13 @@ export class SaltSandbox {
   ): Promise<SaltOutput> {
     const all = [venv.bin(command), '-c', home.configDir, ...args];
     const options = { env: this.env(), timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES };
+    const startedAt = performance.now();
     return new Promise((resolve, reject) => {
       execFile(venv.python, all, options, (error, stdout, stderr) => {
         const code = error === null ? 0 : error.code;
+        const ms = performance.now() - startedAt;
         if (typeof code === 'number') resolve({ code, stdout, stderr });
-        else reject(new Error(`${command} ${args.join(' ')}: ${stderr}`, { cause: error }));
+        else reject(cutShort([command, ...args], { error, stdout, stderr, ms }));
       });
     });
   }
