@@ -10,6 +10,11 @@ const MINIONS = Number(process.env['BRINE_DURABLE_MINIONS'] ?? 200);
 const THERE = Math.floor(MINIONS / 10);
 const PREFIX = 'away-';
 const SHORT_TTL_S = 12;
+/**
+ * A publisher that starts sends jobs younger than this again, for those who were deaf while none
+ * was there; who was away and comes back in that time gets them too.
+ */
+const NOT_AFTER_S = 10;
 const PATIENCE = { timeout: 300_000, interval: 1_000 };
 
 /** The rig's own log: what minions got and did, whatever the master says. */
@@ -26,6 +31,15 @@ class RigLog {
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** Who ran a job, and when, without those who were there. */
+  async ranLate(jid: string): Promise<readonly string[]> {
+    const there = new Set(Array.from({ length: THERE }, (_, index) => minionId(PREFIX, index)));
+    return (await this.lines())
+      .filter((line) => line['e'] === 'sent' && line['jid'] === jid && line['try'] === 1)
+      .filter((line) => !there.has(String(line['id'])))
+      .map((line) => `${String(line['id'])} at ${new Date(Number(line['t'])).toISOString()}`);
   }
 
   /** How often each minion ran a job. */
@@ -45,6 +59,8 @@ describe(`${MINIONS} minions of which most are away`, () => {
   let log: RigLog;
   const swarms: Swarm[] = [];
   const jids = { short: '', long: '', plain: '' };
+  let publishedMs = 0;
+  let killedMs = 0;
 
   const startSwarm = async (firstIndex: number, minions: number): Promise<Swarm> => {
     const swarm = await Swarm.start({
@@ -74,7 +90,7 @@ describe(`${MINIONS} minions of which most are away`, () => {
   };
 
   beforeAll(async () => {
-    master = await BrineMaster.start();
+    master = await BrineMaster.start({ brine: { not_after: NOT_AFTER_S } });
     log = new RigLog(join(master.sandbox.dir, 'swarm.jsonl'));
     // All were known to the master once, then stopped.
     const all = await startSwarm(0, MINIONS);
@@ -90,6 +106,7 @@ describe(`${MINIONS} minions of which most are away`, () => {
     jids.short = await publish('--durable', `${SHORT_TTL_S}s`);
     jids.long = await publish('--durable', '2h');
     jids.plain = await publish();
+    publishedMs = Date.now();
     await expect.poll(() => returned(jids.long), { timeout: 30_000 }).toBe(THERE);
     await sleep(SHORT_TTL_S * 1_000);
     expect((await log.runs(jids.long)).size).toBe(THERE);
@@ -108,6 +125,9 @@ describe(`${MINIONS} minions of which most are away`, () => {
       if (service?.pid === undefined) throw new Error(`no ${name}`);
       process.kill(service.pid, 'SIGKILL');
     };
+    // Both are over by the clock that publishers go by.
+    expect(Date.now() - publishedMs).toBeGreaterThan(SHORT_TTL_S * 1_000);
+    killedMs = Date.now();
     await kill('publisher');
     const back = startSwarm(THERE, MINIONS - THERE);
     await kill('job-cache-returner');
@@ -124,9 +144,13 @@ describe(`${MINIONS} minions of which most are away`, () => {
   }, 600_000);
 
   it('a job whose time is over reaches nobody that was away, nor does a usual one', async () => {
-    for (const jid of [jids.short, jids.plain]) {
+    const killed = new Date(killedMs).toISOString();
+    for (const name of ['short', 'plain'] as const) {
+      const jid = jids[name];
+      const what = `the ${name} job ${jid}; the publisher was killed at ${killed}`;
+      expect(await log.ranLate(jid), what).toEqual([]);
       const runs = await log.runs(jid);
-      expect(runs.size).toBe(THERE);
+      expect(runs.size, what).toBe(THERE);
       expect([...runs.values()].every((count) => count === 1)).toBe(true);
       expect(await returned(jid)).toBe(THERE);
     }
