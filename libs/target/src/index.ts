@@ -5,6 +5,8 @@ export { matchMinion } from './minion-side.ts';
 export { expandNodegroup } from './nodegroups.ts';
 export { pillarTerms } from './pillar-terms.ts';
 export { compilePcre, compilePcreWhole, matchPcre, matchPcreWhole } from './pcre.ts';
+export { RegexError } from './python-regex/ast.ts';
+export { PythonRegex } from './python-regex/regex.ts';
 export { compileSubdict } from './subdict.ts';
 export { Work, WorkError } from './work.ts';
 
@@ -14,5 +16,6 @@ export type { CheckedMinions } from './master-side.ts';
 export type { Nodegroups } from './nodegroups.ts';
 export type { PillarTerms } from './pillar-terms.ts';
 export type { TextTest } from './python-regex/compile.ts';
+export type { RegexFlags, RegexMatch } from './python-regex/regex.ts';
 export type { Comparison } from './subdict.ts';
 export type { MinionFacts, Target, TargetView } from './target.ts';

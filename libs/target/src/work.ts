@@ -7,6 +7,10 @@ export class WorkError extends Error {
 /** Steps for one expression on one text, beside those for its length; about 5 ns each. */
 const TEXT_STEPS = 500_000;
 
+/** Steps for one expression of a template, and for each character: what is found may be long. */
+const TEMPLATE_STEPS = 800_000;
+const TEMPLATE_STEPS_PER_UNIT = 1;
+
 /** Steps that a target may take however few minions there are, and for each one more. */
 const TARGET_STEPS = 1_200_000;
 const STEPS_PER_MINION = 250;
@@ -35,6 +39,11 @@ export class Work {
   /** For one expression on one text. */
   static ofText(length: number): Work {
     return new Work(TEXT_STEPS + (length >> 2), 0);
+  }
+
+  /** For one expression of a template on one text. */
+  static ofTemplate(length: number): Work {
+    return new Work(TEMPLATE_STEPS + TEMPLATE_STEPS_PER_UNIT * length, 0);
   }
 
   /** For one target and so many minions. */

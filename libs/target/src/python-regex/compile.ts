@@ -1,8 +1,10 @@
 import { Work } from '../work.ts';
 import { assemble } from './assemble.ts';
+import type { Expression } from './ast.ts';
 import { Machine } from './machine.ts';
-import { parsePythonRegex } from './parse.ts';
+import { parsePythonRegex, type Flags } from './parse.ts';
 import type { Program } from './program.ts';
+import type { SearchOptions } from './starts.ts';
 
 /**
  * Says whether an expression matches at the start of a text. Several texts may share the work;
@@ -24,23 +26,36 @@ const STEPS_PER_EXPRESSION = 300;
  */
 export function compilePythonRegex(pattern: string, given?: Work): TextTest {
   const making = given ?? Work.ofText(pattern.length);
-  making.spend(STEPS_PER_EXPRESSION + STEPS_PER_CHARACTER * pattern.length);
-  const expression = parsePythonRegex(pattern);
+  const machine = machineOf(expressionOf(pattern, {}, making), true, making);
+  return (text, work = Work.ofText(text.length)) => run(machine, text, ANCHORED, work);
+}
+
+const ANCHORED: Place = { from: 0, anchored: true, advance: false };
+
+/** Where a machine looks. */
+export type Place = Omit<SearchOptions, 'limit'>;
+
+/** Reads an expression. @throws RegexError, WorkError. */
+export function expressionOf(pattern: string, flags: Partial<Flags>, work: Work): Expression {
+  work.spend(STEPS_PER_EXPRESSION + STEPS_PER_CHARACTER * pattern.length);
+  return parsePythonRegex(pattern, flags);
+}
+
+/** A machine for it; `testOnly` where groups are of no interest. @throws RegexError, WorkError. */
+export function machineOf(expression: Expression, testOnly: boolean, work: Work): Machine {
   let linear: Program | undefined;
-  const machine = new Machine(
-    assemble(expression, { testOnly: true, runs: true }, making),
-    () =>
-      (linear ??= assemble(
-        expression,
-        { testOnly: true, runs: false },
-        Work.ofText(pattern.length),
-      )),
+  return new Machine(
+    assemble(expression, { testOnly, runs: true }, work),
+    () => (linear ??= assemble(expression, { testOnly, runs: false }, Work.ofText(0))),
   );
-  return (text, work = Work.ofText(text.length)) => {
-    try {
-      return machine.matches(text, 0, Math.floor(work.left / STEPS_PER_INSTRUCTION));
-    } finally {
-      work.spend(STEPS_PER_INSTRUCTION * machine.steps);
-    }
-  };
+}
+
+/** Whether a machine finds something; its steps are taken from the work. @throws WorkError. */
+export function run(machine: Machine, text: string, place: Place, work: Work): boolean {
+  try {
+    const limit = Math.floor(work.left / STEPS_PER_INSTRUCTION);
+    return machine.finds(text, { ...place, limit });
+  } finally {
+    work.spend(STEPS_PER_INSTRUCTION * machine.steps);
+  }
 }

@@ -1,11 +1,12 @@
 import type { Place } from './ast.ts';
 import type { CharSet } from './char-set.ts';
-import { isKnown, type Memory } from './memory.ts';
+import { isKnown, newMemory, type Memory } from './memory.ts';
 import { backFrom, holdsAt, repeated, widthIn } from './places.ts';
 import { OP } from './program.ts';
 import type { Look, Program } from './program.ts';
 import { Repeats } from './repeats.ts';
 import { FRAME, FRAME_SIZE, Stack } from './stack.ts';
+import { after, nextStart, type SearchOptions } from './starts.ts';
 
 // Names of this file: a loop like this one must not ask another module for each of them.
 const {
@@ -31,10 +32,12 @@ const STEPS_PER_UNIT = 8;
 /** What came of a search. */
 const [FAILED, MATCHED, AGAIN] = [0, 1, 2] as const;
 
-/** How far a search may go, and where it failed already. */
+/** How far a search may go, where it failed already, and where it may not end. */
 interface Search {
   readonly patience: number;
   readonly memory: Memory | undefined;
+  /** A match that ends here does not count; -1 for none. */
+  readonly barred: number;
 }
 
 /**
@@ -59,14 +62,34 @@ export class Machine {
   }
 
   /**
-   * Whether the text matches from a place on; takes `limit` steps at most.
+   * Whether the text matches from a place on, or from one behind it; the registers say where.
    * @throws WorkError
    */
-  matches(text: string, from: number, limit: number): boolean {
+  finds(text: string, { from, anchored, advance, limit }: SearchOptions): boolean {
     this.#text = text;
     this.#repeats.text = text;
-    this.#stack.clear(limit);
-    return this.#search(false, undefined, from) === MATCHED;
+    const stack = this.#stack;
+    stack.clear(limit);
+    let program = this.#program;
+    let patience = this.#patience();
+    let memory: Memory | undefined;
+    for (let at = from; ;) {
+      const start = anchored ? at : nextStart(program, text, at);
+      stack.count((start - at) >> 3);
+      if (start > text.length) return false;
+      const barred = advance && start === from ? from : -1;
+      const found = this.#run(program, 0, start, { patience, memory, barred });
+      if (found === MATCHED) return true;
+      if (found === AGAIN) {
+        stack.unwind(0, true);
+        program = this.#linear();
+        // Where it failed once it fails from whatever place it was begun.
+        memory = this.#memory(program);
+        patience = limit;
+        at = start;
+      } else if (anchored) return false;
+      else at = after(text, start);
+    }
   }
 
   /** Steps that the last match took. */
@@ -79,32 +102,33 @@ export class Machine {
     return this.#stack.registers;
   }
 
-  /** From the beginning of the program, or of one of its look-arounds. */
-  #search(linear: boolean, look: number | undefined, from: number): number {
+  /** From the beginning of a look-around. */
+  #inside(linear: boolean, look: number, from: number): boolean {
     const program = linear ? this.#linear() : this.#program;
-    const start = look === undefined ? 0 : (program.looks[look]?.start ?? 0);
     const memory = linear ? this.#memory(program) : undefined;
+    const patience = linear ? this.#stack.limit : this.#patience();
+    const base = this.#stack.top;
+    const { start } = program.looks[look] as Look;
+    const found = this.#run(program, start, from, { patience, memory, barred: -1 });
+    if (found !== AGAIN) return found === MATCHED;
+    this.#stack.unwind(base, true);
+    return this.#inside(true, look, from);
+  }
+
+  /** Steps after which a search that has no memory is begun again with one. */
+  #patience(): number {
     const { steps, limit } = this.#stack;
     const plain = steps + PLAIN_STEPS + STEPS_PER_UNIT * this.#text.length;
-    const patience = linear || program.hasRefs ? limit : Math.min(plain, limit);
-    const base = this.#stack.top;
-    const found = this.#run(program, start, from, { patience, memory });
-    if (found !== AGAIN) return found;
-    this.#stack.unwind(base, true);
-    return this.#search(true, look, from);
+    return this.#program.hasRefs ? limit : Math.min(plain, limit);
   }
 
   #memory(program: Program): Memory | undefined {
-    if (program.hasRefs) return undefined;
-    const width = this.#text.length + 1;
-    const words = Math.ceil((width * program.ops.length) / 32);
-    this.#stack.count(words);
-    return { width, bits: new Uint32Array(words) };
+    return program.hasRefs ? undefined : newMemory(program, this.#text.length + 1, this.#stack);
   }
 
   #run(program: Program, start: number, from: number, search: Search): number {
     const { ops, a, b } = program;
-    const { patience, memory } = search;
+    const { patience, memory, barred } = search;
     const text = this.#text;
     const base = this.#stack.top;
     let pc = start;
@@ -154,6 +178,10 @@ export class Machine {
           }
           break;
         case DO_ACCEPT:
+          if (at === barred) {
+            fails = true;
+            break;
+          }
           this.#stack.steps = steps;
           this.#stack.registers[0] = from;
           this.#stack.registers[1] = at;
@@ -230,7 +258,7 @@ export class Machine {
     if (from < 0) return negated;
     const [start, end] = [this.#stack.registers[0] as number, this.#stack.registers[1] as number];
     const base = this.#stack.top;
-    const found = this.#search(program !== this.#program, index, from) === MATCHED;
+    const found = this.#inside(program !== this.#program, index, from);
     this.#stack.registers[0] = start;
     this.#stack.registers[1] = end;
     this.#stack.unwind(base, negated || !found);

@@ -1,8 +1,18 @@
+import type { Program } from './program.ts';
+import type { Stack } from './stack.ts';
+
 /** Where a search failed already: a bit for each instruction at each place of a text. */
 export interface Memory {
   /** Places of the text, its end among them. */
   readonly width: number;
   readonly bits: Uint32Array;
+}
+
+/** A memory of nothing yet; its words are steps too. */
+export function newMemory(program: Program, width: number, stack: Stack): Memory {
+  const words = Math.ceil((width * program.ops.length) / 32);
+  stack.count(words);
+  return { width, bits: new Uint32Array(words) };
 }
 
 /** Remembers an instruction at a place; true where it was known. */

@@ -10,7 +10,8 @@ const MAX_DEPTH = 100;
 const MAX_PATTERN_LENGTH = 16_384;
 const MAX_REPEAT = 4_294_967_294;
 
-interface Flags {
+/** How an expression is read. */
+export interface Flags {
   readonly ignoreCase: boolean;
   readonly multiline: boolean;
   readonly dotAll: boolean;
@@ -39,9 +40,9 @@ const FLAG_OF: ReadonlyMap<string, keyof Flags | 'none'> = new Map([
  * @throws RegexError for what Python refuses, and for conditionals, atomic groups, possessive
  * repeats and `\N{…}`, which are not supported.
  */
-export function parsePythonRegex(text: string): Expression {
+export function parsePythonRegex(text: string, flags: Partial<Flags> = NO_FLAGS): Expression {
   if (text.length > MAX_PATTERN_LENGTH) throw new RegexError('pattern too long');
-  const parser = new Parser(text);
+  const parser = new Parser(text, { ...NO_FLAGS, ...flags });
   return parser.parse();
 }
 
@@ -54,9 +55,9 @@ class Parser {
   #depth = 0;
   #global: Flags;
 
-  constructor(text: string) {
+  constructor(text: string, flags: Flags) {
     this.#reader = new Reader(text);
-    this.#global = globalFlags(text);
+    this.#global = globalFlags(text, flags);
   }
 
   parse(): Expression {
@@ -247,8 +248,8 @@ function withFlags(flags: Flags, letters: string, value: boolean): Flags {
 }
 
 /** Flags such as `(?i)` hold for the whole expression, wherever they stand (Python 3.10). */
-function globalFlags(text: string): Flags {
-  let flags = NO_FLAGS;
+function globalFlags(text: string, given: Flags): Flags {
+  let flags = given;
   for (const [, letters] of outsideSets(text).matchAll(/\(\?([A-Za-z]+)\)/g)) {
     flags = withFlags(flags, letters ?? '', true);
   }
