@@ -56,7 +56,13 @@ function plainItem(value: unknown, key: unknown): unknown {
   if (typeof key === 'boolean' || !isInt(key)) return undefined;
   const index = Number(key);
   if (Array.isArray(value) || value instanceof Uint8Array) return value.at(index) as unknown;
-  return typeof value === 'string' ? [...value].at(index) : undefined;
+  return typeof value === 'string' ? characterAt(value, index) : undefined;
+}
+
+function characterAt(text: string, index: number): string | undefined {
+  // The end of the text that has it for sure: a character is two units at most.
+  const near = index < 0 ? text.slice(2 * index) : text.slice(0, 2 * index + 2);
+  return [...near].at(index);
 }
 
 function missing(value: unknown, key: unknown): Undefined {

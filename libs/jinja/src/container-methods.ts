@@ -2,8 +2,8 @@ import { bind, wholeNumber } from './arguments.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
 import { sorted } from './operators.ts';
 import { repr } from './text.ts';
+import { equal } from './equality.ts';
 import {
-  equal,
   isDict,
   iterate,
   keyOf,

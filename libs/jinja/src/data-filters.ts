@@ -10,6 +10,7 @@ import {
 import { bind } from './arguments.ts';
 import type { Filter } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
+import { joinBounded } from './limits.ts';
 import { orderOf } from './operators.ts';
 import { pretty } from './pretty.ts';
 import { str } from './text.ts';
@@ -161,7 +162,7 @@ function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
   const wrap = (items: string[], open: string, close: string): string => {
     if (items.length === 0) return open + close;
     const end = style.step === undefined ? '' : newline;
-    return open + inner + items.join(comma) + end + close;
+    return open + inner + joinBounded(items, comma) + end + close;
   };
   if (isDict(value)) {
     const entries = style.sort ? [...value].sort(([a], [b]) => orderOf(a, b)) : [...value];

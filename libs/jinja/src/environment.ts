@@ -11,6 +11,8 @@ export interface FilterHost {
   test(name: string, value: unknown, args: CallArguments): boolean;
   /** What is not a function of the arguments alone. */
   readonly outside: Outside;
+  /** Counts what takes as long as so many nodes of the template. @throws JinjaError (Limit) */
+  step(count: number): void;
 }
 
 /** A filter: the value before the `|`, then the arguments. */
@@ -71,9 +73,9 @@ export class Environment {
     this.allowUndefined = allowUndefined;
   }
 
-  /** Counts one step. @throws JinjaError (Limit) */
-  step(): void {
-    this.#steps += 1;
+  /** Counts steps. @throws JinjaError (Limit) */
+  step(count = 1): void {
+    this.#steps += count;
     if (this.#steps > this.#limits.steps)
       throw new JinjaError('Limit', 'the template runs too long');
   }

@@ -3,7 +3,7 @@ import type { Environment, FilterHost, Scope } from './environment.ts';
 import { JinjaError, syntaxError, typeError } from './errors.ts';
 import { findFilter } from './filters.ts';
 import type { Arguments, Expression } from './nunjucks.ts';
-import { calculate, compare } from './operators.ts';
+import { calculate, compare, stepsIn } from './operators.ts';
 import { str } from './text.ts';
 import { findTest } from './tests.ts';
 import {
@@ -33,6 +33,10 @@ export class Evaluator implements FilterHost {
 
   get outside(): Environment['outside'] {
     return this.environment.outside;
+  }
+
+  step(count: number): void {
+    this.environment.step(count);
   }
 
   /** The value of an expression. @throws JinjaError */
@@ -83,7 +87,7 @@ export class Evaluator implements FilterHost {
       case 'Comparison':
         return this.#comparison(node, scope);
       case 'Math':
-        return calculate(node.op, this.value(node.left, scope), this.value(node.right, scope));
+        return this.#calculation(node, scope);
       case 'Join':
         return node.parts.map((part) => str(this.value(part, scope))).join('');
       case 'Sign':
@@ -129,6 +133,7 @@ export class Evaluator implements FilterHost {
   #item(target: Expression, key: Expression, scope: Scope): unknown {
     const value = this.value(target, scope);
     if (key.typename !== 'Slice') return this.#found(itemOf(value, this.value(key, scope)));
+    this.step(stepsIn(value));
     const parts = key.parts.map((part) =>
       part === undefined ? undefined : this.value(part, scope),
     );
@@ -139,10 +144,18 @@ export class Evaluator implements FilterHost {
     let left = this.value(node.first, scope);
     for (const { op, value } of node.rest) {
       const right = this.value(value, scope);
+      if (op === 'in' || op === 'not in') this.step(stepsIn(right));
       if (!compare(op, left, right)) return false;
       left = right;
     }
     return true;
+  }
+
+  #calculation(node: Expression & { typename: 'Math' }, scope: Scope): unknown {
+    const [left, right] = [this.value(node.left, scope), this.value(node.right, scope)];
+    // A list that grows by one in a loop is copied each time.
+    this.step(stepsIn(left));
+    return calculate(node.op, left, right);
   }
 
   #call(node: Expression & { typename: 'Call' }, scope: Scope): unknown {
@@ -183,6 +196,8 @@ export class Evaluator implements FilterHost {
   }
 
   filter(name: string, value: unknown, args: CallArguments, lineno?: number): unknown {
+    // `map` runs one for each value.
+    this.step(1 + stepsIn(value));
     const filter = findFilter(name, this.outside.filters);
     if (filter === undefined) throw unknown('filter', name, lineno);
     return filter(value, args, this);

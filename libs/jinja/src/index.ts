@@ -10,5 +10,6 @@ export { saltErrorHead, saltErrorText } from './salt-error.ts';
 export { renderTemplate } from './render.ts';
 export type { RenderOptions } from './render.ts';
 export { repr, str } from './text.ts';
-export { PyFunction, PyObject, equal, isDict, isList, iterate, truth, typeName } from './values.ts';
+export { equal } from './equality.ts';
+export { PyFunction, PyObject, isDict, isList, iterate, truth, typeName } from './values.ts';
 export type { CallArguments } from './values.ts';

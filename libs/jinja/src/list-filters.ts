@@ -3,13 +3,16 @@ import { itemOf } from './attributes.ts';
 import { pairsOf } from './data-filters.ts';
 import type { Filter, FilterHost } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
-import { MAX_LENGTH, calculate, orderOf, sorted } from './operators.ts';
+import { checkRows, combinations, permutations, product } from './itertools.ts';
+import { bounded, joinBounded } from './limits.ts';
+import { calculate, orderOf, sorted } from './operators.ts';
 import { str } from './text.ts';
+import { equal, ValueIndex } from './equality.ts';
 import {
   Undefined,
-  equal,
   isDict,
   isInt,
+  isList,
   iterate,
   lengthOf,
   truth,
@@ -22,10 +25,7 @@ import {
 export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['attr', (value, { positional: [name] }) => itemOf(value, name)],
   ['batch', (value, args) => batch(iterate(value), args)],
-  [
-    'combinations',
-    (value, { positional: [size] }) => combinations(iterate(value), wholeNumber(size)),
-  ],
+  ['combinations', (value, { positional: [size] }) => combinations(iterate(value), size)],
   ['count', (value) => lengthOf(value)],
   ['dictsort', (value, args) => dictSort(value, args)],
   ['first', (value) => iterate(value)[0] ?? missing('No first item, sequence was empty.')],
@@ -100,7 +100,9 @@ function batch(list: readonly unknown[], args: CallArguments): unknown[] {
     rows.push(list.slice(at, at + Math.max(size, 1)));
   }
   const last = rows.at(-1);
-  if (last !== undefined && fill !== null) while (last.length < size) last.push(fill);
+  if (last !== undefined && fill !== null) {
+    bounded(size, () => last.push(...Array.from({ length: size - last.length }, () => fill)));
+  }
   return rows;
 }
 
@@ -160,7 +162,7 @@ function join(value: unknown, args: CallArguments): string {
   const bound = bind('join', ['d', 'attribute'], args, { d: '', attribute: null });
   const get = reach(bound.get('attribute'));
   const parts = iterate(value).map((item) => str(get(item)));
-  return parts.join(str(bound.get('d')));
+  return joinBounded(parts, str(bound.get('d')));
 }
 
 function map(list: readonly unknown[], args: CallArguments, host: FilterHost): unknown[] {
@@ -183,10 +185,14 @@ function select(
   const [first, ...others] = positional;
   const [name, ...rest] = byAttribute ? others : positional;
   const get = byAttribute ? reach(first) : (item: unknown): unknown => item;
+  const [among] = rest;
+  const known = name === 'in' && Array.isArray(among) ? new ValueIndex(among) : undefined;
   const holds = (item: unknown): boolean =>
-    typeof name === 'string'
-      ? host.test(name, get(item), { positional: rest, named })
-      : truth(get(item));
+    known !== undefined
+      ? known.has(get(item))
+      : typeof name === 'string'
+        ? host.test(name, get(item), { positional: rest, named })
+        : truth(get(item));
   return list.filter((item) => holds(item) === wanted);
 }
 
@@ -216,63 +222,29 @@ function sort(list: readonly unknown[], args: CallArguments): unknown[] {
   const names = typeof attribute === 'string' ? attribute.split(',') : [attribute];
   const gets = names.map((name) => reach(name));
   const fold = folded(bound.get('case_sensitive'));
-  const key = (item: unknown): unknown => tupleOf(gets.map((get) => fold(get(item))));
+  const [only, more] = gets;
+  const key =
+    only !== undefined && more === undefined
+      ? (item: unknown): unknown => fold(only(item))
+      : (item: unknown): unknown => tupleOf(gets.map((get) => fold(get(item))));
   return sorted(list, key, truth(bound.get('reverse')));
 }
 
 function sum(list: readonly unknown[], args: CallArguments): unknown {
   const bound = bind('sum', ['attribute', 'start'], args, { attribute: null, start: 0 });
   const get = reach(bound.get('attribute'));
-  return list.reduce((total, item) => calculate('+', total, get(item)), bound.get('start'));
+  const start = bound.get('start');
+  const items = list.map(get);
+  // One list after the other would be copied as often as there are more.
+  if (isList(start) && items.every(isList)) return [...start, ...items.flat()];
+  return items.reduce((total, item) => calculate('+', total, item), start);
 }
 
 function zip(lists: readonly unknown[][], longest: boolean, fill: unknown): unknown[] {
   const sizes = lists.map(({ length }) => length);
   const size = longest ? Math.max(0, ...sizes) : Math.min(...sizes);
+  checkRows(size, lists.length);
   return Array.from({ length: size }, (_, at) =>
     tupleOf(lists.map((list) => (at < list.length ? list[at] : fill))),
   );
-}
-
-function bounded(rows: unknown[]): unknown[] {
-  if (rows.length > MAX_LENGTH / 16) throw new JinjaError('Limit', 'a list grew too long');
-  return rows;
-}
-
-function product(lists: readonly unknown[][]): unknown[] {
-  let rows: unknown[][] = [[]];
-  for (const list of lists) {
-    bounded(new Array(Math.min(rows.length * list.length, 2 ** 31)));
-    rows = rows.flatMap((row) => list.map((item) => [...row, item]));
-  }
-  return rows.map((row) => tupleOf(row));
-}
-
-function combinations(list: readonly unknown[], size: number): unknown[] {
-  const rows: unknown[] = [];
-  const pick = (from: number, row: readonly unknown[]): void => {
-    if (row.length === size) {
-      bounded(rows).push(tupleOf(row));
-      return;
-    }
-    for (let at = from; at < list.length; at += 1) pick(at + 1, [...row, list[at]]);
-  };
-  pick(0, []);
-  return rows;
-}
-
-function permutations(list: readonly unknown[], size: unknown): unknown[] {
-  const wanted = size == null ? list.length : wholeNumber(size);
-  const rows: unknown[] = [];
-  const pick = (used: readonly number[]): void => {
-    if (used.length === wanted) {
-      bounded(rows).push(tupleOf(used.map((at) => list[at])));
-      return;
-    }
-    list.forEach((_, at) => {
-      if (!used.includes(at)) pick([...used, at]);
-    });
-  };
-  pick([]);
-  return rows;
 }

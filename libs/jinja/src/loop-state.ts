@@ -1,5 +1,6 @@
 import { typeError } from './errors.ts';
-import { PyFunction, PyObject, equal } from './values.ts';
+import { equal } from './equality.ts';
+import { PyFunction, PyObject } from './values.ts';
 
 /** The `loop` of a `for` block. */
 export class LoopState {

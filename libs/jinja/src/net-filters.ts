@@ -13,7 +13,11 @@ interface Address {
   readonly text: string;
 }
 
-const MAX_HOSTS = 131_072n;
+/** No address is as long, with the zone that it may name. */
+const MAX_TEXT = 256;
+/** Of all networks of a list together; one of version 6 takes as long as so many others. */
+const MAX_HOSTS = 65_536;
+const HOSTS_PER_HOST_OF_6 = 8;
 
 /** Salt's filters for addresses (Salt: salt/utils/network.py). */
 export const NET_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
@@ -32,7 +36,7 @@ export const NET_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>(
   ],
   ['is_ipv4', (value, args) => checked(value, 4, optionsOf(args)) !== null],
   ['is_ipv6', (value, args) => checked(value, 6, optionsOf(args)) !== null],
-  ['network_hosts', (value, args) => eachAddress(value, args, hosts)],
+  ['network_hosts', networkHosts],
   [
     'network_size',
     (value, args) =>
@@ -48,7 +52,7 @@ function optionsOf(args: CallArguments): string {
 
 /** An address or interface as Python's ipaddress reads it; undefined for anything else. */
 function parse(value: unknown): Address | undefined {
-  if (typeof value !== 'string') return undefined;
+  if (typeof value !== 'string' || value.length > MAX_TEXT) return undefined;
   const [address = '', mask, more] = value.split('/');
   if (more !== undefined || address === '') return undefined;
   const four = /^(?:0|[1-9]\d{0,2})(?:\.(?:0|[1-9]\d{0,2})){3}$/.test(address);
@@ -149,10 +153,19 @@ function size(version: 4 | 6, prefix: number): bigint {
   return 2n ** BigInt((version === 4 ? 32 : 128) - prefix);
 }
 
+function networkHosts(value: unknown, args: CallArguments): unknown {
+  let total = 0;
+  return eachAddress(value, args, (address) => {
+    const count = Number(size(address.version, address.prefix));
+    total += address.version === 6 ? HOSTS_PER_HOST_OF_6 * count : count;
+    if (total > MAX_HOSTS) throw new JinjaError('Limit', 'network_hosts: the network is too large');
+    return hosts(address);
+  });
+}
+
 function hosts({ version, ip, prefix }: Address): string[] {
   const count = size(version, prefix);
-  if (count > MAX_HOSTS) throw new JinjaError('Limit', 'network_hosts: the network is too large');
-  const number = ip.toByteArray().reduce((total, byte) => total * 256n + BigInt(byte), 0n);
+  const number = ip.toByteArray().reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
   const network = number - (number % count);
   const bits = version === 4 ? 32 : 128;
   const all = Array.from({ length: Number(count) }, (_, at) => text(network + BigInt(at), version));
@@ -162,12 +175,15 @@ function hosts({ version, ip, prefix }: Address): string[] {
 }
 
 function text(number: bigint, version: 4 | 6): string {
+  if (version === 4) {
+    const four = Number(number);
+    return `${four >>> 24}.${(four >>> 16) & 255}.${(four >>> 8) & 255}.${four & 255}`;
+  }
   const bytes: number[] = [];
-  for (let left = version === 4 ? 4 : 16, rest = number; left > 0; left -= 1, rest >>= 8n) {
+  for (let left = 16, rest = number; left > 0; left -= 1, rest >>= 8n) {
     bytes.unshift(Number(rest & 255n));
   }
-  const ip = ipaddr.fromByteArray(bytes);
-  return version === 4 ? ip.toString() : compressed(ip as ipaddr.IPv6);
+  return compressed(ipaddr.fromByteArray(bytes) as ipaddr.IPv6);
 }
 
 function wrap(value: unknown): unknown {

@@ -1,12 +1,12 @@
 import { compareText, type SaltFloat } from '@brine/wire';
 import { JinjaError, typeError } from './errors.ts';
+import { bounded } from './limits.ts';
 import { formatPercent } from './percent-format.ts';
+import { equal, has, ValueIndex } from './equality.ts';
 import {
   Tuple,
   Undefined,
-  equal,
   floatValue,
-  has,
   intValue,
   isFloat,
   keyOf,
@@ -16,8 +16,6 @@ import {
   typeName,
 } from './values.ts';
 
-/** A text or list that a template makes of itself may not be longer. */
-export const MAX_LENGTH = 16_777_216;
 const MAX_BITS = 65_536n;
 
 /** Python's binary operators. @throws JinjaError */
@@ -30,7 +28,8 @@ export function calculate(op: string, a: unknown, b: unknown): unknown {
     if (repeated !== undefined) return repeated;
   }
   if (op === '-' && a instanceof PySet && b instanceof PySet) {
-    return new PySet(a.items.filter((item) => !has(b.items, item)));
+    const others = new ValueIndex(b.items);
+    return new PySet(a.items.filter((item) => !others.has(item)));
   }
   const left = numberOf(a);
   const right = numberOf(b);
@@ -54,13 +53,8 @@ function joined(a: string | unknown[], b: unknown): unknown {
     const kind = tuple ? 'tuple' : 'list';
     throw typeError(`can only concatenate ${kind} (not "${typeName(b)}") to ${kind}`);
   }
-  const both = [...a, ...(b as unknown[])];
+  const both = bounded(a.length + b.length, () => [...a, ...(b as unknown[])]);
   return tuple ? tupleOf(both) : both;
-}
-
-function bounded<T>(length: number, make: () => T): T {
-  if (length > MAX_LENGTH) throw new JinjaError('Limit', 'a value of the template grew too long');
-  return make();
 }
 
 function repeat(value: unknown, times: unknown): unknown {
@@ -175,6 +169,13 @@ export function orderOf(a: unknown, b: unknown, op = '<'): number {
   }
   const [x, y] = [typeName(a), typeName(b)];
   throw typeError(`'${op}' not supported between instances of '${x}' and '${y}'`);
+}
+
+/** What it takes to look through a value, in steps of a render. */
+export function stepsIn(value: unknown): number {
+  if (value instanceof PySet) return value.items.length >> 3;
+  if (typeof value === 'string') return value.length >> 7;
+  return Array.isArray(value) ? value.length >> 3 : 0;
 }
 
 /** Python's `in`. @throws JinjaError (TypeError, Undefined) */

@@ -1,4 +1,5 @@
 import { typeError, valueError } from './errors.ts';
+import { replaceEach } from './limits.ts';
 import { formatNumber } from './number-format.ts';
 import { repr, str } from './text.ts';
 import { Tuple, isDict, keyOf, numberOf, typeName } from './values.ts';
@@ -15,31 +16,21 @@ export function formatPercent(format: string, value: unknown): string {
     used += 1;
     return values[used - 1];
   };
-  const text = format.replaceAll(
-    DIRECTIVE,
-    (
-      _whole: string,
-      name: string | undefined,
-      flags: string,
-      width: string | undefined,
-      precision: string | undefined,
-      kind: string | undefined,
-    ) => {
-      if (kind === undefined) throw valueError('incomplete format');
-      if (kind === '%') return '%';
-      const size = width === '*' ? Number(next()) : Number(width ?? 0);
-      const digits = precision === '*' ? Number(next()) : precision;
-      let item: unknown;
-      if (name === undefined) item = next();
-      else {
-        named = true;
-        if (!isDict(value)) throw typeError('format requires a mapping');
-        item = value.get(keyOf(name)) ?? null;
-      }
-      const precise = digits === undefined ? undefined : Number(digits);
-      return padded(convert(item, kind, flags, precise), flags, Math.min(size, 10_000), kind);
-    },
-  );
+  const text = replaceEach(format, DIRECTIVE, ([, name, flags = '', width, precision, kind]) => {
+    if (kind === undefined) throw valueError('incomplete format');
+    if (kind === '%') return '%';
+    const size = width === '*' ? Number(next()) : Number(width ?? 0);
+    const digits = precision === '*' ? Number(next()) : precision;
+    let item: unknown;
+    if (name === undefined) item = next();
+    else {
+      named = true;
+      if (!isDict(value)) throw typeError('format requires a mapping');
+      item = value.get(keyOf(name)) ?? null;
+    }
+    const precise = digits === undefined ? undefined : Number(digits);
+    return padded(convert(item, kind, flags, precise), flags, Math.min(size, 10_000), kind);
+  });
   const left = used < values.length && !named && !(isDict(value) || Array.isArray(value));
   if (left || (value instanceof Tuple && used < values.length)) {
     throw typeError('not all arguments converted during string formatting');

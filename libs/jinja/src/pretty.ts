@@ -1,5 +1,6 @@
 import { compareText } from '@brine/wire';
 import { orderOf } from './operators.ts';
+import { bounded, joinBounded } from './limits.ts';
 import { repr } from './text.ts';
 import { Tuple, isDict } from './values.ts';
 
@@ -11,15 +12,15 @@ export function pretty(value: unknown): string {
 }
 
 function shown(value: unknown, indent: number, allowance: number): string {
-  const flat = flatText(value);
-  if (flat.length <= WIDTH - indent - allowance) return flat;
+  const flat = flatText(value, WIDTH - indent - allowance);
+  if (flat !== undefined) return flat;
   if (isDict(value) && value.size > 0) {
     const entries = sortedEntries(value).map(([key, item], at, all) => {
       const name = `${repr(key)}: `;
       const rest = at === all.length - 1 ? allowance + 1 : 1;
       return name + shown(item, indent + 1 + name.length, rest);
     });
-    return `{${entries.join(`,\n${' '.repeat(indent + 1)}`)}}`;
+    return `{${joinBounded(entries, newline(indent))}}`;
   }
   if (Array.isArray(value) && value.length > 0) {
     const tuple = value instanceof Tuple;
@@ -29,20 +30,41 @@ function shown(value: unknown, indent: number, allowance: number): string {
       const rest = at === list.length - 1 ? allowance + end.length : 1;
       return shown(item, indent + 1, rest);
     });
-    return (tuple ? '(' : '[') + items.join(`,\n${' '.repeat(indent + 1)}`) + end;
-  }
-  return flat;
-}
-
-function flatText(value: unknown): string {
-  if (isDict(value)) {
-    const entries = sortedEntries(value).map(([key, item]) => `${repr(key)}: ${flatText(item)}`);
-    return `{${entries.join(', ')}}`;
-  }
-  if (Array.isArray(value) && !(value instanceof Tuple)) {
-    return `[${(value as unknown[]).map(flatText).join(', ')}]`;
+    return (tuple ? '(' : '[') + joinBounded(items, newline(indent)) + end;
   }
   return repr(value);
+}
+
+function newline(indent: number): string {
+  return `,\n${bounded(indent, () => ' '.repeat(indent + 1))}`;
+}
+
+/** A value on one line; undefined where that is longer than `room`: no more is looked at. */
+function flatText(value: unknown, room: number): string | undefined {
+  if (!isDict(value) && !Array.isArray(value)) {
+    return fitting(repr(value), room);
+  }
+  const size = isDict(value) ? value.size : value.length;
+  // Each member takes a character and what is between it and the next.
+  if (3 * size > room) return undefined;
+  if (value instanceof Tuple) return fitting(repr(value), room);
+  const parts: string[] = [];
+  let left = room - 2;
+  for (const member of isDict(value) ? sortedEntries(value) : (value as unknown[])) {
+    const [key, item] = isDict(value) ? (member as [unknown, unknown]) : [undefined, member];
+    const name = isDict(value) ? `${repr(key)}: ` : '';
+    const text = flatText(item, left - name.length);
+    if (text === undefined) return undefined;
+    parts.push(name + text);
+    left -= name.length + text.length + (parts.length < size ? 2 : 0);
+    if (left < 0) return undefined;
+  }
+  const line = parts.join(', ');
+  return isDict(value) ? `{${line}}` : `[${line}]`;
+}
+
+function fitting(text: string, room: number): string | undefined {
+  return text.length <= room ? text : undefined;
 }
 
 function sortedEntries(dict: ReadonlyMap<unknown, unknown>): [unknown, unknown][] {

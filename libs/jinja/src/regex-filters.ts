@@ -1,54 +1,99 @@
+import { matchGlob, PythonRegex, RegexError, Work, WorkError } from '@brine/target';
 import { bind, textArgument } from './arguments.ts';
-import type { Filter } from './environment.ts';
-import { expandTemplate, pythonPattern } from './python-pattern.ts';
-import { truth, tupleOf, type CallArguments } from './values.ts';
+import type { Filter, FilterHost } from './environment.ts';
+import { JinjaError, typeError, valueError } from './errors.ts';
+import { MAX_LENGTH } from './limits.ts';
+import { truth, tupleOf, typeName, Undefined, type CallArguments } from './values.ts';
+
+/** A step of an expression is a small part of a step of the render. */
+const WORK_PER_STEP = 16;
 
 /** Salt's filters for regular expressions (Salt: salt/utils/jinja.py). */
 export const REGEX_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
-  ['regex_match', (value, args) => groups(value, args, 'regex_match')],
-  ['regex_replace', (value, args) => regexReplace(value, args)],
-  ['regex_search', (value, args) => groups(value, args, 'regex_search')],
+  ['regex_match', (value, args, host) => groups(value, args, host, 'match')],
+  ['regex_replace', (value, args, host) => regexReplace(value, args, host)],
+  ['regex_search', (value, args, host) => groups(value, args, host, 'search')],
 ]);
 
-function pattern(fun: string, args: CallArguments, names: readonly string[]): Map<string, unknown> {
+/** The test `match`: what `re.match` finds at the start. */
+export function matchesStart(value: unknown, args: CallArguments, host: FilterHost): boolean {
+  return groups(value, args, host, 'match') !== null;
+}
+
+function bound(fun: string, args: CallArguments, names: readonly string[]): Map<string, unknown> {
   return bind(fun, [...names, 'ignorecase', 'multiline'], args, {
     ignorecase: false,
     multiline: false,
   });
 }
 
-function groups(value: unknown, args: CallArguments, fun: 'regex_search' | 'regex_match'): unknown {
-  const bound = pattern(fun, args, ['rgx']);
-  const expression = compiled(bound);
-  const text = textArgument(fun, value);
-  const found = fun === 'regex_match' ? anchored(text, expression) : expression.exec(text);
-  if (found === null) return null;
-  return tupleOf(found.length === 1 ? [found[0]] : found.slice(1).map((part) => part ?? null));
+function groups(
+  value: unknown,
+  args: CallArguments,
+  host: FilterHost,
+  how: 'search' | 'match',
+): unknown {
+  const given = bound(`regex_${how}`, args, ['rgx']);
+  const text = textOf(value);
+  const found = bounded(text, host, (work) => compiled(given, work)[how](text, work));
+  if (found === undefined) return null;
+  const [whole, ...captured] = found.groups;
+  return tupleOf(captured.length === 0 ? [whole] : captured.map((part) => part ?? null));
 }
 
-function anchored(text: string, expression: RegExp): RegExpExecArray | null {
-  return new RegExp(`(?:${expression.source})`, expression.flags.replace('g', 'y')).exec(text);
+function regexReplace(value: unknown, args: CallArguments, host: FilterHost): string {
+  const given = bound('regex_replace', args, ['rgx', 'val']);
+  const text = textOf(value);
+  const template = textArgument('regex_replace', given.get('val'));
+  return bounded(text, host, (work) =>
+    compiled(given, work).replace(text, template, work, MAX_LENGTH),
+  );
 }
 
-function compiled(bound: ReadonlyMap<string, unknown>): RegExp {
-  const source = textArgument('regular expression', bound.get('rgx'));
-  return pythonPattern(source, truth(bound.get('ignorecase')), truth(bound.get('multiline')));
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Undefined) throw value.error();
+  throw typeError(`expected string or bytes-like object, got '${typeName(value)}'`);
 }
 
-function regexReplace(value: unknown, args: CallArguments): string {
-  const bound = pattern('regex_replace', args, ['rgx', 'val']);
-  const text = textArgument('regex_replace', value);
-  const template = textArgument('regex_replace', bound.get('val'));
-  let out = '';
-  let from = 0;
-  for (const match of text.matchAll(compiled(bound))) {
-    out += text.slice(from, match.index) + expandTemplate(template, match);
-    from = match.index + match[0].length;
+/** Loops, and `map`, ask the same of one value after the other. */
+let latest: { readonly key: string; readonly regex: PythonRegex } | undefined;
+
+function compiled(given: ReadonlyMap<string, unknown>, work: Work): PythonRegex {
+  const pattern = textArgument('regular expression', given.get('rgx'));
+  const ignoreCase = truth(given.get('ignorecase'));
+  const multiline = truth(given.get('multiline'));
+  const key = `${ignoreCase} ${multiline} ${pattern}`;
+  if (latest?.key !== key) {
+    latest = { key, regex: new PythonRegex(pattern, { ignoreCase, multiline }, work) };
   }
-  return out + text.slice(from);
+  return latest.regex;
 }
 
-/** `is match`: what `re.match` finds at the start. */
-export function matchesStart(value: unknown, args: CallArguments): boolean {
-  return anchored(textArgument('match', value), compiled(pattern('match', args, ['rgx']))) !== null;
+/** Runs expressions on a text, whose work is the render's too. @throws JinjaError */
+function bounded<T>(text: string, host: FilterHost, run: (work: Work) => T): T {
+  const work = Work.ofTemplate(text.length);
+  const { left } = work;
+  try {
+    return run(work);
+  } catch (error) {
+    if (error instanceof RegexError) throw valueError(error.message);
+    if (error instanceof WorkError) throw new JinjaError('Limit', error.message);
+    throw error;
+  } finally {
+    host.step(Math.ceil((left - work.left) / WORK_PER_STEP));
+  }
+}
+
+/** Whether a glob or an expression fits (Salt: salt/utils/stringutils.py expr_match). */
+export function fits(text: string, expression: string, host: FilterHost): boolean {
+  return bounded(text, host, (work) => {
+    try {
+      if (matchGlob(expression, text, work)) return true;
+      return new PythonRegex(`\\A${expression}\\Z`, {}, work).match(text, work) !== undefined;
+    } catch (error) {
+      if (error instanceof RegexError) return false;
+      throw error;
+    }
+  });
 }

@@ -1,19 +1,20 @@
 import { strip } from '@brine/wire';
 import { bind, textArgument } from './arguments.ts';
-import type { Filter } from './environment.ts';
+import type { Filter, FilterHost } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
 import { attributeOf } from './attributes.ts';
+import { MAX_DIGITS } from './limits.ts';
 import { calculate, contains, sorted } from './operators.ts';
 import { escapePattern, shellQuote } from './quoting.ts';
+import { fits } from './regex-filters.ts';
 import { str } from './text.ts';
+import { equal, ValueIndex } from './equality.ts';
 import {
   PyFunction,
   PySet,
   Tuple,
   Undefined,
-  equal,
   floatValue,
-  has,
   intValue,
   isDict,
   isInt,
@@ -33,7 +34,7 @@ function unhashable(value: unknown): boolean {
 /** Salt's filters for texts and lists (Salt: salt/utils/{jinja,data,stringutils}.py). */
 export const SALT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
   ['avg', (list) => floatValue(Number(calculate('/', sum(list), lengthOf(list))))],
-  ['check_whitelist_blacklist', (value, args) => allowed(value, args)],
+  ['check_whitelist_blacklist', (value, args, host) => allowed(value, args, host)],
   ['compare_dicts', (old, { positional: [fresh] }) => compareDicts(old, fresh)],
   ['compare_lists', (old, { positional: [fresh] }) => compareLists(old, fresh)],
   ['contains_whitespace', (value) => /\s/.test(textArgument('contains_whitespace', value))],
@@ -95,9 +96,8 @@ function toBool(value: unknown): boolean {
 }
 
 function distinct(list: readonly unknown[]): unknown[] {
-  const seen: unknown[] = [];
-  for (const item of list) if (!has(seen, item)) seen.push(item);
-  return seen;
+  const seen = new ValueIndex();
+  return list.filter((item) => seen.add(item));
 }
 
 function unique(value: unknown): unknown {
@@ -109,14 +109,16 @@ function combine(a: unknown, b: unknown, how: 'union' | 'intersect' | 'differenc
   const [left, right] = [iterate(a), iterate(b)];
   const sets = !unhashable(a) && !unhashable(b);
   const both = !sets && how === 'union' ? (calculate('+', a, b) as unknown[]) : [...left, ...right];
+  const others = new ValueIndex(how === 'union' ? [] : right);
   const picked =
-    how === 'union' ? both : left.filter((item) => has(right, item) === (how === 'intersect'));
+    how === 'union' ? both : left.filter((item) => others.has(item) === (how === 'intersect'));
   return sets ? new PySet(distinct(picked)) : distinct(picked);
 }
 
 function symmetric(a: unknown, b: unknown): unknown {
   const [left, right] = [iterate(a), iterate(b)];
-  const picked = distinct([...left, ...right]).filter((x) => !has(left, x) || !has(right, x));
+  const [before, after] = [new ValueIndex(left), new ValueIndex(right)];
+  const picked = distinct([...left, ...right]).filter((x) => !before.has(x) || !after.has(x));
   return unhashable(a) || unhashable(b) ? picked : new PySet(picked);
 }
 
@@ -156,8 +158,9 @@ function compareDicts(old: unknown, fresh: unknown): unknown {
 function compareLists(old: unknown, fresh: unknown): unknown {
   const [before, after] = [iterate(old), iterate(fresh)];
   const changes = new Map<string, unknown[]>();
-  const added = after.filter((item) => !has(before, item));
-  const removed = before.filter((item) => !has(after, item));
+  const [known, kept] = [new ValueIndex(before), new ValueIndex(after)];
+  const added = after.filter((item) => !known.has(item));
+  const removed = before.filter((item) => !kept.has(item));
   if (added.length > 0) changes.set('new', added);
   if (removed.length > 0) changes.set('old', removed);
   return changes;
@@ -203,8 +206,9 @@ function fromEntries(list: unknown): unknown {
 function toNumber(value: unknown): unknown {
   if (typeof value !== 'string') return typeof value === 'number' ? Math.trunc(value) : value;
   const text = strip(value);
-  if (/^[-+]?\d+(?:_\d+)*$/.test(text)) return intValue(BigInt(text.replace(/^\+|_/g, '')));
-  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return floatValue(Number(text));
+  if (text.length <= MAX_DIGITS && /^[-+]?\d+(?:_\d+)*$/.test(text))
+    return intValue(BigInt(text.replace(/^\+|_/g, '')));
+  if (/^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return floatValue(Number(text));
   return value;
 }
 
@@ -233,23 +237,21 @@ function camelCase(text: string, args: CallArguments): string {
   return truth(first) ? joined.charAt(0).toUpperCase() + joined.slice(1) : joined;
 }
 
-function allowed(value: unknown, args: CallArguments): boolean {
+function allowed(value: unknown, args: CallArguments, host: FilterHost): boolean {
   const bound = bind('check_whitelist_blacklist', ['whitelist', 'blacklist'], args, {
     whitelist: null,
     blacklist: null,
   });
-  const listed = (name: string): unknown[] => {
+  const listed = (name: string): string[] => {
     const list = bound.get(name);
     if (list == null || !truth(list)) return [];
-    return typeof list === 'string' ? [list] : iterate(list);
-  };
-  const fits = (pattern: unknown): boolean => {
-    const glob = escapePattern(str(pattern)).replaceAll('\\*', '[^]*').replaceAll('\\?', '[^]');
-    return new RegExp(`^(?:${glob})$`).test(str(value));
+    return typeof list === 'string' ? [list] : iterate(list).map(str);
   };
   const [white, black] = [listed('whitelist'), listed('blacklist')];
-  if (black.some(fits)) return false;
-  return white.length === 0 || white.some(fits);
+  const oneFits = (list: readonly string[]): boolean =>
+    list.some((expression) => fits(str(value), expression, host));
+  if (oneFits(black)) return false;
+  return white.length === 0 || oneFits(white);
 }
 
 function methodCall(

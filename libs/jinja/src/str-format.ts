@@ -1,5 +1,6 @@
 import { pyLength } from '@brine/wire';
 import { JinjaError, valueError } from './errors.ts';
+import { replaceEach } from './limits.ts';
 import { formatNumber } from './number-format.ts';
 import { repr, str } from './text.ts';
 import { isFloat, keyOf, numberOf, type CallArguments } from './values.ts';
@@ -37,24 +38,19 @@ export function formatText(format: string, args: CallArguments, reach: Reach): s
     }
     return value;
   };
-  return format.replaceAll(
-    FIELD,
-    (whole: string, path: string | undefined, conversion?: string, given?: string) => {
-      if (whole === '{{') return '{';
-      if (whole === '}}') return '}';
-      if (path === undefined) {
-        const side = whole === '{' ? "'{'" : "'}'";
-        throw valueError(`Single ${side} encountered in format string`);
-      }
-      const value = lookUp(path);
-      const spec = given ?? '';
-      const inner = spec.replaceAll(/\{([^{}]*)\}/g, (_: string, name: string) =>
-        str(lookUp(name)),
-      );
-      if (conversion === 'r' || conversion === 'a') return formatValue(repr(value), inner);
-      return formatValue(conversion === 's' ? str(value) : value, inner);
-    },
-  );
+  return replaceEach(format, FIELD, ([whole, path, conversion, given]) => {
+    if (whole === '{{') return '{';
+    if (whole === '}}') return '}';
+    if (path === undefined) {
+      const side = whole === '{' ? "'{'" : "'}'";
+      throw valueError(`Single ${side} encountered in format string`);
+    }
+    const value = lookUp(path);
+    const spec = given ?? '';
+    const inner = spec.replaceAll(/\{([^{}]*)\}/g, (_: string, name: string) => str(lookUp(name)));
+    if (conversion === 'r' || conversion === 'a') return formatValue(repr(value), inner);
+    return formatValue(conversion === 's' ? str(value) : value, inner);
+  });
 }
 
 /** Python's `format(value, spec)`. @throws JinjaError (ValueError) */
@@ -99,7 +95,9 @@ function signed(text: string, sign: string): string {
 
 function grouped(text: string, comma: string): string {
   return text.replace(/^([-+ ]?)(\d+)/, (_, sign: string, digits: string) => {
-    return sign + digits.replaceAll(/\B(?=(\d{3})+$)/g, comma);
+    const first = digits.length % 3;
+    const threes = digits.slice(first).match(/\d{3}/g) ?? [];
+    return sign + (first > 0 ? [digits.slice(0, first), ...threes] : threes).join(comma);
   });
 }
 

@@ -1,7 +1,7 @@
 import { pyLength, splitLines, strip } from '@brine/wire';
 import { bind, textArgument, wholeNumber } from './arguments.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
-import { MAX_LENGTH } from './operators.ts';
+import { bounded, joinBounded, MAX_LENGTH } from './limits.ts';
 import { Tuple, iterate, tupleOf, typeName, type CallArguments } from './values.ts';
 
 type Method = (text: string, args: CallArguments) => unknown;
@@ -58,8 +58,8 @@ export const STR_METHODS: ReadonlyMap<string, Method> = new Map<string, Method>(
 
 /** Python's `str.capitalize`. */
 export function capitalized(text: string): string {
-  const [first = '', ...rest] = text;
-  return first.toUpperCase() + rest.join('').toLowerCase();
+  const [first = ''] = text.slice(0, 2);
+  return first.toUpperCase() + text.slice(first.length).toLowerCase();
 }
 
 /** Python's `str.title`. */
@@ -110,13 +110,19 @@ function window(text: string, _fun: string, { positional }: CallArguments): Wind
   const [part, from, to] = positional;
   if (typeof part !== 'string') throw typeError(`must be str, not ${typeName(part)}`);
   if (from == null && to == null) return { text, part, start: 0 };
-  const characters = [...text];
+  const characters = charactersOf(text);
   const place = (value: unknown, otherwise: number): number => {
     const at = value == null ? otherwise : wholeNumber(value);
     return at < 0 ? Math.max(at + characters.length, 0) : Math.min(at, characters.length);
   };
   const start = place(from, 0);
-  return { text: characters.slice(start, place(to, characters.length)).join(''), part, start };
+  const within = characters.slice(start, place(to, characters.length));
+  return { text: typeof within === 'string' ? within : within.join(''), part, start };
+}
+
+/** The characters of a text: the text itself where each is one unit. */
+function charactersOf(text: string): string | string[] {
+  return /[\ud800-\udbff]/.test(text) ? [...text] : text;
 }
 
 function countOf({ text, part }: Window): number {
@@ -150,15 +156,15 @@ function affix(text: string, fun: 'startswith' | 'endswith', args: CallArguments
 function expandTabs(text: string, args: CallArguments): string {
   const size = wholeNumber(bind('expandtabs', ['tabsize'], args, { tabsize: 8 }).get('tabsize'));
   let column = 0;
-  return text.replaceAll(/[^]/gu, (character) => {
-    if (character === '\n' || character === '\r') column = 0;
-    else if (character === '\t') {
-      const blanks = size > 0 ? Math.min(size, 1000) - (column % size) : 0;
-      column += blanks;
-      return ' '.repeat(blanks);
-    } else column += 1;
-    return character;
+  let length = 0;
+  const parts = text.split(/([\t\n\r])/).map((part) => {
+    const blanks = part === '\t' && size > 0 ? size - (column % size) : 0;
+    if (part === '\n' || part === '\r') column = 0;
+    else column += part === '\t' ? blanks : pyLength(part);
+    length += part === '\t' ? blanks : part.length;
+    return part === '\t' ? bounded(length, () => ' '.repeat(blanks)) : part;
   });
+  return parts.join('');
 }
 
 function join(text: string, { positional: [list] }: CallArguments): string {
@@ -167,7 +173,7 @@ function join(text: string, { positional: [list] }: CallArguments): string {
     if (typeof item === 'string') return;
     throw typeError(`sequence item ${at}: expected str instance, ${typeName(item)} found`);
   });
-  return items.join(text);
+  return joinBounded(items as string[], text);
 }
 
 function stripped(
@@ -177,7 +183,7 @@ function stripped(
   end: boolean,
 ): string {
   const [wanted] = positional;
-  const characters = [...text];
+  const characters = charactersOf(text);
   const set = wanted == null ? undefined : new Set(textArgument('strip', wanted));
   const out = (c: string | undefined): boolean =>
     c !== undefined && (set === undefined ? SPACE.test(c) : set.has(c));
@@ -185,7 +191,8 @@ function stripped(
   let to = characters.length;
   while (start && from < to && out(characters[from])) from += 1;
   while (end && to > from && out(characters[to - 1])) to -= 1;
-  return characters.slice(from, to).join('');
+  const left = characters.slice(from, to);
+  return typeof left === 'string' ? left : left.join('');
 }
 
 function partition(text: string, { positional: [mark] }: CallArguments, last: boolean): Tuple {

@@ -1,14 +1,14 @@
 import { isNumber, type SaltValue } from '@brine/wire';
 import type { Test } from './environment.ts';
 import { FILTER_NAMES } from './filters.ts';
-import { calculate, compare, contains } from './operators.ts';
+import { calculate, compare, contains, stepsIn } from './operators.ts';
 import { matchesStart } from './regex-filters.ts';
+import { equal } from './equality.ts';
 import {
   PyFunction,
   PyObject,
   PySet,
   Undefined,
-  equal,
   isDict,
   isFloat,
   isInt,
@@ -53,7 +53,13 @@ const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
   ['ge', comparing('>=')],
   ['greaterthan', comparing('>')],
   ['gt', comparing('>')],
-  ['in', (value, { positional: [list] }) => contains(list, value)],
+  [
+    'in',
+    (value, { positional: [list] }, host) => {
+      host.step(stepsIn(list));
+      return contains(list, value);
+    },
+  ],
   ['integer', isInt],
   [
     'iterable',

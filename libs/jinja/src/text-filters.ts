@@ -2,8 +2,9 @@ import { pyLength, splitLines, strip } from '@brine/wire';
 import { bind, wholeNumber } from './arguments.ts';
 import type { Filter } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
-import { MAX_LENGTH, calculate } from './operators.ts';
-import { escapeHtml } from './quoting.ts';
+import { bounded, joinBounded, MAX_DIGITS, MAX_LENGTH, MAX_POWER_DIGITS } from './limits.ts';
+import { calculate } from './operators.ts';
+import { escapeHtml, stripTags } from './quoting.ts';
 import { STR_METHODS, capitalized, replaceText } from './str-methods.ts';
 import { str } from './text.ts';
 import {
@@ -42,10 +43,7 @@ export const TEXT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['round', (value, args) => round(value, args)],
   ['safe', (value) => str(value)],
   ['string', (value) => str(value)],
-  [
-    'striptags',
-    (value) => strip(str(value).replaceAll(/<!--[^]*?-->|<[^>]*>/g, '')).replaceAll(/\s+/g, ' '),
-  ],
+  ['striptags', (value) => stripTags(str(value))],
   ['title', (value) => title(str(value))],
   ['trim', (value, args) => call('strip', str(value), args)],
   ['truncate', (value, args) => truncate(str(value), args)],
@@ -97,7 +95,7 @@ function toFloatValue(value: unknown): number | undefined {
   if (number !== undefined) return Number(number);
   if (typeof value !== 'string') return undefined;
   const text = strip(value).replaceAll(/(?<=\d)_(?=\d)/g, '');
-  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return Number(text);
+  if (/^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/.test(text)) return Number(text);
   const special = /^([-+]?)(inf|infinity|nan)$/i.exec(text);
   if (special === null) return undefined;
   if (/^nan$/i.test(special[2] ?? '')) return Number.NaN;
@@ -132,6 +130,9 @@ export function wholeText(text: string, base: number): bigint | undefined {
   if ((prefix !== '' && wanted !== radix) || !/^[\da-z]+(?:_[\da-z]+)*$/i.test(digits)) {
     return undefined;
   }
+  const isPower = (radix & (radix - 1)) === 0;
+  if (!isPower && digits.length > MAX_DIGITS) return undefined;
+  if (digits.length > MAX_POWER_DIGITS) throw new JinjaError('Limit', 'the number is too long');
   let total = 0n;
   for (const digit of digits.replaceAll('_', '')) {
     const value = Number.parseInt(digit, 36);
@@ -159,11 +160,15 @@ function indent(text: string, args: CallArguments): string {
     blank: false,
   });
   const width = bound.get('width');
-  const pad = typeof width === 'string' ? width : ' '.repeat(Math.min(wholeNumber(width), 10_000));
+  const pad =
+    typeof width === 'string'
+      ? width
+      : bounded(wholeNumber(width), () => ' '.repeat(Math.max(0, wholeNumber(width))));
   const blank = truth(bound.get('blank'));
   const lines = splitLines(`${text}\n`);
+  bounded(lines.length * pad.length, () => lines);
   const shown = lines.map((line, at) => (at > 0 && (blank || line !== '') ? pad + line : line));
-  return (truth(bound.get('first')) ? pad : '') + shown.join('\n');
+  return (truth(bound.get('first')) ? pad : '') + joinBounded(shown, '\n');
 }
 
 function replace(text: string, args: CallArguments): string {

@@ -202,32 +202,3 @@ export function lengthOf(value: unknown): number {
   if (value instanceof PySet) return value.items.length;
   throw new JinjaError('TypeError', `object of type '${typeName(value)}' has no len()`);
 }
-
-/** Python's `==`. */
-export function equal(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  const left = numberOf(a);
-  const right = numberOf(b);
-  if (left !== undefined && right !== undefined)
-    return typeof left === typeof right ? left === right : !(left < right) && !(left > right);
-  if (Array.isArray(a) && Array.isArray(b)) {
-    if (a.length !== b.length || a instanceof Tuple !== b instanceof Tuple) return false;
-    return a.every((item, at) => equal(item, (b as unknown[])[at]));
-  }
-  if (a instanceof Map && b instanceof Map) {
-    if (a.size !== b.size) return false;
-    for (const [key, item] of a) if (!b.has(key) || !equal(item, b.get(key))) return false;
-    return true;
-  }
-  if (a instanceof PySet && b instanceof PySet) {
-    return a.items.length === b.items.length && a.items.every((item) => has(b.items, item));
-  }
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
-  for (const side of [a, b]) if (side instanceof Undefined) throw side.error();
-  return false;
-}
-
-/** True where a list has a value equal to this one. */
-export function has(list: readonly unknown[], value: unknown): boolean {
-  return list.some((item) => equal(item, value));
-}
