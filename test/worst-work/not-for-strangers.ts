@@ -6,11 +6,13 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   errors: [
     ...named('crypt', 'CryptError'),
     ...named('eauth', 'LoginError'),
-    ...named('target', 'WorkError'),
+    ...named('jinja', 'JinjaError'),
+    ...named('target', 'RegexError WorkError'),
     ...named('wire', 'Refusal WireError'),
     ...named('yaml', 'YamlLoadError YamlWorkError'),
   ],
   bounds: ['target.Work', 'yaml.YamlWork'],
+  'what a host gives to templates': named('jinja', 'PyFunction PyObject bind ifElse'),
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal digestOf issueCertificate makeAuthority minionToken newKeyString'),
@@ -29,6 +31,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'a look at one value': [
     ...named('crypt', 'SerialMemory'),
     ...named('eauth', 'everybody proofText sharedSecret'),
+    ...named('jinja', 'isDict isList truth'),
     ...named('wire', 'SaltConstant SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
   ],

@@ -1,6 +1,7 @@
 import * as acl from '@brine/acl';
 import * as crypt from '@brine/crypt';
 import * as eauth from '@brine/eauth';
+import * as jinja from '@brine/jinja';
 import * as job from '@brine/job';
 import * as target from '@brine/target';
 import * as wire from '@brine/wire';
@@ -12,16 +13,17 @@ import { expressions, rights } from './inputs/expressions.ts';
 import { logins } from './inputs/logins.ts';
 import { keys, names } from './inputs/names.ts';
 import { targets } from './inputs/targets.ts';
+import { templates } from './inputs/templates.ts';
 import { yaml as yamlTexts } from './inputs/yaml.ts';
 import { NOT_FOR_STRANGERS } from './not-for-strangers.ts';
 import { CPU_MAX_MS, CPU_USUAL_MS, cpuMsOf, type WorstWork } from './worst.ts';
 
 const ALL: Readonly<Record<string, WorstWork>> = {
-  ...{ bytes, directories, expressions, keys, logins, names, rights, targets },
+  ...{ bytes, directories, expressions, keys, logins, names, rights, targets, templates },
   yaml: yamlTexts,
 };
 const GROUND: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ...{ acl, crypt, eauth, job, target, wire, yaml },
+  ...{ acl, crypt, eauth, jinja, job, target, wire, yaml },
 };
 
 describe.each(Object.entries(ALL))('%s', (group, { inputs }) => {
