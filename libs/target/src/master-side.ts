@@ -22,9 +22,13 @@ export interface CheckedMinions {
  * @throws WorkError for a target that takes too much work; of a single minion with long data it
  *   does not: that one is not expected
  */
-export function checkMinions(target: Target, view: TargetView): CheckedMinions {
+export function checkMinions(
+  target: Target,
+  view: TargetView,
+  work = Work.ofTarget(view.accepted.size),
+): CheckedMinions {
   try {
-    const { minions, missing } = checkByType(target, view);
+    const { minions, missing } = checkByType(target, view, work);
     return { minions: [...minions], missing: [...new Set(missing)] };
   } catch (error) {
     if (error instanceof RegexError || error instanceof TargetError) {
@@ -34,8 +38,11 @@ export function checkMinions(target: Target, view: TargetView): CheckedMinions {
   }
 }
 
-function checkByType({ tgt, tgtType = 'glob', delimiter }: Target, view: TargetView): CheckedSets {
-  const work = Work.ofTarget(view.accepted.size);
+function checkByType(
+  { tgt, tgtType = 'glob', delimiter }: Target,
+  view: TargetView,
+  work: Work,
+): CheckedSets {
   switch (tgtType) {
     case 'list':
       return checkList(tgt, view, work);

@@ -18,6 +18,9 @@ const STEPS_PER_MINION = 250;
 /** Steps for what one minion told of itself: its grains may be long, and made to be. */
 const DATA_STEPS = 20_000;
 
+/** Steps for whom one minion lets have what it keeps in the mine: a question reads many mines. */
+const MINE_STEPS = 100_000;
+
 /** So many minions, and this share of them, may take more before it is the target's fault. */
 const LONG_MINIONS_MAX = 200;
 const LONG_MINIONS_SHARE = 0.05;
@@ -51,6 +54,11 @@ export class Work {
     const share = Math.max(1, Math.ceil(minions * LONG_MINIONS_SHARE));
     const steps = TARGET_STEPS + STEPS_PER_MINION * minions;
     return new Work(steps, minions > 1 ? Math.min(LONG_MINIONS_MAX, share) : 0);
+  }
+
+  /** For all targets by which one minion says who may have what of its mine. */
+  static ofMine(): Work {
+    return new Work(MINE_STEPS, 0);
   }
 
   /** Steps that may be taken here. */

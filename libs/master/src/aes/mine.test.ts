@@ -92,6 +92,53 @@ test('a value with allow_tgt is for those minions alone, not even for its owner'
   expect(await seenBy('web1')).toEqual(['open', 'webs']);
 });
 
+const A = 'a'.repeat(30);
+const HOSTILE: readonly (readonly [type: string, tgt: SaltValue])[] = [
+  ['compound', '( '.repeat(100_000)],
+  ['compound', `${'( '.repeat(150)}web*${' )'.repeat(150)}`],
+  ['compound', Array.from({ length: 20_000 }, (_, at) => `E@(a|b){${at}}`).join(' or ')],
+  ['pcre', '(w|w)*(e|e)*\\1\\2(?:.|.)*z'],
+  ['pcre', `(a|a)*${'(?:a{30}){30}'.repeat(30)}`],
+  ['grain_pcre', 'long:(a|a)*\\1b'],
+  ['pillar_pcre', `secret:${'(?:b|a)*'.repeat(500)}`],
+  ['list', Array.from({ length: 300_000 }, (_, at) => `${at}`)],
+  ['list', ','.repeat(1_000_000)],
+];
+
+test('a target in allow_tgt that takes too much work hides its value alone', async () => {
+  const master = masterWith();
+  master.grains.set('db1', mapOf({ os: 'Arch', long: A.repeat(3_000) }));
+  await fill(master);
+  const values = HOSTILE.map(([allow_tgt_type, allow_tgt], at) => {
+    const acl = { __saltmine_acl__: 1, allow_tgt, allow_tgt_type };
+    return [`f${at}`, mapOf({ __data__: 'held', ...acl })] as const;
+  });
+  const shut = mapOf({ __data__: 'held', __saltmine_acl__: 1, allow_tgt: 'web2' });
+  for (const [fun, value] of values) {
+    await putIntoMine(master.ports, 'web1', load({ data: mapOf({ [fun]: value, shut }) }));
+    // What honest minions keep is found beside it, also under the name of the hostile value.
+    await putIntoMine(master.ports, 'web2', load({ data: mapOf({ [fun]: 'mine' }) }));
+    const seen = await ask(master, 'db1', { tgt: '*', fun: [fun, 'shut', 'test.ping'] });
+    const pings = mapOf({ web1: true, web2: true, db1: true });
+    expect(seen).toEqual(mapOf({ [fun]: mapOf({ web2: 'mine' }), 'test.ping': pings }));
+  }
+});
+
+test('all targets of one mine share their work, and hide nothing of another', async () => {
+  const master = masterWith();
+  const funs = Array.from({ length: 200 }, (_, at) => `f${at}`);
+  const slow = (at: number): SaltMap =>
+    mapOf({ __data__: 1, __saltmine_acl__: 1, allow_tgt: `db1,${'x,'.repeat(3_000)}${at}` });
+  const typed = (at: number): SaltMap => new Map([...slow(at), ['allow_tgt_type', 'list']]);
+  const data = mapOf(Object.fromEntries(funs.map((fun, at) => [fun, typed(at)])));
+  await putIntoMine(master.ports, 'web1', load({ data }));
+  const honest = mapOf({ __data__: 2, __saltmine_acl__: 1, allow_tgt: 'db1' });
+  await putIntoMine(master.ports, 'web2', load({ data: mapOf({ f199: honest }) }));
+  const seen = (await ask(master, 'db1', { tgt: '*', fun: funs })) as SaltMap;
+  expect(seen.size).toBeLessThan(20);
+  expect(seen.get('f199')).toEqual(mapOf({ web2: 2 }));
+});
+
 test('mine_get of the master limits who may ask for what', async () => {
   const master = masterWith({ mineGet: { 'web.*': ['network\\..*'], db1: ['test.p'] } });
   await fill(master);

@@ -1,4 +1,4 @@
-import { checkMinions, matchPcre, pillarTerms } from '@brine/target';
+import { checkMinions, matchPcre, pillarTerms, Work, WorkError } from '@brine/target';
 import { mapIn, parseMineEntry, type SaltMap, type SaltValue } from '@brine/wire';
 import { targetView } from '../clear/expected-minions.ts';
 import type { MasterPorts } from '../ports.ts';
@@ -73,7 +73,10 @@ export const getFromMine: MineCommand = async (ports, minion, load) => {
   const guests = new Guests(ports);
   for (const { id, fun, stored } of found) {
     const { value, allowTgt, allowTgtType = 'glob' } = parseMineEntry(stored);
-    if (allowTgt !== undefined && !(await guests.has(minion, allowTgt, allowTgtType))) {
+    if (
+      allowTgt !== undefined &&
+      !(await guests.has(minion, { id, tgt: allowTgt, tgtType: allowTgtType }))
+    ) {
       ports.count('mine_denied');
       continue;
     }
@@ -152,23 +155,47 @@ async function readMines(
   return found;
 }
 
+/** A target by which a minion says who may have a value of its mine. */
+interface Allowed {
+  readonly id: string;
+  readonly tgt: string | string[];
+  readonly tgtType: string;
+}
+
 /** Whether `allow_tgt` names a minion; asked once for each target, as most minions share theirs. */
 class Guests {
   readonly #ports: MasterPorts;
   readonly #known = new Map<string, boolean>();
+  /** What is left for the targets of each owner: none of them may hold up whoever asks. */
+  readonly #works = new Map<string, Work>();
 
   constructor(ports: MasterPorts) {
     this.#ports = ports;
   }
 
-  async has(minion: string, tgt: string | string[], tgtType: string): Promise<boolean> {
+  /** Nobody is, where an owner's targets take too much work: that hides its own values alone. */
+  async has(minion: string, allowed: Allowed): Promise<boolean> {
+    try {
+      return await this.#asked(minion, allowed);
+    } catch (error) {
+      if (error instanceof WorkError) return false;
+      throw error;
+    }
+  }
+
+  async #asked(minion: string, { id, tgt, tgtType }: Allowed): Promise<boolean> {
+    const work = this.#works.get(id) ?? Work.ofMine();
+    this.#works.set(id, work);
     const key = JSON.stringify([tgtType, tgt]);
     const known = this.#known.get(key);
+    work.spend(key.length);
     if (known !== undefined) return known;
     const view = await targetView(this.#ports, tgtType, tgt);
     // Of a whole fleet only this minion is asked about.
     const accepted = new Set(view.accepted.has(minion) ? [minion] : []);
-    const isGuest = checkMinions({ tgt, tgtType }, { ...view, accepted }).minions.includes(minion);
+    const isGuest = checkMinions({ tgt, tgtType }, { ...view, accepted }, work).minions.includes(
+      minion,
+    );
     this.#known.set(key, isGuest);
     return isGuest;
   }
