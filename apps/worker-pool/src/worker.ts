@@ -40,6 +40,7 @@ import { BucketMinionKeys } from './minion-keys.ts';
 import { BucketOnce } from './once.ts';
 import { peerArguments } from './peer-arguments.ts';
 import { StreamEvents, StreamPublications } from './publications.ts';
+import { refusedWorkLog } from './refused-work-log.ts';
 import { masterRules } from './rules.ts';
 import { runnerMaster } from './runner-master.ts';
 import { BucketSessionKeys } from './session-keys.ts';
@@ -155,6 +156,7 @@ export async function startWorker(
     nextJid: () => jids.next(nowMs()),
     count: requests.count,
     handled: requests.handled,
+    refusedWork: refusedWorkLog(log),
     traceReturn: traces.wants,
     mayTellOfStranger: strangerAllowance(),
     audit,

@@ -23,7 +23,7 @@ import { MasterUnavailableError } from './errors.ts';
 import type { Answer, MasterPorts, Request } from './ports.ts';
 import { ProvenLogIns } from './proven-logins.ts';
 import { TokenChecks } from './token-check.ts';
-import { isTooMuchWork } from './too-much-work.ts';
+import { isTooMuchWork, refuseWork } from './too-much-work.ts';
 import type { AnswerAbout } from './trace-ports.ts';
 
 /** Commands that bring returns. */
@@ -127,7 +127,8 @@ export class Answerer {
       return { kind: 'reply', body: seal(result.value), ...about };
     } catch (fault) {
       if (isTooMuchWork(fault)) {
-        this.#ports.count('refused_work');
+        const cmd = opened.scan.value('cmd');
+        refuseWork(this.#ports, request, { cmd, who: opened.minion });
         return { kind: 'reply', body: seal('') };
       }
       this.#fault(fault, request);

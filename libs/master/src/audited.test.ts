@@ -118,6 +118,14 @@ describe('clear commands', () => {
     expect(third).not.toBe(one);
   });
 
+  it('what is asked about the quarantine is told apart by its arguments', async () => {
+    const drop = { cmd: 'brine_query', query: 'quarantine_drop', ...ROOT };
+    await send({ ...drop, args: mapOf({ ids: [1] }) });
+    await send({ ...drop, args: mapOf({ ids: [2] }) });
+    const [one, other] = made.audited.map(({ argsHash }) => argsHash);
+    expect(other).not.toBe(one);
+  });
+
   it.each([
     [
       'another user by the key of root',

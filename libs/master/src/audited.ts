@@ -159,7 +159,8 @@ function kindOf(load: SaltMap): AuditedAct['kind'] | undefined {
 
 function argumentsOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue {
   if (kind === 'wheel') return new Map([...load].filter(([name]) => !CREDENTIALS.has(name)));
-  return [load.get('arg') ?? null, load.get('kwarg') ?? null];
+  // Brine's own queries have theirs in a map.
+  return load.get('args') ?? [load.get('arg') ?? null, load.get('kwarg') ?? null];
 }
 
 function hashOf(value: SaltValue): string {

@@ -16,6 +16,7 @@ export type {
   MasterKey,
   MasterOptsReply,
   MasterPorts,
+  RefusedWork,
   MasterRules,
   MinionData,
   MinionKey,

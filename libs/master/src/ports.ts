@@ -226,6 +226,8 @@ export interface MasterPorts extends ServedPorts {
   nextJid(): Jid;
   /** Counts a named occurrence, for the metrics. */
   count(name: string): void;
+  /** A request was refused because of what it asked to be parsed or matched. */
+  refusedWork?(refused: RefusedWork): void;
   /** A command of the closed tables was run, for so long. */
   handled?(cmd: string, ms: number): void;
   /** What was done and by whom; absent where nothing is kept. */
@@ -237,6 +239,15 @@ export interface MasterPorts extends ServedPorts {
   mayTellOfStranger?(): boolean;
   /** Decides, once, whether the spans of a return are recorded; none are where it is absent. */
   traceReturn?(returned: ReturnToTrace): boolean;
+}
+
+/** Whose request took too much work. */
+export interface RefusedWork {
+  readonly cmd: string;
+  /** The minion or the user who was proven to ask; absent where nobody was. */
+  readonly who?: string;
+  /** The address as the gateway saw it. */
+  readonly peer?: string;
 }
 
 /** One request as the gateway handed it over. */

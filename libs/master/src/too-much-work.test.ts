@@ -1,8 +1,9 @@
 import { Crypticle, minionToken, newKeyString, PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { aesEnvelope, clearEnvelope, mapOf, pack, unpack, unpackMap } from '@brine/wire';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { Answerer } from './answer.ts';
+import type { RefusedWork } from './ports.ts';
 import { TOO_MUCH_WORK } from './too-much-work.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
@@ -17,11 +18,15 @@ function master(): MemoryMaster {
   return made;
 }
 
+const told: RefusedWork[] = [];
+beforeEach(() => void told.splice(0));
+
 async function answerOf(made: MemoryMaster, body: Buffer): Promise<Buffer> {
-  const answerer = new Answerer(made.ports, (fault) => {
+  const ports = { ...made.ports, refusedWork: (one: RefusedWork) => void told.push(one) };
+  const answerer = new Answerer(ports, (fault) => {
     throw fault instanceof Error ? fault : new Error(String(fault));
   });
-  const answer = await answerer.answer({ id: 'r1', body, gatewayHost: 'h' });
+  const answer = await answerer.answer({ id: 'r1', body, gatewayHost: 'h', peer: '192.0.2.7' });
   return answer.kind === 'reply' ? Buffer.from(answer.body) : Buffer.alloc(0);
 }
 
@@ -31,6 +36,7 @@ test('a publish that takes too much work is answered with a text, and counted', 
   const body = clearEnvelope(mapOf({ ...load, ret: '', jid: '', user: 'root', key: USER_KEY }));
   expect(unpackMap(await answerOf(made, body))).toEqual(mapOf({ error: TOO_MUCH_WORK }));
   expect(made.counts.get('refused_work')).toBe(1);
+  expect(told).toEqual([{ cmd: 'publish', who: 'root', peer: '192.0.2.7' }]);
   expect(made.jobs).toEqual([]);
 });
 
@@ -52,5 +58,6 @@ test('what a minion asks of others is refused where it takes too much work, and 
   const sealed = session.seal(pack(mapOf({ ...load, id: 'web1', tok, nonce: 'a'.repeat(32) })));
   const reply = await answerOf(made, aesEnvelope({ id: 'web1', version: 3, load: sealed }));
   expect(session.openReply(unpack(reply) as Uint8Array, 'a'.repeat(32))).toEqual(pack(''));
+  expect(told).toEqual([{ cmd: 'minion_pub', who: 'web1', peer: '192.0.2.7' }]);
   expect(made.counts.get('refused_work')).toBe(1);
 });

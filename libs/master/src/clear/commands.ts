@@ -10,7 +10,7 @@ import {
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports.ts';
-import { isTooMuchWork, TOO_MUCH_WORK } from '../too-much-work.ts';
+import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import type { AnswerAbout } from '../trace-ports.ts';
 import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
@@ -125,7 +125,7 @@ export async function runClearCommand(
     const answer = mapOf({ error: isRefused ? TOO_MUCH_WORK : 'fault' });
     recordClear(ports, request, { load, answer, proven });
     if (!isRefused) throw fault;
-    ports.count('refused_work');
+    refuseWork(ports, request, { cmd: name, who: proven?.principal });
     return { value: answer };
   } finally {
     ports.handled?.(name, performance.now() - start);
