@@ -16,6 +16,8 @@ export type TextTest = (text: string, work?: Work) => boolean;
 // What it takes to run one instruction, at worst, and to read one character of an expression.
 const STEPS_PER_INSTRUCTION = 2;
 const STEPS_PER_CHARACTER = 20;
+// What it takes to look at a text at all.
+const STEPS_PER_RUN = 10;
 // What it takes to begin one: a compound target may hold thousands.
 const STEPS_PER_EXPRESSION = 300;
 
@@ -52,9 +54,12 @@ export function machineOf(expression: Expression, testOnly: boolean, work: Work)
 
 /** Whether a machine finds something; its steps are taken from the work. @throws WorkError. */
 export function run(machine: Machine, text: string, place: Place, work: Work): boolean {
+  work.spend(STEPS_PER_RUN);
   try {
+    // Named one by one: a spread takes longer than most runs.
+    const { from, anchored, advance } = place;
     const limit = Math.floor(work.left / STEPS_PER_INSTRUCTION);
-    return machine.finds(text, { ...place, limit });
+    return machine.finds(text, { from, anchored, advance, limit });
   } finally {
     work.spend(STEPS_PER_INSTRUCTION * machine.steps);
   }
