@@ -118,6 +118,14 @@ describe('clear commands', () => {
     expect(third).not.toBe(one);
   });
 
+  it('a field that nobody reads hides no arguments', async () => {
+    const run = { cmd: 'runner', fun: 'jobs.active', args: mapOf({ a: 1 }), ...ROOT };
+    await send({ ...run, arg: ['one'] });
+    await send({ ...run, arg: ['other'] });
+    const [one, other] = made.audited.map(({ argsHash }) => argsHash);
+    expect(other).not.toBe(one);
+  });
+
   it('what is asked about the quarantine is told apart by its arguments', async () => {
     const drop = { cmd: 'brine_query', query: 'quarantine_drop', ...ROOT };
     await send({ ...drop, args: mapOf({ ids: [1] }) });

@@ -159,8 +159,9 @@ function kindOf(load: SaltMap): AuditedAct['kind'] | undefined {
 
 function argumentsOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue {
   if (kind === 'wheel') return new Map([...load].filter(([name]) => !CREDENTIALS.has(name)));
-  // Brine's own queries have theirs in a map.
-  return load.get('args') ?? [load.get('arg') ?? null, load.get('kwarg') ?? null];
+  // Brine's own queries have theirs in a map; of others nobody reads it, so it must hide nothing.
+  if (load.get('cmd') === 'brine_query') return load.get('args') ?? null;
+  return [load.get('arg') ?? null, load.get('kwarg') ?? null];
 }
 
 function hashOf(value: SaltValue): string {
