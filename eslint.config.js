@@ -1,7 +1,7 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-/** Files a person keeps in the head; the same number stands in tools/tidy.test.ts. */
+/** Files a person keeps in the head; the same number stands in tools/tidy.served.test.ts. */
 const LINES_MAX = 300;
 
 export default defineConfig([

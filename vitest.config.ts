@@ -5,68 +5,77 @@ import { defineConfig } from 'vitest/config';
 // CommonJS packages (pg) would get the ES module of their dependencies.
 const conditions = ['source', 'node'];
 const resolve = { conditions };
-/** As in test/patient-waits.ts, for `expect.poll`. */
-const patience = {
-  setupFiles: ['test/patient-waits.ts'],
-  expect: { poll: { timeout: 12_000 } },
-};
 const ssr = { resolve: { conditions, externalConditions: conditions } };
+
+/** What a layer's tests are called, how many files run at once, and how long they may take. */
+interface Layer {
+  readonly name: string;
+  /** Tests are named after the layer, `x.served.test.ts`, but for the pure ones. */
+  readonly include: readonly string[];
+  readonly exclude?: readonly string[];
+  readonly setupFiles?: readonly string[];
+  readonly maxWorkers: number;
+  readonly testTimeout: number;
+  readonly hookTimeout: number;
+}
+
+/** The cheapest first. What each may start: CONTRIBUTING.md. */
+const layers: readonly Layer[] = [
+  {
+    name: 'pure',
+    include: ['**/*.test.ts'],
+    exclude: ['**/*.{served,masters,deep}.test.ts'],
+    setupFiles: ['test/layers/nothing-started.ts'],
+    maxWorkers: 2,
+    testTimeout: 20_000,
+    hookTimeout: 60_000,
+  },
+  {
+    name: 'served',
+    include: ['**/*.served.test.ts'],
+    // They wait for servers more than they compute.
+    maxWorkers: 3,
+    testTimeout: 30_000,
+    hookTimeout: 120_000,
+  },
+  {
+    name: 'masters',
+    include: ['**/*.masters.test.ts'],
+    maxWorkers: 3,
+    testTimeout: 180_000,
+    // The first run installs Salt.
+    hookTimeout: 900_000,
+  },
+  {
+    name: 'deep',
+    include: ['**/*.deep.test.ts'],
+    maxWorkers: 3,
+    testTimeout: 180_000,
+    hookTimeout: 900_000,
+  },
+];
 
 export default defineConfig({
   resolve,
   ssr,
   test: {
-    projects: [
-      {
-        resolve,
-        ssr,
-        test: {
-          name: 'unit',
-          ...patience,
-          include: [
-            '{libs,apps,tools}/*/src/**/*.test.ts',
-            'tools/*.test.ts',
-            'test/simulation/*.test.ts',
-            'test/planted/*.test.ts',
-            'test/worst-work/*.test.ts',
-          ],
-          exclude: ['**/dist/**', '**/node_modules/**'],
-          // Native sockets (zeromq) want a process of their own, not a thread.
-          pool: 'forks',
-          testTimeout: 20_000,
-          hookTimeout: 60_000,
-        },
+    projects: layers.map(({ name, include, exclude = [], setupFiles = [], ...limits }, at) => ({
+      resolve,
+      ssr,
+      test: {
+        name,
+        include: [...include],
+        exclude: [...exclude, '**/dist/**', '**/node_modules/**'],
+        setupFiles: ['test/patient-waits.ts', ...setupFiles],
+        // As in test/patient-waits.ts.
+        expect: { poll: { timeout: 12_000 } },
+        // Native sockets (zeromq) want a process of their own, not a thread.
+        pool: 'forks' as const,
+        // Files of one process share what they import: making it anew costs more than most tests.
+        isolate: false,
+        sequence: { groupOrder: at },
+        ...limits,
       },
-      {
-        resolve,
-        ssr,
-        test: {
-          name: 'integration',
-          ...patience,
-          include: ['test/integration/**/*.test.ts'],
-          pool: 'forks',
-          // A whole master per file: two at once are as many as two cores carry.
-          maxWorkers: 2,
-          testTimeout: 60_000,
-          hookTimeout: 180_000,
-        },
-      },
-      {
-        resolve,
-        ssr,
-        test: {
-          name: 'interop',
-          ...patience,
-          include: ['test/interop/**/*.test.ts'],
-          pool: 'forks',
-          // Real minions time out when they starve, so one file after the other.
-          fileParallelism: false,
-          maxWorkers: 1,
-          testTimeout: 180_000,
-          // The first run installs Salt.
-          hookTimeout: 900_000,
-        },
-      },
-    ],
+    })),
   },
 });

@@ -65,7 +65,7 @@ function packageOf({ name, floor, purpose }: NewLib): object {
     scripts: {
       build: 'tsc -b',
       lint: 'eslint .',
-      unit: `vitest run --root ../.. --project unit libs/${name}/ --passWithNoTests`,
+      pure: `vitest run --root ../.. --project pure libs/${name}/ --passWithNoTests`,
     },
     dependencies: {},
     nx: { tags: [`floor:${floor}`] },

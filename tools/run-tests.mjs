@@ -1,6 +1,8 @@
-// Runs the suites one after the other and sums up: `npm test`, or `npm test -- unit interop`.
-// The last line is `N passed, N failed`, with `, N skipped` where there are any. With CI=true a
-// skipped test is a failure: nobody is there to notice it otherwise.
+// Runs layers of tests one after the other and sums up: `npm test` those that a change needs to be
+// trusted, `npm run test:deep` the others, `npm test -- pure deep` those named. With
+// `--only NAME` only files whose path has NAME in it, of any layer. The last line is
+// `N passed, N failed`, with `, N skipped` where there are any. With CI=true a skipped test is a
+// failure: nobody is there to notice it otherwise.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,26 +10,41 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const SUITES = ['unit', 'integration', 'interop'];
+/** The layers of vitest.config.ts, each with the time that it may take on two cores, in s. */
+const LAYERS = { pure: 90, served: 240, masters: 390, deep: 2_100 };
+const USUAL = ['pure', 'served', 'masters'];
+const SLOWEST_SHOWN = 10;
 /** How much of a failed test's message stands in the sum at the end. */
 const MESSAGE_LINES = 12;
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 
 async function main() {
-  const chosen = process.argv.slice(2);
-  const unknown = chosen.filter((name) => !SUITES.includes(name));
-  if (unknown.length > 0) throw new Error(`no such suite: ${unknown.join(', ')}`);
+  const { layers, only } = chosen(process.argv.slice(2));
   const total = { passed: 0, failed: 0, skipped: 0 };
   const failures = [];
-  for (const suite of SUITES) {
-    if (chosen.length > 0 && !chosen.includes(suite)) continue;
-    console.log(`\n== ${suite}`);
-    const { counts, failed } = await runSuite(suite);
+  const times = [];
+  const files = [];
+  for (const layer of layers) {
+    console.log(`\n== ${layer}`);
+    const startedAt = performance.now();
+    const { counts, failed, took } = await runLayer(layer, only);
+    const seconds = (performance.now() - startedAt) / 1000;
     failures.push(...failed);
+    files.push(...took);
+    const ran = counts.passed + counts.failed;
+    if (ran > 0)
+      times.push(`${layer}: ${ran} tests, ${seconds.toFixed(0)} s of ${LAYERS[layer]} s`);
     for (const key of Object.keys(total)) total[key] += counts[key];
   }
-  // Once more, all together: the first suite's failures stand a thousand lines above.
+  if (only !== undefined && times.length === 0) throw new Error(`no test's path has ${only} in it`);
+  // Once more, all together: the first layer's failures stand a thousand lines above.
   for (const failure of failures) console.log(`\nFAILED ${failure}`);
+  console.log('\nThe slowest files:');
+  files.sort((one, other) => other.seconds - one.seconds);
+  for (const { name, seconds } of files.slice(0, SLOWEST_SHOWN)) {
+    console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`);
+  }
+  console.log(`\n${times.join('\n')}`);
   const strict = process.env.CI === 'true' && total.skipped > 0;
   if (strict) console.log(`\n${total.skipped} skipped: with CI=true that is a failure`);
   const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : '';
@@ -35,26 +52,38 @@ async function main() {
   process.exitCode = total.failed > 0 || strict ? 1 : 0;
 }
 
-async function runSuite(suite) {
+function chosen(args) {
+  const at = args.indexOf('--only');
+  const only = at < 0 ? undefined : args[at + 1];
+  if (at >= 0 && only === undefined) throw new Error('--only wants a part of a path');
+  const layers = at < 0 ? args : args.toSpliced(at, 2);
+  const unknown = layers.filter((name) => !Object.hasOwn(LAYERS, name));
+  if (unknown.length > 0) throw new Error(`no such layer: ${unknown.join(', ')}`);
+  if (layers.length > 0) return { layers, only };
+  return { layers: only === undefined ? USUAL : Object.keys(LAYERS), only };
+}
+
+async function runLayer(layer, only) {
   const dir = mkdtempSync(join(tmpdir(), 'brine-tests-'));
   const report = join(dir, 'report.json');
   try {
-    const code = await runVitest(suite, report);
-    const { counts, failed } = readReport(report);
-    // A suite can fail beside its tests: a file that does not load, an error nobody caught.
+    const code = await runVitest(layer, report, only);
+    const { counts, failed, took } = readReport(report);
+    // A layer can fail beside its tests: a file that does not load, an error nobody caught.
     if (code !== 0 && counts.failed === 0) {
-      failed.push(`${suite}: outside of its tests (exit ${code})`);
+      failed.push(`${layer}: outside of its tests (exit ${code})`);
       counts.failed = 1;
     }
-    return { counts, failed };
+    return { counts, failed, took };
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-function runVitest(suite, report) {
+function runVitest(layer, report, only) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const args = [VITEST, 'run', '--project', suite, '--passWithNoTests', ...reporters];
+  const filter = only === undefined ? [] : [only];
+  const args = [VITEST, 'run', '--project', layer, '--passWithNoTests', ...reporters, ...filter];
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
@@ -77,7 +106,7 @@ function readReport(path) {
     report = JSON.parse(readFileSync(path, 'utf8'));
   } catch {
     // No report: vitest ended before it wrote one, which its exit code tells.
-    return { counts: { passed: 0, failed: 0, skipped: 0 }, failed: [] };
+    return { counts: { passed: 0, failed: 0, skipped: 0 }, failed: [], took: [] };
   }
   const failed = report.testResults.flatMap(failuresOf);
   const counts = {
@@ -85,7 +114,10 @@ function readReport(path) {
     failed: failed.length,
     skipped: report.numPendingTests + report.numTodoTests,
   };
-  return { counts, failed };
+  const took = report.testResults.map(({ name, startTime, endTime }) => {
+    return { name: relative(ROOT, name), seconds: (endTime - startTime) / 1000 };
+  });
+  return { counts, failed, took };
 }
 
 /** What failed in a file: its tests, or the file itself where none of them did. */

@@ -1,4 +1,4 @@
-/* What is asked of minions in test/interop/as-stock.test.ts, in this order. */
+/* What is asked of minions in test/interop/as-stock.deep.test.ts, in this order. */
 
 /** A command: words of `salt`; `{out}` is the directory of each minion. */
 export interface Step {

@@ -30,7 +30,7 @@ const TIMEOUT_MS = 60 * 60_000;
 const MAX_OUTPUT_CHARS = 20_000_000;
 
 /** Who finds what only PostgreSQL can see: its rows beside those of the simulated store. */
-const STORE_TEST = 'test/simulation/store.test.ts';
+const STORE_TEST = 'test/simulation/store.served.test.ts';
 
 /** What came of a search. */
 export interface Find {
@@ -102,8 +102,8 @@ export class Soil implements Disposable {
 
   async #test(file: string): Promise<Find> {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-    const suite = /^test\/(integration|interop)\//.exec(file)?.[1] ?? 'unit';
-    const { code, output } = await this.#run([vitest, 'run', '--project', suite, file]);
+    const layer = /\.(served|masters|deep)\.test\.ts$/.exec(file)?.[1] ?? 'pure';
+    const { code, output } = await this.#run([vitest, 'run', '--project', layer, file]);
     const failed = /FAIL.*?> ([^\n]*)/.exec(output)?.[1];
     // Without the name of a test that failed it was something else that went wrong.
     if (code !== 0 && failed === undefined) throw new Error(`no test ran: ${output.slice(-500)}`);

@@ -10,4 +10,5 @@ test('the same seed gives the same run, whatever ran before', { timeout: 120_000
   expect(again.digest).toBe(first.digest);
 });
 
-test('no rule is broken in seeds 1 to 250', { timeout: 600_000 }, () => expectToHold(1, 250));
+// Up to 500 in the deep layer.
+test('no rule is broken in seeds 1 to 40', { timeout: 120_000 }, () => expectToHold(1, 40));

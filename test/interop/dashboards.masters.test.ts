@@ -49,7 +49,7 @@ const NOT_ON_A_HEALTHY_MASTER = [
   'brine_store_refused_rows_total',
   'brine_store_replaced_returns_total',
   'brine_stream_aside_total',
-  // Where NATS is reached by TLS (test/integration/certificates.test.ts).
+  // Where NATS is reached by TLS (test/integration/certificates.deep.test.ts).
   'brine_nats_certificate_end_seconds',
   // Where there is no master above.
   'brine_syndic_masters',

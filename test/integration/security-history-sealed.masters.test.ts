@@ -12,7 +12,7 @@ import { AttackedMaster, SERVED } from './attacked-master.ts';
 
 /*
  * Salt's security history (protocol.md section 11), the lines about what minions ask for under
- * their session key; the others are in security-history.test.ts.
+ * their session key; the others are in security-history.masters.test.ts.
  */
 
 const JID = '20261122080000123456';

@@ -241,7 +241,7 @@ describe('the chart', { timeout: BUILD_MS }, () => {
   });
 });
 
-// Made anew with: npx vitest run --project unit tools/helm.test.ts -u
+// Made anew with: npx vitest run --project deep tools/helm.deep.test.ts -u
 describe("the chart's NATS", { timeout: 120_000 }, () => {
   const common = {
     serverName: '$BRINE_NATS_SERVER_NAME',

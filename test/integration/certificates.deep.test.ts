@@ -117,7 +117,9 @@ test(
       for (let n = 0; !isOver; n += 1) {
         const args = ['-L', MINIONS.join(','), 'test.echo', `${n}`, '--static', '--out', 'json'];
         const { code, stdout, stderr } = await master.brine('salt', [...args, '-t', '60']);
-        outcomes.push(code === 0 ? JSON.parse(stdout) : { n, code, stdout, stderr });
+        // On a busy machine all workers may be between two connections: then it says so.
+        if (stderr.includes('the job was not published')) n -= 1;
+        else outcomes.push(code === 0 ? JSON.parse(stdout) : { n, code, stdout, stderr });
       }
     })();
     /** Once all have read the files again, and a job has gone through all of them. */
