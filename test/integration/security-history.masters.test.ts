@@ -12,7 +12,8 @@ import { AttackedMaster } from './attacked-master.ts';
 /*
  * Salt's security history (protocol.md section 11), one test for each line that concerns a master
  * that serves neither ssh nor TLS nor packages: the attack on the wire, to a whole running master.
- * What minions send under their session key is in security-history-sealed.masters.test.ts; SECURITY.md
+ * What minions send under their session key is in security-history-sealed.masters.test.ts;
+ * SECURITY.md
  * lists all.
  */
 
