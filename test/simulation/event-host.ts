@@ -18,7 +18,8 @@ export class EventSocket {
   get readers(): Readers {
     const fire = ({ tag, data }: EventForReaders): void => this.#fire(tag, data);
     const fireMap = (tag: string, data: SaltMap): void => this.#fire(tag, pack(data));
-    const readers = { count: 1, fire, fireMap };
+    const arrivals = (): Promise<void> => Promise.resolve();
+    const readers = { count: 1, arrivals, fire, fireMap };
     return readers as unknown as Readers;
   }
 
