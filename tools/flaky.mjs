@@ -1,6 +1,5 @@
-// Runs tests many times beside a busy loop: `npm run test:flaky -- 10 why`. Ends with how often they
-// passed; what failed is printed whole. A test that fails by chance costs everybody a day, so that
-// it is looked for before it is called mended.
+// Runs a test file many times beside a busy loop: `npm run test:flaky -- 10 why`. It prints the output
+// of each failed run and ends with how often the file passed.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
