@@ -1,5 +1,5 @@
-// Runs a test file many times beside a busy loop: `npm run test:flaky -- 10 why`. It prints the output
-// of each failed run and ends with how often the file passed.
+// Runs a test file many times beside a busy loop: `npm run test:flaky -- 10 why`. It prints the
+// output of each failed run and ends with how often the file passed.
 import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
