@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { PURE_SEEDS } from '../simulation/seeds.ts';
 import type { PlantedBug } from './bugs.ts';
 
 const ROOT = realpathSync(new URL('../..', import.meta.url).pathname);
@@ -37,8 +38,18 @@ export interface Find {
   readonly found: boolean;
   /** The seed that found it: so many runs it took. */
   readonly seed: number | undefined;
+  /** The layer of tests that found it. */
+  readonly layer: Layer;
   /** The rule that was broken, or the test that failed. */
   readonly how: string;
+}
+
+/** The layers of tests, as in vitest.config.ts. */
+export type Layer = 'pure' | 'served' | 'masters' | 'deep';
+
+/** The layer of a test file, which is in its name. */
+function layerOf(file: string): Layer {
+  return (/\.(served|masters|deep)\.test\.ts$/.exec(file)?.[1] as Layer | undefined) ?? 'pure';
 }
 
 // The lines of git that need not be there any more as they were: one on each side must.
@@ -93,23 +104,31 @@ export class Soil implements Disposable {
     const main = 'test/simulation/main.ts';
     const tsx = ['--import', 'tsx', '--conditions=source'];
     const { code, output } = await this.#run([...tsx, main, '1', String(seeds)]);
-    if (code === 0) return { found: false, seed: undefined, how: `${seeds} seeds hold` };
+    const held = {
+      found: false,
+      seed: undefined,
+      layer: 'deep',
+      how: `${seeds} seeds hold`,
+    } as const;
+    if (code === 0) return held;
     const broken = /^seed (\d+) \([a-z]+\): (.*), [0-9a-f]*$/m.exec(output);
     // Without a rule that was broken it was something else that went wrong.
     if (broken === null) throw new Error(`no seed ran: ${output.slice(-500)}`);
-    return { found: true, seed: Number(broken[1]), how: broken[2] ?? '' };
+    const seed = Number(broken[1]);
+    const layer = seed <= PURE_SEEDS ? 'pure' : 'deep';
+    return { found: true, seed, layer, how: broken[2] ?? '' };
   }
 
   async #test(file: string): Promise<Find> {
     const vitest = join(ROOT, 'node_modules/vitest/vitest.mjs');
-    const layer = /\.(served|masters|deep)\.test\.ts$/.exec(file)?.[1] ?? 'pure';
+    const layer = layerOf(file);
     const { code, output } = await this.#run([vitest, 'run', '--project', layer, file]);
     const failed = /FAIL.*?> ([^\n]*)/.exec(output)?.[1];
     // Without the name of a test that failed it was something else that went wrong.
     if (code !== 0 && failed === undefined) throw new Error(`no test ran: ${output.slice(-500)}`);
     const round = /AssertionError: round (\d+):/.exec(output)?.[1];
     const seed = round === undefined ? undefined : Number(round);
-    return { found: code !== 0, seed, how: failed ?? 'the test passes' };
+    return { found: code !== 0, seed, layer, how: failed ?? 'the test passes' };
   }
 
   #run(args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {

@@ -1,6 +1,11 @@
 import { expect } from 'vitest';
 import { runSeed } from './run.ts';
 
+/** The pure layer runs seeds 1 to this; the deep layer goes on. */
+export const PURE_SEEDS = 40;
+/** The last seed of the deep layer. */
+export const DEEP_SEEDS = 500;
+
 /** Runs seeds one after the other; the first that breaks a rule fails the test with its trace. */
 export async function expectToHold(first: number, count: number): Promise<void> {
   const digests = new Set<string>();
