@@ -1,6 +1,6 @@
 // Runs layers of tests one after the other and sums up: `npm test` those that a change needs to be
-// trusted, `npm run test:deep` the others, `npm test -- pure deep` those named. With
-// `--only NAME` only files whose path has NAME in it, of any layer. The last line is
+// trusted, `npm run test:deep` the others, `npm test -- pure deep` those named. With `--only NAME`,
+// also several times, only files whose path has NAME in it, of any layer. The last line is
 // `N passed, N failed`, with `, N skipped` where there are any. With CI=true a skipped test is a
 // failure: nobody is there to notice it otherwise.
 import { spawn } from 'node:child_process';
@@ -8,6 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The layers of vitest.config.ts, each with the time that it may take on two cores, in s. */
@@ -36,7 +37,7 @@ async function main() {
       times.push(`${layer}: ${ran} tests, ${seconds.toFixed(0)} s of ${LAYERS[layer]} s`);
     for (const key of Object.keys(total)) total[key] += counts[key];
   }
-  if (only !== undefined && times.length === 0) throw new Error(`no test's path has ${only} in it`);
+  if (times.length === 0) throw new Error(`no test's path has ${only.join(' or ')} in it`);
   // Once more, all together: the first layer's failures stand a thousand lines above.
   for (const failure of failures) console.log(`\nFAILED ${failure}`);
   console.log('\nThe slowest files:');
@@ -53,14 +54,13 @@ async function main() {
 }
 
 function chosen(args) {
-  const at = args.indexOf('--only');
-  const only = at < 0 ? undefined : args[at + 1];
-  if (at >= 0 && only === undefined) throw new Error('--only wants a part of a path');
-  const layers = at < 0 ? args : args.toSpliced(at, 2);
-  const unknown = layers.filter((name) => !Object.hasOwn(LAYERS, name));
+  const options = { only: { type: 'string', multiple: true, default: [] } };
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const { only } = values;
+  const unknown = positionals.filter((name) => !Object.hasOwn(LAYERS, name));
   if (unknown.length > 0) throw new Error(`no such layer: ${unknown.join(', ')}`);
-  if (layers.length > 0) return { layers, only };
-  return { layers: only === undefined ? USUAL : Object.keys(LAYERS), only };
+  if (positionals.length > 0) return { layers: positionals, only };
+  return { layers: only.length === 0 ? USUAL : Object.keys(LAYERS), only };
 }
 
 async function runLayer(layer, only) {
@@ -82,8 +82,7 @@ async function runLayer(layer, only) {
 
 function runVitest(layer, report, only) {
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const filter = only === undefined ? [] : [only];
-  const args = [VITEST, 'run', '--project', layer, '--passWithNoTests', ...reporters, ...filter];
+  const args = [VITEST, 'run', '--project', layer, '--passWithNoTests', ...reporters, ...only];
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
