@@ -58,7 +58,7 @@ export default defineConfig([
   },
   {
     // The configuration files of tools must export a default.
-    files: ['*.config.ts'],
+    files: ['**/*.config.ts'],
     rules: { 'no-restricted-syntax': 'off' },
   },
   {

@@ -41,6 +41,7 @@ const layers: readonly Layer[] = [
   {
     name: 'masters',
     include: ['**/*.masters.test.ts'],
+    setupFiles: ['test/layers/scenes-of-failures.ts'],
     maxWorkers: 3,
     testTimeout: 180_000,
     // The first run installs Salt.
@@ -49,6 +50,7 @@ const layers: readonly Layer[] = [
   {
     name: 'deep',
     include: ['**/*.deep.test.ts'],
+    setupFiles: ['test/layers/scenes-of-failures.ts'],
     maxWorkers: 3,
     testTimeout: 180_000,
     hookTimeout: 900_000,

@@ -1,6 +1,7 @@
 // Runs layers of tests one after the other and sums up: `npm test` those that a change needs to be
 // trusted, `npm run test:deep` the others, `npm test -- pure deep` those named. With `--only NAME`,
-// also several times, only files whose path has NAME in it, of any layer. The last line is
+// also several times, only files whose path has NAME in it, of any layer; with `--keep` beside it
+// the directories of masters and sandboxes stay where a test failed. The last line is
 // `N passed, N failed`, with `, N skipped` where there are any. With CI=true a skipped test is a
 // failure: nobody is there to notice it otherwise.
 import { spawn } from 'node:child_process';
@@ -20,7 +21,9 @@ const MESSAGE_LINES = 12;
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 
 async function main() {
-  const { layers, only } = chosen(process.argv.slice(2));
+  const { layers, only, keep } = chosen(process.argv.slice(2));
+  // Read by test/layers/scenes-of-failures.ts.
+  if (keep) process.env.BRINE_KEEP_FAILED = '1';
   const total = { passed: 0, failed: 0, skipped: 0 };
   const failures = [];
   const times = [];
@@ -54,13 +57,18 @@ async function main() {
 }
 
 function chosen(args) {
-  const options = { only: { type: 'string', multiple: true, default: [] } };
+  const options = {
+    only: { type: 'string', multiple: true, default: [] },
+    keep: { type: 'boolean', default: false },
+  };
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
-  const { only } = values;
+  const { only, keep } = values;
+  // A whole layer that fails would fill the disk.
+  if (keep && only.length === 0) throw new Error('--keep wants --only NAME');
   const unknown = positionals.filter((name) => !Object.hasOwn(LAYERS, name));
   if (unknown.length > 0) throw new Error(`no such layer: ${unknown.join(', ')}`);
-  if (positionals.length > 0) return { layers: positionals, only };
-  return { layers: only.length === 0 ? USUAL : Object.keys(LAYERS), only };
+  if (positionals.length > 0) return { layers: positionals, only, keep };
+  return { layers: only.length === 0 ? USUAL : Object.keys(LAYERS), only, keep };
 }
 
 async function runLayer(layer, only) {

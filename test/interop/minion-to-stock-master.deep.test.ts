@@ -3,7 +3,7 @@ import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
 const READY_MS = 60_000;
@@ -66,7 +66,6 @@ async function saltTo(tgt: string, ...args: readonly string[]): Promise<Record<s
 
 describe('the salt command of 3008.2, over a master of 3008.2, and our minion', () => {
   test('test.ping is answered', async () => {
-    onTestFailed(() => void sandbox.keepLogs());
     expect(await salt('test.ping')).toEqual({ ours: true });
   });
 

@@ -3,7 +3,7 @@ import { SaltSandbox, saltVenv } from '@brine/testing';
 import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const MINIONS = 50;
 
@@ -26,7 +26,6 @@ describe('50 simulated minions at a stock master of 3006.26', () => {
   test.each([3, 2] as const)(
     'log in, answer and storm with payload version %i',
     async (version) => {
-      onTestFailed(() => void sandbox.keepLogs());
       await using swarm = await Swarm.start({
         retPort: master.retPort,
         minions: MINIONS,

@@ -93,6 +93,10 @@ export class BrineMaster {
     await settings.onHome?.(home);
     const started = startSupervisor(home, env, logLevel);
     const master = new BrineMaster(sandbox, home, started, { env, logLevel });
+    sandbox.hasMaster({
+      stateDir: join(home.cacheDir, 'brine'),
+      ask: async (...given) => outputOf(await master.brine(...given)),
+    });
     try {
       await master.waitUntilReady();
     } catch (cause) {
@@ -233,6 +237,7 @@ export class BrineMaster {
 
   /** Ends minions, then the master, then removes the directory. */
   async close(): Promise<void> {
+    await this.sandbox.closing();
     await this.stop();
     await this.sandbox.close();
   }
@@ -240,6 +245,12 @@ export class BrineMaster {
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
+}
+
+/** @throws Error where the command failed and printed nothing but why. */
+function outputOf({ code, stdout, stderr }: BrineOutput): string {
+  if (stdout === '' && code !== 0) throw new Error(`exit ${code}: ${stderr}`);
+  return stdout;
 }
 
 function startSupervisor(

@@ -1,4 +1,5 @@
 export { BrineMaster } from './brine-master.ts';
+export { scenes } from './failure/index.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
 export { mutated, randomFrom, seedFrames } from './mutated-frames.ts';
 export { memoryMaster } from './master-ports.ts';

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { cutShort } from '../cut-short.ts';
+import { sceneReport, scenes, type AskedMaster, type Scene } from '../failure/index.ts';
 import { freePorts, SaltProcess, waitForPort } from './process.ts';
 import type { SaltVenv } from './venv.ts';
 
@@ -38,11 +39,15 @@ export interface SaltHome {
 /**
  * A place of its own for real Salt processes: configuration, keys, caches, sockets, HOME, all
  * in one temporary directory, all on loopback. `close` ends what was started here and removes
- * the directory, unless `keepLogs` was called.
+ * the directory, unless `keepLogs` was called. In a test it removes it once the test is over, so
+ * that a failure can be told with its logs.
  */
-export class SaltSandbox {
+export class SaltSandbox implements Scene {
   readonly dir: string;
   readonly #processes: SaltProcess[] = [];
+  readonly #homes: SaltHome[] = [];
+  readonly #releases = new Set<string>();
+  #master: AskedMaster | undefined;
   #keep = false;
 
   private constructor(dir: string) {
@@ -53,7 +58,9 @@ export class SaltSandbox {
   static async create(): Promise<SaltSandbox> {
     const dir = await mkdtemp(join(tmpdir(), 'brine-'));
     await mkdir(join(dir, 'home'));
-    return new SaltSandbox(dir);
+    const sandbox = new SaltSandbox(dir);
+    scenes.add(sandbox);
+    return sandbox;
   }
 
   /** Writes the configuration of a master; ports that are not given are free ones. */
@@ -126,6 +133,7 @@ export class SaltSandbox {
     args: readonly string[],
     timeoutMs = COMMAND_TIMEOUT_MS,
   ): Promise<SaltOutput> {
+    this.#releases.add(venv.version);
     const all = [venv.bin(command), '-c', home.configDir, ...args];
     const options = { env: this.env(), timeout: timeoutMs, maxBuffer: MAX_OUTPUT_BYTES };
     const startedAt = performance.now();
@@ -156,9 +164,35 @@ export class SaltSandbox {
     return this.dir;
   }
 
+  /** Names the Brine master that a report on a failure asks. */
+  hasMaster(master: AskedMaster): void {
+    this.#master = master;
+  }
+
+  /** What a failed test prints of all that ran here. */
+  report(): Promise<string> {
+    return sceneReport({
+      dir: this.dir,
+      releases: [...this.#releases],
+      configDirs: this.#homes.map(({ configDir }) => configDir),
+      master: this.#master,
+    });
+  }
+
+  /** Called before the first process ends: a report on a failure asks those that run. */
+  closing(): Promise<void> {
+    return scenes.closing(this);
+  }
+
   /** Ends all processes that were started here, then removes the directory. */
   async close(): Promise<void> {
+    await this.closing();
     await Promise.all(this.#processes.map((one) => one.stop()));
+    await scenes.closed(this);
+  }
+
+  /** Part of {@link close}. */
+  async removeDir(): Promise<void> {
     if (!this.#keep) await rm(this.dir, { recursive: true, force: true, maxRetries: 5 });
   }
 
@@ -170,6 +204,7 @@ export class SaltSandbox {
   #start(venv: SaltVenv, command: string, home: SaltHome, logLevel = 'debug'): SaltProcess {
     const args = [venv.bin(command), '-c', home.configDir, '-l', logLevel];
     const { logFile } = home;
+    this.#releases.add(venv.version);
     const started = SaltProcess.start({ command: venv.python, args, env: this.env(), logFile });
     this.#processes.push(started);
     return started;
@@ -187,6 +222,7 @@ export class SaltSandbox {
     for (const dir of ['pki', 'cache', 'sock', 'files', 'pillar']) {
       await mkdir(join(configDir, dir), { recursive: true, mode: 0o700 });
     }
+    this.#homes.push(home);
     return home;
   }
 }

@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Longest wait for the report on one scene, in ms. */
+const REPORT_MS = 20_000;
+
+/** A directory with processes of a test, and what can be told of both. */
+export interface Scene {
+  readonly dir: string;
+  /** Asks what still runs, reads what it left. */
+  report(): Promise<string>;
+  removeDir(): Promise<void>;
+}
+
+/** What the runner of the tests gives. */
+export interface SceneSettings {
+  /** Whether something has failed since the file began. */
+  readonly hasFailed: () => boolean;
+  readonly print: (text: string) => void;
+  /** The directories of reported scenes stay. */
+  readonly keep: boolean;
+  readonly reportMs?: number;
+}
+
+/**
+ * The scenes of the test file that runs. It keeps a closed scene's directory until the verdict on
+ * its test is known. Without {@link Scenes.watch}, directories go at once and nothing is printed.
+ */
+export class Scenes {
+  readonly #open = new Set<Scene>();
+  readonly #closed = new Set<Scene>();
+  readonly #reported = new Set<Scene>();
+  #settings: SceneSettings | undefined;
+
+  /** Called as a test file begins. */
+  watch(settings: SceneSettings): void {
+    this.#settings = settings;
+  }
+
+  /** Takes up a new scene. */
+  add(scene: Scene): void {
+    this.#open.add(scene);
+  }
+
+  /** Called before the processes of a scene end: later they can answer nothing. */
+  async closing(scene: Scene): Promise<void> {
+    if (this.#settings?.hasFailed() === true) await this.#report(scene, this.#settings);
+  }
+
+  /** Called when the processes of a scene have ended. */
+  async closed(scene: Scene): Promise<void> {
+    if (!this.#open.delete(scene)) return;
+    this.#closed.add(scene);
+    if (this.#settings === undefined) await this.#clear();
+  }
+
+  /** Called after a test: reports where it failed, then removes what was closed. */
+  async testEnded(failed: boolean): Promise<void> {
+    const settings = this.#settings;
+    if (failed && settings !== undefined) {
+      const scenes = [...this.#closed, ...this.#open];
+      await Promise.all(scenes.map((scene) => this.#report(scene, settings)));
+    }
+    await this.#clear();
+  }
+
+  /** Called after a file: a hook may have failed with no test to tell so. */
+  async fileEnded(): Promise<void> {
+    await this.testEnded(this.#settings?.hasFailed() === true);
+    this.#settings = undefined;
+  }
+
+  async #report(scene: Scene, { print, keep, reportMs = REPORT_MS }: SceneSettings): Promise<void> {
+    if (this.#reported.has(scene)) return;
+    this.#reported.add(scene);
+    const late = new AbortController();
+    const text = await Promise.race([
+      scene.report().catch((error: unknown) => `no report: ${String(error)}`),
+      sleep(reportMs, `no report within ${reportMs} ms`, { signal: late.signal }),
+    ]);
+    late.abort();
+    const hint = 'removed; npm test -- --only NAME --keep keeps it';
+    print(`\n--- ${scene.dir} (${keep ? 'kept' : hint})\n${text}\n---\n`);
+  }
+
+  async #clear(): Promise<void> {
+    const closed = [...this.#closed];
+    this.#closed.clear();
+    const kept = this.#settings?.keep === true ? this.#reported : new Set<Scene>();
+    await Promise.all(closed.filter((scene) => !kept.has(scene)).map((scene) => scene.removeDir()));
+  }
+}
+
+/** Those of this process. */
+export const scenes = new Scenes();

@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+
+interface Ran {
+  readonly code: unknown;
+  readonly output: string;
+  /** The reports by the directory that they are about. */
+  readonly reports: ReadonlyMap<string, string>;
+}
+
+/** Runs files of test/layers/failing in a vitest of their own. */
+function runFailing(name: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+  const config = join('test', 'layers', 'failing', 'vitest.config.ts');
+  const args = [VITEST, 'run', '--config', config, name];
+  const { BRINE_KEEP_FAILED: _, ...inherited } = process.env;
+  const options = { cwd: ROOT, env: { ...inherited, ...env }, maxBuffer: 16 * 1024 * 1024 };
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      const output = stripVTControlCharacters(`${stdout}\n${stderr}`);
+      const found = [...output.matchAll(/^--- (\S+) \([^]*?\n---$/gm)];
+      const reports = new Map(found.map(([text, dir]) => [dir!, text]));
+      expect(reports.size).toBe(found.length);
+      resolve({ code: error?.code ?? 0, output, reports });
+    });
+  });
+}
+
+test('a failed test tells once of its master: versions, settings, logs, events, jobs', async () => {
+  const { code, output, reports } = await runFailing('master');
+  expect(code).toBe(1);
+  expect(output).toMatch(/2 failed \| 1 passed/);
+  expect(reports.size).toBe(1);
+  const [[dir, text] = ['', '']] = reports;
+  expect(text).toMatch(/Brine \d+\.\d+\.\d+ \(.+\), Node \d+\.\d+\.\d+, Salt none/);
+  expect(text).toMatch(/master: .*gather_job_timeout: 2.*my_password: "\(left out\)"/);
+  expect(text).toMatch(/minion: .*id: "witness"/);
+  expect(text).toMatch(/event-bus ready, pid \d+/);
+  expect(text).toMatch(/ret salt\/job\/\d{20}\/ret\/witness \(\d+ B\)/);
+  const job = text.slice(text.search(/\d{20} test\.echo\n/));
+  expect(job).toMatch(/jobs\.why:\n +nobody:\n/);
+  expect(job).toMatch(/trace:\n +job \d{20} .*\n(?:.*\n)*? +└─ gateway\.publish /);
+  expect(text).toMatch(/\{dir\}\/master\.log:\n.+/);
+  expect(text).toMatch(/\{dir\}\/minion-witness\.log:\n.+/);
+  expect(text).not.toContain('not to be had');
+  expect(text.length).toBeLessThan(100_000);
+  expect(output).not.toContain('hunter2');
+  expect(dir).not.toBe('');
+  expect(existsSync(dir)).toBe(false);
+  const unharmed = /unharmed: (\S+)/.exec(output)?.[1] ?? '';
+  expect([unharmed !== '', existsSync(unharmed)]).toEqual([true, false]);
+});
+
+test('a failed hook tells too, and a test whose sandbox was closed; --keep keeps both', async () => {
+  const { output, reports } = await runFailing('hook', { BRINE_KEEP_FAILED: '1' });
+  const dirs = [...reports.keys()];
+  try {
+    expect(reports.size).toBe(2);
+    for (const said of ['before the hook failed', 'before the test failed']) {
+      const text = [...reports.values()].find((one) => one.includes(said)) ?? '';
+      expect(text).toContain('(kept)');
+      expect(text).toContain('nats://…@127.0.0.1');
+      const lines = text.split('\n').filter((line) => line.includes(said));
+      expect([lines.length, lines[0], lines.at(-1)]).toEqual([
+        40,
+        `    ${said} 60`,
+        `    ${said} 99`,
+      ]);
+    }
+    expect(output).not.toContain('hunter2');
+    expect(dirs.map((dir) => existsSync(join(dir, 'minion-alone.log')))).toEqual([true, true]);
+  } finally {
+    for (const dir of dirs) await rm(dir, { recursive: true });
+  }
+});

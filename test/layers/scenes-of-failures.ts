@@ -1,0 +1,27 @@
+// What a failed test or hook leaves says more than its assertion. This prints what is known of all
+// masters and sandboxes that are alive in the file, before they are closed.
+import { scenes } from '@brine/testing';
+import { afterAll, afterEach, beforeAll, type TestContext } from 'vitest';
+
+type Suite = TestContext['task']['file'] | TestContext['task']['suite'];
+
+/** Set by `tools/run-tests.mjs --keep`. */
+const KEEP = process.env['BRINE_KEEP_FAILED'] === '1';
+
+beforeAll(({}, file) => {
+  scenes.watch({
+    hasFailed: () => hasFailed(file),
+    print: (text) => void process.stderr.write(text),
+    keep: KEEP,
+  });
+});
+afterEach(({ task }) => scenes.testEnded(task.result?.state === 'fail'));
+// Hooks that are set later run earlier: those of the file have closed its masters by now.
+afterAll(() => scenes.fileEnded());
+
+function hasFailed(suite: NonNullable<Suite>): boolean {
+  if (suite.result?.state === 'fail') return true;
+  return suite.tasks.some((task) =>
+    task.type === 'suite' ? hasFailed(task) : task.result?.state === 'fail',
+  );
+}
