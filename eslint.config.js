@@ -54,6 +54,19 @@ export default defineConfig([
       '@typescript-eslint/no-unsafe-assignment': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-argument': 'off',
+      'no-restricted-properties': [
+        'error',
+        {
+          object: 'vi',
+          property: 'waitFor',
+          message: 'until(…) of @brine/testing/waits says what it waited for.',
+        },
+        {
+          object: 'vi',
+          property: 'waitUntil',
+          message: 'until(…) of @brine/testing/waits says what it waited for.',
+        },
+      ],
     },
   },
   {

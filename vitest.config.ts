@@ -68,8 +68,9 @@ export default defineConfig({
         name,
         include: [...include],
         exclude: [...exclude, '**/dist/**', '**/node_modules/**'],
-        setupFiles: ['test/patient-waits.ts', ...setupFiles],
-        // As in test/patient-waits.ts.
+        setupFiles: [...setupFiles],
+        // As `until` of @brine/testing/waits: with vitest's one second, a busy machine looks like a
+        // fault. It is below the time of a whole test, so that the wait says what did not come.
         expect: { poll: { timeout: 12_000 } },
         // Native sockets (zeromq) want a process of their own, not a thread.
         pool: 'forks' as const,

@@ -1,9 +1,10 @@
 import { PrivateKey } from '@brine/crypt';
 import { BrineMaster, startPostgres, ZmtpPeer, type TestPostgres } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../tools/request-table/outcome.ts';
@@ -64,7 +65,8 @@ async function afterTouch(sql: string): Promise<readonly string[]> {
 }
 
 it('key acts, log-ins and publishes are on record, without arguments, and intact', async () => {
-  await vi.waitFor(
+  await until(
+    'all acts are on record',
     async () => {
       const rows = await run<Record<string, string | number>[]>('audit.list', 'limit=500');
       const told = (kind: string): (string | number | undefined)[] =>
@@ -79,8 +81,9 @@ it('key acts, log-ins and publishes are on record, without arguments, and intact
       const published = rows.find((row) => row['kind'] === 'publish');
       expect(published).toMatchObject({ principal: 'root', fun: 'test.ping', method: 'key' });
       expect(published?.['argsHash']).toHaveLength(64);
+      return true;
     },
-    { timeout: 30_000, interval: 500 },
+    { withinMs: 30_000 },
   );
   expect(await run<Verified>('audit.verify')).toMatchObject({ intact: true, faults: [] });
 });

@@ -1,6 +1,7 @@
 import { BrineMaster, startPostgres, type TestPostgres } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /*
  * What PostgreSQL refuses of a whole master: seen, tried again and dropped by its operator.
@@ -13,7 +14,7 @@ interface Listed {
   readonly Rows: readonly Row[];
 }
 
-const PATIENCE = { timeout: 30_000, interval: 250 };
+const PATIENCE = { withinMs: 30_000 };
 
 let postgres: TestPostgres;
 let master: BrineMaster;
@@ -58,11 +59,15 @@ it('returns that a trigger refuses are listed, and stored by one retry once it i
     CREATE TRIGGER odd BEFORE INSERT ON brine.returns
       FOR EACH ROW EXECUTE FUNCTION public.odd()`);
   await ping('test.echo');
-  const listed = await vi.waitFor(async () => {
-    const found = await run<Listed>('jobs.quarantine', 'kind=return');
-    expect(found.Total).toBe(1);
-    return found;
-  }, PATIENCE);
+  const listed = await until(
+    'the odd return is in quarantine',
+    async () => {
+      const found = await run<Listed>('jobs.quarantine', 'kind=return');
+      expect(found.Total).toBe(1);
+      return found;
+    },
+    PATIENCE,
+  );
   const [row] = listed.Rows;
   expect(row).toMatchObject({ Minion: 'one', SQLSTATE: '42703', Reason: 'no such column' });
   const jid = String(row?.['JID']);
@@ -88,10 +93,15 @@ it('a drop names its rows, and is on record as the retry is', async () => {
   const number = String(rows[0]?.['Row']);
   expect(await run('jobs.quarantine_drop', number)).toEqual({ Dropped: 1 });
   expect(await run('jobs.quarantine_drop', 'state=22')).toEqual({ Dropped: 2 });
-  await vi.waitFor(async () => {
-    const acts = await run<Row[]>('audit.list', 'limit=500', 'kind=runner');
-    const funs = acts.map((act) => act['fun']);
-    expect(funs).toEqual(expect.arrayContaining(['quarantine_retry', 'quarantine_drop']));
-    expect(funs).not.toContain('quarantine');
-  }, PATIENCE);
+  await until(
+    'both acts are on record',
+    async () => {
+      const acts = await run<Row[]>('audit.list', 'limit=500', 'kind=runner');
+      const funs = acts.map((act) => act['fun']);
+      expect(funs).toEqual(expect.arrayContaining(['quarantine_retry', 'quarantine_drop']));
+      expect(funs).not.toContain('quarantine');
+      return true;
+    },
+    PATIENCE,
+  );
 });

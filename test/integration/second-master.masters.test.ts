@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, SaltSandbox } from '@brine/testing';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { until } from '@brine/testing/waits';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let master: BrineMaster;
 let sandbox: SaltSandbox;
@@ -11,7 +12,9 @@ beforeAll(async () => {
   sandbox = await SaltSandbox.create();
   // What is not ready yet would change by itself.
   const waiting = async () => (await master.services()).filter(({ ready }) => !ready);
-  await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 60_000 });
+  await until('all services are ready', async () => expect(await waiting()).toEqual([]), {
+    withinMs: 60_000,
+  });
 }, 240_000);
 afterAll(async () => {
   await master?.close();

@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { saltVenv } from '@brine/testing';
 import type { SaltVenv, SaltVersion } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { mapOf, pack, splitEvent, unpackMap } from '@brine/wire';
 
 import { HostSockets } from '../../apps/event-bus/src/host-sockets.ts';
@@ -68,8 +69,10 @@ describe('the event library of real Salt', () => {
     client.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     const exited = new Promise<number | null>((resolve) => client.once('exit', resolve));
 
-    await vi.waitFor(() => expect(lines, errors).toHaveLength(1), { timeout: 60_000 });
-    await vi.waitFor(() => expect(readers.count).toBe(1), { timeout: 5_000 });
+    await until('the client listens', () => expect(lines, errors).toHaveLength(1), {
+      withinMs: 60_000,
+    });
+    await until('the socket has its reader', () => expect(readers.count).toBe(1));
     // The first two in one write: a single read of the client may hold many frames.
     readers.fireMap('salt/job/1/new', mapOf({ jid: '1', minions: ['m1'] }), Date.now());
     const raw = pack(mapOf({ id: 'm1', return: Buffer.from([0xff, 0]), text: 'é' }));
@@ -81,7 +84,7 @@ describe('the event library of real Salt', () => {
       { tag: 'salt/job/1/ret/m1', data: { id: 'm1', return: "b'\\xff\\x00'", text: 'é' } },
       { fired: true },
     ]);
-    await vi.waitFor(() => expect(fired).toHaveLength(1));
+    await until('the event of the client is received', () => expect(fired).toHaveLength(1));
     const { tag, data } = splitEvent(fired[0] ?? new Uint8Array());
     expect(tag).toBe('my/tag');
     const map = unpackMap(data);

@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 
 import { connectBus, EventWriter, resolveNatsServer, startNatsServer } from '@brine/bus';
 import type { Bus, JobRecord, NatsServer } from '@brine/bus';
@@ -13,6 +13,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { Metrics } from '@brine/service';
 import type { RunningService, ServiceContext } from '@brine/service';
 import { startTelemetry } from '@brine/telemetry';
+import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 
 import { startEventBus } from './event-bus.ts';
@@ -134,7 +135,7 @@ export class TestHost {
     };
     const running = await startEventBus(context);
     this.#service = running;
-    await vi.waitFor(() => expect(running.ready()).toBe(true), { timeout: 5_000, interval: 5 });
+    await until('the event bus is ready', () => expect(running.ready()).toBe(true));
   }
 
   async restart(extra: Readonly<Record<string, unknown>> = {}): Promise<void> {
@@ -167,7 +168,7 @@ export class TestHost {
     })().catch(() => undefined);
     const body = pack(mapOf({}));
     await new EventWriter(this.#master.worker).append({ kind: 'minion', tag: fence, body });
-    await vi.waitFor(() => expect(passed).toBe(true), { timeout: 5_000, interval: 2 });
+    await until('the fence has passed', () => expect(passed).toBe(true));
     return { seen, client };
   }
 }

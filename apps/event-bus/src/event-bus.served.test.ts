@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { EventWriter, PublicationWriter, waitWritten } from '@brine/bus';
 import { JobFiles, readUserKey } from '@brine/cachedir';
 import { fireEvent } from '@brine/ipc';
+import { until } from '@brine/testing/waits';
 import { mapOf, pack, textOf } from '@brine/wire';
 
 import { jobOf, newJid, returnOf, tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
@@ -32,7 +33,7 @@ describe('a job', () => {
     const files = new JobFiles({ cachedir: host.cache() });
     expect(textOf((await files.readLoad(jid)) ?? new Map(), 'fun')).toBe('test.ping');
     expect(await files.readMinions(jid)).toEqual(['m1', 'm2']);
-    await vi.waitFor(() =>
+    await until('the events of the new job are seen', () =>
       expect(tagsOf(seen)).toEqual([`salt/job/${jid}/new`, `salt/job/${jid}/publish`]),
     );
     const data = seen[0]?.data;
@@ -62,9 +63,13 @@ describe('a job', () => {
       body: pack(mapOf({})),
     });
     // The return is held for a second.
-    await vi.waitFor(() => expect(tagsOf(seen)).toEqual(['other']), { interval: 5 });
+    await until('the other event is seen before the held return', () =>
+      expect(tagsOf(seen)).toEqual(['other']),
+    );
     await publications.appendJob(job);
-    await vi.waitFor(() => expect(seen).toHaveLength(4));
+    await until('the events of the job and its return are seen', () =>
+      expect(seen).toHaveLength(4),
+    );
     expect(tagsOf(seen).slice(1)).toEqual([
       `salt/job/${jid}/new`,
       `salt/job/${jid}/publish`,
@@ -78,7 +83,7 @@ describe('a job', () => {
     const { seen, client } = await host.reader();
     const begin = performance.now();
     await new EventWriter(master.worker).append(returnOf(newJid(), 'm1'));
-    await vi.waitFor(() => expect(seen).toHaveLength(1), { timeout: 3_000 });
+    await until('the return is shown', () => expect(seen).toHaveLength(1));
     expect(performance.now() - begin).toBeGreaterThan(900);
     client.close();
   });
@@ -89,7 +94,7 @@ describe('a job', () => {
     await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
     await host.start();
     const files = new JobFiles({ cachedir: host.cache() });
-    await vi.waitFor(async () => expect(await files.has(jid)).toBe(true));
+    await until('the job has its files', async () => expect(await files.has(jid)).toBe(true));
   });
 
   it("gets its returns into files in the background, for the host.name's stock tools", async () => {
@@ -97,7 +102,9 @@ describe('a job', () => {
     await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
     await new EventWriter(master.worker).append(returnOf(jid, 'm1'));
     const files = new JobFiles({ cachedir: host.cache() });
-    await vi.waitFor(async () => expect(await files.readReturns(jid)).toHaveLength(1));
+    await until('the return is in its file', async () =>
+      expect(await files.readReturns(jid)).toHaveLength(1),
+    );
     const [one] = await files.readReturns(jid);
     expect(one?.value).toEqual(
       mapOf({ return: Buffer.from([0xff, 0]), retcode: 0, success: true }),
@@ -117,20 +124,26 @@ describe("a syndic's list of minions", () => {
     const jid = newJid();
     await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
     const files = new JobFiles({ cachedir: host.cache() });
-    await vi.waitFor(async () => expect(await files.has(jid)).toBe(true));
+    await until('the job has its files', async () => expect(await files.has(jid)).toBe(true));
     const load = await files.readLoad(jid);
     await told(jid);
     const all = ['low1', 'low2', 'm1', 'm2'];
-    await vi.waitFor(async () => expect(await files.readMinions(jid)).toEqual(all));
+    await until('the minions of the syndic are added', async () =>
+      expect(await files.readMinions(jid)).toEqual(all),
+    );
     expect(await files.readLoad(jid)).toEqual(load);
-    await vi.waitFor(() => expect(statSync(host.cache('syndics', 'syn')).isFile()).toBe(true));
+    await until('the file of the syndic is there', () =>
+      expect(statSync(host.cache('syndics', 'syn')).isFile()).toBe(true),
+    );
   });
 
   it('makes the files of a job that nobody published here', async () => {
     const jid = newJid();
     await told(jid);
     const files = new JobFiles({ cachedir: host.cache() });
-    await vi.waitFor(async () => expect(await files.readMinions(jid)).toEqual(['low1', 'low2']));
+    await until('the minions of the job are written', async () =>
+      expect(await files.readMinions(jid)).toEqual(['low1', 'low2']),
+    );
     expect(await files.readLoad(jid)).toEqual(
       mapOf({ jid, fun: 'test.ping', tgt: 'low*', arg: [], tgt_type: 'glob' }),
     );
@@ -145,7 +158,9 @@ describe('event sockets', () => {
     const prefixed = host.sock('prefixed', 'master_event_pull.ipc');
     await fireEvent('my/other', data, { path: prefixed, framing: 'prefixed' });
     for (const { seen, client } of readers) {
-      await vi.waitFor(() => expect(tagsOf(seen)).toEqual(['my/tag', 'my/other']));
+      await until('both events are seen', () =>
+        expect(tagsOf(seen)).toEqual(['my/tag', 'my/other']),
+      );
       expect(seen[0]?.data).toEqual(mapOf({ a: 1, b: Buffer.from([0xff]), _stamp: 'mine' }));
       client.close();
     }
@@ -164,7 +179,7 @@ describe('event sockets', () => {
       tag: 'new',
       body: pack(mapOf({})),
     });
-    await vi.waitFor(() => expect(tagsOf(seen)).toEqual(['new']));
+    await until('the new event is seen', () => expect(tagsOf(seen)).toEqual(['new']));
     client.close();
   });
 
@@ -174,7 +189,7 @@ describe('event sockets', () => {
     await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
     const body = pack(mapOf({ id: 'm1', jid, return: 'x'.repeat(2_000_000) }));
     await new EventWriter(master.worker).append({ ...returnOf(jid, 'm1'), body });
-    await vi.waitFor(() => expect(seen).toHaveLength(3), { timeout: 5_000 });
+    await until('the three events of the job are seen', () => expect(seen).toHaveLength(3));
     expect(seen[2]?.data.get('return')).toBe('VALUE_TRIMMED');
     expect(seen[2]?.data.get('id')).toBe('m1');
     client.close();

@@ -1,11 +1,12 @@
 import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { Bucket, escapeKey } from '@brine/bus';
 import { readUserKey, writeDropFile } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
+import { until } from '@brine/testing/waits';
 
 import { tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
 
@@ -57,11 +58,11 @@ describe('minion keys', () => {
     const id = `${host.name}.minion`;
     const pending = host.pki('minions_pre', id);
     await put(id, 'pending');
-    await vi.waitFor(() => expect(existsSync(pending)).toBe(true), { interval: 5 });
+    await until('the pending key has its file', () => expect(existsSync(pending)).toBe(true));
     renameSync(pending, host.pki('minions', id));
-    await vi.waitFor(async () => expect(await state(id)).toBe('accepted'), { interval: 10 });
+    await until('the moved key is accepted', async () => expect(await state(id)).toBe('accepted'));
     unlinkSync(host.pki('minions', id));
-    await vi.waitFor(async () => expect(await state(id)).toBe('deleted'), { timeout: 3_000 });
+    await until('the vanished key is deleted', async () => expect(await state(id)).toBe('deleted'));
   });
 
   it('that vanish all at once are not believed, which Prometheus is told', async () => {
@@ -70,15 +71,18 @@ describe('minion keys', () => {
     const ids = Array.from({ length: 12 }, (_, index) => `${host.name}.${index}`);
     for (const id of ids) await put(id, 'accepted');
     const shelf = host.pki('minions');
-    await vi.waitFor(() => {
+    await until('all 12 keys have files and are counted', () => {
       expect(ids.filter((id) => !existsSync(join(shelf, id)))).toEqual([]);
       expect(host.service.status()).toMatchObject({ keys: { keys: 12 } });
+      return true;
     });
     expect(await told()).toBe('0');
     for (const id of ids) unlinkSync(join(shelf, id));
-    await vi.waitFor(async () => expect(await told()).toBe('1'), { timeout: 8_000 });
+    await until('Prometheus is told of the stop', async () => expect(await told()).toBe('1'));
     for (const id of ids) writeFileSync(join(shelf, id), 'PEM');
-    await vi.waitFor(async () => expect(await told()).toBe('0'), { timeout: 8_000 });
+    await until('Prometheus is told that the stop is over', async () =>
+      expect(await told()).toBe('0'),
+    );
   });
 
   it('that were accepted and are deleted take the session with them and rotate the AES key', async () => {
@@ -88,15 +92,17 @@ describe('minion keys', () => {
     await sessions.put(escapeKey(id), Buffer.from('sealed'));
     await minions.put(escapeKey(id), Buffer.from('grains'));
     await put(id, 'accepted');
-    await vi.waitFor(() => expect(existsSync(host.pki('minions', id))).toBe(true));
+    await until('the key of the leaver has its file', () =>
+      expect(existsSync(host.pki('minions', id))).toBe(true),
+    );
     const rotations = (): unknown => host.service.status();
     expect(rotations()).toMatchObject({ keys: { rotations: 0 } });
     // As `salt-key -d`: the file goes, then the wish for a new key comes.
     unlinkSync(host.pki('minions', id));
     await writeDropFile(host.cache(), host.options.masterId);
-    await vi.waitFor(() => expect(rotations()).toMatchObject({ keys: { rotations: 1 } }), {
-      timeout: 8_000,
-    });
+    await until('the AES key is rotated', () =>
+      expect(rotations()).toMatchObject({ keys: { rotations: 1 } }),
+    );
     // Not before the deletion was known to all: else the minion could have the new key too.
     expect(await state(id)).toBe('deleted');
     expect((await sessions.get(escapeKey(id)))?.value).toHaveLength(0);
@@ -106,16 +112,20 @@ describe('minion keys', () => {
   it('that only waited are deleted without a new AES key', async () => {
     const id = `${host.name}.stranger`;
     await put(id, 'pending');
-    await vi.waitFor(() => expect(existsSync(host.pki('minions_pre', id))).toBe(true));
+    await until('the key of the stranger has its file', () =>
+      expect(existsSync(host.pki('minions_pre', id))).toBe(true),
+    );
     unlinkSync(host.pki('minions_pre', id));
-    await vi.waitFor(async () => expect(await state(id)).toBe('deleted'), { timeout: 3_000 });
+    await until('the key of the stranger is deleted', async () =>
+      expect(await state(id)).toBe('deleted'),
+    );
     expect(host.service.status()).toMatchObject({ keys: { rotations: 0 } });
   });
 
   it('deleted by a stock tool rotate the AES key', async () => {
     const { seen, client } = await host.reader();
     await writeDropFile(host.cache(), host.options.masterId);
-    await vi.waitFor(() => expect(tagsOf(seen)).toContain('key'), { timeout: 8_000 });
+    await until('the key event is seen', () => expect(tagsOf(seen)).toContain('key'));
     expect(seen.find(({ tag }) => tag === 'key')?.data.get('rotate_aes_key')).toBe(true);
     expect(existsSync(host.cache('.dfn'))).toBe(false);
     client.close();

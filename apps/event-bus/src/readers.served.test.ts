@@ -2,9 +2,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { EventPublisher } from '@brine/ipc';
+import { until } from '@brine/testing/waits';
 import { mapOf, pack, splitEvent, unpackMap } from '@brine/wire';
 
 import { Readers, stamp } from './readers.ts';
@@ -29,7 +30,7 @@ async function listening(framing: 'bare' | 'prefixed') {
   const socket = connect(publisher.path);
   const chunks: Buffer[] = [];
   socket.on('data', (chunk: Buffer) => chunks.push(chunk));
-  await vi.waitFor(() => expect(publisher.readers).toBe(1), { interval: 2 });
+  await until('the publisher has its reader', () => expect(publisher.readers).toBe(1));
   const close = async (): Promise<void> => {
     socket.destroy();
     await publisher.close();
@@ -54,7 +55,9 @@ describe('Readers', () => {
         readers.fire({ tag, data: raw, timeMs: 0, stamped: true });
       }
       const all = Buffer.concat(frames);
-      await vi.waitFor(() => expect(socket.bytes().length).toBeGreaterThanOrEqual(all.length));
+      await until('all frames have come', () =>
+        expect(socket.bytes().length).toBeGreaterThanOrEqual(all.length),
+      );
       // Ticks may follow, which wake a CLI that overlooked something.
       expect(socket.bytes().subarray(0, all.length).equals(all)).toBe(true);
       await socket.close();
@@ -70,7 +73,7 @@ describe('Readers', () => {
     readers.fireMap(tag, mapOf({ return: true }), 0);
     const ticks = (bytes: Buffer): number =>
       bytes.toString('latin1').split('brine/tick').length - 1;
-    await vi.waitFor(() => expect(ticks(bare.bytes())).toBeGreaterThan(1), { timeout: 2_000 });
+    await until('a second tick comes', () => expect(ticks(bare.bytes())).toBeGreaterThan(1));
     expect(ticks(prefixed.bytes())).toBe(0);
     await bare.close();
     await prefixed.close();
@@ -84,7 +87,9 @@ describe('Readers', () => {
     ];
     const readers = new Readers(sockets, 1_000);
     readers.fireMap('t', mapOf({ a: 1 }), 1_795_195_669_248.257);
-    await vi.waitFor(() => expect(prefixed.bytes().length).toBeGreaterThan(0));
+    await until('the prefixed frame has come', () =>
+      expect(prefixed.bytes().length).toBeGreaterThan(0),
+    );
     expect(bare.bytes().toString('latin1')).toContain('2026-11-20T17:27:49.248257+00:00');
     expect(prefixed.bytes().toString('latin1')).toContain('2026-11-20T17:27:49.248257');
     expect(prefixed.bytes().toString('latin1')).not.toContain('+00:00');
@@ -97,7 +102,9 @@ describe('Readers', () => {
     const readers = new Readers([{ publisher: socket.publisher, zone: true }], 1_000);
     readers.fire({ tag: 't', data: Buffer.from([0xc1]), timeMs: 0 });
     readers.fire({ tag: 't', data: pack(mapOf({})), timeMs: 0 });
-    await vi.waitFor(() => expect(socket.bytes().length).toBeGreaterThan(0));
+    await until('the readable event has come', () =>
+      expect(socket.bytes().length).toBeGreaterThan(0),
+    );
     expect(readers.stats()).toMatchObject({ fired: 2, unreadable: 1 });
     await socket.close();
   });

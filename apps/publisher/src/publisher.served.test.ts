@@ -10,6 +10,7 @@ import {
 } from '@brine/bus';
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { isMap, mapOf, pack, readPublication, textOf, unpack, type SaltMap } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
@@ -38,17 +39,14 @@ afterEach(async () => {
 });
 
 function record(jid: string, more: Partial<JobRecord> = {}): JobRecord {
-  const now = Date.now();
+  const [now, call] = [Date.now(), { fun: 'test.ping', tgt: '*' }];
   return {
+    ...call,
     jid,
-    publication: pack(
-      mapOf({ fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', jid, ret: '' }),
-    ),
+    publication: pack(mapOf({ ...call, arg: [], tgt_type: 'glob', jid, ret: '' })),
     load: pack(mapOf({ jid })),
     principal: 'root key',
     user: 'root',
-    fun: 'test.ping',
-    tgt: '*',
     tgtType: 'glob',
     minions: ['a'],
     missing: [],
@@ -142,7 +140,7 @@ test('a repetition for some minions needs the job no more, and is not sent after
   const at = { jid: 'long-gone', seq: 999_999 };
   await writer.appendAgain({ ...at, notAfter: Date.now() - 1, only }, { slot: 'durable-1' });
   await writer.appendAgain({ ...at, notAfter: Date.now() + 60_000, only }, { slot: 'durable-2' });
-  await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['long-gone']));
+  await until('the one in time is sent', () => expect(jidsOf(sent)).toEqual(['long-gone']));
   expect(publisher.status).toMatchObject({ sentAgain: 1, expired: 1, lost: 0 });
 });
 
@@ -156,7 +154,7 @@ test('a repetition for some minions names those alone, under a higher serial', a
     const publication = pack(mapOf({ jid, tgt: [id], tgt_type: 'list' }));
     await writer.appendAgain({ ...at, only: { minions: [id], publication } }, { slot: id });
   }
-  await vi.waitFor(() => expect(jidsOf(sent)).toEqual([jid, jid, jid, jid]));
+  await until('all four are sent', () => expect(jidsOf(sent)).toEqual([jid, jid, jid, jid]));
   const targets = sent.map(({ frame }) => open(readPublication(frame).load, epochs).get('tgt'));
   expect(targets.slice(1)).toEqual([['c'], ['a'], ['b']]);
   const serials = sent.map(({ serial }) => serial);
@@ -167,7 +165,7 @@ test('publications go out in stream order, sealed and signed, with rising serial
   const { sent, spans, told, publisher } = await start();
   const jids = Array.from({ length: 50 }, (_, n) => `2026112017103700${String(1000 + n)}`);
   await Promise.all(jids.map((jid) => writer.appendJob(record(jid))));
-  await vi.waitFor(() => expect(sent).toHaveLength(50));
+  await until('all 50 jobs are sent', () => expect(sent).toHaveLength(50));
   expect(sent.every(({ serial }, n) => n === 0 || serial > sent[n - 1]!.serial)).toBe(true);
   expect(Math.abs(sent[0]!.serial / 1000 - Date.now())).toBeLessThan(120_000);
   const { load, sig, sigAlgo } = readPublication(sent[0]!.frame);
@@ -191,9 +189,11 @@ test('a second publisher, and one that starts later, send the same serials', asy
   await Promise.all(
     Array.from({ length: 30 }, (_, n) => writer.appendJob(record(`a${String(n)}`))),
   );
-  await vi.waitFor(() => expect([one.sent.length, other.sent.length]).toEqual([30, 30]));
+  for (const { sent } of [one, other]) {
+    await until('all 30 are sent', () => expect(sent).toHaveLength(30));
+  }
   const late = await start();
-  await vi.waitFor(() => expect(late.sent).toHaveLength(30));
+  await until('the late one has sent all', () => expect(late.sent).toHaveLength(30));
   const serials = (sent: readonly Sent[]) => sent.map(({ jid, serial }) => [jid, serial]);
   expect(serials(other.sent)).toEqual(serials(one.sent));
   expect(serials(late.sent)).toEqual(serials(one.sent));
@@ -203,7 +203,7 @@ test('a publication past its time is not sent', async () => {
   const { sent, publisher, expired } = await start();
   await writer.appendJob(record('old', { notAfter: Date.now() - 1 }));
   await writer.appendJob(record('new'));
-  await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['new']));
+  await until('the new job is sent', () => expect(jidsOf(sent)).toEqual(['new']));
   expect(expired).toEqual(['old']);
   expect(publisher.status.expired).toBe(1);
 });
@@ -215,13 +215,13 @@ test('an again sends the same jid with a new serial, once per slot', async () =>
   await writer.appendAgain(again, { slot: '1' });
   await writer.appendAgain(again, { slot: '1' });
   await writer.appendAgain({ ...again, jid: 'of a stream that was lost' }, { slot: '1' });
-  await vi.waitFor(() => expect(jidsOf(sent)).toEqual(['j', 'j']));
+  await until('the job is sent again', () => expect(jidsOf(sent)).toEqual(['j', 'j']));
   await writer.appendAgain(again, { slot: '2' });
-  await vi.waitFor(() => expect(sent).toHaveLength(3));
+  await until('the second slot is sent', () => expect(sent).toHaveLength(3));
   expect(sent[1]!.serial).toBeGreaterThan(sent[0]!.serial);
   expect(publisher.status).toMatchObject({ sentAgain: 2, lost: 1 });
   const { sent: elsewhere } = await start();
-  await vi.waitFor(() => expect(elsewhere).toHaveLength(3));
+  await until('another publisher sent all', () => expect(elsewhere).toHaveLength(3));
 });
 
 test('an again that comes to its turn after more jobs than minions remember is left out', async () => {
@@ -235,7 +235,7 @@ test('an again that comes to its turn after more jobs than minions remember is l
   await writer.appendAgain(again, { slot: '2' });
   await writer.appendJob(record('end'));
   const { sent, publisher } = await start();
-  await vi.waitFor(() => expect(jidsOf(sent)).toContain('end'), 10_000);
+  await until('the last job is sent', () => expect(jidsOf(sent)).toContain('end'));
   expect(jidsOf(sent).filter((jid) => jid === 'early')).toHaveLength(2);
   expect(publisher.status).toMatchObject({ sentAgain: 1, expired: 1 });
 });
@@ -244,10 +244,10 @@ test('from a marker on the next key seals, before it the last one', async () => 
   const { sent, epochs, publisher } = await start();
   const first = epochs.current();
   await writer.appendJob(record('before'));
-  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  await until('the job before it is sent', () => expect(sent).toHaveLength(1));
   const second = await epochs.rotate();
   await writer.appendJob(record('after'));
-  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  await until('the job after it is sent', () => expect(sent).toHaveLength(2));
   const opens = (key: string, n: number): boolean => {
     try {
       return new Crypticle(key).open(readPublication(sent[n]!.frame).load) !== undefined;
@@ -263,12 +263,12 @@ test('from a marker on the next key seals, before it the last one', async () => 
 test('what a start reads back of the time before a new key is sealed with the new one', async () => {
   const { sent, epochs } = await start();
   await writer.appendJob(record('before'));
-  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  await until('the job before it is sent', () => expect(sent).toHaveLength(1));
   const { keyString } = await epochs.rotate();
   await writer.appendJob(record('after'));
-  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  await until('the job after it is sent', () => expect(sent).toHaveLength(2));
   const late = await start();
-  await vi.waitFor(() => expect(jidsOf(late.sent)).toEqual(['before', 'after']));
+  await until('it has sent both', () => expect(jidsOf(late.sent)).toEqual(['before', 'after']));
   for (const { frame } of late.sent) {
     expect(new Crypticle(keyString).open(readPublication(frame).load)).toBeDefined();
   }
@@ -279,22 +279,22 @@ test('what a start reads back of the time before a new key is sealed with the ne
 test('a clock that went back after the stream was lost begins a new AES key', async () => {
   const before = await start();
   await writer.appendJob(record('a'));
-  await vi.waitFor(() => expect(before.sent).toHaveLength(1));
+  await until('the job is sent', () => expect(before.sent).toHaveLength(1));
   for (const thing of closing.splice(0).reverse()) await thing.close();
   // As if the clock had been an hour ahead when the last serial was given.
   const ahead = String((Date.now() + 3_600_000) * 1000);
   await new Bucket(worker, 'brine_secrets').put(escapeKey('serial', '1'), Buffer.from(ahead));
   const after = await start();
   await writer.appendJob(record('b'));
-  await vi.waitFor(() => expect(jidsOf(after.sent)).toContain('b'));
+  await until('the job after the loss is sent', () => expect(jidsOf(after.sent)).toContain('b'));
   expect(after.publisher.status).toMatchObject({ epoch: 2, clockRotations: 1 });
 });
 
 test('the high water of serials outlives the process', async () => {
   const { sent } = await start();
   await writer.appendJob(record('a'));
-  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  await until('the job is sent', () => expect(sent).toHaveLength(1));
   const kept = new BucketHighWater(new Bucket(worker, 'brine_secrets'));
-  await vi.waitFor(async () => expect(await kept.read(1)).toBe(sent[0]!.serial), { timeout: 3000 });
+  await until('the serial is kept', async () => expect(await kept.read(1)).toBe(sent[0]!.serial));
   expect(await kept.read(7)).toBe(0);
 });

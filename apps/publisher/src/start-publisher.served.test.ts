@@ -5,6 +5,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { Metrics, type RunningService, type ServiceContext } from '@brine/service';
 import { startTelemetry } from '@brine/telemetry';
 import { freePorts, startNats, type TestNats, ZmtpPeer } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { isMap, mapOf, pack, readPublication, type SaltValue, unpack } from '@brine/wire';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -53,7 +54,7 @@ async function start(more: Readonly<Record<string, unknown>> = {}): Promise<Runn
   };
   const service = await startPublisher(context);
   running.push(service);
-  await vi.waitFor(() => expect(service.ready()).toBe(true), { timeout: 5000 });
+  await until('the publisher is ready', () => expect(service.ready()).toBe(true));
   return service;
 }
 
@@ -108,7 +109,9 @@ test('a subscriber hears a job as one frame that opens with the shared key', asy
   const minion = await subscriber('');
   await publish('20261120171037123456');
   const frames = await minion.receive(3000);
-  await vi.waitFor(() => expect(service.status()).toMatchObject({ peers: 1, sent: 1 }));
+  await until('the peer and the publication are counted', () =>
+    expect(service.status()).toMatchObject({ peers: 1, sent: 1 }),
+  );
   expect(frames).toHaveLength(1);
   const load = await opened(frames[0]);
   expect(isMap(load) && load.get('jid')).toBe('20261120171037123456');

@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { until } from '@brine/testing/waits';
 import { listOf, textOf, unpackMap } from '@brine/wire';
 import { expiredTeller } from './tell-expired.ts';
 
@@ -6,7 +7,7 @@ it('keeps that a job expired for all minions, once however often it is told', as
   const append = vi.fn(() => Promise.resolve({ seq: 1, duplicate: false }));
   const onTrouble = vi.fn();
   expiredTeller({ append }, onTrouble)('j');
-  await vi.waitFor(() => expect(append).toHaveBeenCalledOnce());
+  await until('the event is appended', () => expect(append).toHaveBeenCalledOnce());
   const [event] = append.mock.calls[0] as unknown as [{ body: Uint8Array; msgId: string }];
   const told = unpackMap(event.body);
   expect([textOf(told, 'jid'), listOf(told, 'ids'), textOf(told, 'kind')]).toEqual([
@@ -24,7 +25,7 @@ it('tells of trouble once until it goes well again, and has a bound on what is u
   const tell = expiredTeller({ append }, onTrouble);
   for (let count = 0; count < 300; count += 1) tell(`j${count}`);
   expect(append).toHaveBeenCalledTimes(256);
-  await vi.waitFor(() => expect(onTrouble).toHaveBeenCalledOnce());
+  await until('the trouble is told', () => expect(onTrouble).toHaveBeenCalledOnce());
   await new Promise((resolve) => setImmediate(resolve));
   tell('later');
   expect(append).toHaveBeenCalledTimes(257);

@@ -14,9 +14,10 @@ import {
   ZmtpPeer,
   type TestNats,
 } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { clearEnvelope, mapOf, pack, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Gateway } from './gateway.ts';
 
 /** How many mutated frames; a night's run sets a million. */
@@ -57,7 +58,7 @@ beforeAll(async () => {
   });
   void gateway.run();
   port = Number(server.endpoint.split(':').at(-1));
-  await vi.waitFor(() => expect(sender.ready).toBe(true), { timeout: 5000 });
+  await until('a worker is known', () => expect(sender.ready).toBe(true));
 });
 
 afterAll(async () => {
@@ -122,7 +123,7 @@ test('mutated frames are answered or end their connection, and a good client is 
   expect(seen.aes).toBeGreaterThan(0);
   expect(seen.auth).toBeGreaterThan(0);
   expect(gateway.status.refused).toBeGreaterThan(0);
-  await vi.waitFor(() => expect(gateway.status.inFlight).toBe(0), { timeout: 5_000 });
+  await until('no request is in flight', () => expect(gateway.status.inFlight).toBe(0));
   const grown = process.memoryUsage().rss - before;
   expect(grown, `grew by ${String(Math.round(grown / 1_048_576))} MiB`).toBeLessThan(
     MEMORY_GROWTH_MAX,

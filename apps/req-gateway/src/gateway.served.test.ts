@@ -9,6 +9,7 @@ import {
   type IncomingRequest,
 } from '@brine/bus';
 import { startNats, ZmtpPeer, type TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { aesEnvelope, clearEnvelope, isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
@@ -90,7 +91,7 @@ async function startWorker(
 
 async function readyGateway(): Promise<Started> {
   const started = await startGateway();
-  await vi.waitFor(() => expect(started.sender.ready).toBe(true), { timeout: 5000 });
+  await until('a worker is known', () => expect(started.sender.ready).toBe(true));
   return started;
 }
 
@@ -166,7 +167,7 @@ test('the same publish sent again after kill -9 of the gateway keeps its request
   });
   const first = await readyGateway();
   (await peer(first.port)).send([Buffer.alloc(0), publish('state.apply')]);
-  await vi.waitFor(() => expect(ids).toHaveLength(1));
+  await until('the worker has the request', () => expect(ids).toHaveLength(1));
   await first.kill();
   answer = true;
   const second = await readyGateway();
@@ -243,7 +244,9 @@ test('a storm of log-ins does not hold up returns', async () => {
   for (let round = 0; round < 20; round++) {
     storm.forEach((one, index) => one.send([Buffer.alloc(0), login(`m${index}-${round}`)]));
   }
-  await vi.waitFor(() => expect(gateway.status.auth.waiting).toBeGreaterThan(100));
+  await until('log-ins wait in line', () =>
+    expect(gateway.status.auth.waiting).toBeGreaterThan(100),
+  );
   const one = await peer(port);
   let fewest = Infinity; // Behind the line of log-ins, a hundred would be served first.
   for (let n = 0; n < 10; n++) {
@@ -273,7 +276,9 @@ test('the log-in of a minion whose return was just refused goes before others', 
       one.send([Buffer.alloc(0), login(`m${String(index)}-${String(n)}`)]);
     }
   });
-  await vi.waitFor(() => expect(gateway.status.auth.waiting).toBeGreaterThan(300));
+  await until('log-ins wait in line', () =>
+    expect(gateway.status.auth.waiting).toBeGreaterThan(300),
+  );
   await waiting.request(login('waits'), 3000);
   expect(order.indexOf('waits')).toBeLessThan(400);
   expect(gateway.status.auth.urgent).toBe(1);
@@ -287,7 +292,7 @@ test('draining answers what is in hand and takes nothing new', async () => {
   const { port, gateway } = await readyGateway();
   const [early, late] = [await peer(port), await peer(port)];
   const answered = early.request(sealed('a'), 3000);
-  await vi.waitFor(() => expect(gateway.status.inFlight).toBe(1));
+  await until('the request is in flight', () => expect(gateway.status.inFlight).toBe(1));
   const drained = gateway.drain();
   await expect(late.request(sealed('b'), 500)).rejects.toThrow('nothing received');
   expect((await answered).equals(sealed('a'))).toBe(true);

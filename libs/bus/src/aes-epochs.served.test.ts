@@ -1,5 +1,6 @@
 import { SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AesEpochs, Bucket, escapeKey, PublicationWriter } from './index.ts';
 
@@ -46,8 +47,9 @@ test('a rotation hands the next key to all before the marker, and all follow it'
   const next = await owner.rotate();
   expect(next.epoch).toBe(2);
   expect(next.keyString).not.toBe(before.keyString);
-  await vi.waitFor(() => {
+  await until('worker and publisher know the next key', () => {
     for (const epochs of [worker, publisher]) expect(epochs.current()).toEqual(next);
+    return true;
   });
   expect(worker.byEpoch(1)).toEqual(before);
 });
@@ -57,11 +59,13 @@ test('a key that was replaced long ago is forgotten by all, and the last ones st
   const owner = await connect('event-bus');
   await owner.rotate();
   await owner.rotate();
-  await vi.waitFor(() => expect(worker.current().epoch).toBe(3));
+  await until('the worker knows epoch 3', () => expect(worker.current().epoch).toBe(3));
   expect(await owner.prune()).toBe(0);
   const later = Date.now() + 3_700_000;
   expect(await owner.prune(later)).toBe(2);
-  await vi.waitFor(() => expect(worker.byEpoch(1) ?? worker.byEpoch(2)).toBeUndefined());
+  await until('the worker has forgotten the pruned epochs', () =>
+    expect(worker.byEpoch(1) ?? worker.byEpoch(2)).toBeUndefined(),
+  );
   expect(worker.current().epoch).toBe(3);
   const fresh = await connect('publisher');
   expect(fresh.current()).toEqual(owner.current());
@@ -73,7 +77,7 @@ test('a log-in during a rotation gets the key of its marker', async () => {
   const worker = await connect('worker-pool');
   const owner = await connect('event-bus');
   const rotating = owner.rotate();
-  await vi.waitFor(() => expect(worker.holding).toBe(2));
+  await until('the worker holds log-ins until epoch 2', () => expect(worker.holding).toBe(2));
   await rotating;
   expect(await worker.settled(3_000)).toEqual(owner.current());
 });
@@ -103,9 +107,10 @@ test('a process that starts after the markers were purged takes the last epoch',
   const owner = await connect('event-bus');
   const bus = await nats.connect('event-bus');
   const { epoch } = await owner.rotate();
-  await vi.waitFor(async () => {
+  await until('the note of the current key is written', async () => {
     const note = await new Bucket(bus, 'brine_secrets').get(escapeKey('aes-current'));
     expect(note).toBeDefined();
+    return true;
   });
   await bus.connection.request('$JS.API.STREAM.PURGE.PUBLICATIONS', '{}');
   const fresh = await connect('worker-pool');
@@ -130,7 +135,11 @@ test('a publisher that goes is noticed by the others, whether it says so or not'
   await new Promise((next) => setTimeout(next, 1_500));
   worker.close();
   leaves.close();
-  await vi.waitFor(() => expect(gone).toHaveBeenCalledTimes(1));
+  await until('the end that was announced is told', () => expect(gone).toHaveBeenCalledTimes(1));
   await bus.close();
-  await vi.waitFor(() => expect(gone).toHaveBeenCalledTimes(2), 15_000);
+  await until(
+    'the end that was not announced is told',
+    () => expect(gone).toHaveBeenCalledTimes(2),
+    { withinMs: 15_000 },
+  );
 });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { startNats, type TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { Bundler, unbundle } from './bundle.ts';
 import type { Bus } from './connect.ts';
 import { REPLY_INBOX } from './names.ts';
@@ -26,7 +27,7 @@ async function heardOf(say: (bundler: Bundler, subject: string) => void): Promis
   });
   await gateway.flush();
   say(new Bundler(worker), subject);
-  await vi.waitFor(() => expect(heard.length).toBeGreaterThan(1));
+  await until('more than one bundle is heard', () => expect(heard.length).toBeGreaterThan(1));
   await worker.flush();
   await gateway.flush();
   subscription.unsubscribe();

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { connectBus, type Bus } from './connect.ts';
 import { ensureStreams } from './ensure-streams.ts';
@@ -141,7 +142,9 @@ test.each(WAYS)(
     expect(stored.length).toBeGreaterThan(50);
 
     await makeRoom(owner);
-    const next = await vi.waitFor(() => append(writer, MANY), { timeout: 20_000, interval: 500 });
+    const next = await until('the stream takes an event again', () => append(writer, MANY), {
+      withinMs: 20_000,
+    });
     expect(next).toBeGreaterThan(stored.at(-1) ?? Infinity);
     for (const seq of stored) {
       const event = await writer.stored(seq);

@@ -1,6 +1,7 @@
 import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { until } from '@brine/testing/waits';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { append } from './append.ts';
 import { askJetStream } from './js-api.ts';
 import { EventReader } from './event-reader.ts';
@@ -85,9 +86,10 @@ test('what only a newer release reads is left to it, and neither lost nor in the
   expect(event?.tag).toBe('known');
   expect(reader.newer).toBe(1);
   event?.ack();
-  await vi.waitFor(async () => {
+  await until('one delivery is left without an acknowledgement', async () => {
     const info = await askJetStream(owner, `CONSUMER.INFO.EVENTS.${durable}`, undefined);
     expect(info).toMatchObject({ ok: true, value: { num_ack_pending: 1 } });
+    return true;
   });
   reader.close();
 });

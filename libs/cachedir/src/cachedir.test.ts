@@ -11,8 +11,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { until } from '@brine/testing/waits';
 import { mapOf, unpackMap } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 
@@ -202,7 +203,7 @@ describe('the drop file', () => {
     let seen = 0;
     const watch = new DropFileWatch(cachedir, () => (seen += 1));
     await writeDropFile(cachedir, 'me_master');
-    await vi.waitFor(() => expect(seen).toBeGreaterThan(0), { timeout: 500, interval: 5 });
+    await until('the drop file is seen', () => expect(seen).toBeGreaterThan(0));
     expect(await readDropFile(cachedir, 'me_master')).toBe('rotate');
     watch.close();
   });

@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { until } from '@brine/testing/waits';
 import { ipcFrame, mapOf, pack, packEvent, splitEvent, unpackMap } from '@brine/wire';
 
 import { EventClient, fireEvent } from './event-client.ts';
@@ -23,7 +24,7 @@ const pull = (): string => join(dir, 'pull.ipc');
 const event = (tag: string, size = 1): Buffer =>
   packEvent(tag, pack(mapOf({ data: 'x'.repeat(size) }), 'bin'));
 const accepted = (publisher: EventPublisher, count: number) =>
-  vi.waitFor(() => expect(publisher.readers).toBe(count), { interval: 2 });
+  until(`${count} readers are accepted`, () => expect(publisher.readers).toBe(count));
 
 interface Vectors {
   readonly pub_socket: Readonly<
@@ -47,7 +48,9 @@ describe('frames recorded from real Salt', () => {
     const skip = (frame: Buffer): Buffer => frame.subarray(recorded.length_prefixed ? 4 : 0);
     for (const frame of frames) publisher.publish(unpackMap(skip(frame)).get('body') as Buffer);
     const all = Buffer.concat(frames);
-    await vi.waitFor(() => expect(Buffer.concat(chunks).length).toBe(all.length));
+    await until('all recorded frames have come', () =>
+      expect(Buffer.concat(chunks).length).toBe(all.length),
+    );
     expect(Buffer.concat(chunks).equals(all)).toBe(true);
     socket.destroy();
   });
@@ -79,7 +82,7 @@ describe('frames recorded from real Salt', () => {
       const bytes = Buffer.from(base64, 'base64');
       for (const byte of bytes) socket.write(Buffer.from([byte]));
       socket.end(bytes);
-      await vi.waitFor(() => expect(tags).toEqual(['my/tag', 'my/tag']));
+      await until('both events are received', () => expect(tags).toEqual(['my/tag', 'my/tag']));
       expect(receiver.stats()).toMatchObject({ events: 2, badConnections: 0 });
     },
   );
@@ -125,7 +128,9 @@ describe('EventPublisher', () => {
     const one = event('salt/job/20261120172803956479/ret/w1', 300);
     for (let n = 0; n < 10_000; n += 1) publisher.publish(one);
     const expected = 20 * 10_000 * ipcFrame(one, 'bare').length;
-    await vi.waitFor(() => expect(bytes).toBe(expected), { timeout: 15_000 });
+    await until('every reader has every byte', () => expect(bytes).toBe(expected), {
+      withinMs: 15_000,
+    });
     for (const socket of sockets) socket.destroy();
   });
 
@@ -184,7 +189,7 @@ describe('EventReceiver', () => {
       await new Promise((resolve) => socket.once('close', resolve));
     }
     await fireEvent('good', pack(mapOf({ a: 1 }), 'bin'), { path: pull() });
-    await vi.waitFor(() => expect(tags).toEqual(['good']));
+    await until('the good event is received', () => expect(tags).toEqual(['good']));
     expect(receiver.stats().badConnections).toBe(2);
   });
 
@@ -201,9 +206,9 @@ describe('EventReceiver', () => {
     });
     const socket = connect(pull());
     for (let n = 0; n < 50; n += 1) socket.write(ipcFrame(event(`t/${n}`), 'prefixed'));
-    await vi.waitFor(() => expect(taken).toBe(1));
+    await until('the first event is taken', () => expect(taken).toBe(1));
     release();
-    await vi.waitFor(() => expect(taken).toBe(50));
+    await until('all 50 events are taken', () => expect(taken).toBe(50));
     socket.destroy();
   });
 });

@@ -1,5 +1,6 @@
 import { jobRow, startPostgresPair } from '@brine/testing';
-import { expect, test, vi } from 'vitest';
+import { until } from '@brine/testing/waits';
+import { expect, test } from 'vitest';
 import { JobCache } from './job-cache.ts';
 import { urlsOf } from './primary-hosts.ts';
 
@@ -20,13 +21,18 @@ test('the primary is found, whichever it is, and what was committed is there', a
   try {
     const jids = ['20260101000000000001', '20260101000000000002', '20260101000000000003'];
     for (const [round, jid] of jids.entries()) {
-      await vi.waitFor(() => cache.saveJobs([jobRow(jid)]), 30_000);
+      await until('the job is saved', () => cache.saveJobs([jobRow(jid)]), { withinMs: 30_000 });
       if (round > 0) await pair.standByAgain();
       await pair.failOver();
     }
-    await vi.waitFor(async () => {
-      for (const jid of jids) expect(await cache.getLoad(jid)).toBeDefined();
-    }, 30_000);
+    await until(
+      'all jobs can be read',
+      async () => {
+        for (const jid of jids) expect(await cache.getLoad(jid)).toBeDefined();
+        return true;
+      },
+      { withinMs: 30_000 },
+    );
   } finally {
     await cache.close();
   }

@@ -10,7 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until } from '@brine/testing/waits';
 
 import { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './journal.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
@@ -95,22 +96,24 @@ const record = (state: KeyRecord['state'], pub = 'A'): KeyRecord => ({ state, pu
 /** Waits until m0, m1, … stand in minions/: the drafts that are written first are not counted. */
 async function acceptedFiles(count: number): Promise<void> {
   const ids = Array.from({ length: count }, (_, n) => `m${n}`).sort();
-  await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions')).sort()).toEqual(ids));
+  await until('all accepted keys have their files', () =>
+    expect(readdirSync(join(pkiDir, 'minions')).sort()).toEqual(ids),
+  );
 }
 
 describe('KeySync', () => {
   it('shows a new pending record in minions_pre', async () => {
     await start();
     records.set('m1', record('pending'));
-    await vi.waitFor(() => readFileSync(path('minions_pre', 'm1')), { interval: 5 });
+    await until('the pending key has its file', () => readFileSync(path('minions_pre', 'm1')));
   });
 
   it('brings a file that salt-key moved into the record', async () => {
     await start();
     records.set('m1', record('pending'));
-    await vi.waitFor(() => readFileSync(path('minions_pre', 'm1')), { interval: 5 });
+    await until('the pending key has its file', () => readFileSync(path('minions_pre', 'm1')));
     renameSync(path('minions_pre', 'm1'), path('minions', 'm1'));
-    await vi.waitFor(() => expect(records.state('m1')).toBe('accepted'), { interval: 5 });
+    await until('the moved key is accepted', () => expect(records.state('m1')).toBe('accepted'));
   });
 
   it('keeps a file that is moved the moment it can be seen', async () => {
@@ -123,17 +126,18 @@ describe('KeySync', () => {
       }
       renameSync(path('minions_pre', id), path('minions', id));
     }
-    await vi.waitFor(() => {
+    await until('all 20 moved keys are accepted', () => {
       expect([...records.ids()].map((id) => records.state(id))).toEqual(
         Array<string>(20).fill('accepted'),
       );
+      return true;
     });
   });
 
   it('takes a slow move, first gone and then there, for a move', async () => {
     await start();
     records.set('m1', record('pending'));
-    await vi.waitFor(() => readFileSync(path('minions_pre', 'm1')), { interval: 5 });
+    await until('the pending key has its file', () => readFileSync(path('minions_pre', 'm1')));
     const seen: (string | undefined)[] = [];
     records.onChange = (id) => {
       seen.push(records.state(id));
@@ -142,16 +146,18 @@ describe('KeySync', () => {
     unlinkSync(path('minions_pre', 'm1'));
     await new Promise((resolve) => setTimeout(resolve, VANISH_MS / 2));
     writeFileSync(path('minions', 'm1'), 'A\n');
-    await vi.waitFor(() => expect(records.state('m1')).toBe('accepted'), { interval: 5 });
+    await until('the moved key is accepted', () => expect(records.state('m1')).toBe('accepted'));
     expect(seen).toEqual(['accepted']);
   });
 
   it('takes a file that stays away for a deletion', async () => {
     await start();
     records.set('m1', record('accepted'));
-    await vi.waitFor(() => readFileSync(path('minions', 'm1')), { interval: 5 });
+    await until('the accepted key has its file', () => readFileSync(path('minions', 'm1')));
     unlinkSync(path('minions', 'm1'));
-    await vi.waitFor(() => expect(records.state('m1')).toBe('deleted'), { timeout: 2_000 });
+    await until('the key without a file is deleted', () =>
+      expect(records.state('m1')).toBe('deleted'),
+    );
   });
 
   it('imports the keys of a stock master', async () => {
@@ -171,7 +177,9 @@ describe('KeySync', () => {
   it('finds what changed while it was down', async () => {
     const first = await start();
     for (const id of ['a', 'b', 'c']) records.set(id, record('accepted', id));
-    await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions'))).toHaveLength(3));
+    await until('three keys have their files', () =>
+      expect(readdirSync(join(pkiDir, 'minions'))).toHaveLength(3),
+    );
     await first.close();
     records.onChange = () => {};
     renameSync(path('minions', 'a'), path('minions_rejected', 'a'));
@@ -180,7 +188,9 @@ describe('KeySync', () => {
     await start();
     expect(records.state('a')).toBe('rejected');
     expect(readdirSync(join(pkiDir, 'minions'))).toEqual([]);
-    await vi.waitFor(() => expect(records.state('c')).toBe('deleted'), { timeout: 2_000 });
+    await until('the key that vanished is deleted', () =>
+      expect(records.state('c')).toBe('deleted'),
+    );
   });
 
   it('stops when very many files vanish, until that is confirmed', async () => {
@@ -188,9 +198,9 @@ describe('KeySync', () => {
     for (let n = 0; n < 30; n += 1) records.set(`m${n}`, record('accepted', `k${n}`));
     await acceptedFiles(30);
     for (let n = 0; n < 11; n += 1) unlinkSync(path('minions', `m${n}`));
-    await vi.waitFor(() => expect(sync.status().alarm).toMatchObject({ vanished: 11, limit: 10 }), {
-      timeout: 2_000,
-    });
+    await until('the alarm tells of 11 keys', () =>
+      expect(sync.status().alarm).toMatchObject({ vanished: 11, limit: 10 }),
+    );
     records.set('late', record('pending'));
     await new Promise((resolve) => setTimeout(resolve, 2 * VANISH_MS));
     expect(records.state('m0')).toBe('accepted');
@@ -198,10 +208,14 @@ describe('KeySync', () => {
     expect((await readKeySyncAlarm(pkiDir))?.ids).toHaveLength(11);
 
     expect(await confirmKeySync(pkiDir)).toBe(true);
-    await vi.waitFor(() => expect(records.state('m10')).toBe('deleted'), { timeout: 3_000 });
-    await vi.waitFor(() => expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual(['late']));
+    await until('the confirmed deletions are done', () =>
+      expect(records.state('m10')).toBe('deleted'),
+    );
+    await until('the key that came late has its file', () =>
+      expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual(['late']),
+    );
     expect(await readKeySyncAlarm(pkiDir)).toBeUndefined();
-    await vi.waitFor(() => expect(sync.status().keys).toBe(20));
+    await until('the keys that are left are counted', () => expect(sync.status().keys).toBe(20));
   });
 
   it('does not stop again while what was confirmed is being done', async () => {
@@ -209,20 +223,23 @@ describe('KeySync', () => {
     for (let n = 0; n < 30; n += 1) records.set(`m${n}`, record('accepted', `k${n}`));
     await acceptedFiles(30);
     for (let n = 0; n < 11; n += 1) unlinkSync(path('minions', `m${n}`));
-    await vi.waitFor(() => expect(sync.status().alarm).toBeDefined());
+    await until('the alarm is raised', () => expect(sync.status().alarm).toBeDefined());
     // Writing takes as long as a few looks.
     const put = records.put.bind(records);
     records.put = async (...args) => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       return put(...args);
     };
-    await vi.waitFor(async () => expect(await confirmKeySync(pkiDir)).toBe(true));
-    await vi.waitFor(() => expect(sync.status().alarm).toBeUndefined());
+    await until('the alarm can be confirmed', async () =>
+      expect(await confirmKeySync(pkiDir)).toBe(true),
+    );
+    await until('the alarm is over', () => expect(sync.status().alarm).toBeUndefined());
     const alarms: unknown[] = [];
-    await vi.waitFor(() => {
+    await until('the 11 deletions are done', () => {
       alarms.push(sync.status().alarm);
       expect(records.state('m0')).toBe('deleted');
       expect(sync.status().keys).toBe(19);
+      return true;
     });
     expect(alarms.filter((alarm) => alarm !== undefined)).toEqual([]);
   });
@@ -233,10 +250,10 @@ describe('KeySync', () => {
     await acceptedFiles(20);
     renameSync(join(pkiDir, 'minions'), join(pkiDir, 'elsewhere'));
     await ensureKeyDirs(pkiDir);
-    await vi.waitFor(() => expect(sync.status().alarm).toBeDefined(), { timeout: 3_000 });
+    await until('the alarm is raised', () => expect(sync.status().alarm).toBeDefined());
     rmSync(join(pkiDir, 'minions'), { recursive: true });
     renameSync(join(pkiDir, 'elsewhere'), join(pkiDir, 'minions'));
-    await vi.waitFor(() => expect(sync.status().alarm).toBeUndefined(), { timeout: 3_000 });
+    await until('the alarm is over', () => expect(sync.status().alarm).toBeUndefined());
     expect([...records.entries.values()].every((one) => one.record.state === 'accepted')).toBe(
       true,
     );
@@ -245,20 +262,20 @@ describe('KeySync', () => {
   it('does nothing at all while the volume is not mounted', async () => {
     const sync = await start();
     records.set('m1', record('accepted'));
-    await vi.waitFor(() => readFileSync(path('minions', 'm1')), { interval: 5 });
+    await until('the accepted key has its file', () => readFileSync(path('minions', 'm1')));
     renameSync(pkiDir, `${pkiDir}-away`);
-    await vi.waitFor(() => expect(sync.status().away).toBe(true), { timeout: 2_000 });
+    await until('the volume is seen to be away', () => expect(sync.status().away).toBe(true));
     renameSync(`${pkiDir}-away`, pkiDir);
-    await vi.waitFor(() => expect(sync.status().away).toBe(false), { timeout: 2_000 });
+    await until('the volume is seen to be back', () => expect(sync.status().away).toBe(false));
     expect(records.state('m1')).toBe('accepted');
     records.set('m2', record('pending'));
-    await vi.waitFor(() => readFileSync(path('minions_pre', 'm2')), { timeout: 2_000 });
+    await until('the pending key has its file', () => readFileSync(path('minions_pre', 'm2')));
   });
 
   it('waits while the record is being read anew', async () => {
     const sync = await start();
     records.set('m1', record('accepted'));
-    await vi.waitFor(() => readFileSync(path('minions', 'm1')), { interval: 5 });
+    await until('the accepted key has its file', () => readFileSync(path('minions', 'm1')));
     records.isReady = false;
     records.entries.clear();
     writeFileSync(path('minions', 'm2'), 'B\n');
@@ -266,9 +283,10 @@ describe('KeySync', () => {
     expect(records.entries.size).toBe(0);
     records.isReady = true;
     sync.resync();
-    await vi.waitFor(() => {
+    await until('both keys are accepted', () => {
       expect(records.state('m2')).toBe('accepted');
       expect(records.state('m1')).toBe('accepted');
+      return true;
     });
   });
 

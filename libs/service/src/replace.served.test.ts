@@ -3,8 +3,9 @@ import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLog } from '@brine/telemetry';
+import { until } from '@brine/testing/waits';
 import type { ServiceSpec } from './service-process.ts';
 import { readState } from './state-file.ts';
 import { superviseServices, type Supervisor } from './supervisor.ts';
@@ -68,7 +69,9 @@ test('a restart replaces all, in the order of their start, each once its success
   for (const [at, pid] of pidsOf(supervisor).entries()) expect(pid).not.toBe(before[at]);
   expect(supervisor.services().map(({ restarts }) => restarts)).toEqual([0, 0]);
   expect(readState(dir)?.rolling).toEqual({ number: 1, state: 'done' });
-  await vi.waitFor(() => expect(lines).toContain('door is told to leave'));
+  await until('the old door is told to leave', () =>
+    expect(lines).toContain('door is told to leave'),
+  );
   const told = lines.slice(2).filter((line) => !line.endsWith('alone'));
   expect(told).toEqual(
     ['base', 'door'].flatMap((name) => [
@@ -77,7 +80,9 @@ test('a restart replaces all, in the order of their start, each once its success
       `${name} is told to leave`,
     ]),
   );
-  await vi.waitFor(() => expect(lines).toContain('door is told to alone'));
+  await until('the new door is told that it is alone', () =>
+    expect(lines).toContain('door is told to alone'),
+  );
   await supervisor.roll();
   expect(readState(dir)?.rolling).toEqual({ number: 2, state: 'done' });
 });
@@ -85,7 +90,9 @@ test('a restart replaces all, in the order of their start, each once its success
 test('what only one may hold is let go of before the successor begins', async () => {
   const supervisor = await supervise({ name: 'base', yieldsFirst: true });
   await supervisor.roll();
-  await vi.waitFor(() => expect(lines).toContain('base is told to leave'));
+  await until('the old base is told to leave', () =>
+    expect(lines).toContain('base is told to leave'),
+  );
   const orders = lines.filter((line) => /to (yield|go|leave)$/.test(line));
   expect(orders).toEqual(['base is told to yield', 'base is told to go', 'base is told to leave']);
 });
@@ -98,7 +105,9 @@ test('who is replaced has its time, and two at most have it', async () => {
     for (const pid of pidsOf(supervisor)) seen.add(pid);
   }
   expect(seen.size).toBe(4);
-  await vi.waitFor(() => expect(supervisor.services()[0]?.leaving).toHaveLength(2));
+  await until('two predecessors have their time', () =>
+    expect(supervisor.services()[0]?.leaving).toHaveLength(2),
+  );
   const leaving = supervisor.services()[0]?.leaving ?? [];
   expect(leaving).toEqual([...seen].slice(1, 3));
 });
@@ -128,13 +137,15 @@ test('nobody is refused at a port while its service is replaced, nor when it is 
   })();
   await supervisor.roll();
   const [second] = pidsOf(supervisor);
-  await vi.waitFor(() => expect(asked.at(-1)).toBe(second));
+  await until('the successor answers', () => expect(asked.at(-1)).toBe(second));
   rolling = false;
   await asking;
   expect(new Set(asked)).toEqual(new Set([first, second]));
   process.kill(second ?? 0, 'SIGKILL');
   // Waits in the system's queue until there is another.
-  await vi.waitFor(() => expect(supervisor.services()[0]?.restarts).toBe(1));
+  await until('the service was started again', () =>
+    expect(supervisor.services()[0]?.restarts).toBe(1),
+  );
   const third = await answerAt(port);
   expect(third).not.toBe(second);
   expect(third).toBe(pidsOf(supervisor)[0]);

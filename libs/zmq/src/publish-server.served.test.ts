@@ -1,4 +1,5 @@
 import { ZmtpPeer } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 
@@ -69,10 +70,10 @@ test('connections are counted, gained and lost', async () => {
   const server = keep(await PublishServer.bind({ endpoint, onConnect, onDisconnect }));
   const port = Number(server.endpoint.split(':').at(-1));
   const peer = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
-  await vi.waitFor(() => expect(server.peers).toBe(1));
+  await until('the peer is connected', () => expect(server.peers).toBe(1));
   expect(onConnect).toHaveBeenCalledTimes(1);
   peer.close();
-  await vi.waitFor(() => expect(server.peers).toBe(0));
+  await until('the peer is gone', () => expect(server.peers).toBe(0));
   expect(onDisconnect).toHaveBeenCalledTimes(1);
 });
 
@@ -84,7 +85,7 @@ test('who connects while many messages go out to many gets its turn among them',
   };
   const there = 130;
   await Promise.all(Array.from({ length: there }, join));
-  await vi.waitFor(() => expect(server.peers).toBe(there));
+  await until('all early peers are connected', () => expect(server.peers).toBe(there));
   const late = 120;
   const joined = Promise.all(Array.from({ length: late }, join));
   const sends = Array.from({ length: 200 }, () => server.send([Buffer.from('payload')]));
@@ -105,7 +106,7 @@ test('the same goes out on further ports, or on none where one can not be had', 
     await sendUntil(
       server,
       ['all'],
-      vi.waitFor(() => expect(peer.heard()).toMatch(/all/)),
+      until('the peer hears what goes to all', () => expect(peer.heard()).toMatch(/all/)),
     );
   }
   expect(server.stats.connections).toBe(2);
@@ -116,7 +117,7 @@ test('the same goes out on further ports, or on none where one can not be had', 
 test('heartbeats leave a peer alone that is there', async () => {
   const { server, port } = await beating(1_500);
   const live = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
-  await vi.waitFor(() => expect(server.peers).toBe(1));
+  await until('the peer is connected', () => expect(server.peers).toBe(1));
   await new Promise((next) => setTimeout(next, 2_500));
   expect(live.closed).toBe(false);
   expect(server.peers).toBe(1);
@@ -133,7 +134,7 @@ async function rawSubscriber(server: PublishServer, port: number) {
   socket.on('close', () => (ended = true));
   const before = server.peers;
   socket.write(handshake('SUB', ''));
-  await vi.waitFor(() => expect(server.peers).toBe(before + 1));
+  await until('the subscriber is connected', () => expect(server.peers).toBe(before + 1));
   return {
     write: (bytes: Buffer) => socket.write(bytes),
     heard: () => Buffer.concat(chunks).toString('latin1'),
@@ -145,9 +146,9 @@ test('who has answered heartbeats and does not any more is taken for dead; other
   const { server, port } = await beating(300);
   const dies = await rawSubscriber(server, port);
   const never = await rawSubscriber(server, port);
-  await vi.waitFor(() => expect(dies.heard()).toContain('\x04PING'));
+  await until('a ping is heard', () => expect(dies.heard()).toContain('\x04PING'));
   dies.write(Buffer.from('\x04\x05\x04PONG', 'latin1'));
-  await vi.waitFor(() => expect(dies.closed()).toBe(true));
+  await until('the peer that fell silent is cut off', () => expect(dies.closed()).toBe(true));
   expect(never.closed()).toBe(false);
   expect(server.peers).toBe(1);
 });
@@ -159,20 +160,24 @@ test('a topic can be given up, and nobody has topics without end', async () => {
   await sendUntil(
     server,
     ['mine', 'first'],
-    vi.waitFor(() => expect(sub.heard()).toMatch(/first/)),
+    until('the message of the topic is heard', () => expect(sub.heard()).toMatch(/first/)),
   );
   sub.write(encodeMessage([Buffer.from('\x00mine')]));
   // What was given up is known to be so when what was asked for after it comes.
   sub.write(encodeMessage([Buffer.from('\x01other')]));
-  const other = vi.waitFor(() => expect(sub.heard()).toMatch(/second/));
+  const other = until('the message of the other topic is heard', () =>
+    expect(sub.heard()).toMatch(/second/),
+  );
   await sendUntil(server, ['other', 'second'], other);
   const before = sub.heard().split('first').length;
   await server.send([Buffer.from('mine'), Buffer.from('first')]);
   await server.send([Buffer.from('other'), Buffer.from('third')]);
-  await vi.waitFor(() => expect(sub.heard()).toMatch(/third/));
+  await until('the message after the topic was given up is heard', () =>
+    expect(sub.heard()).toMatch(/third/),
+  );
   expect(sub.heard().split('first')).toHaveLength(before);
   for (let n = 0; n < 65; n += 1) sub.write(encodeMessage([Buffer.from(`\x01topic-${n}`)]));
-  await vi.waitFor(() => expect(sub.closed()).toBe(true));
+  await until('the peer with too many topics is cut off', () => expect(sub.closed()).toBe(true));
 });
 
 test('a subscriber that reads too slowly misses messages, others do not', async () => {
@@ -186,12 +191,13 @@ test('a subscriber that reads too slowly misses messages, others do not', async 
   socket.write(encodeMessage([Buffer.from([1])]));
   const quick = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
   quick.subscribe();
-  await vi.waitFor(() => expect(server.peers).toBe(2));
+  await until('both subscribers are connected', () => expect(server.peers).toBe(2));
   const big = Buffer.alloc(4 << 20);
-  await vi.waitFor(async () => {
+  await until('a message for the slow subscriber is dropped', async () => {
     await server.send([big]);
     expect((await quick.receive(2_000))[0]?.length).toBe(big.length);
     expect(server.stats.dropped).toBeGreaterThan(0);
+    return true;
   });
   expect(server.peers).toBe(2);
 });
@@ -202,13 +208,15 @@ test('a peer whose end takes nothing any more loses its connection', async () =>
   keep({ close: () => stuck.destroy() });
   stuck.on('error', () => undefined);
   stuck.write(handshake('SUB', ''));
-  await vi.waitFor(() => expect(server.peers).toBe(1));
+  await until('the peer that will be stuck is connected', () => expect(server.peers).toBe(1));
   stuck.write(encodeMessage([Buffer.from([1])]));
   stuck.pause();
   await new Promise((next) => setTimeout(next, 200));
   // More than both kernels' buffers hold: from then on nothing is acknowledged.
   for (let count = 0; count < 40; count += 1) await server.send([Buffer.alloc(1 << 20)]);
-  await vi.waitFor(() => expect(server.peers).toBe(0), { timeout: 15_000 });
+  await until('the stuck peer is cut off', () => expect(server.peers).toBe(0), {
+    withinMs: 15_000,
+  });
 });
 
 test('a subscriber comes back by itself after the server was replaced', async () => {
@@ -220,20 +228,21 @@ test('a subscriber comes back by itself after the server was replaced', async ()
   void (async () => {
     for await (const frames of sub) heard.push(String(frames[0]));
   })();
-  await vi.waitFor(async () => {
+  await until('the subscriber hears the first server', async () => {
     await first.send([Buffer.from('one')]);
     expect(heard).toContain('one');
+    return true;
   });
   await first.close();
-  const second = await vi.waitFor(() => PublishServer.bind({ endpoint: first.endpoint }));
-  keep(second);
-  await vi.waitFor(
-    async () => {
-      await second.send([Buffer.from('two')]);
-      expect(heard).toContain('two');
-    },
-    { timeout: 5000 },
+  const second = await until('the port is free again', () =>
+    PublishServer.bind({ endpoint: first.endpoint }),
   );
+  keep(second);
+  await until('the subscriber hears the second server', async () => {
+    await second.send([Buffer.from('two')]);
+    expect(heard).toContain('two');
+    return true;
+  });
 });
 
 test('an endpoint is made as Salt makes it, IPv6 in brackets', () => {

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { ZmtpPeer } from '@brine/testing';
-import { afterEach, expect, test, vi } from 'vitest';
+import { until } from '@brine/testing/waits';
+import { afterEach, expect, test } from 'vitest';
 
 import {
   RequestClient,
@@ -138,7 +139,7 @@ test('a peer without the empty delimiter is counted and not served', async () =>
   rude.send([Buffer.from('x'), Buffer.from('y')]);
   const polite = await peer(server);
   expect((await polite.request(Buffer.from('ok'), 10_000)).toString()).toBe('ok!');
-  await vi.waitFor(() => expect(server.stats.malformed).toBe(2));
+  await until('both malformed messages are counted', () => expect(server.stats.malformed).toBe(2));
   await expect(rude.receive(50)).rejects.toThrow('nothing received');
 });
 
@@ -178,7 +179,7 @@ test('a peer that has hung up is known to be gone, and a reply to it is not sent
   const request = await next(requests);
   expect(request.peer).toMatchObject({ gone: false, address: '127.0.0.1' });
   leaves.close();
-  await vi.waitFor(() => expect(request.peer.gone).toBe(true));
+  await until('the peer is seen to be gone', () => expect(request.peer.gone).toBe(true));
   expect(server.reply(request.peer, Buffer.from('?'))).toBe(false);
   expect(server.stats).toMatchObject({ connections: 0, received: 1, replied: 0 });
 });
@@ -195,7 +196,9 @@ test('a ping is answered, and commands nobody knows are not minded', async () =>
     Buffer.from('\x04\x07\x04PONGab', 'latin1'),
     encodeRequest([Buffer.from('x!')]),
   ]);
-  await vi.waitFor(() => expect(raw.heard().subarray(-wanted.length)).toEqual(wanted));
+  await until('the pong and the reply are heard', () =>
+    expect(raw.heard().subarray(-wanted.length)).toEqual(wanted),
+  );
 });
 
 test('whoever is silent half way is hung up on, and nobody else', async () => {
@@ -207,8 +210,10 @@ test('whoever is silent half way is hung up on, and nobody else', async () => {
   halfWay.raw(encodeRequest([Buffer.alloc(1000)]).subarray(0, 500));
   const noZmtp = await rawPeer(server);
   noZmtp.write(Buffer.from('GET / HTTP/1.1\r\n'.padEnd(80)));
-  await vi.waitFor(() => expect(noZmtp.closed()).toBe(true));
-  await vi.waitFor(() => expect([stranger.closed(), halfWay.closed]).toEqual([true, true]), 5_000);
+  await until('the peer without ZMTP is hung up on', () => expect(noZmtp.closed()).toBe(true));
+  await until('the other silent peers are hung up on', () =>
+    expect([stranger.closed(), halfWay.closed]).toEqual([true, true]),
+  );
   expect(String(await waiting.request(Buffer.from('here'), 10_000))).toBe('here!');
   expect(server.stats).toMatchObject({ connections: 1, hungUp: 3 });
 });
@@ -221,7 +226,7 @@ test('of too many unfinished messages the last begun are given up', async () => 
   first.raw(half.subarray(0, 60_000));
   const second = await peer(server);
   second.raw(half.subarray(0, 60_000));
-  await vi.waitFor(() => expect(second.closed).toBe(true), 5_000);
+  await until('the second peer is hung up on', () => expect(second.closed).toBe(true));
   first.raw(half.subarray(60_000));
   expect((await first.receive(10_000))[1]?.length).toBe(90_001);
 });
@@ -231,7 +236,7 @@ test('a peer that sends on and on without reading, or asks too much at once, is 
   const requests = server[Symbol.asyncIterator]();
   const greedy = await peer(server);
   for (let n = 0; n < 5; n += 1) greedy.send([Buffer.alloc(0), Buffer.from('more')]);
-  await vi.waitFor(() => expect(greedy.closed).toBe(true));
+  await until('the greedy peer is hung up on', () => expect(greedy.closed).toBe(true));
   const deaf = await rawPeer(server);
   deaf.write(handshake('DEALER', ''));
   deaf.stopReading();
@@ -244,7 +249,7 @@ test('a peer that sends on and on without reading, or asks too much at once, is 
     peerOfDeaf = request.peer;
     for (let copies = 0; copies < 8; copies += 1) server.reply(request.peer, big);
   }
-  await vi.waitFor(() => expect(peerOfDeaf?.gone).toBe(true), 5_000);
+  await until('the deaf peer is hung up on', () => expect(peerOfDeaf?.gone).toBe(true));
 });
 
 test('closing ends the iteration, and a taken port is a typed error', async () => {

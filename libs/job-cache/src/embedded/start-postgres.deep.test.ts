@@ -4,7 +4,8 @@ import { chmod, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { until } from '@brine/testing/waits';
 import pg from 'pg';
 import { ended, postmasterPid } from './orphan.ts';
 import { startPostgres } from './start-postgres.ts';
@@ -70,9 +71,13 @@ test('a server that does not start is tried for as long as it takes, and told of
   await rename(control, `${control}.away`);
   process.kill(server.pid(), 'SIGKILL');
   // It used to give up after 20.
-  await vi.waitFor(() => expect(failed).toBeGreaterThan(24), { timeout: 90_000, interval: 20 });
+  await until('25 starts have failed', () => expect(failed).toBeGreaterThan(24), {
+    withinMs: 90_000,
+  });
   await rename(`${control}.away`, control);
-  await vi.waitFor(() => expect(pids).toEqual([server.pid()]), { timeout: 30_000, interval: 20 });
+  await until('the server runs again', () => expect(pids).toEqual([server.pid()]), {
+    withinMs: 30_000,
+  });
   expect(told).toEqual(['PostgreSQL ended', 'PostgreSQL does not start; it is tried on']);
   expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
   await server.stop();

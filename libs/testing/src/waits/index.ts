@@ -1,0 +1,2 @@
+export { until } from './until.ts';
+export type { UntilOptions } from './until.ts';
