@@ -85,14 +85,20 @@ export class SaltProcess {
 
   /** Ends the process and its children: SIGTERM, after a grace SIGKILL. Safe to call twice. */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stop();
+    this.#stopping ??= this.#stop(true);
     return this.#stopping;
   }
 
-  async #stop(): Promise<void> {
+  /** As {@link stop}, without the grace. */
+  kill(): Promise<void> {
+    this.#stopping ??= this.#stop(false);
+    return this.#stopping;
+  }
+
+  async #stop(grace: boolean): Promise<void> {
     const pid = this.#child.pid;
     if (pid === undefined) return;
-    if (this.#child.exitCode === null && this.#child.signalCode === null) {
+    if (grace && this.#child.exitCode === null && this.#child.signalCode === null) {
       this.#child.kill('SIGTERM');
       await Promise.race([this.#exited, sleep(TERM_GRACE_MS, undefined, { ref: false })]);
     }

@@ -187,7 +187,8 @@ export class SaltSandbox implements Scene {
   /** Ends all processes that were started here, then removes the directory. */
   async close(): Promise<void> {
     await this.closing();
-    await Promise.all(this.#processes.map((one) => one.stop()));
+    // A stock minion takes 4 to 8 s to end by SIGTERM, and keeps nothing that outlives this.
+    await Promise.all(this.#processes.map((one) => one.kill()));
     await scenes.closed(this);
   }
 
