@@ -10,7 +10,7 @@ describe('a whole master with two minions', () => {
   let master: BrineMaster;
 
   beforeAll(async () => {
-    master = await BrineMaster.start();
+    master = await BrineMaster.start({}, { firstStart: true });
     for (const id of MINIONS) await master.startMinion(id);
     await master.acceptKeys(MINIONS);
     await master.waitForMinions(MINIONS);

@@ -2,8 +2,17 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { BRINE, brineEnv, startSupervisor } from './brine-program.ts';
 import { cutShort } from './cut-short.ts';
+import { placePostgresData } from './postgres-data.ts';
+import {
+  haveKeyFiles,
+  servicesOf,
+  servicesReady,
+  takeJobs,
+  waitForSign,
+  type ServiceLine,
+} from './signs-of-life.ts';
 import {
   SaltProcess,
   SaltSandbox,
@@ -13,27 +22,13 @@ import {
   type SaltPorts,
 } from './salt/index.ts';
 
-const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
-
 /** A first start sets up PostgreSQL and may install nats-server. */
 const READY_TIMEOUT_MS = 120_000;
 const COMMAND_TIMEOUT_MS = 90_000;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const POLL_MS = 100;
-
-/** A service and whether it serves. */
-export interface ServiceLine {
-  readonly name: string;
-  /** Absent while it is being started. */
-  readonly pid: number | undefined;
-  readonly ready: boolean;
-}
-
-interface SupervisedService {
-  readonly name: string;
-  readonly pid?: number;
-  readonly state: string;
-}
+/** A minion that has not logged so by then may still answer. */
+const SIGN_MS = 10_000;
 
 /** How a master is started, beside its file. */
 export interface BrineMasterSettings {
@@ -41,6 +36,8 @@ export interface BrineMasterSettings {
   readonly env?: Readonly<Record<string, string>>;
   /** `-l` of master and minions, default `info`. */
   readonly logLevel?: string;
+  /** It makes the data of its PostgreSQL itself, as users see it; else it gets a copy. */
+  readonly firstStart?: boolean;
   /** Called when its directories are made, before it starts. */
   readonly onHome?: (home: SaltHome & SaltPorts) => void | Promise<void>;
 }
@@ -90,6 +87,10 @@ export class BrineMaster {
       ...config,
     });
     for (const dir of [home.configDir, home.cacheDir]) await chmod(dir, 0o711);
+    const isOwn = !('DATABASE_URL' in env) && usesBuiltInPostgres(config);
+    if (isOwn && settings.firstStart !== true) {
+      await placePostgresData(join(home.cacheDir, 'brine', 'postgres'));
+    }
     await settings.onHome?.(home);
     const started = startSupervisor(home, env, logLevel);
     const master = new BrineMaster(sandbox, home, started, { env, logLevel });
@@ -120,6 +121,7 @@ export class BrineMaster {
   /** Waits until `brine status` says that the master serves. */
   async waitUntilReady(timeoutMs = READY_TIMEOUT_MS): Promise<void> {
     const until = Date.now() + timeoutMs;
+    await waitForSign(() => servicesReady(this.home.cacheDir), until);
     for (;;) {
       const { code, stderr, stdout } = await this.brine('status', []);
       if (code === 0) return;
@@ -130,10 +132,8 @@ export class BrineMaster {
   }
 
   /** The services, as the supervisor knows them; cheap, so that it can be asked often. */
-  async services(): Promise<readonly ServiceLine[]> {
-    const text = await readFile(join(this.home.cacheDir, 'brine', 'services.json'), 'utf8');
-    const { services } = JSON.parse(text) as { readonly services: readonly SupervisedService[] };
-    return services.map(({ name, pid, state }) => ({ name, pid, ready: state === 'ready' }));
+  services(): Promise<readonly ServiceLine[]> {
+    return servicesOf(this.home.cacheDir);
   }
 
   /** Runs a Brine command on the master's configuration. */
@@ -162,13 +162,14 @@ export class BrineMaster {
   async acceptKeys(ids: readonly string[], timeoutMs = 60_000): Promise<void> {
     const until = Date.now() + timeoutMs;
     for (;;) {
+      await waitForSign(() => haveKeyFiles(this.home.pkiDir, ids), until);
+      await this.brine('key', ['-A', '-y']);
       const { stdout } = await this.brine('key', ['-l', 'acc', '--out', 'json']);
       const accepted = new Set((JSON.parse(stdout) as { minions?: string[] }).minions ?? []);
       if (ids.every((id) => accepted.has(id))) return;
       if (Date.now() > until) {
         throw new Error(`not all keys came: ${ids.filter((id) => !accepted.has(id)).join(', ')}`);
       }
-      await this.brine('key', ['-A', '-y']);
       await sleep(POLL_MS);
     }
   }
@@ -176,6 +177,8 @@ export class BrineMaster {
   /** Waits until each of these minions answers a `test.ping`. */
   async waitForMinions(ids: readonly string[], timeoutMs = 90_000): Promise<void> {
     const until = Date.now() + timeoutMs;
+    const signBy = Math.min(until, Date.now() + SIGN_MS);
+    await waitForSign(() => takeJobs(this.sandbox.dir, ids), signBy);
     let missing = [...ids];
     while (missing.length > 0) {
       const args = ['-L', missing.join(','), 'test.ping', '--static', '--out', 'json', '-t', '2'];
@@ -247,23 +250,14 @@ export class BrineMaster {
   }
 }
 
+/** Whether it is in the place of the default too. */
+function usesBuiltInPostgres({ brine = {} }: SaltConfig): boolean {
+  const { postgres, state_dir: stateDir } = brine as Readonly<Record<string, unknown>>;
+  return postgres === undefined && stateDir === undefined;
+}
+
 /** @throws Error where the command failed and printed nothing but why. */
 function outputOf({ code, stdout, stderr }: BrineOutput): string {
   if (stdout === '' && code !== 0) throw new Error(`exit ${code}: ${stderr}`);
   return stdout;
-}
-
-function startSupervisor(
-  home: SaltHome,
-  env: Readonly<Record<string, string>>,
-  logLevel: string,
-): SaltProcess {
-  const args = [BRINE, 'master', '-c', home.configDir, '-l', logLevel];
-  return SaltProcess.start({ command: process.execPath, args, env, logFile: home.logFile });
-}
-
-/** A private environment that still finds what was installed once: nats-server, Python. */
-function brineEnv(sandbox: SaltSandbox): Record<string, string> {
-  const cache = process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/root', '.cache');
-  return { ...sandbox.env(), XDG_CACHE_HOME: cache };
 }

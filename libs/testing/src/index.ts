@@ -48,7 +48,8 @@ export type {
   SaltVenvOptions,
   SaltVersion,
 } from './salt/index.ts';
-export type { BrineMasterSettings, BrineOutput, ServiceLine } from './brine-master.ts';
+export type { BrineMasterSettings, BrineOutput } from './brine-master.ts';
+export type { ServiceLine } from './signs-of-life.ts';
 export type { KubernetesTools, ToolOutput } from './kubernetes/index.ts';
 export type {
   Balancer,

@@ -1,3 +1,4 @@
+export { withFileLock } from './file-lock.ts';
 export { freePorts, SaltProcess, waitForPort } from './process.ts';
 export { findPython } from './python.ts';
 export { SALT_VERSIONS } from './recipe.ts';

@@ -1,0 +1,22 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SaltProcess, type SaltHome, type SaltSandbox } from './salt/index.ts';
+
+/** The program, for Node to run. */
+export const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
+
+/** Starts `brine master`. */
+export function startSupervisor(
+  home: SaltHome,
+  env: Readonly<Record<string, string>>,
+  logLevel: string,
+): SaltProcess {
+  const args = [BRINE, 'master', '-c', home.configDir, '-l', logLevel];
+  return SaltProcess.start({ command: process.execPath, args, env, logFile: home.logFile });
+}
+
+/** A private environment that still finds what was installed once: nats-server, Python. */
+export function brineEnv(sandbox: SaltSandbox): Record<string, string> {
+  const cache = process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/root', '.cache');
+  return { ...sandbox.env(), XDG_CACHE_HOME: cache };
+}
