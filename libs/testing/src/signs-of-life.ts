@@ -37,10 +37,14 @@ export async function servicesOf(cacheDir: string): Promise<readonly ServiceLine
   return services.map(({ name, pid, state }) => ({ name, pid, ready: state === 'ready' }));
 }
 
-/** Whether each service has told its supervisor that it is ready. */
+/**
+ * Whether each service has told its supervisor that it is ready. As for `brine status`, a master
+ * serves without its relay, which may wait for a master above.
+ */
 export async function servicesReady(cacheDir: string): Promise<boolean> {
   const services = await servicesOf(cacheDir).catch(() => []);
-  return services.length > 0 && services.every(({ ready }) => ready);
+  const needed = services.filter(({ name }) => name !== 'syndic-relay');
+  return needed.length > 0 && needed.every(({ ready }) => ready);
 }
 
 /** Whether there is a key file of each minion, accepted or waiting. */
