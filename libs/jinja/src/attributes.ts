@@ -1,6 +1,7 @@
 import { JinjaError, typeError, valueError } from './errors.ts';
 import { wholeNumber } from './arguments.ts';
 import { DICT_METHODS, LIST_METHODS, TUPLE_METHODS } from './container-methods.ts';
+import { checkCount } from './method-arity.ts';
 import { formatText } from './str-format.ts';
 import { STR_METHODS } from './str-methods.ts';
 import { repr } from './text.ts';
@@ -8,6 +9,7 @@ import {
   PyFunction,
   PyObject,
   PySet,
+  NamedTuple,
   Tuple,
   Undefined,
   isDict,
@@ -29,6 +31,13 @@ export function attributeOf(value: unknown, name: string): unknown {
   return item === undefined ? missing(value, name) : item;
 }
 
+/** What the filter `attr` finds: an attribute, and no item. @throws JinjaError */
+export function onlyAttributeOf(value: unknown, name: string): unknown {
+  if (value instanceof Undefined) throw value.error();
+  if (name.startsWith('__')) throw unsafe(value, name);
+  return method(value, name) ?? missing(value, name);
+}
+
 /** `value[key]` as Jinja reads it: an item first, then an attribute. @throws JinjaError */
 export function itemOf(value: unknown, key: unknown): unknown {
   if (value instanceof Undefined) throw value.error();
@@ -48,12 +57,13 @@ function unsafe(value: unknown, name: string): JinjaError {
   return new JinjaError('Security', text);
 }
 
-function plainItem(value: unknown, key: unknown): unknown {
+function plainItem(value: unknown, asked: unknown): unknown {
+  const key = typeof asked === 'boolean' && !isDict(value) ? Number(asked) : asked;
   if (isDict(value)) {
     if (Array.isArray(key) || isDict(key)) return undefined;
     return value.get(keyOf(key));
   }
-  if (typeof key === 'boolean' || !isInt(key)) return undefined;
+  if (!isInt(key)) return undefined;
   const index = Number(key);
   if (Array.isArray(value) || value instanceof Uint8Array) return value.at(index) as unknown;
   return typeof value === 'string' ? characterAt(value, index) : undefined;
@@ -67,22 +77,41 @@ function characterAt(text: string, index: number): string | undefined {
 
 function missing(value: unknown, key: unknown): Undefined {
   const kind = typeName(value);
-  const owner = value === null ? 'None' : kind === 'Namespace' ? NAMESPACE : `${kind} object`;
+  const owner = value === null ? 'None' : `${FULL_NAMES[kind] ?? kind} object`;
   if (typeof key === 'string') {
     return new Undefined(`${repr(owner)} has no attribute ${repr(key)}`);
   }
   return new Undefined(`${owner} has no element ${repr(key)}`);
 }
 
-const NAMESPACE = 'jinja2.utils.Namespace object';
+const FULL_NAMES: Readonly<Record<string, string>> = {
+  Cycler: 'jinja2.utils.Cycler',
+  Joiner: 'jinja2.utils.Joiner',
+  LoopContext: 'jinja2.runtime.LoopContext',
+  Macro: 'jinja2.runtime.Macro',
+  Namespace: 'jinja2.utils.Namespace',
+  TemplateModule: 'jinja2.environment.TemplateModule',
+};
 
 function method(value: unknown, name: string): unknown {
   if (value instanceof PyObject) return value.attributes.get(name);
+  if (value instanceof NamedTuple) {
+    const place = value.names.indexOf(name);
+    if (place !== -1) return value[place];
+  }
   const table = methodsOf(value);
   const found = table?.get(name);
   if (found === undefined) return undefined;
   const shown = `<built-in method ${name} of ${typeName(value)} object>`;
-  return new PyFunction(name, (args) => found(value as never, args), shown);
+  const kind = typeName(value);
+  return new PyFunction(
+    name,
+    (args) => {
+      checkCount(kind, name, args.positional.length + args.named.size);
+      return found(value as never, args);
+    },
+    shown,
+  );
 }
 
 type Methods = ReadonlyMap<string, (value: never, args: CallArguments) => unknown>;

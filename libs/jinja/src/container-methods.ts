@@ -52,7 +52,7 @@ export const LIST_METHODS: Methods<unknown[]> = new Map<
   string,
   (list: unknown[], args: CallArguments) => unknown
 >([
-  ['append', (list, { positional }) => nothing(list.push(one('append', positional)))],
+  ['append', (list, { positional: [value] }) => nothing(list.push(value))],
   ['clear', (list) => nothing((list.length = 0))],
   ['copy', (list) => [...list]],
   ['count', (list, { positional: [value] }) => list.filter((item) => equal(item, value)).length],
@@ -81,13 +81,6 @@ function nothing(_done: unknown): null {
   return null;
 }
 
-function one(fun: string, positional: readonly unknown[]): unknown {
-  if (positional.length !== 1) {
-    throw typeError(`list.${fun}() takes exactly one argument (${positional.length} given)`);
-  }
-  return positional[0];
-}
-
 function popKey(dict: Dict, { positional }: CallArguments): unknown {
   const key = keyOf(positional[0]);
   if (!dict.has(key)) {
@@ -112,6 +105,9 @@ export function update(dict: Dict, { positional: [more], named }: CallArguments)
   if (isDict(more)) for (const [key, value] of more) dict.set(key, value);
   else if (more !== undefined) {
     iterate(more).forEach((pair, at) => {
+      if (typeof pair === 'number' || pair === null) {
+        throw typeError(`cannot convert dictionary update sequence element #${at} to a sequence`);
+      }
       const parts = iterate(pair);
       if (parts.length !== 2) {
         throw valueError(

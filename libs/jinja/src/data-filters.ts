@@ -17,6 +17,7 @@ import { str } from './text.ts';
 import {
   PyObject,
   PySet,
+  Range,
   Undefined,
   isDict,
   iterate,
@@ -52,7 +53,7 @@ export const DATA_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
     'yaml',
     (value, args) => yamlText(value, flow(args.positional[0] ?? args.named.get('flow_style'))),
   ],
-  ['python', (value) => pretty(value).trim()],
+  ['python', (value) => pretty(defined(value)).trim()],
   ['load_yaml', (value) => loadData('yaml', textOf(value))],
   ['load_json', (value) => loadData('json', textOf(value))],
   ['load_text', (value) => textOf(value)],
@@ -73,12 +74,17 @@ export const DATA_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['json_decode_list', (value) => value],
 ]);
 
+function defined(value: unknown): unknown {
+  if (value instanceof Undefined) throw value.error();
+  return value;
+}
+
 function flow(value: unknown): boolean {
   return value === undefined ? true : truth(value);
 }
 
-function textOf(value: unknown): unknown {
-  if (value instanceof Undefined) throw value.error();
+function textOf(given: unknown): unknown {
+  const value = defined(given);
   return value instanceof PyObject && value.typeName === 'TemplateModule' ? value.text() : value;
 }
 
@@ -171,7 +177,7 @@ function jsonNode(value: unknown, style: JsonStyle, newline: string): string {
     );
     return wrap(items, '{', '}');
   }
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) && !(value instanceof Range)) {
     return wrap(
       [...iterate(value)].map((item) => jsonNode(item, style, inner)),
       '[',

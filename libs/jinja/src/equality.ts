@@ -23,8 +23,8 @@ export function equal(a: unknown, b: unknown): boolean {
     return a.items.length === b.items.length && new ValueIndex(b.items).hasAll(a.items);
   }
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
-  for (const side of [a, b]) if (side instanceof Undefined) throw side.error();
-  return false;
+  for (const side of [a, b]) if (side instanceof Undefined && !side.lenient) throw side.error();
+  return a instanceof Undefined && b instanceof Undefined;
 }
 
 /** True where a list has a value equal to this one. */

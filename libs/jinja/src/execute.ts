@@ -4,10 +4,10 @@ import { JinjaError, typeError, valueError } from './errors.ts';
 import { Evaluator } from './evaluate.ts';
 import { LoopState } from './loop-state.ts';
 import { makeMacro } from './macro.ts';
-import type { Body, Expression, Statement, Target } from './nunjucks.ts';
+import type { BlockNode, Body, Expression, Statement, Target } from './nunjucks.ts';
 import type { Template } from './parser.ts';
 import { TemplateStore } from './template-store.ts';
-import { printed, str } from './text.ts';
+import { printed, repr, str } from './text.ts';
 import { PyFunction, PyObject, iterate, truth, typeName } from './values.ts';
 
 type Signal = 'break' | 'continue' | undefined;
@@ -17,7 +17,8 @@ export class Executor {
   readonly evaluator: Evaluator;
   readonly #environment: Environment;
   readonly #store: TemplateStore;
-  readonly #blocks = new Map<string, Body[]>();
+  readonly #blocks = new Map<string, BlockNode[]>();
+  #root = new Scope();
   #parent: Template | undefined;
   #parentName = '';
 
@@ -33,7 +34,10 @@ export class Executor {
   template(template: Template, scope: Scope, name: string | undefined): string {
     const out = new Output(this.#environment);
     try {
-      this.#collect(template.body);
+      this.#root = scope;
+      for (const [block, node] of template.blocks) {
+        this.#blocks.set(block, [...(this.#blocks.get(block) ?? []), node]);
+      }
       this.#parent = undefined;
       this.body(template.body, scope, out);
       if (this.#parent !== undefined) return this.template(this.#parent, scope, this.#parentName);
@@ -42,15 +46,6 @@ export class Executor {
       throw error;
     }
     return out.text();
-  }
-
-  #collect(body: Body): void {
-    for (const node of body.children) {
-      if (node.typename !== 'Block') continue;
-      const list = this.#blocks.get(node.name.value) ?? [];
-      list.push(node.body);
-      this.#blocks.set(node.name.value, list);
-    }
   }
 
   /** Runs statements in a scope. */
@@ -142,7 +137,7 @@ export class Executor {
         break;
       case 'CallBlock': {
         const { positional, named } = this.evaluator.args(node.call.args, scope);
-        const caller = this.#macro('caller', node, scope);
+        const caller = this.#macro(undefined, node, scope);
         const args = { positional, named: new Map(named).set('caller', caller) };
         const target = this.evaluator.value(node.call.target, scope);
         out.write(printed(this.evaluator.call(target, args)));
@@ -159,7 +154,7 @@ export class Executor {
   }
 
   #macro(
-    name: string,
+    name: string | undefined,
     node: Statement & { typename: 'Macro' | 'CallBlock' },
     scope: Scope,
   ): PyObject {
@@ -260,7 +255,7 @@ export class Executor {
         break;
       }
       case 'Block':
-        this.#block(node.name.value, 0, scope, out);
+        this.#block(node.name, 0, node.scoped ? scope : this.#root, out);
         break;
       default:
         throw new JinjaError('Syntax', `unknown statement ${node.typename}`);
@@ -268,8 +263,12 @@ export class Executor {
   }
 
   #block(name: string, level: number, scope: Scope, out: Output): void {
-    const body = this.#blocks.get(name)?.[level];
-    if (body === undefined || this.#parent !== undefined) return;
+    if (this.#parent !== undefined) return;
+    const node = this.#blocks.get(name)?.[level];
+    if (node === undefined) {
+      throw new JinjaError('Undefined', `there is no parent block called ${repr(name)}.`);
+    }
+    if (node.required) throw new JinjaError('Runtime', `Required block ${repr(name)} not found`);
     const inner = new Scope(scope);
     const above = (): string => {
       const outer = new Output(this.#environment);
@@ -277,7 +276,7 @@ export class Executor {
       return outer.text();
     };
     inner.names.set('super', new PyFunction('super', above));
-    this.body(body, inner, out);
+    this.body(node.body, inner, out);
   }
 }
 

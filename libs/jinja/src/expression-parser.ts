@@ -1,4 +1,6 @@
-import type { Expression, Parameters } from './nunjucks.ts';
+import { pyRepr } from '@brine/wire';
+import type { Expression, Parameters, Token } from './nunjucks.ts';
+import { described } from './token-text.ts';
 import { ValueParser } from './value-parser.ts';
 
 const COMPARISONS = new Set(['==', '!=', '<', '>', '<=', '>=']);
@@ -28,15 +30,18 @@ export class ExpressionParser extends ValueParser {
     for (;;) {
       const token = this.peekToken();
       const word = token?.type === 'symbol' && words.includes(token.value);
-      if (children.length > 0 || ends.includes('right-paren')) {
-        if (token === null || ends.includes(token.type) || word) break;
-      }
+      if (token !== null && (ends.includes(token.type) || word)) break;
       children.push(conditions ? this.expression() : this.parseOr());
       if (!this.skip('comma')) break;
       commas = true;
     }
     const [only] = children;
-    return !commas && only !== undefined ? only : { typename: 'Tuple', lineno, children };
+    if (!commas && only !== undefined) return only;
+    if (!commas && !ends.includes('right-paren')) {
+      const found = pyRepr(described(this.peekToken() as Token | null));
+      this.fail(`Expected an expression, got ${found}`);
+    }
+    return { typename: 'Tuple', lineno, children };
   }
 
   override parseOr(): Expression {
@@ -71,8 +76,7 @@ export class ExpressionParser extends ValueParser {
         rest.push({ op: token.value, value: this.#sum() });
       } else if (this.skipSymbol('in')) {
         rest.push({ op: 'in', value: this.#sum() });
-      } else if (token?.type === 'symbol' && token.value === 'not') {
-        this.nextToken();
+      } else if (token !== null && this.isAhead('in') && this.skipSymbol('not')) {
         this.expectSymbol('in');
         rest.push({ op: 'not in', value: this.#sum() });
       } else break;

@@ -22,6 +22,8 @@ export function standardGlobals(): Map<string, unknown> {
 }
 
 function range(args: CallArguments): Range {
+  const given = args.positional.length;
+  if (given > 3) throw typeError(`range expected at most 3 arguments, got ${given}`);
   const [first, second, third] = args.positional.map(wholeNumber);
   if (first === undefined) throw typeError('range expected at least 1 argument, got 0');
   const [start, stop, step] = [second === undefined ? 0 : first, second ?? first, third ?? 1];
@@ -39,6 +41,8 @@ function range(args: CallArguments): Range {
 
 function newDict(args: CallArguments): Map<unknown, unknown> {
   const dict = new Map<unknown, unknown>();
+  const given = args.positional.length;
+  if (given > 1) throw typeError(`dict expected at most 1 argument, got ${given}`);
   update(dict, args);
   return dict;
 }
@@ -85,8 +89,8 @@ function joiner(args: CallArguments): PyObject {
   );
 }
 
-function raise({ positional: [text] }: CallArguments): never {
-  throw new JinjaError('Raised', str(text ?? ''));
+function raise(args: CallArguments): never {
+  throw new JinjaError('Raised', str(bind('jinja_raise', ['msg'], args).get('msg')));
 }
 
 /**

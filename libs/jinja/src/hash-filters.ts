@@ -20,13 +20,13 @@ import { iterate } from './values.ts';
 const NAMESPACE = Buffer.from('91633EBF1C865E33935A28061F4B480E', 'hex');
 
 function hash(algorithm: string): Filter {
-  return (value) => createHash(algorithm).update(str(value)).digest('hex');
+  return (value) => createHash(algorithm).update(textOf(value)).digest('hex');
 }
 
 /** Salt's filters for sums, encodings, dates and nested dicts. */
 export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
-  ['base64_decode', (value) => Buffer.from(str(value), 'base64').toString('utf8')],
-  ['base64_encode', (value) => Buffer.from(str(value), 'utf8').toString('base64')],
+  ['base64_decode', (value) => decoded(textOf(value))],
+  ['base64_encode', (value) => Buffer.from(textOf(value), 'utf8').toString('base64')],
   ['hmac', (value, args) => validHmac(value, args)],
   [
     'hmac_compute',
@@ -37,7 +37,7 @@ export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['sha1', hash('sha1')],
   ['sha256', hash('sha256')],
   ['sha512', hash('sha512')],
-  ['uuid', (value) => uuid5(str(value))],
+  ['uuid', (value) => uuid5(textOf(value))],
   ['strftime', (value, args, { outside }) => date(value, args, outside.now())],
   ['date_format', (value, args, { outside }) => date(value, args, outside.now())],
   ['random_hash', (_value, args, { outside }) => randomHash(args, outside.random)],
@@ -46,7 +46,10 @@ export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
     'random',
     (value, _args, { outside }) => {
       const list = iterate(value);
-      return list[Math.floor(outside.random() * list.length)] ?? new Undefined('No random item');
+      return (
+        list[Math.floor(outside.random() * list.length)] ??
+        new Undefined('No random item, sequence was empty.')
+      );
     },
   ],
   [
@@ -62,6 +65,27 @@ export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['extend_dict_key_value', (value, args) => nested(value, args, extendKey)],
   ['traverse', (value, args) => traverse(value, args)],
 ]);
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Undefined) throw value.error();
+  throw typeError(`expected str, bytes, or bytearray not <class '${typeName(value)}'>`);
+}
+
+/** Python leaves out what is not of the alphabet, and wants what is left to be whole. */
+function decoded(text: string): string {
+  const [data = ''] = text.replaceAll(/[^A-Za-z0-9+/=]/g, '').split('=');
+  const rest = data.length % 4;
+  if (rest === 1) {
+    throw valueError(
+      `Invalid base64-encoded string: number of data characters (${data.length}) cannot be 1 ` +
+        'more than a multiple of 4',
+    );
+  }
+  const padding = /=*$/.exec(text.trimEnd())?.[0].length ?? 0;
+  if (rest > 0 && rest + padding < 4) throw valueError('Incorrect padding');
+  return Buffer.from(data, 'base64').toString('utf8');
+}
 
 function uuid5(name: string): string {
   const sum = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
@@ -111,7 +135,7 @@ function date(value: unknown, args: CallArguments, now: number): string {
   if (value !== null) {
     const seconds = typeof value === 'string' ? Number(value) : Number(numberOf(value) ?? NaN);
     if (Number.isNaN(seconds)) {
-      throw new JinjaError('Runtime', `Unable to parse ${str(value)}. Consider installing timelib`);
+      throw valueError(`Unable to parse ${str(value)}. Consider installing timelib`);
     }
     millis = seconds * 1000;
   }

@@ -62,9 +62,14 @@ export class Lexer implements TokenSource {
     return token ?? null;
   }
 
-  /** The line that the template ends on, from 0. */
+  /** The token that follows the next one, where the parser has peeked at that. */
+  get ahead(): Token | undefined {
+    return this.#tokens[this.#next];
+  }
+
+  /** The line of the last token, from 0: Jinja's line of the end of a template. */
   get lastLine(): number {
-    return this.#line;
+    return this.#tokens.at(-1)?.lineno ?? 0;
   }
 
   #all(): void {

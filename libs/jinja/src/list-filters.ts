@@ -1,20 +1,22 @@
 import { bind, wholeNumber } from './arguments.ts';
-import { itemOf } from './attributes.ts';
+import { itemOf, onlyAttributeOf } from './attributes.ts';
 import { pairsOf } from './data-filters.ts';
 import type { Filter, FilterHost } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
 import { checkRows, combinations, permutations, product } from './itertools.ts';
 import { bounded, joinBounded } from './limits.ts';
 import { calculate, orderOf, sorted } from './operators.ts';
-import { str } from './text.ts';
+import { repr, str } from './text.ts';
 import { equal, ValueIndex } from './equality.ts';
 import {
+  NamedTuple,
   Undefined,
   isDict,
   isInt,
   isList,
   iterate,
   lengthOf,
+  numberOf,
   truth,
   tupleOf,
   typeName,
@@ -23,16 +25,16 @@ import {
 
 /** Jinja's own filters for lists and dicts, and Python's itertools that Salt adds. */
 export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
-  ['attr', (value, { positional: [name] }) => itemOf(value, name)],
+  ['attr', (value, { positional: [name] }) => onlyAttributeOf(value, str(name))],
   ['batch', (value, args) => batch(iterate(value), args)],
   ['combinations', (value, { positional: [size] }) => combinations(iterate(value), size)],
   ['count', (value) => lengthOf(value)],
   ['dictsort', (value, args) => dictSort(value, args)],
-  ['first', (value) => iterate(value)[0] ?? missing('No first item, sequence was empty.')],
+  ['first', (value) => oneOf(iterate(value), 0, 'first')],
   ['groupby', (value, args) => groupBy(iterate(value), args)],
   ['items', (value) => (value instanceof Undefined ? [] : entries(value))],
   ['join', (value, args) => join(value, args)],
-  ['last', (value) => iterate(value).at(-1) ?? missing('No last item, sequence was empty.')],
+  ['last', (value) => oneOf(iterate(value), -1, 'last')],
   ['length', (value) => lengthOf(value)],
   ['list', (value) => [...iterate(value)]],
   ['map', (value, args, host) => map(iterate(value), args, host)],
@@ -59,8 +61,9 @@ export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
 
 const NOTHING: CallArguments = { positional: [], named: new Map() };
 
-function missing(text: string): Undefined {
-  return new Undefined(text);
+function oneOf(list: readonly unknown[], at: number, what: string): unknown {
+  if (list.length > 0) return list.at(at);
+  return new Undefined(`No ${what} item, sequence was empty.`);
 }
 
 function entries(value: unknown): unknown[] {
@@ -109,6 +112,9 @@ function batch(list: readonly unknown[], args: CallArguments): unknown[] {
 function slices(list: readonly unknown[], args: CallArguments): unknown[] {
   const bound = bind('slice', ['slices', 'fill_with'], args, { fill_with: null });
   const count = wholeNumber(bound.get('slices'));
+  if (count === 0) {
+    throw new JinjaError('ZeroDivisionError', 'integer division or modulo by zero');
+  }
   const each = Math.floor(list.length / count);
   const longer = list.length % count;
   const rows: unknown[] = [];
@@ -155,7 +161,14 @@ function groupBy(list: readonly unknown[], args: CallArguments): unknown[] {
     if (last !== undefined && equal(last.key, key)) last.items.push(item);
     else groups.push({ key, real: get(item), items: [item] });
   }
-  return groups.map(({ real, items }) => tupleOf([real, items]));
+  return groups.map(({ real, items }) => groupOf(real, items));
+}
+
+function groupOf(grouper: unknown, list: readonly unknown[]): NamedTuple {
+  const group = new NamedTuple();
+  group.push(grouper, list);
+  group.names = ['grouper', 'list'];
+  return group;
 }
 
 function join(value: unknown, args: CallArguments): string {
@@ -169,9 +182,14 @@ function map(list: readonly unknown[], args: CallArguments, host: FilterHost): u
   const { positional, named } = args;
   const [name, ...rest] = positional;
   if (name === undefined && named.has('attribute')) {
+    const other = [...named.keys()].find((key) => key !== 'attribute' && key !== 'default');
+    if (other !== undefined) {
+      throw new JinjaError('Runtime', `Unexpected keyword argument ${repr(other)}`);
+    }
     return list.map(reach(named.get('attribute'), named.get('default')));
   }
-  if (typeof name !== 'string') throw typeError('map requires a filter argument');
+  if (name === undefined) throw new JinjaError('Runtime', 'map requires a filter argument');
+  if (typeof name !== 'string') throw new JinjaError('Syntax', `No filter named ${repr(name)}.`);
   return list.map((item) => host.filter(name, item, { positional: rest, named }));
 }
 
@@ -184,6 +202,9 @@ function select(
 ): unknown[] {
   const [first, ...others] = positional;
   const [name, ...rest] = byAttribute ? others : positional;
+  if (byAttribute && first === undefined) {
+    throw new JinjaError('Runtime', 'Missing parameter for attribute name');
+  }
   const get = byAttribute ? reach(first) : (item: unknown): unknown => item;
   const [among] = rest;
   const known = name === 'in' && Array.isArray(among) ? new ValueIndex(among) : undefined;
@@ -205,11 +226,17 @@ function extreme(list: readonly unknown[], args: CallArguments, sign: 1 | -1): u
     const name = sign > 0 ? 'max' : 'min';
     throw new JinjaError('ValueError', `${name}() arg is an empty sequence`);
   }
-  return list.reduce((best, item) => (orderOf(item, best) * sign > 0 ? item : best));
+  return list.reduce((best, item) =>
+    orderOf(item, best, sign > 0 ? '>' : '<') * sign > 0 ? item : best,
+  );
 }
 
 function reverse(value: unknown): unknown {
-  return typeof value === 'string' ? [...value].reverse().join('') : [...iterate(value)].reverse();
+  if (typeof value === 'string') return [...value].reverse().join('');
+  if (value === null || numberOf(value) !== undefined) {
+    throw new JinjaError('Runtime', 'argument must be iterable');
+  }
+  return [...iterate(value)].reverse();
 }
 
 function sort(list: readonly unknown[], args: CallArguments): unknown[] {

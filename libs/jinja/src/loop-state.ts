@@ -1,6 +1,9 @@
 import { typeError } from './errors.ts';
 import { equal } from './equality.ts';
-import { PyFunction, PyObject } from './values.ts';
+import { PyFunction, PyObject, Undefined } from './values.ts';
+
+const NO_PREVIOUS = new Undefined('there is no previous item');
+const NO_NEXT = new Undefined('there is no next item');
 
 /** The `loop` of a `for` block. */
 export class LoopState {
@@ -25,7 +28,7 @@ export class LoopState {
     this.object = new PyObject(
       'LoopContext',
       attributes,
-      () => '<LoopContext>',
+      () => `<LoopContext ${this.#at + 1}/${this.#list.length}>`,
       (args) => {
         if (again !== undefined) return again(args.positional[0]);
         throw typeError("The loop must have the 'recursive' marker to be called recursively.");
@@ -44,10 +47,9 @@ export class LoopState {
       .set('first', at === 0)
       .set('last', at === length - 1)
       .set('length', length);
-    attributes.delete('previtem');
-    attributes.delete('nextitem');
-    if (at > 0) attributes.set('previtem', this.#list[at - 1]);
-    if (at < length - 1) attributes.set('nextitem', this.#list[at + 1]);
+    const [before, after] = [at > 0, at < length - 1];
+    attributes.set('previtem', before ? this.#list[at - 1] : NO_PREVIOUS);
+    attributes.set('nextitem', after ? this.#list[at + 1] : NO_NEXT);
   }
 
   #cycle(values: readonly unknown[]): unknown {

@@ -2,11 +2,13 @@ import { Scope } from './environment.ts';
 import { typeError } from './errors.ts';
 import type { Executor } from './execute.ts';
 import type { Body, Parameters } from './nunjucks.ts';
+import { repr } from './text.ts';
 import { PyObject, Undefined, tupleOf, type CallArguments } from './values.ts';
 
 /** What a macro, or the body of a call block, is made of. */
 export interface MacroParts {
-  readonly name: string;
+  /** Undefined for the body of a call block. */
+  readonly name: string | undefined;
   readonly parameters: Parameters;
   readonly body: Body;
   /** Where it was defined. */
@@ -18,13 +20,13 @@ export interface MacroParts {
 export function makeMacro(parts: MacroParts): PyObject {
   const { name, parameters } = parts;
   const attributes = new Map<string, unknown>([
-    ['name', name],
+    ['name', name ?? null],
     ['arguments', tupleOf(parameters.names)],
   ]);
   return new PyObject(
     'Macro',
     attributes,
-    () => `<Macro '${name}'>`,
+    () => `<Macro ${name === undefined ? 'anonymous' : repr(name)}>`,
     (args) => parts.executor.evaluator.environment.deeper(() => run(parts, args)),
   );
 }
@@ -43,9 +45,9 @@ function run(parts: MacroParts, args: CallArguments): string {
         standard === undefined ? missing : parts.executor.evaluator.value(standard, scope);
       scope.names.set(name, value);
     }
-    named.delete(name);
+    if (at >= args.positional.length) named.delete(name);
   });
-  if (named.has('caller')) {
+  if (named.has('caller') && mentions(parts.body, 'caller')) {
     scope.names.set('caller', named.get('caller'));
     named.delete('caller');
   } else if (!names.includes('caller')) {
@@ -62,12 +64,16 @@ function takeRest(
   positional: readonly unknown[],
   named: Map<string, unknown>,
 ): void {
+  const shown = repr(name ?? null);
   if (positional.length > 0 && !mentions(body, 'varargs')) {
-    throw typeError(`macro '${name}' takes not more than ${parameters.names.length} argument(s)`);
+    throw typeError(`macro ${shown} takes not more than ${parameters.names.length} argument(s)`);
   }
   const [first] = named.keys();
   if (first !== undefined && !mentions(body, 'kwargs')) {
-    throw typeError(`macro '${name}' takes no keyword argument '${first}'`);
+    const text = named.has('caller')
+      ? 'was invoked with two values for the special caller argument. This is most likely a bug.'
+      : `takes no keyword argument '${first}'`;
+    throw typeError(`macro ${shown} ${text}`);
   }
   scope.names.set('varargs', tupleOf(positional));
   scope.names.set('kwargs', named);

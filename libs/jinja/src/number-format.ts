@@ -1,6 +1,6 @@
 /**
  * A number in one of the forms of Python's `format` and `%`: `d`, `b`, `o`, `x`, `X`, `e`, `E`,
- * `f`, `F`, `g`, `G`, `%`, `n`. `precision` is 6 where it is not given.
+ * `f`, `F`, `g`, `G`, `%`, `n`, `c`. `precision` is 6 where it is not given.
  */
 export function formatNumber(
   value: number | bigint,
@@ -11,6 +11,8 @@ export function formatNumber(
   const digits = Math.min(precision ?? 6, 100);
   const number = Number(value);
   switch (kind) {
+    case 'c':
+      return String.fromCodePoint(Number(whole(value)));
     case 'd':
     case 'n':
       return whole(value).toString();
@@ -56,9 +58,19 @@ function special(value: number): string | undefined {
 
 function fixed(value: number, digits: number): string {
   // JavaScript leaves toFixed at 1e21; above that every float is whole.
-  const text = Math.abs(value) < 1e21 ? value.toFixed(digits) : `${BigInt(value)}`;
+  const text = Math.abs(value) < 1e21 ? halfEven(value, digits) : `${BigInt(value)}`;
   const full = text.includes('.') || digits === 0 ? text : `${text}.${'0'.repeat(digits)}`;
   return Object.is(value, -0) ? `-${full}` : full;
+}
+
+/** JavaScript rounds a float that lies exactly between up, Python to even. */
+function halfEven(value: number, digits: number): string {
+  const text = value.toFixed(digits);
+  const exact = Math.abs(value).toFixed(Math.min(digits + 30, 100));
+  const tail = exact.slice(exact.indexOf('.') + 1 + digits);
+  const cut = exact.slice(0, exact.length - tail.length).replace(/\.$/, '');
+  if (!/^50*$/.test(tail) || !/[02468]$/.test(cut)) return text;
+  return value < 0 ? `-${cut}` : cut;
 }
 
 function exponent(value: number, digits: number): string {

@@ -129,6 +129,16 @@ export type Expression =
       readonly rest: readonly { readonly op: string; readonly value: Expression }[];
     });
 
+/** A block that templates below may write over. */
+export interface BlockNode extends At {
+  readonly typename: 'Block';
+  readonly name: string;
+  /** It sees the names around it, as those of a loop. */
+  readonly scoped: boolean;
+  readonly required: boolean;
+  readonly body: Body;
+}
+
 /** Statements of a block. */
 export type Body = NodeList<Statement>;
 
@@ -206,7 +216,7 @@ export type Statement =
       readonly ignoreMissing: boolean;
       readonly withContext: boolean;
     })
-  | (At & { readonly typename: 'Block'; readonly name: NameNode; readonly body: Body })
+  | BlockNode
   | (At & { readonly typename: 'Extends'; readonly template: Expression })
   | (At & { readonly typename: 'Do'; readonly value: Expression })
   | (At & { readonly typename: 'Break' | 'Continue' });

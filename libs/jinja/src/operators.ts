@@ -59,8 +59,7 @@ function joined(a: string | unknown[], b: unknown): unknown {
 
 function repeat(value: unknown, times: unknown): unknown {
   if (typeof value !== 'string' && !Array.isArray(value)) return undefined;
-  if (isFloat(times)) return undefined;
-  const count = Math.max(0, Number(numberOf(times) ?? Number.NaN));
+  const count = isFloat(times) ? Number.NaN : Math.max(0, Number(numberOf(times) ?? Number.NaN));
   if (Number.isNaN(count)) {
     throw typeError(`can't multiply sequence by non-int of type '${typeName(times)}'`);
   }
@@ -93,6 +92,10 @@ function floatMath(op: string, a: number, b: number): number | SaltFloat {
       return floatValue(rest !== 0 && rest < 0 !== b < 0 ? rest + b : rest);
     }
     default:
+      if (a === 0 && b < 0) {
+        const text = '0.0 cannot be raised to a negative power';
+        throw new JinjaError('ZeroDivisionError', text);
+      }
       return floatValue(a ** b);
   }
 }
@@ -180,7 +183,10 @@ export function stepsIn(value: unknown): number {
 
 /** Python's `in`. @throws JinjaError (TypeError, Undefined) */
 export function contains(whole: unknown, part: unknown): boolean {
-  for (const side of [whole, part]) if (side instanceof Undefined) throw side.error();
+  for (const side of [whole, part]) {
+    if (side instanceof Undefined && !side.lenient) throw side.error();
+  }
+  if (whole instanceof Undefined) return false;
   if (typeof whole === 'string') {
     if (typeof part === 'string') return whole.includes(part);
     throw typeError(`'in <string>' requires string as left operand, not ${typeName(part)}`);

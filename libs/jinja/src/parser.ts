@@ -1,16 +1,20 @@
 import nodes from 'nunjucks/src/nodes.js';
+import { pyRepr } from '@brine/wire';
 import { JinjaError } from './errors.ts';
-import { ExpressionParser } from './expression-parser.ts';
 import { Lexer, type Whitespace } from './lexer.ts';
-import type { Body, Expression, NameNode, Statement, Target } from './nunjucks.ts';
+import { ModuleParser } from './module-parser.ts';
+import type { BlockNode, Body, Expression, NameNode, Statement, Target } from './nunjucks.ts';
 
 /** A parsed template. */
 export interface Template {
   readonly body: Body;
+  /** By their names, wherever they stand. */
+  readonly blocks: ReadonlyMap<string, BlockNode>;
 }
 
 /** Tags of nunjucks that Jinja does not have. */
 const FOREIGN = new Set(['verbatim', 'ifAsync', 'asyncEach', 'asyncAll', 'switch', 'raw']);
+const CONSTANT = "can't assign to 'const'";
 const NO_PARAMETERS = { names: [], defaults: [] };
 
 /**
@@ -22,7 +26,7 @@ export function parseTemplate(source: string, whitespace: Whitespace): Template 
   const lexer = new Lexer(source, whitespace);
   const parser = new TemplateParser(lexer);
   try {
-    return { body: parser.parseAsRoot() as Body };
+    return { body: parser.parseAsRoot() as Body, blocks: parser.blocks };
   } catch (error) {
     if (error instanceof RangeError) throw new JinjaError('Syntax', 'nested too deeply', 1);
     throw error;
@@ -30,10 +34,10 @@ export function parseTemplate(source: string, whitespace: Whitespace): Template 
 }
 
 /**
- * The statements. The parser of nunjucks reads `if`, `macro`, `block`, `extends`, `import` and
- * `from`; what Jinja has in another form, or Salt besides, is read here.
+ * The statements. The parser of nunjucks reads `if`; what Jinja has in another form, or Salt
+ * besides, is read here.
  */
-class TemplateParser extends ExpressionParser {
+class TemplateParser extends ModuleParser {
   readonly #ends: (readonly string[])[] = [];
   readonly #tags: string[] = [];
 
@@ -45,7 +49,6 @@ class TemplateParser extends ExpressionParser {
       { tags: ['break', 'continue'], parse: () => this.#loopControl() },
       { tags: ['with'], parse: () => this.#with() },
       { tags: ['load_yaml', 'load_json', 'load_text'], parse: () => this.#load() },
-      { tags: ['import_yaml', 'import_json', 'import_text'], parse: () => this.#importData() },
       { tags: ['profile'], parse: () => this.#profile() },
     ];
   }
@@ -84,7 +87,7 @@ class TemplateParser extends ExpressionParser {
 
   #knows(tag: string): boolean {
     if (this.extensions.some(({ tags }) => tags.includes(tag))) return true;
-    return /^(?:if|for|block|extends|include|set|macro|call|import|from|filter)$/.test(tag);
+    return this.ofModules.has(tag) || /^(?:if|for|set|macro|call|filter)$/.test(tag);
   }
 
   #own(tag: string): Statement | undefined {
@@ -92,7 +95,8 @@ class TemplateParser extends ExpressionParser {
     if (tag === 'set') return this.#set();
     if (tag === 'call') return this.#call();
     if (tag === 'filter') return this.#filterBlock();
-    return tag === 'include' ? this.#include() : undefined;
+    if (tag === 'macro') return this.#macro();
+    return this.ofModules.get(tag)?.();
   }
 
   override parseUntilBlocks(...names: string[]): unknown {
@@ -102,10 +106,6 @@ class TemplateParser extends ExpressionParser {
     if (this.peekToken() === null) this.#unknown(undefined);
     this.#ends.pop();
     return body;
-  }
-
-  #until(...names: string[]): Body {
-    return this.parseUntilBlocks(...names) as Body;
   }
 
   /** Jinja's words for a tag that it does not expect (Jinja: parser.py _fail_ut_eof). */
@@ -130,10 +130,6 @@ class TemplateParser extends ExpressionParser {
     this.fail(text.join(' '), this.peekToken()?.lineno ?? this.lastLine);
   }
 
-  #start(): number {
-    return this.nextToken()?.lineno ?? 0;
-  }
-
   #target(): Target {
     const first = this.#oneTarget();
     if (!this.peekIs('comma')) return first;
@@ -151,9 +147,12 @@ class TemplateParser extends ExpressionParser {
       this.expect('right-paren');
       return inner;
     }
+    const token = this.peekToken();
+    if (token !== null && /^(?:string|int|float)$/.test(token.type)) this.fail(CONSTANT);
+    if (token?.type === 'operator') this.fail(`unexpected ${pyRepr(token.value)}`);
     const { value, lineno } = this.expect('symbol');
     if (/^(?:true|false|none|True|False|None)$/.test(value)) {
-      this.fail(`can't assign to 'const'`, lineno);
+      this.fail(CONSTANT, lineno);
     }
     if (this.skipValue('operator', '.')) {
       const attr = this.expect('symbol').value;
@@ -163,25 +162,25 @@ class TemplateParser extends ExpressionParser {
   }
 
   #for(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const target = this.#target();
     this.expectSymbol('in');
     const items = this.parseTuple(['block-end'], false, ['recursive', 'if']);
     const test = this.skipSymbol('if') ? this.expression() : undefined;
     const recursive = this.skipSymbol('recursive');
     this.expect('block-end');
-    const body = this.#until('endfor', 'else');
+    const body = this.until('endfor', 'else');
     let otherwise: Body | undefined;
     if (this.skipSymbol('else')) {
       this.expect('block-end');
-      otherwise = this.#until('endfor');
+      otherwise = this.until('endfor');
     }
     this.advanceAfterBlockEnd();
     return { typename: 'Loop', lineno, target, items, test, recursive, body, otherwise };
   }
 
   #set(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const target = this.#target();
     if (this.skipValue('operator', '=')) {
       const value = this.parseTuple(['block-end']);
@@ -190,53 +189,50 @@ class TemplateParser extends ExpressionParser {
     }
     const filter = this.peekIs('pipe') ? this.filters(undefined) : undefined;
     this.expect('block-end');
-    const body = this.#until('endset');
+    const body = this.until('endset');
     this.advanceAfterBlockEnd();
     return { typename: 'AssignBlock', lineno, target, filter, body };
   }
 
+  #macro(): Statement {
+    const lineno = this.start();
+    const name = this.name();
+    const args = this.parseSignature();
+    this.expect('block-end');
+    const body = this.until('endmacro');
+    this.advanceAfterBlockEnd();
+    return { typename: 'Macro', lineno, name, args, body };
+  }
+
   #call(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const args = this.peekIs('left-paren') ? this.parseSignature() : NO_PARAMETERS;
     const call = this.expression();
     if (call.typename !== 'Call') this.fail('expected call', lineno);
     this.expect('block-end');
-    const body = this.#until('endcall');
+    const body = this.until('endcall');
     this.advanceAfterBlockEnd();
     return { typename: 'CallBlock', lineno, call, args, body };
   }
 
   #filterBlock(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const filter = this.filters(undefined, true);
     this.expect('block-end');
-    const body = this.#until('endfilter');
+    const body = this.until('endfilter');
     this.advanceAfterBlockEnd();
     return { typename: 'FilterBlock', lineno, filter, body };
   }
 
-  #include(): Statement {
-    const lineno = this.#start();
-    const template = this.expression();
-    let ignoreMissing = false;
-    if (this.skipSymbol('ignore')) {
-      this.expectSymbol('missing');
-      ignoreMissing = true;
-    }
-    const withContext = this.parseWithContext() ?? true;
-    this.expect('block-end');
-    return { typename: 'IncludeTemplate', lineno, template, ignoreMissing, withContext };
-  }
-
   #do(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const value = this.parseTuple(['block-end']);
     this.expect('block-end');
     return { typename: 'Do', lineno, value };
   }
 
   #print(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const value = this.parseTuple(['block-end']);
     this.expect('block-end');
     return { typename: 'Print', lineno, value };
@@ -249,7 +245,7 @@ class TemplateParser extends ExpressionParser {
   }
 
   #with(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     const pairs: { target: Target; value: Expression }[] = [];
     while (!this.peekIs('block-end')) {
       if (pairs.length > 0) this.expect('comma');
@@ -258,7 +254,7 @@ class TemplateParser extends ExpressionParser {
       pairs.push({ target, value: this.expression() });
     }
     this.expect('block-end');
-    const body = this.#until('endwith');
+    const body = this.until('endwith');
     this.advanceAfterBlockEnd();
     return { typename: 'With', lineno, pairs, body };
   }
@@ -269,24 +265,17 @@ class TemplateParser extends ExpressionParser {
     const target = this.#target();
     // Salt never asks for the end of the tag: what stands before it is part of the body.
     this.expect('block-end');
-    const body = this.#until('endload');
+    const body = this.until('endload');
     this.advanceAfterBlockEnd();
     return { typename: 'Load', lineno, format: value.slice('load_'.length), target, body };
   }
 
-  #importData(): Statement {
-    const { value, lineno } = this.expect('symbol');
-    this.pushToken({ type: 'symbol', value: 'import', lineno, colno: 0 });
-    const from = this.parseImport() as Statement & { typename: 'Import' };
-    return { typename: 'ImportData', lineno, format: value.slice('import_'.length), from };
-  }
-
   #profile(): Statement {
-    const lineno = this.#start();
+    const lineno = this.start();
     this.expectSymbol('as');
     const label = this.expression();
     this.expect('block-end');
-    const body = this.#until('endprofile');
+    const body = this.until('endprofile');
     this.advanceAfterBlockEnd();
     const children: Statement[] = [{ typename: 'Do', lineno, value: label }, body];
     return { typename: 'NodeList', lineno, children };

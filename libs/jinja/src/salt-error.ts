@@ -17,7 +17,12 @@ export function saltErrorText(
   const head = saltErrorHead(error);
   const { line } = error;
   if (line === undefined) return head;
-  if (included === undefined) return `${head}; line ${line}\n\n---\n${context(source, line)}\n---`;
+  if (included === undefined) {
+    // A line that is not there marks nothing: Salt shows all of the text.
+    const isThere = line <= splitLines(source).length;
+    const shown = isThere ? `---\n${context(source, line)}\n---` : source;
+    return `${head}; line ${line}\n\n${shown}`;
+  }
   return `${head}\n${included.file}(${line}):\n${context(included.source, line)}`;
 }
 

@@ -1,13 +1,15 @@
 import { strip } from '@brine/wire';
 import { bind, textArgument } from './arguments.ts';
 import type { Filter, FilterHost } from './environment.ts';
-import { JinjaError, typeError } from './errors.ts';
+import { JinjaError, typeError, valueError } from './errors.ts';
 import { attributeOf } from './attributes.ts';
 import { MAX_DIGITS } from './limits.ts';
 import { calculate, contains, sorted } from './operators.ts';
 import { escapePattern, shellQuote } from './quoting.ts';
 import { fits } from './regex-filters.ts';
+import { capitalized } from './str-methods.ts';
 import { str } from './text.ts';
+import { wholeText } from './text-filters.ts';
 import { equal, ValueIndex } from './equality.ts';
 import {
   PyFunction,
@@ -22,6 +24,7 @@ import {
   iterate,
   keyOf,
   lengthOf,
+  numberOf,
   truth,
   type CallArguments,
 } from './values.ts';
@@ -33,7 +36,7 @@ function unhashable(value: unknown): boolean {
 
 /** Salt's filters for texts and lists (Salt: salt/utils/{jinja,data,stringutils}.py). */
 export const SALT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
-  ['avg', (list) => floatValue(Number(calculate('/', sum(list), lengthOf(list))))],
+  ['avg', (list) => average(list)],
   ['check_whitelist_blacklist', (value, args, host) => allowed(value, args, host)],
   ['compare_dicts', (old, { positional: [fresh] }) => compareDicts(old, fresh)],
   ['compare_lists', (old, { positional: [fresh] }) => compareLists(old, fresh)],
@@ -45,7 +48,7 @@ export const SALT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['from_entries', (list) => fromEntries(list)],
   ['human_to_bytes', (value, args) => bytesOf(value, args)],
   ['intersect', (list, { positional: [other] }) => combine(list, other, 'intersect')],
-  ['is_hex', (value) => typeof value === 'string' && /^[-+]?(?:0[xX])?[\da-fA-F]+$/.test(value)],
+  ['is_hex', (value) => typeof value === 'string' && wholeText(strip(value), 16) !== undefined],
   ['is_iter', (value) => Array.isArray(value) || isDict(value) || value instanceof PySet],
   ['is_list', (value) => isList(value)],
   ['method_call', (value, args) => methodCall(value, args)],
@@ -68,16 +71,15 @@ export const SALT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['to_entries', (value) => toEntries(value)],
   ['str_to_num', (value) => toNumber(value)],
   ['to_num', (value) => toNumber(value)],
-  [
-    'to_snake_case',
-    (value) =>
-      textArgument('to_snake_case', value)
-        .replaceAll(/(?<!^)[A-Z]/g, (c) => `_${c}`)
-        .toLowerCase(),
-  ],
+  ['to_snake_case', (value) => snakeCase(textArgument('to_snake_case', value))],
   ['union', (list, { positional: [other] }) => combine(list, other, 'union')],
   ['unique', (list) => unique(list)],
 ]);
+
+function average(value: unknown): unknown {
+  const list = isList(value) ? value : numberOf(value) === undefined ? iterate(value) : [value];
+  return calculate('/', sum(list), lengthOf(list));
+}
 
 function sum(list: unknown): unknown {
   return iterate(list).reduce((total, item) => calculate('+', total, item), 0);
@@ -88,7 +90,7 @@ function trues(list: unknown): number {
 }
 
 function toBool(value: unknown): boolean {
-  if (value instanceof Undefined) throw value.error();
+  if (value instanceof Undefined) return false;
   if (typeof value === 'boolean') return value;
   if (typeof value === 'string') return ['yes', '1', 'true'].includes(value.toLowerCase());
   if (isInt(value)) return value > 0;
@@ -176,7 +178,7 @@ function flatten(value: unknown, args: CallArguments): unknown[] {
   const walk = (list: readonly unknown[], left: number): unknown[] =>
     list.flatMap((item) => {
       if (!nulls && (item === null || item === 'None' || item === 'null')) return [];
-      return isList(item) && left > 0 ? walk(item, left - 1) : [item];
+      return (isList(item) || item instanceof Tuple) && left > 0 ? walk(item, left - 1) : [item];
     });
   return walk(iterate(value), levels);
 }
@@ -189,7 +191,7 @@ function toEntries(value: unknown): unknown[] {
     ]);
   if (isDict(value)) return [...value].map(entry);
   if (isList(value)) return value.map((item, at) => entry([at, item]));
-  throw new JinjaError('SaltFunction', 'Input data must be a dict or list');
+  throw valueError('Input data must be a dict or list');
 }
 
 function fromEntries(list: unknown): unknown {
@@ -204,6 +206,7 @@ function fromEntries(list: unknown): unknown {
 }
 
 function toNumber(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
   if (typeof value !== 'string') return typeof value === 'number' ? Math.trunc(value) : value;
   const text = strip(value);
   if (text.length <= MAX_DIGITS && /^[-+]?\d+(?:_\d+)*$/.test(text))
@@ -233,8 +236,24 @@ function bytesOf(value: unknown, args: CallArguments): unknown {
 
 function camelCase(text: string, args: CallArguments): string {
   const first = args.positional[0] ?? args.named.get('uppercamel') ?? false;
-  const joined = text.replaceAll(/_(.)/g, (_, c: string) => c.toUpperCase());
-  return truth(first) ? joined.charAt(0).toUpperCase() + joined.slice(1) : joined;
+  const [head = '', ...words] = text.split('_');
+  return (truth(first) ? capitalized(head) : head) + words.map(capitalized).join('');
+}
+
+/** The last of several capitals begins a word if a small letter follows (Salt: stringutils). */
+function snakeCase(text: string): string {
+  if (text === '') throw new JinjaError('IndexError', 'string index out of range');
+  const isUpper = /\p{Lu}/u;
+  const isLower = /\p{Ll}/u;
+  const letters = [...text];
+  const shown = letters.map((letter, at) => {
+    const begins =
+      at > 0 &&
+      isUpper.test(letter) &&
+      (isLower.test(letters[at - 1] ?? '') || isLower.test(letters[at + 1] ?? ''));
+    return (begins ? '_' : '') + letter.toLowerCase();
+  });
+  return shown.join('');
 }
 
 function allowed(value: unknown, args: CallArguments, host: FilterHost): boolean {

@@ -1,9 +1,9 @@
 import { pyLength } from '@brine/wire';
-import { JinjaError, valueError } from './errors.ts';
+import { JinjaError, typeError, valueError } from './errors.ts';
 import { replaceEach } from './limits.ts';
 import { formatNumber } from './number-format.ts';
 import { repr, str } from './text.ts';
-import { isFloat, keyOf, numberOf, type CallArguments } from './values.ts';
+import { isFloat, keyOf, numberOf, typeName, type CallArguments } from './values.ts';
 
 const FIELD = /\{\{|\}\}|\{([^{}!:]*)(?:!([rsa]))?(?::((?:[^{}]|\{[^{}]*\})*))?\}|[{}]/g;
 const SPEC = /^(?:([^])?([<>=^]))?([-+ ])?(#)?(0)?(\d+)?([,_])?(?:\.(\d+))?([a-zA-Z%])?$/;
@@ -48,8 +48,18 @@ export function formatText(format: string, args: CallArguments, reach: Reach): s
     const value = lookUp(path);
     const spec = given ?? '';
     const inner = spec.replaceAll(/\{([^{}]*)\}/g, (_: string, name: string) => str(lookUp(name)));
-    if (conversion === 'r' || conversion === 'a') return formatValue(repr(value), inner);
+    if (conversion === 'a') return formatValue(asciiOnly(repr(value)), inner);
+    if (conversion === 'r') return formatValue(repr(value), inner);
     return formatValue(conversion === 's' ? str(value) : value, inner);
+  });
+}
+
+/** Python's `ascii`. */
+function asciiOnly(text: string): string {
+  return text.replaceAll(/[^\0-\x7f]/gu, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    const [sign, width] = code < 0x100 ? ['x', 2] : code < 0x1_0000 ? ['u', 4] : ['U', 8];
+    return `\\${sign}${code.toString(16).padStart(width, '0')}`;
   });
 }
 
@@ -59,7 +69,8 @@ export function formatValue(value: unknown, spec: string): string {
   const parts = SPEC.exec(spec);
   if (parts === null) throw valueError(`Invalid format specifier '${spec}'`);
   const [, fill, align, sign = '-', alternate, zero, width, comma, precision, kind] = parts;
-  const number = typeof value === 'boolean' && kind === undefined ? undefined : numberOf(value);
+  const number = numberOf(value);
+  checkKind(value, kind);
   const digits = precision === undefined ? undefined : Number(precision);
   let text: string;
   if (number === undefined) {
@@ -68,8 +79,24 @@ export function formatValue(value: unknown, spec: string): string {
   } else text = signed(numberText(value, number, kind, digits, alternate !== undefined), sign);
   if (comma !== undefined) text = grouped(text, comma);
   const wide = Math.min(Number(width ?? 0), MAX_WIDTH);
+  // Zeros in front are grouped, too: Python counts the commas to the width.
+  if (comma !== undefined && zero !== undefined && align === undefined) {
+    return zeroGrouped(text, wide, comma);
+  }
   const how = align ?? (zero === undefined ? (number === undefined ? '<' : '>') : '=');
   return aligned(text, wide, how, fill ?? (zero === undefined ? ' ' : '0'));
+}
+
+/** @throws JinjaError for a value that cannot be written in such a form */
+function checkKind(value: unknown, kind: string | undefined): void {
+  const type = typeName(value);
+  const isNumber = numberOf(value) !== undefined;
+  if (typeof value !== 'string' && !isNumber) {
+    throw typeError(`unsupported format string passed to ${type}.__format__`);
+  }
+  const kinds = isFloat(value) ? 'eEfFgGn%' : isNumber ? 'bcdoxXneEfFgG%' : 's';
+  if (kind === undefined || kinds.includes(kind)) return;
+  throw valueError(`Unknown format code '${kind}' for object of type '${type}'`);
 }
 
 function numberText(
@@ -79,13 +106,8 @@ function numberText(
   digits: number | undefined,
   alternate: boolean,
 ): string {
-  if (kind !== undefined) {
-    if ('dboxXc'.includes(kind) && isFloat(value)) {
-      throw valueError(`Unknown format code '${kind}' for object of type 'float'`);
-    }
-    return formatNumber(number, kind, digits, alternate);
-  }
-  if (digits === undefined) return str(value);
+  if (kind !== undefined) return formatNumber(number, kind, digits, alternate);
+  if (digits === undefined) return str(typeof value === 'boolean' ? number : value);
   return formatNumber(number, 'g', digits, alternate);
 }
 
@@ -99,6 +121,17 @@ function grouped(text: string, comma: string): string {
     const threes = digits.slice(first).match(/\d{3}/g) ?? [];
     return sign + (first > 0 ? [digits.slice(0, first), ...threes] : threes).join(comma);
   });
+}
+
+function zeroGrouped(text: string, width: number, comma: string): string {
+  const [, sign = '', digits = '', rest = ''] = /^([-+ ]?)([\d,_]+)(.*)$/s.exec(text) ?? [];
+  let plain = digits.replaceAll(/[,_]/g, '');
+  let shown = digits;
+  while (sign.length + shown.length + rest.length < width) {
+    plain = `0${plain}`;
+    shown = grouped(plain, comma);
+  }
+  return sign + shown + rest;
 }
 
 function aligned(text: string, width: number, how: string, fill: string): string {

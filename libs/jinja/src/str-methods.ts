@@ -59,7 +59,9 @@ export const STR_METHODS: ReadonlyMap<string, Method> = new Map<string, Method>(
 /** Python's `str.capitalize`. */
 export function capitalized(text: string): string {
   const [first = ''] = text.slice(0, 2);
-  return first.toUpperCase() + text.slice(first.length).toLowerCase();
+  // Python's upper case of one sign that becomes two (ß) is that of a title: Ss.
+  const [initial = '', ...more] = first.toUpperCase();
+  return initial + more.join('').toLowerCase() + text.slice(first.length).toLowerCase();
 }
 
 /** Python's `str.title`. */
@@ -168,6 +170,7 @@ function expandTabs(text: string, args: CallArguments): string {
 }
 
 function join(text: string, { positional: [list] }: CallArguments): string {
+  if (list === null || typeof list === 'number') throw typeError('can only join an iterable');
   const items = iterate(list);
   items.forEach((item, at) => {
     if (typeof item === 'string') return;
@@ -212,9 +215,14 @@ function without(text: string, { positional: [part] }: CallArguments, fun: strin
 
 function replaced(text: string, args: CallArguments): string {
   const bound = bind('replace', ['old', 'new', 'count'], args, { count: -1 });
-  const old = textArgument('replace() argument 1', bound.get('old'));
-  const fresh = textArgument('replace() argument 2', bound.get('new'));
+  const old = replacing(1, bound.get('old'));
+  const fresh = replacing(2, bound.get('new'));
   return replaceText(text, old, fresh, wholeNumber(bound.get('count') ?? -1));
+}
+
+function replacing(place: number, value: unknown): string {
+  if (typeof value === 'string') return value;
+  throw typeError(`replace() argument ${place} must be str, not ${typeName(value)}`);
 }
 
 /** Python's `str.replace`; a negative count replaces all. */

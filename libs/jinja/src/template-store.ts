@@ -1,11 +1,10 @@
-import { update } from './container-methods.ts';
 import { Scope, type Environment, type Output } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
 import type { Expression, Statement } from './nunjucks.ts';
 import { parseTemplate, type Template } from './parser.ts';
 import { repr, str } from './text.ts';
-import { PyObject, isList, typeName } from './values.ts';
+import { PyObject, Undefined, isList, typeName } from './values.ts';
 
 /** Renders a template in a scope; the name is for the errors. */
 export type RunTemplate = (template: Template, scope: Scope, name: string) => string;
@@ -22,15 +21,15 @@ export class TemplateStore {
     this.#run = run;
   }
 
-  /** A name that an imported template exports. @throws JinjaError (Undefined) */
+  /** A name that an imported template exports; Jinja's undefined where it does not. */
   imported(module: PyObject, name: string, template: Expression, scope: Scope): unknown {
     const value = module.attributes.get(name);
     if (value !== undefined) return value;
     const file = repr(this.#evaluator.value(template, scope));
-    throw new JinjaError(
-      'Undefined',
+    return new Undefined(
       `the template ${file} (imported on line ${template.lineno + 1}) does not ` +
         `export the requested name ${repr(name)}`,
+      this.#environment.allowUndefined,
     );
   }
 
@@ -45,7 +44,11 @@ export class TemplateStore {
       out.write(this.#environment.deeper(() => this.#run(template, inner, name)));
       return;
     }
-    if (!node.ignoreMissing) throw notFound(names.join(', '));
+    if (node.ignoreMissing) return;
+    const list = names.join(', ');
+    if (!isList(wanted)) throw notFound(list);
+    if (list === '') throw notFound('Tried to select from an empty list of templates.');
+    throw notFound(`none of the templates given were found: ${list}`);
   }
 
   /** A template as a value with the names it exports. @throws JinjaError */
@@ -58,7 +61,9 @@ export class TemplateStore {
     const root = new Scope(withContext === true ? scope : undefined);
     const text = this.#environment.deeper(() => this.#run(parsed, root, name));
     const exported = new Map<string, unknown>();
-    update(exported, { positional: [root.names], named: new Map() });
+    for (const [key, value] of root.names) {
+      if (!str(key).startsWith('_')) exported.set(str(key), value);
+    }
     const module = new PyObject('TemplateModule', exported, () => text);
     if (withContext !== true) this.#environment.modules.set(name, module);
     return module;

@@ -1,18 +1,18 @@
 import { pyLength, splitLines, strip } from '@brine/wire';
 import { bind, wholeNumber } from './arguments.ts';
 import type { Filter } from './environment.ts';
-import { JinjaError, typeError } from './errors.ts';
+import { JinjaError, typeError, valueError } from './errors.ts';
 import { bounded, joinBounded, MAX_DIGITS, MAX_LENGTH, MAX_POWER_DIGITS } from './limits.ts';
 import { calculate } from './operators.ts';
 import { escapeHtml, stripTags } from './quoting.ts';
+import { round } from './rounding.ts';
 import { STR_METHODS, capitalized, replaceText } from './str-methods.ts';
-import { str } from './text.ts';
+import { repr, str } from './text.ts';
 import {
   Undefined,
   floatValue,
   intValue,
   isDict,
-  isFloat,
   isInt,
   iterate,
   numberOf,
@@ -51,7 +51,7 @@ export const TEXT_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>
   ['urlencode', (value) => urlEncode(value)],
   ['wordcount', (value) => (str(value).match(/[\p{L}\p{N}_]+/gu) ?? []).length],
   ['wordwrap', (value, args) => wordWrap(str(value), args)],
-  ['xmlattr', (value) => xmlAttributes(value)],
+  ['xmlattr', (value, args) => xmlAttributes(value, args)],
 ]);
 
 function call(method: string, text: string, args: CallArguments): unknown {
@@ -80,7 +80,11 @@ function standard(value: unknown, args: CallArguments): unknown {
 
 function fileSize(value: unknown, args: CallArguments): string {
   const binary = truth(args.positional[0] ?? args.named.get('binary') ?? false);
-  const bytes = Number(toFloatValue(value));
+  if (value instanceof Undefined) throw value.error();
+  const bytes = toFloatValue(value);
+  if (bytes === undefined) {
+    throw valueError(`could not convert string to float: ${repr(value)}`);
+  }
   const base = binary ? 1024 : 1000;
   const units = [...'kMGTPEZY'].map((u) => (binary ? `${u.toUpperCase()}iB` : `${u}B`));
   if (bytes === 1) return '1 Byte';
@@ -148,7 +152,8 @@ function percent(
   named: ReadonlyMap<string, unknown>,
 ): unknown {
   if (positional.length > 0 && named.size > 0) {
-    throw typeError("can't handle positional and keyword arguments at the same time");
+    const text = "can't handle positional and keyword arguments at the same time";
+    throw new JinjaError('Runtime', text);
   }
   return calculate('%', str(value), named.size > 0 ? new Map(named) : tupleOf(positional));
 }
@@ -178,42 +183,6 @@ function replace(text: string, args: CallArguments): string {
   return replaceText(text, str(bound.get('old')), str(bound.get('new')), times);
 }
 
-function round(value: unknown, args: CallArguments): unknown {
-  const bound = bind('round', ['precision', 'method'], args, { precision: 0, method: 'common' });
-  const precision = wholeNumber(bound.get('precision'));
-  const number = numberOf(value);
-  if (number === undefined) {
-    throw typeError(`type ${typeName(value)} doesn't define __round__ method`);
-  }
-  const method = str(bound.get('method'));
-  if (!['common', 'ceil', 'floor'].includes(method)) {
-    throw new JinjaError('Runtime', 'method must be common, ceil or floor');
-  }
-  if (method === 'common') {
-    if (!isFloat(value)) return precision >= 0 ? number : floatValue(Number(number));
-    return floatValue(roundHalfEven(Number(number), precision));
-  }
-  const factor = 10 ** precision;
-  const scaled = Number(number) * factor;
-  return floatValue((method === 'ceil' ? Math.ceil(scaled) : Math.floor(scaled)) / factor);
-}
-
-/** Python's `round`: to even where the float lies exactly between. */
-export function roundHalfEven(value: number, precision: number): number {
-  if (!Number.isFinite(value) || precision > 15) return value;
-  if (precision < 0) return Math.round(value / 10 ** -precision) * 10 ** -precision;
-  const text = Math.abs(value).toFixed(Math.min(precision + 30, 100));
-  const point = text.indexOf('.') + 1 + precision;
-  const tail = text.slice(point);
-  const half = /^50*$/.test(tail);
-  const digits = BigInt(text.slice(0, point).replace('.', ''));
-  const up = half ? digits % 2n === 1n : /^[5-9]/.test(tail);
-  const whole = (up ? digits + 1n : digits).toString().padStart(precision + 1, '0');
-  const cut = whole.length - precision;
-  const rounded = Number(`${whole.slice(0, cut)}.${whole.slice(cut)}`);
-  return value < 0 || Object.is(value, -0) ? -rounded : rounded;
-}
-
 function title(text: string): string {
   return text
     .split(/([-\s([{<]+)/u)
@@ -231,6 +200,9 @@ function truncate(text: string, args: CallArguments): string {
   const length = wholeNumber(bound.get('length'));
   const end = str(bound.get('end'));
   const leeway = bound.get('leeway') == null ? 5 : wholeNumber(bound.get('leeway'));
+  if (length < pyLength(end)) {
+    throw new JinjaError('Raised', `expected length >= ${pyLength(end)}, got ${length}`);
+  }
   if (pyLength(text) <= length + leeway) return text;
   const cut = [...text].slice(0, length - pyLength(end)).join('');
   if (truth(bound.get('killwords'))) return cut + end;
@@ -246,7 +218,9 @@ function urlEncode(value: unknown): string {
     );
     return plus ? text.replaceAll('%20', '+') : text.replaceAll('%2F', '/');
   };
-  if (typeof value === 'string' || numberOf(value) !== undefined) return quoted(value, false);
+  if (typeof value === 'string' || value === null || numberOf(value) !== undefined) {
+    return quoted(value, false);
+  }
   return pairsOf(value)
     .map((pair) =>
       iterate(pair)
@@ -264,7 +238,8 @@ function wordWrap(text: string, args: CallArguments): string {
     wrapstring: null,
     break_on_hyphens: true,
   });
-  const width = Math.max(wholeNumber(bound.get('width')), 1);
+  const width = wholeNumber(bound.get('width'));
+  if (width <= 0) throw valueError(`invalid width ${width} (must be > 0)`);
   const newline = bound.get('wrapstring') == null ? '\n' : str(bound.get('wrapstring'));
   if (text.length > MAX_LENGTH) throw new JinjaError('Limit', 'the text is too long');
   const wrapped = splitLines(text).map((line) => {
@@ -289,9 +264,14 @@ function wordWrap(text: string, args: CallArguments): string {
   return wrapped.join(newline);
 }
 
-function xmlAttributes(value: unknown): string {
+function xmlAttributes(value: unknown, args: CallArguments): string {
+  const space = bind('xmlattr', ['autospace'], args, { autospace: true }).get('autospace');
   if (!isDict(value)) throw typeError(`'${typeName(value)}' object has no attribute 'items'`);
   const parts = [...value].filter(([, item]) => item !== null && !(item instanceof Undefined));
+  for (const [key] of parts) {
+    if (!/[\s/>=]/.test(str(key))) continue;
+    throw valueError(`Invalid character in attribute name: ${repr(key)}`);
+  }
   const text = parts.map(([key, item]) => `${escapeHtml(str(key))}="${escapeHtml(str(item))}"`);
-  return text.length === 0 ? '' : ` ${text.join(' ')}`;
+  return text.length > 0 && truth(space) ? ` ${text.join(' ')}` : text.join(' ');
 }

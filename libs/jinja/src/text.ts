@@ -57,6 +57,7 @@ function writeDict(
 ): string {
   const entries: string[] = [];
   for (const [key, item] of dict) {
+    if (forYaml && item instanceof Undefined) throw item.error();
     const quoted = forYaml && typeof item === 'string' && /[\n\r\t]/.test(item);
     entries.push(`${inner(key)}: ${quoted ? doubleQuoted(item) : inner(item)}`);
   }

@@ -16,6 +16,7 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   'right-paren': ')',
   'right-bracket': ']',
   symbol: 'name',
+  int: 'integer',
   comma: ',',
   colon: ':',
 };

@@ -50,7 +50,7 @@ export abstract class ValueParser extends nunjucks.Parser {
   }
 
   override parseExpression(): Expression {
-    return this.expression();
+    return this.parseTuple(['block-end']);
   }
 
   /** Jinja's words for a token that cannot stand here. */
@@ -63,6 +63,12 @@ export abstract class ValueParser extends nunjucks.Parser {
   /** True where the next token is of this type. */
   peekIs(type: string): boolean {
     return this.peekToken()?.type === type;
+  }
+
+  /** True where this word follows the token that was peeked at. */
+  isAhead(word: string): boolean {
+    const { ahead } = this.#lexer;
+    return ahead?.type === 'symbol' && ahead.value === word;
   }
 
   /** Takes the word or fails. */
@@ -175,9 +181,9 @@ export abstract class ValueParser extends nunjucks.Parser {
       if (children.length > 0) this.expect('comma');
       children.push(this.#subscribed(lineno));
     }
-    const [only] = children;
-    if (only === undefined) return this.fail('expected subscript expression', lineno);
-    return children.length === 1 ? only : { typename: 'Tuple', lineno, children };
+    const [only, more] = children;
+    if (only !== undefined && more === undefined) return only;
+    return { typename: 'Tuple', lineno, children };
   }
 
   #subscribed(lineno: number): Expression {
@@ -197,22 +203,33 @@ export abstract class ValueParser extends nunjucks.Parser {
     const named: [string, Expression][] = [];
     let splat: Expression | undefined;
     let keywordSplat: Expression | undefined;
-    this.expect('left-paren');
+    const { lineno } = this.expect('left-paren');
     for (let first = true; !this.skip('right-paren'); first = false) {
       if (!first) this.expect('comma');
       if (this.skip('right-paren')) break;
-      if (this.skipValue('operator', '*')) splat = this.expression();
-      else if (this.skipValue('operator', '**')) keywordSplat = this.expression();
-      else {
+      const late = keywordSplat !== undefined;
+      if (this.skipValue('operator', '*')) {
+        this.#ensure(splat === undefined && !late, lineno);
+        splat = this.expression();
+      } else if (this.skipValue('operator', '**')) {
+        this.#ensure(!late, lineno);
+        keywordSplat = this.expression();
+      } else {
         const value = this.expression();
         if (value.typename === 'Symbol' && this.skipValue('operator', '=')) {
+          this.#ensure(!late, lineno);
           named.push([value.value, this.expression()]);
-        } else if (named.length > 0 || keywordSplat !== undefined) {
-          this.fail('invalid syntax for function call expression', value.lineno);
-        } else positional.push(value);
+        } else {
+          this.#ensure(splat === undefined && !late && named.length === 0, lineno);
+          positional.push(value);
+        }
       }
     }
     return { positional, named, splat, keywordSplat };
+  }
+
+  #ensure(fits: boolean, lineno: number): void {
+    if (!fits) this.fail('invalid syntax for function call expression', lineno);
   }
 
   /** Filters, tests and calls behind a value; `target` is undefined for filters of a block. */

@@ -8,6 +8,11 @@ export class Tuple extends Array<unknown> {
   }
 }
 
+/** A tuple whose values have names, too (Python: collections.namedtuple). */
+export class NamedTuple extends Tuple {
+  names: readonly string[] = [];
+}
+
 /** Python's range, which prints itself and not its numbers. */
 export class Range extends Array<unknown> {
   static override get [Symbol.species](): ArrayConstructor {
@@ -196,7 +201,10 @@ export function iterate(value: unknown): unknown[] {
 /** Python's `len`. @throws JinjaError (TypeError, Undefined) */
 export function lengthOf(value: unknown): number {
   if (value instanceof Map) return value.size;
-  if (value instanceof Undefined) throw value.error();
+  if (value instanceof Undefined) {
+    if (value.lenient) return 0;
+    throw value.error();
+  }
   if (Array.isArray(value) || value instanceof Uint8Array) return value.length;
   if (typeof value === 'string') return [...value].length;
   if (value instanceof PySet) return value.items.length;
