@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { readJson, type SaltValue } from '@brine/wire';
 import { JinjaError, renderTemplate, saltErrorHead } from '../src/index.ts';
 
@@ -32,10 +32,39 @@ export function snippets(): Map<string, string> {
   );
 }
 
+/** One rule: what it says, a template for it, and what Salt makes of that. */
+export interface Rule {
+  readonly rule: string;
+  readonly template: string;
+  readonly result: SnippetResult;
+}
+
+/** Rows of a file of rules; an expression that names itself has no template beside it. */
+type Row = readonly [string, string | SnippetResult, (string | SnippetResult)?];
+
+/** The rules by their subjects: the files below `rules/`. */
+export function rules(): Map<string, readonly Rule[]> {
+  const files = readdirSync(new URL('rules/', FIXTURES)).sort();
+  return new Map(
+    files.map((file) => {
+      const rows = JSON.parse(fixture(`rules/${file}`)) as Row[];
+      return [file.replace('.json', ''), rows.map(ruleOf)];
+    }),
+  );
+}
+
+function ruleOf([rule, second, third]: Row): Rule {
+  const [template, found] =
+    third === undefined ? [`{{ ${rule} }}`, second] : [second as string, third];
+  return { rule, template, result: typeof found === 'string' ? { ok: found } : found };
+}
+
 /** The files that snippets import, and the variables that they see. */
 export function snippetContext(): Context {
-  return JSON.parse(fixture('context.json')) as Context;
+  return (given ??= JSON.parse(fixture('context.json')) as Context);
 }
+
+let given: Context | undefined;
 
 /** What Brine makes of a snippet. */
 export function renderSnippet(template: string): SnippetResult {
@@ -61,7 +90,10 @@ const OPTS: SaltValue = new Map<SaltValue, SaltValue>([
   ['saltenv', null],
 ]);
 
+let contextText: string | undefined;
+
 function parsed(): { context: Map<string, unknown> } {
-  const all = readJson(fixture('context.json')) as Map<string, unknown>;
+  // Made anew each time: templates may change what they are given.
+  const all = readJson((contextText ??= fixture('context.json'))) as Map<string, unknown>;
   return { context: all.get('context') as Map<string, unknown> };
 }
