@@ -63,9 +63,7 @@ function joined(
     return updated(before, value, mergeLists, depth + 1);
   }
   if (!mergeLists || !Array.isArray(before) || !Array.isArray(value)) return value;
-  const list = [...before];
-  for (const item of value) {
-    if (!list.some((known) => isDeepStrictEqual(known, item))) list.push(item);
-  }
-  return list;
+  // What stands twice in the second list comes twice (Salt: salt/utils/dictupdate.py update).
+  const more = value.filter((item) => !before.some((known) => isDeepStrictEqual(known, item)));
+  return [...before, ...more];
 }

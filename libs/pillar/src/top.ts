@@ -1,4 +1,4 @@
-import { str } from '@brine/jinja';
+import { str, truth } from '@brine/jinja';
 import { matchMinion } from '@brine/target';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
@@ -123,11 +123,11 @@ export class TopFiles {
           return new Map();
         }
         for (const [target, list] of targets) {
-          if (!Array.isArray(list) && typeof list !== 'string') {
+          if (!Array.isArray(list) && !isMap(list) && typeof list !== 'string') {
             this.errors.push('Error encountered while rendering pillar top file.');
             return new Map();
           }
-          const entry = readTarget(typeof list === 'string' ? [...list] : list);
+          const entry = readTarget(isMap(list) ? [...list.keys()] : [...list]);
           known.set(str(target), entry);
           if (entry.mayMiss) mayMiss.set(name, [...(mayMiss.get(name) ?? []), ...entry.states]);
         }
@@ -168,6 +168,6 @@ function readTarget(list: readonly SaltValue[]): {
     if (given !== undefined) order = Number.isInteger(Number(given)) ? Number(given) : 0;
   }
   const data: SaltValue[] = [...maps.filter((map) => map.has('match')), ...states];
-  const mayMiss = maps.some((map) => map.get('ignore_missing') === true);
+  const mayMiss = maps.some((map) => truth(map.get('ignore_missing') ?? null));
   return { data, order, mayMiss, states };
 }

@@ -27,6 +27,46 @@ function mapAt(map: SaltMap, key: string): SaltMap {
   return isMap(value) ? value : mapOf({});
 }
 
+// Recorded once from Salt 3008.2 by test/fixtures/pillar/record.py; the interop suite asks it anew.
+const RECORDED = fixtureMap('results.json');
+const GIVEN = fixtureMap('trees.json');
+const TREES = mapAt(GIVEN, 'trees');
+const GRAINS = mapAt(GIVEN, 'grains');
+/** Trees in which Brine differs, with the reason. */
+export const DIFFERENCES = JSON.parse(fixture('differences.json')) as Record<string, string>;
+
+/** Names of trees, those of one layer of tests: with external pillars that are programs, or not. */
+export function treeNames(layer: 'pure' | 'served'): string[] {
+  const programs = (name: string): boolean => {
+    const externals = mapAt(mapAt(TREES, name), 'opts').get('ext_pillar');
+    const names = Array.isArray(externals)
+      ? externals.filter(isMap).flatMap((e) => [...e.keys()])
+      : [];
+    return names.some((external) => str(external).startsWith('cmd_'));
+  };
+  return [...RECORDED.keys()].map(str).filter((name) => programs(name) === (layer === 'served'));
+}
+
+/** Names of trees and of grains, as they were given and as they were recorded. */
+export function allNames(): { readonly given: unknown; readonly recorded: unknown } {
+  const each = (who: Iterable<SaltValue>): string[] => [...who].map(str).sort();
+  const grains = each(GRAINS.keys());
+  return {
+    given: [...TREES.keys()].map((name) => [name, grains]),
+    recorded: [...RECORDED].map(([name, found]) => [name, each((found as SaltMap).keys())]),
+  };
+}
+
+/** Salt's pillars and Brine's, by the names of the grains. */
+export function bothOf(name: string): { readonly salt: unknown; readonly brine: unknown } {
+  const tree = new WrittenTree(mapAt(TREES, name));
+  const recorded = mapAt(RECORDED, name);
+  const made = new Map(
+    [...recorded.keys()].map((who) => [who, tree.pillarOf(mapAt(GRAINS, str(who)))]),
+  );
+  return { salt: comparable(recorded), brine: comparable(made) };
+}
+
 /** A tree of the fixtures that was written below a directory, for one test. */
 export class WrittenTree {
   readonly #tree: SaltMap;
