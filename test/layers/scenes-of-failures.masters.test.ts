@@ -51,6 +51,7 @@ test('a failed test tells once of its master: versions, settings, logs, events, 
   expect(text).toMatch(/\{dir\}\/minion-witness\.log:\n.+/);
   expect(text).not.toContain('not to be had');
   expect(text.length).toBeLessThan(100_000);
+  expect(output).toMatch(/master\.failing\.ts: masters 1 \(\d+\.\d s\), minions 1 \(\d+\.\d s\)\n/);
   expect(output).not.toContain('hunter2');
   expect(dir).not.toBe('');
   expect(existsSync(dir)).toBe(false);

@@ -1,6 +1,7 @@
 // What a failed test or hook leaves says more than its assertion. This prints what is known of all
-// masters and sandboxes that are alive in the file, before they are closed.
-import { scenes } from '@brine/testing';
+// masters and sandboxes that are alive in the file, before they are closed. It also counts for each
+// file the masters and minions it started, and how long it waited for them.
+import { scenes, startTally } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, type TestContext } from 'vitest';
 
 type Suite = TestContext['task']['file'] | TestContext['task']['suite'];
@@ -17,7 +18,11 @@ beforeAll(({}, file) => {
 });
 afterEach(({ task }) => scenes.testEnded(task.result?.state === 'fail'));
 // Hooks that are set later run earlier: those of the file have closed its masters by now.
-afterAll(() => scenes.fileEnded());
+afterAll(async ({}, { name }) => {
+  const tally = startTally.take();
+  if (tally !== undefined) process.stderr.write(`${name}: ${tally}\n`);
+  await scenes.fileEnded();
+});
 
 function hasFailed(suite: NonNullable<Suite>): boolean {
   if (suite.result?.state === 'fail') return true;

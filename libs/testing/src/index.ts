@@ -1,4 +1,4 @@
-export { BrineMaster } from './brine-master.ts';
+export { BrineMaster } from './brine/brine-master.ts';
 export { scenes } from './failure/index.ts';
 export { jobRow, returnLoad, returnRow } from './job-rows.ts';
 export { mutated, randomFrom, seedFrames } from './mutated-frames.ts';
@@ -20,6 +20,7 @@ export {
   SaltSandbox,
   saltVenv,
   SaltVenvError,
+  startTally,
   waitForPort,
 } from './salt/index.ts';
 
@@ -48,8 +49,8 @@ export type {
   SaltVenvOptions,
   SaltVersion,
 } from './salt/index.ts';
-export type { BrineMasterSettings, BrineOutput } from './brine-master.ts';
-export type { ServiceLine } from './signs-of-life.ts';
+export type { BrineMasterSettings, BrineOutput } from './brine/brine-master.ts';
+export type { ServiceLine } from './brine/signs-of-life.ts';
 export type { KubernetesTools, ToolOutput } from './kubernetes/index.ts';
 export type {
   Balancer,

@@ -3,6 +3,7 @@ export { freePorts, SaltProcess, waitForPort } from './process.ts';
 export { findPython } from './python.ts';
 export { SALT_VERSIONS } from './recipe.ts';
 export { SaltSandbox } from './sandbox.ts';
+export { startTally } from './start-tally.ts';
 export { saltCacheDir, saltVenv, SaltVenvError } from './venv.ts';
 
 export type { SaltVersion } from './recipe.ts';

@@ -4,6 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { cutShort } from '../cut-short.ts';
 import { sceneReport, scenes, type AskedMaster, type Scene } from '../failure/index.ts';
+import { startTally } from './start-tally.ts';
 import { freePorts, SaltProcess, waitForPort } from './process.ts';
 import type { SaltVenv } from './venv.ts';
 
@@ -107,6 +108,8 @@ export class SaltSandbox implements Scene {
 
   /** Starts a real master and waits until both ports are open. */
   async startMaster(venv: SaltVenv, home: SaltHome & SaltPorts): Promise<SaltProcess> {
+    startTally.started('masters');
+    using _ = startTally.waiting('masters');
     const started = this.#start(venv, 'salt-master', home);
     await waitForPort(home.retPort, START_TIMEOUT_MS);
     await waitForPort(home.publishPort, START_TIMEOUT_MS);
@@ -119,6 +122,7 @@ export class SaltSandbox implements Scene {
     home: SaltHome,
     options: { readonly logLevel?: string } = {},
   ): SaltProcess {
+    startTally.started('minions');
     return this.#start(venv, 'salt-minion', home, options.logLevel);
   }
 

@@ -3,7 +3,7 @@ import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BRINE, brineEnv, startSupervisor } from './brine-program.ts';
-import { cutShort } from './cut-short.ts';
+import { cutShort } from '../cut-short.ts';
 import { placePostgresData } from './postgres-data.ts';
 import {
   haveKeyFiles,
@@ -16,11 +16,12 @@ import {
 import {
   SaltProcess,
   SaltSandbox,
+  startTally,
   type SaltConfig,
   type SaltHome,
   type SaltOutput,
   type SaltPorts,
-} from './salt/index.ts';
+} from '../salt/index.ts';
 
 /** A first start sets up PostgreSQL and may install nats-server. */
 const READY_TIMEOUT_MS = 120_000;
@@ -75,6 +76,8 @@ export class BrineMaster {
     config: SaltConfig = {},
     settings: BrineMasterSettings = {},
   ): Promise<BrineMaster> {
+    startTally.started('masters');
+    using _ = startTally.waiting('masters');
     const sandbox = await SaltSandbox.create();
     const env = { ...brineEnv(sandbox), ...settings.env };
     const logLevel = settings.logLevel ?? 'info';
@@ -147,6 +150,7 @@ export class BrineMaster {
 
   /** Starts a Brine minion. */
   async startMinion(id: string, config: SaltConfig = {}): Promise<SaltProcess> {
+    startTally.started('minions');
     const home = await this.sandbox.minion(id, this.home.retPort, config);
     const started = SaltProcess.start({
       command: process.execPath,
@@ -160,6 +164,7 @@ export class BrineMaster {
 
   /** Accepts the keys of these minions as they come; resolves when all are accepted. */
   async acceptKeys(ids: readonly string[], timeoutMs = 60_000): Promise<void> {
+    using _ = startTally.waiting('minions');
     const until = Date.now() + timeoutMs;
     for (;;) {
       await waitForSign(() => haveKeyFiles(this.home.pkiDir, ids), until);
@@ -176,6 +181,7 @@ export class BrineMaster {
 
   /** Waits until each of these minions answers a `test.ping`. */
   async waitForMinions(ids: readonly string[], timeoutMs = 90_000): Promise<void> {
+    using _ = startTally.waiting('minions');
     const until = Date.now() + timeoutMs;
     const signBy = Math.min(until, Date.now() + SIGN_MS);
     await waitForSign(() => takeJobs(this.sandbox.dir, ids), signBy);

@@ -8,12 +8,12 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPostgres } from '@brine/job-cache';
-import { withFileLock } from './salt/index.ts';
+import { withFileLock } from '../salt/index.ts';
 
 const run = promisify(execFile);
 /** Where initdb is called. */
 const INITIALISE = fileURLToPath(
-  new URL('../../job-cache/src/embedded/initialise.ts', import.meta.url),
+  new URL('../../../job-cache/src/embedded/initialise.ts', import.meta.url),
 );
 
 /**
