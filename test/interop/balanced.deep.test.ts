@@ -12,10 +12,10 @@ import {
   type TestNats,
   type TestPostgres,
 } from '@brine/testing';
+import { loadPauses, until } from '@brine/testing/waits';
 import { copyFile, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -28,6 +28,7 @@ const IDS = STOCK.map((version, index) => `real-${index}-${version}`);
 /** What real minions can follow on a slow machine. */
 const PAUSE_MS = 1_500;
 const COMMAND_MS = 180_000;
+const MUTE_CONNECTIONS = 3;
 
 type HostName = keyof typeof HOSTS;
 
@@ -138,22 +139,23 @@ describe('two gateways and two publishers behind one balancer', () => {
   }, 300_000);
 
   it('idle minions stay connected through heartbeats; who says nothing is cut', async () => {
-    const mute = connect({ host: '127.0.0.1', port: balancer.publishPort });
-    mute.on('error', () => undefined).resume();
-    const cut = new Promise((resolve) => mute.once('close', resolve));
     const before = await balancer.cut();
-    await cut;
-    await sleep(3 * IDLE_MS);
-    // That one, and nobody else.
+    // One after the other, so that all others were idle for as long as each of them.
+    for (let n = 0; n < MUTE_CONNECTIONS; n += 1) {
+      const mute = connect({ host: '127.0.0.1', port: balancer.publishPort });
+      mute.on('error', () => undefined).resume();
+      await new Promise((resolve) => mute.once('close', resolve));
+    }
+    // Those, and nobody else.
     const after = await balancer.cut();
-    expect(after.ended - before.ended).toBe(1);
+    expect(after.ended - before.ended).toBe(MUTE_CONNECTIONS);
     expect(await type('b', 'after-idle')).toBeUndefined();
     expect((await runs()).get('after-idle')).toBe(IDS.length);
   }, 300_000);
 
   it('adding and removing hosts under load loses nothing', async () => {
     const tokens: string[] = [];
-    const failed: (string | undefined)[] = [];
+    const answers = new Map<string, string | undefined>();
     let running = true;
     const typing = (async () => {
       const open = new Set<Promise<void>>();
@@ -161,27 +163,36 @@ describe('two gateways and two publishers behind one balancer', () => {
         const token = `load-${number}`;
         tokens.push(token);
         const one = type('a', token)
-          .then((said) => void failed.push(said))
+          .then((said) => void answers.set(token, said))
           .finally(() => open.delete(one));
         open.add(one);
         if (open.size >= 4) await Promise.race(open);
-        await sleep(PAUSE_MS);
+        await loadPauses(PAUSE_MS);
       }
       await Promise.all(open);
     })();
-    await sleep(3_000);
+    /** Waits until two commands that were typed from now on are answered. */
+    const answered = async (what: string): Promise<void> => {
+      const before = tokens.length;
+      const since = (): number => tokens.slice(before).filter((one) => answers.has(one)).length;
+      const both = `two commands are answered ${what}`;
+      await until(both, () => since() >= 2, { withinMs: COMMAND_MS });
+    };
+    await answered('before anything changes');
     await start('c');
-    await sleep(5_000);
+    await answered('beside a third host');
     await master('b').stop();
-    await sleep(10_000);
+    await answered('without the second host');
+    // Those of the publisher that went are with the one that came.
+    await until("the third host's publisher has connections", async () =>
+      expect(await hosts.get('c')?.peers()).toBeGreaterThan(0),
+    );
     running = false;
     await typing;
-    expect(failed.filter((said) => said !== undefined)).toEqual([]);
+    expect([...answers.values()].filter((said) => said !== undefined)).toEqual([]);
     expect(tokens.length).toBeGreaterThan(5);
     const counts = await runs();
     expect(tokens.filter((token) => counts.get(token) !== IDS.length)).toEqual([]);
-    // Those of the publisher that went are with the one that came.
-    expect(await hosts.get('c')?.peers()).toBeGreaterThan(0);
     // What the store that went had in hand comes again after its half minute.
     const left = (): Promise<object[]> => unreturned(postgres.url);
     await expect.poll(left, { timeout: 90_000, interval: 500 }).toEqual([]);

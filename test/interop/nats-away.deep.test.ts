@@ -1,8 +1,8 @@
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster, freePorts, saltVenv, type SaltVersion } from '@brine/testing';
+import { faultLasts, until } from '@brine/testing/waits';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakableNats } from '../integration/breakable-nats.ts';
 
@@ -10,14 +10,25 @@ import { BreakableNats } from '../integration/breakable-nats.ts';
 // outlives all three sends. `BRINE_OUTAGE_S=30` takes Salt's times, and 20 stock minions.
 const AWAY_S = Number(process.env['BRINE_OUTAGE_S'] ?? 0);
 const LONG = AWAY_S > 0;
+/** The last simulated minion returns after 8 s, and sends for 6 s. */
 const AWAY_MS = LONG ? AWAY_S * 1000 : 14_000;
+const STORED_MS = 90_000;
+const GIVE_UP_MS = 60_000;
 const PER_VERSION = LONG ? 10 : 1;
 const STOCK: readonly SaltVersion[] = ['3006.26', '3008.2'];
 const STOCK_MINIONS = STOCK.flatMap((version) =>
   Array.from({ length: PER_VERSION }, (_, n) => ({ version, id: `s${version}-${n}` })),
 );
+const STOCK_IDS = STOCK_MINIONS.map(({ id }) => id);
 const SIMULATED = 100;
 const PREFIX = 'sim-';
+
+interface SwarmEvent {
+  readonly e: string;
+  readonly jid: string;
+  /** Minions that it tells of, where those are several. */
+  readonly count?: number;
+}
 
 describe('NATS is away while minions return', () => {
   let nats: BreakableNats;
@@ -51,9 +62,8 @@ describe('NATS is away while minions return', () => {
       if (venv === undefined) throw new Error(`no Salt ${version}`);
       master.sandbox.startMinion(venv, home);
     }
-    const ids = STOCK_MINIONS.map(({ id }) => id);
-    await master.acceptKeys(ids, 180_000);
-    await master.waitForMinions(ids, 240_000);
+    await master.acceptKeys(STOCK_IDS, 180_000);
+    await master.waitForMinions(STOCK_IDS, 240_000);
     await swarm.connect();
   });
   afterAll(async () => {
@@ -63,31 +73,33 @@ describe('NATS is away while minions return', () => {
   });
 
   it('every return that was sent is stored, and counted once', async () => {
-    const ids = STOCK_MINIONS.map(({ id }) => id);
-    const args = ['-L', ids.join(','), 'cmd.run', 'sleep 4; echo back', '--async'];
-    const { stdout } = await master.brine('salt', args);
-    const stockJid = /\d{20}/.exec(stdout)?.[0] ?? '';
+    const begun = join(master.home.configDir, 'begun');
+    const stockJid = await typed('cmd.run', `echo begun >> ${begun}; sleep 6; echo back`);
+    await until('all stock minions run the job', async () =>
+      expect((await readFile(begun, 'utf8')).split('\n')).toHaveLength(STOCK_IDS.length + 1),
+    );
     const { cacheDir: cachedir } = master.home;
     const following = swarm.publish({ cachedir, target: `${PREFIX}*`, waitMs: AWAY_MS + 20_000 });
     // All have the job then, and no return has come.
-    await expect
-      .poll(async () => (await events('received')).length, { timeout: 30_000 })
-      .not.toBe(0);
-    await sleep(300);
+    await until('all simulated minions have the job', async () => {
+      const counts = (await events('received')).map(({ count }) => count ?? 0);
+      expect(counts.reduce((sum, one) => sum + one, 0)).toBe(SIMULATED);
+      return true;
+    });
     await nats.kill();
-    await sleep(AWAY_MS);
+    if (LONG) await faultLasts(AWAY_MS);
+    else await everyoneGaveUp();
     await nats.again();
     const job = await following;
 
-    const returned = await storedIds(stockJid, ids.length);
-    expect(returned).toEqual([...ids].sort());
+    await stored(stockJid, STOCK_IDS);
     const wanted = Array.from({ length: SIMULATED }, (_, index) => minionId(PREFIX, index));
-    expect(await storedIds(job.jid ?? '', SIMULATED)).toEqual(wanted.sort());
+    await stored(job.jid ?? '', wanted);
     const sent = await events('sent');
     const tries = sent.filter(({ jid }) => jid === job.jid);
     // Most sent it three times, in vain as far as they know.
     expect(tries.length).toBeGreaterThan(SIMULATED);
-    await expectCountedOnce(SIMULATED + ids.length, job.jid ?? '', stockJid);
+    await expectCountedOnce(SIMULATED + STOCK_IDS.length, job.jid ?? '', stockJid);
     const said = await master.log();
     expect(said.split('NATS is away: holding returns')).toHaveLength(2);
     expect(said.split('NATS is back: delivering what was held')).toHaveLength(2);
@@ -96,37 +108,56 @@ describe('NATS is away while minions return', () => {
     expect(await told('brine_gateway_lost_total')).toBe(0);
   }, 400_000);
 
-  async function events(kind: string): Promise<{ e: string; jid: string; id: string }[]> {
+  async function everyoneGaveUp(): Promise<void> {
+    const ended = async () => [...(await events('lost')), ...(await events('acked'))];
+    await until(
+      'every simulated minion has given up, or was answered before',
+      async () => expect(await ended()).toHaveLength(SIMULATED),
+      { withinMs: GIVE_UP_MS },
+    );
+  }
+
+  /** Types a command for the stock minions; gives the job's id. */
+  async function typed(...command: readonly string[]): Promise<string> {
+    const args = ['-L', STOCK_IDS.join(','), ...command, '--async'];
+    const { stdout } = await master.brine('salt', args);
+    return /\d{20}/.exec(stdout)?.[0] ?? '';
+  }
+
+  async function events(kind: string): Promise<SwarmEvent[]> {
     const text = await readFile(log, 'utf8').catch(() => '');
     return text
       .split('\n')
       .slice(0, -1)
-      .map((line) => JSON.parse(line) as { e: string; jid: string; id: string })
+      .map((line) => JSON.parse(line) as SwarmEvent)
       .filter(({ e }) => e === kind);
   }
 
-  async function storedIds(jid: string, count: number): Promise<string[]> {
-    const until = Date.now() + 90_000;
-    for (;;) {
+  /** Waits until the returns of these minions are stored, and of no others. */
+  async function stored(jid: string, ids: readonly string[]): Promise<void> {
+    const check = async (): Promise<true> => {
       const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
       // The store may still be on its way back to NATS: then there is a text instead.
       const job = (stdout.startsWith('{') ? JSON.parse(stdout) : {}) as {
         readonly Result?: Record<string, unknown>;
       };
-      const ids = Object.keys(job.Result ?? {}).sort();
-      if (ids.length >= count || Date.now() > until) return ids;
-      await sleep(1000);
-    }
+      expect(Object.keys(job.Result ?? {}).sort()).toEqual([...ids].sort());
+      return true;
+    };
+    await until(`all returns of ${jid} are stored`, check, { withinMs: STORED_MS });
   }
 
   /** The store's own count of returns is of rows that were counted: one per minion and job. */
   async function expectCountedOnce(atLeast: number, ...jids: string[]): Promise<void> {
     for (const jid of jids) expect(jid).toMatch(/^\d{20}$/);
-    const before = await told('brine_store_rows_total', 'kind="returns"');
+    const counted = (): Promise<number> => told('brine_store_rows_total', 'kind="returns"');
+    const before = await counted();
     expect(before).toBeGreaterThanOrEqual(atLeast);
-    // Nothing that is delivered once more adds to it.
-    await sleep(3000);
-    expect(await told('brine_store_rows_total', 'kind="returns"')).toBe(before);
+    // What is delivered once more comes before the returns of a new job, and adds nothing.
+    await stored(await typed('test.ping'), STOCK_IDS);
+    const after = before + STOCK_IDS.length;
+    await until('the new job is counted', async () => (await counted()) >= after);
+    expect(await counted()).toBe(after);
   }
 
   async function told(name: string, label = ''): Promise<number> {

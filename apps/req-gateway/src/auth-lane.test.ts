@@ -1,8 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
+import { workTakes } from '@brine/testing/waits';
 import { AuthLane } from './auth-lane.ts';
 import type { Workers } from './ports.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
 
 const LOGIN = { body: Buffer.from('b'), peer: { gone: false, address: '' } };
 const REPLY: RequestOutcome = { kind: 'reply', body: Buffer.from('in') };
@@ -17,7 +20,7 @@ function workersWith(sealedInHand: number): Workers & { most: number } {
     async send() {
       running += 1;
       this.most = Math.max(this.most, running);
-      await pause(2);
+      await workTakes(2);
       running -= 1;
       return REPLY;
     },
@@ -29,13 +32,15 @@ test('while returns are pressing, log-ins go one at a time, but for urgent ones'
   const workers = workersWith(1_000);
   const lane = new AuthLane(workers);
   const tick = setInterval(() => lane.tick(), 5);
+  onTestFinished(() => clearInterval(tick));
   const answers = Array.from({ length: 10 }, (_, n) => lane.send(`${n}`, LOGIN, false));
+  await vi.advanceTimersByTimeAsync(1_000);
   expect(await Promise.all(answers)).toHaveLength(10);
   expect(workers.most).toBe(1);
   expect(lane.stats).toMatchObject({ gaveWay: 10, waiting: 0, silent: 0 });
   const urgent = Array.from({ length: 5 }, (_, n) => lane.send(`u${n}`, LOGIN, true));
+  await vi.advanceTimersByTimeAsync(10);
   await Promise.all(urgent);
-  clearInterval(tick);
   expect(workers.most).toBe(5);
 });
 
@@ -43,6 +48,7 @@ test('without them log-ins go together', async () => {
   const workers = workersWith(0);
   const lane = new AuthLane(workers);
   const answers = Array.from({ length: 10 }, (_, n) => lane.send(`${n}`, LOGIN, false));
+  await vi.advanceTimersByTimeAsync(2);
   await Promise.all(answers);
   expect(workers.most).toBe(10);
   expect(lane.stats.gaveWay).toBe(0);

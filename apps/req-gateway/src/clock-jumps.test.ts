@@ -1,4 +1,5 @@
 import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
+import { workTakes } from '@brine/testing/waits';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AuthLane } from './auth-lane.ts';
 import type { Workers } from './ports.ts';
@@ -25,7 +26,7 @@ function workersWith(lefts: number[], answers = true): Workers {
     send: async ({ deadlineMs }) => {
       lefts.push(deadlineMs - Date.now());
       const body = Buffer.from(`answer ${lefts.length}`);
-      await new Promise((resolve) => answers && setTimeout(resolve, 10));
+      await (answers ? workTakes(10) : new Promise(() => undefined));
       return { kind: 'reply', body } satisfies RequestOutcome;
     },
     stats: () => ({ classes, workers: 1 }) as RequestSenderStats,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { workTakes } from '@brine/testing/waits';
 import { FairShare } from './fair-share.ts';
 
 const OPTIONS = {
@@ -66,7 +67,7 @@ test('who has more waiting rests while others ask too', async () => {
   const begunAt: number[] = [];
   const work = async (): Promise<void> => {
     begunAt.push(performance.now());
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await workTakes(20);
   };
   const betweenTwo = async (): Promise<number> => {
     const both = Promise.all([share.run('a', 10, work), share.run('a', 10, work)]);

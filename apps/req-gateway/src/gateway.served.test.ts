@@ -9,7 +9,7 @@ import {
   type IncomingRequest,
 } from '@brine/bus';
 import { startNats, ZmtpPeer, type TestNats } from '@brine/testing';
-import { until } from '@brine/testing/waits';
+import { until, workTakes } from '@brine/testing/waits';
 import { aesEnvelope, clearEnvelope, isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
@@ -137,17 +137,21 @@ test('garbage is answered at once, with no worker at all', async () => {
 
 test('a publish that is byte-identical to one under way joins it', async () => {
   const ids: string[] = [];
+  let answer: () => void = () => undefined;
+  const joined = new Promise<void>((resolve) => (answer = resolve));
   await startWorker(async (request) => {
     ids.push(request.id);
-    await new Promise((done) => setTimeout(done, 300));
+    await joined;
     return { kind: 'reply', body: pack('once'), trace: '+20261120171037123456 1  ' };
   });
   const { port, gateway, recordSpan } = await readyGateway();
   const peers = await Promise.all([peer(port), peer(port), peer(port)]);
-  const replies = await Promise.all(peers.map((one) => one.request(publish('test.ping'), 3000)));
+  const asked = peers.map((one) => one.request(publish('test.ping'), 3000));
+  await until('two have joined the first', () => expect(gateway.status.publish.joined).toBe(2));
+  answer();
+  const replies = await Promise.all(asked);
   expect(replies.map((reply) => unpack(reply))).toEqual(['once', 'once', 'once']);
   expect(ids).toHaveLength(1);
-  expect(gateway.status.publish.joined).toBe(2);
   expect(recordSpan).toHaveBeenCalledWith(
     expect.objectContaining({
       part: 'gateway.publish',
@@ -225,10 +229,10 @@ test('a return that a worker could not store is kept and delivered again under i
 });
 
 test('a return that comes before any worker is delivered once there is one', async () => {
-  const { port } = await startGateway();
+  const { port, gateway } = await startGateway();
   const one = await peer(port);
   const reply = one.request(sealed('a'), 8000);
-  await new Promise((done) => setTimeout(done, 1000));
+  await until('the return is in flight', () => expect(gateway.status.inFlight).toBe(1));
   await startWorker(echo);
   expect((await reply).equals(sealed('a'))).toBe(true);
 });
@@ -236,7 +240,7 @@ test('a return that comes before any worker is delivered once there is one', asy
 test('a storm of log-ins does not hold up returns', async () => {
   let served = 0;
   await startWorker(async (request) => {
-    if (request.class === 'auth') await new Promise((done) => setTimeout(done, 50, served++));
+    if (request.class === 'auth') await workTakes(50).finally(() => served++);
     return echo(request);
   });
   const { port, gateway } = await readyGateway();
@@ -244,9 +248,7 @@ test('a storm of log-ins does not hold up returns', async () => {
   for (let round = 0; round < 20; round++) {
     storm.forEach((one, index) => one.send([Buffer.alloc(0), login(`m${index}-${round}`)]));
   }
-  await until('log-ins wait in line', () =>
-    expect(gateway.status.auth.waiting).toBeGreaterThan(100),
-  );
+  await until('log-ins wait', () => expect(gateway.status.auth.waiting).toBeGreaterThan(100));
   const one = await peer(port);
   let fewest = Infinity; // Behind the line of log-ins, a hundred would be served first.
   for (let n = 0; n < 10; n++) {
@@ -264,7 +266,7 @@ test('the log-in of a minion whose return was just refused goes before others', 
     const envelope = unpack(request.body);
     const load = isMap(envelope) ? envelope.get('load') : undefined;
     if (isMap(load)) order.push(textOf(load, 'id') ?? '');
-    await new Promise((done) => setTimeout(done, 20));
+    await workTakes(20);
     return echo(request);
   });
   const { port, gateway } = await readyGateway();
@@ -276,9 +278,7 @@ test('the log-in of a minion whose return was just refused goes before others', 
       one.send([Buffer.alloc(0), login(`m${String(index)}-${String(n)}`)]);
     }
   });
-  await until('log-ins wait in line', () =>
-    expect(gateway.status.auth.waiting).toBeGreaterThan(300),
-  );
+  await until('log-ins wait', () => expect(gateway.status.auth.waiting).toBeGreaterThan(300));
   await waiting.request(login('waits'), 3000);
   expect(order.indexOf('waits')).toBeLessThan(400);
   expect(gateway.status.auth.urgent).toBe(1);
@@ -286,7 +286,7 @@ test('the log-in of a minion whose return was just refused goes before others', 
 
 test('draining answers what is in hand and takes nothing new', async () => {
   await startWorker(async (request) => {
-    await new Promise((done) => setTimeout(done, 300));
+    await workTakes(300);
     return echo(request);
   });
   const { port, gateway } = await readyGateway();

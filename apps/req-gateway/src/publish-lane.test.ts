@@ -1,4 +1,5 @@
 import type { RequestOutcome } from '@brine/bus';
+import { workTakes } from '@brine/testing/waits';
 import { isMap, textOf, unpack } from '@brine/wire';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { Asker, RequestMemory, Workers } from './ports.ts';
@@ -39,12 +40,12 @@ beforeEach(() => {
     send: async ({ deadlineMs }) => {
       const silence = silences.shift();
       if (silence !== undefined) {
-        await new Promise((resolve) => setTimeout(resolve, deadlineMs - Date.now()));
+        await workTakes(deadlineMs - Date.now());
         return silence;
       }
       jobs += 1;
       const body = Buffer.from(`job ${jobs}`);
-      await new Promise((resolve) => setTimeout(resolve, workerMs));
+      await workTakes(workerMs);
       return { kind: 'reply', body } satisfies RequestOutcome;
     },
     stats: () => {

@@ -1,6 +1,6 @@
 import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { AuditWriter, type AuditRow } from './audit-writer.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
@@ -41,16 +41,20 @@ test('rows are a chain without gaps, ended by a last row', async () => {
 });
 
 test('what has no room is counted in the next row, and a batch is tried under one id', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const stream: Stream = { rows: [], ids: [], away: true };
   const writer = writerOn(stream);
   for (let n = 0; n < 11_000; n += 1) writer.record(act);
-  await new Promise((resolve) => setTimeout(resolve, 250));
+  await vi.advanceTimersByTimeAsync(250);
   const missing = writer.leftOut;
   expect(missing).toBe(1_000);
   stream.away = false;
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  await vi.advanceTimersByTimeAsync(1_500);
   writer.record(act);
-  await writer.close();
+  const closed = writer.close();
+  await vi.advanceTimersByTimeAsync(250);
+  await closed;
   expect(stream.ids[0]).toBe(stream.ids[1]);
   const told = stream.rows.map(
     ({ body }) => (JSON.parse(body) as { leftOut?: number }).leftOut ?? 0,

@@ -1,5 +1,5 @@
 import { startNats, type TestNats } from '@brine/testing';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { quietFor, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from './connect.ts';
 import { EventReader } from './event-reader.ts';
@@ -55,12 +55,15 @@ const append = async (names: readonly string[]): Promise<void> => {
 
 /** Events until the first reader has one in its hands. */
 async function heldBy(first: EventReader, prefix: string): Promise<StoredEvent> {
-  const next = first[Symbol.asyncIterator]().next();
-  for (let n = 0; ; n += 1) {
-    await append([`${prefix}-${n}`]);
-    const got = await Promise.race([next, sleep(50)]);
-    if (got?.done === false) return got.value;
-  }
+  let held: StoredEvent | undefined;
+  void first[Symbol.asyncIterator]()
+    .next()
+    .then(({ value }) => (held = value as StoredEvent));
+  let n = 0;
+  return until('the first reader has an event', async () => {
+    await append([`${prefix}-${n++}`]);
+    return held;
+  });
 }
 
 test('what a reader has in its hands is not given to another of its name', async () => {
@@ -68,11 +71,11 @@ test('what a reader has in its hands is not given to another of its name', async
   const ackWaitMs = 2_000;
   const { first, taken, close } = await readers('syndic-held', true, ackWaitMs);
   const held = await heldBy(first, 'held');
-  await sleep(1.5 * ackWaitMs);
+  await quietFor('no second delivery', 1.5 * ackWaitMs);
   await append(['after']);
   expect(taken.map(({ seq }) => seq)).not.toContain(held.seq);
   held.ack();
-  await sleep(1.2 * ackWaitMs);
+  await quietFor('no second delivery', 1.2 * ackWaitMs);
   expect(taken.map(({ seq }) => seq)).not.toContain(held.seq);
   await close();
 });

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { until, workTakes } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Bus } from './connect.ts';
 import { RequestReceiver } from './request-receiver.ts';
@@ -58,18 +59,14 @@ async function startWorker(
 const answerWith =
   (name: string, delayMs = 0): RequestHandler =>
   async () => {
-    if (delayMs > 0) await pause(delayMs);
+    if (delayMs > 0) await workTakes(delayMs);
     return { kind: 'reply', body: Buffer.from(name) };
   };
 
 const never = (): Promise<never> => new Promise(() => undefined);
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-async function until(what: () => boolean): Promise<void> {
-  while (!what()) await pause(5);
+async function readySender(): Promise<void> {
+  await until('the sender knows a worker', () => sender.ready);
 }
 
 async function startProcess(workerId: string, delayMs = 0): Promise<ChildProcess> {
@@ -148,10 +145,10 @@ test('the request of a killed worker is tried on another under the same id', asy
     seen.push(incoming.id);
     return never();
   });
-  await until(() => sender.ready);
+  await readySender();
   const sent = request();
   const outcome = sender.send(sent);
-  await until(() => seen.length === 1);
+  await until('the worker has the request', () => seen.length === 1);
   await dead.bus.connection.close();
   await startWorker('alive', async (incoming) => {
     seen.push(incoming.id);
@@ -163,10 +160,10 @@ test('the request of a killed worker is tried on another under the same id', asy
 });
 
 test('the request of a slow worker that renews its claim is not tried on another', async () => {
-  await startWorker('slow', answerWith('slow', 4_000));
-  await until(() => sender.ready);
+  const slow = await startWorker('slow', answerWith('slow', 4_000));
+  await readySender();
   const outcome = sender.send(request());
-  await pause(50);
+  await until('the slow one has it in hand', () => slow.receiver.stats().hand.aes === 1);
   await startWorker('idle', answerWith('idle'));
   expect(await outcome).toMatchObject({ body: Buffer.from('slow') });
   expect(sender.stats().retries).toBe(0);
@@ -174,7 +171,7 @@ test('the request of a slow worker that renews its claim is not tried on another
 
 test('a stopped worker gets no new requests, and its old ones are tried elsewhere', async () => {
   const stopped = await startProcess('stopped', 60_000);
-  await until(() => sender.ready);
+  await readySender();
   const first = sender.send(request());
   await new Promise((resolve) => stopped.stdout?.once('data', resolve));
   stopped.kill('SIGSTOP');
@@ -188,7 +185,7 @@ test('a stopped worker gets no new requests, and its old ones are tried elsewher
 test('without a worker a request is held, and sent when one comes', async () => {
   const outcome = sender.send(request());
   expect(sender.ready).toBe(false);
-  await pause(100);
+  await gateway.flush();
   expect(sender.stats().classes.aes).toMatchObject({ waiting: 1, inFlight: 0 });
   await startWorker('late', answerWith('late'));
   expect(await outcome).toMatchObject({ body: Buffer.from('late') });
@@ -214,11 +211,14 @@ test('too much is refused at once, and what is in hand expires at close', async 
 });
 
 test('log-ins that are stuck do not hold up the other classes', async () => {
-  await startWorker('busy', (incoming) =>
-    incoming.class === 'auth' ? never() : answerWith('busy')(incoming),
-  );
+  let held = 0;
+  await startWorker('busy', (incoming) => {
+    if (incoming.class !== 'auth') return answerWith('busy')(incoming);
+    held += 1;
+    return never();
+  });
   const stuck = Array.from({ length: 200 }, () => sender.send(request({ class: 'auth' })));
-  await pause(100);
+  await until('log-ins are stuck at the worker', () => held > 0);
   expect(await sender.send(request())).toMatchObject({ body: Buffer.from('busy') });
   sender.close();
   await Promise.all(stuck);
@@ -229,7 +229,7 @@ test('no more of a class run at once than there are places, and all are answered
   let most = 0;
   const handler: RequestHandler = async () => {
     most = Math.max(most, ++running);
-    await pause(5);
+    await workTakes(5);
     running--;
     return { kind: 'reply', body: Buffer.from('x') };
   };
@@ -241,9 +241,9 @@ test('no more of a class run at once than there are places, and all are answered
 
 test('a draining worker finishes what it has and gets nothing more', async () => {
   const leaving = await startWorker('leaving', answerWith('leaving', 300));
-  await until(() => sender.ready);
+  await readySender();
   const first = sender.send(request());
-  await until(() => leaving.receiver.stats().hand.aes === 1);
+  await until('the leaving one has it in hand', () => leaving.receiver.stats().hand.aes === 1);
   const drained = leaving.receiver.drain();
   await startWorker('staying', answerWith('staying'));
   const later = await Promise.all(Array.from({ length: 20 }, () => sender.send(request())));
@@ -254,14 +254,16 @@ test('a draining worker finishes what it has and gets nothing more', async () =>
 });
 
 test('what was granted to one worker once is not tried on another when it dies', async () => {
+  let dead = false;
   const dying = await startWorker('dying', async (incoming) => {
     expect(await incoming.takeOnce()).toBe(true);
     await dying.bus.connection.close();
+    dead = true;
     return never();
   });
-  await until(() => sender.ready);
+  await readySender();
   const outcome = sender.send(request({ class: 'clear' }));
-  await pause(200);
+  await until('the worker is dead', () => dead);
   await startWorker('spare', answerWith('spare'));
   expect(await outcome).toEqual({ kind: 'expired', why: 'lapsed', handed: true });
 });
@@ -271,21 +273,21 @@ test('requests are spread over the workers', async () => {
   for (const name of ['a', 'b', 'c']) {
     await startWorker(`spread-${name}`, async () => {
       counts.set(name, (counts.get(name) ?? 0) + 1);
-      await pause(2);
+      await workTakes(2);
       return { kind: 'reply', body: Buffer.from(name) };
     });
   }
-  await until(() => sender.stats().workers === 3);
+  await until('the sender knows all three', () => sender.stats().workers === 3);
   // So many that a fair draw stays above it: what comes together is drawn for in groups of 32.
   await Promise.all(Array.from({ length: 2_400 }, () => sender.send(request())));
   for (const count of counts.values()) expect(count).toBeGreaterThan(480);
 });
 
 test('requests under way survive a reconnect of the gateway', async () => {
-  await startWorker('steady', answerWith('steady', 1_000));
-  await until(() => sender.ready);
+  const steady = await startWorker('steady', answerWith('steady', 1_000));
+  await readySender();
   const outcomes = Array.from({ length: 20 }, () => sender.send(request()));
-  await pause(100);
+  await until('all are in hand', () => steady.receiver.stats().hand.aes === outcomes.length);
   await gateway.connection.reconnect();
   for (const outcome of await Promise.all(outcomes)) {
     expect(outcome).toMatchObject({ body: Buffer.from('steady') });

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { workTakes } from '@brine/testing/waits';
 import { LoginError, LoginModules, Pam, everybody, sharedSecret } from './index.ts';
 import type { LoginModule } from './index.ts';
 
@@ -117,7 +118,7 @@ it('one slow refusal does not make all later ones slow', async () => {
     let slow = true;
     const module: LoginModule = {
       async check() {
-        if (slow) await new Promise((resolve) => setTimeout(resolve, 9_000));
+        if (slow) await workTakes(9_000);
         return undefined;
       },
     };

@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { until } from '@brine/testing/waits';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { growsOld, until } from '@brine/testing/waits';
 
 import { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './journal.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
@@ -40,8 +40,11 @@ class MemoryRecords implements KeyRecords {
   }
 
   put(id: string, record: KeyRecord, expected?: number): Promise<number | undefined> {
-    if (this.entries.get(id)?.revision !== expected) return Promise.resolve(undefined);
-    return Promise.resolve(this.set(id, record));
+    return Promise.resolve(this.write(id, record, expected));
+  }
+
+  write(id: string, record: KeyRecord, expected?: number): number | undefined {
+    return this.entries.get(id)?.revision === expected ? this.set(id, record) : undefined;
   }
 
   set(id: string, record: KeyRecord): number {
@@ -51,9 +54,7 @@ class MemoryRecords implements KeyRecords {
     return this.#revision;
   }
 
-  state(id: string): string | undefined {
-    return this.entries.get(id)?.record.state;
-  }
+  state = (id: string): string | undefined => this.entries.get(id)?.record.state;
 }
 
 let root = '';
@@ -144,7 +145,7 @@ describe('KeySync', () => {
       open[0]?.changed(id);
     };
     unlinkSync(path('minions_pre', 'm1'));
-    await new Promise((resolve) => setTimeout(resolve, VANISH_MS / 2));
+    await growsOld('the missing file', VANISH_MS / 2);
     writeFileSync(path('minions', 'm1'), 'A\n');
     await until('the moved key is accepted', () => expect(records.state('m1')).toBe('accepted'));
     expect(seen).toEqual(['accepted']);
@@ -188,9 +189,7 @@ describe('KeySync', () => {
     await start();
     expect(records.state('a')).toBe('rejected');
     expect(readdirSync(join(pkiDir, 'minions'))).toEqual([]);
-    await until('the key that vanished is deleted', () =>
-      expect(records.state('c')).toBe('deleted'),
-    );
+    await until('the vanished key is deleted', () => expect(records.state('c')).toBe('deleted'));
   });
 
   it('stops when very many files vanish, until that is confirmed', async () => {
@@ -202,18 +201,17 @@ describe('KeySync', () => {
       expect(sync.status().alarm).toMatchObject({ vanished: 11, limit: 10 }),
     );
     records.set('late', record('pending'));
-    await new Promise((resolve) => setTimeout(resolve, 2 * VANISH_MS));
+    await growsOld('each missing file', VANISH_MS);
+    // Looks once more.
+    expect(await sync.settled(5_000)).toBe(false);
     expect(records.state('m0')).toBe('accepted');
     expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual([]);
     expect((await readKeySyncAlarm(pkiDir))?.ids).toHaveLength(11);
 
     expect(await confirmKeySync(pkiDir)).toBe(true);
-    await until('the confirmed deletions are done', () =>
-      expect(records.state('m10')).toBe('deleted'),
-    );
-    await until('the key that came late has its file', () =>
-      expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual(['late']),
-    );
+    await until('the last is deleted', () => expect(records.state('m10')).toBe('deleted'));
+    const waiting = (): string[] => readdirSync(join(pkiDir, 'minions_pre'));
+    await until('the late key has its file', () => expect(waiting()).toEqual(['late']));
     expect(await readKeySyncAlarm(pkiDir)).toBeUndefined();
     await until('the keys that are left are counted', () => expect(sync.status().keys).toBe(20));
   });
@@ -224,18 +222,22 @@ describe('KeySync', () => {
     await acceptedFiles(30);
     for (let n = 0; n < 11; n += 1) unlinkSync(path('minions', `m${n}`));
     await until('the alarm is raised', () => expect(sync.status().alarm).toBeDefined());
-    // Writing takes as long as a few looks.
-    const put = records.put.bind(records);
-    records.put = async (...args) => {
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-      return put(...args);
-    };
-    await until('the alarm can be confirmed', async () =>
-      expect(await confirmKeySync(pkiDir)).toBe(true),
-    );
-    await until('the alarm is over', () => expect(sync.status().alarm).toBeUndefined());
+    // Writing takes as long as a few looks, each of which asks whether the record is ready.
+    let write = (): void => undefined;
+    const written = new Promise<void>((resolve) => (write = resolve));
+    const [put, ready] = [vi.spyOn(records, 'put'), vi.spyOn(records, 'ready')];
+    put.mockImplementation((id, to, at) => written.then(() => records.write(id, to, at)));
+    await until('the alarm can be confirmed', () => confirmKeySync(pkiDir));
+    await until('the 11 deletions are begun', () => expect(put).toHaveBeenCalledTimes(11));
     const alarms: unknown[] = [];
-    await until('the 11 deletions are done', () => {
+    const asked = ready.mock.calls.length;
+    const looks = Array.from({ length: 3 }, () => sync.settled(0));
+    await until('three more looks', () => {
+      alarms.push(sync.status().alarm);
+      return ready.mock.calls.length >= asked + looks.length;
+    });
+    write();
+    await until('11 deletions are done', () => {
       alarms.push(sync.status().alarm);
       expect(records.state('m0')).toBe('deleted');
       expect(sync.status().keys).toBe(19);
@@ -279,7 +281,7 @@ describe('KeySync', () => {
     records.isReady = false;
     records.entries.clear();
     writeFileSync(path('minions', 'm2'), 'B\n');
-    await new Promise((resolve) => setTimeout(resolve, 3 * VANISH_MS));
+    expect(await sync.settled(2 * VANISH_MS)).toBe(false);
     expect(records.entries.size).toBe(0);
     records.isReady = true;
     sync.resync();

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { LoadLoop, type Done, type Work } from './load-loop.ts';
 
 /** Work of which a test says when it is done. */
@@ -10,6 +10,11 @@ class Held implements Work {
     this.most = Math.max(this.most, this.held.length);
     return true;
   };
+}
+
+function virtualTime(): void {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 const CLOSED = { durationMs: 60_000, ratePerSecond: undefined };
@@ -38,22 +43,24 @@ describe('LoadLoop', () => {
   });
 
   it('ends with the time, and waits for what is on its way', async () => {
+    virtualTime();
     const work = new Held();
     const loop = { inFlight: 2, count: Infinity, durationMs: 20, ratePerSecond: undefined };
     const running = new LoadLoop(work, loop).run();
     let over = false;
     void running.then(() => (over = true));
-    await new Promise((resolve) => setTimeout(resolve, 40));
+    await vi.advanceTimersByTimeAsync(40);
     expect(over).toBe(false);
     for (const done of work.held.splice(0)) done('answered', 0);
     expect(await running).toMatchObject({ sent: 2, answered: 2 });
   });
 
   it('at a rate, a request that had to wait counts its latency from when it was due', async () => {
+    virtualTime();
     const work = new Held();
     const loop = { inFlight: 1, count: 5, durationMs: 60_000, ratePerSecond: 1000 };
     const running = new LoadLoop(work, loop).run();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await vi.advanceTimersByTimeAsync(100);
     expect(work.held).toHaveLength(1);
     while (work.held.length > 0) work.held.shift()?.('answered', 0);
     const report = await running;

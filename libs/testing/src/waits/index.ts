@@ -1,2 +1,3 @@
+export { faultLasts, growsOld, loadPauses, quietFor, workTakes } from './fixed-times.ts';
 export { until } from './until.ts';
 export type { UntilOptions } from './until.ts';
