@@ -1,4 +1,4 @@
-import { pack, SaltFloat, unpack } from '@brine/wire';
+import { SaltFloat } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { linuxGrains, parseOsRelease } from '../grains/os-release.ts';
@@ -95,51 +95,6 @@ describe('functions', () => {
         ['kwargs', "{'__pub_jid': '1'}"],
       ]),
     );
-  });
-});
-
-describe('commands', () => {
-  test('both outputs come in order, without white space at the end', async () => {
-    const outcome = await run('cmd.run', 'echo a; echo b >&2; echo c; echo');
-    expect(outcome).toMatchObject({ return: 'a\nb\nc', retcode: 0, success: true });
-  });
-  test('a failing command fails the job, unless its code is to be ignored', async () => {
-    expect(await run('cmd.run', 'exit 3')).toMatchObject({ retcode: 3, success: false });
-    expect(await run('cmd.retcode', 'exit 3')).toMatchObject({ return: 3, retcode: 3 });
-    expect(await run('cmd.run', 'exit 3', kwarg({ ignore_retcode: true }))).toMatchObject({
-      retcode: 0,
-    });
-    expect(await run('cmd.run', 'exit 3', kwarg({ success_retcodes: [3] }))).toMatchObject({
-      retcode: 0,
-    });
-  });
-  test('output that is no UTF-8 survives the road to the master', async () => {
-    const { return: value } = await run('cmd.run', "printf 'a\\377\\376 \\n'");
-    expect(Buffer.from(value as Uint8Array)).toEqual(Buffer.from([0x61, 0xff, 0xfe]));
-    expect(Buffer.from(unpack(pack(value)) as Uint8Array)).toEqual(Buffer.from([0x61, 0xff, 0xfe]));
-  });
-  test('directory, environment and input are those that are asked for', async () => {
-    const options = kwarg({ cwd: '/', env: new Map([['X', 'y']]), stdin: 'in', clean_env: true });
-    const { return: value } = await run('cmd.run_all', 'pwd; echo $X; cat; echo $HOME', options);
-    expect((value as SaltMap).get('stdout')).toBe('/\ny\nin');
-    expect((await run('cmd.run', 'true', kwarg({ cwd: '/no/such' }))).return).toMatch(/^ERROR: /);
-  });
-  test('a command that takes too long is ended with all that it started', async () => {
-    const started = Date.now();
-    const outcome = await run('cmd.run', 'sleep 30 & sleep 30', kwarg({ timeout: 1 }));
-    expect(shownText(outcome.return)).toContain('Timed out after 1 seconds');
-    expect(outcome.retcode).toBe(1);
-    expect(Date.now() - started).toBeLessThan(5_000);
-  });
-  test('a command that does not end its output is ended', async () => {
-    expect((await run('cmd.run', 'cat /dev/zero')).return).toBe(
-      'ERROR: the command wrote more than 64 MiB',
-    );
-  });
-  test('programs are found along the path', async () => {
-    expect((await run('cmd.which', 'sh')).return).toMatch(/\/sh$/);
-    expect((await run('cmd.has_exec', 'no-such-program')).return).toBe(false);
-    expect((await run('cmd.which', 'no-such-program')).return).toBe(null);
   });
 });
 
