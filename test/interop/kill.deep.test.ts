@@ -1,7 +1,7 @@
 import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { loadPauses, until } from '@brine/testing/waits';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const BRINE_MINIONS = Array.from({ length: 20 }, (_, index) => `brine-${index}`);
@@ -29,6 +29,9 @@ const SERVICES = [
 const PAUSE_BETWEEN_COMMANDS_MS = 1500;
 const OPEN_COMMANDS_MAX = 4;
 const SERVES_AGAIN_TIMEOUT_MS = 60_000;
+const COMMAND_MS = 180_000;
+/** A stock minion may send a return again up to so much later. */
+const LATE_RETURN_MS = 30_000;
 
 /** What is shown of the log of a minion whose return is missing. */
 const TELLING = /jid|[Rr]eturn|[Rr]etry|[Tt]im(?:ed? ?out|eout)|ERROR|WARNING|Traceback|Error|auth/;
@@ -57,6 +60,19 @@ class CommandStream {
     this.#done = this.#run();
   }
 
+  /** Waits until so many commands that were typed from now on have ended. */
+  async ends(count: number): Promise<void> {
+    const before = this.tokens.length;
+    const ended = (): number =>
+      this.tokens.slice(before).filter((one) => this.said.has(one)).length;
+    await until(`${count} new commands end`, () => ended() >= count, { withinMs: COMMAND_MS });
+  }
+
+  /** Waits until a command is on its way. */
+  async isBusy(): Promise<void> {
+    await until('a command is on its way', () => this.said.size < this.tokens.length);
+  }
+
   async stop(): Promise<void> {
     this.#running = false;
     await this.#done;
@@ -72,13 +88,13 @@ class CommandStream {
       const args = ['*', 'cmd.run', command, '-t', '20', '--show-jid'];
       const typed = this.#type(token, args).finally(() => open.delete(typed));
       open.add(typed);
-      await sleep(PAUSE_BETWEEN_COMMANDS_MS);
+      await loadPauses(PAUSE_BETWEEN_COMMANDS_MS);
     }
     await Promise.all(open);
   }
 
   async #type(token: string, args: readonly string[]): Promise<void> {
-    const { code, stdout, stderr, ms } = await this.#master.brine('salt', args, 180_000);
+    const { code, stdout, stderr, ms } = await this.#master.brine('salt', args, COMMAND_MS);
     const said = `after ${Math.round(ms)} ms exit ${code}: ${stderr}${stdout}`;
     this.said.set(token, said.replaceAll(/\s+/g, ' ').slice(0, 600));
   }
@@ -114,21 +130,22 @@ describe('any service may die at any moment', () => {
 
   it('every job ends complete, none runs twice, no return is lost, one job per command', async () => {
     const stream = new CommandStream(master, ranFile);
-    await sleep(3000);
+    await stream.ends(1);
     for (const name of SERVICES) {
       for (let round = 0; round < KILLS_PER_SERVICE; round += 1) {
+        await stream.isBusy();
         const victim = await pick(master, name, round);
         const ms = await killAndWait(master, name, victim);
         report(`kill -9 ${name} #${round + 1}: serves again after ${ms} ms`);
-        await sleep(500);
       }
     }
     for (const round of [0, 1]) {
       const victim = await pick(master, 'worker-pool', round);
       process.kill(victim, 'SIGSTOP');
-      await sleep(12_000);
+      // The other worker does what this one has in hand.
+      await stream.ends(1);
       const ms = await killAndWait(master, 'worker-pool', victim);
-      report(`SIGSTOP worker-pool for 12 s, then kill -9: serves again after ${ms} ms`);
+      report(`SIGSTOP worker-pool, then kill -9: serves again after ${ms} ms`);
     }
     await stream.stop();
     report(`${stream.tokens.length} commands typed`);
@@ -153,15 +170,14 @@ async function killAndWait(master: BrineMaster, name: string, pid: number): Prom
   const count = (await master.services()).filter((one) => isNamed(one.name, name)).length;
   const startedAt = Date.now();
   process.kill(pid, 'SIGKILL');
-  for (;;) {
+  const serving = async (): Promise<boolean> => {
     const services = await master.services();
     const ours = services.filter((one) => isNamed(one.name, name) && one.pid !== pid);
-    if (ours.length === count && ours.every((one) => one.ready)) return Date.now() - startedAt;
-    if (Date.now() - startedAt > SERVES_AGAIN_TIMEOUT_MS) {
-      throw new Error(`${name} does not serve again: ${JSON.stringify(services)}`);
-    }
-    await sleep(50);
-  }
+    if (ours.length === count && ours.every((one) => one.ready)) return true;
+    throw new Error(JSON.stringify(services));
+  };
+  await until(`${name} serves again`, serving, { withinMs: SERVES_AGAIN_TIMEOUT_MS });
+  return Date.now() - startedAt;
 }
 
 async function expectComplete(
@@ -181,11 +197,18 @@ async function expectComplete(
   const wanted = [...ALL].sort();
   for (const token of tokens) {
     const jid = jids.get(token)?.[0] ?? '';
-    const returned = await returnsOf(master, jid, wanted.length);
-    const missing = wanted.filter((id) => !returned.includes(id));
-    const told = await Promise.all(missing.map((id) => logOf(master, id, jid)));
-    expect(missing, `no return of ${what(token)}\n${told.join('\n')}`).toEqual([]);
-    expect(returned, `returns of ${what(token)}`).toEqual(wanted);
+    let returned: string[] = [];
+    const returnedAll = async (): Promise<true> => {
+      returned = await returnsOf(master, jid);
+      expect(returned).toEqual(wanted);
+      return true;
+    };
+    const options = { withinMs: LATE_RETURN_MS };
+    await until(`all return ${what(token)}`, returnedAll, options).catch(async (cause) => {
+      const missing = wanted.filter((id) => !returned.includes(id));
+      const told = await Promise.all(missing.map((id) => logOf(master, id, jid)));
+      throw new Error(`no return of ${missing.join(' ')}\n${told.join('\n')}`, { cause });
+    });
   }
   for (const token of tokens) {
     expect(runsOf(token), `runs of ${what(token)}`).toBe(wanted.length);
@@ -208,16 +231,11 @@ async function jidsByToken(
   return byToken;
 }
 
-/** Ids that returned; a stock minion may send a return again up to 30 s later. */
-async function returnsOf(master: BrineMaster, jid: string, count: number): Promise<string[]> {
-  const until = Date.now() + 30_000;
-  for (;;) {
-    const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
-    const job = JSON.parse(stdout) as ListedJob;
-    const ids = Object.keys(job.Result ?? {}).sort();
-    if (ids.length >= count || Date.now() > until) return ids;
-    await sleep(1000);
-  }
+/** Ids that returned so far. */
+async function returnsOf(master: BrineMaster, jid: string): Promise<string[]> {
+  const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
+  const job = JSON.parse(stdout) as ListedJob;
+  return Object.keys(job.Result ?? {}).sort();
 }
 
 /** What a minion logged about the job and the requests and log-ins of the minute after it. */
