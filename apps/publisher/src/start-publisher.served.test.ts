@@ -119,9 +119,9 @@ test('a subscriber hears a job as one frame that opens with the shared key', asy
 });
 
 test('a minion that was deaf at the start of the publisher hears the job again', async () => {
-  await start();
+  const service = await start();
   await publish('20261120171037123456');
-  await new Promise((done) => setTimeout(done, 1000));
+  await until('it was sent', () => expect(service.status()).toMatchObject({ sent: 1 }));
   const late = await subscriber('');
   const frames = await late.receive(5000);
   const load = await opened(frames[0]);

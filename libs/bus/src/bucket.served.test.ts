@@ -1,5 +1,6 @@
 import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -46,10 +47,6 @@ async function all(bucket: Bucket): Promise<BucketEntry[]> {
   const entries: BucketEntry[] = [];
   for await (const entry of bucket.entries()) entries.push(entry);
   return entries;
-}
-
-async function until(what: () => boolean): Promise<void> {
-  while (!what()) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 test('what was put is got, with its revision', async () => {
@@ -119,7 +116,7 @@ test('a watch tells what is there, then each change', async () => {
   await watch.whenReady();
   expect(copy.get('before')).toBe('1');
   await bucket.put(escapeKey('after'), Buffer.from('2'));
-  await until(() => copy.get('after') === '2');
+  await until('the last change is heard', () => copy.get('after') === '2');
   expect(watch.ready).toBe(true);
   watch.close();
   await expect(watch.whenReady()).rejects.toMatchObject({ code: 'BUS_CLOSED' });
@@ -134,10 +131,10 @@ test('a watch notices that its bucket was deleted and made anew, and forgets', a
   await watch.whenReady();
   expect(copy.size).toBe(3);
   await askJetStream(bus, 'STREAM.DELETE.KV_brine_keys', undefined);
-  await until(() => !watch.ready);
+  await until('the watch has lost its bucket', () => !watch.ready);
   await ensureStreams(bus, { totalBytes: 1024 ** 3 / 2 });
   for (const id of ['d', 'e', 'f', 'g']) await bucket.put(escapeKey(id), Buffer.from('new'));
-  await until(() => watch.ready && copy.has('g'));
+  await until('all is read again', () => watch.ready && copy.has('g'));
   expect([...copy.keys()]).toEqual(['d', 'e', 'f', 'g']);
   expect(watch.resets).toBe(1);
   watch.close();
@@ -157,17 +154,17 @@ test('a watch over a restore of an older copy forgets what is not there any more
   const { watch, copy } = follow(bucket, 10_000);
   await watch.whenReady();
   for (const id of ['x', 'y']) await bucket.put(escapeKey(id), Buffer.from('2'));
-  await until(() => copy.size === 3);
+  await until('all three are read', () => copy.size === 3);
 
   await server.stop();
-  await until(() => !watch.ready);
+  await until('the watch has lost its bucket', () => !watch.ready);
   await rm(join(dir, 'jetstream'), { recursive: true });
   await cp(join(dir, 'copy'), join(dir, 'jetstream'), { recursive: true });
   server = await startNatsServer({ binary, dir, maxFileStore: 1024 ** 3 });
-  await until(() => watch.ready);
+  await until('all is read again', () => watch.ready);
   expect([...copy]).toEqual([['kept', '1']]);
   await bucket.put(escapeKey('kept'), Buffer.from('revoked'));
-  await until(() => copy.get('kept') === 'revoked');
+  await until('the change is heard', () => copy.get('kept') === 'revoked');
   watch.close();
   await bus.close();
   await server.stop();

@@ -1,5 +1,6 @@
 import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Bucket } from './bucket.ts';
 import { ensureStreams, waitForStreams } from './ensure-streams.ts';
@@ -72,7 +73,7 @@ describe.each([
     });
     await worker.flush();
     const reader = new EventReader(owner, { from: 'new' });
-    while (!reader.reading) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until('the reader reads', () => reader.reading);
     const head = { id: 'x', host: 'h', deadlineMs: Date.now() + 5_000 };
     for (const cls of REQUEST_CLASSES) {
       const packed = packRequest(head, Buffer.alloc(0));
@@ -114,7 +115,7 @@ describe.each([
       new EventReader(relay),
     ];
     for (const reader of readers) {
-      while (!reader.reading) await new Promise((resolve) => setTimeout(resolve, 10));
+      await until('the reader reads', () => reader.reading);
       reader.close();
     }
   });

@@ -155,7 +155,7 @@ test('a reader that follows goes on over a reconnect, without a gap and in order
   const writer = new EventWriter(worker, { timeoutMs: 10_000 });
   const reader = new EventReader(owner, { from: 'new', kinds: ['minion'] });
   const reading = firstOf(reader, 400);
-  while (!reader.reading) await new Promise((resolve) => setTimeout(resolve, 10));
+  await until('the reader reads', () => reader.reading);
   for (let n = 0; n < 400; n++) {
     await writer.append({ kind: 'minion', tag: `m${n}`, body: empty, msgId: `m${n}` });
     if (n === 200) await owner.connection.reconnect();

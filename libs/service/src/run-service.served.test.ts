@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '@brine/testing/waits';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
 
@@ -128,7 +129,7 @@ describe('a service process', () => {
     const { port, exit, stderr, process: started } = start('', { HANG: '1' });
     await port;
     started.kill('SIGTERM');
-    while (!stderr().includes('stopping')) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until('it says that it stops', () => stderr().includes('stopping'));
     started.kill('SIGTERM');
     expect(await exit).toBe(130);
   });

@@ -7,6 +7,7 @@ import {
   type Socket,
 } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { quietFor } from '@brine/testing/waits';
 import { FaultProxy } from './fault-proxy.ts';
 
 let server: Server;
@@ -89,7 +90,7 @@ test('while it is stalled connections stand and what was sent waits', async () =
   });
   const late = await connect();
   const lateAnswer = ask(late, '3');
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await quietFor('no answer', 200);
   expect({ answered, heard, destroyed: socket.destroyed }).toEqual({
     answered: false,
     heard: '1',
