@@ -132,8 +132,7 @@ export class OptionParser {
       throw this.error(`option ${name}: invalid integer value: '${word}'`);
     }
     if (option.kind === 'float') {
-      const value = word.trim() === '' ? Number.NaN : Number(word);
-      if (!Number.isNaN(value)) return value;
+      if (FLOAT.test(word)) return Number(word);
       throw this.error(`option ${name}: invalid floating-point value: '${word}'`);
     }
     if (option.kind === 'choice' && option.choices?.includes(word) !== true) {
@@ -183,13 +182,23 @@ function takesValue(option: Option): boolean {
   return ['text', 'int', 'float', 'choice'].includes(option.kind);
 }
 
-/** Python's optparse reads `0x`, `0b` and a leading zero as other bases. */
+/** As optparse: `0x` and `0b` are bases, any other zero in front is that of an octal number. */
+const INTEGERS: readonly (readonly [form: RegExp, base: number])[] = [
+  [/^0x([\da-f]+(?:_[\da-f]+)*)\s*$/, 16],
+  [/^0b([01]+(?:_[01]+)*)\s*$/, 2],
+  [/^(0|0o?_?[0-7]+(?:_[0-7]+)*)\s*$/, 8],
+  [/^(?!0)\s*([+-]?\d+(?:_\d+)*)\s*$/, 10],
+];
+const FLOAT = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*$/;
+
 function integerOf(word: string): number | undefined {
-  const match = /^\s*([+-]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[0-7]+|[0-9]+)\s*$/.exec(word);
-  const digits = match?.[2];
-  if (digits === undefined) return undefined;
-  const value = /^0[0-7]+$/.test(digits) ? Number.parseInt(digits, 8) : Number(digits);
-  return match?.[1] === '-' ? -value : value;
+  const text = word.toLowerCase();
+  for (const [form, base] of INTEGERS) {
+    const digits = form.exec(text)?.[1];
+    if (digits === undefined) continue;
+    return Number.parseInt(digits.replace('0o', '').replaceAll('_', ''), base);
+  }
+  return undefined;
 }
 
 function versionsReport(version: string): string {
