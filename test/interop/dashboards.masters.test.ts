@@ -11,13 +11,14 @@ import { grantRoles } from '@brine/job-cache';
 import {
   BrineMaster,
   freePorts,
+  newestOf,
   postgresExporter,
   prometheusBinaries,
-  saltVenv,
   SaltProcess,
+  saltVenv,
+  type Series,
   startPostgres,
   startPrometheus,
-  type Series,
   type TestPostgres,
   type TestPrometheus,
 } from '@brine/testing';
@@ -76,7 +77,7 @@ describe('the queries of the dashboards', () => {
 
   beforeAll(async () => {
     if (missing !== undefined) return;
-    const venv = await saltVenv('3008.2');
+    const venv = await saltVenv(newestOf('3008'));
     database = await startPostgres();
     closers.push(() => database.stop());
     master = await BrineMaster.start({

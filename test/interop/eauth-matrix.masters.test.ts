@@ -1,10 +1,11 @@
 import { PrivateKey } from '@brine/crypt';
 import {
   BrineMaster,
-  SaltSandbox,
-  saltVenv,
+  newestOf,
   type SaltHome,
   type SaltPorts,
+  SaltSandbox,
+  saltVenv,
   type SaltVenv,
 } from '@brine/testing';
 import { execFile } from 'node:child_process';
@@ -168,14 +169,14 @@ function answersIn(stdout: string): string[] {
   return lines.map((line) => line.slice('ANSWER '.length));
 }
 
-describe('who may do what, on Brine and on salt-master 3008.2', () => {
+describe('who may do what, on Brine and on salt-master 3008', () => {
   let brine: BrineMaster;
   let sandbox: SaltSandbox;
   let venv: SaltVenv;
   let stock: SaltHome & SaltPorts;
 
   beforeAll(async () => {
-    venv = await saltVenv('3008.2');
+    venv = await saltVenv(newestOf('3008'));
     sandbox = await SaltSandbox.create();
     const users = Object.entries(PASSWORDS).map(([user, password]) => `${user}:${password}\n`);
     await writeFile(join(sandbox.dir, 'users'), users.join(''));

@@ -1,5 +1,5 @@
 import { compileIgnored, FileServer, RootsBackend } from '@brine/fileserver';
-import { saltVenv, type SaltVersion } from '@brine/testing';
+import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -207,7 +207,7 @@ async function answerOf(files: FileServer, cmd: string, load: Asked[1]): Promise
 
 const flags = [true, false];
 
-test.each(['3006.26', '3008.2'] as const)(
+test.each([newestOf('3006'), newestOf('3008')])(
   'files are found, listed and served as by Salt %s',
   async (version) => {
     const cases = flags.flatMap((follow) =>

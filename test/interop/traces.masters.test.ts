@@ -1,5 +1,6 @@
 import {
   BrineMaster,
+  newestOf,
   orphansOf,
   readRecordedSpans,
   type RecordedSpan,
@@ -11,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 /** How many jobs; the full run sets 1000. */
 const JOBS = Number(process.env['BRINE_TRACE_JOBS'] ?? 30);
 const AT_ONCE = 2;
-const VERSIONS: readonly SaltVersion[] = ['3006.26', '3008.2'];
+const VERSIONS: readonly SaltVersion[] = [newestOf('3006'), newestOf('3008')];
 const IDS = VERSIONS.map((version) => `trace-${version}`);
 /** A log-in of a real minion, a batch and a runner come on top of the jobs. */
 const TIMEOUT_MS = 120_000 + JOBS * 10_000;

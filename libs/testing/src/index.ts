@@ -14,6 +14,11 @@ export { ZmtpPeer } from './zmtp.ts';
 export {
   findPython,
   freePorts,
+  NEWEST_SALTS,
+  newestOf,
+  OLDEST_SALT,
+  releaseOf,
+  SALT_RELEASES,
   SALT_VERSIONS,
   saltCacheDir,
   SaltProcess,
@@ -43,8 +48,10 @@ export {
 export type {
   SaltConfig,
   SaltHome,
+  SaltLine,
   SaltOutput,
   SaltPorts,
+  SaltRelease,
   SaltVenv,
   SaltVenvOptions,
   SaltVersion,

@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-// 3.11 first: all four Salt releases were tried with it. 3.13 lacks modules they import.
+// 3.11 first: all Salt releases were tried with it. 3.13 lacks modules they import.
 const CANDIDATES = [
   '/usr/bin/python3.11',
   'python3.11',

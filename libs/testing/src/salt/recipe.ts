@@ -1,10 +1,53 @@
 import { createHash } from 'node:crypto';
 
-/** The Salt releases that Brine is tried against. */
-export const SALT_VERSIONS = ['3006.5', '3006.26', '3007.13', '3008.2'] as const;
+/**
+ * The Salt releases that Brine is tried against, oldest first. `payload` is the version of the
+ * payloads that its minions send. `framing` is how its tools read the event socket
+ * (salt/transport/ipc.py, tcp.py).
+ */
+export const SALT_RELEASES = [
+  { version: '3006.5', line: '3006', payload: 2, framing: 'bare' },
+  { version: '3006.26', line: '3006', payload: 3, framing: 'prefixed' },
+  { version: '3006.30', line: '3006', payload: 3, framing: 'prefixed' },
+  { version: '3007.13', line: '3007', payload: 3, framing: 'bare' },
+  { version: '3007.17', line: '3007', payload: 3, framing: 'bare' },
+  { version: '3008.2', line: '3008', payload: 3, framing: 'bare' },
+  { version: '3008.5', line: '3008', payload: 3, framing: 'bare' },
+] as const;
+
+/** What tests need to know of a release. */
+export type SaltRelease = (typeof SALT_RELEASES)[number];
 
 /** One of the releases that Brine is tried against. */
-export type SaltVersion = (typeof SALT_VERSIONS)[number];
+export type SaltVersion = SaltRelease['version'];
+
+/** A line of releases, as `3006`. */
+export type SaltLine = SaltRelease['line'];
+
+/** All releases, oldest first. */
+export const SALT_VERSIONS: readonly SaltVersion[] = SALT_RELEASES.map(({ version }) => version);
+
+/** The oldest release; its minions send payloads of version 2. */
+export const OLDEST_SALT: SaltVersion = SALT_RELEASES[0].version;
+
+/** The newest release of each line, oldest line first. */
+export const NEWEST_SALTS: readonly SaltVersion[] = SALT_RELEASES.filter(
+  ({ line }, index) => SALT_RELEASES[index + 1]?.line !== line,
+).map(({ version }) => version);
+
+/** What tests need to know of a release. */
+export function releaseOf(version: SaltVersion): SaltRelease {
+  const release = SALT_RELEASES.find((one) => one.version === version);
+  if (release === undefined) throw new Error(`Salt ${version} is not in the table of releases`);
+  return release;
+}
+
+/** The newest release of a line. */
+export function newestOf(line: SaltLine): SaltVersion {
+  const version = NEWEST_SALTS.find((one) => releaseOf(one).line === line);
+  if (version === undefined) throw new Error(`no release of Salt ${line} in the table`);
+  return version;
+}
 
 /** What builds Salt's source archive; setuptools 75 dropped a module that its setup needs. */
 export const BUILD_PACKAGES = ['setuptools==74.1.3', 'wheel==0.45.1'] as const;
