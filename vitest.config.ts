@@ -72,6 +72,8 @@ export default defineConfig({
         // As `until` of @brine/testing/waits: with vitest's one second, a busy machine looks like a
         // fault. It is below the time of a whole test, so that the wait says what did not come.
         expect: { poll: { timeout: 12_000 } },
+        // A failure in CI is all that there is to see: chai's 40 characters do not tell it.
+        chaiConfig: { truncateThreshold: 0 },
         // Native sockets (zeromq) want a process of their own, not a thread.
         pool: 'forks' as const,
         // Files of one process share what they import: making it anew costs more than most tests.

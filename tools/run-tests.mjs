@@ -18,6 +18,7 @@ const USUAL = ['pure', 'served', 'masters'];
 const SLOWEST_SHOWN = 10;
 /** How much of a failed test's message stands in the sum at the end. */
 const MESSAGE_LINES = 12;
+const LINE_CHARS = 2_000;
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
 
 async function main() {
@@ -139,7 +140,8 @@ function failuresOf(file) {
 }
 
 function firstLines(message) {
-  return message.split('\n').slice(0, MESSAGE_LINES).join('\n');
+  const lines = message.split('\n').slice(0, MESSAGE_LINES);
+  return lines.map((line) => line.slice(0, LINE_CHARS)).join('\n');
 }
 
 try {
