@@ -207,6 +207,14 @@ describe('a wheel over the request port', () => {
     expect(textOf(mapIn(md5, 'local')!, 'master.pub')).toMatch(/^([0-9a-f]{2}:){15}[0-9a-f]{2}$/);
   });
 
+  it('refuses an argument that is given twice', async () => {
+    const twice = { arg: ['web1'], kwarg: mapOf({ match: 'new1' }) };
+    expect(await wheel('key.reject', twice)).toBe(
+      "\nPassed invalid arguments: reject() got multiple values for argument 'match'\n",
+    );
+    expect(made.minionKeys.get('new1')?.state).toBe('pending');
+  });
+
   it('is one of a closed table, and needs a right', async () => {
     expect(await wheel('file_roots.write', { data: 'x', path: '../x' })).toBe(
       "Exception occurred in wheel file_roots.write: 'file_roots.write' is not available.",
