@@ -14,6 +14,8 @@ interface Layer {
   readonly include: readonly string[];
   readonly exclude?: readonly string[];
   readonly setupFiles?: readonly string[];
+  /** Runs once for the layer, where a file of it runs. */
+  readonly globalSetup?: string;
   readonly maxWorkers: number;
   readonly testTimeout: number;
   readonly hookTimeout: number;
@@ -33,6 +35,8 @@ const layers: readonly Layer[] = [
   {
     name: 'served',
     include: ['**/*.served.test.ts'],
+    setupFiles: ['test/layers/nothing-left.ts'],
+    globalSetup: 'test/layers/one-postgres.ts',
     // They wait for servers more than they compute.
     maxWorkers: 3,
     testTimeout: 30_000,

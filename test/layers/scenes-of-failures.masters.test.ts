@@ -1,40 +1,20 @@
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { runFailing } from './run-failing.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
-
-interface Ran {
-  readonly code: unknown;
-  readonly output: string;
-  /** The reports by the directory that they are about. */
-  readonly reports: ReadonlyMap<string, string>;
-}
-
-/** Runs files of test/layers/failing in a vitest of their own. */
-function runFailing(name: string, env: Readonly<Record<string, string>> = {}): Promise<Ran> {
-  const config = join('test', 'layers', 'failing', 'vitest.config.ts');
-  const args = [VITEST, 'run', '--config', config, name];
-  const { BRINE_KEEP_FAILED: _, ...inherited } = process.env;
-  const options = { cwd: ROOT, env: { ...inherited, ...env }, maxBuffer: 16 * 1024 * 1024 };
-  return new Promise((resolve) => {
-    execFile(process.execPath, args, options, (error, stdout, stderr) => {
-      const output = stripVTControlCharacters(`${stdout}\n${stderr}`);
-      const found = [...output.matchAll(/^--- (\S+) \([^]*?\n---$/gm)];
-      const reports = new Map(found.map(([text, dir]) => [dir!, text]));
-      expect(reports.size).toBe(found.length);
-      resolve({ code: error?.code ?? 0, output, reports });
-    });
-  });
+/** The reports by the directory that they are about. */
+function reportsIn(output: string): ReadonlyMap<string, string> {
+  const found = [...output.matchAll(/^--- (\S+) \([^]*?\n---$/gm)];
+  const reports = new Map(found.map(([text, dir]) => [dir!, text]));
+  expect(reports.size).toBe(found.length);
+  return reports;
 }
 
 test('a failed test tells once of its master: versions, settings, logs, events, jobs', async () => {
-  const { code, output, reports } = await runFailing('master');
+  const { code, output } = await runFailing('master');
+  const reports = reportsIn(output);
   expect(code).toBe(1);
   expect(output).toMatch(/2 failed \| 1 passed/);
   expect(reports.size).toBe(1);
@@ -60,7 +40,8 @@ test('a failed test tells once of its master: versions, settings, logs, events, 
 });
 
 test('a failed hook tells too, and a test whose sandbox was closed; --keep keeps both', async () => {
-  const { output, reports } = await runFailing('hook', { BRINE_KEEP_FAILED: '1' });
+  const { output } = await runFailing('hook', { BRINE_KEEP_FAILED: '1' });
+  const reports = reportsIn(output);
   const dirs = [...reports.keys()];
   try {
     expect(reports.size).toBe(2);

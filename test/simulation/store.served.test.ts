@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JidMaker } from '@brine/job';
 import { JobCache } from '@brine/job-cache';
 import type { JobRow, ReturnRow, SightingRow } from '@brine/job-cache';
-import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { Random } from './random.ts';
 import { SimStore } from './store.ts';
 import type { VirtualTime } from './virtual-time.ts';
@@ -12,20 +12,20 @@ import type { VirtualTime } from './virtual-time.ts';
 /** A cluster is made first; that takes a busy machine a while. */
 const START_MS = 300_000;
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 1 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 1 });
 }, START_MS);
 
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 type Step =

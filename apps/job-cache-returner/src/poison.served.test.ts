@@ -7,9 +7,9 @@ import {
   endPool,
   returnLoad,
   startNats,
-  startPostgres,
+  makeDatabase,
   type TestNats,
-  type TestPostgres,
+  type TestDatabase,
 } from '@brine/testing';
 import { isMap, mapOf, pack, type SaltMap } from '@brine/wire';
 import pg from 'pg';
@@ -19,7 +19,7 @@ import { Returner } from './returner.ts';
 const WAIT = { timeout: 20_000 };
 
 let nats: TestNats;
-let server: TestPostgres;
+let database: TestDatabase;
 let pool: pg.Pool;
 let worker: Bus;
 let returner: Returner;
@@ -27,14 +27,14 @@ let stop: () => Promise<void>;
 let jobs = 0;
 
 beforeAll(async () => {
-  [nats, server] = await Promise.all([startNats(), startPostgres()]);
+  [nats, database] = await Promise.all([startNats(), makeDatabase()]);
   worker = await nats.connect('worker-pool');
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 }, 120_000);
 
 afterAll(async () => {
   await endPool(pool);
-  await Promise.all([nats.close(), server.stop()]);
+  await Promise.all([nats.close(), database.drop()]);
 });
 
 async function start(): Promise<void> {
@@ -42,7 +42,7 @@ async function start(): Promise<void> {
   const bus = await nats.connect('job-cache-returner');
   const started = new Returner({
     bus,
-    databaseUrl: server.url,
+    databaseUrl: database.url,
     keepMs: 0,
     log: createLog({ service: 'test', level: 'quiet' }),
     telemetry: { recordSpan: () => undefined },
@@ -86,7 +86,7 @@ async function mend(): Promise<void> {
 }
 
 beforeAll(async () => {
-  const cache = await JobCache.connect(server.url);
+  const cache = await JobCache.connect(database.url);
   await cache.close();
   await mend();
   for (const table of TABLES) {

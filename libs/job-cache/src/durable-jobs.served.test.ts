@@ -3,8 +3,8 @@ import {
   jobRow,
   returnLoad,
   returnRow,
-  startPostgres,
-  type TestPostgres,
+  makeDatabase,
+  type TestDatabase,
 } from '@brine/testing';
 import { IDLE } from '@brine/job';
 import { mapOf, pack, type SaltValue } from '@brine/wire';
@@ -14,7 +14,7 @@ import { JobCache } from './index.ts';
 
 const PUBLICATION = pack(mapOf({ fun: 'test.ping' }));
 const START = Date.UTC(2026, 10, 20, 12);
-let postgres: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let other: JobCache;
 let pool: pg.Pool;
@@ -22,18 +22,18 @@ let now = START;
 let count = 0;
 
 beforeAll(async () => {
-  postgres = await startPostgres();
+  database = await makeDatabase();
   // What finds out who runs a job may not depend on the content of returns.
-  cache = await JobCache.connect(postgres.url, { now: () => now, keepReturns: false });
-  pool = new pg.Pool({ connectionString: postgres.url, max: 2 });
-  other = await JobCache.connect(postgres.url, { now: () => now });
+  cache = await JobCache.connect(database.url, { now: () => now, keepReturns: false });
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  other = await JobCache.connect(database.url, { now: () => now });
 }, 600_000);
 
 afterAll(async () => {
   await cache.close();
   await other.close();
   await endPool(pool);
-  await postgres.stop();
+  await database.drop();
 });
 
 async function open(minions: string[], ttlMs = 3_600_000, ageMs = 0): Promise<string> {

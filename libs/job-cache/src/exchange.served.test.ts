@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
 import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import {
   EXCHANGE_KINDS,
   ExchangeError,
@@ -12,20 +12,20 @@ import {
 } from './exchange-format.ts';
 import { JobCache } from './job-cache.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 const JID = '20260102030405000001';
@@ -182,7 +182,7 @@ test('another, empty database answers as this one does', async () => {
   await pool.query(`INSERT INTO public.salt_returns (fun, jid, return, id, success, full_ret)
     VALUES ('f', '${jid}', '123456789012345678901234567890', 'only2', 'true', '{"retcode": 0}')`);
   const file = await exported(jid);
-  const other = await startPostgres();
+  const other = await makeDatabase();
   const theirs = await JobCache.connect(other.url);
   try {
     await theirs.importRows(file, 100);
@@ -203,7 +203,7 @@ test('another, empty database answers as this one does', async () => {
     await expect(theirs.importRows(cut, 100)).rejects.toThrow(/^line 3: return without/);
   } finally {
     await theirs.close();
-    await other.stop();
+    await other.drop();
   }
 }, 60_000);
 

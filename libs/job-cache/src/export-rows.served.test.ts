@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
 import { EXCHANGE_KINDS, ExchangeReader, exchangeHead, exchangeLines } from './exchange-format.ts';
 import { JobCache } from './job-cache.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
 });
 
 afterAll(async () => {
   await cache.close();
-  await server.stop();
+  await database.drop();
 });
 
 test('a job goes out page by page, every byte of its returns as it came', async () => {

@@ -2,22 +2,22 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
 import { mapOf, SaltFloat } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { FleetCounts } from './fleet-counts.ts';
 import type { FleetCount } from './fleet-counts.ts';
 import { JobCache } from './job-cache.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let counts: FleetCounts;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  counts = new FleetCounts(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  counts = new FleetCounts(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 
 afterEach(async () => {
@@ -30,7 +30,7 @@ afterAll(async () => {
   await counts.close();
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 /** The numbers of a metric as `labels=value`. */
@@ -121,8 +121,8 @@ test('durations are spread over the buckets of Salt 3008', async () => {
 
 test('two processes count the same rows once, and one of them tells', async () => {
   const jid = '20261120100000000008';
-  const other = await JobCache.connect(server.url);
-  const second = new FleetCounts(server.url);
+  const other = await JobCache.connect(database.url);
+  const second = new FleetCounts(database.url);
   const rows = Array.from({ length: 300 }, (_, n) => returnRow(jid, `m${n}`, n, { seq: n }));
   await Promise.all([
     cache.saveReturns(rows),
@@ -137,8 +137,8 @@ test('two processes count the same rows once, and one of them tells', async () =
   // The teller is gone: the next one who is asked tells the same.
   await pool.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-     WHERE application_name = 'brine metrics' AND pid IN (SELECT pid FROM pg_locks
-       WHERE locktype = 'advisory' AND granted)`,
+     WHERE application_name = 'brine metrics' AND datname = current_database()
+     AND pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted)`,
   );
   await expect.poll(() => told('returns', second)).toEqual(['test.ping||true=300']);
   expect(await counts.read()).toBeUndefined();
@@ -160,7 +160,7 @@ test('labels are bounded, over restarts too, and the sum stays right', async () 
   const few = { maxMinionLabels: 10 };
   let folded = 0;
   for (let start = 0; start < 2; start += 1) {
-    const one = await JobCache.connect(server.url, {
+    const one = await JobCache.connect(database.url, {
       ...few,
       onMinionsFolded: () => void (folded += 1),
     });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
-import { endPool, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { JobCache } from './job-cache.ts';
 import { LIST_QUERIES } from './list-jobs.ts';
 import type { ListJobsOptions } from './list-jobs.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 
@@ -14,9 +14,9 @@ let pool: pg.Pool;
 const JOBS = 130_000;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url, { now: () => Date.UTC(2026, 10, 22) });
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url, { now: () => Date.UTC(2026, 10, 22) });
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
   for (const day of ['20261119', '20261120'])
     await pool.query('SELECT brine.ensure_day($1)', [day]);
   // 0x80 is an empty map of msgpack.
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 async function all(options: ListJobsOptions): Promise<{ jids: string[]; pages: number }> {

@@ -3,8 +3,8 @@ import {
   jobRow,
   returnLoad,
   returnRow,
-  startPostgres,
-  type TestPostgres,
+  makeDatabase,
+  type TestDatabase,
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import pg from 'pg';
@@ -34,20 +34,20 @@ describe('what PostgreSQL says', () => {
 });
 
 describe('in the tables', () => {
-  let server: TestPostgres;
+  let database: TestDatabase;
   let pool: pg.Pool;
   let cache: JobCache;
 
   beforeAll(async () => {
-    server = await startPostgres();
-    cache = await JobCache.connect(server.url);
-    pool = new pg.Pool({ connectionString: server.url, max: 2 });
+    database = await makeDatabase();
+    cache = await JobCache.connect(database.url);
+    pool = new pg.Pool({ connectionString: database.url, max: 2 });
   }, 120_000);
 
   afterAll(async () => {
     await cache.close();
     await endPool(pool);
-    await server.stop();
+    await database.drop();
   });
 
   test('of rows on record the bad one alone is left out', async () => {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
-import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { JobCache } from './job-cache.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 
@@ -14,15 +14,15 @@ const OLD = '20261117100000000001';
 const FRESH = '20261122100000000001';
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url, { now: () => NOW });
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url, { now: () => NOW });
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 async function jids(table: string): Promise<string[]> {

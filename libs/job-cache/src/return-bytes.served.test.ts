@@ -2,27 +2,27 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { listOf, mapOf, pack, unpackMap } from '@brine/wire';
 
 import { JobCache } from './job-cache.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 let jids = 0;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 const newJid = (): string => `202611201600000${String((jids += 1)).padStart(5, '0')}`;
@@ -150,7 +150,7 @@ test('what PostgreSQL refuses beside the content counts all the same', async () 
 });
 
 test('with job_cache: false a return is counted and what it says is kept nowhere', async () => {
-  const counting = await JobCache.connect(server.url, { keepReturns: false });
+  const counting = await JobCache.connect(database.url, { keepReturns: false });
   try {
     const jid = newJid();
     await counting.saveJobs([jobRow(jid, { deadlineAt: Date.now() + 60_000 })]);

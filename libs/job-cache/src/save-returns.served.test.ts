@@ -3,25 +3,25 @@ import fc from 'fast-check';
 import pg from 'pg';
 import { SaltDatetime, SaltFloat, mapOf, pack } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { JobCache } from './job-cache.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 async function allRows(table: string): Promise<unknown[]> {
@@ -147,7 +147,7 @@ test('any order and repetition of jobs and returns ends in the same tables and c
 
 test('two writers at once store each return once', async () => {
   const jid = '20261120120000000001';
-  const other = await JobCache.connect(server.url);
+  const other = await JobCache.connect(database.url);
   const rows = Array.from({ length: 400 }, (_, n) => returnRow(jid, `m${n}`, n, { seq: n }));
   const turned = rows.map((row) => ({ ...row, seq: row.seq + 1000 })).reverse();
   await Promise.all([

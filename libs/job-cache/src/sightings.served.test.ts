@@ -2,25 +2,25 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import pg from 'pg';
 import { mapOf } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, startPostgres } from '@brine/testing';
-import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
+import type { TestDatabase } from '@brine/testing';
 import { JobCache } from './job-cache.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 
 beforeAll(async () => {
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
 });
 
 const SECOND = 1000;

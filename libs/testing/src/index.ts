@@ -6,6 +6,7 @@ export { memoryMaster } from './master-ports.ts';
 export { natsCertificates, startNats } from './nats.ts';
 export { endPool } from './end-pool.ts';
 export type { EndingPool } from './end-pool.ts';
+export { LAYER_POSTGRES, makeDatabase } from './database.ts';
 export { startPostgres } from './postgres.ts';
 export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
@@ -71,6 +72,7 @@ export type { MemoryMaster, MemoryMasterOptions } from './master-ports.ts';
 export type { ZmtpPeerOptions } from './zmtp.ts';
 export type { TestNats } from './nats.ts';
 export type { RecordedSpan } from './recorded-spans.ts';
+export type { TestDatabase } from './database.ts';
 export type { TestPostgres } from './postgres.ts';
 export type {
   Exemplar,

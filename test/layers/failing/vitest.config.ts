@@ -1,12 +1,26 @@
-// The layer of masters over files that fail on purpose: see scenes-of-failures.masters.test.ts.
+// Layers over files that fail on purpose: see the tests beside this directory.
 import { defineConfig, type UserWorkspaceConfig } from 'vitest/config';
 import all from '../../../vitest.config.ts';
 
-const projects = (all.test?.projects ?? []) as readonly UserWorkspaceConfig[];
-const masters = projects.find(({ test }) => test?.name === 'masters');
-if (masters === undefined) throw new Error('no layer of masters');
+const layers = (all.test?.projects ?? []) as readonly UserWorkspaceConfig[];
+
+/** A layer of vitest.config.ts with other files. */
+function failing(name: string, files: string): UserWorkspaceConfig {
+  const layer = layers.find(({ test }) => test?.name === name);
+  if (layer === undefined) throw new Error(`no layer ${name}`);
+  const test = {
+    ...layer.test,
+    name: `failing ${name}`,
+    include: [`test/layers/failing/${files}`],
+  };
+  return { ...layer, test };
+}
 
 export default defineConfig({
-  ...masters,
-  test: { ...masters.test, name: 'failing', include: ['test/layers/failing/*.failing.ts'] },
+  test: {
+    projects: [
+      failing('masters', '{hook,master}.failing.ts'),
+      failing('served', 'left.failing.ts'),
+    ],
+  },
 });

@@ -1,5 +1,5 @@
 import { JobCache, type Ledger } from '@brine/job-cache';
-import { endPool, jobRow, returnRow, startPostgres, type TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnRow, makeDatabase, type TestDatabase } from '@brine/testing';
 import { mapOf, pack, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import type { CheckOptions, LedgerReport } from './index.ts';
 
 const IDS = ['sim-00000', 'sim-00001', 'sim-00002'];
 
-let server: TestPostgres;
+let database: TestDatabase;
 let cache: JobCache;
 let pool: pg.Pool;
 let dir: string;
@@ -25,14 +25,14 @@ let log: object[] = [];
 
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'brine-ledger-'));
-  server = await startPostgres();
-  cache = await JobCache.connect(server.url);
-  pool = new pg.Pool({ connectionString: server.url, max: 2 });
+  database = await makeDatabase();
+  cache = await JobCache.connect(database.url);
+  pool = new pg.Pool({ connectionString: database.url, max: 2 });
 });
 afterAll(async () => {
   await cache.close();
   await endPool(pool);
-  await server.stop();
+  await database.drop();
   await rm(dir, { recursive: true });
 });
 
@@ -82,7 +82,7 @@ function answered(id: string, value: SaltValue = true, of = jid): object[] {
 async function check(more: Partial<CheckOptions> = {}): Promise<LedgerReport> {
   const path = join(dir, `${jid}.jsonl`);
   await writeFile(path, log.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  return checkLedger({ databaseUrl: server.url, logs: [path], after: before, ...more });
+  return checkLedger({ databaseUrl: database.url, logs: [path], after: before, ...more });
 }
 
 test('books that are right have no difference, and the figures are those of the run', async () => {
@@ -233,7 +233,7 @@ test('a return that PostgreSQL refused', async () => {
 test('a log that is cut in its last line is read, one that is broken before it is not', async () => {
   const path = join(dir, 'cut.jsonl');
   const whole = log.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const options = { databaseUrl: server.url, after: before, logs: [path] };
+  const options = { databaseUrl: database.url, after: before, logs: [path] };
   await writeFile(path, `${whole}{"e":"acked","ji`);
   expect(await checkLedger(options)).toMatchObject({ ok: true });
   await writeFile(path, `{"e":"acked","ji\n${whole}`);

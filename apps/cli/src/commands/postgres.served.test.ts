@@ -1,13 +1,13 @@
-import { startPostgres, type TestPostgres } from '@brine/testing';
+import { makeDatabase, type TestDatabase } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import type { Terminal } from '../terminal.ts';
 
-let server: TestPostgres;
+let database: TestDatabase;
 beforeAll(async () => {
-  server = await startPostgres();
+  database = await makeDatabase();
 }, 180_000);
-afterAll(() => server.stop());
+afterAll(() => database.drop());
 afterEach(() => vi.unstubAllEnvs());
 
 async function postgres(url: string, ...args: readonly string[]) {
@@ -21,12 +21,12 @@ async function postgres(url: string, ...args: readonly string[]) {
 
 test('roles are made as often as asked, and who may not is told', async () => {
   expect(await postgres('', 'roles')).toMatchObject({ code: 64 });
-  expect((await postgres(server.url, 'rules')).code).toBe(64);
+  expect((await postgres(database.url, 'rules')).code).toBe(64);
   for (let time = 0; time < 2; time += 1) {
-    const { code, text } = await postgres(server.url, 'roles');
+    const { code, text } = await postgres(database.url, 'roles');
     expect([code, text]).toEqual([0, expect.stringMatching(/^The schema is at \d+; brine_store/)]);
   }
-  const gone = new URL(server.url);
+  const gone = new URL(database.url);
   gone.pathname = '/none';
   expect((await postgres(gone.href, 'roles')).code).toBe(1);
 });
