@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { BrineMaster, newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-const VERSIONS: readonly SaltVersion[] = ['3006.26', '3008.2'];
+const VERSIONS: readonly SaltVersion[] = [newestOf('3006'), newestOf('3008')];
 const IDS = VERSIONS.map((version) => `pillar-${version}`);
 
 describe('real minions get their pillar', () => {

@@ -1,5 +1,7 @@
 import {
   BrineMaster,
+  NEWEST_SALTS,
+  releaseOf,
   saltVenv,
   type SaltHome,
   type SaltOutput,
@@ -13,33 +15,24 @@ import { expect } from 'vitest';
 /** The minions beside the master. */
 export const MINIONS = ['fast-1', 'fast-2', 'fast-3'];
 
-/** Each release reads the event socket in its own framing (salt/transport/ipc.py, tcp.py). */
-const FRAMING: Readonly<Record<string, 'bare' | 'prefixed'>> = {
-  '3006.26': 'prefixed',
-  '3007.13': 'bare',
-  '3008.2': 'bare',
-};
-/** The releases whose command line is tried. */
-export const RELEASES = Object.keys(FRAMING);
-
 /** A Brine master with some minions, and the command lines of several releases on its host. */
 export class StockCli {
   readonly master: BrineMaster;
-  readonly #stock = new Map<string, { readonly venv: SaltVenv; readonly home: SaltHome }>();
+  readonly #stock = new Map<SaltVersion, { readonly venv: SaltVenv; readonly home: SaltHome }>();
 
   private constructor(master: BrineMaster) {
     this.master = master;
   }
 
-  /** Starts all of it; resolves when the minions answer. */
-  static async start(): Promise<StockCli> {
-    const venvs = new Map<string, SaltVenv>();
-    for (const version of RELEASES) venvs.set(version, await saltVenv(version as SaltVersion));
+  /** Starts all of it with these command lines; resolves when the minions answer. */
+  static async start(versions: readonly SaltVersion[] = NEWEST_SALTS): Promise<StockCli> {
+    const venvs = new Map<SaltVersion, SaltVenv>();
+    for (const version of versions) venvs.set(version, await saltVenv(version));
     // Named, so that the job files hold returns too: no stock salt is on this host's PATH.
     const master = await BrineMaster.start({ brine: { workers: 2, event_framing: 'bare' } });
     const cli = new StockCli(master);
     for (const [version, venv] of venvs) {
-      const home = await stockConfig(master, version, FRAMING[version] ?? 'bare');
+      const home = await stockConfig(master, version, releaseOf(version).framing);
       cli.#stock.set(version, { venv, home });
     }
     for (const id of MINIONS) await master.startMinion(id);
@@ -49,14 +42,14 @@ export class StockCli {
   }
 
   /** Runs a command of a release. */
-  run(version: string, command: string, args: readonly string[]): Promise<SaltOutput> {
+  run(version: SaltVersion, command: string, args: readonly string[]): Promise<SaltOutput> {
     const stock = this.#stock.get(version);
     if (stock === undefined) throw new Error(`no Salt ${version}`);
     return this.master.sandbox.run(stock.venv, command, stock.home, args);
   }
 
   /** Pings so often; each answer has to come by itself. */
-  async expectAnswers(version: string, runs: number): Promise<void> {
+  async expectAnswers(version: SaltVersion, runs: number): Promise<void> {
     const before = await findJobs(this.master);
     for (let index = 0; index < runs; index += 1) {
       // In so long nothing but a lost answer makes it ask.
