@@ -1,6 +1,7 @@
 import { dialectOf } from '../../apps/event-bus/src/installed-salt.ts';
 import {
   BrineMaster,
+  newestOf,
   SaltSandbox,
   saltVenv,
   type SaltConfig,
@@ -19,7 +20,7 @@ const COMMAND_MS = 170_000;
 export interface AnyMaster {
   readonly sandbox: SaltSandbox;
   readonly home: SaltHome & SaltPorts;
-  /** Where the event library of 3008.2 connects. */
+  /** Where the event library of 3008 connects. */
   readonly eventDir: string;
   salt(words: readonly string[]): Promise<SaltOutput>;
   close(): Promise<void>;
@@ -58,15 +59,15 @@ export async function brineMaster(setup: MasterSetup): Promise<AnyMaster> {
   return {
     sandbox,
     home,
-    eventDir: join(home.sockDir, dialectOf('3008.2').framing),
+    eventDir: join(home.sockDir, dialectOf(newestOf('3008')).framing),
     salt: (words) => master.brine('salt', words, COMMAND_MS),
     close: () => master.close(),
   };
 }
 
-/** A stock master of 3008.2. */
+/** A stock master of the newest 3008. */
 export async function stockMaster(setup: MasterSetup): Promise<AnyMaster> {
-  const venv = await saltVenv('3008.2');
+  const venv = await saltVenv(newestOf('3008'));
   const sandbox = await SaltSandbox.create();
   const home = await sandbox.master({ ...setup.config, auto_accept: true });
   await placeRoots(home, setup);

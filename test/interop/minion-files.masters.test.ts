@@ -1,4 +1,4 @@
-import { BrineMaster, saltVenv, type SaltVenv, type SaltVersion } from '@brine/testing';
+import { BrineMaster, NEWEST_SALTS, newestOf, saltVenv, type SaltVenv } from '@brine/testing';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,9 +11,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
  */
 
 const IS_WHOLE = process.env['BRINE_FILES_ALL'] === '1';
-const VERSIONS: readonly SaltVersion[] = IS_WHOLE
-  ? ['3006.26', '3007.13', '3008.2']
-  : ['3006.26', '3008.2'];
+const [OLD, NEW] = [newestOf('3006'), newestOf('3008')];
+const VERSIONS = IS_WHOLE ? NEWEST_SALTS : [OLD, NEW];
 const idOf = (version: string): string => `files-${version}`;
 const IDS = VERSIONS.map(idOf);
 const BIG_BYTES = (IS_WHOLE ? 200 : 100) * 1024 * 1024;
@@ -223,7 +222,7 @@ it('the mine holds what minions send, also for those that allow_tgt names', asyn
   const everybody = all(() => true);
   expect(await salt('*', 'mine.get', '*', 'test.ping')).toEqual(all(() => everybody));
   const guarded = await salt('*', 'mine.get', 'files-3006*', 'guarded');
-  expect(guarded).toEqual(all((id) => (id === idOf('3008.2') ? { [idOf('3006.26')]: 'x' } : {})));
+  expect(guarded).toEqual(all((id) => (id === idOf(NEW) ? { [idOf(OLD)]: 'x' } : {})));
   expect(await salt('*', 'mine.delete', 'test.ping')).toEqual(all(() => true));
   expect(await salt('*', 'mine.get', '*', 'test.ping')).toEqual(all(() => ({})));
   expect(await salt('*', 'mine.flush')).toEqual(all(() => true));

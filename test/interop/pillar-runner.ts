@@ -1,4 +1,4 @@
-import { BrineMaster, saltVenv } from '@brine/testing';
+import { BrineMaster, saltVenv, newestOf } from '@brine/testing';
 import { str } from '@brine/jinja';
 import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { execFile } from 'node:child_process';
@@ -36,7 +36,7 @@ export function treeNames(): string[] {
 
 /** What Salt's runner shows; `--script` among the words runs `salt-run` itself for each. */
 export async function shownBySalt(words: readonly string[]): Promise<Shown> {
-  const { python } = await saltVenv('3008.2');
+  const { python } = await saltVenv(newestOf('3008'));
   const options = { env: { ...process.env, TZ: 'UTC' }, maxBuffer: 64 * 1024 * 1024 };
   const running = promisify(execFile)(python, ['-B', ASKER, ...words], options);
   running.child.stdin?.end(fixture('trees.json'));

@@ -1,4 +1,4 @@
-import { saltVenv, type SaltVersion } from '@brine/testing';
+import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
@@ -11,7 +11,8 @@ export const ORACLE_3007 = join(import.meta.dirname, 'target-oracle-3007.py');
 export async function askSalt(
   questions: readonly unknown[],
   oracle: string = ORACLE,
-  version: SaltVersion = '3008.2',
+  version: SaltVersion = newestOf('3008'),
+  args: readonly string[] = [],
 ): Promise<unknown[]> {
   const venv = await saltVenv(version);
   const env = {
@@ -20,7 +21,7 @@ export async function askSalt(
     PYTHONIOENCODING: 'utf-8',
     TZ: process.env['TZ'] ?? '',
   };
-  const child = spawn(venv.python, [oracle], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(venv.python, [oracle, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(questions.map((question) => JSON.stringify(question)).join('\n'));
   const output = await text(child.stdout);
   return output

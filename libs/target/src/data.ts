@@ -33,6 +33,11 @@ export function member(dict: Dict, key: string | number | bigint | boolean | nul
   return (dict as Readonly<Record<string, unknown>>)[key];
 }
 
+/** The keys of a dict in order. */
+export function keysOf(dict: Dict): Iterable<Data> {
+  return dict instanceof Map ? (dict as ReadonlyMap<unknown, unknown>).keys() : Object.keys(dict);
+}
+
 /** The values of a dict in order. */
 export function members(dict: Dict): Iterable<Data> {
   if (dict instanceof Map) return (dict as ReadonlyMap<unknown, unknown>).values();

@@ -1,4 +1,4 @@
-import { isDict, member, members, pythonText, sizeOf } from './data.ts';
+import { isDict, keysOf, member, members, pythonText, sizeOf } from './data.ts';
 import type { Data, Dict } from './data.ts';
 import { compileGlob } from './glob.ts';
 import { RegexError } from './python-regex/ast.ts';
@@ -110,6 +110,8 @@ class SubdictMatcher {
     const wildcard = given.startsWith('*:');
     const pattern = wildcard ? given.slice(2) : given;
     if (pattern === '*' || member(dict, pattern) !== undefined) return true;
+    // As 3006.30, 3007.17 and 3008.5 do; older minions look for the key alone.
+    for (const key of keysOf(dict)) if (this.#value(key, pattern, here.work)) return true;
     if (this.#matches(dict, pattern, below)) return true;
     if (!wildcard) return false;
     for (const value of members(dict)) {

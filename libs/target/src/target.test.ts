@@ -36,9 +36,18 @@ const view = (over: Partial<TargetView> = {}): TargetView => ({
 const minionsOf = (tgt: unknown, tgtType = 'compound', over: Partial<TargetView> = {}): string[] =>
   checkMinions({ tgt, tgtType }, view(over)).minions.sort();
 
+test('the pattern of a value is also that of a key', () => {
+  const nested = { nested: { abc: 1, D: { x: 2 } } };
+  const found = (expression: string, comparison: 'glob' | 'regex' | 'exact'): boolean =>
+    compileSubdict(expression, comparison)(nested);
+  expect([found('nested:[!d]*', 'glob'), found('nested:[!ad]*', 'glob')]).toEqual([true, false]);
+  expect([found('nested:A.C', 'regex'), found('nested:b', 'regex')]).toEqual([true, false]);
+  expect([found('nested:d', 'exact'), found('nested:a', 'exact')]).toEqual([true, false]);
+});
+
 test('a number finds no key that is text in the members of a list', () => {
   // With `:` the members would be asked for the text as well.
-  const find = compileSubdict('ports|8080|tcp|udp', 'regex', '|');
+  const find = compileSubdict('ports|8080|udp', 'glob', '|');
   expect(find({ ports: [{ '8080': 'udp' }] })).toBe(false);
   expect(find({ ports: [new Map([['8080', 'udp']])] })).toBe(false);
   expect(find({ ports: [new Map([[8080, 'udp']])] })).toBe(true);
