@@ -1,6 +1,14 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
+const SHAPES = [
+  { selector: 'ExportDefaultDeclaration', message: 'Name what you export.' },
+  { selector: 'ExportAllDeclaration', message: 'List what you export.' },
+  { selector: 'TSEnumDeclaration', message: 'A constant object and a union instead.' },
+];
+
+const WAITS = 'A test waits for an event, or by a named time: @brine/testing/waits.';
+
 /** Files a person keeps in the head; the same number stands in tools/tidy.served.test.ts. */
 const LINES_MAX = 300;
 
@@ -16,12 +24,7 @@ export default defineConfig([
       'max-lines': ['error', { max: LINES_MAX, skipBlankLines: false, skipComments: false }],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
-      'no-restricted-syntax': [
-        'error',
-        { selector: 'ExportDefaultDeclaration', message: 'Name what you export.' },
-        { selector: 'ExportAllDeclaration', message: 'List what you export.' },
-        { selector: 'TSEnumDeclaration', message: 'A constant object and a union instead.' },
-      ],
+      'no-restricted-syntax': ['error', ...SHAPES],
       '@typescript-eslint/consistent-type-imports': [
         'error',
         { fixStyle: 'inline-type-imports', disallowTypeAnnotations: false },
@@ -59,12 +62,27 @@ export default defineConfig([
         {
           object: 'vi',
           property: 'waitFor',
-          message: 'until(…) of @brine/testing/waits says what it waited for.',
+          message: WAITS,
         },
         {
           object: 'vi',
           property: 'waitUntil',
-          message: 'until(…) of @brine/testing/waits says what it waited for.',
+          message: WAITS,
+        },
+      ],
+    },
+  },
+  {
+    files: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-imports': ['error', { name: 'node:timers/promises', message: WAITS }],
+      'no-restricted-syntax': [
+        'error',
+        ...SHAPES,
+        {
+          selector:
+            "NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout'][arguments.0.type='Identifier']",
+          message: WAITS,
         },
       ],
     },

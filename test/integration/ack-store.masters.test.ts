@@ -1,6 +1,6 @@
 import { Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { faultLasts } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakablePostgres } from './breakable-postgres.ts';
 
@@ -51,7 +51,7 @@ describe('brine.ack: store', () => {
     await postgres.stop();
     const { cacheDir: cachedir } = master.home;
     const following = swarm.publish({ cachedir, target: `${PREFIX}*`, waitMs: 60_000 });
-    await sleep(AWAY_MS);
+    await faultLasts(AWAY_MS);
     expect((await swarm.stats()).total.returnsAcknowledged).toBe(before);
     await postgres.again();
     const job = await following;

@@ -1,8 +1,8 @@
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
+import { growsOld } from '@brine/testing/waits';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 // 1,000 and more with BRINE_DURABLE_MINIONS; the suite has less time.
@@ -108,7 +108,7 @@ describe(`${MINIONS} minions of which most are away`, () => {
     jids.plain = await publish();
     publishedMs = Date.now();
     await expect.poll(() => returned(jids.long), { timeout: 30_000 }).toBe(THERE);
-    await sleep(SHORT_TTL_S * 1_000);
+    await growsOld('the short job', SHORT_TTL_S * 1_000);
     expect((await log.runs(jids.long)).size).toBe(THERE);
     const { stdout } = await master.brine('run', ['jobs.active', '--out', 'json', '-t', '5']);
     const active = JSON.parse(stdout) as Record<string, { Durable?: object }>;

@@ -1,5 +1,5 @@
 import { BrineMaster } from '@brine/testing';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { faultLasts } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const MINIONS = ['light-1', 'light-2'];
@@ -55,7 +55,7 @@ describe('a whole master with two minions', () => {
       master.brine('run', ['pillar.show_pillar', 'nobody', '--out', 'json'], 30_000),
     );
     try {
-      await sleep(4_000);
+      await faultLasts(4_000);
     } finally {
       process.kill(bus.pid, 'SIGCONT');
     }

@@ -2,9 +2,9 @@ import { loadMasterConfig } from '@brine/config';
 import { checkLedger, databaseUrlOf, type LedgerReport } from '@brine/ledger-check';
 import { Swarm } from '@brine/swarm';
 import { BrineMaster, mutated, randomFrom, seedFrames, ZmtpPeer } from '@brine/testing';
+import { loadPauses, until } from '@brine/testing/waits';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /** How many mutated frames; a night's run sets a million. */
@@ -86,7 +86,7 @@ it('a whole master stands mutated frames, and loses no job and no return meanwhi
       const job = await swarm.publish({ cachedir, target: '*', waitMs: STORED_WITHIN_MS });
       expect(job).toMatchObject({ targeted: MINIONS, acknowledged: MINIONS, lost: 0 });
       jobs += 1;
-      await sleep(JOB_EVERY_MS);
+      await loadPauses(JOB_EVERY_MS);
     }
   };
   const serving = good();
@@ -122,12 +122,12 @@ it('a whole master stands mutated frames, and loses no job and no return meanwhi
 async function booksAtRest(): Promise<LedgerReport> {
   const { options } = loadMasterConfig({ configDir: master.home.configDir });
   const databaseUrl = await databaseUrlOf(options);
-  const until = Date.now() + STORED_WITHIN_MS;
-  for (;;) {
+  const whole = async (): Promise<LedgerReport> => {
     const report = await checkLedger({ databaseUrl, logs: [log], fresh: true });
-    if (report.ok || Date.now() > until) return report;
-    await sleep(JOB_EVERY_MS);
-  }
+    expect(report).toMatchObject({ ok: true });
+    return report;
+  };
+  return until('the ledger has no difference', whole, { withinMs: STORED_WITHIN_MS });
 }
 
 /** Resident memory of each service, in MB; a service that died has another pid. */

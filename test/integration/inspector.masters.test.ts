@@ -1,9 +1,10 @@
 import { BrineMaster, type SaltProcess } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const LINE = 'SIGUSR1 is taken';
-const WAIT_MS = 60_000;
+const WAIT = { withinMs: 60_000 };
 
 let master: BrineMaster;
 let minion: SaltProcess;
@@ -72,14 +73,6 @@ async function inspectors(pids: readonly number[]): Promise<number[]> {
   return (await Promise.all(asked)).flat();
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + WAIT_MS;
-  while (!(await holds())) {
-    if (Date.now() > end) throw new Error(`not in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
 const linesIn = (log: string): number => log.split(LINE).length - 1;
 
 test('no process of a master or a minion has an inspector, SIGUSR1 opens none', async () => {
@@ -92,10 +85,9 @@ test('no process of a master or a minion has an inspector, SIGUSR1 opens none', 
   expect(ofMinion.length).toBeGreaterThanOrEqual(3);
   expect(await inspectors(all)).toEqual([]);
   for (const pid of all) process.kill(pid, 'SIGUSR1');
-  await until('a line of each service', async () => {
-    return linesIn(await master.log()) >= ofMaster.length;
-  });
-  await until('a line of the minion', async () => linesIn(await minion.log()) >= 1);
+  const lines = async (): Promise<boolean> => linesIn(await master.log()) >= ofMaster.length;
+  await until('a line of each service', lines, WAIT);
+  await until('a line of the minion', async () => linesIn(await minion.log()) >= 1, WAIT);
   expect(await inspectors(all)).toEqual([]);
 });
 
@@ -106,7 +98,7 @@ test('a service that is being started can not be caught before it listens to the
   process.kill(before, 'SIGKILL');
   const signalled = new Set<number>();
   const open: number[] = [];
-  await until('it serves again', async () => {
+  const servesAgain = async (): Promise<boolean> => {
     const now = await serviceOf();
     if (now?.pid === undefined || now.pid === before) return false;
     try {
@@ -117,7 +109,8 @@ test('a service that is being started can not be caught before it listens to the
       return false; // Node itself did not run yet: then the signal ends it, and it starts anew.
     }
     return now.ready;
-  });
+  };
+  await until('it serves again', servesAgain, WAIT);
   expect(signalled.size).toBeGreaterThan(0);
   expect(open).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { BrineMaster, endPool, freePorts, startPostgres, type TestPostgres } from '@brine/testing';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { loadPauses, until } from '@brine/testing/waits';
 import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -120,21 +120,19 @@ describe('metrics equal what PostgreSQL counts', () => {
     const pid = await pidOf();
     if (pid === undefined) throw new Error(`${service} does not run`);
     process.kill(pid, 'SIGKILL');
-    const until = Date.now() + SERVES_AGAIN_MS;
-    for (;;) {
+    const isBack = async (): Promise<boolean> => {
       const all = await master.services();
       const again = all.find(({ name }) => name === service);
-      if (again?.pid !== undefined && again.pid !== pid && all.every(({ ready }) => ready)) return;
-      if (Date.now() > until) throw new Error(`${service} did not come back`);
-      await sleep(100);
-    }
+      return again?.pid !== undefined && again.pid !== pid && all.every(({ ready }) => ready);
+    };
+    await until(`${service} is back, and all are ready`, isBack, { withinMs: SERVES_AGAIN_MS });
   }
 
   it('after each service was killed in turn while jobs ran', async () => {
     for (const service of SERVICES) {
       const typed = COMMANDS.map((args) => master.brine('salt', [...args, '-t', '15'], 120_000));
       // In the middle of the commands, not before they have begun.
-      await sleep(300);
+      await loadPauses(300);
       await kill(service);
       await Promise.all(typed);
     }

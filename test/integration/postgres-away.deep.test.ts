@@ -1,6 +1,6 @@
 import { Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { loadPauses, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakablePostgres } from './breakable-postgres.ts';
 
@@ -56,7 +56,7 @@ describe('PostgreSQL is away under load', () => {
       }
     })();
     // What is wrong with the load ends the test at once, not after the outage.
-    const pause = (ms: number): Promise<unknown> => Promise.race([sleep(ms), load]);
+    const pause = (ms: number): Promise<unknown> => Promise.race([loadPauses(ms), load]);
     await pause(STEADY_MS);
     while (jids.length === 0) await pause(200);
     await postgres.stop();
@@ -120,11 +120,11 @@ describe('PostgreSQL is away under load', () => {
   /** Waits until all jobs so far are stored; returns how long that took. */
   async function caughtUp(jids: readonly string[], untilMs: number): Promise<number> {
     const startMs = Date.now();
-    for (;;) {
-      const [known, done] = [jids.length, await complete(jids)];
-      if (done >= known) return Date.now() - startMs;
-      if (Date.now() > untilMs) throw new Error(`${done} of ${known} jobs stored in that time`);
-      await sleep(200);
-    }
+    const all = async (): Promise<boolean> => {
+      const known = jids.length;
+      return (await complete(jids)) >= known;
+    };
+    await until(`all of ${jids.length} jobs are stored`, all, { withinMs: untilMs - startMs });
+    return Date.now() - startMs;
   }
 });

@@ -1,5 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
 import { ZmtpPeer } from '@brine/testing';
+import { growsOld } from '@brine/testing/waits';
 import { bytesOf, mapOf, pack, textOf, unpackMap, type SaltValue } from '@brine/wire';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +59,7 @@ describe('clear commands', () => {
     const byToken = (token: string) => it.publish({ kwargs: mapOf({ token }) });
     expect(await byToken(await it.token())).toMatch('"minions":["a"]');
     const expired = await it.token({ token_expire: 0 });
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await growsOld('the token', 5);
     expect(await byToken(expired)).toMatch(/"name":"\w*AuthenticationError"/);
     expect(await it.clear({ cmd: 'get_token', token: expired })).toBe('clear {}');
   });

@@ -1,9 +1,9 @@
 import { checkLedger } from '@brine/ledger-check';
 import { Swarm, type JobResult } from '@brine/swarm';
 import { BrineMaster, type ServiceLine } from '@brine/testing';
+import { faultLasts, loadPauses } from '@brine/testing/waits';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakablePostgres } from './breakable-postgres.ts';
 
@@ -83,7 +83,7 @@ describe('a worker whose event loop is blocked for 30 s under load', () => {
   it('stopped, and going on: it costs no return and no job', async () => {
     const [stopped] = await workers();
     process.kill(stopped?.pid ?? 0, 'SIGSTOP');
-    const over = sleep(STALL_MS).then(() => process.kill(stopped?.pid ?? 0, 'SIGCONT'));
+    const over = faultLasts(STALL_MS).then(() => process.kill(stopped?.pid ?? 0, 'SIGCONT'));
     await judge('stopped for 30 s', await jobsUntil(over));
   }, 300_000);
 
@@ -109,6 +109,6 @@ describe('a worker whose event loop is blocked for 30 s under load', () => {
   it('killed: it is replaced, and costs no return and no job', async () => {
     const [killed] = await workers();
     process.kill(killed?.pid ?? 0, 'SIGKILL');
-    await judge('killed', await jobsUntil(sleep(5_000)));
+    await judge('killed', await jobsUntil(loadPauses(5_000)));
   }, 300_000);
 });

@@ -3,7 +3,6 @@
 // put to it, every query in SQL to the job cache.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isJid, traceIdOf } from '@brine/job';
@@ -22,6 +21,7 @@ import {
   type TestPostgres,
   type TestPrometheus,
 } from '@brine/testing';
+import { loadPauses } from '@brine/testing/waits';
 import {
   INFRA,
   jobVariable,
@@ -132,7 +132,7 @@ describe('the queries of the dashboards', () => {
     await Promise.all(commands.map(salt));
     // A minion runs no state while another runs.
     await salt([STOCK, 'state.single', 'test.nop', 'name=nothing']);
-    await sleep(1000);
+    await loadPauses(1_000);
   }
 
   async function salt(command: readonly string[]): Promise<void> {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,6 +16,7 @@ import {
   type SaltVenv,
   type TestPostgres,
 } from '@brine/testing';
+import { growsOld } from '@brine/testing/waits';
 
 import {
   asPgjsonbTells,
@@ -245,7 +245,7 @@ describe('the job cache that stock tools share with Brine', () => {
       (await pool.query(`SELECT FROM ${table}`)).rowCount ?? 0;
     const before = { returns: await count('salt_returns'), events: await count('salt_events') };
     expect(before.returns).toBeGreaterThan(0);
-    await sleep(1_100);
+    await growsOld('what pgjsonb keeps for 1 s', 1_100);
     await pgjsonb([['clean_old_jobs', []]], { keep_jobs_seconds: 1, archive_jobs: true });
     expect(await count('salt_returns_archive')).toBe(before.returns);
     expect(await count('salt_events_archive')).toBe(before.events);
@@ -253,7 +253,7 @@ describe('the job cache that stock tools share with Brine', () => {
     expect(await count('salt_returns')).toBe(0);
     expect(await count('brine.evidence')).toBe(0);
     const jid = await published(['*', 'test.ping'], MINIONS);
-    await sleep(1_100);
+    await growsOld('what pgjsonb keeps for 1 s', 1_100);
     await pgjsonb([['clean_old_jobs', []]], { keep_jobs_seconds: 1 });
     expect(await ledgerOf(jid)).toEqual([]);
     expect((await pool.query('SELECT FROM jids WHERE jid = $1', [jid])).rowCount).toBe(0);

@@ -1,8 +1,8 @@
 import { SaltProcess, SaltSandbox, saltVenv } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -46,11 +46,10 @@ function startOurs(home: SaltHome): SaltProcess {
 }
 
 async function waitForPing(): Promise<void> {
-  for (let i = 0; i < 10; i += 1) {
-    if ((await salt('test.ping')).ours === true) return;
-    await wait(500);
-  }
-  throw new Error(`our minion does not answer:\n${await ours.log()}\n${await stock.log()}`);
+  const answers = async (): Promise<boolean> => (await salt('test.ping')).ours === true;
+  await until('our minion answers', answers, { withinMs: 60_000 }).catch(async (cause) => {
+    throw new Error(`${await ours.log()}\n${await stock.log()}`, { cause });
+  });
 }
 
 async function salt(...args: readonly string[]): Promise<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import { type BrineMaster, NEWEST_SALTS, newestOf } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINIONS, StockCli } from './stock-cli.ts';
 
@@ -64,21 +64,15 @@ describe('the stock command line on the host of a Brine master', () => {
 
   it('the real salt-key lists and accepts a waiting key within a second', async () => {
     await master.startMinion('waiting-1');
-    const until = Date.now() + 60_000;
-    let listed = '';
-    while (!listed.includes('waiting-1') && Date.now() < until) {
-      listed = (await run(NEW, 'salt-key', ['-l', 'un'])).stdout;
-    }
-    expect(listed).toContain('waiting-1');
+    const waits = async (): Promise<boolean> =>
+      (await run(NEW, 'salt-key', ['-l', 'un'])).stdout.includes('waiting-1');
+    await until('waiting-1 is listed', waits, { withinMs: 60_000 });
     const { code } = await run(NEW, 'salt-key', ['-a', 'waiting-1', '-y']);
     expect(code).toBe(0);
     const acceptedAt = Date.now();
-    while (!(await acceptedCount(master, MINIONS.length + 1)) && Date.now() < acceptedAt + 10_000) {
-      await sleep(50);
-    }
+    await until('the workers know of the key', () => acceptedCount(master, MINIONS.length + 1));
     const noticedMs = Date.now() - acceptedAt;
     process.stdout.write(`salt-key -a noticed by the workers after ${noticedMs} ms\n`);
-    expect(await acceptedCount(master, MINIONS.length + 1)).toBe(true);
     const { stdout } = await run(NEW, 'salt-key', ['-L']);
     expect(stdout).toMatch(/Accepted Keys:\n(?:.*\n)*waiting-1\n/);
     await master.waitForMinions(['waiting-1']);
@@ -88,11 +82,9 @@ describe('the stock command line on the host of a Brine master', () => {
     const dropped = join(master.home.cacheDir, '.dfn');
     const { code } = await run(NEW, 'salt-key', ['-d', 'waiting-1', '-y']);
     expect(code).toBe(0);
-    const until = Date.now() + 15_000;
-    const isThere = async (): Promise<boolean> =>
-      (await readdir(master.home.cacheDir)).includes('.dfn');
-    while ((await isThere()) && Date.now() < until) await sleep(100);
-    expect(await isThere(), `${dropped} is taken away`).toBe(false);
+    const isGone = async (): Promise<boolean> =>
+      !(await readdir(master.home.cacheDir)).includes('.dfn');
+    await until(`${dropped} is taken away`, isGone, { withinMs: 15_000 });
     // The remaining minions sign in again by themselves and run the very next job.
     const args = ['-L', MINIONS.join(','), 'test.ping', '--static', '--out', 'json', '-t', '20'];
     const { stdout } = await master.brine('salt', args);

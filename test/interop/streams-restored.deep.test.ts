@@ -6,9 +6,9 @@ import {
   startPostgres,
   type TestPostgres,
 } from '@brine/testing';
+import { growsOld, quietFor, workTakes } from '@brine/testing/waits';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakableNats } from '../integration/breakable-nats.ts';
@@ -64,12 +64,12 @@ describe('the streams are put back as they were a while ago', () => {
     async (_, also) => {
       await runJob();
       // All that was stored is on disk after `sync_interval`.
-      await sleep(500);
+      await workTakes(500);
       const older = await nats.copyStreams();
       const copiedMs = Date.now();
       await runJob();
       await runJob();
-      await sleep(Math.max(0, copiedMs + AGE_MS - Date.now()));
+      await growsOld('the copy', Math.max(0, copiedMs + AGE_MS - Date.now()));
       const before = await logins();
       await nats.stop();
       await nats.restoreStreams(older);
@@ -134,8 +134,7 @@ describe('the streams are put back as they were a while ago', () => {
     const returns = tokens.length * MINIONS.length;
     const wanted = { jobs: tokens.length, returns, told: returns };
     await expect.poll(counted, { timeout: 30_000 }).toEqual(wanted);
-    // What is delivered once more changes nothing.
-    await sleep(2_000);
+    await quietFor('a change by what is delivered once more', 2_000);
     expect(await counted()).toEqual(wanted);
   }
 

@@ -7,6 +7,7 @@ import {
   saltVenv,
   type SaltVersion,
 } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** How many jobs; the full run sets 1000. */
@@ -59,20 +60,20 @@ describe('traces of jobs on unmodified minions', () => {
   }
 
   async function settled(jids: readonly string[]): Promise<RecordedSpan[]> {
-    const until = Date.now() + 60_000;
-    for (;;) {
+    const stored = (all: readonly RecordedSpan[], jid: string): boolean => {
+      const parts = partsOf(all, jid);
+      const has = (hop: string): boolean => [...parts.keys()].some((key) => key.startsWith(hop));
+      const ends = ['store-job', 'announce.'].every(has);
+      return ends && IDS.every((id) => has(`store.${id}`) && has(`minion.${id}`));
+    };
+    // Each service writes its spans at times of its own: the last are there when none misses one.
+    const whole = (): RecordedSpan[] => {
       const all = spans();
-      const stored = (jid: string): boolean => {
-        const parts = partsOf(all, jid);
-        const has = (hop: string): boolean => [...parts.keys()].some((key) => key.startsWith(hop));
-        const ends = ['store-job', 'announce.'].every(has);
-        return ends && IDS.every((id) => has(`store.${id}`) && has(`minion.${id}`));
-      };
-      // Each service writes its spans at times of its own: the last are there when none misses one.
-      if (jids.every(stored) && orphansOf(all).length === 0) return all;
-      if (Date.now() > until) return all;
-      await new Promise((resolve) => setTimeout(resolve, 500));
-    }
+      expect(jids.filter((jid) => !stored(all, jid))).toEqual([]);
+      expect(orphansOf(all)).toEqual([]);
+      return all;
+    };
+    return until('all traces are whole', whole, { withinMs: 60_000 });
   }
 
   it(

@@ -167,12 +167,14 @@ describe('event sockets', () => {
   });
 
   it('give nothing old to who connects later', async () => {
+    const early = await host.reader();
     await new EventWriter(master.worker).append({
       kind: 'minion',
       tag: 'old',
       body: pack(mapOf({})),
     });
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await until('the old event is told', () => expect(tagsOf(early.seen)).toEqual(['old']));
+    early.client.close();
     const { seen, client } = await host.reader();
     await new EventWriter(master.worker).append({
       kind: 'minion',

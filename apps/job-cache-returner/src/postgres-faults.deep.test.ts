@@ -10,8 +10,8 @@ import {
   type TestNats,
   type TestPostgres,
 } from '@brine/testing';
+import { faultLasts, loadPauses } from '@brine/testing/waits';
 import pg from 'pg';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Returner } from './returner.ts';
 
@@ -125,7 +125,7 @@ async function dropConnections(): Promise<() => Promise<unknown>> {
     while (!over) {
       await pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'brine job-cache'`);
-      await sleep(2);
+      await loadPauses(2);
     }
   })();
   return () => {
@@ -147,7 +147,7 @@ test.each([
     const end = await begin();
     await append();
     await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(false);
-    await sleep(FAULT_MS);
+    await faultLasts(FAULT_MS);
     expect(await stored()).toBe(0);
     expect(returner.status).toMatchObject({ holding: true });
     await end();
@@ -167,7 +167,7 @@ test.each([
   async (_, begin) => {
     const end = await begin();
     await append();
-    await sleep(FAULT_MS);
+    await faultLasts(FAULT_MS);
     await end();
     await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
     await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);

@@ -10,6 +10,7 @@ import type { SpanRecord } from '@brine/telemetry';
 import { isMap, mapOf, pack } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { returnLoad, startNats, startPostgres } from '@brine/testing';
+import { loadPauses } from '@brine/testing/waits';
 import type { TestNats, TestPostgres } from '@brine/testing';
 import { Returner } from './returner.ts';
 
@@ -243,7 +244,7 @@ test('returns survive PostgreSQL being killed under load', async () => {
   for (let n = 0; n < total; n += 1) {
     pending.push(appendReturn(writer, jid, `m${n}`));
     if (n % 1_500 === 700) killServer();
-    if (n % 250 === 0) await new Promise((resolve) => setTimeout(resolve, 60));
+    if (n % 250 === 0) await loadPauses(60);
   }
   await Promise.all(pending);
   await expect.poll(() => countReturns(jid), { timeout: 50_000, interval: 200 }).toBe(total);

@@ -5,7 +5,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { Metrics, type RunningService, type ServiceContext } from '@brine/service';
 import { startTelemetry } from '@brine/telemetry';
 import { freePorts, startNats, type TestNats, ZmtpPeer } from '@brine/testing';
-import { until } from '@brine/testing/waits';
+import { until, workTakes } from '@brine/testing/waits';
 import { isMap, mapOf, pack, readPublication, type SaltValue, unpack } from '@brine/wire';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ async function subscriber(...topics: readonly string[]): Promise<ZmtpPeer> {
   for (const topic of topics) peer.subscribe(topic);
   running.push({ ready: () => true, status: () => ({}), close: async () => peer.close() });
   // A PUB tells nobody that it has taken a subscription note of.
-  await new Promise((done) => setTimeout(done, 100));
+  await workTakes(100);
   return peer;
 }
 

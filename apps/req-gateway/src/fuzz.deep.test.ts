@@ -14,7 +14,7 @@ import {
   ZmtpPeer,
   type TestNats,
 } from '@brine/testing';
-import { until } from '@brine/testing/waits';
+import { loadPauses, until } from '@brine/testing/waits';
 import { clearEnvelope, mapOf, pack, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -108,7 +108,7 @@ test('mutated frames are answered or end their connection, and a good client is 
     while (running) {
       expect(unpack(await peer.request(ping, 2_000))).toBe('bad load');
       good += 1;
-      await new Promise((next) => setTimeout(next, 5));
+      await loadPauses(5);
     }
     peer.close();
   };

@@ -1,8 +1,10 @@
 import { EventWriter, PublicationWriter, type Bus, type JobRecord } from '@brine/bus';
 import type { KnownJob, MasterAbove, Sent } from '@brine/syndic';
 import { startNats, type TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { mapOf, pack, parseMinionEvent, parseSyndicReturn, textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+// eslint-disable-next-line no-restricted-imports -- the relay's own clock
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Upward, type Way } from './upward.ts';
@@ -93,15 +95,11 @@ async function start(above: MasterAbove, changes: Partial<Way> = {}) {
   const ending = new AbortController();
   const one = { ending, done: way.run(ending.signal), way };
   running = [...running, one];
-  await until(() => way.status.reading);
+  await until('the way reads', () => way.status.reading);
   return one;
 }
 
 const known: KnownJob = { askers: new Set(), load: mapOf({ fun: 'test.ping' }) };
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await wait(10);
-}
 
 async function returned(minion: string, jid = JID): Promise<void> {
   const data = mapOf({ jid, id: minion, fun: 'test.ping', return: true, retcode: 0 });
@@ -116,7 +114,10 @@ describe('a way up', () => {
     await publications.appendJob(jobRecord());
     await events.append({ kind: 'auth', tag: 'salt/auth', body: pack(mapOf({ act: 'accept' })) });
     await returned('a');
-    await until(() => above.returned.length === 1 && above.tags.length === 3);
+    await until(
+      'the return and its events are above',
+      () => above.returned.length === 1 && above.tags.length === 3,
+    );
     expect(above.returned).toEqual([`${JID}:a`]);
     expect(above.tags.sort()).toEqual([
       'salt/auth',
@@ -130,14 +131,16 @@ describe('a way up', () => {
     above.away = true;
     const first = await start(above);
     for (const id of ['a', 'b', 'c']) await returned(id);
-    await until(() => above.tries > 0);
+    await until('it is tried', () => above.tries > 0);
     await returned('d');
     await end(first);
     above.away = false;
     const second = await start(above);
-    await until(() => above.returned.length >= 4);
+    await until('four are above', () => above.returned.length >= 4, { withinMs: 25_000 });
     await returned('e');
-    await until(() => above.returned.includes(`${JID}:e`));
+    await until('the last is above', () => above.returned.includes(`${JID}:e`), {
+      withinMs: 25_000,
+    });
     expect(above.returned.sort()).toEqual(['a', 'b', 'c', 'd', 'e'].map((id) => `${JID}:${id}`));
     expect(second.way.status).toMatchObject({ returns: 5, lost: 0, flows: true });
   });
@@ -149,7 +152,7 @@ describe('a way up', () => {
     const ids = Array.from({ length: 40 }, (_, n) => `m${n}`);
     for (const id of ids) await returned(id);
     const both = (): string[] => [...one.returned, ...other.returned];
-    await until(() => both().length >= ids.length);
+    await until('all are above', () => both().length >= ids.length, { withinMs: 25_000 });
     expect(both().sort()).toEqual(ids.map((id) => `${JID}:${id}`).sort());
   });
 
@@ -162,7 +165,7 @@ describe('a way up', () => {
     const data = mapOf({ jid: OTHER, id: 'b', fun: 'f', return: 1, master_id: 'x' });
     const tag = `salt/job/${OTHER}/ret/b`;
     await events.append({ kind: 'ret', tag, jid: OTHER, minion: 'b', body: pack(data) });
-    await until(() => above.returned.length === 1);
+    await until('the return is above', () => above.returned.length === 1, { withinMs: 25_000 });
     expect(above.returned).toEqual([`${OTHER}:b`]);
     expect(way.status).toMatchObject({ passed: 1, events: 0 });
   });

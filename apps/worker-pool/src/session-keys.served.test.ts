@@ -1,6 +1,7 @@
 import { Bucket } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { startNats, vectorFile } from '@brine/testing';
+import { growsOld } from '@brine/testing/waits';
 import { describe, expect, it } from 'vitest';
 import { BucketMinionKeys } from './minion-keys.ts';
 import { BucketSessionKeys } from './session-keys.ts';
@@ -55,7 +56,7 @@ describe('session keys of several workers', () => {
     const bucket = new Bucket(bus, 'brine_sessions');
     const before = await new BucketSessionKeys(bucket, box, 0).current('m');
     // A maximum age below the time that has passed: the key counts as old.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await growsOld('the key', 20);
     const strict = new BucketSessionKeys(bucket, box, 0.01);
     const after = await strict.current('m');
     expect(after.keyString).not.toBe(before.keyString);

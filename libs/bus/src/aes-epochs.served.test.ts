@@ -1,6 +1,6 @@
 import { SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
-import { until } from '@brine/testing/waits';
+import { growsOld, until } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AesEpochs, Bucket, escapeKey, PublicationWriter } from './index.ts';
 
@@ -132,7 +132,7 @@ test('a publisher that goes is noticed by the others, whether it says so or not'
   const bus = await nats.connect('publisher');
   open.push(await AesEpochs.connect(bus, box));
   // All have been heard once each has announced itself.
-  await new Promise((next) => setTimeout(next, 1_500));
+  await growsOld('what each has announced', 1_500);
   worker.close();
   leaves.close();
   await until('the end that was announced is told', () => expect(gone).toHaveBeenCalledTimes(1));

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { startNats, type TestNats } from '@brine/testing';
+import { loadPauses, until } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Bus } from './connect.ts';
 import type { RequestToSend } from './pending-request.ts';
@@ -62,7 +63,7 @@ async function startWorkers(names: readonly string[], delayMs = 0): Promise<void
     });
   });
   await Promise.all(ready);
-  await until(() => sender.stats().workers === names.length);
+  await until('all workers are heard', () => sender.stats().workers === names.length);
 }
 
 let ids = 0;
@@ -73,10 +74,8 @@ function request(body: string, asker?: string): RequestToSend {
   return { id: `r${ids++}`, class: 'aes', body: Buffer.from(body), deadlineMs, ...by };
 }
 
-async function until(what: () => boolean): Promise<void> {
-  while (!what()) await new Promise((resolve) => setTimeout(resolve, 5));
-}
-
+const isAlone = (): boolean =>
+  sender.stats().workers === 0 && sender.stats().classes.aes.waiting === 1;
 const gotBy = (id: string): number => workers.filter(({ got }) => got.includes(id)).length;
 const STALLED = { kind: 'expired', why: 'stalled', handed: true };
 
@@ -119,9 +118,9 @@ test('one asker costs two workers, however many such requests he sends', async (
   const outcomes: Promise<unknown>[] = [];
   for (const one of sent) {
     outcomes.push(sender.send(one));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await loadPauses(50);
   }
-  await until(() => refused.length > 0);
+  await until('one is refused', () => refused.length > 0, { withinMs: 60_000 });
   expect(workers.filter(({ got }) => got.length > 0)).toHaveLength(2);
   expect(await sender.send(request('hello', 'bad'))).toMatchObject({ why: 'rests' });
   // Who asks beside him is served meanwhile.
@@ -136,11 +135,11 @@ test('workers that were stopped for a while and go on do not count', async () =>
   await startWorkers(['a', 'b'], 300);
   const slow = request('hello', 'm');
   const answer = sender.send(slow);
-  await until(() => gotBy(slow.id) === 1);
+  await until('one worker has it', () => gotBy(slow.id) === 1);
   workers.find(({ got }) => got.length > 0)?.child.kill('SIGSTOP');
-  await until(() => gotBy(slow.id) === 2);
+  await until('a second has it', () => gotBy(slow.id) === 2, { withinMs: 60_000 });
   for (const { child } of workers) child.kill('SIGSTOP');
-  await until(() => sender.stats().workers === 0 && sender.stats().classes.aes.waiting === 1);
+  await until('it waits, and there is no worker', isAlone, { withinMs: 60_000 });
   for (const { child } of workers) child.kill('SIGCONT');
   expect(await answer).toMatchObject({ kind: 'reply' });
   expect(await sender.send(request('hello', 'm'))).toMatchObject({ kind: 'reply' });
@@ -151,9 +150,9 @@ test('a worker that was gone before it got the request does not count', async ()
   await startWorkers(['a', 'b'], 60_000);
   const honest = request('hello');
   const answer = sender.send(honest);
-  await until(() => gotBy(honest.id) === 1);
+  await until('a worker has it', () => gotBy(honest.id) === 1);
   for (const { child } of workers) child.kill('SIGKILL');
-  await until(() => sender.stats().workers === 0);
+  await until('there is no worker', () => sender.stats().workers === 0, { withinMs: 60_000 });
   await startWorkers(['c']);
   expect(await answer).toMatchObject({ kind: 'reply' });
   expect(refused).toEqual([]);

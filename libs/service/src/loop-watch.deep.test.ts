@@ -1,3 +1,4 @@
+import { faultLasts, until } from '@brine/testing/waits';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -26,10 +27,6 @@ function start(...args: string[]) {
   return { started, exit, stderr: () => stderr, beats: () => beats };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
-}
-
 test.each(['busy', 'matching', 'microtasks'])(
   'a process whose loop is blocked (%s) is ended, and its log says where it was',
   async (how) => {
@@ -52,12 +49,12 @@ test('one that was stopped for longer goes on: it did not stall', async () => {
   const { started, exit, stderr, beats } = start('no way', '2000');
   let ended = false;
   void exit.then(() => (ended = true));
-  await until(() => beats() > 10);
+  await until('ten beats', () => beats() > 10);
   started.kill('SIGSTOP');
-  await new Promise((resolve) => setTimeout(resolve, 4_000));
+  await faultLasts(4_000);
   const before = beats();
   started.kill('SIGCONT');
-  await until(() => ended || beats() > before + 30);
+  await until('thirty beats more, or its end', () => ended || beats() > before + 30);
   expect(ended).toBe(false);
   expect(stderr()).toBe('');
 });

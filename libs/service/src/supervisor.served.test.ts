@@ -1,3 +1,4 @@
+import { until } from '@brine/testing/waits';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,15 +44,6 @@ function supervise(specs: readonly ServiceSpec[], lines: string[] = [], stopDead
   return supervisor;
 }
 
-async function until(condition: () => boolean, timeoutMs = 10_000): Promise<number> {
-  const from = performance.now();
-  while (!condition()) {
-    if (performance.now() - from > timeoutMs) throw new Error('it did not come to that in time');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-  return performance.now() - from;
-}
-
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -93,8 +85,8 @@ test('a service that is killed is back within half a second', async () => {
   await supervisor.started;
   const { pid } = supervisor.services()[0]!;
   process.kill(pid!, 'SIGKILL');
-  await until(() => supervisor.services()[0]!.restarts === 1);
-  await until(() => supervisor.ready());
+  await until('it is restarted', () => supervisor.services()[0]!.restarts === 1);
+  await until('all serve', () => supervisor.ready());
   expect(supervisor.services()[0]!.pid).not.toBe(pid);
 });
 
@@ -112,9 +104,9 @@ test('stopping while a restart waits leaves nothing behind', async () => {
   const supervisor = supervise([specOf('base')]);
   await supervisor.started;
   for (let i = 1; i <= 3; i += 1) {
-    await until(() => supervisor.ready());
+    await until('all serve', () => supervisor.ready());
     process.kill(supervisor.services()[0]!.pid!, 'SIGKILL');
-    await until(() => supervisor.services()[0]!.restarts === i);
+    await until(`restart ${i}`, () => supervisor.services()[0]!.restarts === i);
   }
   await supervisor.stop();
   expect(supervisor.services()[0]).toMatchObject({ state: 'stopped', pid: undefined });
@@ -129,13 +121,13 @@ test('no service outlives a supervisor that is killed', async () => {
   onTestFinished(() => void child.kill('SIGKILL'));
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  await until(() => printed.includes('\n'));
+  await until('a line is printed', () => printed.includes('\n'));
   const pid = Number(printed);
   expect(isAlive(pid)).toBe(true);
   expect(livingSupervisor(readState(dir))).toBe(child.pid);
   child.kill('SIGKILL');
-  await until(() => !isAlive(pid));
-  await until(() => livingSupervisor(readState(dir)) === undefined);
+  await until('the service ends', () => !isAlive(pid));
+  await until('the supervisor is gone', () => livingSupervisor(readState(dir)) === undefined);
 });
 
 test('the first restart is at once, the others wait longer, and none is the last', () => {

@@ -1,5 +1,5 @@
 import { ZmtpPeer } from '@brine/testing';
-import { until } from '@brine/testing/waits';
+import { loadPauses, quietFor, until, workTakes } from '@brine/testing/waits';
 import { connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 
@@ -37,7 +37,7 @@ async function sendUntil(server: PublishServer, frames: string[], until: Promise
   });
   while (!done) {
     await server.send(frames.map((text) => Buffer.from(text)));
-    await new Promise((next) => setTimeout(next, 20));
+    await loadPauses(20);
   }
 }
 
@@ -58,7 +58,7 @@ test('a subscriber to a topic hears only its own two-frame messages', async () =
   while (on) {
     await server.send([Buffer.from('other'), Buffer.from('1')]);
     await server.send([Buffer.from('mine'), Buffer.from('2')]);
-    await new Promise((next) => setTimeout(next, 20));
+    await loadPauses(20);
   }
   expect(await heard).toEqual(['mine', '2']);
 });
@@ -118,7 +118,7 @@ test('heartbeats leave a peer alone that is there', async () => {
   const { server, port } = await beating(1_500);
   const live = keep(await ZmtpPeer.open({ port, socketType: 'SUB' }));
   await until('the peer is connected', () => expect(server.peers).toBe(1));
-  await new Promise((next) => setTimeout(next, 2_500));
+  await quietFor('an end of the connection', 2_500);
   expect(live.closed).toBe(false);
   expect(server.peers).toBe(1);
 });
@@ -211,7 +211,8 @@ test('a peer whose end takes nothing any more loses its connection', async () =>
   await until('the peer that will be stuck is connected', () => expect(server.peers).toBe(1));
   stuck.write(encodeMessage([Buffer.from([1])]));
   stuck.pause();
-  await new Promise((next) => setTimeout(next, 200));
+  // The server tells nobody that it has taken a subscription note of.
+  await workTakes(200);
   // More than both kernels' buffers hold: from then on nothing is acknowledged.
   for (let count = 0; count < 40; count += 1) await server.send([Buffer.alloc(1 << 20)]);
   await until('the stuck peer is cut off', () => expect(server.peers).toBe(0), {
