@@ -7,6 +7,10 @@ const SHAPES = [
   { selector: 'TSEnumDeclaration', message: 'A constant object and a union instead.' },
 ];
 
+const PROMISED_TIME = [
+  "NewExpression[callee.name='Promise']",
+  "CallExpression[callee.name='setTimeout'][arguments.0.type='Identifier']",
+].join(' ');
 const WAITS = 'A test waits for an event, or by a named time: @brine/testing/waits.';
 
 /** Files a person keeps in the head; the same number stands in tools/tidy.served.test.ts. */
@@ -80,8 +84,7 @@ export default defineConfig([
         'error',
         ...SHAPES,
         {
-          selector:
-            "NewExpression[callee.name='Promise'] CallExpression[callee.name='setTimeout'][arguments.0.type='Identifier']",
+          selector: PROMISED_TIME,
           message: WAITS,
         },
       ],

@@ -19,8 +19,8 @@ import { authLoad, TablePeer } from '../../tools/request-table/peer.ts';
  */
 
 /**
- * Minions of 3008.5 log in again each time the publisher was away. Those of 3007.17 then do so about
- * once a second, at a stock master too, until they are started again: they can not be counted.
+ * Minions of 3008.5 log in again each time the publisher was away. Those of 3007.17 then do so
+ * about once a second, at a stock master too, until they are started again: nobody can count them.
  */
 const LOGS_IN_AGAIN = newestOf('3008');
 const VERSIONS = [newestOf('3006'), newestOf('3006'), LOGS_IN_AGAIN];
