@@ -212,20 +212,24 @@ test('log-ins and what services tell of minions are stored', async () => {
     { kind: 'sent_again', rows: many.length },
   ];
   await expect.poll(kinds, { timeout: 40_000 }).toEqual(expected);
-  const found = await pool.query('SELECT id FROM brine.log_ins');
-  expect(found.rows).toEqual([{ id: 'in' }]);
+  const logIns = async (): Promise<unknown[]> =>
+    (await pool.query<object>('SELECT id FROM brine.log_ins')).rows;
+  await expect.poll(logIns).toEqual([{ id: 'in' }]);
   // What is no evidence is put away with its bytes, and counted.
-  const away = await pool.query(
-    `SELECT reason, encode(raw, 'hex') = 'c1' AS odd FROM brine.quarantine WHERE kind = 'seen'
-     ORDER BY seq`,
-  );
-  expect(away.rows).toMatchObject([
-    { reason: 'a log-in without the id of a minion', odd: false },
-    { reason: 'a sighting of no known kind', odd: false },
-    { odd: true },
-    { reason: 'a sighting of what is no minion', odd: false },
-  ]);
-  expect(returner.status).toMatchObject({ refused: 4 });
+  const away = async (): Promise<unknown[]> => {
+    const text = `SELECT reason, encode(raw, 'hex') = 'c1' AS odd FROM brine.quarantine
+      WHERE kind = 'seen' ORDER BY seq`;
+    return (await pool.query<object>(text)).rows;
+  };
+  await expect
+    .poll(away)
+    .toMatchObject([
+      { reason: 'a log-in without the id of a minion', odd: false },
+      { reason: 'a sighting of no known kind', odd: false },
+      { odd: true },
+      { reason: 'a sighting of what is no minion', odd: false },
+    ]);
+  await expect.poll(() => returner.status).toMatchObject({ refused: 4 });
 }, 60_000);
 
 test('a question that lacks something is answered with what it lacks', async () => {
