@@ -2,7 +2,7 @@ import { Bucket } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { startNats, vectorFile } from '@brine/testing';
 import { growsOld } from '@brine/testing/waits';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BucketMinionKeys } from './minion-keys.ts';
 import { BucketSessionKeys } from './session-keys.ts';
 
@@ -37,6 +37,18 @@ describe('session keys of several workers', () => {
     expect(other.has('web1.example')).toBe(true);
     other.reset();
     expect(other.cached('web1.example')).toEqual([]);
+  });
+
+  it('a source that could not be asked is asked again at once, not taken for an empty one', async () => {
+    await using nats = await startNats();
+    const bus = await nats.connect('worker-pool');
+    const bucket = new Bucket(bus, 'brine_sessions');
+    const { keyString } = await new BucketSessionKeys(bucket, box, 86_400).current('m');
+    const sessions = new BucketSessionKeys(bucket, box, 86_400);
+    const get = vi.spyOn(bucket, 'get').mockRejectedValueOnce(new Error('no answer in time'));
+    await expect(sessions.fetch('m')).rejects.toThrow('session keys cannot be reached');
+    expect((await sessions.fetch('m')).map((key) => key.keyString)).toEqual([keyString]);
+    expect(get).toHaveBeenCalledTimes(2);
   });
 
   it('the key in the bucket is sealed', async () => {

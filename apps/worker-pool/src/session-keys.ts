@@ -88,8 +88,10 @@ export class BucketSessionKeys implements SessionKeys {
     return this.#flights.run(id, async () => {
       const now = performance.now();
       if (now - (this.#fetchedAt.get(id) ?? -Infinity) < REFETCH_PAUSE_MS) return this.cached(id);
+      const entry = await this.#entry(id);
+      // Only an answer counts: with no key for want of one, the minion would log in again.
       this.#fetchedAt.set(id, now);
-      return this.#take(id, await this.#entry(id))?.keys ?? [];
+      return this.#take(id, entry)?.keys ?? [];
     });
   }
 
