@@ -45,8 +45,9 @@ export class BucketUserKeys implements UserKeys {
   refresh(): Promise<void> {
     return this.#flights.run('', async () => {
       if (performance.now() - this.#refreshedAt < REFRESH_PAUSE_MS) return;
-      this.#refreshedAt = performance.now();
+      const now = performance.now();
       await fromHotState('user keys', this.#readAll());
+      this.#refreshedAt = now;
     });
   }
 
