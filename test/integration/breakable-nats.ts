@@ -1,4 +1,4 @@
-import { resolveNatsServer, startNatsServer, type NatsServer } from '@brine/bus';
+import { resolveNatsServer, startNatsServer, type NatsServer } from '@brine/nats-server';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

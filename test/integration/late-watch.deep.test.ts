@@ -1,4 +1,5 @@
-import { connectBus, RequestSender, type Bus, type RequestClass } from '@brine/bus';
+import { connectBus, type Bus, type RequestClass } from '@brine/bus';
+import { RequestSender } from '@brine/bus/rpc';
 import { Crypticle, PrivateKey } from '@brine/crypt';
 import { BrineMaster } from '@brine/testing';
 import { bytesOf, DEFAULT_ENC_ALGO, parseAuthAnswer, unpackMap } from '@brine/wire';

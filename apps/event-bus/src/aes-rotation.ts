@@ -1,4 +1,5 @@
-import { AesEpochs, EventWriter } from '@brine/bus';
+import { AesEpochs } from '@brine/master-state';
+import { EventWriter } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import type { MasterKeys } from '@brine/pki';

@@ -3,8 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 
-import { connectBus, EventWriter, resolveNatsServer, startNatsServer } from '@brine/bus';
-import type { Bus, JobRecord, NatsServer } from '@brine/bus';
+import { connectBus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
+import type { Bus } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
+import type { NatsServer } from '@brine/nats-server';
 import { loadMasterConfig } from '@brine/config';
 import type { MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';

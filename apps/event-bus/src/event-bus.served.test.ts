@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { EventWriter, PublicationWriter, waitWritten } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { JobFiles, readUserKey } from '@brine/cachedir';
 import { fireEvent } from '@brine/ipc';
 import { until } from '@brine/testing/waits';

@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import { connectBus, ensureStreams, EventWriter } from '@brine/bus';
-import type { Bus, EventToAppend } from '@brine/bus';
+import { connectBus, ensureStreams } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import type { Bus } from '@brine/bus';
+import type { EventToAppend } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import {
   asideTeller,

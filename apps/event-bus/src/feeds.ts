@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 
-import { EventReader, handleEach, PublicationReader } from '@brine/bus';
-import type { Bus, Published, StoredEvent } from '@brine/bus';
+import { EventReader } from '@brine/bus/events';
+import { handleEach } from '@brine/bus';
+import { PublicationReader } from '@brine/bus/jobs';
+import type { Bus } from '@brine/bus';
+import type { Published } from '@brine/bus/jobs';
+import type { StoredEvent } from '@brine/bus/events';
 import type { JobFiles } from '@brine/cachedir';
 import { publishingPart } from '@brine/job';
 import { nowMs, type Telemetry } from '@brine/telemetry';

@@ -1,4 +1,6 @@
-import { AuditWriter, Bucket, EventWriter, forgetMinion } from '@brine/bus';
+import { AuditWriter, forgetMinion } from '@brine/master-state';
+import { Bucket } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
 import { AuditSeal, SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 
-import { EventWriter, PublicationWriter, waitWritten } from '@brine/bus';
-import type { JobRecord } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
+import type { JobRecord } from '@brine/bus/jobs';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 
-import type { StoredEvent } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import { mapOf, pack } from '@brine/wire';
 

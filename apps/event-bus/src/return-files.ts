@@ -1,5 +1,5 @@
 import { BusError } from '@brine/bus';
-import type { EventReader, StoredEvent } from '@brine/bus';
+import type { EventReader, StoredEvent } from '@brine/bus/events';
 import type { JobFiles } from '@brine/cachedir';
 import { isMinionId, jidStartTime, parseTag } from '@brine/job';
 import type { Jid } from '@brine/job';

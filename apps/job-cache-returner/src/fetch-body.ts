@@ -1,5 +1,5 @@
 import { BusError } from '@brine/bus';
-import type { StoredEvent } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import { keepStray } from './keep-stray.ts';
 import type { StoreContext } from './store-context.ts';
 

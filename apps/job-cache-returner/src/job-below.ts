@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import { isJid, isMinionId } from '@brine/job';
 import type { JobRow } from '@brine/job-cache';
 import { intOf, listOf, mapIn, mapOf, pack, storableText, textOf } from '@brine/wire';

@@ -1,4 +1,4 @@
-import type { Published } from '@brine/bus';
+import type { Published } from '@brine/bus/jobs';
 import type { DurableRow, JobRow } from '@brine/job-cache';
 
 /** A publication of a job. */

@@ -1,4 +1,7 @@
-import { ask, EventWriter, PublicationWriter, type Bus, type JobRecord } from '@brine/bus';
+import { ask } from '@brine/bus/rpc';
+import { EventWriter } from '@brine/bus/events';
+import { PublicationWriter, type JobRecord } from '@brine/bus/jobs';
+import type { Bus } from '@brine/bus';
 import { jobReturnTag, type Jid } from '@brine/job';
 import { JobCache } from '@brine/job-cache';
 import { Metrics } from '@brine/service';

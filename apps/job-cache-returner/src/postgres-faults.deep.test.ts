@@ -1,4 +1,5 @@
-import { EventWriter, type Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import type { Bus } from '@brine/bus';
 import { jobReturnTag, type Jid } from '@brine/job';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';

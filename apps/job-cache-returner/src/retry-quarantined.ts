@@ -1,5 +1,7 @@
 import { BusError, readStray } from '@brine/bus';
-import type { Bus, Published, StoredEvent } from '@brine/bus';
+import type { Bus } from '@brine/bus';
+import type { Published } from '@brine/bus/jobs';
+import type { StoredEvent } from '@brine/bus/events';
 import { isRefused, refusedDurable, refusedJob, refusedReturn } from '@brine/job-cache';
 import type { JobCache, Quarantined, RefusedRow } from '@brine/job-cache';
 import { durableRow, jobRow } from './job-rows.ts';

@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import { parseTag } from '@brine/job';
 import type { ReturnRow } from '@brine/job-cache';
 

@@ -1,7 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import pg from 'pg';
-import { EventWriter, PublicationWriter, ask, waitWritten } from '@brine/bus';
-import type { Bus, JobRecord } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
+import { ask } from '@brine/bus/rpc';
+import type { Bus } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
 import { jobReturnTag } from '@brine/job';
 import type { Jid } from '@brine/job';
 import { Metrics } from '@brine/service';

@@ -1,5 +1,8 @@
-import { EventReader, PublicationReader, serve, tellCommitted } from '@brine/bus';
-import type { Answering, Bus, Stray } from '@brine/bus';
+import { EventReader, tellCommitted } from '@brine/bus/events';
+import { PublicationReader } from '@brine/bus/jobs';
+import { serve } from '@brine/bus/rpc';
+import type { Answering } from '@brine/bus/rpc';
+import type { Bus, Stray } from '@brine/bus';
 import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cache';
 import type { Metrics, TracedJob } from '@brine/service';
 import type { Log, Telemetry } from '@brine/telemetry';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { StoredEvent } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import { JobCacheError } from '@brine/job-cache';
 import type { JobCache, Refusal, SightingRow } from '@brine/job-cache';
 import { Metrics } from '@brine/service';

@@ -1,5 +1,6 @@
 import { EVENT_KINDS } from '@brine/bus';
-import type { EventKind, StoredEvent } from '@brine/bus';
+import type { EventKind } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import { isJid, isMinionId } from '@brine/job';
 import type {
   AuditStored,

@@ -1,4 +1,4 @@
-import type { Published } from '@brine/bus';
+import type { Published } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
 import { gather } from './gather.ts';
 import { durableRow, jobRow } from './job-rows.ts';

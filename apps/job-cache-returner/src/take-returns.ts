@@ -1,4 +1,4 @@
-import type { StoredEvent } from '@brine/bus';
+import type { StoredEvent } from '@brine/bus/events';
 import type { ReturnRow } from '@brine/job-cache';
 import { fetchBody } from './fetch-body.ts';
 import { returnRow } from './return-row.ts';

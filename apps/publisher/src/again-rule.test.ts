@@ -1,4 +1,4 @@
-import type { Again, JobRecord } from '@brine/bus';
+import type { Again, JobRecord } from '@brine/bus/jobs';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AgainRule, burstWindow, MAX_NAMED, startWindow } from './again-rule.ts';
 import { RecentJobs } from './recent-jobs.ts';

@@ -1,4 +1,4 @@
-import type { Again, JobRecord } from '@brine/bus';
+import type { Again, JobRecord } from '@brine/bus/jobs';
 import { buildPublish, buildPublishedJob, mapOf, pack, unpackMap } from '@brine/wire';
 import type { DurableTask } from './durable-ports.ts';
 import { listedFor } from './listed.ts';

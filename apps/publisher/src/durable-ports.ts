@@ -1,4 +1,4 @@
-import type { Again, AppendedJob, JobRecord } from '@brine/bus';
+import type { Again, AppendedJob, JobRecord } from '@brine/bus/jobs';
 
 /** What the store gives out: libs/job-cache DurableTask. */
 export interface DurableTask {

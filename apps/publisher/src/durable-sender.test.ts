@@ -1,4 +1,4 @@
-import type { Again, JobRecord } from '@brine/bus';
+import type { Again, JobRecord } from '@brine/bus/jobs';
 import { isJid } from '@brine/job';
 import { isMap, mapOf, pack, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';

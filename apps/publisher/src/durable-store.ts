@@ -1,4 +1,6 @@
-import { ask, EventReader, type Bus } from '@brine/bus';
+import { ask } from '@brine/bus/rpc';
+import { EventReader } from '@brine/bus/events';
+import type { Bus } from '@brine/bus';
 import { bytesOf, intOf, isMap, listOf, mapOf, textOf, type SaltMap } from '@brine/wire';
 import type { DurableStore, DurableTask, LogIns } from './durable-ports.ts';
 

@@ -1,4 +1,4 @@
-import type { PublicationTimes } from '@brine/bus';
+import type { PublicationTimes } from '@brine/bus/jobs';
 import { expect, test } from 'vitest';
 import { EpochChoice } from './epoch-choice.ts';
 

@@ -1,4 +1,4 @@
-import type { PublicationTimes, Published } from '@brine/bus';
+import type { PublicationTimes, Published } from '@brine/bus/jobs';
 import { MAX_LATER_JOBS } from './again-rule.ts';
 import type { Epochs } from './ports.ts';
 

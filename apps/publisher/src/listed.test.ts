@@ -1,4 +1,4 @@
-import type { JobRecord } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { narrowed } from './listed.ts';

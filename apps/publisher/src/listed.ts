@@ -1,4 +1,4 @@
-import type { JobRecord } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
 import { appendField } from '@brine/wire';
 
 /** A publication once more, for these minions alone whatever its target was. */

@@ -1,4 +1,5 @@
-import type { AesEpoch, Published } from '@brine/bus';
+import type { AesEpoch } from '@brine/master-state';
+import type { Published } from '@brine/bus/jobs';
 import { PrivateKey } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';

@@ -1,4 +1,5 @@
-import type { Again, AesEpoch, JobRecord, Published } from '@brine/bus';
+import type { Again, JobRecord, Published } from '@brine/bus/jobs';
+import type { AesEpoch } from '@brine/master-state';
 import type { SpanRecord } from '@brine/telemetry';
 
 /** The publications to send, in stream order. */

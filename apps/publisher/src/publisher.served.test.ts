@@ -1,13 +1,11 @@
+import { AesEpochs } from '@brine/master-state';
+import { Bucket, escapeKey, type Bus } from '@brine/bus';
 import {
-  AesEpochs,
-  Bucket,
-  escapeKey,
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
-  type Bus,
   type JobRecord,
-} from '@brine/bus';
+} from '@brine/bus/jobs';
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';

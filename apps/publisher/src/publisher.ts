@@ -1,4 +1,4 @@
-import type { Again, PublicationTimes, Published, Sent } from '@brine/bus';
+import type { Again, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import { ZmqError } from '@brine/zmq';

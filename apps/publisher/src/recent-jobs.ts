@@ -1,4 +1,4 @@
-import type { JobRecord } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
 
 /** One job that went out lately. */
 export interface RecentJob {

@@ -1,4 +1,4 @@
-import type { JobRecord } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
 
 /** A sending of one job, for its trace. */
 export interface Sending {

@@ -1,4 +1,5 @@
-import { AesEpochs, PublicationWriter } from '@brine/bus';
+import { AesEpochs } from '@brine/master-state';
+import { PublicationWriter } from '@brine/bus/jobs';
 import { loadMasterConfig } from '@brine/config';
 import { Crypticle, SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';

@@ -1,15 +1,13 @@
+import { AesEpochs } from '@brine/master-state';
+import { ask } from '@brine/bus/rpc';
+import { Bucket, connectBus, type Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
 import {
-  AesEpochs,
-  ask,
-  Bucket,
-  connectBus,
-  EventWriter,
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
   tellSent,
-  type Bus,
-} from '@brine/bus';
+} from '@brine/bus/jobs';
 import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';

@@ -1,4 +1,4 @@
-import type { EventWriter } from '@brine/bus';
+import type { EventWriter } from '@brine/bus/events';
 import { mapOf, pack } from '@brine/wire';
 
 /** Words about expired jobs on their way at once; of further ones nothing is kept. */

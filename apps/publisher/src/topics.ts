@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JobRecord } from '@brine/bus';
+import type { JobRecord } from '@brine/bus/jobs';
 
 // Salt: salt/transport/zeromq.py PublishServer.publish_payload, for which target types the master
 // sends one copy per minion.

@@ -1,4 +1,4 @@
-import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
+import type { RequestOutcome, RequestSenderStats } from '@brine/bus/rpc';
 import { workTakes } from '@brine/testing/waits';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AuthLane } from './auth-lane.ts';

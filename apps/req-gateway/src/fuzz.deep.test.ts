@@ -1,11 +1,6 @@
-import {
-  Bucket,
-  claimRequestId,
-  requestAnswered,
-  RequestReceiver,
-  RequestSender,
-  serveRequestIds,
-} from '@brine/bus';
+import { Bucket } from '@brine/bus';
+import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
+import { RequestReceiver, RequestSender } from '@brine/bus/rpc';
 import {
   mutated,
   randomFrom,

@@ -1,13 +1,6 @@
-import {
-  Bucket,
-  claimRequestId,
-  requestAnswered,
-  RequestReceiver,
-  RequestSender,
-  serveRequestIds,
-  type Answer,
-  type IncomingRequest,
-} from '@brine/bus';
+import { Bucket } from '@brine/bus';
+import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
+import { RequestReceiver, RequestSender, type Answer, type IncomingRequest } from '@brine/bus/rpc';
 import { startNats, ZmtpPeer, type TestNats } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
 import { aesEnvelope, clearEnvelope, isMap, mapOf, pack, textOf, unpack } from '@brine/wire';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { RequestOutcome, RequestSenderStats } from '@brine/bus';
+import type { RequestOutcome, RequestSenderStats } from '@brine/bus/rpc';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';

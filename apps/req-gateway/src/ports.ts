@@ -1,4 +1,4 @@
-import type { RequestOutcome, RequestSenderStats, RequestToSend } from '@brine/bus';
+import type { RequestOutcome, RequestSenderStats, RequestToSend } from '@brine/bus/rpc';
 import type { SpanRecord } from '@brine/telemetry';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 

@@ -1,4 +1,4 @@
-import type { RequestOutcome } from '@brine/bus';
+import type { RequestOutcome } from '@brine/bus/rpc';
 import { workTakes } from '@brine/testing/waits';
 import { isMap, textOf, unpack } from '@brine/wire';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-import type { RequestOutcome, RequestToSend } from '@brine/bus';
+import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Workers } from './ports.ts';
 import { SealedLane, type LostReason } from './sealed-lane.ts';

@@ -1,4 +1,4 @@
-import type { RequestToSend } from '@brine/bus';
+import type { RequestToSend } from '@brine/bus/rpc';
 import type { Workers } from './ports.ts';
 
 /** A sealed request in hand. */

@@ -1,4 +1,4 @@
-import type { Expiry, RequestOutcome } from '@brine/bus';
+import type { Expiry, RequestOutcome } from '@brine/bus/rpc';
 
 const TEXTS: Partial<Readonly<Record<Expiry, string>>> = {
   stalled: 'Two workers were lost that had the request; it is not tried again',

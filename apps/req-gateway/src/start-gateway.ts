@@ -1,12 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import {
-  claimRequestId,
-  connectBus,
-  requestAnswered,
-  RequestSender,
-  type Bus,
-  type Stall,
-} from '@brine/bus';
+import { claimRequestId, requestAnswered } from '@brine/master-state';
+import { connectBus, type Bus } from '@brine/bus';
+import { RequestSender, type Stall } from '@brine/bus/rpc';
 import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, tcpEndpoint, type RequestServerOptions } from '@brine/zmq';
 import { Gateway } from './gateway.ts';

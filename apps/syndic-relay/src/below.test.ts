@@ -1,4 +1,4 @@
-import type { RequestOutcome, RequestToSend } from '@brine/bus';
+import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
 import { mapOf, pack, parsePublish, readEnvelope } from '@brine/wire';
 import type { PublishRequest, SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';

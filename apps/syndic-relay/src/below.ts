@@ -1,4 +1,5 @@
-import { BusError, type RequestSender } from '@brine/bus';
+import { BusError } from '@brine/bus';
+import type { RequestSender } from '@brine/bus/rpc';
 import type { MasterBelow, PublishedBelow, RelayLog } from '@brine/syndic';
 import { buildPublish, clearEnvelope, isMap, mapIn, textOf, unpackMap } from '@brine/wire';
 import type { PublishRequest, SaltMap } from '@brine/wire';

@@ -1,5 +1,6 @@
 import { BusError } from '@brine/bus';
-import type { Published, StoredEvent } from '@brine/bus';
+import type { Published } from '@brine/bus/jobs';
+import type { StoredEvent } from '@brine/bus/events';
 import { jobNewTag, jobPublishTag, type Jid } from '@brine/job';
 import type { EventToForward } from '@brine/syndic';
 import { buildNewJob, unpackMap, WireError } from '@brine/wire';

@@ -1,4 +1,6 @@
-import { ask, BusError, handleEach, PublicationReader } from '@brine/bus';
+import { ask } from '@brine/bus/rpc';
+import { BusError, handleEach } from '@brine/bus';
+import { PublicationReader } from '@brine/bus/jobs';
 import type { Bus } from '@brine/bus';
 import { askerOf, RecentJobs } from '@brine/syndic';
 import type { Jobs, KnownJob, RelayLog } from '@brine/syndic';

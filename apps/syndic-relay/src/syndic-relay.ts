@@ -1,4 +1,5 @@
-import { type Bus, connectBus, RequestSender } from '@brine/bus';
+import { type Bus, connectBus } from '@brine/bus';
+import { RequestSender } from '@brine/bus/rpc';
 import { readUserKey } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
 import {

@@ -1,4 +1,6 @@
-import { EventWriter, PublicationWriter, type Bus, type JobRecord } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { PublicationWriter, type JobRecord } from '@brine/bus/jobs';
+import type { Bus } from '@brine/bus';
 import type { KnownJob, MasterAbove, Sent } from '@brine/syndic';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';

@@ -1,4 +1,5 @@
-import { EventReader, PublicationReader } from '@brine/bus';
+import { EventReader } from '@brine/bus/events';
+import { PublicationReader } from '@brine/bus/jobs';
 import type { Bus, EventKind } from '@brine/bus';
 import { ForwardLane } from '@brine/syndic';
 import type { Clock, Jobs, LaneParts, LaneSettings, LaneStats, RelayLog } from '@brine/syndic';

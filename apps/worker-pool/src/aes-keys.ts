@@ -1,4 +1,4 @@
-import type { AesEpochs } from '@brine/bus';
+import type { AesEpochs } from '@brine/master-state';
 import { Crypticle } from '@brine/crypt';
 import type { AesKeys } from '@brine/master';
 import { fromHotState } from './hot-state.ts';

@@ -1,4 +1,4 @@
-import type { IncomingRequest } from '@brine/bus';
+import type { IncomingRequest } from '@brine/bus/rpc';
 import { publishingPart } from '@brine/job';
 import type { Answer, AnswerAbout } from '@brine/master';
 import {

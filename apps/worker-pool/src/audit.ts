@@ -1,4 +1,6 @@
-import { AuditWriter, EventWriter, type Bus } from '@brine/bus';
+import { AuditWriter } from '@brine/master-state';
+import { EventWriter } from '@brine/bus/events';
+import type { Bus } from '@brine/bus';
 import type { AuditSeal } from '@brine/crypt';
 import type { AuditRecord } from '@brine/master';
 import { strangerAllowance } from './stranger-allowance.ts';

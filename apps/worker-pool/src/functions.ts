@@ -1,4 +1,5 @@
-import { EventReader, handleEach, type Bus } from '@brine/bus';
+import { EventReader } from '@brine/bus/events';
+import { handleEach, type Bus } from '@brine/bus';
 import {
   callRunner,
   LocalClient,

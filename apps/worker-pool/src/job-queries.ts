@@ -1,4 +1,5 @@
-import { ask, BusError, type Bus } from '@brine/bus';
+import { ask } from '@brine/bus/rpc';
+import { BusError, type Bus } from '@brine/bus';
 import { MasterUnavailableError, type JobQueries } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 

@@ -1,4 +1,4 @@
-import type { Sent } from '@brine/bus';
+import type { Sent } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
 import type { ReturnToTrace } from '@brine/master';
 import { isChosen, type SpanRecord, TRACE_NOTE_MAX } from '@brine/telemetry';

@@ -1,4 +1,5 @@
-import { REQUEST_CLASSES, type Bus, type RequestReceiver } from '@brine/bus';
+import { REQUEST_CLASSES, type Bus } from '@brine/bus';
+import type { RequestReceiver } from '@brine/bus/rpc';
 import type { Events, MasterPorts } from '@brine/master';
 import {
   addConnectionMetrics,

@@ -1,4 +1,5 @@
-import { BusError, type Appended, type EventToAppend } from '@brine/bus';
+import { BusError, type Appended } from '@brine/bus';
+import type { EventToAppend } from '@brine/bus/events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StreamEvents } from './publications.ts';
 

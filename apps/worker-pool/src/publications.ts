@@ -1,13 +1,6 @@
-import {
-  BusError,
-  escapeKey,
-  waitWritten,
-  type Appended,
-  type Bucket,
-  type Bus,
-  type EventWriter,
-  type PublicationWriter,
-} from '@brine/bus';
+import { BusError, escapeKey, type Appended, type Bucket, type Bus } from '@brine/bus';
+import { waitWritten, type PublicationWriter } from '@brine/bus/jobs';
+import type { EventWriter } from '@brine/bus/events';
 import { MasterUnavailableError, type Events, type Job, type Publications } from '@brine/master';
 import { publishingPart } from '@brine/job';
 import { randomUUID } from 'node:crypto';

@@ -1,4 +1,6 @@
-import { serve, tellCommitted, type Answering, type Bus } from '@brine/bus';
+import { serve, type Answering } from '@brine/bus/rpc';
+import { tellCommitted } from '@brine/bus/events';
+import type { Bus } from '@brine/bus';
 import { MasterUnavailableError } from '@brine/master';
 import { startNats, type TestNats } from '@brine/testing';
 import { isMap, listOf } from '@brine/wire';

@@ -1,4 +1,6 @@
-import { ask, BusError, CommitWatch, type Bus } from '@brine/bus';
+import { ask } from '@brine/bus/rpc';
+import { BusError, type Bus } from '@brine/bus';
+import { CommitWatch } from '@brine/bus/events';
 import { MasterUnavailableError } from '@brine/master';
 import { mapOf } from '@brine/wire';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,5 @@
-import type { IncomingRequest, Sent } from '@brine/bus';
+import type { IncomingRequest } from '@brine/bus/rpc';
+import type { Sent } from '@brine/bus/jobs';
 import type { MasterOptions } from '@brine/config';
 import type { Answer, ReturnToTrace } from '@brine/master';
 import { nowMs, type Telemetry } from '@brine/telemetry';

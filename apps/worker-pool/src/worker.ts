@@ -1,16 +1,8 @@
-import {
-  AesEpochs,
-  Bucket,
-  connectBus,
-  EventWriter,
-  forgetMinion,
-  hearSent,
-  PublicationWriter,
-  RequestReceiver,
-  serveRequestIds,
-  serveStalled,
-  type Bus,
-} from '@brine/bus';
+import { AesEpochs, forgetMinion, serveRequestIds } from '@brine/master-state';
+import { Bucket, connectBus, type Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { hearSent, PublicationWriter } from '@brine/bus/jobs';
+import { RequestReceiver, serveStalled } from '@brine/bus/rpc';
 import { ReceivedFiles } from '@brine/cachedir';
 import { AuditSeal, SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';

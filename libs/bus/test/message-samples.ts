@@ -1,21 +1,21 @@
 // One of each kind of message that goes over NATS, as today's code writes it.
 import { mapOf } from '@brine/wire';
-import { Bundler } from '../src/bundle.ts';
-import { tellCommitted } from '../src/committed.ts';
-import type { Bus } from '../src/connect.ts';
-import { EventWriter, type EventToAppend } from '../src/events.ts';
-import type { JobRecord } from '../src/job-record.ts';
-import { PublicationWriter, type Again } from '../src/publications.ts';
-import { ask } from '../src/queries.ts';
+import { Bundler } from '../src/rpc/bundle.ts';
+import { tellCommitted } from '../src/events/commit-notice.ts';
+import type { Bus } from '../src/connection/connect.ts';
+import { EventWriter, type EventToAppend } from '../src/events/event-writer.ts';
+import type { JobRecord } from '../src/jobs/job-record.ts';
+import { PublicationWriter, type Again } from '../src/jobs/publication-writer.ts';
+import { ask } from '../src/rpc/queries.ts';
 import {
   packReply,
   packReplyElsewhere,
   packRequest,
   WORDS,
   type RequestHead,
-} from '../src/request-frame.ts';
-import { tellSent, type Sent } from '../src/sent.ts';
-import { packAnnouncement, type Announcement } from '../src/worker-board.ts';
+} from '../src/rpc/request-frame.ts';
+import { tellSent, type Sent } from '../src/jobs/send-notice.ts';
+import { packAnnouncement, type Announcement } from '../src/rpc/worker-board.ts';
 
 /** A message as it is on the wire, in the form of the recorded files. */
 export interface RecordedMessage {

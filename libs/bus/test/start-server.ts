@@ -1,5 +1,5 @@
 // Starts a server in the directory given, tells its pid, and stays until it is killed.
-import { startNatsServer } from '@brine/bus';
+import { startNatsServer } from '@brine/nats-server';
 
 const [binary = '', dir = ''] = process.argv.slice(2);
 const server = await startNatsServer({ binary, dir });

@@ -1,11 +1,6 @@
 import { join } from 'node:path';
-import {
-  readServers,
-  resolveNatsServer,
-  SERVICE_NAMES,
-  startNatsServer,
-  type NatsServer,
-} from '@brine/bus';
+import { readServers, SERVICE_NAMES } from '@brine/bus';
+import { resolveNatsServer, startNatsServer, type NatsServer } from '@brine/nats-server';
 import type { MasterOptions } from '@brine/config';
 import { startPostgres } from '@brine/job-cache';
 import { Backoff, MASTER_SERVICES, type MasterServiceName } from '@brine/service';

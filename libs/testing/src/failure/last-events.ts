@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectBus, EventReader } from '@brine/bus';
+import { connectBus } from '@brine/bus';
+import { EventReader } from '@brine/bus/events';
 
 /** How far back events are read. */
 const BACK_MS = 60_000;

@@ -1,0 +1,239 @@
+import { randomBytes } from 'node:crypto';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { PermissionViolationError } from '@nats-io/nats-core';
+import { Asides } from '../streams/asides.ts';
+import type { Aside } from '../streams/asides.ts';
+import { BusError, asError } from './errors.ts';
+import { connectGathering } from './gathering-transport.ts';
+import { Inbox } from './inbox.ts';
+import { SERVICE_INBOXES } from '../subjects/names.ts';
+import { endOfCertificate, readServers } from './servers.ts';
+import type { ServiceName } from '../subjects/names.ts';
+import { TimerWheel } from './timer-wheel.ts';
+import { NATS_FLOOR, isAtLeast } from './server-version.ts';
+
+/** How to reach the server, and as whom. */
+export interface BusOptions {
+  /**
+   * `tls://host:port`, or on loopback `nats://user:password@host:port`; several joined by commas.
+   */
+  readonly url: string;
+  /** With TLS: where the directory of each service is with its certificate, as `brine pki` does. */
+  readonly certificates?: string;
+  /** Lets a server beyond loopback be reached without TLS. */
+  readonly plain?: boolean;
+  /** Which service connects; it decides the inbox it may listen on. */
+  readonly name: ServiceName;
+  readonly user?: string;
+  readonly password?: string;
+  /** How long to wait for a server at first, in ms; default 30,000. Afterwards: for ever. */
+  readonly connectTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+  /** Told of the first messages of each stream that a reader goes on without. */
+  readonly onAside?: (aside: Aside) => void;
+}
+
+/** What a connection tells of itself. */
+export type BusStatus = 'connected' | 'reconnecting' | 'closed';
+
+const RETRY_MS = 250;
+
+/**
+ * Connects to NATS and waits for it up to a bound. Reconnects for ever once connected.
+ * @throws BusError `BUS_UNREACHABLE`; `BUS_EXPOSED` beyond loopback without TLS,
+ * `BUS_NO_CERTIFICATE`; `BUS_SERVER_TOO_OLD` for a server below the floor.
+ */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const { options: natsOptions, shown } = connectionOptions(options);
+  const nc = await connectWithin(natsOptions, shown, options);
+  const version = nc.info?.version ?? '0';
+  if (!isAtLeast(version, NATS_FLOOR)) {
+    await nc.close();
+    const text = `the NATS server at ${shown} is ${version}; ${NATS_FLOOR} or newer is needed`;
+    throw new BusError('BUS_SERVER_TOO_OLD', text);
+  }
+  return new Bus(nc, options, natsOptions);
+}
+
+/** One connection to NATS and what hangs on it. Made by {@link connectBus}. */
+export class Bus {
+  readonly name: ServiceName;
+  /** Resolves when the connection is over, with the reason unless it was asked for. */
+  readonly closed: Promise<Error | undefined>;
+  /** Messages that the readers of this connection went on without. */
+  readonly asides: Asides;
+  /** For this library only: the client's connection. */
+  readonly connection: NatsConnection;
+  /** For this library only: the multiplexer of answers. */
+  readonly inbox: Inbox;
+  /** For this library only: time-outs. */
+  readonly wheel: TimerWheel;
+  /** For this library only: the prefix of this connection's inboxes. */
+  readonly inboxPrefix: string;
+  readonly #natsOptions: ConnectionOptions;
+  readonly #onReconnect = new Set<() => void>();
+  readonly #onDisconnect = new Set<() => void>();
+  #status: BusStatus = 'connected';
+  #reconnects = 0;
+  #bodies: Promise<Bus> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(nc: NatsConnection, options: BusOptions, natsOptions: ConnectionOptions) {
+    this.name = options.name;
+    this.asides = new Asides(options.onAside);
+    this.connection = nc;
+    this.#natsOptions = natsOptions;
+    this.wheel = new TimerWheel();
+    this.inboxPrefix = `${SERVICE_INBOXES[options.name]}.${randomBytes(9).toString('base64url')}`;
+    this.inbox = new Inbox(nc, `${this.inboxPrefix}.i`, this.wheel);
+    this.closed = nc.closed().then((error) => this.#ended(error));
+    void this.#follow();
+  }
+
+  get status(): BusStatus {
+    return this.#status;
+  }
+
+  /** When this service's certificate ends, Unix ms, as it lies there now; without TLS undefined. */
+  get certificateEnd(): number | undefined {
+    const { tls } = this.#natsOptions;
+    return tls?.certFile === undefined ? undefined : endOfCertificate(tls.certFile);
+  }
+
+  /** How often the connection came back. */
+  get reconnects(): number {
+    return this.#reconnects;
+  }
+
+  /** Calls back after each reconnect; returns the way to stop that. */
+  onReconnect(callback: () => void): () => void {
+    this.#onReconnect.add(callback);
+    return () => void this.#onReconnect.delete(callback);
+  }
+
+  /** Calls back each time the connection is lost; returns the way to stop that. */
+  onDisconnect(callback: () => void): () => void {
+    this.#onDisconnect.add(callback);
+    return () => void this.#onDisconnect.delete(callback);
+  }
+
+  /** Resolves once the server has all that was published before. */
+  async flush(): Promise<void> {
+    await this.connection.flush();
+  }
+
+  /** For this library only: a second connection, so that large bodies do not hold up small ones. */
+  forBodies(): Promise<Bus> {
+    if (this.#closing !== undefined) {
+      return Promise.reject(new BusError('BUS_CLOSED', 'the connection is closed'));
+    }
+    this.#bodies ??= this.#connectAgain();
+    return this.#bodies;
+  }
+
+  /** Sends what is still to be sent, then closes. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #connectAgain(): Promise<Bus> {
+    try {
+      const nc = await connectGathering(this.#natsOptions);
+      return new Bus(nc, { url: '', name: this.name }, this.#natsOptions);
+    } catch (error) {
+      this.#bodies = undefined;
+      throw new BusError('BUS_UNREACHABLE', 'no second connection for large bodies', error);
+    }
+  }
+
+  async #close(): Promise<void> {
+    const bodies = await this.#bodies?.catch(() => undefined); // it never came to be
+    await bodies?.close();
+    if (!this.connection.isClosed()) {
+      // A drain waits for the server; without one there is nothing to wait for.
+      if (this.#status === 'connected') await this.connection.drain();
+      else await this.connection.close();
+    }
+    await this.closed;
+  }
+
+  #ended(error: Error | void): Error | undefined {
+    this.#status = 'closed';
+    this.wheel.close();
+    const reason = error instanceof Error ? error : undefined;
+    this.inbox.failAll(new BusError('BUS_CLOSED', 'the connection is closed', reason));
+    this.#onReconnect.clear();
+    this.#onDisconnect.clear();
+    return reason;
+  }
+
+  async #follow(): Promise<void> {
+    for await (const event of this.connection.status()) {
+      if (event.type === 'disconnect') {
+        if (this.#status !== 'connected') continue;
+        this.#status = 'reconnecting';
+        for (const callback of [...this.#onDisconnect]) callback();
+      } else if (event.type === 'reconnect') {
+        this.#status = 'connected';
+        this.#reconnects += 1;
+        this.inbox.reconnected();
+        for (const callback of [...this.#onReconnect]) callback();
+      } else if (event.type === 'error' && event.error instanceof PermissionViolationError) {
+        const { operation, subject } = event.error;
+        if (operation === 'publish') this.inbox.refuse(subject, event.error);
+      }
+    }
+  }
+}
+
+async function connectWithin(
+  natsOptions: ConnectionOptions,
+  shown: string,
+  options: BusOptions,
+): Promise<NatsConnection> {
+  const until = performance.now() + (options.connectTimeoutMs ?? 30_000);
+  for (;;) {
+    try {
+      return await connectGathering(natsOptions);
+    } catch (error) {
+      const left = until - performance.now();
+      const hopeless = asError(error).name === 'AuthorizationError';
+      if (options.signal?.aborted === true || left <= RETRY_MS || hopeless) {
+        const text = `no NATS server answers at ${shown}: ${asError(error).message}`;
+        throw new BusError('BUS_UNREACHABLE', text, error);
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+function connectionOptions(options: BusOptions): { options: ConnectionOptions; shown: string } {
+  const { urls, servers, tls } = readServers(options);
+  const first = urls[0];
+  const user = options.user ?? decodeURIComponent(first?.username ?? '');
+  const password = options.password ?? decodeURIComponent(first?.password ?? '');
+  return {
+    shown: servers.join(', '),
+    options: {
+      servers: [...servers],
+      name: `brine ${options.name}`,
+      ...(user === '' ? {} : { user, pass: password }),
+      ...(tls === undefined ? {} : { tls }),
+      inboxPrefix: SERVICE_INBOXES[options.name],
+      reconnect: true,
+      maxReconnectAttempts: -1,
+      reconnectTimeWait: RETRY_MS,
+      reconnectJitter: RETRY_MS,
+      ignoreAuthErrorAbort: true,
+      pingInterval: 2_000,
+      maxPingOut: 2,
+      timeout: 5_000,
+      noAsyncTraces: true,
+    },
+  };
+}

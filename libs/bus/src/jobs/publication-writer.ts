@@ -1,0 +1,134 @@
+import { packAgain } from './again-record.ts';
+import { append, newMessageId } from '../streams/append.ts';
+import type { Appended } from '../streams/append.ts';
+import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { escapeHeader } from '../subjects/escape.ts';
+import { packJob } from './job-record.ts';
+import type { JobRecord } from './job-record.ts';
+import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.ts';
+import { STREAMS, subjects } from '../subjects/names.ts';
+import { PUBLICATION_HEADERS, readPublished } from './publication.ts';
+import { readStored } from '../streams/message-at.ts';
+
+const VERSION = { [VERSION_HEADER]: String(MESSAGE_VERSION) } as const;
+
+/** Where a job was stored; for a duplicate, `record` is the job that was stored the first time. */
+export interface AppendedJob extends Appended {
+  readonly record: JobRecord;
+}
+
+/** A job that is to be sent once more, under the same jid and a new serial. */
+export interface Again {
+  readonly jid: string;
+  /** Of the job's own message in PUBLICATIONS. */
+  readonly seq: number;
+  /** In ms since 1970. */
+  readonly notAfter: number;
+  /** Set where few of its minions have not returned: it goes to these alone. */
+  readonly waiting?: readonly string[];
+  /**
+   * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
+   * they are, and the publication for them.
+   */
+  readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
+}
+
+/** From here on the master AES key of this epoch holds. */
+export interface Marker {
+  readonly epoch: number;
+}
+
+/** Appends to PUBLICATIONS and waits for the stream's acknowledgement. */
+export class PublicationWriter {
+  readonly #bus: Bus;
+  readonly #timeoutMs: number;
+
+  /** `timeoutMs`: how long an append is tried while the stream is away; default 2,500. */
+  constructor(bus: Bus, options: { readonly timeoutMs?: number } = {}) {
+    this.#bus = bus;
+    this.#timeoutMs = options.timeoutMs ?? 2_500;
+  }
+
+  /**
+   * Stores a job, known by its request: the same request stores it once, whoever asks. `written` is
+   * the address from {@link waitWritten} that those who derive something from the job answer to.
+   * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_BAD_MESSAGE`.
+   */
+  async appendJob(
+    record: JobRecord,
+    options: { readonly written?: string } = {},
+  ): Promise<AppendedJob> {
+    const headers: Record<string, string> = { ...VERSION };
+    if (options.written !== undefined) headers[PUBLICATION_HEADERS.written] = options.written;
+    let payload = packJob(record);
+    if (payload.length > INLINE_MAX_BYTES) {
+      headers[PUBLICATION_HEADERS.reference] = await putBody(this.#bus, 'pub', payload);
+      payload = new Uint8Array(0);
+    }
+    const appended = await append(this.#bus, {
+      subject: subjects.publication('job'),
+      payload,
+      headers,
+      msgId: escapeHeader(`pub:${record.requestId}`),
+      timeoutMs: this.#timeoutMs,
+    });
+    if (!appended.duplicate) return { ...appended, record };
+    return { ...appended, record: await this.#storedJob(appended.seq) };
+  }
+
+  /**
+   * Stores that a job is to be sent once more; for one `slot` it is stored once, whichever of
+   * several publishers is first. Throws as {@link appendJob}.
+   */
+  async appendAgain(again: Again, options: { readonly slot?: string } = {}): Promise<Appended> {
+    const { slot } = options;
+    // Parts of a batch have one jid; each has a message of its own.
+    const once = `again:${again.jid}:${again.seq}:${slot}`;
+    const headers: Record<string, string> = { ...VERSION };
+    let payload: Uint8Array = packAgain(again);
+    if (payload.length > INLINE_MAX_BYTES) {
+      headers[PUBLICATION_HEADERS.reference] = await putBody(this.#bus, 'pub', payload);
+      payload = new Uint8Array(0);
+    }
+    return append(this.#bus, {
+      subject: subjects.publication('again'),
+      payload,
+      headers,
+      msgId: slot === undefined ? newMessageId() : escapeHeader(once),
+      timeoutMs: this.#timeoutMs,
+    });
+  }
+
+  /** Stores that an epoch of the AES key begins; once per epoch. Throws as {@link appendJob}. */
+  async appendMarker(marker: Marker): Promise<Appended> {
+    return append(this.#bus, {
+      subject: subjects.publication('marker'),
+      payload: Buffer.from(JSON.stringify(marker)),
+      headers: VERSION,
+      msgId: `marker:${marker.epoch}`,
+      timeoutMs: this.#timeoutMs,
+    });
+  }
+
+  /**
+   * The job stored at a sequence, as a duplicate or an `again` names it.
+   * @throws BusError `BUS_BODY_GONE` once it was purged.
+   */
+  async storedJob(seq: number): Promise<JobRecord> {
+    return this.#storedJob(seq);
+  }
+
+  async #storedJob(seq: number): Promise<JobRecord> {
+    const received = await readStored(this.#bus, STREAMS.publications, seq);
+    if (received === undefined) {
+      throw new BusError('BUS_BODY_GONE', `publication ${seq} is not stored any more`);
+    }
+    const published = await readPublished(this.#bus, received);
+    if (published?.kind !== 'job') {
+      throw new BusError('BUS_BAD_MESSAGE', `publication ${seq} is no job`);
+    }
+    return published.record;
+  }
+}

@@ -1,0 +1,163 @@
+import { append, newMessageId } from '../streams/append.ts';
+import { BucketWatch } from './bucket-watch.ts';
+import type { WatchOptions } from './bucket-watch.ts';
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import type { BucketKey } from '../subjects/escape.ts';
+import { JS_ERRORS, askJetStream, isRecord, streamInfo, textIn } from '../connection/js-api.ts';
+import type { BucketName } from '../subjects/names.ts';
+import { StreamReader } from '../streams/stream-reader.ts';
+import { microseconds } from '../streams/message-at.ts';
+
+/** One value of a bucket. */
+export interface BucketEntry {
+  readonly key: BucketKey;
+  readonly value: Uint8Array;
+  /** Grows with every change in the bucket; what {@link Bucket.update} compares. */
+  readonly revision: number;
+  /** When it was written, in ms since 1970. */
+  readonly timeMs: number;
+}
+
+const PUT_TIMEOUT_MS = 4_000;
+const GET_TIMEOUT_MS = 3_000;
+
+/**
+ * A bucket of hot state. Reads go to the server each time and see what was acknowledged; for a copy
+ * that follows the bucket see {@link Bucket.watch}. There is no delete: a deletion is a value, so
+ * that no stale copy can bring back what was deleted.
+ */
+export class Bucket {
+  readonly name: BucketName;
+  readonly #bus: Bus;
+  #direct: Promise<boolean> | undefined;
+
+  constructor(bus: Bus, name: BucketName) {
+    this.#bus = bus;
+    this.name = name;
+  }
+
+  /**
+   * The value now; undefined where there never was one.
+   * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER`, `BUS_FORBIDDEN`, `BUS_REFUSED`.
+   */
+  async get(key: BucketKey): Promise<BucketEntry | undefined> {
+    const subject = `$KV.${this.name}.${key}`;
+    this.#direct ??= this.#mayReadDirectly();
+    return (await this.#direct)
+      ? this.#getDirectly(key, subject)
+      : this.#getFromLeader(key, subject);
+  }
+
+  /** Sets a value whatever it was; resolves with the new revision. Throws as {@link create}. */
+  put(key: BucketKey, value: Uint8Array): Promise<number> {
+    return this.#write(key, value, undefined);
+  }
+
+  /**
+   * Sets a value where there is none.
+   * @throws BusError `BUS_CONFLICT` where there is one; `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`.
+   */
+  create(key: BucketKey, value: Uint8Array): Promise<number> {
+    return this.#write(key, value, 0);
+  }
+
+  /**
+   * Sets a value if it is still the one of `revision`.
+   * @throws BusError `BUS_CONFLICT` where it is not; `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`.
+   */
+  update(key: BucketKey, value: Uint8Array, revision: number): Promise<number> {
+    return this.#write(key, value, revision);
+  }
+
+  /** All values as they are when it is called, in the order of their last change. */
+  async *entries(): AsyncGenerator<BucketEntry, void> {
+    const info = await streamInfo(this.#bus, `KV_${this.name}`);
+    if (info === undefined || info.messages === 0) return;
+    const reader = new StreamReader(this.#bus, { stream: `KV_${this.name}`, from: 'last' });
+    try {
+      for (;;) {
+        const batch = await reader.take(500);
+        if (batch.length === 0) throw new BusError('BUS_CLOSED', 'closed while reading a bucket');
+        for (const received of batch) {
+          yield {
+            key: received.subject.slice(`$KV.${this.name}.`.length) as BucketKey,
+            value: received.data,
+            revision: received.seq,
+            timeMs: Math.floor(received.timeUs / 1_000),
+          };
+          if (received.seq >= info.lastSeq || received.pending === 0) return;
+        }
+      }
+    } finally {
+      reader.close();
+    }
+  }
+
+  /** Follows the bucket: `onChange` is called for every value there is, then for every change. */
+  watch(options: WatchOptions): BucketWatch {
+    return new BucketWatch(this.#bus, this.name, options);
+  }
+
+  async #write(key: BucketKey, value: Uint8Array, expected: number | undefined): Promise<number> {
+    try {
+      const { seq } = await append(this.#bus, {
+        subject: `$KV.${this.name}.${key}`,
+        payload: value,
+        timeoutMs: PUT_TIMEOUT_MS,
+        // By its id, or by the revision it expects, a write may be sent twice and is done once.
+        ...(expected === undefined ? { msgId: newMessageId() } : { expectedRevision: expected }),
+      });
+      return seq;
+    } catch (error) {
+      const conflict = error instanceof BusError && error.code === 'BUS_CONFLICT';
+      if (!conflict) throw error;
+      // A lost acknowledgement makes the second send of our own write a conflict with the first.
+      const entry = await this.get(key);
+      const ours = entry !== undefined && entry.revision > (expected ?? 0);
+      if (ours && Buffer.compare(entry.value, value) === 0) return entry.revision;
+      throw error;
+    }
+  }
+
+  async #mayReadDirectly(): Promise<boolean> {
+    try {
+      const info = await streamInfo(this.#bus, `KV_${this.name}`);
+      return info?.config['allow_direct'] === true;
+    } catch (error) {
+      this.#direct = undefined;
+      throw error;
+    }
+  }
+
+  async #getDirectly(key: BucketKey, subject: string): Promise<BucketEntry | undefined> {
+    const verb = `$JS.API.DIRECT.GET.KV_${this.name}.${subject}`;
+    const msg = await this.#bus.inbox.request(verb, '', { timeoutMs: GET_TIMEOUT_MS });
+    const code = msg.headers?.code ?? 0;
+    if (code === 404) return undefined;
+    if (code !== 0) throw new BusError('BUS_REFUSED', `no read of ${this.name}: ${code}`);
+    return {
+      key,
+      value: msg.data,
+      revision: Number(msg.headers?.get('Nats-Sequence')),
+      timeMs: Math.floor(microseconds(msg.headers?.get('Nats-Time-Stamp') ?? '') / 1_000),
+    };
+  }
+
+  async #getFromLeader(key: BucketKey, subject: string): Promise<BucketEntry | undefined> {
+    const verb = `STREAM.MSG.GET.KV_${this.name}`;
+    const answer = await askJetStream(this.#bus, verb, { last_by_subj: subject }, GET_TIMEOUT_MS);
+    if (!answer.ok) {
+      if (answer.number === JS_ERRORS.noMessage) return undefined;
+      throw new BusError('BUS_REFUSED', `no read of ${this.name}: ${answer.text}`);
+    }
+    const message = answer.value['message'];
+    if (!isRecord(message)) throw new BusError('BUS_BAD_MESSAGE', 'a read without a message');
+    return {
+      key,
+      value: Buffer.from(textIn(message, 'data'), 'base64'),
+      revision: Number(message['seq']),
+      timeMs: Math.floor(microseconds(textIn(message, 'time')) / 1_000),
+    };
+  }
+}

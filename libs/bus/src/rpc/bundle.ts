@@ -1,0 +1,90 @@
+import type { Bus } from '../connection/connect.ts';
+import { canPublish, publish } from '../connection/inbox.ts';
+
+/** A message for one slot of its receiver. */
+export interface Bundled {
+  readonly slot: string;
+  readonly bytes: Buffer;
+}
+
+/** The last token of the address that bundles of words for a whole gateway go to. */
+export const BUNDLES = 'all';
+
+/** A bundle of so many bytes is not kept any longer. */
+const SEND_AT_BYTES = 256 * 1024;
+/** u8 length of the slot, u32 length of the bytes. */
+const HEAD_BYTES = 5;
+
+/**
+ * Sends what is said to one subject within one turn of the event loop as one message. A message
+ * costs its sender, the server and its receiver a few microseconds each, whatever its size.
+ */
+export class Bundler {
+  readonly #bus: Bus;
+  readonly #reply: string | undefined;
+  readonly #open = new Map<string, { items: Bundled[]; bytes: number }>();
+
+  /** `reply`: the reply subject of all messages. */
+  constructor(bus: Bus, reply?: string) {
+    this.#bus = bus;
+    this.#reply = reply;
+  }
+
+  /** Sends a message at the end of this turn. */
+  add(subject: string, slot: string, bytes: Uint8Array): void {
+    let bundle = this.#open.get(subject);
+    if (bundle === undefined) {
+      if (this.#open.size === 0) setImmediate(() => this.flush());
+      bundle = { items: [], bytes: 0 };
+      this.#open.set(subject, bundle);
+    }
+    bundle.items.push({ slot, bytes: bytes as Buffer });
+    bundle.bytes += HEAD_BYTES + slot.length + bytes.length;
+    if (bundle.bytes >= SEND_AT_BYTES) {
+      this.#send(subject, bundle);
+      bundle.items = [];
+      bundle.bytes = 0;
+    }
+  }
+
+  /** Sends all that is kept. */
+  flush(): void {
+    for (const [subject, bundle] of this.#open) {
+      if (bundle.items.length > 0) this.#send(subject, bundle);
+    }
+    this.#open.clear();
+  }
+
+  #send(subject: string, bundle: { readonly items: readonly Bundled[]; readonly bytes: number }) {
+    // What was on its way when the connection closed is lost with it, as always.
+    if (!canPublish(this.#bus.connection)) return;
+    const packed = Buffer.allocUnsafe(bundle.bytes);
+    let at = 0;
+    for (const { slot, bytes } of bundle.items) {
+      at = packed.writeUInt8(slot.length, at);
+      at = packed.writeUInt32BE(bytes.length, at);
+      at += packed.write(slot, at, 'latin1');
+      packed.set(bytes, at);
+      at += bytes.length;
+    }
+    publish(this.#bus.connection, subject, packed, this.#reply);
+  }
+}
+
+/** Takes a bundle apart; undefined unless it is whole. The bytes are views. */
+export function unbundle(data: Uint8Array): readonly Bundled[] | undefined {
+  const packed = Buffer.from(data.buffer, data.byteOffset, data.length);
+  const items: Bundled[] = [];
+  let at = 0;
+  while (at < packed.length) {
+    if (packed.length - at < HEAD_BYTES) return undefined;
+    const slotAt = at + HEAD_BYTES;
+    const bytesAt = slotAt + packed.readUInt8(at);
+    const end = bytesAt + packed.readUInt32BE(at + 1);
+    if (end > packed.length) return undefined;
+    const slot = packed.toString('latin1', slotAt, bytesAt);
+    items.push({ slot, bytes: packed.subarray(bytesAt, end) });
+    at = end;
+  }
+  return items;
+}

@@ -1,0 +1,87 @@
+import type { RequestClass } from '../subjects/names.ts';
+import type { RequestHead } from './request-frame.ts';
+import type { ClassLoad } from './worker-board.ts';
+
+/** A request in a worker's hands. */
+export interface Held {
+  readonly gateway: string;
+  readonly slot: string;
+  /** Both of these: unique among what is in hand. */
+  readonly key: string;
+  readonly cls: RequestClass;
+  readonly head: RequestHead;
+  readonly body: Uint8Array;
+  cancelled: boolean;
+  started: boolean;
+  /** Answered, or given up. */
+  done: boolean;
+}
+
+/** The places of one class in a worker: so many run at once, so many wait. */
+export class ClassQueue {
+  readonly #concurrency: number;
+  readonly #room: number;
+  readonly #work: (held: Held) => Promise<void>;
+  #waiting: Held[] = [];
+  #head = 0;
+  #running = 0;
+  /** At work in no place. */
+  readonly #aside = new Set<Held>();
+
+  constructor(concurrency: number, queue: number, work: (held: Held) => Promise<void>) {
+    this.#concurrency = concurrency;
+    this.#room = concurrency + queue;
+    this.#work = work;
+  }
+
+  get running(): number {
+    return this.#running;
+  }
+
+  get hand(): number {
+    return this.#running + this.#waiting.length - this.#head;
+  }
+
+  get load(): ClassLoad {
+    return { hand: this.hand, room: this.#room, concurrency: this.#concurrency };
+  }
+
+  /** Takes one in hand unless there is no room; {@link next} lets it run. */
+  push(held: Held): boolean {
+    if (this.hand >= this.#room) return false;
+    this.#waiting.push(held);
+    return true;
+  }
+
+  /** Lets those run that there are places for. */
+  next(): void {
+    while (this.#running < this.#concurrency) {
+      const held = this.#shift();
+      if (held === undefined) return;
+      this.#running++;
+      void this.#work(held).finally(() => {
+        if (!this.#aside.delete(held)) this.#running--;
+        this.next();
+      });
+    }
+  }
+
+  /** Frees the place of one that is at work and goes on working. */
+  stepAside(held: Held): void {
+    if (!held.started || held.done || this.#aside.has(held)) return;
+    this.#aside.add(held);
+    this.#running--;
+    this.next();
+  }
+
+  #shift(): Held | undefined {
+    const held = this.#waiting[this.#head];
+    if (held === undefined) return undefined;
+    this.#head++;
+    if (this.#head > 64 && this.#head * 2 > this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#head);
+      this.#head = 0;
+    }
+    return held;
+  }
+}

@@ -1,0 +1,117 @@
+import type { RequestClass } from '../subjects/names.ts';
+import { packRequest, type RequestHead } from './request-frame.ts';
+import type { Asker } from './suspects.ts';
+import type { WheelTimer } from '../connection/timer-wheel.ts';
+
+/** A request on its way to a worker. */
+export interface RequestToSend {
+  /** The same whenever the same request is sent; all writes that it leads to are known by it. */
+  readonly id: string;
+  readonly class: RequestClass;
+  readonly body: Uint8Array;
+  /** Who asks, so that what he costs others is known by it; this request stands alone without. */
+  readonly asker?: string;
+  /** The peer's address. */
+  readonly peer?: string;
+  /** When it came, in ms since 1970 with a fraction; for the trace. */
+  readonly receivedMs?: number;
+  /** In ms since 1970. */
+  readonly deadlineMs: number;
+}
+
+/**
+ * What became of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
+ * answer, because of the deadline, because too much is in hand already (`limit`), because a worker
+ * that took it for once and all was lost (`lapsed`), because two workers that had it stalled or
+ * died (`stalled`), because its asker has to rest after such a one (`rests`), or because its body
+ * could not be put (`body`); `handed`: a worker may have had it, so that it may have been done.
+ */
+export type RequestOutcome =
+  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
+  | { readonly kind: 'drop' }
+  | {
+      readonly kind: 'expired';
+      readonly why: 'deadline' | 'limit' | 'lapsed' | 'stalled' | 'rests' | 'body' | 'closed';
+      readonly handed: boolean;
+    };
+
+/** Why there is no answer. */
+export type Expiry = Extract<RequestOutcome, { kind: 'expired' }>['why'];
+
+/** Of a request that no worker was asked to do. */
+export function notBegun(why: Expiry): RequestOutcome {
+  return { kind: 'expired', why, handed: false };
+}
+
+/** A request that has no outcome yet, with its tries. */
+export class Pending {
+  readonly request: RequestToSend;
+  readonly asker: Asker;
+  /** By the monotonic clock. */
+  readonly deadline: number;
+  /** The numbers of all its tries: an answer to an earlier one is as good. */
+  readonly slots: string[] = [];
+  /** The workers that were tried. */
+  readonly tried = new Set<string>();
+  /** The try that counts; none while it lines up. */
+  current: string | undefined;
+  lapsesAt = 0;
+  /** Since when it has lined up; infinite while a worker has it. */
+  linedUpAt = Infinity;
+  /** Where the body is, if not in the message. */
+  reference: string | undefined;
+  /** A worker may do it this once: nobody else is tried. */
+  once = false;
+  /** The reply was made and is being fetched. */
+  fetching = false;
+  /** The worker that has it was heard lately: should it fall silent, it did so with this. */
+  wasHeard = false;
+  /** A worker fell silent with it. */
+  struck = false;
+  /** It went as one of few suspects, and it is not known yet how that ends. */
+  guarded = false;
+  timer: WheelTimer | undefined;
+  readonly #resolve: (outcome: RequestOutcome) => void;
+  #settled = false;
+
+  constructor(
+    request: RequestToSend,
+    asker: Asker,
+    deadline: number,
+    resolve: (outcome: RequestOutcome) => void,
+  ) {
+    this.request = request;
+    this.asker = asker;
+    this.deadline = deadline;
+    this.#resolve = resolve;
+  }
+
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** As it goes to a worker, from a gateway on `host`. */
+  pack(host: string): Buffer {
+    const { id, peer, receivedMs, body } = this.request;
+    // By what is left, so that a clock that was set since then ends nothing.
+    const deadlineMs = Math.round(Date.now() + this.deadline - performance.now());
+    // What is undefined is left out of the JSON.
+    const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
+    if (this.reference === undefined) return packRequest(head, body);
+    return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
+  }
+
+  /** That there is no answer. */
+  expired(why: Expiry): RequestOutcome {
+    return { kind: 'expired', why, handed: this.slots.length > 0 };
+  }
+
+  /** Resolves it; false when that was done before. */
+  settle(outcome: RequestOutcome): boolean {
+    if (this.#settled) return false;
+    this.#settled = true;
+    this.timer?.clear();
+    this.#resolve(outcome);
+    return true;
+  }
+}

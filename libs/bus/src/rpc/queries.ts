@@ -1,0 +1,135 @@
+import type { Msg } from '@nats-io/nats-core';
+import { pack, unpack } from '@brine/wire';
+import type { SaltValue } from '@brine/wire';
+import { INLINE_MAX_BYTES, getBody, putBody } from '../streams/bodies.ts';
+import type { Bus } from '../connection/connect.ts';
+import { BusError, asError } from '../connection/errors.ts';
+import { publish } from '../connection/inbox.ts';
+import { SERVICE_INBOXES, SUBJECT_ROOT } from '../subjects/names.ts';
+
+/**
+ * Answers one question; what it throws is told to who asked, by its message and by whether it is
+ * `retryable`.
+ */
+export type QueryHandler = (question: SaltValue) => Promise<SaltValue> | SaltValue;
+
+/** A running answerer. */
+export interface Answering {
+  /** Takes no more questions and finishes those in hand. */
+  readonly close: () => Promise<void>;
+}
+
+// The first byte of every question and answer.
+const INLINE = 0x49; // I: the value follows, as msgpack
+const ELSEWHERE = 0x46; // F: the reference of the value follows
+const FAILED = 0x45; // E: the text of an error follows
+const AWAY = 0x41; // A: the text of an error that passes follows
+
+/** Questions that are answered at once by one service; more get "busy". */
+const MAX_IN_HAND = 256;
+const QUEUE = 'brine';
+const DRAIN_MS = 2_000;
+
+/**
+ * Answers questions on `brine.<subject>` (or the subject as given, if it begins so); several
+ * services that serve the same subject share the questions.
+ */
+export function serve(bus: Bus, subject: string, handler: QueryHandler): Answering {
+  const inHand = new Set<Promise<void>>();
+  const subscription = bus.connection.subscribe(rooted(subject), {
+    queue: QUEUE,
+    callback: (_error, msg) => {
+      const reply = msg.reply;
+      if (reply === undefined || !isInbox(reply)) return;
+      if (inHand.size >= MAX_IN_HAND) {
+        publish(bus.connection, reply, frame(FAILED, Buffer.from('busy')));
+        return;
+      }
+      const work = answer(bus, msg, reply, handler).finally(() => inHand.delete(work));
+      inHand.add(work);
+    },
+  });
+  return {
+    close: async () => {
+      // Questions that the server has sent us already are in nobody else's hands.
+      if (bus.status === 'connected') await inTime(subscription.drain());
+      else if (!bus.connection.isClosed()) subscription.unsubscribe();
+      await Promise.all(inHand);
+    },
+  };
+}
+
+/** A connection that is lost meanwhile brings nothing more. */
+async function inTime(drained: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, DRAIN_MS)));
+  // What fails here is the connection's end.
+  await Promise.race([drained.catch(() => undefined), late]);
+  clearTimeout(timer);
+}
+
+/**
+ * Asks a question and waits for the answer.
+ * @throws BusError `BUS_NO_ANSWER` (nobody serves it), `BUS_TIMEOUT`, `BUS_QUERY_FAILED` or, where
+ *   the same may be answered later, `BUS_QUERY_AWAY` with the text of the failure, `BUS_FORBIDDEN`.
+ */
+export async function ask(
+  bus: Bus,
+  subject: string,
+  question: SaltValue,
+  timeoutMs: number,
+): Promise<SaltValue> {
+  const payload = await packFrame(bus, question);
+  const msg = await bus.inbox.request(rooted(subject), payload, { timeoutMs });
+  return readFrame(bus, msg.data);
+}
+
+async function answer(bus: Bus, msg: Msg, reply: string, handler: QueryHandler): Promise<void> {
+  let payload: Uint8Array;
+  try {
+    payload = await packFrame(bus, await handler(await readFrame(bus, msg.data)));
+  } catch (error) {
+    const failure = asError(error);
+    const passes = 'retryable' in failure && failure.retryable === true;
+    payload = frame(passes ? AWAY : FAILED, Buffer.from(failure.message.slice(0, 4_000)));
+  }
+  if (!bus.connection.isClosed()) publish(bus.connection, reply, payload);
+}
+
+async function packFrame(bus: Bus, value: SaltValue): Promise<Uint8Array> {
+  const bytes = pack(value, 'bin');
+  if (bytes.length <= INLINE_MAX_BYTES) return frame(INLINE, bytes);
+  return frame(ELSEWHERE, Buffer.from(await putBody(bus, 'qry', bytes)));
+}
+
+async function readFrame(bus: Bus, data: Uint8Array): Promise<SaltValue> {
+  const rest = data.subarray(1);
+  switch (data[0]) {
+    case INLINE:
+      return unpack(rest);
+    case ELSEWHERE:
+      return unpack(await getBody(bus, 'qry', Buffer.from(rest).toString('latin1')));
+    case AWAY:
+      throw new BusError('BUS_QUERY_AWAY', Buffer.from(rest).toString('utf8'));
+    case FAILED:
+      throw new BusError('BUS_QUERY_FAILED', Buffer.from(rest).toString('utf8'));
+    default:
+      throw new BusError('BUS_BAD_MESSAGE', 'neither a question nor an answer');
+  }
+}
+
+function frame(kind: number, rest: Uint8Array): Buffer {
+  const packed = Buffer.allocUnsafe(1 + rest.length);
+  packed[0] = kind;
+  packed.set(rest, 1);
+  return packed;
+}
+
+/** Answers go to a service's inbox only: any other subject might be a stream's. */
+function isInbox(subject: string): boolean {
+  return Object.values(SERVICE_INBOXES).some((inbox) => subject.startsWith(`${inbox}.`));
+}
+
+function rooted(subject: string): string {
+  return subject.startsWith(`${SUBJECT_ROOT}.`) ? subject : `${SUBJECT_ROOT}.${subject}`;
+}

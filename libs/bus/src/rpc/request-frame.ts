@@ -1,0 +1,175 @@
+import { MESSAGE_VERSION } from '../connection/message-version.ts';
+import { REPLY_INBOX, isToken } from '../subjects/names.ts';
+
+/**
+ * How long a claim holds that is not renewed, in ms. A publish is answered within 3 s, so that a
+ * second worker needs its part of them; a second try of a request changes nothing twice.
+ */
+export const CLAIM_MS = 1_200;
+/** How long a worker that no more announces itself counts as alive, in ms. */
+export const SILENT_MS = 2_500;
+/** How often a worker renews its claims, in ms: two may be lost on the way. */
+export const RENEW_MS = 350;
+/** How often a worker announces itself, in ms. */
+export const ANNOUNCE_MS = 1_000;
+
+/** The last token of the address that claims and their renewals go to, many in one message. */
+export const RENEWALS = 'renew';
+
+/** What goes with a request's bytes. */
+export interface RequestHead {
+  /** The form of the request; 1 where it is not said. */
+  readonly version?: number;
+  readonly id: string;
+  readonly host: string;
+  /** In ms since 1970. */
+  readonly deadlineMs: number;
+  /** The address of the peer as the gateway saw it. */
+  readonly peer?: string;
+  /** When the gateway had the request, in ms since 1970 with a fraction. */
+  readonly receivedMs?: number;
+  /** The reference of the body, where it is not in the message. */
+  readonly reference?: string;
+}
+
+/** Packs a request: u32 length of the head, the head as JSON, the body. */
+export function packRequest(head: RequestHead, body: Uint8Array): Buffer {
+  const text = JSON.stringify(head);
+  const length = Buffer.byteLength(text);
+  const packed = Buffer.allocUnsafe(4 + length + body.length);
+  packed.writeUInt32BE(length, 0);
+  packed.write(text, 4, 'utf8');
+  packed.set(body, 4 + length);
+  return packed;
+}
+
+/** Reads a request; undefined for anything that {@link packRequest} did not make. */
+export function unpackRequest(
+  data: Uint8Array,
+): { readonly head: RequestHead; readonly body: Buffer } | undefined {
+  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
+  if (bytes.length < 4) return undefined;
+  const end = 4 + bytes.readUInt32BE(0);
+  if (end > bytes.length) return undefined;
+  let head: unknown;
+  try {
+    head = JSON.parse(bytes.toString('utf8', 4, end));
+  } catch {
+    return undefined; // the caller counts what it could not read
+  }
+  return isHead(head) ? { head, body: bytes.subarray(end) } : undefined;
+}
+
+/** Whether only a worker of a newer release reads this request. */
+export function isNewerRequest({ version }: RequestHead): boolean {
+  return version !== undefined && version > MESSAGE_VERSION;
+}
+
+function isHead(value: unknown): value is RequestHead {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, host, deadlineMs, peer, receivedMs, reference } = value as Record<string, unknown>;
+  const { version } = value as Record<string, unknown>;
+  return (
+    (version === undefined || typeof version === 'number') &&
+    typeof id === 'string' &&
+    typeof host === 'string' &&
+    typeof deadlineMs === 'number' &&
+    (peer === undefined || typeof peer === 'string') &&
+    (receivedMs === undefined || typeof receivedMs === 'number') &&
+    (reference === undefined || typeof reference === 'string')
+  );
+}
+
+/** A reply subject taken apart: the gateway, and what there is to hear it. */
+export interface ReplyAddress {
+  readonly gateway: string;
+  readonly slot: string;
+}
+
+/**
+ * Takes a reply subject apart; undefined for any that is not a gateway's inbox, so that a reply can
+ * never be stored as an event.
+ */
+export function readReplyAddress(subject: string | undefined): ReplyAddress | undefined {
+  if (subject === undefined || !subject.startsWith(`${REPLY_INBOX}.`)) return undefined;
+  const [gateway, slot, ...more] = subject.slice(REPLY_INBOX.length + 1).split('.');
+  if (gateway === undefined || slot === undefined || more.length > 0) return undefined;
+  return isToken(gateway) && isToken(slot) ? { gateway, slot } : undefined;
+}
+
+/** What a worker says to a gateway of one try. */
+export type WorkerWord =
+  | { readonly kind: 'refuse' }
+  | { readonly kind: 'ask-grant' }
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'reply'; readonly trace?: string; readonly body: Uint8Array }
+  | { readonly kind: 'reply-elsewhere'; readonly trace?: string; readonly reference: string };
+
+const REFUSE = 0x4e; // N
+const ASK_GRANT = 0x47; // G
+const DROP = 0x44; // D
+const REPLY = 0x52; // R
+const REPLY_ELSEWHERE = 0x46; // F
+
+/** Words that are the same for every request. */
+export const WORDS = {
+  refuse: Buffer.from([REFUSE]),
+  askGrant: Buffer.from([ASK_GRANT]),
+  drop: Buffer.from([DROP]),
+} as const;
+
+/**
+ * Packs a reply: `R`, u8 length of the trace note, the note, the body. The note is the worker's
+ * word to the gateway of which spans are recorded; one above 255 bytes is left out.
+ */
+export function packReply(body: Uint8Array, trace = ''): Buffer {
+  return packWord(REPLY, trace, body);
+}
+
+/** Packs a reply whose body was put elsewhere. */
+export function packReplyElsewhere(reference: string, trace = ''): Buffer {
+  return packWord(REPLY_ELSEWHERE, trace, Buffer.from(reference));
+}
+
+/** Reads what a worker said; undefined for anything else. */
+export function readWord(data: Uint8Array): WorkerWord | undefined {
+  switch (data[0]) {
+    case REFUSE:
+      return { kind: 'refuse' };
+    case ASK_GRANT:
+      return { kind: 'ask-grant' };
+    case DROP:
+      return { kind: 'drop' };
+    case REPLY: {
+      const { trace, rest } = afterTrace(data);
+      return { kind: 'reply', body: rest, ...trace };
+    }
+    case REPLY_ELSEWHERE: {
+      const { trace, rest } = afterTrace(data);
+      const reference = Buffer.from(rest).toString('latin1');
+      return { kind: 'reply-elsewhere', reference, ...trace };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function packWord(kind: number, trace: string, rest: Uint8Array): Buffer {
+  const noted = Buffer.byteLength(trace);
+  const length = noted > 255 ? 0 : noted;
+  const word = Buffer.allocUnsafe(2 + length + rest.length);
+  word[0] = kind;
+  word[1] = length;
+  word.write(trace, 2, length, 'utf8');
+  word.set(rest, 2 + length);
+  return word;
+}
+
+function afterTrace(data: Uint8Array): {
+  readonly trace: { readonly trace?: string };
+  readonly rest: Uint8Array;
+} {
+  const end = 2 + (data[1] ?? 0);
+  const trace = Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8', 2, end);
+  return { trace: trace === '' ? {} : { trace }, rest: data.subarray(end) };
+}

@@ -1,0 +1,273 @@
+import type { Msg, Subscription } from '@nats-io/nats-core';
+import { INLINE_MAX_BYTES, getBody, putBody } from '../streams/bodies.ts';
+import type { Bus } from '../connection/connect.ts';
+import { asError } from '../connection/errors.ts';
+import { canPublish } from '../connection/inbox.ts';
+import { REPLY_INBOX, REQUEST_CLASSES, isToken, subjects } from '../subjects/names.ts';
+import type { RequestClass } from '../subjects/names.ts';
+import { BUNDLES, Bundler, unbundle } from './bundle.ts';
+import { Claims } from './claims.ts';
+import { ClassQueue } from './class-queue.ts';
+import type { Held } from './class-queue.ts';
+import type { Answer, IncomingRequest, RequestHandler } from './incoming-request.ts';
+import {
+  ANNOUNCE_MS,
+  CLAIM_MS,
+  RENEW_MS,
+  WORDS,
+  isNewerRequest,
+  packReply,
+  packReplyElsewhere,
+  readReplyAddress,
+  unpackRequest,
+} from './request-frame.ts';
+import { packAnnouncement } from './worker-board.ts';
+
+/** Who a worker is, and how much it takes. */
+export interface RequestReceiverOptions {
+  /** Unique for each start of a worker; letters, digits, `_`, `-`. */
+  readonly workerId: string;
+  readonly host: string;
+  /** How many run at once, for each class; log-ins have places of their own and starve nobody. */
+  readonly concurrency?: Partial<Readonly<Record<RequestClass, number>>>;
+  /** How many wait here beside them, for each class. */
+  readonly queue?: Partial<Readonly<Record<RequestClass, number>>>;
+  /** Told of a handler that threw; its request is dropped. */
+  readonly onError?: (error: Error, request: IncomingRequest) => void;
+}
+
+const CONCURRENCY = { auth: 8, clear: 64, aes: 256 };
+const QUEUE = { auth: 64, clear: 256, aes: 1024 };
+const GRANT_MS = 2_000;
+
+/** Takes requests that gateways send to this worker, claims them at once, and answers. */
+export class RequestReceiver {
+  readonly #bus: Bus;
+  readonly #options: RequestReceiverOptions;
+  readonly #words: Bundler;
+  readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
+  readonly #held = new Map<string, Held>();
+  readonly #claims = new Claims((subject, word) => this.#say(subject, word));
+  readonly #grants = new Map<string, (granted: boolean) => void>();
+  readonly #subscriptions: Subscription[] = [];
+  readonly #timers: NodeJS.Timeout[] = [];
+  #renewedAt = performance.now();
+  #draining = false;
+  #drained: (() => void) | undefined;
+  #drain: Promise<void> | undefined;
+  #unreadable = 0;
+  #handler: RequestHandler | undefined;
+
+  constructor(bus: Bus, options: RequestReceiverOptions) {
+    if (!isToken(options.workerId)) throw new RangeError(`no worker id: ${options.workerId}`);
+    this.#bus = bus;
+    this.#options = options;
+    this.#words = new Bundler(bus);
+    const queue = (cls: RequestClass): ClassQueue =>
+      new ClassQueue(
+        options.concurrency?.[cls] ?? CONCURRENCY[cls],
+        options.queue?.[cls] ?? QUEUE[cls],
+        (held) => this.#work(held),
+      );
+    this.#queues = { auth: queue('auth'), clear: queue('clear'), aes: queue('aes') };
+  }
+
+  /** Begins to take requests. Call once. */
+  serve(handler: RequestHandler): void {
+    if (this.#handler !== undefined) throw new Error('this receiver serves already');
+    this.#handler = handler;
+    const { connection } = this.#bus;
+    for (const cls of REQUEST_CLASSES) {
+      const subject = subjects.request(cls, this.#options.workerId);
+      this.#subscriptions.push(
+        connection.subscribe(subject, { callback: (_error, msg) => this.#receive(cls, msg) }),
+      );
+    }
+    const grants = subjects.grant(this.#options.workerId);
+    this.#subscriptions.push(
+      connection.subscribe(grants, { callback: (_error, msg) => this.#granted(msg) }),
+    );
+    this.#subscriptions.push(
+      connection.subscribe(subjects.hello, { callback: () => this.#announce() }),
+    );
+    this.#timers.push(setInterval(() => this.#announce(), ANNOUNCE_MS));
+    this.#timers.push(setInterval(() => this.#renew(), RENEW_MS));
+    this.#announce();
+    void this.#bus.closed.then(() => this.#stop());
+  }
+
+  /** What is in hand, for each class, and what could not be read. */
+  stats(): {
+    readonly hand: Readonly<Record<RequestClass, number>>;
+    readonly running: Readonly<Record<RequestClass, number>>;
+    readonly unreadable: number;
+  } {
+    const { auth, clear, aes } = this.#queues;
+    return {
+      hand: { auth: auth.hand, clear: clear.hand, aes: aes.hand },
+      running: { auth: auth.running, clear: clear.running, aes: aes.running },
+      unreadable: this.#unreadable,
+    };
+  }
+
+  /** Takes no more, finishes what is in hand, and resolves. Again: the same promise. */
+  drain(): Promise<void> {
+    this.#drain ??= this.#drainOnce();
+    return this.#drain;
+  }
+
+  async #drainOnce(): Promise<void> {
+    this.#draining = true;
+    this.#announce();
+    if (this.#held.size > 0) {
+      await new Promise<void>((resolve) => (this.#drained = resolve));
+    }
+    this.#words.flush();
+    if (this.#bus.status === 'connected') await this.#bus.flush();
+    this.#stop();
+  }
+
+  #stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    if (!this.#bus.connection.isClosed()) {
+      for (const subscription of this.#subscriptions) subscription.unsubscribe();
+    }
+    this.#drained?.();
+  }
+
+  #receive(cls: RequestClass, msg: Msg): void {
+    const address = readReplyAddress(msg.reply);
+    const items = unbundle(msg.data);
+    if (address === undefined || items === undefined) this.#unreadable++;
+    else for (const { slot, bytes } of items) this.#take(cls, address.gateway, slot, bytes);
+  }
+
+  #take(cls: RequestClass, gateway: string, slot: string, bytes: Buffer): void {
+    const unpacked = unpackRequest(bytes);
+    if (unpacked === undefined) {
+      this.#unreadable++;
+      return;
+    }
+    const { head, body } = unpacked;
+    if (Date.now() >= head.deadlineMs) return; // its sender has given it up by itself
+    const key = `${gateway}.${slot}`;
+    const state = { cancelled: false, started: false, done: false };
+    const held: Held = { gateway, slot, key, cls, head, body, ...state };
+    if (isNewerRequest(head) || this.#draining || !this.#queues[cls].push(held)) {
+      this.#answerWith(held, WORDS.refuse);
+      return;
+    }
+    this.#held.set(key, held);
+    this.#claims.soon(held);
+    this.#queues[cls].next();
+  }
+
+  async #work(held: Held): Promise<void> {
+    const { head } = held;
+    try {
+      if (held.cancelled || head.deadlineMs <= Date.now()) return;
+      held.started = true;
+      const answer = await this.#answer(held);
+      if (answer.kind === 'drop') this.#answerWith(held, WORDS.drop);
+      else if (answer.body.length <= INLINE_MAX_BYTES) {
+        this.#answerWith(held, packReply(answer.body, answer.trace));
+      } else {
+        const reference = await putBody(this.#bus, 'rep', answer.body);
+        this.#answerWith(held, packReplyElsewhere(reference, answer.trace));
+      }
+    } catch (error) {
+      // The body could not be fetched or put: another worker may be luckier.
+      this.#answerWith(held, WORDS.refuse);
+      this.#options.onError?.(asError(error), this.#request(held, held.body));
+    } finally {
+      held.done = true;
+      this.#held.delete(held.key);
+      if (this.#held.size === 0) this.#drained?.();
+    }
+  }
+
+  async #answer(held: Held): Promise<Answer> {
+    const { reference } = held.head;
+    const body = reference === undefined ? held.body : await getBody(this.#bus, 'req', reference);
+    const request = this.#request(held, body);
+    try {
+      if (this.#handler === undefined) return { kind: 'drop' };
+      return await this.#handler(request);
+    } catch (error) {
+      this.#options.onError?.(asError(error), request);
+      return { kind: 'drop' };
+    }
+  }
+
+  #request(held: Held, body: Uint8Array): IncomingRequest {
+    const { head, cls } = held;
+    return {
+      id: head.id,
+      class: cls,
+      body,
+      peer: head.peer,
+      gatewayHost: head.host,
+      receivedMs: head.receivedMs,
+      deadlineMs: head.deadlineMs,
+      takeOnce: () => this.#takeOnce(held),
+      stepAside: () => this.#queues[cls].stepAside(held),
+    };
+  }
+
+  #takeOnce(held: Held): Promise<boolean> {
+    const { key } = held;
+    return new Promise((resolve) => {
+      const settle = (granted: boolean): void => {
+        timer.clear();
+        this.#grants.delete(key);
+        resolve(granted);
+      };
+      const timer = this.#bus.wheel.set(GRANT_MS, () => settle(false));
+      this.#grants.set(key, settle);
+      this.#answerWith(held, WORDS.askGrant);
+    });
+  }
+
+  /** `<gateway>.<slot> 1`: nobody else is tried. `… 0`: somebody else has it. */
+  #granted(msg: Msg): void {
+    const [key = '', granted] = Buffer.from(msg.data).toString('latin1').split(' ');
+    this.#grants.get(key)?.(granted === '1');
+    if (granted === '1') return;
+    const held = this.#held.get(key);
+    if (held !== undefined && !held.started) held.cancelled = true;
+  }
+
+  #announce(): void {
+    const { auth, clear, aes } = this.#queues;
+    const announcement = packAnnouncement({
+      host: this.#options.host,
+      draining: this.#draining,
+      load: { auth: auth.load, clear: clear.load, aes: aes.load },
+    });
+    this.#say(subjects.worker(this.#options.workerId), Buffer.from(announcement));
+  }
+
+  #renew(): void {
+    const now = performance.now();
+    const stopped = now - this.#renewedAt > CLAIM_MS;
+    this.#renewedAt = now;
+    const mine: Held[] = [];
+    for (const held of this.#held.values()) {
+      // Our claims have lapsed meanwhile: who else was tried may be at work on these.
+      if (stopped && !held.started) {
+        held.cancelled = true;
+        this.#answerWith(held, WORDS.refuse);
+      } else mine.push(held);
+    }
+    this.#claims.now(mine);
+  }
+
+  /** Says something of a request to the gateway it came from. */
+  #answerWith({ gateway, slot }: Held, word: Uint8Array): void {
+    this.#words.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, word);
+  }
+
+  #say(subject: string, word: Uint8Array): void {
+    if (canPublish(this.#bus.connection)) this.#bus.connection.publish(subject, word);
+  }
+}

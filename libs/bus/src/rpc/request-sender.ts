@@ -1,0 +1,299 @@
+import { randomBytes } from 'node:crypto';
+import { INLINE_MAX_BYTES, getBody, putBody } from '../streams/bodies.ts';
+import { BUNDLES, Bundler } from './bundle.ts';
+import type { Bus } from '../connection/connect.ts';
+import { InHand, type ClassLimit, type RequestSenderStats } from './in-hand.ts';
+import { followWorkers } from './follow-workers.ts';
+import { Hearing } from './hearing.ts';
+import { publish } from '../connection/inbox.ts';
+import { REPLY_INBOX, REQUEST_CLASSES, subjects, type RequestClass } from '../subjects/names.ts';
+import { notBegun, Pending, type RequestOutcome, type RequestToSend } from './pending-request.ts';
+import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
+import { busyWith, isStruck, Suspects, type Stall } from './suspects.ts';
+import { Tries } from './tries.ts';
+import { WaitingLine } from './waiting-line.ts';
+import { hearWords } from './word-inbox.ts';
+import { WorkerBoard } from './worker-board.ts';
+
+/** Who a gateway is, and how much it holds. */
+export interface RequestSenderOptions {
+  readonly host: string;
+  readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimit>>>;
+  /** Told of an asker whose requests are refused. */
+  readonly onStalled?: (stall: Stall) => void;
+}
+
+/** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py), then asks again. */
+const AES_PATIENCE_MS = 4_000;
+
+/**
+ * Sends requests to workers: a worker is chosen, claims the request at once and renews that while
+ * it works; a lapsed claim is tried on another worker under the same id. While nobody takes
+ * requests they are held until their deadline. One subscription and one timer wheel serve them all.
+ */
+export class RequestSender {
+  /** This sender's name in the subjects that workers answer on. */
+  readonly id = `g${randomBytes(9).toString('hex')}`;
+  readonly #bus: Bus;
+  readonly #host: string;
+  readonly #prefix: string;
+  readonly #requests: Bundler;
+  readonly #board = new WorkerBoard();
+  readonly #tries = new Tries();
+  readonly #lines: Readonly<Record<RequestClass, WaitingLine<Pending>>>;
+  readonly #inHand: InHand;
+  readonly #hearing: Hearing;
+  readonly #suspects: Suspects;
+  readonly #stops: (() => void)[] = [];
+  #closed = false;
+
+  constructor(bus: Bus, options: RequestSenderOptions) {
+    this.#bus = bus;
+    this.#host = options.host;
+    this.#inHand = new InHand(options.limits);
+    this.#suspects = new Suspects((one) => void this.#dispatch(one), options.onStalled);
+    this.#prefix = `${REPLY_INBOX}.${this.id}.`;
+    this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
+    const aes = new WaitingLine<Pending>(AES_PATIENCE_MS);
+    this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes };
+    this.#stops.push(
+      hearWords(bus, this.#prefix, {
+        claimed: (slot) => this.#claimed(slot),
+        said: (slot, word) => this.#hear(slot, word),
+      }),
+      followWorkers(bus, this.#board, (id) => {
+        this.#suspects.heard(id, performance.now());
+        for (const cls of REQUEST_CLASSES) this.#pump(cls);
+      }),
+    );
+    this.#hearing = new Hearing(
+      bus,
+      (now) => this.#hearAnew(now),
+      (now) => this.#board.forgetSilent(now),
+    );
+    void bus.closed.then(() => this.close());
+  }
+
+  /** Whether there is a worker that takes requests. */
+  get ready(): boolean {
+    return this.#bus.status === 'connected' && this.#board.ready;
+  }
+
+  /** What is in hand and what was counted. */
+  stats(): RequestSenderStats {
+    const inHand = this.#inHand.stats(
+      (cls) => this.#lines[cls].size + this.#suspects.held(cls).size,
+    );
+    return { ...inHand, ...this.#suspects.stats, workers: this.#board.willing };
+  }
+
+  /** Sends one request; resolves with what became of it, at its deadline at the latest. */
+  send(request: RequestToSend): Promise<RequestOutcome> {
+    const left = request.deadlineMs - Date.now();
+    if (this.#closed) return Promise.resolve(notBegun('closed'));
+    if (left <= 0) return Promise.resolve(notBegun('deadline'));
+    const now = performance.now();
+    if (this.#suspects.turnsAway(request, now)) return Promise.resolve(notBegun('rests'));
+    if (!this.#inHand.take(request.class, request.body.length))
+      return Promise.resolve(notBegun('limit'));
+    const asker = this.#suspects.begins(request);
+    return new Promise((resolve) => {
+      const pending = new Pending(request, asker, now + left, resolve);
+      this.#watch(pending);
+      if (request.body.length > INLINE_MAX_BYTES) void this.#putBody(pending);
+      else this.#dispatch(pending);
+    });
+  }
+
+  /** Gives up all that is in hand, as expired. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#hearing.close();
+    const waiting = REQUEST_CLASSES.flatMap((cls) => [
+      ...this.#lines[cls],
+      ...this.#suspects.held(cls),
+    ]);
+    for (const pending of new Set([...this.#tries.pending, ...waiting]))
+      this.#settle(pending, pending.expired('closed'));
+    if (!this.#bus.connection.isClosed()) for (const stop of this.#stops) stop();
+  }
+
+  async #putBody(pending: Pending): Promise<void> {
+    try {
+      pending.reference = await putBody(this.#bus, 'req', pending.request.body);
+    } catch {
+      // Nowhere to put it: the peer will send it again, and that may then go well.
+      this.#settle(pending, pending.expired('body'));
+      return;
+    }
+    if (this.#closed) this.#settle(pending, pending.expired('closed'));
+    else if (!pending.settled) this.#dispatch(pending);
+  }
+
+  /**
+   * Sends to a worker, or lets it line up until one has room: false. One in line keeps its place;
+   * a suspect may be held elsewhere.
+   */
+  #dispatch(pending: Pending): boolean {
+    const { request, asker } = pending;
+    const now = performance.now();
+    if (this.#suspects.holds(pending, now)) {
+      this.#lines[request.class].remove(pending);
+      return true;
+    }
+    // Nobody else came: those that were tried and are alive may have it again.
+    if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
+    const worker =
+      this.#bus.status === 'connected'
+        ? this.#board.choose(request.class, pending.tried, now, busyWith(asker))
+        : undefined;
+    if (worker === undefined) {
+      pending.linedUpAt = Math.min(pending.linedUpAt, now);
+      this.#lines[request.class].add(pending);
+      return false;
+    }
+    this.#lines[request.class].remove(pending);
+    if (pending.tried.size > 0) this.#inHand.retries++;
+    const slot = this.#tries.begin(pending, worker.id);
+    pending.wasHeard = this.#board.isOnTime(worker, now);
+    this.#suspects.goes(pending, worker.id);
+    pending.linedUpAt = Infinity;
+    pending.lapsesAt = now + CLAIM_MS;
+    this.#board.count(worker.id, request.class, 1);
+    const subject = subjects.request(request.class, worker.id);
+    this.#requests.add(subject, slot, pending.pack(this.#host));
+    return true;
+  }
+
+  #hear(slot: string, word: WorkerWord): void {
+    const attempt = this.#tries.get(slot);
+    if (word.kind === 'ask-grant') return this.#grant(slot);
+    if (attempt === undefined) return;
+    const { pending } = attempt;
+    switch (word.kind) {
+      case 'refuse':
+        // It had no room, or was leaving; once it announces itself again it may have some.
+        this.#board.refused(attempt.worker, pending.request.class);
+        pending.tried.delete(attempt.worker);
+        return this.#over(slot);
+      case 'drop':
+      case 'reply':
+        return this.#settle(pending, word);
+      case 'reply-elsewhere':
+        void this.#fetch(pending, slot, word.reference, word.trace);
+    }
+  }
+
+  /** A worker has a request, or still has it. */
+  #claimed(slot: string): void {
+    const attempt = this.#tries.get(slot);
+    if (attempt === undefined) return;
+    const { pending, worker } = attempt;
+    if (pending.current === undefined) {
+      // It was given up and lines up for another worker, but the first is at work after all.
+      this.#lines[pending.request.class].remove(pending);
+      pending.current = slot;
+    }
+    if (pending.current === slot) {
+      pending.lapsesAt = performance.now() + CLAIM_MS;
+      pending.wasHeard = true;
+      if (pending.struck) this.#suspects.goesOn(pending);
+      // Another one has it now: who has not begun with it need not.
+    } else this.#tell(slot, false);
+    if (pending.struck) this.#suspects.heard(worker, performance.now());
+  }
+
+  #grant(slot: string): void {
+    const pending = this.#tries.get(slot)?.pending;
+    const granted = pending !== undefined && pending.current === slot;
+    if (granted) pending.once = true;
+    this.#tell(slot, granted);
+  }
+
+  #tell(slot: string, granted: boolean): void {
+    const worker = this.#tries.get(slot)?.worker;
+    if (worker === undefined) return;
+    const word = `${this.id}.${slot} ${granted ? 1 : 0}`;
+    this.#bus.connection.publish(subjects.grant(worker), word);
+  }
+
+  async #fetch(pending: Pending, slot: string, reference: string, trace?: string): Promise<void> {
+    if (pending.fetching) return;
+    pending.fetching = true;
+    try {
+      const body = await getBody(this.#bus, 'rep', reference);
+      this.#settle(pending, { kind: 'reply', body, ...(trace === undefined ? {} : { trace }) });
+    } catch {
+      // The reply was made and is lost: a second try gets the same one, by its id.
+      pending.fetching = false;
+      if (pending.current === slot) this.#over(slot);
+    }
+  }
+
+  #lapse(slot: string): void {
+    const attempt = this.#tries.get(slot);
+    if (attempt === undefined) return;
+    const { pending, worker } = attempt;
+    this.#board.suspect(worker);
+    if (pending.wasHeard) this.#suspects.lapsed(pending, worker, performance.now());
+    this.#over(slot);
+  }
+
+  /** One try is over without an answer. */
+  #over(slot: string): void {
+    const attempt = this.#tries.get(slot);
+    if (attempt === undefined) return;
+    const { pending } = attempt;
+    if (pending.settled || pending.current !== slot) return;
+    if (pending.once) return this.#settle(pending, pending.expired('lapsed'));
+    pending.current = undefined;
+    this.#dispatch(pending);
+  }
+
+  #watch(pending: Pending): void {
+    const now = performance.now();
+    const until = Math.min(pending.deadline, pending.current ? pending.lapsesAt : Infinity);
+    pending.timer = this.#bus.wheel.set(Math.min(until - now, CLAIM_MS), () => {
+      if (pending.settled) return;
+      const at = performance.now();
+      if (at >= pending.deadline) return this.#settle(pending, pending.expired('deadline'));
+      const { current } = pending;
+      const lapsed = current !== undefined && !pending.fetching && at >= pending.lapsesAt;
+      if (this.#hearing.silenceCounts(at)) {
+        if (lapsed) this.#lapse(current);
+        for (const one of this.#suspects.refused(pending, at)) {
+          this.#settle(one, one.expired(isStruck(one) ? 'stalled' : 'rests'));
+        }
+      }
+      if (!pending.settled) this.#watch(pending);
+    });
+  }
+
+  #hearAnew(now: number): void {
+    this.#board.hearAll(now);
+    if (this.#bus.status !== 'connected') return;
+    publish(this.#bus.connection, subjects.hello, '');
+    for (const cls of REQUEST_CLASSES) this.#pump(cls);
+  }
+
+  /** Sends those that line up, as far as workers have room. */
+  #pump(cls: RequestClass): void {
+    for (const pending of this.#lines[cls]) {
+      const sent = this.#dispatch(pending);
+      // Nobody has room for one that anybody may have; so nobody has for the rest.
+      if (!sent && pending.tried.size === 0) return;
+    }
+  }
+
+  #settle(pending: Pending, outcome: RequestOutcome): void {
+    if (!pending.settle(outcome)) return;
+    const cls = pending.request.class;
+    if (outcome.kind === 'expired') this.#inHand.expired++;
+    this.#inHand.give(cls, pending.request.body.length);
+    if (pending.current === undefined) this.#lines[cls].remove(pending);
+    this.#suspects.ends(pending, outcome.kind !== 'expired');
+    for (const worker of this.#tries.end(pending)) this.#board.count(worker, cls, -1);
+    if (this.#lines[cls].size > 0) this.#pump(cls);
+  }
+}

@@ -1,0 +1,49 @@
+import { isMap, mapOf, storableText, textOf } from '@brine/wire';
+import type { Bus } from '../connection/connect.ts';
+import { ask, serve, type Answering } from './queries.ts';
+import type { RequestClass } from '../subjects/names.ts';
+
+const STALLED = 'brine.requests.stalled';
+/** A question may go to a worker that is stalled itself and not replaced yet. */
+const TRIES = 5;
+const TIMEOUT_MS = 2_000;
+const MAX_ID_CHARS = 255;
+
+/** A request that is refused because two workers were lost to it. */
+export interface StalledRequest {
+  readonly class: RequestClass;
+  /** The minion, where a minion asks: by its envelope, not proven. */
+  readonly minion?: string;
+  /** The host of the gateway. */
+  readonly source: string;
+}
+
+/**
+ * Has a worker put it on record, which a gateway has no right to.
+ * @throws BusError as {@link ask}, when no worker could be asked.
+ */
+export async function tellStalled(bus: Bus, told: StalledRequest): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await ask(bus, STALLED, mapOf({ ...told }), TIMEOUT_MS);
+      return;
+    } catch (error) {
+      if (tries >= TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
+    }
+  }
+}
+
+/** Hears of such requests. Served by every worker. */
+export function serveStalled(
+  bus: Bus,
+  record: (told: { readonly method: string; readonly claimed?: string; source: string }) => void,
+): Answering {
+  return serve(bus, STALLED, (told) => {
+    if (!isMap(told)) return null;
+    const [minion, source = ''] = [textOf(told, 'minion'), textOf(told, 'source')];
+    const claimed = minion === undefined ? {} : { claimed: storableText(minion, MAX_ID_CHARS) };
+    record({ method: textOf(told, 'class') ?? '', source, ...claimed });
+    return null;
+  });
+}

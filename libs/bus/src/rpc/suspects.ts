@@ -1,0 +1,272 @@
+import type { RequestClass } from '../subjects/names.ts';
+import type { Pending, RequestToSend } from './pending-request.ts';
+
+/** Whoever asks, as far as workers fell silent with requests of his. */
+export interface Asker {
+  /** His name; the request's id where nobody is named, and then it is this one request. */
+  readonly name: string;
+  /** Requests in hand. */
+  count: number;
+  /** Those of them with which a worker fell silent. */
+  struck: number;
+  /** Who got his last one. */
+  worker: string | undefined;
+  /** Workers that fell silent with one of his and have not been heard since. */
+  readonly silent: Set<string>;
+  /** When the last of these did. */
+  silentAt: number;
+  /** Until then nothing of his is sent. */
+  restsUntil: number;
+  rests: number;
+  /** Until when this is remembered though nothing of his is in hand. */
+  knownUntil: number;
+}
+
+/** Two workers that were lost to one asker. */
+export interface Stall {
+  /** One of the requests that are refused for it. */
+  readonly request: RequestToSend;
+  /** So many of his are. */
+  readonly requests: number;
+  readonly workers: readonly string[];
+}
+
+/** So many workers may fall silent with the requests of one asker. */
+const MAX_SILENT = 2;
+/**
+ * Who is heard again within this had only been slow, in ms: machines that are starved of their
+ * processors stop all their processes for a second or two.
+ */
+const SLOW_MS = 2_000;
+/** Workers that were silent for so long have stalled or died, in ms. */
+const STALLED_MS = 5_000;
+/**
+ * How long an asker rests when two workers were lost to him: each time twice as long, in ms. The
+ * first time it may have been chance, and the third try of a minion has to come through.
+ */
+const REST_MS = 2_000;
+const LONGEST_REST_MS = 300_000;
+/** How long after his rest it is remembered that he had to rest, in ms. */
+const KNOWN_MS = 300_000;
+/** Requests of one asker that may wait until it is clear what became of his first ones. */
+const MAX_HELD_OF_ONE = 256;
+/** So many suspects have to go well for one more to go at the same time. */
+const WELL_FOR_ONE_MORE = 32;
+const MAX_KNOWN = 10_000;
+
+/** How many suspects go at a time. */
+interface Gate {
+  out: number;
+  /** So many went well since the last one that did not. */
+  well: number;
+}
+
+/**
+ * A request that blocks the event loop of its worker, or ends it, would do so to one worker after
+ * the other. So it is given to two at most. All that a silent worker had is suspected, and goes on
+ * one by one, so that of a crowd only the one to blame meets a second worker that falls silent.
+ * What one asker has in hand goes to one worker, and waits while another of his is suspected: he
+ * costs two workers however many he sends. Then he rests, each time longer, and is left without an
+ * answer meanwhile.
+ *
+ * A worker that says that it leaves, or is heard again soon, is not counted; nor is silence while
+ * this process cannot hear.
+ */
+export class Suspects {
+  readonly #askers = new Map<string, Asker>();
+  /** Those that are remembered. */
+  readonly #known = new Set<Asker>();
+  readonly #gates: Readonly<Record<RequestClass, Gate>> = {
+    auth: { out: 0, well: 0 },
+    clear: { out: 0, well: 0 },
+    aes: { out: 0, well: 0 },
+  };
+  readonly #held: Readonly<Record<RequestClass, Set<Pending>>> = {
+    auth: new Set(),
+    clear: new Set(),
+    aes: new Set(),
+  };
+  readonly #onFree: (pending: Pending) => void;
+  readonly #onStalled: (stall: Stall) => void;
+  #stalled = 0;
+  #resting = 0;
+
+  /**
+   * `onFree`: a request that was held may be sent. `onStalled`: told once of each asker that two
+   * workers were lost to.
+   */
+  constructor(
+    onFree: (pending: Pending) => void,
+    onStalled: (stall: Stall) => void = () => undefined,
+  ) {
+    this.#onFree = onFree;
+    this.#onStalled = onStalled;
+  }
+
+  /** `stalled`: requests that were refused. `resting`: those of resting askers, turned away. */
+  get stats(): { readonly stalled: number; readonly resting: number } {
+    return { stalled: this.#stalled, resting: this.#resting };
+  }
+
+  /** Requests that are held. */
+  held(cls: RequestClass): ReadonlySet<Pending> {
+    return this.#held[cls];
+  }
+
+  /** Whether its asker rests, or has too much held for one more. */
+  turnsAway({ asker: name, id }: RequestToSend, now: number): boolean {
+    if (this.#known.size === 0) return false;
+    const asker = this.#askers.get(name ?? id);
+    if (asker === undefined) return false;
+    const waits = asker.silent.size > 0 && asker.count >= MAX_HELD_OF_ONE;
+    const isAway = waits || now < asker.restsUntil;
+    if (isAway) this.#resting += 1;
+    return isAway;
+  }
+
+  /** A request is taken in hand: whoever asks. */
+  begins({ asker: name, id }: RequestToSend): Asker {
+    const asker = this.#askers.get(name ?? id) ?? newAsker(name ?? id);
+    asker.count += 1;
+    this.#askers.set(asker.name, asker);
+    return asker;
+  }
+
+  /** Holds a request that is not to be sent now: true. */
+  holds(pending: Pending, now: number): boolean {
+    const { asker, struck, request } = pending;
+    const { size } = asker.silent;
+    const isHeld =
+      size >= MAX_SILENT ||
+      now < asker.restsUntil ||
+      // Another one of his is tried first.
+      (size > 0 && asker.struck > 0 && !struck) ||
+      (struck && !pending.guarded && !isOpen(this.#gates[request.class]));
+    if (isHeld) this.#held[request.class].add(pending);
+    return isHeld;
+  }
+
+  /** A request goes to a worker. */
+  goes(pending: Pending, worker: string): void {
+    const { asker, struck, request } = pending;
+    asker.worker = worker;
+    this.#held[request.class].delete(pending);
+    if (!struck || pending.guarded) return;
+    pending.guarded = true;
+    this.#gates[request.class].out += 1;
+  }
+
+  /** Its worker has turned its loop since it has the request: that one is not to blame. */
+  goesOn(pending: Pending): void {
+    this.#held[pending.request.class].delete(pending);
+    if (pending.guarded) this.#release(pending, true);
+  }
+
+  /** A worker fell silent with a request. */
+  lapsed(pending: Pending, worker: string, now: number): void {
+    const { asker } = pending;
+    if (!pending.struck) asker.struck += 1;
+    pending.struck = true;
+    asker.silent.add(worker);
+    asker.silentAt = now;
+    this.#remember(asker, now);
+    this.#release(pending, false);
+  }
+
+  /** A worker is heard: it lives. */
+  heard(worker: string, now: number): void {
+    for (const asker of this.#known) {
+      const wereTwo = asker.silent.size >= MAX_SILENT;
+      if (!asker.silent.delete(worker) || !wereTwo) continue;
+      if (now - asker.silentAt >= SLOW_MS) this.#rest(asker, now);
+    }
+    this.free(now);
+  }
+
+  /** Sends what is held for no reason any more, and forgets what is long past. */
+  free(now: number): void {
+    for (const asker of this.#known) {
+      if (now < asker.knownUntil || asker.count > 0) continue;
+      this.#known.delete(asker);
+      this.#askers.delete(asker.name);
+    }
+    for (const line of Object.values(this.#held)) {
+      for (const pending of line) {
+        if (this.holds(pending, now)) continue;
+        line.delete(pending);
+        this.#onFree(pending);
+      }
+    }
+  }
+
+  /** What is refused with this request, once it is clear that its asker has lost us two workers. */
+  refused(pending: Pending, now: number): readonly Pending[] {
+    const { asker, request } = pending;
+    const isClear = asker.silent.size >= MAX_SILENT && now - asker.silentAt >= STALLED_MS;
+    const held = this.#held[request.class];
+    if (!isClear || !held.has(pending)) return [];
+    const refused = [...held].filter((one) => one.asker === asker);
+    const struck = refused.filter(isStruck);
+    this.#stalled += struck.length;
+    this.#onStalled({ request, workers: [...asker.silent], requests: struck.length });
+    asker.silent.clear();
+    this.#rest(asker, now);
+    return refused;
+  }
+
+  /** A request has come to its end; `well` where a worker answered it. */
+  ends(pending: Pending, well: boolean): void {
+    const { asker, request } = pending;
+    this.#held[request.class].delete(pending);
+    if (pending.guarded) this.#release(pending, well);
+    asker.count -= 1;
+    if (pending.struck) asker.struck -= 1;
+    if (well && asker.struck === 0) asker.silent.clear();
+    if (asker.count === 0 && !this.#known.has(asker)) this.#askers.delete(asker.name);
+    if (pending.struck) this.free(performance.now());
+  }
+
+  #release(pending: Pending, well: boolean): void {
+    if (!pending.guarded) return;
+    pending.guarded = false;
+    const gate = this.#gates[pending.request.class];
+    gate.out -= 1;
+    gate.well = well ? gate.well + 1 : 0;
+    if (this.#held[pending.request.class].size > 0) this.free(performance.now());
+  }
+
+  #rest(asker: Asker, now: number): void {
+    asker.restsUntil = now + Math.min(REST_MS * 2 ** asker.rests, LONGEST_REST_MS);
+    asker.rests += 1;
+    this.#remember(asker, asker.restsUntil);
+  }
+
+  #remember(asker: Asker, now: number): void {
+    asker.knownUntil = now + KNOWN_MS;
+    this.#known.add(asker);
+    if (this.#known.size <= MAX_KNOWN) return;
+    const oldest = [...this.#known].find(({ count }) => count === 0);
+    if (oldest === undefined) return;
+    this.#known.delete(oldest);
+    this.#askers.delete(oldest.name);
+  }
+}
+
+/** The worker that has other requests of this asker. */
+export function busyWith({ count, worker }: Asker): string | undefined {
+  return count > 1 ? worker : undefined;
+}
+
+function isOpen({ out, well }: Gate): boolean {
+  return out < 1 + Math.floor(well / WELL_FOR_ONE_MORE);
+}
+
+/** Whether a worker fell silent with this one; sent anew under its id, it is the same. */
+export function isStruck({ struck, asker, request }: Pending): boolean {
+  return struck || asker.name === request.id;
+}
+
+function newAsker(name: string): Asker {
+  const none = { worker: undefined, silent: new Set<string>(), silentAt: 0 };
+  return { name, count: 0, struck: 0, ...none, restsUntil: 0, rests: 0, knownUntil: 0 };
+}

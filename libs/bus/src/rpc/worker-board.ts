@@ -1,0 +1,226 @@
+import { isRecord } from '../connection/js-api.ts';
+import { MESSAGE_VERSION } from '../connection/message-version.ts';
+import { REQUEST_CLASSES } from '../subjects/names.ts';
+import type { RequestClass } from '../subjects/names.ts';
+import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
+
+/** What a worker tells of one class. */
+export interface ClassLoad {
+  /** Requests in hand, running or queued. */
+  readonly hand: number;
+  /** How many it takes in hand. */
+  readonly room: number;
+  /** How many of them run at once. */
+  readonly concurrency: number;
+}
+
+/** What a worker tells of itself each second. */
+export interface Announcement {
+  /** The newest form of requests that it reads; 1 where it is not said. */
+  readonly reads?: number;
+  readonly host: string;
+  readonly draining: boolean;
+  readonly load: Readonly<Record<RequestClass, ClassLoad>>;
+}
+
+/** One announcement, and what it may be late by. */
+const FRESH_MS = ANNOUNCE_MS + 600;
+/** The same where a doubt is to be in a worker's favour. */
+const ON_TIME_MS = ANNOUNCE_MS + 100;
+
+/**
+ * What comes within this, up to so many, goes to one worker: waking, a write to NATS and an append
+ * then serve all of them. The last waits for the others, some 4 ms where they are returns.
+ */
+const TOGETHER_MS = 5;
+const TOGETHER_MAX = 32;
+
+interface Seat extends ClassLoad {
+  hand: number;
+  /** Of ours. */
+  own: number;
+}
+
+/** A worker as a gateway sees it. */
+export interface WorkerView {
+  readonly id: string;
+  heardAt: number;
+  /** A claim of its lapsed and it has not been heard since. */
+  suspect: boolean;
+  draining: boolean;
+  readonly seats: Record<RequestClass, Seat>;
+}
+
+/** Packs an announcement. */
+export function packAnnouncement(announcement: Announcement): string {
+  return JSON.stringify({ reads: MESSAGE_VERSION, ...announcement });
+}
+
+/** Reads an announcement; undefined for anything else. */
+export function readAnnouncement(data: Uint8Array): Announcement | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data).toString('utf8'));
+  } catch {
+    return undefined; // nothing that a worker of ours sent
+  }
+  if (!isRecord(value) || !isRecord(value['load'])) return undefined;
+  const { host, draining, load } = value;
+  if (typeof host !== 'string' || typeof draining !== 'boolean') return undefined;
+  const loads: Partial<Record<RequestClass, ClassLoad>> = {};
+  for (const cls of REQUEST_CLASSES) {
+    const one = load[cls];
+    if (!isRecord(one)) return undefined;
+    const { hand, room, concurrency } = one;
+    if (typeof hand !== 'number' || typeof room !== 'number') return undefined;
+    if (typeof concurrency !== 'number') return undefined;
+    loads[cls] = { hand, room, concurrency };
+  }
+  const { auth, clear, aes } = loads;
+  if (auth === undefined || clear === undefined || aes === undefined) return undefined;
+  const reads = typeof value['reads'] === 'number' ? { reads: value['reads'] } : {};
+  return { ...reads, host, draining, load: { auth, clear, aes } };
+}
+
+/**
+ * The workers that are alive, and the choice among them: of two drawn at random the less loaded
+ * one. Choosing the least loaded of all would send every gateway to the same worker between two
+ * announcements.
+ */
+export class WorkerBoard {
+  readonly #workers = new Map<string, WorkerView>();
+  #list: readonly WorkerView[] = [];
+  /** Who gets what comes next of class `aes`, how much of it, and how long. */
+  #kept: { worker: WorkerView; left: number; readonly until: number } | undefined;
+
+  /** Whether anybody takes requests. */
+  get ready(): boolean {
+    return this.#list.some((worker) => !worker.draining && !worker.suspect);
+  }
+
+  /** How many take requests. */
+  get willing(): number {
+    return this.#list.filter((worker) => !worker.draining && !worker.suspect).length;
+  }
+
+  /** Notes what a worker told of itself. */
+  announced(id: string, announcement: Announcement, now: number): void {
+    const known = this.#workers.get(id);
+    const seat = (cls: RequestClass): Seat => {
+      const own = known?.seats[cls].own ?? 0;
+      const told = announcement.load[cls];
+      // It does not know of those that are on their way to it.
+      return { ...told, own, hand: Math.max(told.hand, own) };
+    };
+    const seats = { auth: seat('auth'), clear: seat('clear'), aes: seat('aes') };
+    if (known === undefined) {
+      const { draining } = announcement;
+      this.#workers.set(id, { id, heardAt: now, suspect: false, draining, seats });
+      this.#list = [...this.#workers.values()];
+      return;
+    }
+    known.heardAt = now;
+    known.suspect = false;
+    known.draining = announcement.draining;
+    Object.assign(known.seats, seats);
+  }
+
+  /** Forgets the workers that have been silent for too long. */
+  forgetSilent(now: number): void {
+    for (const worker of this.#list) {
+      if (now - worker.heardAt > SILENT_MS) this.#workers.delete(worker.id);
+    }
+    if (this.#workers.size !== this.#list.length) this.#list = [...this.#workers.values()];
+  }
+
+  /** After a time in which nobody could be heard, everybody counts as heard. */
+  hearAll(now: number): void {
+    for (const worker of this.#list) worker.heardAt = now;
+  }
+
+  /** One more, or one less, of ours is in a worker's hands. */
+  count(id: string, cls: RequestClass, change: 1 | -1): void {
+    const seat = this.#workers.get(id)?.seats[cls];
+    if (seat === undefined) return;
+    seat.own = Math.max(0, seat.own + change);
+    seat.hand = Math.max(seat.own, seat.hand + change);
+  }
+
+  /** A worker refused: it counts as full until it announces itself again. */
+  refused(id: string, cls: RequestClass): void {
+    const seat = this.#workers.get(id)?.seats[cls];
+    if (seat !== undefined) seat.hand = Math.max(seat.hand, seat.room);
+  }
+
+  /** A claim of a worker lapsed: it gets nothing more until it is heard of. */
+  suspect(id: string): void {
+    const worker = this.#workers.get(id);
+    if (worker !== undefined) worker.suspect = true;
+  }
+
+  /** Whether a worker has announced itself when it should have. */
+  isOnTime({ heardAt }: WorkerView, now: number): boolean {
+    return now - heardAt < ON_TIME_MS;
+  }
+
+  /**
+   * Chooses a worker with room, none of `not`; undefined where there is none. Those that have
+   * missed an announcement come only after all others. Log-ins and what is in the clear are few and
+   * dear, each is drawn for; of the rest what comes together stays together. `first` is asked
+   * before all others.
+   */
+  choose(
+    cls: RequestClass,
+    not: ReadonlySet<string>,
+    now: number,
+    first?: string,
+  ): WorkerView | undefined {
+    const same = first === undefined ? undefined : this.#workers.get(first);
+    if (same !== undefined && takes(same, cls, not)) return same;
+    if (cls !== 'aes') return this.#chooseAnew(cls, not, now);
+    const kept = this.#kept;
+    if (kept !== undefined && kept.left > 0 && now < kept.until) {
+      const { worker } = kept;
+      if (isFresh(worker, now) && takes(worker, cls, not) && loadOf(worker, cls) < 1) {
+        kept.left -= 1;
+        return worker;
+      }
+    }
+    const worker = this.#chooseAnew(cls, not, now);
+    this.#kept = worker && { worker, left: TOGETHER_MAX - 1, until: now + TOGETHER_MS };
+    return worker;
+  }
+
+  #chooseAnew(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
+    const one = this.#draw(cls, not, now);
+    const other = this.#draw(cls, not, now);
+    if (one !== undefined && other !== undefined) {
+      return loadOf(other, cls) < loadOf(one, cls) ? other : one;
+    }
+    if (one !== undefined || other !== undefined) return one ?? other;
+    const free = this.#list.filter((worker) => takes(worker, cls, not));
+    const fresh = free.filter((worker) => isFresh(worker, now));
+    const among = fresh.length > 0 ? fresh : free;
+    return among[Math.floor(Math.random() * among.length)];
+  }
+
+  #draw(cls: RequestClass, not: ReadonlySet<string>, now: number): WorkerView | undefined {
+    const worker = this.#list[Math.floor(Math.random() * this.#list.length)];
+    if (worker === undefined || !isFresh(worker, now)) return undefined;
+    return takes(worker, cls, not) ? worker : undefined;
+  }
+}
+
+function isFresh(worker: WorkerView, now: number): boolean {
+  return now - worker.heardAt < FRESH_MS;
+}
+
+function takes(worker: WorkerView, cls: RequestClass, not: ReadonlySet<string>): boolean {
+  const seat = worker.seats[cls];
+  return !worker.draining && !worker.suspect && seat.hand < seat.room && !not.has(worker.id);
+}
+
+function loadOf(worker: WorkerView, cls: RequestClass): number {
+  const seat = worker.seats[cls];
+  return seat.hand / Math.max(1, seat.concurrency);
+}

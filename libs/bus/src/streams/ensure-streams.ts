@@ -1,0 +1,195 @@
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { JS_ERRORS, askJetStream, isFull, streamInfo } from '../connection/js-api.ts';
+import { BUCKETS, STREAMS } from '../subjects/names.ts';
+import type { BucketName } from '../subjects/names.ts';
+
+/** How much the streams may hold, and in how many copies. */
+export interface StreamLimits {
+  /**
+   * Disk for all streams together, in bytes; default 8 GiB. A server with less gets the largest
+   * half, quarter … of it that it takes.
+   */
+  readonly totalBytes?: number;
+  /** Copies of each stream; 1 on a single server, 3 in a cluster. */
+  readonly replicas?: number;
+  /** How long a sealed request may come again, in ms; default 24 hours. */
+  readonly sealedForMs?: number;
+}
+
+/** The shares of the disk. What is left is for the buckets of hot state. */
+const SHARES = { EVENTS: 0.5, PUBLICATIONS: 0.12, brine_kept_bodies: 0.2, brine_bodies: 0.1 };
+/** Of the rest: what minions had written, some 200 bytes each. */
+const ONCE_SHARE = 0.05;
+const DEFAULT_TOTAL_BYTES = 8 * 1024 ** 3;
+const LEAST_TOTAL_BYTES = 64 * 1024 ** 2;
+/** Bodies of requests and replies live minutes; no request is older than that. */
+const BODY_AGE_MS = 10 * 60_000;
+/** Duplicates are known for this long; Brine's retries end well before. */
+const DUPLICATE_WINDOW_MS = 120_000;
+/** Finished requests are remembered for this long, for those that come again. */
+const REQUESTS_AGE_MS = 10 * 60_000;
+/** A session key lives for a day as a rule (Salt: publish_session). */
+const SEALED_FOR_MS = 86_400_000;
+/** No login token lives longer than a year. */
+const TOKENS_AGE_MS = 366 * 86_400_000;
+/** Some 200,000 tokens: whoever may log in could make them without end. */
+const TOKENS_BYTES = 64 * 1024 ** 2;
+
+type Config = Readonly<Record<string, unknown> & { name: string }>;
+
+/**
+ * Makes the streams and buckets, or changes those that exist to what is wanted; for their owner,
+ * the event-bus. Safe to run at several at once.
+ * @throws BusError `BUS_STREAM_FULL` when the server has no room, `BUS_REFUSED`.
+ */
+export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promise<void> {
+  const replicas = limits.replicas ?? 1;
+  let totalBytes = limits.totalBytes ?? DEFAULT_TOTAL_BYTES;
+  for (;;) {
+    try {
+      for (const config of configs(totalBytes, replicas, limits)) await ensure(bus, config);
+      return;
+    } catch (error) {
+      const full = error instanceof BusError && error.code === 'BUS_STREAM_FULL';
+      if (!full || limits.totalBytes !== undefined || totalBytes <= LEAST_TOTAL_BYTES) throw error;
+      totalBytes = Math.floor(totalBytes / 2);
+    }
+  }
+}
+
+/**
+ * Waits until the owner has made the streams and buckets.
+ * @throws BusError `BUS_STREAM_AWAY` when the time is up.
+ */
+export async function waitForStreams(bus: Bus, timeoutMs = 30_000): Promise<void> {
+  const until = performance.now() + timeoutMs;
+  const missing = new Set<string>([
+    STREAMS.events,
+    STREAMS.publications,
+    ...BUCKETS.map((bucket) => `KV_${bucket}`),
+  ]);
+  for (;;) {
+    for (const stream of missing) {
+      const found = await streamInfo(bus, stream).catch((error: unknown) => {
+        if (error instanceof BusError && error.code === 'BUS_FORBIDDEN') return 'not mine';
+        if (error instanceof BusError && error.retryable) return undefined;
+        throw error;
+      });
+      // A service that may not look at a stream does not need it.
+      if (found !== undefined) missing.delete(stream);
+    }
+    if (missing.size === 0) return;
+    if (performance.now() > until) {
+      const text = `not there yet: ${[...missing].join(', ')} (event-bus makes them)`;
+      throw new BusError('BUS_STREAM_AWAY', text);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+function configs(
+  totalBytes: number,
+  replicas: number,
+  { sealedForMs = SEALED_FOR_MS }: StreamLimits,
+): readonly Config[] {
+  const base = {
+    storage: 'file',
+    num_replicas: replicas,
+    max_msgs: -1,
+    max_msgs_per_subject: -1,
+    max_msg_size: -1,
+    max_consumers: -1,
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+    max_age: 0,
+    // Only limits retention keeps what it needs to know duplicates across a restart.
+    retention: 'limits',
+    discard: 'new',
+    // A replica may be behind; one server never is.
+    allow_direct: true,
+  };
+  const stream = (name: keyof typeof SHARES, roots: readonly string[]): Config => ({
+    ...base,
+    name,
+    subjects: roots.map((root) => `${root}.>`),
+    max_bytes: Math.floor(totalBytes * SHARES[name]),
+  });
+  const ages: Readonly<Partial<Record<BucketName, number>>> = {
+    brine_requests: REQUESTS_AGE_MS,
+    brine_tokens: TOKENS_AGE_MS,
+    brine_once: sealedForMs,
+  };
+  const bytes: Readonly<Partial<Record<BucketName, number>>> = {
+    brine_tokens: TOKENS_BYTES,
+    brine_once: Math.floor(totalBytes * ONCE_SHARE),
+  };
+  return [
+    stream(STREAMS.events, ['brine.events']),
+    stream(STREAMS.publications, ['brine.publications']),
+    stream(STREAMS.keptBodies, ['brine.kept']),
+    {
+      ...stream(STREAMS.bodies, ['brine.bodies']),
+      max_age: nanos(BODY_AGE_MS),
+      discard: 'old',
+    },
+    ...BUCKETS.map((bucket) => ({
+      ...base,
+      // What is known of the oldest requests goes before a new one is refused.
+      ...(bucket === 'brine_once' ? { discard: 'old' } : {}),
+      name: `KV_${bucket}`,
+      subjects: [`$KV.${bucket}.>`],
+      max_bytes: bytes[bucket] ?? -1,
+      max_msgs_per_subject: 1,
+      max_age: nanos(ages[bucket] ?? 0),
+      allow_rollup_hdrs: true,
+      deny_delete: true,
+      // With copies, reads go to the leader, who has what was acknowledged.
+      allow_direct: replicas === 1,
+    })),
+  ];
+}
+
+async function ensure(bus: Bus, config: Config): Promise<void> {
+  const existing = await streamInfo(bus, config.name);
+  if (existing === undefined) {
+    const made = await askJetStream(bus, `STREAM.CREATE.${config.name}`, config, 15_000);
+    if (made.ok) return;
+    if (made.number !== JS_ERRORS.streamNameInUse) throw refused('make', config, made);
+    // Somebody else made it in between: see that it is what is wanted.
+  }
+  const current = existing ?? (await streamInfo(bus, config.name));
+  const wanted = { ...config, max_bytes: neverBelow(current?.bytes ?? 0, config) };
+  if (sameConfig(current?.config ?? {}, wanted)) return;
+  const changed = await askJetStream(bus, `STREAM.UPDATE.${config.name}`, wanted, 15_000);
+  if (!changed.ok) throw refused('change', config, changed);
+}
+
+/** A stream that is fuller than it may become would refuse everything: it keeps its room. */
+function neverBelow(bytes: number, config: Config): number {
+  const wanted = Number(config['max_bytes']);
+  return wanted === -1 ? -1 : Math.max(wanted, Math.ceil(bytes * 1.25));
+}
+
+function sameConfig(have: Readonly<Record<string, unknown>>, want: Config): boolean {
+  return Object.entries(want).every(([key, value]) => {
+    return JSON.stringify(have[key] ?? absent(value)) === JSON.stringify(value);
+  });
+}
+
+/** The server leaves out what is false or zero. */
+function absent(value: unknown): unknown {
+  return typeof value === 'boolean' ? false : typeof value === 'number' ? 0 : undefined;
+}
+
+function refused(
+  act: string,
+  config: Config,
+  answer: { readonly number: number; readonly text: string },
+): BusError {
+  const code = isFull(answer.number) ? 'BUS_STREAM_FULL' : 'BUS_REFUSED';
+  return new BusError(code, `could not ${act} ${config.name}: ${answer.text} (${answer.number})`);
+}
+
+function nanos(ms: number): number {
+  return ms * 1_000_000;
+}

@@ -1,0 +1,297 @@
+import type { Msg, Subscription } from '@nats-io/nats-core';
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { headersOf, headerText } from '../connection/headers.ts';
+import { publish } from '../connection/inbox.ts';
+import { askJetStream } from '../connection/js-api.ts';
+
+/** Which consumer to read through; made if it is not there. */
+export interface ConsumerSpec {
+  readonly stream: string;
+  /**
+   * A durable consumer keeps its place and wants acks; without a name it is for this reader only.
+   */
+  readonly durable?: string;
+  readonly filterSubjects?: readonly string[];
+  /** Where to begin, as JetStream names it; a durable consumer that exists keeps its place. */
+  readonly start: Readonly<Record<string, unknown>>;
+  readonly ackWaitMs?: number;
+  readonly maxAckPending?: number;
+  /** A durable consumer that nobody has read for so long is forgotten; default never. In ms. */
+  readonly forgetAfterMs?: number;
+  /** Without the messages' data, for a reader that wants places and times only. */
+  readonly headersOnly?: boolean;
+}
+
+/** One message with what JetStream tells of its delivery. */
+export interface Delivery {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  /** A header's value, empty where there is none. */
+  readonly header: (name: string) => string;
+  /** All headers as they came. */
+  readonly headers: () => string;
+  /** Sends an acknowledgement of the given kind; does nothing where none is awaited. */
+  readonly settle: (how: string) => void;
+  readonly seq: number;
+  /** 1 for the first message of this consumer; a gap tells of lost ones. */
+  readonly consumerSeq: number;
+  /** When the stream stored it, in microseconds since 1970. */
+  readonly timeUs: number;
+  /** Messages of this consumer after this one. */
+  readonly pending: number;
+  readonly deliveries: number;
+}
+
+/** Asked for at once; half of them used up, more are asked for. */
+const BATCH = 500;
+const EXPIRES_MS = 30_000;
+const HEARTBEAT_MS = 2_000;
+/** Two heartbeats missed and some: the consumer is gone or the server is not well. */
+const SILENCE_MS = 5_000;
+const LOOK_MS = 500;
+/** What is not acknowledged for so long goes to another reader, where the reader says nothing. */
+export const ACK_WAIT_MS = 30_000;
+/** What a consumer of one reader lives on for when its reader is gone. */
+const FORGET_MS = 30_000;
+
+/**
+ * Reads one consumer until it fails or is closed. It never recovers by itself: `failed` tells the
+ * reader above, which knows where to go on and whether the stream is still the same.
+ */
+export class PullFeed {
+  readonly #bus: Bus;
+  readonly #stream: string;
+  readonly #consumer: string;
+  readonly #inbox: string;
+  readonly #onDelivery: (delivery: Delivery) => void;
+  readonly #subscription: Subscription;
+  readonly #watch: NodeJS.Timeout;
+  readonly #ordered: boolean;
+  #asked = 0;
+  #held = 0;
+  #consumerSeq = 0;
+  #lastHeard = performance.now();
+  #fail: (reason: BusError | undefined) => void = () => undefined;
+  #over = false;
+  /** Resolves when this feed gives nothing more, with the reason, or without when it was closed. */
+  readonly ended: Promise<BusError | undefined>;
+  /** Messages that were there when the feed was opened. */
+  readonly pendingAtStart: number;
+
+  private constructor(
+    bus: Bus,
+    spec: ConsumerSpec,
+    consumer: string,
+    pendingAtStart: number,
+    onDelivery: (delivery: Delivery) => void,
+  ) {
+    this.#bus = bus;
+    this.#stream = spec.stream;
+    this.#consumer = consumer;
+    this.#ordered = spec.durable === undefined;
+    this.#onDelivery = onDelivery;
+    this.pendingAtStart = pendingAtStart;
+    this.#inbox = `${bus.inboxPrefix}.f.${consumer}.${Math.random().toString(36).slice(2)}`;
+    this.ended = new Promise((resolve) => {
+      this.#fail = resolve;
+    });
+    this.#subscription = bus.connection.subscribe(this.#inbox, {
+      callback: (error, msg) => {
+        if (error) this.#end(new BusError('BUS_FORBIDDEN', 'the inbox was refused', error));
+        else this.#receive(msg);
+      },
+    });
+    this.#watch = setInterval(() => this.#look(), LOOK_MS);
+    this.#pull();
+  }
+
+  /**
+   * Makes the consumer if need be and begins to read.
+   * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
+   */
+  static async open(
+    bus: Bus,
+    spec: ConsumerSpec,
+    onDelivery: (delivery: Delivery) => void,
+  ): Promise<PullFeed> {
+    const name = spec.durable ?? `r${Math.random().toString(36).slice(2, 14)}`;
+    const consumer = `${spec.stream}.${name}`;
+    let answer =
+      spec.durable === undefined
+        ? undefined
+        : await askJetStream(bus, `CONSUMER.INFO.${consumer}`, undefined);
+    // One that is there keeps its place; making it with another start would be refused.
+    if (answer?.ok !== true) {
+      answer = await askJetStream(bus, `CONSUMER.CREATE.${consumer}`, {
+        stream_name: spec.stream,
+        config: consumerConfig(spec, name),
+      });
+    }
+    if (!answer.ok) {
+      throw new BusError('BUS_REFUSED', `no consumer ${name} of ${spec.stream}: ${answer.text}`);
+    }
+    return new PullFeed(bus, spec, name, Number(answer.value['num_pending'] ?? 0), onDelivery);
+  }
+
+  /** Tells that one message was taken out of the reader's hands: more may come. */
+  taken(): void {
+    this.#held--;
+    this.#refill();
+  }
+
+  close(): void {
+    this.#end(undefined);
+  }
+
+  #refill(): void {
+    if (!this.#over && this.#asked + this.#held <= BATCH / 2) this.#pull();
+  }
+
+  #pull(): void {
+    const batch = BATCH - this.#asked - this.#held;
+    this.#asked += batch;
+    const request = {
+      batch,
+      expires: EXPIRES_MS * 1e6,
+      idle_heartbeat: HEARTBEAT_MS * 1e6,
+    };
+    const subject = `$JS.API.CONSUMER.MSG.NEXT.${this.#stream}.${this.#consumer}`;
+    try {
+      publish(this.#bus.connection, subject, JSON.stringify(request), this.#inbox);
+    } catch (error) {
+      this.#end(new BusError('BUS_CLOSED', 'the connection is closed', error));
+    }
+  }
+
+  #receive(msg: Msg): void {
+    if (this.#over) return this.#refuse(msg);
+    this.#lastHeard = performance.now();
+    if (msg.subject === this.#inbox) {
+      this.#status(msg);
+      return;
+    }
+    const delivery = readDelivery(msg, this.#ordered);
+    if (delivery === undefined) {
+      this.#end(new BusError('BUS_BAD_MESSAGE', `not a delivery: ${msg.reply ?? 'no reply'}`));
+      return;
+    }
+    if (this.#ordered && delivery.consumerSeq !== this.#consumerSeq + 1) {
+      this.#end(new BusError('BUS_STREAM_AWAY', 'a message was lost on the way'));
+      return;
+    }
+    this.#consumerSeq = delivery.consumerSeq;
+    this.#asked = Math.max(0, this.#asked - 1);
+    this.#held++;
+    this.#onDelivery(delivery);
+  }
+
+  /** Was on its way when this feed ended: another reader of the same name need not wait for it. */
+  #refuse(msg: Msg): void {
+    if (!this.#ordered && msg.subject !== this.#inbox) msg.respond('-NAK');
+  }
+
+  #status(msg: Msg): void {
+    const code = msg.headers?.code ?? 0;
+    if (code === 100) return;
+    if (code === 404 || code === 408) {
+      const left = Number(msg.headers?.get('Nats-Pending-Messages') ?? '');
+      this.#asked = Math.max(0, this.#asked - (Number.isFinite(left) ? left : this.#asked));
+      this.#refill();
+      return;
+    }
+    const told = `${code} ${msg.headers?.description ?? ''}`;
+    this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} gave up a read: ${told}`));
+  }
+
+  #look(): void {
+    if (this.#asked === 0) {
+      this.#lastHeard = performance.now();
+      return;
+    }
+    if (performance.now() - this.#lastHeard > SILENCE_MS) {
+      this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} has gone silent`));
+    }
+  }
+
+  #unsubscribe(): void {
+    if (this.#ordered) return this.#subscription.unsubscribe();
+    // As unsubscribe, but what is on its way still comes; there is nothing to do where it can not.
+    this.#subscription.drain().catch(() => undefined);
+  }
+
+  #end(reason: BusError | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    clearInterval(this.#watch);
+    if (!this.#bus.connection.isClosed()) this.#unsubscribe();
+    if (this.#ordered && this.#bus.status === 'connected') {
+      publish(
+        this.#bus.connection,
+        `$JS.API.CONSUMER.DELETE.${this.#stream}.${this.#consumer}`,
+        '',
+      );
+    }
+    this.#fail(reason);
+  }
+}
+
+function consumerConfig(spec: ConsumerSpec, name: string): Record<string, unknown> {
+  // The last of each subject is given only to a consumer that says of which subjects.
+  const lastOfEach = spec.start['deliver_policy'] === 'last_per_subject';
+  const filters = spec.filterSubjects ?? (lastOfEach ? ['>'] : []);
+  const common = {
+    name,
+    replay_policy: 'instant',
+    max_deliver: -1,
+    ...spec.start,
+    ...(filters.length === 1 ? { filter_subject: filters[0] } : {}),
+    ...(filters.length > 1 ? { filter_subjects: filters } : {}),
+  };
+  if (spec.durable === undefined) {
+    return {
+      ...common,
+      ack_policy: 'none',
+      mem_storage: true,
+      num_replicas: 1,
+      max_deliver: 1,
+      inactive_threshold: FORGET_MS * 1e6,
+      ...(spec.headersOnly === true ? { headers_only: true } : {}),
+    };
+  }
+  return {
+    ...common,
+    durable_name: spec.durable,
+    ack_policy: 'explicit',
+    ack_wait: (spec.ackWaitMs ?? ACK_WAIT_MS) * 1e6,
+    max_ack_pending: spec.maxAckPending ?? 5_000,
+    ...(spec.forgetAfterMs === undefined ? {} : { inactive_threshold: spec.forgetAfterMs * 1e6 }),
+  };
+}
+
+/**
+ * Takes apart `$JS.ACK.<stream>.<consumer>.<deliveries>.<seq>.<consumer seq>.<ns>.<pending>`, or
+ * the newer form with the domain and the account's hash before the stream.
+ */
+function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
+  const tokens = msg.reply?.split('.') ?? [];
+  if (tokens.length < 9 || tokens[0] !== '$JS' || tokens[1] !== 'ACK') return undefined;
+  const at = tokens.length === 9 ? 4 : 6;
+  return {
+    subject: msg.subject,
+    data: msg.data,
+    header: headersOf(msg),
+    headers: () => headerText(msg),
+    settle: ordered ? nothing : (how) => void msg.respond(how),
+    deliveries: Number(tokens[at]),
+    seq: Number(tokens[at + 1]),
+    consumerSeq: Number(tokens[at + 2]),
+    // Nanoseconds are beyond what a number holds; microseconds are not.
+    timeUs: Number((tokens[at + 3] ?? '0').slice(0, -3)),
+    pending: Number(tokens[at + 4]),
+  };
+}
+
+function nothing(): void {
+  // What needs no acknowledgement has none.
+}

@@ -1,0 +1,33 @@
+import type { Bus } from '../connection/connect.ts';
+import { headersIn } from '../connection/headers.ts';
+import { isNewer } from '../connection/message-version.ts';
+import { STREAMS } from '../subjects/names.ts';
+import { readPublished } from '../jobs/publication.ts';
+import type { Published } from '../jobs/publication.ts';
+import { StoredEvent } from '../events/stored-event.ts';
+import type { StrayMessage } from './stray.ts';
+import type { Received } from './stream-reader.ts';
+
+/**
+ * Reads a stray again, as a later release may be able to; undefined where it is still none of ours.
+ * @throws BusError where its body can not be fetched.
+ */
+export async function readStray(
+  bus: Bus,
+  { stream, headers, ...message }: StrayMessage,
+): Promise<StoredEvent | Published | undefined> {
+  const header = headersIn(headers);
+  if (isNewer(header)) return undefined;
+  const received: Received = {
+    ...message,
+    header,
+    headers: () => headers,
+    settle: () => undefined,
+    failed: () => undefined,
+    consumerSeq: 0,
+    pending: 0,
+    deliveries: 1,
+  };
+  if (stream === STREAMS.events) return StoredEvent.read(bus, received);
+  return readPublished(bus, received);
+}

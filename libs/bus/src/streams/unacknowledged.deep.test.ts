@@ -1,0 +1,96 @@
+import { startNats, type TestNats } from '@brine/testing';
+import { quietFor, until } from '@brine/testing/waits';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Bus } from '../connection/connect.ts';
+import { EventReader } from '../events/event-reader.ts';
+import { EventWriter } from '../events/event-writer.ts';
+import type { StoredEvent } from '../events/stored-event.ts';
+
+const ACK_WAIT_MS = 600;
+
+let nats: TestNats;
+let writer: EventWriter;
+let buses: Bus[];
+
+beforeAll(async () => {
+  nats = await startNats();
+  writer = new EventWriter(await nats.connect('worker-pool'));
+  buses = [await nats.connect('syndic-relay'), await nats.connect('syndic-relay')];
+}, 600_000);
+
+afterAll(() => nats.close());
+
+/** Two readers of one place; what the second is given goes to `taken`. */
+async function readers(durable: string, holds: boolean, ackWaitMs = ACK_WAIT_MS) {
+  const place = { durable, from: 'new', kinds: ['ret'], ackWaitMs, holds } as const;
+  const [first, second] = buses.map((bus) => new EventReader(bus, place)) as [
+    EventReader,
+    EventReader,
+  ];
+  const taken: StoredEvent[] = [];
+  await expect.poll(() => first.reading && second.reading).toBe(true);
+  const gather = (async () => {
+    for await (const event of second) {
+      taken.push(event);
+      event.ack();
+    }
+  })();
+  return {
+    first,
+    taken,
+    close: async (): Promise<void> => {
+      first.close();
+      second.close();
+      await gather;
+    },
+  };
+}
+
+const append = async (names: readonly string[]): Promise<void> => {
+  for (const name of names) {
+    const tag = `salt/job/20261122000000000000/ret/${name}`;
+    await writer.append({ kind: 'ret', tag, body: Buffer.from([0x80]), msgId: name });
+  }
+};
+
+/** Events until the first reader has one in its hands. */
+async function heldBy(first: EventReader, prefix: string): Promise<StoredEvent> {
+  let held: StoredEvent | undefined;
+  void first[Symbol.asyncIterator]()
+    .next()
+    .then(({ value }) => (held = value as StoredEvent));
+  let n = 0;
+  return until('the first reader has an event', async () => {
+    await append([`${prefix}-${n++}`]);
+    return held;
+  });
+}
+
+test('what a reader has in its hands is not given to another of its name', async () => {
+  // A pause of the machine of a second is no silence.
+  const ackWaitMs = 2_000;
+  const { first, taken, close } = await readers('syndic-held', true, ackWaitMs);
+  const held = await heldBy(first, 'held');
+  await quietFor('no second delivery', 1.5 * ackWaitMs);
+  await append(['after']);
+  expect(taken.map(({ seq }) => seq)).not.toContain(held.seq);
+  held.ack();
+  await quietFor('no second delivery', 1.2 * ackWaitMs);
+  expect(taken.map(({ seq }) => seq)).not.toContain(held.seq);
+  await close();
+});
+
+test('what a reader is silent about goes to another', async () => {
+  const { first, taken, close } = await readers('syndic-silent', false);
+  const silent = await heldBy(first, 'silent');
+  await expect.poll(() => taken.map(({ seq }) => seq)).toContain(silent.seq);
+  await close();
+});
+
+test('what a reader that ended had in its hands goes to another', async () => {
+  const { first, taken, close } = await readers('syndic-ended', true);
+  const left = await heldBy(first, 'ended');
+  first.close();
+  await expect.poll(() => taken.map(({ seq }) => seq)).toContain(left.seq);
+  await close();
+});

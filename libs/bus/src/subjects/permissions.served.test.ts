@@ -1,0 +1,122 @@
+import { startNats } from '@brine/testing';
+import type { TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Bucket } from '../kv/bucket.ts';
+import { ensureStreams, waitForStreams } from '../streams/ensure-streams.ts';
+import { escapeKey } from './escape.ts';
+import { EventReader } from '../events/event-reader.ts';
+import { EventWriter } from '../events/event-writer.ts';
+import { askJetStream } from '../connection/js-api.ts';
+import { REQUEST_CLASSES, SERVICE_NAMES, subjects } from './names.ts';
+import type { ServiceName } from './names.ts';
+import { PublicationReader } from '../jobs/publication-reader.ts';
+import { PublicationWriter } from '../jobs/publication-writer.ts';
+import { packRequest } from '../rpc/request-frame.ts';
+import { RequestReceiver } from '../rpc/request-receiver.ts';
+
+const event = { kind: 'ret', tag: 't', body: Buffer.from([0x80]) } as const;
+const forbidden = { code: 'BUS_FORBIDDEN' };
+
+describe.each([
+  ['a password', false],
+  ['a certificate', true],
+])('known by %s', (_, certificates) => {
+  let nats: TestNats;
+
+  beforeAll(async () => {
+    nats = await startNats({ certificates });
+  }, 600_000);
+
+  afterAll(() => nats.close());
+
+  test.each(['req-gateway', 'publisher', 'job-cache-returner', 'syndic-relay'] as const)(
+    '%s cannot append an event of a return',
+    async (name) => {
+      const bus = await nats.connect(name);
+      await expect(new EventWriter(bus).append(event)).rejects.toMatchObject(forbidden);
+    },
+  );
+
+  test('a gateway can neither publish jobs nor read or write hot state', async () => {
+    const bus = await nats.connect('req-gateway');
+    const marker = new PublicationWriter(bus).appendMarker({ epoch: 1 });
+    await expect(marker).rejects.toMatchObject(forbidden);
+    const keys = new Bucket(bus, 'brine_keys');
+    await expect(keys.get(escapeKey('a'))).rejects.toMatchObject(forbidden);
+    await expect(keys.put(escapeKey('a'), Buffer.from('x'))).rejects.toMatchObject(forbidden);
+    await expect(new EventReader(bus)[Symbol.asyncIterator]().next()).rejects.toMatchObject(
+      forbidden,
+    );
+  });
+
+  test.each(SERVICE_NAMES.filter((name) => name !== 'event-bus' && name !== 'admin'))(
+    '%s cannot make, change, purge or delete a stream',
+    async (name) => {
+      const bus = await nats.connect(name);
+      for (const verb of ['CREATE', 'UPDATE', 'PURGE', 'DELETE']) {
+        const asked = askJetStream(bus, `STREAM.${verb}.EVENTS`, { name: 'EVENTS' });
+        await expect(asked).rejects.toMatchObject(forbidden);
+      }
+    },
+  );
+
+  test('a request whose reply subject is an event’s is not answered there', async () => {
+    const worker = await nats.connect('worker-pool');
+    const owner = await nats.connect('event-bus');
+    const gateway = await nats.connect('req-gateway');
+    let asked = 0;
+    const receiver = new RequestReceiver(worker, { workerId: 'w', host: 'h' });
+    receiver.serve(() => {
+      asked++;
+      return Promise.resolve({ kind: 'reply', body: Buffer.from('forged') });
+    });
+    await worker.flush();
+    const reader = new EventReader(owner, { from: 'new' });
+    await until('the reader reads', () => reader.reading);
+    const head = { id: 'x', host: 'h', deadlineMs: Date.now() + 5_000 };
+    for (const cls of REQUEST_CLASSES) {
+      const packed = packRequest(head, Buffer.alloc(0));
+      gateway.connection.publish(subjects.request(cls, 'w'), packed, { reply: 'brine.events.ret' });
+    }
+    await gateway.flush();
+    await new EventWriter(worker).append({ ...event, tag: 'honest' });
+    const { value } = await reader[Symbol.asyncIterator]().next();
+    expect(value).toMatchObject({ tag: 'honest' });
+    expect(reader.strays).toBe(0);
+    expect(asked).toBe(0);
+    expect(receiver.stats().unreadable).toBe(3);
+    reader.close();
+  });
+
+  test('each service may do what it is there for', async () => {
+    const connect = (name: ServiceName) => nats.connect(name);
+    const worker = await connect('worker-pool');
+    for (const bucket of ['brine_keys', 'brine_sessions', 'brine_requests'] as const) {
+      await new Bucket(worker, bucket).put(escapeKey('k'), Buffer.from('v'));
+    }
+    await waitForStreams(worker);
+    const publisher = await connect('publisher');
+    await waitForStreams(publisher);
+    const secrets = new Bucket(publisher, 'brine_secrets');
+    await secrets.create(escapeKey('aes', '1'), Buffer.from('v'));
+    const watch = secrets.watch({ onChange: () => undefined, onReset: () => undefined });
+    await watch.whenReady();
+    await new PublicationWriter(publisher).appendAgain({ jid: 'j', seq: 1, notAfter: 1 });
+    const owner = await connect('event-bus');
+    await ensureStreams(owner, { totalBytes: 1024 ** 3 / 2 });
+    const relay = await connect('syndic-relay');
+    await new EventWriter(relay).append({ ...event, kind: 'syndic' });
+    const store = await connect('job-cache-returner');
+    const readers = [
+      new PublicationReader(store, { durable: 'store' }),
+      new EventReader(store, { durable: 'store' }),
+      new PublicationReader(relay),
+      new EventReader(relay),
+    ];
+    for (const reader of readers) {
+      await until('the reader reads', () => reader.reading);
+      reader.close();
+    }
+  });
+});

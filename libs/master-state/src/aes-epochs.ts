@@ -1,0 +1,297 @@
+import { newKeyString } from '@brine/crypt';
+import type { SecretBox } from '@brine/crypt';
+import { Bucket } from '@brine/bus';
+import type { BucketWatch } from '@brine/bus';
+import type { Bus } from '@brine/bus';
+import { waitForStreams } from '@brine/bus';
+import { EpochHolders } from './epoch-holders.ts';
+import { EpochMarkers } from './epoch-markers.ts';
+import { BusError } from '@brine/bus';
+import { escapeKey, splitKey } from '@brine/bus';
+import { isRecord } from '@brine/bus';
+import { PublicationWriter } from '@brine/bus/jobs';
+
+/** One master AES key and its number. */
+export interface AesEpoch {
+  readonly epoch: number;
+  /** The key as Salt's Crypticle takes it. */
+  readonly keyString: string;
+  /** When it was made, unix ms. */
+  readonly madeMs?: number;
+}
+
+/**
+ * How long a rotation waits for all holders, ms: who is slower fetches the key when it needs it.
+ */
+const HOLDERS_WAIT_MS = 3_000;
+/** Publications are sent up to half a minute after they were made, and read again from there. */
+const KEPT_MS = 3_600_000;
+const PRUNED = Buffer.alloc(0);
+const START_WAIT_MS = 15_000;
+const POLL_MS = 20;
+const CURRENT = escapeKey('aes-current');
+
+/**
+ * The master's AES keys, one per epoch, shared by all processes: the keys are in `brine_secrets`,
+ * sealed; a marker in PUBLICATIONS says from which publication on an epoch holds. The epoch of the
+ * last marker is also noted in the bucket, because the stream is purged and its markers with it.
+ */
+export class AesEpochs {
+  readonly #bus: Bus;
+  readonly #box: SecretBox;
+  readonly #bucket: Bucket;
+  readonly #keys = new Map<number, AesEpoch>();
+  readonly #watch: BucketWatch;
+  readonly #markers: EpochMarkers;
+  readonly #holders: EpochHolders;
+  #current = 0;
+  #noted = 0;
+  #unreadable = 0;
+  #rotating: Promise<AesEpoch> | undefined;
+
+  private constructor(bus: Bus, box: SecretBox) {
+    this.#bus = bus;
+    this.#box = box;
+    this.#bucket = new Bucket(bus, 'brine_secrets');
+    this.#watch = this.#bucket.watch({
+      onChange: (entry) => this.#changed(entry.key, entry.value),
+      // What was held stays: the keys of a bucket that was put back are still those of minions.
+      onReset: () => undefined,
+    });
+    this.#holders = new EpochHolders(bus, () => this.holding);
+    this.#markers = new EpochMarkers(bus, (epoch) => this.#marked(epoch));
+  }
+
+  /**
+   * Waits for the streams, reads keys and markers, and makes the first epoch where there is none.
+   * @throws BusError when that does not work out in time.
+   */
+  static async connect(bus: Bus, box: SecretBox): Promise<AesEpochs> {
+    await waitForStreams(bus);
+    const epochs = new AesEpochs(bus, box);
+    try {
+      await epochs.#watch.whenReady();
+      if (epochs.holding === 0) await epochs.#make(1);
+      await epochs.#markers.caughtUp(START_WAIT_MS);
+      const lowest = Math.min(...epochs.#keys.keys());
+      const known = Math.max(epochs.#current, epochs.#noted);
+      epochs.#current = known > 0 ? known : lowest;
+      await epochs.keyOf(epochs.#current);
+      epochs.#holders.announce();
+      return epochs;
+    } catch (error) {
+      epochs.close();
+      throw error;
+    }
+  }
+
+  /** The epoch of the last marker read, and its key. Known once connected. */
+  current(): AesEpoch {
+    const held = this.#keys.get(this.#current);
+    if (held === undefined) throw new BusError('BUS_BODY_GONE', 'the AES key is not held yet');
+    return held;
+  }
+
+  /**
+   * As {@link current}, after the end of a rotation that has been begun: its marker may be in the
+   * stream although this process has not read it yet.
+   * @throws BusError `BUS_TIMEOUT` when the markers can not be read in time.
+   */
+  async settled(timeoutMs: number): Promise<AesEpoch> {
+    if (this.holding > this.#current) await this.#markers.caughtUp(timeoutMs);
+    return this.current();
+  }
+
+  /** Calls back when another publisher is gone: who it served is deaf, until it connects again. */
+  onPublisherGone(callback: () => void): void {
+    this.#holders.onPublisherGone(callback);
+  }
+
+  /** The key of an epoch, if this process holds it. */
+  byEpoch(epoch: number): AesEpoch | undefined {
+    return this.#keys.get(epoch);
+  }
+
+  /**
+   * The key of an epoch, read from the bucket if need be.
+   * @throws BusError `BUS_BODY_GONE` where there is no such epoch.
+   */
+  async keyOf(epoch: number): Promise<AesEpoch> {
+    const held = this.#keys.get(epoch);
+    if (held !== undefined) return held;
+    const key = escapeKey('aes', String(epoch));
+    const entry = await this.#bucket.get(key);
+    if (entry !== undefined) this.#changed(key, entry.value);
+    const read = this.#keys.get(epoch);
+    if (read === undefined) throw new BusError('BUS_BODY_GONE', `no AES key of epoch ${epoch}`);
+    return read;
+  }
+
+  /** The epoch that holds for the publication at a sequence. */
+  epochAt(seq: number): number {
+    const marker = this.#markers.before(seq);
+    if (marker !== undefined) return marker.epoch;
+    const first = this.#markers.first;
+    if (first === undefined) return this.#current;
+    const below = [...this.#keys.keys()].filter((epoch) => epoch < first.epoch);
+    return below.length > 0 ? Math.max(...below) : first.epoch;
+  }
+
+  /**
+   * The epoch in force by now, where the publication at `seq` is of an earlier one: minions have
+   * that of the last marker, and whoever hears a frame of an older key logs in. Undefined where it
+   * is not of an earlier one; and where its serial is not below those of the new key, which begin
+   * at the marker's time: a minion that took it would be deaf to lower ones.
+   */
+  overtaking(seq: number, serial: number): number | undefined {
+    const last = this.#markers.last;
+    return last !== undefined && seq < last.seq && serial < last.timeUs ? last.epoch : undefined;
+  }
+
+  /** The highest epoch whose key this process holds; 0 before it holds any. */
+  get holding(): number {
+    return Math.max(0, ...this.#keys.keys());
+  }
+
+  /** Secrets in the bucket that did not open with this master's key. */
+  get unreadable(): number {
+    return this.#unreadable;
+  }
+
+  /** Whether keys and markers are being followed just now. */
+  get ready(): boolean {
+    return this.#watch.ready && this.#markers.reading;
+  }
+
+  /**
+   * Begins the next epoch: its key goes to the bucket, all processes that announced themselves get
+   * up to 3 s to hold it, then the marker is appended. Calls that overlap, here or in another
+   * process, begin the same epoch. Resolves when this process has read the marker.
+   * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_TIMEOUT`.
+   */
+  rotate(): Promise<AesEpoch> {
+    this.#rotating ??= this.#rotate().finally(() => {
+      this.#rotating = undefined;
+    });
+    return this.#rotating;
+  }
+
+  /**
+   * Forgets keys that were replaced more than an hour ago, everywhere: whoever gets hold of the
+   * bucket and of `master.pem` shall not read what was published under them.
+   * @returns how many were forgotten
+   */
+  async prune(nowMs = Date.now()): Promise<number> {
+    let pruned = 0;
+    for (const epoch of [...this.#keys.keys()].sort((one, other) => one - other)) {
+      const madeMs = this.#keys.get(epoch + 1)?.madeMs;
+      if (epoch >= this.#current || madeMs === undefined || nowMs - madeMs < KEPT_MS) break;
+      // A value, as all deletions in a bucket: `create` of this epoch shall fail for ever.
+      await this.#bucket.put(escapeKey('aes', String(epoch)), PRUNED);
+      this.#keys.delete(epoch);
+      pruned += 1;
+    }
+    return pruned;
+  }
+
+  close(): void {
+    this.#watch.close();
+    this.#markers.close();
+    this.#holders.close();
+  }
+
+  async #rotate(): Promise<AesEpoch> {
+    const epoch = this.#current + 1;
+    // A key of a rotation that was begun and never finished is good: nobody has used it.
+    if (!this.#keys.has(epoch)) await this.#make(epoch);
+    this.#holders.announce();
+    await until(HOLDERS_WAIT_MS, () => this.#holders.allHold(epoch));
+    await new PublicationWriter(this.#bus).appendMarker({ epoch });
+    await this.#markers.caughtUp(HOLDERS_WAIT_MS);
+    return this.keyOf(Math.max(epoch, this.#current));
+  }
+
+  async #make(epoch: number): Promise<void> {
+    const value = { epoch, key: newKeyString(), createdAt: Date.now() };
+    const sealed = this.#box.seal(Buffer.from(JSON.stringify(value), 'utf8'));
+    try {
+      await this.#bucket.create(escapeKey('aes', String(epoch)), sealed);
+      this.#keys.set(epoch, { epoch, keyString: value.key, madeMs: value.createdAt });
+    } catch (error) {
+      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
+      // Another process was first; its key counts.
+      await this.keyOf(epoch);
+    }
+  }
+
+  #marked(epoch: number): void {
+    this.#current = Math.max(this.#current, epoch);
+    // The key is held by now, unless the rotation did not wait for us any longer.
+    if (!this.#keys.has(epoch)) void this.keyOf(epoch).catch(() => undefined);
+    void this.#note(epoch);
+  }
+
+  /** Notes in the bucket what the last marker said; only ever upwards. */
+  async #note(epoch: number): Promise<void> {
+    if (this.#noted >= epoch) return;
+    try {
+      const entry = await this.#bucket.get(CURRENT);
+      if (entry !== undefined && (readNote(entry.value) ?? 0) >= epoch) return;
+      const value = Buffer.from(JSON.stringify({ epoch }));
+      if (entry === undefined) await this.#bucket.create(CURRENT, value);
+      else await this.#bucket.update(CURRENT, value, entry.revision);
+    } catch (error) {
+      // Another process has noted it, or each that reads the marker later will try again.
+      if (!(error instanceof BusError)) throw error;
+    }
+  }
+
+  #changed(key: string, value: Uint8Array): void {
+    if (key === CURRENT) {
+      this.#noted = Math.max(this.#noted, readNote(value) ?? 0);
+      return;
+    }
+    const [kind, number] = splitKey(key);
+    if (kind !== 'aes' || number === undefined) return;
+    if (value.length === 0) {
+      this.#keys.delete(Number(number));
+      return;
+    }
+    try {
+      const secret = readSecret(this.#box.open(value));
+      if (secret !== undefined) this.#keys.set(secret.epoch, secret);
+    } catch {
+      // Sealed with another master's key, or damaged: as good as not there.
+      this.#unreadable++;
+    }
+    this.#holders?.announce();
+  }
+}
+
+function readSecret(bytes: Uint8Array): AesEpoch | undefined {
+  const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  if (!isRecord(value)) return undefined;
+  const { epoch, key, createdAt } = value;
+  if (typeof epoch !== 'number' || typeof key !== 'string') return undefined;
+  return {
+    epoch,
+    keyString: key,
+    ...(typeof createdAt === 'number' ? { madeMs: createdAt } : {}),
+  };
+}
+
+function readNote(bytes: Uint8Array): number | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
+    return isRecord(value) && typeof value['epoch'] === 'number' ? value['epoch'] : undefined;
+  } catch {
+    return undefined; // not written by us; the markers tell as well
+  }
+}
+
+async function until(timeoutMs: number, done: () => boolean): Promise<void> {
+  const end = performance.now() + timeoutMs;
+  while (!done() && performance.now() < end) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+}

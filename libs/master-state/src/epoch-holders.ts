@@ -1,0 +1,127 @@
+import { randomBytes } from 'node:crypto';
+import type { Bus } from '@brine/bus';
+import { isRecord } from '@brine/bus';
+import { SUBJECT_ROOT } from '@brine/bus';
+
+const SUBJECT = `${SUBJECT_ROOT}.epochs`;
+const ANNOUNCE_MS = 1_000;
+/** A process that was silent for so long is gone: it is not waited for. */
+const SILENT_MS = 3_500;
+/** Processes remembered at once; one host has a handful. */
+const MAX_HOLDERS = 10_000;
+
+interface Heard {
+  readonly holding: number;
+  readonly name: unknown;
+  at: number;
+}
+
+/**
+ * Who holds the key of which epoch: every process that has AES keys says so each second, so that a
+ * rotation can wait for all of them. That a publisher says so no more is worth knowing too.
+ */
+export class EpochHolders {
+  readonly #bus: Bus;
+  readonly #holding: () => number;
+  readonly #id = randomBytes(9).toString('hex');
+  readonly #heard = new Map<string, Heard>();
+  readonly #onPublisherGone = new Set<() => void>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #stop: () => void;
+  #lookedAt = performance.now();
+
+  constructor(bus: Bus, holding: () => number) {
+    this.#bus = bus;
+    this.#holding = holding;
+    const subscription = bus.connection.subscribe(SUBJECT, {
+      callback: (error, msg) => {
+        // Refused to a process that only announces; it rotates nothing.
+        if (error === null || error === undefined) this.#hear(msg.data);
+      },
+    });
+    // Nobody was heard meanwhile, which says nothing of anybody.
+    const stopListening = bus.onReconnect(() => this.#begunAnew());
+    this.#stop = () => {
+      stopListening();
+      if (!subscription.isClosed()) subscription.unsubscribe();
+    };
+    this.#timer = setInterval(() => this.#tick(), ANNOUNCE_MS);
+    this.announce();
+  }
+
+  /** Calls back when another publisher took its leave, or has been silent for 3.5 s. */
+  onPublisherGone(callback: () => void): void {
+    this.#onPublisherGone.add(callback);
+  }
+
+  /** Tells the others now what this process holds. */
+  announce(): void {
+    this.#tell({});
+  }
+
+  /** Whether every process heard of lately holds this epoch's key. */
+  allHold(epoch: number): boolean {
+    const now = performance.now();
+    for (const { holding, at } of this.#heard.values()) {
+      if (now - at <= SILENT_MS && holding < epoch) return false;
+    }
+    return this.#holding() >= epoch;
+  }
+
+  /** Other processes heard of lately. */
+  get others(): number {
+    return [...this.#heard.keys()].filter((id) => id !== this.#id).length;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#onPublisherGone.clear();
+    this.#stop();
+    this.#tell({ gone: true });
+  }
+
+  #tell(more: { readonly gone?: true }): void {
+    const { connection, name } = this.#bus;
+    if (connection.isClosed() || connection.isDraining()) return;
+    const said = { id: this.#id, holding: this.#holding(), name, ...more };
+    connection.publish(SUBJECT, JSON.stringify(said));
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    // Whoever was stopped himself has heard nobody.
+    if (now - this.#lookedAt > 2 * ANNOUNCE_MS) this.#begunAnew();
+    this.#lookedAt = now;
+    this.announce();
+    if (this.#bus.status !== 'connected') return;
+    for (const [id, { at }] of this.#heard) if (now - at > SILENT_MS) this.#forget(id);
+  }
+
+  #begunAnew(): void {
+    const now = performance.now();
+    for (const heard of this.#heard.values()) heard.at = now;
+  }
+
+  #forget(id: string): void {
+    const heard = this.#heard.get(id);
+    if (heard === undefined) return;
+    this.#heard.delete(id);
+    if (heard.name !== 'publisher' || id === this.#id) return;
+    for (const callback of [...this.#onPublisherGone]) callback();
+  }
+
+  #hear(data: Uint8Array): void {
+    let value: unknown;
+    try {
+      value = JSON.parse(Buffer.from(data).toString('utf8'));
+    } catch {
+      return; // nothing that a process of ours sent
+    }
+    if (!isRecord(value)) return;
+    const { id, holding, name, gone } = value;
+    if (typeof id !== 'string' || typeof holding !== 'number') return;
+    if (gone === true) return this.#forget(id);
+    if (this.#heard.size >= MAX_HOLDERS && !this.#heard.has(id)) return;
+    this.#heard.set(id, { holding, name, at: performance.now() });
+  }
+}

@@ -1,0 +1,29 @@
+import { Bucket } from '@brine/bus';
+import type { Bus } from '@brine/bus';
+import { escapeKey } from '@brine/bus';
+import type { BucketName } from '@brine/bus';
+
+/** A bucket has no deletions, so that no stale copy brings back what was deleted. */
+const GONE = Buffer.alloc(0);
+
+/**
+ * Drops the session key of a minion whose key is no longer accepted and, where `data` says so, what
+ * it told of itself. Harmless when several do it, and for a minion that has neither.
+ * @throws BusError as {@link Bucket.put}.
+ */
+export async function forgetMinion(
+  bus: Bus,
+  id: string,
+  what: { readonly data: boolean },
+): Promise<void> {
+  const empty = async (name: BucketName, key = escapeKey(id)): Promise<void> => {
+    const bucket = new Bucket(bus, name);
+    const entry = await bucket.get(key);
+    if (entry !== undefined && entry.value.length > 0) await bucket.put(key, GONE);
+  };
+  await empty('brine_sessions');
+  if (!what.data) return;
+  await empty('brine_minions');
+  await empty('brine_secrets', escapeKey('syndic', id));
+  await empty('brine_pillars');
+}

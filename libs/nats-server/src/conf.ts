@@ -1,0 +1,222 @@
+import { CERTIFICATE_FILES } from '@brine/crypt';
+import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
+import type { ServiceName } from '@brine/bus';
+import { PERMISSIONS } from './permissions.ts';
+
+/**
+ * How long a power cut reaches back: `100ms`, `2m` (what NATS does by itself), or `always`, which
+ * syncs before each acknowledgement and makes single messages 15 to 23 times dearer.
+ */
+export type SyncInterval = '100ms' | '2m' | 'always';
+
+/** How a server finds the others of its cluster. */
+export interface NatsClusterOptions {
+  readonly name: string;
+  /** Where it listens for them; default 127.0.0.1. */
+  readonly host?: string;
+  readonly port: number;
+  /** URLs of all of them, itself too, or `$NAME`. */
+  readonly routes: readonly string[];
+}
+
+/** What a configuration of the NATS server says beyond what is always so. */
+export interface NatsConfOptions {
+  /** Where to listen; default 127.0.0.1. */
+  readonly host?: string;
+  /** -1 for any free one. */
+  readonly port: number;
+  /** For its own figures over HTTP; none if not given. */
+  readonly monitorPort?: number;
+  readonly storeDir: string;
+  /** In bytes; what the streams may take of the disk together. */
+  readonly maxFileStore?: number;
+  /** In bytes; default 64 MiB. */
+  readonly maxMemoryStore?: number;
+  /** Passwords of the services, for a server on loopback. This, or `certificates`. */
+  readonly passwords?: Readonly<Record<ServiceName, string>>;
+  /**
+   * Directory with the server's certificate, as `brine pki` makes it: TLS, and everybody is who
+   * his certificate says.
+   */
+  readonly certificates?: string;
+  /** When what was stored goes to the disk for good; default `100ms`. */
+  readonly syncInterval?: SyncInterval;
+  /** Unlike any other in a cluster; default `brine`. As `$NAME`: what the environment says. */
+  readonly serverName?: string;
+  /** The servers that it shares the streams with; none if not given. */
+  readonly cluster?: NatsClusterOptions;
+  /** Where the server leaves the ports that it got. */
+  readonly portsFileDir?: string;
+}
+
+/** The account of all that keeps something, and that of gateways. */
+export const INNER_ACCOUNT = 'BRINE';
+const OUTER_ACCOUNT = 'GATEWAYS';
+const OUTER: ServiceName = 'req-gateway';
+/** Subjects on which the server itself answers. */
+const OF_STREAMS = /^(?:\$JS\.|brine\.bodies\.)/;
+
+const MIB = 1_048_576;
+
+/**
+ * The configuration of a NATS server as Brine wants it, in the server's own format: with
+ * passwords for the server that is started as a child, with certificates in `infra`.
+ * @throws RangeError where nobody would be known by anything, or servers by nothing.
+ */
+export function natsConf(options: NatsConfOptions): string {
+  const { certificates } = options;
+  if ((options.passwords === undefined) === (certificates === undefined)) {
+    throw new RangeError('a NATS server needs passwords or certificates');
+  }
+  if (options.cluster !== undefined && certificates === undefined) {
+    throw new RangeError('the servers of a cluster know each other by certificates');
+  }
+  const maxFile =
+    options.maxFileStore === undefined ? [] : [`  max_file_store: ${options.maxFileStore}`];
+  return [
+    '# Made by @brine/bus, natsConf().',
+    `server_name: ${quoteUnlessVariable(options.serverName ?? 'brine')}`,
+    `host: ${quote(options.host ?? '127.0.0.1')}`,
+    `port: ${options.port}`,
+    ...(options.monitorPort === undefined ? [] : [`http: "127.0.0.1:${options.monitorPort}"`]),
+    ...(options.portsFileDir === undefined
+      ? []
+      : [`ports_file_dir: ${quote(options.portsFileDir)}`]),
+    '',
+    '# Bodies above 256 KB go in pieces of 1 MB; this leaves room for the head of a message.',
+    `max_payload: ${8 * MIB}`,
+    '# What may wait for one slow client before it is cut off.',
+    `max_pending: ${128 * MIB}`,
+    '# A stopped client is dropped after about 6 s, not after 4 minutes.',
+    'ping_interval: "2s"',
+    'ping_max: 2',
+    'write_deadline: "5s"',
+    '',
+    'jetstream {',
+    `  store_dir: ${quote(options.storeDir)}`,
+    `  max_memory_store: ${options.maxMemoryStore ?? 64 * MIB}`,
+    ...maxFile,
+    '  # kill -9 loses nothing; with 100ms a power cut at most the last 0.1 to 0.2 s.',
+    `  sync_interval: ${quote(options.syncInterval ?? '100ms')}`,
+    '}',
+    '',
+    ...(certificates === undefined
+      ? []
+      : [
+          '# Who connects is the user that his certificate names; there are no passwords.',
+          ...tls(certificates),
+          '',
+        ]),
+    ...(options.cluster === undefined ? [] : cluster(options.cluster, certificates ?? '')),
+    ...accounts(options.passwords),
+    '',
+  ].join('\n');
+}
+
+/** `verify_and_map`: the authority has to have signed it, and its alternative name is the user. */
+function tls(certificates: string): readonly string[] {
+  const file = (kind: keyof typeof CERTIFICATE_FILES): string =>
+    quote(`${certificates}/${CERTIFICATE_FILES[kind]}`);
+  return [
+    'tls {',
+    `  ca_file: ${file('roots')}`,
+    `  cert_file: ${file('certificate')}`,
+    `  key_file: ${file('key')}`,
+    '  verify_and_map: true',
+    '  min_version: "1.3"',
+    '  timeout: 5',
+    '}',
+  ];
+}
+
+function cluster(options: NatsClusterOptions, certificates: string): readonly string[] {
+  return [
+    'cluster {',
+    `  name: ${quote(options.name)}`,
+    `  listen: ${quote(`${options.host ?? '127.0.0.1'}:${options.port}`)}`,
+    `  authorization { user: ${quote(SERVER_NAME)} }`,
+    ...tls(certificates).map((line) => `  ${line}`),
+    '  routes: [',
+    ...options.routes.map((route) => `    ${quoteUnlessVariable(route)}`),
+    '  ]',
+    '}',
+    '',
+  ];
+}
+
+/**
+ * Gateways, which the whole network talks to, live in an account without streams. The server
+ * answers whoever reads or writes a stream wherever he wants: for them that is a subject of their
+ * own account then, never one that a stream takes in. What they send to workers keeps its reply
+ * subject, which workers judge.
+ */
+function accounts(passwords: NatsConfOptions['passwords']): readonly string[] {
+  const { publish, subscribe } = PERMISSIONS[OUTER];
+  const stored = publish.filter((subject) => OF_STREAMS.test(subject));
+  const sent = publish.filter((subject) => !OF_STREAMS.test(subject));
+  const exported = (kind: string, to: string) => (subject: string) =>
+    `      { ${kind}: ${quote(subject)}, accounts: [${to}] }`;
+  const imported = (kind: string, from: string) => (subject: string) =>
+    `      { ${kind}: { account: ${from}, subject: ${quote(subject)} } }`;
+  const account = (
+    name: string,
+    parts: Readonly<Record<string, readonly string[]>>,
+    more: readonly string[] = [],
+  ): readonly string[] => [
+    `  ${name} {`,
+    ...more,
+    ...Object.entries(parts).flatMap(([part, lines]) => [`    ${part}: [`, ...lines, '    ]']),
+    '  }',
+  ];
+  const users = (names: readonly ServiceName[]): readonly string[] =>
+    names.flatMap((service) => userBlock(service, passwords?.[service]));
+  const inner = {
+    exports: [
+      ...stored.map(exported('service', OUTER_ACCOUNT)),
+      ...subscribe.map(exported('stream', OUTER_ACCOUNT)),
+    ],
+    imports: sent.map(imported('stream', OUTER_ACCOUNT)),
+    users: users(SERVICE_NAMES.filter((service) => service !== OUTER)),
+  };
+  const outer = {
+    exports: sent.map(exported('stream', INNER_ACCOUNT)),
+    imports: [
+      ...stored.map(imported('service', INNER_ACCOUNT)),
+      ...subscribe.map(imported('stream', INNER_ACCOUNT)),
+    ],
+    users: users([OUTER]),
+  };
+  return [
+    'accounts {',
+    ...account(INNER_ACCOUNT, inner, ['    jetstream: enabled']),
+    ...account(OUTER_ACCOUNT, outer),
+    '}',
+  ];
+}
+
+function userBlock(service: ServiceName, password: string | undefined): readonly string[] {
+  const { publish, subscribe } = PERMISSIONS[service];
+  const shown = password === undefined ? '' : `, password: ${quote(password)}`;
+  return [
+    '    {',
+    `      user: ${quote(service)}${shown}`,
+    '      permissions {',
+    `        publish { allow: [\n${list(publish)}\n        ] }`,
+    `        subscribe { allow: [\n${list(subscribe)}\n        ] }`,
+    '      }',
+    '    }',
+  ];
+}
+
+function list(subjects: readonly string[]): string {
+  return [...new Set(subjects)].map((subject) => `          ${quote(subject)}`).join('\n');
+}
+
+function quoteUnlessVariable(text: string): string {
+  return /^\$[A-Z][A-Z0-9_]*$/.test(text) ? text : quote(text);
+}
+
+function quote(text: string): string {
+  if (/["\\\n\r]/.test(text)) throw new RangeError(`cannot be quoted for NATS: ${text}`);
+  return `"${text}"`;
+}

@@ -1,0 +1,152 @@
+import { BUCKETS, SERVICE_INBOXES, STREAMS } from '@brine/bus';
+import type { BucketName, ServiceName } from '@brine/bus';
+
+/** What a user of the NATS server may do. */
+export interface Permissions {
+  readonly publish: readonly string[];
+  readonly subscribe: readonly string[];
+}
+
+const { events, publications, bodies, keptBodies } = STREAMS;
+
+const readBodies = (...spaces: readonly string[]): readonly string[] =>
+  spaces.map((space) => `$JS.API.DIRECT.GET.${bodies}.brine.bodies.${space}.>`);
+
+const readKept = (...spaces: readonly string[]): readonly string[] =>
+  spaces.map((space) => `$JS.API.DIRECT.GET.${keptBodies}.brine.kept.${space}.>`);
+
+const consume = (stream: string): readonly string[] => [
+  `$JS.API.STREAM.INFO.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.INFO.${stream}.>`,
+  `$JS.API.CONSUMER.DELETE.${stream}.>`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`,
+  `$JS.ACK.${stream}.>`,
+];
+
+const readBucket = (bucket: BucketName): readonly string[] => [
+  ...consume(`KV_${bucket}`),
+  `$JS.API.DIRECT.GET.KV_${bucket}.>`,
+  `$JS.API.STREAM.MSG.GET.KV_${bucket}`,
+];
+
+const useBuckets = (...names: readonly BucketName[]): readonly string[] =>
+  names.flatMap((bucket) => [...readBucket(bucket), `$KV.${bucket}.>`]);
+
+const ownInbox = (service: ServiceName): string => `${SERVICE_INBOXES[service]}.>`;
+
+const askQueries = ['brine.jobs.>', 'brine.bodies.qry.>', ...readBodies('qry')];
+
+const sendRequests = [
+  'brine.hello',
+  'brine.req.>',
+  'brine.grant.*',
+  'brine.bodies.req.>',
+  ...readBodies('rep'),
+];
+
+/**
+ * What each service may publish and subscribe. A gateway can reach workers and nothing else;
+ * workers answer at gateways' inboxes only; nobody but the owner of the streams touches them.
+ */
+export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
+  'req-gateway': {
+    publish: [...sendRequests, 'brine.requests.*'],
+    subscribe: [ownInbox('req-gateway'), 'brine.workers.*'],
+  },
+  'worker-pool': {
+    publish: [
+      ownInbox('req-gateway'),
+      'brine.workers.*',
+      'brine.epochs',
+      'brine.events.*',
+      'brine.publications.*',
+      'brine.bodies.rep.>',
+      'brine.kept.>',
+      ...readBodies('req'),
+      ...readKept('evt', 'pub'),
+      `$JS.API.DIRECT.GET.${events}`,
+      `$JS.API.DIRECT.GET.${publications}`,
+      ...consume(events),
+      ...consume(publications),
+      ...useBuckets(...BUCKETS),
+      ...askQueries,
+    ],
+    subscribe: [
+      ownInbox('worker-pool'),
+      'brine.hello',
+      'brine.req.*.*',
+      'brine.grant.*',
+      'brine.requests.*',
+      'brine.epochs',
+      'brine.sent',
+      'brine.committed',
+    ],
+  },
+  publisher: {
+    publish: [
+      'brine.epochs',
+      'brine.sent',
+      'brine.events.sighting',
+      // of all jobs only the find_job that goes before a durable job
+      'brine.publications.*',
+      'brine.kept.pub.>',
+      ...readKept('pub', 'evt'),
+      `$JS.API.DIRECT.GET.${publications}`,
+      ...consume(publications),
+      ...consume(events),
+      ...useBuckets('brine_secrets'),
+      ...readBucket('brine_keys'),
+      ...askQueries,
+    ],
+    subscribe: [ownInbox('publisher'), 'brine.epochs'],
+  },
+  'event-bus': {
+    publish: [
+      '$JS.API.>',
+      '$JS.ACK.>',
+      'brine.events.*',
+      'brine.publications.*',
+      'brine.kept.>',
+      ...BUCKETS.map((bucket) => `$KV.${bucket}.>`),
+      'brine.epochs',
+      ...askQueries,
+      // "written", to workers that wait for it
+      ownInbox('worker-pool'),
+    ],
+    subscribe: [ownInbox('event-bus'), 'brine.epochs'],
+  },
+  'job-cache-returner': {
+    publish: [
+      ...consume(events),
+      ...consume(publications),
+      ...readKept('evt', 'pub'),
+      `$JS.API.DIRECT.GET.${events}`,
+      `$JS.API.DIRECT.GET.${publications}`,
+      'brine.committed',
+      'brine.bodies.qry.>',
+      ...readBodies('qry'),
+      ownInbox('worker-pool'),
+      ownInbox('publisher'),
+      ownInbox('event-bus'),
+      ownInbox('syndic-relay'),
+      ownInbox('admin'),
+    ],
+    subscribe: [ownInbox('job-cache-returner'), 'brine.jobs.>'],
+  },
+  'syndic-relay': {
+    publish: [
+      'brine.events.syndic',
+      'brine.kept.evt.>',
+      ...readKept('evt', 'pub'),
+      ...sendRequests,
+      ...consume(events),
+      ...consume(publications),
+      ...readBucket('brine_keys'),
+      ...askQueries,
+    ],
+    // It sends requests as a gateway does, and so needs an inbox as gateways have.
+    subscribe: [ownInbox('syndic-relay'), ownInbox('req-gateway'), 'brine.workers.*'],
+  },
+  admin: { publish: ['>'], subscribe: ['>'] },
+};
