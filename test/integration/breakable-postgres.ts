@@ -1,4 +1,4 @@
-import { startPostgres, type RunningPostgres } from '@brine/job-cache';
+import { startPostgres, type RunningPostgres } from '@brine/postgres-server';
 import { endPool } from '@brine/testing';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-import { dialectOf } from '../../apps/event-bus/src/installed-salt.ts';
+import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
 import {
   BrineMaster,
   newestOf,

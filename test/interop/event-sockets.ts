@@ -10,9 +10,9 @@ import type { SaltVenv, SaltVersion } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, splitEvent, unpackMap } from '@brine/wire';
 
-import { HostSockets } from '../../apps/event-bus/src/host-sockets.ts';
-import { dialectOf } from '../../apps/event-bus/src/installed-salt.ts';
-import { Readers } from '../../apps/event-bus/src/readers.ts';
+import { HostSockets } from '../../apps/event-bus/src/sockets/host-sockets.ts';
+import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
+import { Readers } from '../../apps/event-bus/src/sockets/readers.ts';
 
 /** Reads two events with the real library, then fires one of its own. */
 const CLIENT = `

@@ -1,7 +1,7 @@
 import type { JobFiles } from '@brine/cachedir';
 import { pack } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
-import type { EventForReaders, Readers } from '../../apps/event-bus/src/readers.ts';
+import type { EventForReaders, Readers } from '../../apps/event-bus/src/sockets/readers.ts';
 
 type OnEvent = (tag: string, packed: Uint8Array) => void;
 

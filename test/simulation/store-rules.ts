@@ -21,7 +21,7 @@ function positionOf({ row, origin }: KeptJob): Position {
   return { origin, incarnation: row.incarnation, seq: row.seq };
 }
 
-/** Two rows of one jid as one, as libs/job-cache/src/save-jobs.ts: parts add their targets. */
+/** Two rows of one jid as one, as libs/job-cache/src/save/save-jobs.ts: parts add their targets. */
 export function joined(known: KeptJob, next: KeptJob): KeptJob {
   const isFirst = isBefore(positionOf(next), positionOf(known));
   const areParts = known.origin === 0 && next.origin === 0;
@@ -44,7 +44,7 @@ export function joined(known: KeptJob, next: KeptJob): KeptJob {
   };
 }
 
-/** As libs/job-cache/src/sightings.ts: what an answer to find_job tells. */
+/** As libs/job-cache/src/save/sightings.ts: what an answer to find_job tells. */
 export function sightingOf(row: ReturnRow): SightingRow | undefined {
   const load = unpackMap(row.load);
   const asked = listOf(load, 'fun_args')?.[0];
@@ -55,7 +55,7 @@ export function sightingOf(row: ReturnRow): SightingRow | undefined {
   return { jid: asked, ids: [row.id], kind, at: row.receivedAt };
 }
 
-/** As libs/job-cache/src/prepare-return.ts: what a minion said, less what changes at each send. */
+/** As libs/job-cache/src/save/prepare-return.ts: what a minion said, less what changes at each send. */
 export function contentOf(load: Uint8Array): string {
   const scan = scanMap(load);
   const parts = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'].map((key) =>

@@ -19,7 +19,7 @@ export interface KeptJob {
   readonly afterMs: number | undefined;
 }
 
-/** Where a minion stands in a job, as libs/job-cache/src/get-job.ts says. */
+/** Where a minion stands in a job, as libs/job-cache/src/read/get-job.ts says. */
 export interface SimLedger {
   readonly targeted: number;
   readonly waiting: number;

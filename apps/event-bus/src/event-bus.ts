@@ -14,18 +14,18 @@ import {
   type ServiceContext,
 } from '@brine/service';
 
-import { startFeeds } from './feeds.ts';
-import { startHostKeys } from './host-keys.ts';
-import { HostSockets } from './host-sockets.ts';
+import { startFeeds } from './feeds/feeds.ts';
+import { startHostKeys } from './keys/host-keys.ts';
+import { HostSockets } from './sockets/host-sockets.ts';
 import { startHousekeeping } from './housekeeping.ts';
-import { dialectOf, findInstalledSalt } from './installed-salt.ts';
-import type { InstalledSalt, SocketDialect } from './installed-salt.ts';
-import { LocalEvents } from './local-events.ts';
+import { dialectOf, findInstalledSalt } from './sockets/installed-salt.ts';
+import type { InstalledSalt, SocketDialect } from './sockets/installed-salt.ts';
+import { LocalEvents } from './sockets/local-events.ts';
 import { exposeMetrics } from './metrics.ts';
-import { MinionTimes } from './minion-times.ts';
-import { Readers } from './readers.ts';
+import { MinionTimes } from './feeds/minion-times.ts';
+import { Readers } from './sockets/readers.ts';
 import { Releasers } from './releasers.ts';
-import { sealedForMs } from './sealed-for.ts';
+import { sealedForMs } from './keys/sealed-for.ts';
 
 /**
  * Folders of the cachedir that a stock master makes at its start and that stock tools then take for

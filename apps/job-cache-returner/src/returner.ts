@@ -7,15 +7,15 @@ import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cach
 import type { Metrics, TracedJob } from '@brine/service';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
-import { Hold } from './hold.ts';
-import { keepStray } from './keep-stray.ts';
+import { Hold } from './store/hold.ts';
+import { keepStray } from './store/keep-stray.ts';
 import { exposeMetrics } from './metrics.ts';
 import { startMaintenance } from './maintenance.ts';
-import { QUERIES, QueryError } from './queries.ts';
+import { QUERIES, QueryError } from './queries/queries.ts';
 import type { StoreContext } from './store-context.ts';
 import { StoreCounts } from './store-counts.ts';
-import { takeJobs } from './take-jobs.ts';
-import { takeReturns } from './take-returns.ts';
+import { takeJobs } from './store/take-jobs.ts';
+import { takeReturns } from './store/take-returns.ts';
 
 /** Name of both durable consumers: several processes share the streams under it. */
 export const DURABLE = 'store';

@@ -9,7 +9,7 @@ import {
 } from '@brine/fileserver';
 import type { FileBackend } from '@brine/fileserver';
 import { join } from 'node:path';
-import { textsOf } from './option-values.ts';
+import { textsOf } from './pillars/option-values.ts';
 
 /**
  * Most bytes in a piece: with its envelope it stays below 256 KiB, where a reply goes in one

@@ -8,7 +8,7 @@ import {
   type Metrics,
   type Sample,
 } from '@brine/service';
-import type { BucketMinionKeys } from './minion-keys.ts';
+import type { BucketMinionKeys } from '@brine/master-state';
 import type { StoredAckStats } from './stored-acks.ts';
 
 /**

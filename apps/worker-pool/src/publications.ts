@@ -5,7 +5,7 @@ import { MasterUnavailableError, type Events, type Job, type Publications } from
 import { publishingPart } from '@brine/job';
 import { randomUUID } from 'node:crypto';
 import { nowMs, type Telemetry } from '@brine/telemetry';
-import { unlessConflict } from './hot-state.ts';
+import { unlessConflict } from '@brine/master-state';
 import type { StoredAcks } from './stored-acks.ts';
 
 /**

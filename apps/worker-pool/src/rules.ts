@@ -4,7 +4,7 @@ import { durableTtl } from '@brine/job';
 import type { SaltValue } from '@brine/wire';
 import { userInfo } from 'node:os';
 import { accessRules } from './logins.ts';
-import { saltValue, textsOf } from './option-values.ts';
+import { saltValue, textsOf } from './pillars/option-values.ts';
 
 /**
  * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of

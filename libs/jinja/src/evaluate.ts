@@ -1,11 +1,11 @@
-import { attributeOf, itemOf, sliceOf } from './attributes.ts';
+import { attributeOf, itemOf, sliceOf } from './python/attributes.ts';
 import type { Environment, FilterHost, Scope } from './environment.ts';
 import { JinjaError, syntaxError, typeError } from './errors.ts';
-import { findFilter } from './filters.ts';
-import type { Arguments, Expression } from './nunjucks.ts';
-import { calculate, compare, stepsIn } from './operators.ts';
-import { str } from './text.ts';
-import { findTest } from './tests.ts';
+import { findFilter } from './filters/filters.ts';
+import type { Arguments, Expression } from './syntax/nunjucks.ts';
+import { calculate, compare, stepsIn } from './python/operators.ts';
+import { str } from './python/text.ts';
+import { findTest } from './filters/tests.ts';
 import {
   PyFunction,
   PyObject,
@@ -21,7 +21,7 @@ import {
   tupleOf,
   typeName,
   type CallArguments,
-} from './values.ts';
+} from './python/values.ts';
 
 /** Computes expressions. */
 export class Evaluator implements FilterHost {

@@ -1,8 +1,8 @@
 import { bind, wholeNumber } from './arguments.ts';
-import { update } from './container-methods.ts';
+import { update } from './python/container-methods.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
-import { str } from './text.ts';
-import { PyFunction, PyObject, Range, typeName, type CallArguments } from './values.ts';
+import { str } from './python/text.ts';
+import { PyFunction, PyObject, Range, typeName, type CallArguments } from './python/values.ts';
 
 // Jinja's sandbox refuses longer ranges (Jinja: jinja2/sandbox.py MAX_RANGE).
 const MAX_RANGE = 100_000;

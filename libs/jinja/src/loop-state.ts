@@ -1,6 +1,6 @@
 import { typeError } from './errors.ts';
-import { equal } from './equality.ts';
-import { PyFunction, PyObject, Undefined } from './values.ts';
+import { equal } from './python/equality.ts';
+import { PyFunction, PyObject, Undefined } from './python/values.ts';
 
 const NO_PREVIOUS = new Undefined('there is no previous item');
 const NO_NEXT = new Undefined('there is no next item');

@@ -1,9 +1,9 @@
 import { Scope } from './environment.ts';
 import { typeError } from './errors.ts';
 import type { Executor } from './execute.ts';
-import type { Body, Parameters } from './nunjucks.ts';
-import { repr } from './text.ts';
-import { PyObject, Undefined, tupleOf, type CallArguments } from './values.ts';
+import type { Body, Parameters } from './syntax/nunjucks.ts';
+import { repr } from './python/text.ts';
+import { PyObject, Undefined, tupleOf, type CallArguments } from './python/values.ts';
 
 /** What a macro, or the body of a call block, is made of. */
 export interface MacroParts {

@@ -8,8 +8,8 @@ import {
 import { JinjaError } from './errors.ts';
 import { Executor } from './execute.ts';
 import { standardGlobals } from './globals.ts';
-import { parseTemplate } from './parser.ts';
-import { PyFunction, Undefined } from './values.ts';
+import { parseTemplate } from './syntax/parser.ts';
+import { PyFunction, Undefined } from './python/values.ts';
 
 /** How a template is to be rendered. */
 export interface RenderOptions {

@@ -11,8 +11,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { mapOf, pack } from '@brine/wire';
-import { JobCache, startPostgres } from '@brine/job-cache';
-import type { JobRow, ListJobsOptions, ReturnRow } from '@brine/job-cache';
+import { JobCache } from '../src/job-cache.ts';
+import { startPostgres } from '@brine/postgres-server';
+import type { JobRow, ReturnRow } from '../src/save/rows.ts';
+import type { ListJobsOptions } from '../src/read/list-jobs.ts';
 
 const JOBS = Number(process.argv[2] ?? 1_000_000);
 const TARGETS = Number(process.argv[3] ?? 100_000);

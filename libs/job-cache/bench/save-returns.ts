@@ -8,8 +8,9 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mapOf, pack } from '@brine/wire';
-import { JobCache, startPostgres } from '@brine/job-cache';
-import type { ReturnRow } from '@brine/job-cache';
+import { JobCache } from '../src/job-cache.ts';
+import { startPostgres } from '@brine/postgres-server';
+import type { ReturnRow } from '../src/save/rows.ts';
 
 const ROWS = Number(process.argv[2] ?? 20_000);
 /** With fewer minions than rows there are several jobs. */

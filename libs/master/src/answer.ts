@@ -20,11 +20,11 @@ import { recordProof } from './audited.ts';
 import { answerAuth } from './clear/auth.ts';
 import { runClearCommand } from './clear/commands.ts';
 import { MasterUnavailableError } from './errors.ts';
-import type { Answer, MasterPorts, Request } from './ports.ts';
+import type { Answer, MasterPorts, Request } from './ports/ports.ts';
 import { ProvenLogIns } from './proven-logins.ts';
 import { TokenChecks } from './token-check.ts';
 import { isTooMuchWork, refuseWork } from './too-much-work.ts';
-import type { AnswerAbout } from './trace-ports.ts';
+import type { AnswerAbout } from './ports/trace-ports.ts';
 
 /** Commands that bring returns. */
 const RETURNS: ReadonlySet<SaltValue | undefined> = new Set(['_return', '_syndic_return']);

@@ -2,7 +2,7 @@ import type { AuditedAct } from '@brine/job';
 import { isMap, listOf, mapIn, pack, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import type { Proven } from './clear/caller.ts';
-import type { MasterPorts, Request } from './ports.ts';
+import type { MasterPorts, Request } from './ports/ports.ts';
 
 const KINDS = {
   publish: 'publish',

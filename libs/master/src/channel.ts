@@ -11,7 +11,7 @@ import {
   type SaltValue,
 } from '@brine/wire';
 import { keepRefusal } from './aes/refused-return.ts';
-import type { MasterPorts } from './ports.ts';
+import type { MasterPorts } from './ports/ports.ts';
 import type { TokenChecks } from './token-check.ts';
 
 /** The envelope of a sealed request, as the wire library read it. */

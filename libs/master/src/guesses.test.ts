@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { getFromMine, putIntoMine } from './aes/mine.ts';
 import { minionPub } from './aes/peers.ts';
 import { publish } from './clear/publish.ts';
-import type { MasterRules } from './ports.ts';
+import type { MasterRules } from './ports/ports.ts';
 
 /*
  * Guessing at pillars by targets: `web1` and limited users try to learn what `db1` keeps.

@@ -1,6 +1,6 @@
 export { Answerer } from './answer.ts';
 export { judgeAuth } from './clear/auth-verdict.ts';
-export type { AuditRecord } from './audit-port.ts';
+export type { AuditRecord } from './ports/audit-port.ts';
 export { MasterUnavailableError } from './errors.ts';
 export type { AuthAct, AuthFacts, AuthVerdict } from './clear/auth-verdict.ts';
 export type {
@@ -28,10 +28,10 @@ export type {
   StoredMinionKey,
   Syndics,
   UserKeys,
-} from './ports.ts';
-export type { FunctionCall, FunctionOutcome, MasterFunctions } from './function-ports.ts';
-export type { AccessRules, Logins, Tokens, TokenRecord, Vouched } from './login-ports.ts';
-export type { Mines } from './mine-ports.ts';
+} from './ports/ports.ts';
+export type { FunctionCall, FunctionOutcome, MasterFunctions } from './ports/function-ports.ts';
+export type { AccessRules, Logins, Tokens, TokenRecord, Vouched } from './ports/login-ports.ts';
+export type { Mines } from './ports/mine-ports.ts';
 export type {
   Files,
   ServedFile,
@@ -43,5 +43,5 @@ export type {
   ReceivedFiles,
   ServedRules,
   ExternalTops,
-} from './served-ports.ts';
-export type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
+} from './ports/served-ports.ts';
+export type { AnswerAbout, ReturnToTrace } from './ports/trace-ports.ts';

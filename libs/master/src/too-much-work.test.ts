@@ -3,7 +3,7 @@ import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { aesEnvelope, clearEnvelope, mapOf, pack, unpack, unpackMap } from '@brine/wire';
 import { beforeEach, expect, test } from 'vitest';
 import { Answerer } from './answer.ts';
-import type { RefusedWork } from './ports.ts';
+import type { RefusedWork } from './ports/ports.ts';
 import { TOO_MUCH_WORK } from './too-much-work.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

@@ -1,7 +1,7 @@
 import { WorkError } from '@brine/target';
 import { YamlWorkError } from '@brine/yaml';
 import type { SaltValue } from '@brine/wire';
-import type { MasterPorts, Request } from './ports.ts';
+import type { MasterPorts, Request } from './ports/ports.ts';
 
 /** What a caller is told whose target, expression or YAML would hold up everybody else. */
 export const TOO_MUCH_WORK = 'The target, an expression or an argument takes too much work';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CONTENT_TYPES, formatFor, type ExpositionFormat } from './exposition.ts';
-import { heldPort } from './held-ports.ts';
+import { CONTENT_TYPES, formatFor, type ExpositionFormat } from './metrics/exposition.ts';
+import { heldPort } from './processes/held-ports.ts';
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;
 

@@ -1,4 +1,4 @@
-import type { ServiceState } from './child-service.ts';
+import type { ServiceState } from './processes/child-service.ts';
 import { getText } from './get-text.ts';
 
 const PROBE = {

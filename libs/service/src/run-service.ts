@@ -10,14 +10,14 @@ import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
 import { keepInspectorShut, type DebugSignal } from './inspector.ts';
-import { partLevel } from './log-levels.ts';
+import { partLevel } from './logs/log-levels.ts';
 import { watchLoop } from './loop-watch.ts';
-import { Metrics } from './metrics.ts';
-import { logOptions } from './option-lines.ts';
-import { addProcessMetrics } from './process-metrics.ts';
+import { Metrics } from './metrics/metrics.ts';
+import { logOptions } from './logs/option-lines.ts';
+import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { refusedAsRoot } from './process-user.ts';
 import { onStopSignal } from './stop-signals.ts';
-import { isSuccessor, onOrders, toldToGo } from './succession.ts';
+import { isSuccessor, onOrders, toldToGo } from './processes/succession.ts';
 
 /** What the main function of a service gets. */
 export interface ServiceContext {

@@ -6,7 +6,7 @@ export { RequestClient } from './request-client.ts';
 export { RequestServer } from './request-server.ts';
 export { Subscriber } from './subscriber.ts';
 export { ThinPeer } from './thin-peer.ts';
-export { encodeMessage, ZmtpError } from './zmtp-frames.ts';
+export { encodeMessage, ZmtpError } from './zmtp/frames.ts';
 
 export type { ZmqErrorCode } from './errors.ts';
 export type { MasterLinkOptions, MasterPublications, MasterRequests } from './master-link.ts';

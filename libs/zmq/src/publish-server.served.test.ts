@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
 
 import { PublishServer, Subscriber, tcpEndpoint } from './index.ts';
-import { encodeMessage, handshake } from './zmtp-frames.ts';
+import { encodeMessage, handshake } from './zmtp/frames.ts';
 
 const open: { close(): unknown }[] = [];
 

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ZmqError } from './errors.ts';
-import type { ZmtpConnection } from './zmtp-connection.ts';
-import { encodeMessage } from './zmtp-frames.ts';
+import type { ZmtpConnection } from './zmtp/connection.ts';
+import { encodeMessage } from './zmtp/frames.ts';
 import {
   ZmtpListener,
   type ListenerRules,
   type ListenerStats,
   type ListenOptions,
-} from './zmtp-listener.ts';
+} from './zmtp/listener.ts';
 
 /** How a {@link PublishServer} is bound. */
 export interface PublishServerOptions extends ListenOptions {

@@ -9,7 +9,7 @@ import {
   type RequestServerOptions,
   type ZmqRequest,
 } from './index.ts';
-import { encodeRequest, handshake } from './zmtp-frames.ts';
+import { encodeRequest, handshake } from './zmtp/frames.ts';
 
 const open: { close(): unknown }[] = [];
 

@@ -6,7 +6,7 @@ import {
   isCommand,
   pong,
   ZmtpReader,
-} from './zmtp-frames.ts';
+} from './zmtp/frames.ts';
 
 /** How a {@link ThinPeer} connects. */
 export interface ThinPeerOptions {

@@ -9,8 +9,8 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports.ts';
-import type { AnswerAbout } from '../trace-ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
+import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { receiveFile } from './file-recv.ts';
 import {
   allEnvs,

@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import type { MasterRules } from '../ports.ts';
+import type { MasterRules } from '../ports/ports.ts';
 import { receiveFile } from './file-recv.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

@@ -2,8 +2,8 @@ import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
 import { expect, test } from 'vitest';
-import type { MasterPorts } from '../ports.ts';
-import type { Files, ServedFile } from '../served-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
+import type { Files, ServedFile } from '../ports/served-ports.ts';
 import {
   fileEnvs,
   fileHash,

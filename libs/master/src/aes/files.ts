@@ -1,6 +1,6 @@
 import { mapOf, parseServeFile, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
-import type { ServedLists } from '../served-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
+import type { ServedLists } from '../ports/served-ports.ts';
 
 /*
  * The file server as minions ask it (salt/fileserver/__init__.py `Fileserver`); protocol.md 5.

@@ -1,5 +1,5 @@
 import { boolOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { MasterOptsReply } from '../ports.ts';
+import type { MasterOptsReply } from '../ports/ports.ts';
 
 /**
  * Answer of `_master_opts` (salt/fileserver `_master_opts`, salt/master.py): the state compiler of

@@ -1,5 +1,5 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /**
  * `_master_tops`: states by environment that the master names beside the top file. The minion's

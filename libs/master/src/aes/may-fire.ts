@@ -1,7 +1,7 @@
 import { firedTag, isMinionId } from '@brine/job';
 import { matchGlob } from '@brine/target';
 import { isMap, type SaltMap } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** An event as its sender wants it fired. */
 export interface WantedEvent {

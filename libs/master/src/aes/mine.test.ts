@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import type { MasterRules } from '../ports.ts';
+import type { MasterRules } from '../ports/ports.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

@@ -1,7 +1,7 @@
 import { checkMinions, matchPcre, pillarTerms, Work, WorkError } from '@brine/target';
 import { mapIn, parseMineEntry, type SaltMap, type SaltValue } from '@brine/wire';
 import { targetView } from '../clear/expected-minions.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /*
  * The mine (salt/daemons/masterapi.py RemoteFuncs `_mine*`, salt/utils/mine.py); protocol.md 5.

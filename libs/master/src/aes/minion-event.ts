@@ -9,7 +9,7 @@ import {
   type MinionEventLoad,
   type SaltMap,
 } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import { mayFire } from './may-fire.ts';
 import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
 

@@ -3,7 +3,7 @@ import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapOf, pack, scanMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MasterUnavailableError } from '../errors.ts';
-import type { FunctionCall } from '../function-ports.ts';
+import type { FunctionCall } from '../ports/function-ports.ts';
 import { runAesCommand } from './commands.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

@@ -2,7 +2,7 @@ import { digestOf } from '@brine/crypt';
 import { WireError, type SaltValue } from '@brine/wire';
 import { SESSION_KEY_VERSION } from '../channel.ts';
 import { MasterUnavailableError } from '../errors.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import type { AesRequest } from './commands.ts';
 
 /**

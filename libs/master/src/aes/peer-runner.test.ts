@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { FunctionCall, FunctionOutcome } from '../function-ports.ts';
+import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import { minionRunner } from './peer-runner.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

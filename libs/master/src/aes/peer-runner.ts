@@ -3,8 +3,8 @@ import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire'
 import { recordPeer } from '../audited.ts';
 import { withoutInternal } from '../clear/function-call.ts';
 import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
-import type { FunctionCall } from '../function-ports.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { FunctionCall } from '../ports/function-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import { rightsOf, type PeerCommand } from './peers.ts';
 
 /** Longest wait for a runner: a request is not kept longer by the gateway. The runner goes on. */

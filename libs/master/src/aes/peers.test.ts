@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import type { MasterRules } from '../ports.ts';
+import type { MasterRules } from '../ports/ports.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

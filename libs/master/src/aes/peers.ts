@@ -17,7 +17,7 @@ import type { Expected } from '../clear/expected-minions.ts';
 import { expectedWithin } from '../clear/expected-within.ts';
 import { recordPeer } from '../audited.ts';
 import { publishJob } from '../clear/publish.ts';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 
 /*
  * Jobs that minions publish (salt/master.py AESFuncs `minion_pub`, `minion_publish`, `pub_ret`);

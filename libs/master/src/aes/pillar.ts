@@ -10,7 +10,7 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** How the request was sealed; the reply is made with the same algorithms. */
 export interface PillarChannel {

@@ -1,6 +1,6 @@
 import { isJid, isMinionId } from '@brine/job';
 import { mapOf, pack } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /**
  * Keeps as evidence that a return was refused, for whoever asks why its minion is silent. The

@@ -1,6 +1,6 @@
 import { CryptError, type PublicKey, type SigAlgo } from '@brine/crypt';
 import { cutFields, toBinMap, type MapScan } from '@brine/wire';
-import type { MasterPorts, MasterRules } from '../ports.ts';
+import type { MasterPorts, MasterRules } from '../ports/ports.ts';
 import { keepRefusal } from './refused-return.ts';
 
 /**

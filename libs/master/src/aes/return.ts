@@ -10,8 +10,8 @@ import {
   type MapScan,
   type SaltMap,
 } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports.ts';
-import type { AnswerAbout } from '../trace-ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
+import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { WORDS_OF_THE_MASTER } from './may-fire.ts';
 import { keepRefusal } from './refused-return.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';

@@ -1,5 +1,5 @@
 import { mapOf, boolOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** How often a lost compare-and-set is tried again. */
 const KEY_WRITE_TRIES_MAX = 5;

@@ -8,7 +8,7 @@ import {
   type SaltValue,
   type SyndicJob,
 } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';
 import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
 

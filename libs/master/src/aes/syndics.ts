@@ -2,7 +2,7 @@ import { isJid, isMinionId } from '@brine/job';
 import { matchGlob } from '@brine/target';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** What a load or a `salt/job/<jid>/new` tells of minions, and of the bus; no part of the job. */
 const NO_LOAD = ['minions', 'Minions', 'missing', 'jid', '_stamp', 'key', 'auth_list'];

@@ -13,7 +13,7 @@ import {
   type AuthRequest,
   type SaltMap,
 } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 import { recordLogin } from '../audited.ts';
 import { judgeAuth, type AuthVerdict } from './auth-verdict.ts';
 

@@ -7,7 +7,7 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import { surelyMeant } from './expected-minions.ts';
 import { isMastersKey, SUDO_PREFIX } from './principal.ts';

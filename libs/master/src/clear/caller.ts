@@ -1,7 +1,7 @@
 import { grantedTo, publisherAcl, readAcl, type Acl } from '@brine/acl';
 import { buildErrorReply, textOf, type SaltMap } from '@brine/wire';
-import type { TokenRecord } from '../login-ports.ts';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { TokenRecord } from '../ports/login-ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 import { isEnabled, logIn } from './log-in.ts';
 import { authenticateKey } from './principal.ts';
 import { findToken } from './tokens.ts';

@@ -9,9 +9,9 @@ import {
 } from '@brine/wire';
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
-import type { AnswerAbout } from '../trace-ports.ts';
+import type { AnswerAbout } from '../ports/trace-ports.ts';
 import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';

@@ -8,7 +8,7 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { Job, MasterPorts } from '../ports.ts';
+import type { Job, MasterPorts } from '../ports/ports.ts';
 
 /** `--metadata`: a durable job, for seconds or `90s`, `15m`, `12h`, `2d`; 0 for none. */
 const DURABLE_METADATA = 'brine_durable';

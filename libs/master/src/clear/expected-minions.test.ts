@@ -3,7 +3,7 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
-import type { MasterPorts, MasterRules } from '../ports.ts';
+import type { MasterPorts, MasterRules } from '../ports/ports.ts';
 import { coversJob } from './authorise.ts';
 import { expectedMinions } from './expected-minions.ts';
 

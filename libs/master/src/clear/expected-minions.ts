@@ -8,7 +8,7 @@ import {
   type TargetView,
 } from '@brine/target';
 import { textOf, type PublishRequest, type SaltValue } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** Whom the master expects to answer, and the ids of a list that it does not know. */
 export interface Expected {

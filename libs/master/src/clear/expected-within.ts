@@ -1,6 +1,6 @@
 import { mayPublish, type Acl } from '@brine/acl';
 import type { PublishRequest } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import { ALWAYS, coversJob } from './authorise.ts';
 import {
   couldMean,

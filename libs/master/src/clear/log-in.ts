@@ -1,6 +1,6 @@
 import { textOf, type SaltMap } from '@brine/wire';
-import type { Vouched } from '../login-ports.ts';
-import type { MasterPorts, Request } from '../ports.ts';
+import type { Vouched } from '../ports/login-ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 
 /**
  * Asks the login module that the credentials name, where the master's file has rights for it. What

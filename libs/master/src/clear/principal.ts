@@ -1,6 +1,6 @@
 import { constantTimeEqual } from '@brine/crypt';
 import { textOf, type SaltMap } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** Who holds a local key. */
 export interface KeyHolder {

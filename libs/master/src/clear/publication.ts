@@ -9,7 +9,7 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import { aclToHandDown, withoutSecrets } from './authorise.ts';
 import type { Caller } from './caller.ts';
 import type { Expected } from './expected-minions.ts';

@@ -3,7 +3,7 @@ import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
 import { mapIn, mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { ASKER_TRACES, spanIdOf, traceIdOf, type Jid } from '@brine/job';
 import { describe, expect, it } from 'vitest';
-import type { AnswerAbout } from '../trace-ports.ts';
+import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { publish } from './publish.ts';
 
 interface ClearVector {

@@ -15,8 +15,8 @@ import {
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
-import type { Job, MasterPorts, Request } from '../ports.ts';
-import type { AnswerAbout } from '../trace-ports.ts';
+import type { Job, MasterPorts, Request } from '../ports/ports.ts';
+import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { handedDown, refusedByBlacklist } from './authorise.ts';
 import { authenticate, isStranger, type Caller, type ClearRequest } from './caller.ts';
 import { durably } from './durable.ts';

@@ -9,7 +9,7 @@ import {
   type SaltValue,
 } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf, type ClearRequest } from './caller.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';

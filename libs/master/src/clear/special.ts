@@ -1,7 +1,7 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
 import { buildErrorReply, mapOf, pack, textOf, type SaltMap } from '@brine/wire';
-import type { FunctionCall, FunctionOutcome } from '../function-ports.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
   isStranger,

@@ -9,8 +9,8 @@ import {
   type SaltValue,
 } from '@brine/wire';
 import { createHash, randomBytes } from 'node:crypto';
-import type { AccessRules, TokenRecord, Vouched } from '../login-ports.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import type { ClearRequest } from './caller.ts';
 import { logIn } from './log-in.ts';
 

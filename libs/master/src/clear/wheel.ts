@@ -1,7 +1,7 @@
 import { fingerprint } from '@brine/crypt';
 import { mapOf, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import type { FunctionCall, FunctionOutcome } from '../function-ports.ts';
-import type { MasterPorts } from '../ports.ts';
+import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 import { changeKeys, listKeys, matchKeys, textsOfKeys, type KeyAct } from './key-acts.ts';
 
 interface WheelFunction {

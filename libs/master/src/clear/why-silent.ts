@@ -1,7 +1,7 @@
 import { causeOfSilence, type Seen, type SilenceEvidence } from '@brine/job';
 import { matchMinion } from '@brine/target';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { MasterPorts } from '../ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** Targets that a minion judges by its grains; of the others the master knows as much as it. */
 const BY_GRAINS: ReadonlySet<string> = new Set(['grain', 'grain_pcre', 'ipcidr', 'compound']);

@@ -1,4 +1,4 @@
-import { startPostgres } from '@brine/job-cache';
+import { startPostgres } from '@brine/postgres-server';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

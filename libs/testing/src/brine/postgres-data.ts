@@ -7,13 +7,13 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { startPostgres } from '@brine/job-cache';
+import { startPostgres } from '@brine/postgres-server';
 import { withFileLock } from '../salt/index.ts';
 
 const run = promisify(execFile);
 /** Where initdb is called. */
 const INITIALISE = fileURLToPath(
-  new URL('../../../job-cache/src/embedded/initialise.ts', import.meta.url),
+  new URL('../../../postgres-server/src/initialise.ts', import.meta.url),
 );
 
 /**

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { startPostgres, type RunningPostgres } from '@brine/job-cache';
+import { startPostgres, type RunningPostgres } from '@brine/postgres-server';
 import { freePorts } from '../salt/index.ts';
 
 const SYNC_MS = 120_000;

@@ -1,0 +1,115 @@
+import { isConfigMap, type ConfigValue, type MasterOptions } from '@brine/config';
+import type { PillarOptions } from '@brine/pillar';
+import type { GpgSettings } from '@brine/pillar-sources';
+import type { SaltMap } from '@brine/wire';
+import { join } from 'node:path';
+import { saltValue, textsOf } from './option-values.ts';
+import type { ExternalsData } from './pillar-externals.ts';
+import { nodegroupsOf } from '../rules.ts';
+
+/** What `pillar_opts` names as the version of Salt. */
+const SALT_VERSION = '3008.2';
+
+/** The options of pillars, save those that are Salt's values. */
+export function pillarOptions(options: MasterOptions): Omit<PillarOptions, 'opts' | 'extPillar'> {
+  return {
+    renderer: options.renderer,
+    stateTop: options.stateTop,
+    mergingStrategy: options.pillarSourceMergingStrategy,
+    mergeLists: options.pillarMergeLists,
+    includesOverrideSls: options.pillarIncludesOverrideSls,
+    safeRenderError: options.pillarSafeRenderError,
+    pillarOpts: options.pillarOpts,
+    pillarenv: typeof options.pillarenv === 'string' ? options.pillarenv : null,
+    pillarenvFromSaltenv: options.pillarenvFromSaltenv,
+    envOrder: options.envOrder,
+    extPillarFirst: options.extPillarFirst,
+    excludeExtPillar: options.excludeExtPillar,
+    onDemandExtPillar: options.onDemandExtPillar,
+    decrypt: {
+      keys: decryptKeys(options.decryptPillar, options.decryptPillarDefault),
+      delimiter: options.decryptPillarDelimiter,
+      renderers: options.decryptPillarRenderers,
+    },
+    saltVersion: SALT_VERSION,
+    nodegroups: nodegroupsOf(options.nodegroups),
+    trimBlocks: options.jinjaTrimBlocks || options.jinjaSlsEnv['trim_blocks'] === true,
+    lstripBlocks: options.jinjaLstripBlocks || options.jinjaSlsEnv['lstrip_blocks'] === true,
+    allowUndefined: options.allowUndefined,
+  };
+}
+
+/** The keys of `decrypt_pillar`: a list of keys or maps from keys to renderers, or such a map. */
+function decryptKeys(value: ConfigValue, otherwise: string): (readonly [string, string])[] {
+  const entries = Array.isArray(value) ? (value as readonly ConfigValue[]) : [value];
+  return entries.flatMap((entry): (readonly [string, string])[] => {
+    if (typeof entry === 'string') return [[entry, otherwise]];
+    if (!isConfigMap(entry)) return [];
+    return Object.entries(entry).map(([key, renderer]) => [
+      key,
+      typeof renderer === 'string' ? renderer : otherwise,
+    ]);
+  });
+}
+
+/** Where gpg has its keys, and what it must do. */
+export function gpgSettings(options: MasterOptions): GpgSettings {
+  return {
+    keyDir: options.gpgKeydir || join(options.configDir, 'gpgkeys'),
+    mustSucceed: options.gpgDecryptMustSucceed,
+  };
+}
+
+/** The master's options by the names they have in its file: what templates see as `opts`. */
+export function namedOptions(options: MasterOptions): SaltMap {
+  const named: SaltMap = new Map();
+  for (const [key, value] of Object.entries(options)) {
+    if (key === 'brine') continue;
+    const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    // What is not set is None there.
+    named.set(name, value === undefined ? null : saltValue(value as ConfigValue));
+  }
+  return named;
+}
+
+/** Directories by environment. */
+export function directoriesOf(
+  configured: Readonly<Record<string, ConfigValue>>,
+): Record<string, string[]> {
+  return Object.fromEntries(Object.entries(configured).map(([env, dirs]) => [env, textsOf(dirs)]));
+}
+
+/** What external pillars are set up with. */
+export function externalsData(options: MasterOptions): ExternalsData {
+  const { postgres } = options;
+  const text = (name: string, otherwise: string): string => {
+    const value = postgres[name];
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : otherwise;
+  };
+  return {
+    git: {
+      cacheDir: options.cachedir,
+      updateIntervalMs: options.gitPillarUpdateInterval * 1000,
+      sslVerify: options.gitPillarSslVerify,
+      user: options.gitPillarUser,
+      password: options.gitPillarPassword,
+      privkey: options.gitPillarPrivkey,
+    },
+    gitDefaults: {
+      base: options.gitPillarBase,
+      branch: options.gitPillarBranch,
+      env: options.gitPillarEnv,
+      fallback: options.gitPillarFallback,
+      root: options.gitPillarRoot,
+    },
+    gitIncludes: options.gitPillarIncludes,
+    // Defaults: salt/pillar/postgres.py.
+    postgres: {
+      host: text('host', 'localhost'),
+      port: Number(text('port', '5432')),
+      user: text('user', 'salt'),
+      password: text('pass', 'salt'),
+      database: text('db', 'salt'),
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { DATA_FILTERS } from './data-filters.ts';
+import type { Filter } from '../environment.ts';
+import { HASH_FILTERS } from './hash-filters.ts';
+import { LIST_FILTERS } from './list-filters.ts';
+import { NET_FILTERS } from './net-filters.ts';
+import { REGEX_FILTERS } from './regex-filters.ts';
+import { SALT_FILTERS } from './salt-filters.ts';
+import { TEXT_FILTERS } from './text-filters.ts';
+
+// Salt's come later: they take the place of Jinja's (Salt: salt/utils/templates.py).
+const FILTERS: ReadonlyMap<string, Filter> = new Map([
+  ...TEXT_FILTERS,
+  ...LIST_FILTERS,
+  ...HASH_FILTERS,
+  ...NET_FILTERS,
+  ...REGEX_FILTERS,
+  ...SALT_FILTERS,
+  ...DATA_FILTERS,
+]);
+
+/** Names of all filters of this library. */
+export const FILTER_NAMES: ReadonlySet<string> = new Set(FILTERS.keys());
+
+/** A filter by its name: this library's, then those of the host. */
+export function findFilter(
+  name: string,
+  more: ReadonlyMap<string, Filter> | undefined,
+): Filter | undefined {
+  return FILTERS.get(name) ?? more?.get(name);
+}

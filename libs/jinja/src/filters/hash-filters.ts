@@ -1,0 +1,298 @@
+import { createHash, createHmac } from 'node:crypto';
+import { bind, textArgument, wholeNumber } from '../arguments.ts';
+import type { Filter } from '../environment.ts';
+import { JinjaError, typeError, valueError } from '../errors.ts';
+import { str } from '../python/text.ts';
+import {
+  isDict,
+  keyOf,
+  isList,
+  numberOf,
+  typeName,
+  type CallArguments,
+  type Dict,
+  Undefined,
+} from '../python/values.ts';
+import { update } from '../python/container-methods.ts';
+import { iterate } from '../python/values.ts';
+
+// The namespace of Salt's uuid filter (Salt: salt/utils/jinja.py GLOBAL_UUID).
+const NAMESPACE = Buffer.from('91633EBF1C865E33935A28061F4B480E', 'hex');
+
+function hash(algorithm: string): Filter {
+  return (value) => createHash(algorithm).update(textOf(value)).digest('hex');
+}
+
+/** Salt's filters for sums, encodings, dates and nested dicts. */
+export const HASH_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([
+  ['base64_decode', (value) => decoded(textOf(value))],
+  ['base64_encode', (value) => Buffer.from(textOf(value), 'utf8').toString('base64')],
+  ['hmac', (value, args) => validHmac(value, args)],
+  [
+    'hmac_compute',
+    (value, { positional: [secret] }) =>
+      createHmac('sha256', textArgument('hmac_compute', secret)).update(str(value)).digest('hex'),
+  ],
+  ['md5', hash('md5')],
+  ['sha1', hash('sha1')],
+  ['sha256', hash('sha256')],
+  ['sha512', hash('sha512')],
+  ['uuid', (value) => uuid5(textOf(value))],
+  ['strftime', (value, args, { outside }) => date(value, args, outside.now())],
+  ['date_format', (value, args, { outside }) => date(value, args, outside.now())],
+  ['random_hash', (_value, args, { outside }) => randomHash(args, outside.random)],
+  ['rand_str', (_value, args, { outside }) => randomHash(args, outside.random)],
+  [
+    'random',
+    (value, _args, { outside }) => {
+      const list = iterate(value);
+      return (
+        list[Math.floor(outside.random() * list.length)] ??
+        new Undefined('No random item, sequence was empty.')
+      );
+    },
+  ],
+  [
+    'set_dict_key_value',
+    (value, args) => nested(value, args, (dict, key, item) => dict.set(key, item)),
+  ],
+  ['update_dict_key_value', (value, args) => nested(value, args, updateKey)],
+  [
+    'append_dict_key_value',
+    (value, args) =>
+      nested(value, args, (dict, key, item) => listAt(dict, key, 'append').push(item)),
+  ],
+  ['extend_dict_key_value', (value, args) => nested(value, args, extendKey)],
+  ['traverse', (value, args) => traverse(value, args)],
+]);
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Undefined) throw value.error();
+  throw typeError(`expected str, bytes, or bytearray not <class '${typeName(value)}'>`);
+}
+
+/** Python leaves out what is not of the alphabet, and wants what is left to be whole. */
+function decoded(text: string): string {
+  const [data = ''] = text.replaceAll(/[^A-Za-z0-9+/=]/g, '').split('=');
+  const rest = data.length % 4;
+  if (rest === 1) {
+    throw valueError(
+      `Invalid base64-encoded string: number of data characters (${data.length}) cannot be 1 ` +
+        'more than a multiple of 4',
+    );
+  }
+  const padding = /=*$/.exec(text.trimEnd())?.[0].length ?? 0;
+  if (rest > 0 && rest + padding < 4) throw valueError('Incorrect padding');
+  return Buffer.from(data, 'base64').toString('utf8');
+}
+
+function uuid5(name: string): string {
+  const sum = createHash('sha1').update(NAMESPACE).update(name).digest().subarray(0, 16);
+  sum.writeUInt8((sum.readUInt8(6) & 0x0f) | 0x50, 6);
+  sum.writeUInt8((sum.readUInt8(8) & 0x3f) | 0x80, 8);
+  return sum.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+function validHmac(value: unknown, { positional: [secret, challenge] }: CallArguments): boolean {
+  const sum = createHmac('sha256', textArgument('hmac', secret))
+    .update(str(value))
+    .digest('base64');
+  return sum === str(challenge);
+}
+
+function randomHash(args: CallArguments, random: () => number): string {
+  const bound = bind('random_hash', ['size', 'hash_type'], args, {
+    size: 9_999_999_999,
+    hash_type: 'sha256',
+  });
+  const seed = String(random() * wholeNumber(bound.get('size')));
+  const type = bound.get('hash_type') == null ? 'sha256' : str(bound.get('hash_type'));
+  if (!/^(?:md5|sha(?:1|224|256|384|512))$/.test(type))
+    throw valueError(`unsupported hash type ${type}`);
+  return createHash(type).update(seed).digest('hex');
+}
+
+const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+];
+
+function date(value: unknown, args: CallArguments, now: number): string {
+  const format = str(bind('strftime', ['format'], args, { format: '%Y-%m-%d' }).get('format'));
+  let millis = now;
+  if (value !== null) {
+    const seconds = typeof value === 'string' ? Number(value) : Number(numberOf(value) ?? NaN);
+    if (Number.isNaN(seconds)) {
+      throw valueError(`Unable to parse ${str(value)}. Consider installing timelib`);
+    }
+    millis = seconds * 1000;
+  }
+  return strftime(new Date(millis), format);
+}
+
+/** Python's `datetime.strftime`, in the local zone. */
+export function strftime(at: Date, format: string): string {
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const yearDay = Math.round(
+    (Date.UTC(at.getFullYear(), at.getMonth(), at.getDate()) - Date.UTC(at.getFullYear(), 0, 1)) /
+      86_400_000,
+  );
+  const day = DAYS[at.getDay()] ?? '';
+  const month = MONTHS[at.getMonth()] ?? '';
+  const hour12 = at.getHours() % 12 === 0 ? 12 : at.getHours() % 12;
+  const parts: Readonly<Record<string, string>> = {
+    a: day.slice(0, 3),
+    A: day,
+    b: month.slice(0, 3),
+    B: month,
+    h: month.slice(0, 3),
+    d: two(at.getDate()),
+    e: String(at.getDate()).padStart(2),
+    f: `${String(at.getMilliseconds()).padStart(3, '0')}000`,
+    H: two(at.getHours()),
+    I: two(hour12),
+    j: String(yearDay + 1).padStart(3, '0'),
+    m: two(at.getMonth() + 1),
+    M: two(at.getMinutes()),
+    p: at.getHours() < 12 ? 'AM' : 'PM',
+    s: String(Math.floor(at.getTime() / 1000)),
+    S: two(at.getSeconds()),
+    u: String(at.getDay() === 0 ? 7 : at.getDay()),
+    w: String(at.getDay()),
+    y: two(at.getFullYear() % 100),
+    Y: String(at.getFullYear()),
+    z: '',
+    Z: '',
+    n: '\n',
+    t: '\t',
+    '%': '%',
+    U: two(Math.floor((yearDay + 7 - at.getDay()) / 7)),
+    W: two(Math.floor((yearDay + 7 - ((at.getDay() + 6) % 7)) / 7)),
+  };
+  const long: Readonly<Record<string, string>> = {
+    c: '%a %b %e %H:%M:%S %Y',
+    D: '%m/%d/%y',
+    F: '%Y-%m-%d',
+    R: '%H:%M',
+    T: '%H:%M:%S',
+    x: '%m/%d/%y',
+    X: '%H:%M:%S',
+  };
+  return format
+    .replaceAll(/%([cDFRTxX])/g, (_, letter: string) => long[letter] ?? '')
+    .replaceAll(/%([a-zA-Z%])/g, (whole, letter: string) => parts[letter] ?? whole);
+}
+
+function nested(
+  value: unknown,
+  args: CallArguments,
+  put: (dict: Dict, key: unknown, item: unknown) => unknown,
+): unknown {
+  const bound = bind('dict_key_value', ['keys', 'value', 'delimiter', 'ordered_dict'], args, {
+    delimiter: ':',
+    ordered_dict: false,
+  });
+  if (!isDict(value)) throw typeError(`expected a dict, got '${typeName(value)}'`);
+  const keys = str(bound.get('keys')).split(str(bound.get('delimiter')));
+  const last = keys.pop();
+  let dict: Dict = value;
+  for (const key of keys) {
+    const inner = dict.get(key);
+    const next: Dict = isDict(inner) ? inner : new Map();
+    if (next !== inner) dict.set(key, next);
+    dict = next;
+  }
+  put(dict, last, bound.get('value'));
+  return value;
+}
+
+function updateKey(dict: Dict, key: unknown, item: unknown): void {
+  if (dict.get(key) == null) dict.set(key, new Map());
+  const inner = dict.get(key);
+  if (!isDict(inner)) {
+    const type = `<class '${typeName(inner)}'>`;
+    throw new JinjaError('SaltFunction', `The last key contains a ${type}, which cannot update.`);
+  }
+  if (!isDict(item) && !isList(item)) {
+    const type = `<class '${typeName(item)}'>`;
+    throw new JinjaError('SaltFunction', `Cannot update <class 'dict'> with a ${type}.`);
+  }
+  update(inner, { positional: [item], named: new Map() });
+}
+
+function listAt(dict: Dict, key: unknown, what: string): unknown[] {
+  if (dict.get(key) == null) dict.set(key, []);
+  const inner = dict.get(key);
+  if (isList(inner)) return inner;
+  const type = `<class '${typeName(inner)}'>`;
+  throw new JinjaError('SaltFunction', `The last key contains a ${type}, which cannot ${what}.`);
+}
+
+function extendKey(dict: Dict, key: unknown, item: unknown): void {
+  const list = listAt(dict, key, 'extend');
+  if (!Array.isArray(item) && !isDict(item) && typeof item !== 'string') {
+    const type = `<class '${typeName(item)}'>`;
+    throw new JinjaError('SaltFunction', `Cannot extend <class 'list'> with a ${type}.`);
+  }
+  list.push(...iterate(item));
+}
+
+function traverse(value: unknown, args: CallArguments): unknown {
+  const bound = bind('traverse', ['key', 'default', 'delimiter'], args, {
+    default: null,
+    delimiter: ':',
+  });
+  if (value instanceof Undefined) throw value.error();
+  return traverseData(value, bound.get('key'), bound.get('default'), str(bound.get('delimiter')));
+}
+
+/** What a path such as `a:b:0` leads to (Salt: salt/utils/data.py traverse_dict_and_list). */
+export function traverseData(
+  data: unknown,
+  key: unknown,
+  otherwise: unknown,
+  delimiter: string,
+): unknown {
+  const parts =
+    typeof key === 'string'
+      ? key.split(delimiter)
+      : Array.isArray(key)
+        ? (key as unknown[])
+        : [key];
+  let value: unknown = data;
+  for (const part of parts) {
+    if (isList(value)) {
+      const index = /^-?\d+$/.test(str(part)) ? Number(str(part)) : undefined;
+      const name = index ?? part;
+      const inner = value.find((item): item is Dict => isDict(item) && item.has(keyOf(name)));
+      const found =
+        inner === undefined
+          ? index === undefined
+            ? undefined
+            : value.at(index)
+          : inner.get(keyOf(name));
+      if (found === undefined) return otherwise;
+      value = found;
+    } else if (isDict(value)) {
+      let found = value.get(keyOf(part));
+      // A number in the path may be a key that is a number (Salt: _lookup of the late entry).
+      if (found === undefined && typeof part === 'string' && /^\d+$/.test(part))
+        found = value.get(Number(part));
+      if (found === undefined) return otherwise;
+      value = found;
+    } else return otherwise;
+  }
+  return value;
+}

@@ -1,0 +1,102 @@
+import { isNumber, type SaltValue } from '@brine/wire';
+import type { Test } from '../environment.ts';
+import { FILTER_NAMES } from './filters.ts';
+import { calculate, compare, contains, stepsIn } from '../python/operators.ts';
+import { matchesStart } from './regex-filters.ts';
+import { equal } from '../python/equality.ts';
+import {
+  PyFunction,
+  PyObject,
+  PySet,
+  Undefined,
+  isDict,
+  isFloat,
+  isInt,
+  isList,
+} from '../python/values.ts';
+
+function comparing(op: string): Test {
+  return (value, { positional: [other] }) => compare(op, value, other);
+}
+
+function remainder(value: unknown, by: unknown): unknown {
+  return calculate('%', value, by);
+}
+
+function isSequence(value: unknown): boolean {
+  return typeof value === 'string' || Array.isArray(value) || isDict(value);
+}
+
+/** Jinja's tests and Salt's (Jinja: jinja2/tests.py; Salt: salt/utils/jinja.py). */
+const TESTS: ReadonlyMap<string, Test> = new Map<string, Test>([
+  ['!=', comparing('!=')],
+  ['<', comparing('<')],
+  ['<=', comparing('<=')],
+  ['==', comparing('==')],
+  ['>', comparing('>')],
+  ['>=', comparing('>=')],
+  ['boolean', (value) => typeof value === 'boolean'],
+  [
+    'callable',
+    (value) =>
+      value instanceof PyFunction || (value instanceof PyObject && value.call !== undefined),
+  ],
+  ['defined', (value) => !(value instanceof Undefined)],
+  ['divisibleby', (value, { positional: [by] }) => equal(remainder(value, by), 0)],
+  ['eq', comparing('==')],
+  ['equalto', comparing('==')],
+  ['escaped', () => false],
+  ['even', (value) => equal(remainder(value, 2), 0)],
+  ['false', (value) => value === false],
+  ['filter', (value) => typeof value === 'string' && FILTER_NAMES.has(value)],
+  ['float', isFloat],
+  ['ge', comparing('>=')],
+  ['greaterthan', comparing('>')],
+  ['gt', comparing('>')],
+  [
+    'in',
+    (value, { positional: [list] }, host) => {
+      host.step(stepsIn(list));
+      return contains(list, value);
+    },
+  ],
+  ['integer', isInt],
+  [
+    'iterable',
+    (value) => {
+      if (value instanceof Undefined) throw value.error();
+      return isSequence(value) || value instanceof PySet;
+    },
+  ],
+  ['le', comparing('<=')],
+  ['lessthan', comparing('<')],
+  ['list', isList],
+  [
+    'lower',
+    (value) =>
+      typeof value === 'string' && value === value.toLowerCase() && value !== value.toUpperCase(),
+  ],
+  ['lt', comparing('<')],
+  ['mapping', isDict],
+  ['match', matchesStart],
+  ['ne', comparing('!=')],
+  ['none', (value) => value === null],
+  ['number', (value) => typeof value === 'boolean' || isNumber(value as SaltValue)],
+  ['odd', (value) => equal(remainder(value, 2), 1)],
+  ['sameas', (value, { positional: [other] }) => value === other],
+  ['sequence', (value) => isSequence(value)],
+  ['string', (value) => typeof value === 'string'],
+  ['test', (value) => typeof value === 'string' && TESTS.has(value)],
+  ['true', (value) => value === true],
+  ['undefined', (value) => value instanceof Undefined],
+  [
+    'upper',
+    (value) =>
+      typeof value === 'string' && value === value.toUpperCase() && value !== value.toLowerCase(),
+  ],
+]);
+
+/** A test by its name; undefined where there is none. */
+export function findTest(name: string): Test | undefined {
+  return TESTS.get(name);
+}

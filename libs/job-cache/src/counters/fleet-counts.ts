@@ -1,0 +1,133 @@
+import pg from 'pg';
+import { SEPARATOR } from './count-labels.ts';
+import type { CounterName } from './count-rows.ts';
+import { asJobCacheError } from '../connection/errors.ts';
+import type { LastValueName } from './last-values.ts';
+
+/** Key of the advisory lock of whoever tells the numbers; any constant of ours. */
+const TELLER_LOCK = 0x6272_6e65;
+/** Who has not been asked for so long lets another one tell: only asked processes can. Ms. */
+const IDLE_MS = 180_000;
+const CONNECT_TIMEOUT_MS = 1_000;
+const STATEMENT_TIMEOUT_MS = 1_500;
+/** Rows in quarantine are counted up to here: it is looked at long before. */
+const MAX_COUNTED = 10_000;
+
+const READ = `
+SELECT 'counter' AS kind, metric, labels, sum(value) AS value FROM brine.counters GROUP BY 2, 3
+UNION ALL
+SELECT 'last', metric, labels, value FROM brine.last_values
+UNION ALL
+SELECT 'rows', 'quarantine', '', count(*)
+FROM (SELECT FROM brine.quarantine LIMIT ${MAX_COUNTED}) AS found
+UNION ALL
+SELECT 'rows', 'orphans', '', count(*)
+FROM (SELECT FROM brine.orphans LIMIT ${MAX_COUNTED}) AS found`;
+
+/** A number of the whole master. */
+export interface FleetCount {
+  readonly metric: CounterName | LastValueName | 'quarantine' | 'orphans';
+  readonly labels: readonly string[];
+  readonly value: number;
+}
+
+interface Row {
+  readonly kind: string;
+  readonly metric: FleetCount['metric'];
+  readonly labels: string;
+  readonly value: number;
+}
+
+/**
+ * The numbers of the whole master, told by one process at a time, so that their sum over processes
+ * is right and never twice. Who tells them holds a lock in PostgreSQL on the very connection that
+ * it reads with: a process that is gone, or cut off, has lost it.
+ */
+export class FleetCounts {
+  readonly #url: string;
+  #client: pg.Client | undefined;
+  #reading: Promise<readonly FleetCount[] | undefined> | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #tells = false;
+  #closed = false;
+
+  constructor(url: string) {
+    this.#url = url;
+  }
+
+  /** Whether this process tells the numbers. */
+  get tells(): boolean {
+    return this.#tells;
+  }
+
+  /**
+   * The numbers as they are now; undefined where another process tells them. Callers at the same
+   * time share one reading. Throws JobCacheError.
+   */
+  read(): Promise<readonly FleetCount[] | undefined> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** Lets another process tell. Idempotent; never rejects. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#reading?.catch(() => undefined); // Its caller knows.
+    await this.#letGo();
+  }
+
+  async #read(): Promise<readonly FleetCount[] | undefined> {
+    if (this.#closed) return undefined;
+    clearTimeout(this.#idle);
+    try {
+      this.#client ??= await this.#connect();
+      const client = this.#client;
+      if (!this.#tells) {
+        const locked = await client.query<{ held: boolean }>(
+          'SELECT pg_try_advisory_lock($1) AS held',
+          [TELLER_LOCK],
+        );
+        this.#tells = locked.rows[0]?.held === true;
+      }
+      if (!this.#tells) return undefined;
+      const { rows } = await client.query<Row>({ name: 'fleet-counts', text: READ });
+      return rows.map(({ metric, labels, value }) => {
+        return { metric, labels: labels.split(SEPARATOR), value: Number(value) };
+      });
+    } catch (error) {
+      await this.#letGo();
+      throw asJobCacheError(error);
+    } finally {
+      this.#idle = setTimeout(() => void this.#letGo(), IDLE_MS);
+      this.#idle.unref();
+    }
+  }
+
+  async #connect(): Promise<pg.Client> {
+    const client = new pg.Client({
+      connectionString: this.#url,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      query_timeout: STATEMENT_TIMEOUT_MS,
+      application_name: 'brine metrics',
+      keepAlive: true,
+    });
+    client.on('error', () => void this.#letGo());
+    await client.connect();
+    // A host that vanished must not keep the lock for the two hours of a default.
+    await client.query(
+      'SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3',
+    );
+    return client;
+  }
+
+  async #letGo(): Promise<void> {
+    clearTimeout(this.#idle);
+    const client = this.#client;
+    this.#client = undefined;
+    this.#tells = false;
+    await client?.end().catch(() => undefined); // It is gone either way.
+  }
+}

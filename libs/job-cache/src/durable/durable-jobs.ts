@@ -1,0 +1,248 @@
+import {
+  confirmDurable,
+  hearLogIns,
+  isMinionId,
+  openDurable,
+  stepDurable,
+  type DurableAction,
+} from '@brine/job';
+import type { Pool, PoolClient } from 'pg';
+import { close, factsOf, keep, type HeldDurable } from './durable-row.ts';
+import { durableStateJson, readDurableState } from './durable-state.ts';
+import * as sql from './durable-sql.ts';
+import { asJobCacheError, isRefused } from '../connection/errors.ts';
+import { quarantine } from '../save/quarantine.ts';
+import { select } from '../connection/query.ts';
+import { refusalOfDurable } from '../save/refused-rows.ts';
+import type { JobRow, RefusedRow } from '../save/rows.ts';
+import { inTransaction } from '../connection/transaction.ts';
+
+/** A published job that is to be sent again to minions that were away. */
+export type DurableRow = Pick<
+  JobRow,
+  'jid' | 'fun' | 'minions' | 'publishedAt' | 'seq' | 'incarnation'
+> & {
+  readonly requestId: string;
+  readonly notAfter: number;
+  /** What minions get, less its serial. */
+  readonly publication: Uint8Array;
+};
+
+/** Something to be sent, and the turn and look under which it is confirmed afterwards. */
+export interface DurableTask {
+  readonly jid: string;
+  readonly requestId: string;
+  readonly turn: number;
+  readonly look: number;
+  readonly action: DurableAction;
+  /** The jid of the question. */
+  readonly probe: string;
+  readonly seq: number;
+  readonly notAfter: number;
+  /** Empty for a question that needs none of it but its `master_id`. */
+  readonly publication: Uint8Array;
+}
+
+/** What is to be done now, and how much there is. */
+export interface DurableWork {
+  readonly task: DurableTask | undefined;
+  readonly open: number;
+}
+
+/** An open durable job. Times are unix milliseconds. */
+export interface OpenDurable {
+  readonly jid: string;
+  readonly fun: readonly string[];
+  readonly targeted: number;
+  readonly waiting: number;
+  readonly publishedAt: number;
+  readonly notAfter: number;
+  readonly turns: number;
+  /** Minions that were sent it again at least once. */
+  readonly sentAgain: number;
+}
+
+/** Steps of one question that lead to nothing to send. */
+const STEPS_MAX = 50;
+
+/**
+ * The durable jobs in PostgreSQL: one row each, taken by whoever asks first. A step is one
+ * transaction, so any number of processes may ask and confirm, and any of them may die.
+ */
+export class DurableJobs {
+  readonly #pool: Pool;
+  readonly #now: () => number;
+
+  constructor(pool: Pool, now: () => number) {
+    this.#pool = pool;
+    this.#now = now;
+  }
+
+  /**
+   * Keeps jobs that were just published; the same ones may be given again. Resolves with those that
+   * PostgreSQL refuses, which are in quarantine then. Throws JobCacheError for outages.
+   */
+  async open(rows: readonly DurableRow[]): Promise<readonly RefusedRow[]> {
+    const refused: RefusedRow[] = [];
+    for (const row of rows) {
+      try {
+        await this.#open(row);
+      } catch (error) {
+        if (!isRefused(error)) throw asJobCacheError(error);
+        refused.push(await quarantine(this.#pool, refusalOfDurable(row), error));
+      }
+    }
+    return refused;
+  }
+
+  /**
+   * Takes the next thing to be sent. Until it is confirmed nobody else gets it, for a minute.
+   * `heard` are log-ins (id → unix ms) that were seen since the last question; `probe` is a fresh
+   * jid. Throws JobCacheError.
+   */
+  async take(
+    heard: ReadonlyMap<string, number>,
+    probe: string,
+    now = this.#now(),
+  ): Promise<DurableWork> {
+    if (heard.size > 0) await this.#hear(heard);
+    let task: DurableTask | undefined;
+    for (let steps = 0; steps < STEPS_MAX && task === undefined; steps += 1) {
+      const step = await this.#onRow((client, hold) => this.#step(client, hold, probe, now));
+      if (step === undefined) break;
+      task = 'task' in step ? step.task : undefined;
+    }
+    return { task, open: (await this.countOpen()).open };
+  }
+
+  /** How many are open, and for how many minions they wait together. */
+  async countOpen(): Promise<{ readonly open: number; readonly waiting: number }> {
+    const [row] = await select<{ open: number; waiting: number }>(this.#pool, sql.COUNT, []);
+    return row ?? { open: 0, waiting: 0 };
+  }
+
+  /** What was taken is in the stream now. A second time it changes nothing. */
+  async confirm(
+    done: Pick<DurableTask, 'jid' | 'requestId' | 'turn' | 'look'>,
+    now = this.#now(),
+  ): Promise<void> {
+    await this.#onRow(async (client, hold) => {
+      const { rows } = await client.query<HeldDurable>(sql.LOCK_ONE, [done.jid, done.requestId]);
+      const [row] = rows;
+      if (row === undefined) return {};
+      hold(row);
+      const state = readDurableState(row.state);
+      if (state.turn !== done.turn || state.look !== done.look) return {};
+      if (state.sending.length > 0) {
+        const detail = JSON.stringify({ turn: state.turn });
+        await client.query(sql.SIGHT, [row.jid, state.sending, 'sent_again', now, detail]);
+      }
+      await keep(client, row, confirmDurable(state, now), row.waiting);
+      return {};
+    });
+  }
+
+  /** The open ones, oldest first. */
+  async list(): Promise<readonly OpenDurable[]> {
+    const rows = await select<
+      Omit<OpenDurable, 'publishedAt' | 'notAfter' | 'sentAgain'> & ListRow
+    >(this.#pool, sql.LIST, []);
+    return rows.map(({ published_at, not_after, sent_again, ...row }) => ({
+      ...row,
+      publishedAt: Math.round(published_at),
+      notAfter: Math.round(not_after),
+      sentAgain: sent_again,
+    }));
+  }
+
+  async #open(row: DurableRow): Promise<void> {
+    const { jid, requestId, publishedAt } = row;
+    const notAfter = Math.floor(row.notAfter);
+    const state = openDurable({ jid, publishedAt, notAfter });
+    const values = [jid, requestId, row.seq, Buffer.from(row.publication), [row.fun].flat()];
+    await this.#pool.query(sql.OPEN, [
+      ...values,
+      row.minions,
+      publishedAt,
+      notAfter,
+      durableStateJson(state),
+      state.dueAt,
+    ]);
+  }
+
+  /** Log-ins of minions that open jobs wait for. */
+  async #hear(heard: ReadonlyMap<string, number>): Promise<void> {
+    const found = await select<{ jid: string; request_id: string; ids: string[] }>(
+      this.#pool,
+      sql.HEARD,
+      [[...heard.keys()].filter(isMinionId)],
+    );
+    for (const { jid, request_id, ids } of found) {
+      const logIns = new Map(ids.map((id) => [id, heard.get(id) ?? 0]));
+      await this.#onRow(async (client, hold) => {
+        const { rows } = await client.query<HeldDurable>(sql.LOCK_ONE, [jid, request_id]);
+        const [row] = rows;
+        if (row === undefined) return {};
+        hold(row);
+        await keep(client, row, hearLogIns(readDurableState(row.state), logIns), row.waiting);
+        return {};
+      });
+    }
+  }
+
+  /**
+   * Does a step of one row in a transaction. A row that it fails with, and would at every try, goes
+   * to quarantine: it is the first that is due, and all others would wait behind it.
+   */
+  async #onRow<T extends object | undefined>(
+    work: (client: PoolClient, hold: (row: HeldDurable) => void) => Promise<T>,
+  ): Promise<T | Record<string, never>> {
+    let held: HeldDurable | undefined;
+    try {
+      return await inTransaction(this.#pool, (client) => work(client, (row) => (held = row)));
+    } catch (error) {
+      if (held === undefined || !isRefused(error)) throw error;
+      const { jid, request_id: requestId, seq, publication, fun, waiting: minions, state } = held;
+      const { publishedAt = NaN, notAfter = NaN } = state;
+      const row = { jid, requestId, seq, publication, fun, minions, publishedAt, notAfter };
+      // A jid may be published in several pieces, and its place in the stream is not kept here.
+      const refusal = refusalOfDurable({ ...row, incarnation: `durable ${jid} ${requestId}` });
+      await quarantine(this.#pool, refusal, error);
+      await this.#pool.query(sql.TAKE_OUT, [jid, requestId]).catch((failure: unknown) => {
+        throw asJobCacheError(failure);
+      });
+      return {};
+    }
+  }
+
+  async #step(
+    client: PoolClient,
+    hold: (row: HeldDurable) => void,
+    probe: string,
+    now: number,
+  ): Promise<{ readonly task: DurableTask | undefined } | undefined> {
+    const { rows } = await client.query<HeldDurable>(sql.LOCK_DUE, [now]);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    hold(row);
+    const before = readDurableState(row.state);
+    const facts = await factsOf(client, row, before);
+    const { state, action } = stepDurable(before, facts, now, probe);
+    if (state.closed !== undefined) {
+      await close(client, row, state, facts.waiting, now);
+      return { task: undefined };
+    }
+    await keep(client, row, state, facts.waiting);
+    if (action === undefined) return { task: undefined };
+    const { jid, request_id: requestId, seq, publication } = row;
+    const { turn, look, notAfter } = state;
+    const at = { jid, requestId, turn, look, probe: state.probe };
+    return { task: { ...at, action, seq, notAfter, publication } };
+  }
+}
+
+interface ListRow {
+  readonly published_at: number;
+  readonly not_after: number;
+  readonly sent_again: number;
+}

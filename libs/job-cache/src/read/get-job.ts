@@ -1,0 +1,146 @@
+import type { Pool } from 'pg';
+import type { SaltMap } from '@brine/wire';
+import { readLoad } from './load-columns.ts';
+import type { LoadColumns } from './load-columns.ts';
+import { select } from '../connection/query.ts';
+
+/**
+ * Where a minion stands in a job, as `brine.ledger_state` judges it (000004.sql). `late` goes
+ * before `failed`: a late return is late whatever its retcode. Each minion of targeted is in
+ * exactly one of them; waiting ends with the deadline.
+ */
+export type ReturnState = 'waiting' | 'returned' | 'failed' | 'late' | 'never';
+
+/** How many minions are in each state; targeted includes the unexpected ones. */
+export type Ledger = Readonly<Record<ReturnState, number>> & {
+  readonly targeted: number;
+  /** Returned without being in the target set; they are counted in the states too. */
+  readonly unexpected: number;
+  /** Different returns kept beside the counted ones. */
+  readonly evidence: number;
+};
+
+/** Who told of a job: we did, somebody by the view `jids`, a syndic, or a return alone. */
+export type JobOrigin = 'publication' | 'pgjsonb' | 'syndic' | 'return';
+
+/** Everything known of a job. Times are unix milliseconds. */
+export interface Job {
+  readonly jid: string;
+  readonly load: SaltMap;
+  readonly principal: string;
+  readonly user: string;
+  readonly fun: readonly string[];
+  readonly tgt: readonly string[];
+  readonly tgtType: string;
+  readonly minions: readonly string[];
+  readonly missing: readonly string[];
+  readonly publishedAt: number;
+  readonly deadlineAt: number | undefined;
+  readonly hidden: boolean;
+  readonly origin: JobOrigin;
+  readonly host: string;
+  readonly requestId: string;
+  readonly incarnation: string;
+  readonly seq: number;
+  readonly ledger: Ledger;
+  /** The state of each minion, where it was asked for. */
+  readonly states: ReadonlyMap<string, ReturnState> | undefined;
+}
+
+const JOB = `
+SELECT jid, load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json, principal,
+  "user", fun, tgt, tgt_type, minions, missing, hidden, origin, host, request_id, incarnation,
+  seq::float8 AS seq, extract(epoch FROM published_at)::float8 * 1000 AS published_at,
+  extract(epoch FROM deadline_at)::float8 * 1000 AS deadline_at,
+  (SELECT count(*)::integer FROM brine.evidence e WHERE e.jid = j.jid) AS evidence
+FROM brine.jobs j WHERE jid = $1`;
+
+const STATES = `
+SELECT state, count(*)::integer AS count,
+  (count(*) FILTER (WHERE unexpected))::integer AS unexpected,
+  CASE WHEN $2::boolean THEN array_agg(id ORDER BY id) ELSE '{}' END AS ids
+FROM brine.ledger WHERE jid = $1 GROUP BY state`;
+
+interface JobColumns extends LoadColumns {
+  readonly jid: string;
+  readonly principal: string;
+  readonly user: string;
+  readonly fun: string[];
+  readonly tgt: string[];
+  readonly tgt_type: string;
+  readonly minions: string[];
+  readonly missing: string[];
+  readonly hidden: boolean;
+  readonly origin: number;
+  readonly host: string;
+  readonly request_id: string;
+  readonly incarnation: string;
+  readonly seq: number;
+  readonly published_at: number;
+  readonly deadline_at: number | null;
+  readonly evidence: number;
+}
+
+interface StateColumns {
+  readonly state: ReturnState;
+  readonly count: number;
+  readonly unexpected: number;
+  readonly ids: readonly string[];
+}
+
+/** The whole row of a job with its ledger; undefined for an unknown jid. */
+export async function getJob(
+  pool: Pool,
+  jid: string,
+  options: { readonly states?: boolean } = {},
+): Promise<Job | undefined> {
+  const [row] = await select<JobColumns>(pool, JOB, [jid]);
+  if (row === undefined) return undefined;
+  const found = await select<StateColumns>(pool, STATES, [jid, options.states ?? false]);
+  return {
+    jid: row.jid,
+    load: readLoad(row),
+    principal: row.principal,
+    user: row.user,
+    fun: row.fun,
+    tgt: row.tgt,
+    tgtType: row.tgt_type,
+    minions: row.minions,
+    missing: row.missing,
+    publishedAt: Math.round(row.published_at),
+    deadlineAt: row.deadline_at === null ? undefined : Math.round(row.deadline_at),
+    hidden: row.hidden,
+    origin: originOf(row),
+    host: row.host,
+    requestId: row.request_id,
+    incarnation: row.incarnation,
+    seq: row.seq,
+    ledger: ledgerOf(found, row.evidence),
+    states: options.states === true ? statesOf(found) : undefined,
+  };
+}
+
+function originOf({ origin, incarnation }: JobColumns): JobOrigin {
+  if (origin === 0) return 'publication';
+  if (origin === 2) return 'return';
+  // What comes by the view has no place in a stream.
+  return incarnation === '' ? 'pgjsonb' : 'syndic';
+}
+
+function ledgerOf(found: readonly StateColumns[], evidence: number): Ledger {
+  const count = (state: ReturnState): number => found.find((f) => f.state === state)?.count ?? 0;
+  return {
+    targeted: found.reduce((sum, f) => sum + f.count, 0),
+    waiting: count('waiting'),
+    returned: count('returned'),
+    failed: count('failed'),
+    late: count('late'),
+    never: count('never'),
+    unexpected: found.reduce((sum, f) => sum + f.unexpected, 0),
+    evidence,
+  };
+}
+
+function statesOf(found: readonly StateColumns[]): ReadonlyMap<string, ReturnState> {
+  return new Map(found.flatMap(({ state, ids }) => ids.map((id) => [id, state] as const)));
+}

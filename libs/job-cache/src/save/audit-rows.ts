@@ -1,0 +1,108 @@
+import type { Pool } from 'pg';
+import { writeTexts } from './batch.ts';
+import type { Unfit } from './batch.ts';
+import { asJobCacheError } from '../connection/errors.ts';
+
+/** A row on record. */
+export interface AuditStored {
+  readonly writer: string;
+  readonly n: number;
+  readonly body: string;
+  readonly before: string;
+  readonly seal: string;
+}
+
+/** Rows of one page at most. */
+const PAGE_MAX = 5_000;
+
+const KEEP = `
+INSERT INTO brine.audit (writer, n, at, body, before, seal)
+SELECT i.writer, i.n, (i.body::jsonb->>'at')::timestamptz, i.body, i.before, i.seal
+FROM jsonb_to_recordset($1::jsonb)
+  AS i(writer text, n int8, body text, before text, seal text)
+ORDER BY i.writer, i.n
+ON CONFLICT (writer, n) DO NOTHING`;
+
+const PAGE = `
+SELECT writer, n::float8 AS n, body, before, seal FROM brine.audit
+WHERE (writer, n) > ($1, $2) ORDER BY writer, n LIMIT $3`;
+
+const NEWEST = `
+SELECT writer, n::float8 AS n, body, before, seal FROM brine.audit
+WHERE ($1::text IS NULL OR body::jsonb->>'kind' = $1)
+  AND ($2::text IS NULL OR $2 IN (body::jsonb->>'principal', body::jsonb->>'claimed'))
+ORDER BY at DESC, writer, n DESC LIMIT $3`;
+
+/** Of log-ins that were proven: the others are told under `claimed` (libs/job AuditedAct). */
+const LOG_INS = `
+SELECT DISTINCT ON (body::jsonb->>'principal')
+  body::jsonb->>'principal' AS id, (body::jsonb->>'version')::int AS version
+FROM brine.audit
+WHERE body::jsonb->>'kind' = 'login' AND body::jsonb->>'outcome' LIKE '%accept'
+  AND body::jsonb->>'principal' > $1
+ORDER BY body::jsonb->>'principal', at DESC LIMIT $2`;
+
+/** The newest log-in of a minion that was let in and proved that its key is its own. */
+export interface LastLogIn {
+  readonly id: string;
+  /** Of its payload. */
+  readonly version: number;
+}
+
+/** What is on record. */
+export class AuditRows {
+  readonly #pool: Pool;
+  readonly #reads: Pool;
+
+  constructor(pool: Pool, reads: Pool) {
+    this.#pool = pool;
+    this.#reads = reads;
+  }
+
+  /**
+   * Keeps rows; those that are there stay as they are. Resolves with what PostgreSQL refuses, when
+   * the rest is kept; throws JobCacheError for outages.
+   */
+  save(rows: readonly AuditStored[]): Promise<readonly Unfit<AuditStored>[]> {
+    return writeTexts(rows, {
+      texts: ({ writer, n, body, before, seal }) => [
+        JSON.stringify({ writer, n, body, before, seal }),
+      ],
+      write: (json) => this.#pool.query({ name: 'keep-audit', text: KEEP, values: [json] }),
+    });
+  }
+
+  /** All rows by writer and number, a page at a time, after a given row. Throws JobCacheError. */
+  page(after: { readonly writer: string; readonly n: number }): Promise<AuditStored[]> {
+    return this.#read(PAGE, [after.writer, after.n, PAGE_MAX]);
+  }
+
+  /**
+   * The newest rows, by kind and by name where these are given: the name that was proven or that
+   * was claimed. Throws JobCacheError.
+   */
+  newest(wanted: {
+    readonly kind?: string;
+    readonly principal?: string;
+    readonly limit: number;
+  }): Promise<AuditStored[]> {
+    const limit = Math.max(1, Math.min(wanted.limit, PAGE_MAX));
+    return this.#read(NEWEST, [wanted.kind ?? null, wanted.principal ?? null, limit]);
+  }
+
+  /**
+   * The newest proven log-in of each minion after this one, a page at a time. Throws
+   * JobCacheError.
+   */
+  lastLogIns(after: string): Promise<LastLogIn[]> {
+    return this.#read(LOG_INS, [after, PAGE_MAX]);
+  }
+
+  async #read<T extends object>(text: string, values: unknown[]): Promise<T[]> {
+    try {
+      return (await this.#reads.query<T>(text, values)).rows;
+    } catch (error) {
+      throw asJobCacheError(error);
+    }
+  }
+}

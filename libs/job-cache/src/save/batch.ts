@@ -1,0 +1,188 @@
+import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
+import { SlowRows } from './slow-rows.ts';
+
+/** Rows of one statement: beyond this the gain per row is gone (measured: see README). */
+const MAX_ROWS = 500;
+/** Bytes of one statement; a single row may be larger and then goes alone. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** Parts of a statement that took too long: each level costs its whole time, so these are few. */
+const SLOW_PARTS = 8;
+
+const NO_BYTES = new Uint8Array(0);
+
+/** A row made ready for a statement. */
+export interface PreparedRow {
+  /** What the table's primary key is, as one text. */
+  readonly key: string;
+  /** The JSON object of the row, without its closing brace: see {@link statementParameters}. */
+  readonly json: string;
+  /** The exact bytes, for the bytea column. */
+  readonly raw: Uint8Array;
+}
+
+/** What to do with the rows of a batch. */
+export interface Writing<Row extends PreparedRow> {
+  readonly write: (rows: readonly Row[]) => Promise<void>;
+  /**
+   * Gets a row that is refused, or too slow, although it is alone. Where `isSure` is false it may
+   * be PostgreSQL that is slow: what can not be stored then is not to be put away.
+   */
+  readonly refuse: (row: Row, error: unknown, isSure: boolean) => Promise<void>;
+  /** Shared by all writers of a table. */
+  readonly slow: SlowRows;
+  /** Rows of one statement, where the default would be too few. */
+  readonly maxRows?: number;
+}
+
+/**
+ * Writes rows in as few statements as the limits allow. A statement may hold a key once,
+ * so a second row of the same key goes into a later one. Where PostgreSQL refuses a statement for
+ * what a row holds, the statement is split until the row is alone, which then goes to `refuse`. So
+ * does, after some tries, a row whose statement takes too long; the others do not wait for it.
+ *
+ * Throws JobCacheError for outages; what was written before stays written.
+ */
+export async function writeInBatches<Row extends PreparedRow>(
+  rows: readonly Row[],
+  writing: Writing<Row>,
+): Promise<void> {
+  const { slow, maxRows = MAX_ROWS } = writing;
+  const suspects = rows.filter(({ key }) => slow.has(key));
+  let rest = suspects.length === 0 ? rows : rows.filter(({ key }) => !slow.has(key));
+  let failure: unknown;
+  while (rest.length > 0) {
+    const batch: Row[] = [];
+    const later: Row[] = [];
+    const keys = new Set<string>();
+    let bytes = 0;
+    let full = false;
+    for (const row of rest) {
+      const size = row.json.length + row.raw.byteLength;
+      full ||= batch.length >= maxRows || (batch.length > 0 && bytes + size > MAX_BYTES);
+      if (full || keys.has(row.key)) {
+        later.push(row);
+        continue;
+      }
+      keys.add(row.key);
+      batch.push(row);
+      bytes += size;
+    }
+    // All writers lock in the same order, so that they can not wait for each other in a circle.
+    batch.sort((a, b) => (a.key < b.key ? -1 : 1));
+    failure = (await writeOrSplit(batch, writing)) ?? failure;
+    rest = later;
+  }
+  for (const row of suspects) {
+    failure = (await writeOrSplit([row], writing)) ?? failure;
+  }
+  if (failure !== undefined) throw asJobCacheError(failure);
+}
+
+/** A row that PostgreSQL refuses, and its error. */
+export interface Unfit<Row> {
+  readonly row: Row;
+  readonly error: unknown;
+}
+
+/** How rows without bytes of their own are written. */
+export interface TextWriting<Row> {
+  /** The JSON objects of a row; one that can be made of none has none. */
+  readonly texts: (row: Row) => readonly string[];
+  /** Gets these objects as one JSON list, and the rows they are of. */
+  readonly write: (json: string, rows: readonly Row[]) => Promise<unknown>;
+  readonly maxRows?: number;
+}
+
+/**
+ * As {@link writeInBatches}, of rows that are JSON alone; the statement itself joins rows of the
+ * same key. Resolves with the rows that PostgreSQL refuses, when all others are written.
+ */
+export async function writeTexts<Row>(
+  rows: readonly Row[],
+  { texts, write, maxRows }: TextWriting<Row>,
+): Promise<readonly Unfit<Row>[]> {
+  const unfit = new Map<Row, unknown>();
+  const prepared = rows.flatMap((row, n) =>
+    texts(row).map((json, at) => ({ key: `${n} ${at}`, json, raw: NO_BYTES, row })),
+  );
+  await writeInBatches(prepared, {
+    slow: new SlowRows(),
+    ...(maxRows === undefined ? {} : { maxRows }),
+    write: async (batch) => {
+      const json = `[${batch.map((one) => one.json).join(',')}]`;
+      await write(json, [...new Set(batch.map(({ row }) => row))]);
+    },
+    refuse: ({ row }, error, isSure) => {
+      if (!isSure) throw asJobCacheError(error);
+      unfit.set(row, error);
+      return Promise.resolve();
+    },
+  });
+  return Array.from(unfit, ([row, error]) => ({ row, error }));
+}
+
+/** Returns the error of a row that is to be tried again, when all others were written. */
+async function writeOrSplit<Row extends PreparedRow>(
+  rows: readonly Row[],
+  writing: Writing<Row>,
+): Promise<unknown> {
+  const [only] = rows;
+  try {
+    await writing.write(rows);
+    writing.slow.wrote();
+    if (rows.length === 1 && only !== undefined) writing.slow.forget(only.key);
+    return undefined;
+  } catch (error) {
+    if (isTooSlow(error)) return writeSlow(rows, writing, error);
+    if (!isRefused(error)) throw asJobCacheError(error);
+    if (rows.length > 1 || only === undefined) return writeParts(rows, writing, 2);
+    await writing.refuse(only, error, true);
+    return undefined;
+  }
+}
+
+/** What follows a statement that took too long. */
+async function writeSlow<Row extends PreparedRow>(
+  rows: readonly Row[],
+  writing: Writing<Row>,
+  error: unknown,
+): Promise<unknown> {
+  const { slow, refuse } = writing;
+  if (slow.isEverythingSlow()) throw asJobCacheError(error);
+  const [only] = rows;
+  if (rows.length > 1 || only === undefined) return writeParts(rows, writing, SLOW_PARTS);
+  const verdict = slow.judge(only.key);
+  if (verdict === 'again') return error;
+  await refuse(only, error, verdict === 'guilty');
+  slow.forget(only.key);
+  return undefined;
+}
+
+async function writeParts<Row extends PreparedRow>(
+  rows: readonly Row[],
+  writing: Writing<Row>,
+  parts: number,
+): Promise<unknown> {
+  const size = Math.ceil(rows.length / parts);
+  let failure: unknown;
+  for (let at = 0; at < rows.length; at += size) {
+    failure = (await writeOrSplit(rows.slice(at, at + size), writing)) ?? failure;
+  }
+  return failure;
+}
+
+/**
+ * The two parameters of a batch: all rows as one JSON text (3 times cheaper than arrays, whose
+ * escaping burns the writer's CPU), and all raw bytes as one bytea, of which each row names its
+ * part by `start` (from 1, as SQL counts) and `length`. Bytes pass without any escaping.
+ */
+export function statementParameters(rows: readonly PreparedRow[]): [json: string, raw: Buffer] {
+  let start = 1;
+  const parts: string[] = [];
+  for (const row of rows) {
+    parts.push(`${row.json},"start":${start},"length":${row.raw.byteLength}}`);
+    start += row.raw.byteLength;
+  }
+  return [`[${parts.join(',')}]`, Buffer.concat(rows.map((row) => row.raw))];
+}

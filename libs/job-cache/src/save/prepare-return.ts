@@ -1,0 +1,124 @@
+import { digestOf } from '@brine/crypt';
+import {
+  boolOf,
+  cutFields,
+  intOf,
+  isMap,
+  scanMap,
+  storableText,
+  textOf,
+  unpackMap,
+} from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import type { PreparedRow } from './batch.ts';
+import { bornJob } from './born-job.ts';
+import type { CountLabels } from '../counters/count-labels.ts';
+import type { Counting } from '../counters/count-rows.ts';
+import { countingOfReturn } from '../counters/counting.ts';
+import { fullRet, referredRet } from './full-ret.ts';
+import { lastValuesOfReturn } from '../counters/last-values.ts';
+import type { LastValue } from '../counters/last-values.ts';
+import type { JobRow, ReturnRow, SightingRow } from './rows.ts';
+import { sightingOfReturn } from './sightings.ts';
+
+/** A return made ready for the statement. */
+export interface PreparedReturn extends PreparedRow {
+  readonly row: ReturnRow;
+  /** The job, where the return tells of one by itself. */
+  readonly born: JobRow | undefined;
+  readonly counting: Counting;
+  /** Of a run of states; most returns have none. */
+  readonly lastValues: readonly LastValue[];
+  /** Of the job that find_job asked about; most returns have none. */
+  readonly sighting: SightingRow | undefined;
+}
+
+/** The fields that make a return what it is; `ts` and the trace change at each send. */
+const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
+
+/** How much of a return goes into its row. */
+export interface Kept {
+  /** False (`job_cache: false`): the return is counted, what it says is not kept. Default true. */
+  readonly content?: boolean;
+  /** True where PostgreSQL refused the JSON of its content: the bytes alone are kept then. */
+  readonly referred?: boolean;
+}
+
+/**
+ * Reads a return's load and makes its row. Throws WireError where the load is no msgpack map.
+ */
+export function prepareReturn(
+  row: ReturnRow,
+  labels: CountLabels,
+  kept: Kept = {},
+): PreparedReturn {
+  if (row.jid === '' || row.id === '') throw new RangeError('a return without a jid or a minion');
+  const load = unpackMap(row.load);
+  const retcode = intOf(load, 'retcode');
+  const fields = {
+    jid: row.jid,
+    id: row.id,
+    fun: functionText(load),
+    retcode: retcode !== undefined && Math.abs(retcode) < 2 ** 31 ? retcode : null,
+    success: boolOf(load, 'success') ?? null,
+    failed: hasFailed(load),
+    at: row.receivedAt,
+    incarnation: row.incarnation,
+    seq: row.seq,
+    content: contentHash(row.load),
+  };
+  const isKept = kept.content ?? true;
+  const raw = isKept ? row.load : cutFields(row.load, ['return']);
+  const content = isKept ? load : unpackMap(raw);
+  const full = kept.referred ? referredRet(content, raw) : fullRet(content, raw);
+  const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${full}`;
+  return {
+    key: `${row.jid}\0${row.id}`,
+    json,
+    raw,
+    row,
+    born: bornJob(row, load),
+    counting: countingOfReturn(row, load, fields, labels),
+    lastValues: lastValuesOfReturn(row, load, fields, labels),
+    sighting: sightingOfReturn(row, load, fields.fun),
+  };
+}
+
+/**
+ * `fun` of a return, as a text column holds it; a compound job's list is joined by commas, as the
+ * CLI takes it.
+ */
+export function functionText(load: SaltMap): string {
+  const fun = load.get('fun');
+  const names = Array.isArray(fun) ? fun.filter((name) => typeof name === 'string') : undefined;
+  return storableText(names?.join(',') ?? textOf(load, 'fun') ?? '');
+}
+
+/** retcode other than 0, or success false; of a compound job: of any of its functions. */
+export function hasFailed(load: SaltMap): boolean {
+  return anyOf(load.get('retcode'), isFailure) || anyOf(load.get('success'), (v) => v === false);
+}
+
+function isFailure(retcode: SaltValue): boolean {
+  if (typeof retcode === 'number' || typeof retcode === 'bigint') return Number(retcode) !== 0;
+  return retcode === true;
+}
+
+function anyOf(value: SaltValue | undefined, test: (value: SaltValue) => boolean): boolean {
+  if (value === undefined) return false;
+  if (Array.isArray(value)) return value.some(test);
+  if (isMap(value)) return [...value.values()].some(test);
+  return test(value);
+}
+
+/** 128 bits of SHA-256 over the raw bytes of the content fields, as hex (a uuid column's input). */
+function contentHash(load: Uint8Array): string {
+  const scan = scanMap(load);
+  const pieces: Uint8Array[] = [];
+  for (const key of CONTENT_KEYS) {
+    const bytes = scan.raw(key);
+    pieces.push(Buffer.from(`${key}:${bytes?.byteLength ?? -1}\n`));
+    if (bytes !== undefined) pieces.push(bytes);
+  }
+  return digestOf('sha256', pieces).toString('hex', 0, 16);
+}

@@ -1,0 +1,77 @@
+import type { Pool } from 'pg';
+import { JobCacheError, messageOf, stateOf } from '../connection/errors.ts';
+import { saveSightings } from './sightings.ts';
+import type { RefusedRow, StreamPosition } from './rows.ts';
+
+/** What is refused once more keeps its place, with the reason of now. */
+const QUARANTINE = `
+INSERT INTO brine.quarantine AS q (kind, jid, id, incarnation, seq, sqlstate, reason, raw, subject,
+  stored_at, told)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, to_timestamp($10::float8 / 1000), $11)
+ON CONFLICT (kind, incarnation, seq) DO UPDATE
+  SET sqlstate = excluded.sqlstate, reason = excluded.reason`;
+
+/** Longest text that is kept of a name or reason. */
+const MAX_TEXT = 1000;
+/** Of what stands in the index: PostgreSQL takes 2,704 bytes there, and a character has up to 4. */
+const MAX_INCARNATION = 200;
+/** The year 9999, in ms: PostgreSQL knows later times, people do not. */
+const MAX_TIME_MS = 253_402_300_799_000;
+
+/** One row that was refused. */
+export interface Refusal extends StreamPosition {
+  readonly kind: RefusedRow['kind'];
+  readonly jid: string;
+  readonly id: string;
+  readonly raw: Uint8Array;
+  /** When the stream stored it, unix milliseconds. */
+  readonly receivedAt?: number;
+  /** What else it takes to try it again. */
+  readonly told?: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Puts a refused row away with its bytes, until somebody drops it. Texts lose what a text column
+ * can not hold; the bytes and `told` do not. Of a return it is told why its minion seems silent.
+ *
+ * Throws JobCacheError, always as an outage: what can not be put away either must not be
+ * acknowledged.
+ */
+export async function quarantine(pool: Pool, row: Refusal, error: unknown): Promise<RefusedRow> {
+  const { kind, jid, id, raw, receivedAt } = row;
+  const state = plainText(error instanceof JobCacheError ? error.sqlState : stateOf(error));
+  const told = { jid, id, incarnation: row.incarnation, receivedAt, ...row.told };
+  try {
+    await pool.query(QUARANTINE, [
+      kind,
+      plainText(jid),
+      plainText(id),
+      plainText(row.incarnation).slice(0, MAX_INCARNATION),
+      Number.isSafeInteger(row.seq) ? row.seq : -1,
+      state,
+      plainText(messageOf(error)),
+      Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength),
+      plainText(row.subject ?? ''),
+      receivedAt !== undefined && Math.abs(receivedAt) <= MAX_TIME_MS ? receivedAt : null,
+      Buffer.from(JSON.stringify(told)),
+    ]);
+  } catch (failure) {
+    const text = `a refused row can not be put into quarantine: ${messageOf(failure)}`;
+    throw new JobCacheError('SALT_JOBCACHE_AWAY', text, failure);
+  }
+  if (kind === 'return') await tellWhySilent(pool, row, state);
+  return { kind, jid, id, state };
+}
+
+/** The row in quarantine tells it too, so where this is refused nothing is lost. */
+async function tellWhySilent(pool: Pool, row: Refusal, state: string): Promise<void> {
+  const { jid, id, receivedAt: at = Date.now() } = row;
+  const detail = { reason: 'quarantine', state };
+  await saveSightings(pool, [{ jid, ids: [id], kind: 'refused', at, detail }]);
+}
+
+function plainText(text: string): string {
+  const plain = text.replaceAll('\0', '\uFFFD').slice(0, MAX_TEXT);
+  // The way through UTF-8 replaces halves of surrogate pairs.
+  return Buffer.from(plain, 'utf8').toString('utf8');
+}

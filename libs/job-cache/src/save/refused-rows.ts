@@ -1,0 +1,60 @@
+import type { DurableRow } from '../durable/durable-jobs.ts';
+import type { Refusal } from './quarantine.ts';
+import type { Quarantined } from '../read/quarantined-rows.ts';
+import type { JobRow, ReturnRow } from './rows.ts';
+
+/** Everything of a job as JSON, its bytes in base64: what quarantine keeps of it. */
+export function refusalOfJob(row: JobRow): Refusal {
+  const raw = Buffer.from(JSON.stringify({ ...row, load: base64(row.load) }));
+  return { ...positionOf(row), kind: 'job', id: '', raw, receivedAt: row.publishedAt };
+}
+
+/** The job that {@link refusalOfJob} put away. Throws for what is none. */
+export function refusedJob({ raw }: Quarantined): JobRow {
+  const row = JSON.parse(raw.toString('utf8')) as JobRow & { readonly load: string };
+  return { ...row, load: Buffer.from(row.load, 'base64') };
+}
+
+/** The same of a job that is to be sent again to minions that were away. */
+export function refusalOfDurable(row: DurableRow): Refusal {
+  const { jid, fun, minions, publishedAt, seq, incarnation, requestId, notAfter } = row;
+  const publication = base64(row.publication);
+  const told = { jid, fun, minions, publishedAt, seq, incarnation, requestId, notAfter };
+  const raw = Buffer.from(JSON.stringify({ ...told, publication }));
+  return { ...positionOf(row), kind: 'durable', id: '', raw, receivedAt: publishedAt };
+}
+
+/** What {@link refusalOfDurable} put away. Throws for what is none. */
+export function refusedDurable({ raw }: Quarantined): DurableRow {
+  const row = JSON.parse(raw.toString('utf8')) as DurableRow & { readonly publication: string };
+  return { ...row, publication: Buffer.from(row.publication, 'base64') };
+}
+
+/** The return that was put away, under the names that it came with. */
+export function refusedReturn(row: Quarantined): ReturnRow {
+  const { told, raw, incarnation, seq, subject } = row;
+  const text = (name: string, column: string): string => {
+    const value = told[name];
+    return typeof value === 'string' ? value : column;
+  };
+  const at = told['receivedAt'];
+  return {
+    jid: text('jid', row.jid),
+    id: text('id', row.id),
+    load: raw,
+    receivedAt: typeof at === 'number' ? at : (row.storedMs ?? row.atMs),
+    incarnation: text('incarnation', incarnation),
+    seq,
+    ...(subject === '' ? {} : { subject }),
+  };
+}
+
+function positionOf(row: JobRow | DurableRow): Pick<Refusal, 'jid' | 'incarnation' | 'seq'> {
+  const { jid, incarnation, seq } = row;
+  const subject = 'subject' in row ? row.subject : undefined;
+  return { jid, incarnation, seq, ...(subject === undefined ? {} : { subject }) };
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}

@@ -1,0 +1,207 @@
+import type { Pool } from 'pg';
+import { unpackMap } from '@brine/wire';
+import { statementParameters, writeInBatches } from './batch.ts';
+import type { PreparedRow } from './batch.ts';
+import type { CountLabels } from '../counters/count-labels.ts';
+import { countParameters, countRowsSql } from '../counters/count-rows.ts';
+import type { Counting } from '../counters/count-rows.ts';
+import { countingOfJob } from '../counters/counting.ts';
+import { asJobCacheError } from '../connection/errors.ts';
+import { fullLoad } from './full-ret.ts';
+import type { JidMemory } from './jid-memory.ts';
+import { quarantine } from './quarantine.ts';
+import { refusalOfJob } from './refused-rows.ts';
+import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
+import type { SlowRows } from './slow-rows.ts';
+
+/** The origins of a job's row, lowest first: the lowest counts (000001.sql). */
+const ORIGIN = { publication: 0, syndic: 1, bornOfReturn: 2 } as const;
+
+const POSITION = (of: string): string => `(${of}.origin, ${of}.incarnation, ${of}.seq)`;
+const IS_LOWER = `${POSITION('excluded')} < ${POSITION('j')}`;
+const IS_OTHER = `${POSITION('excluded')} <> ${POSITION('j')}`;
+
+/** Both were published: parts of one job (a batch), each with targets of its own. */
+const PARTS = 'j.origin = 0 AND excluded.origin = 0';
+
+/** A lower master expects these: they add to the targets, and else tell of the job. */
+const BELOW = `excluded.origin = ${ORIGIN.syndic}`;
+
+/** What a job has once; where it comes in parts, as the first part tells it. */
+const OF_THE_LOWEST = [
+  'load',
+  'load_raw',
+  'principal',
+  '"user"',
+  'fun',
+  'tgt',
+  'tgt_type',
+  'published_at',
+  'hidden',
+  'host',
+  'request_id',
+  'origin',
+  'incarnation',
+  'seq',
+];
+
+const lowest = (name: string): string =>
+  `CASE WHEN ${IS_LOWER} THEN excluded.${name} ELSE j.${name} END`;
+const TAKE_LOWEST = OF_THE_LOWEST.map((name) => `${name} = ${lowest(name)}`).join(', ');
+
+/**
+ * Parts unite their targets. Those of lower masters stay through every change of the row, which all
+ * holds of a row that a syndic told of; a return alone targets its sender no longer.
+ */
+const MINIONS = `CASE WHEN ${PARTS} OR NOT ${IS_LOWER}
+  THEN brine.united(j.minions, excluded.minions)
+  ELSE brine.united(excluded.minions, CASE j.origin WHEN ${ORIGIN.syndic} THEN j.minions
+    ELSE '{}' END) END`;
+const MISSING = `CASE WHEN ${PARTS} THEN brine.united(j.missing, excluded.missing)
+  ELSE ${lowest('missing')} END`;
+
+/** What a publication says of its end holds, whatever a lower master's clock says. */
+const OF_THE_PUBLICATION = (both: string, j: string, excluded: string): string =>
+  `CASE WHEN ${BELOW} AND j.origin = 0 THEN ${j}
+    WHEN excluded.origin = 0 AND j.origin = ${ORIGIN.syndic} THEN ${excluded} ELSE ${both} END`;
+/** Minions that are new to the row may have been seen running before. */
+const DEADLINE = OF_THE_PUBLICATION(
+  'greatest(j.deadline_at, excluded.deadline_at)',
+  `greatest(j.deadline_at, brine.running_until(j.jid, excluded.minions, j.published_at,
+      coalesce(j.deadline_after, j.deadline_at - j.published_at)))`,
+  `greatest(excluded.deadline_at, brine.running_until(j.jid, j.minions, excluded.published_at,
+      excluded.deadline_after))`,
+);
+const DEADLINE_AFTER = OF_THE_PUBLICATION(
+  'greatest(j.deadline_after, excluded.deadline_after)',
+  'j.deadline_after',
+  'excluded.deadline_after',
+);
+
+const UPSERT_JOBS = `
+WITH saved AS (
+  INSERT INTO brine.jobs AS j (jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions,
+    missing, published_at, deadline_at, not_after, hidden, origin, host, request_id, incarnation,
+    seq, newly_published, deadline_after, newly_targeted)
+  SELECT i.jid, i.load, substring($2::bytea FROM i.start FOR i.length), i.principal, i."user",
+    ARRAY(SELECT jsonb_array_elements_text(i.fun)), ARRAY(SELECT jsonb_array_elements_text(i.tgt)),
+    i.tgt_type, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
+    ARRAY(SELECT jsonb_array_elements_text(i.missing)),
+    to_timestamp(i.published_at / 1000.0),
+    greatest(to_timestamp(i.deadline_at / 1000.0), CASE WHEN i.deadline_at IS NOT NULL THEN
+      brine.running_until(i.jid, ARRAY(SELECT jsonb_array_elements_text(i.minions)),
+        to_timestamp(i.published_at / 1000.0), i.deadline_after * interval '1 millisecond') END),
+    to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.host, i.request_id, i.incarnation,
+    i.seq, i.origin = 0, i.deadline_after * interval '1 millisecond',
+    CASE WHEN i.origin = 0 THEN jsonb_array_length(i.minions) ELSE 0 END
+  FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text, "user" text,
+    fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb, published_at float8,
+    deadline_at float8, not_after float8, hidden boolean, origin smallint, host text,
+    request_id text, incarnation text, seq bigint, start integer, length integer,
+    deadline_after float8)
+  ON CONFLICT (jid) DO UPDATE SET ${TAKE_LOWEST},
+    minions = ${MINIONS}, missing = ${MISSING},
+    deadline_at = ${DEADLINE}, deadline_after = ${DEADLINE_AFTER},
+    not_after = CASE WHEN ${PARTS} THEN greatest(j.not_after, excluded.not_after)
+      ELSE ${lowest('not_after')} END,
+    newly_published = j.origin <> 0 AND excluded.origin = 0,
+    newly_targeted = CASE WHEN j.origin = 0 THEN cardinality(${MINIONS}) - cardinality(j.minions)
+      WHEN excluded.origin = 0 THEN cardinality(${MINIONS}) ELSE 0 END
+  WHERE ${IS_LOWER} OR (${PARTS} OR ${BELOW}) AND ${IS_OTHER} AND (
+    ${MINIONS} <> j.minions OR ${MISSING} <> j.missing
+    OR ${DEADLINE} IS DISTINCT FROM j.deadline_at
+    OR ${PARTS} AND excluded.not_after > j.not_after)
+  RETURNING j.jid, j.newly_published, j.newly_targeted
+),${countRowsSql('saved ON saved.jid = r.j', 3, {
+  rows: 'count(*) FILTER (WHERE saved.newly_published)',
+  amount: 'sum(saved.newly_targeted)',
+})}
+-- The snapshot is that of before the statement: what it does not show is new.
+SELECT count(*)::integer AS stored FROM saved
+WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = saved.jid)`;
+
+interface PreparedJob extends PreparedRow {
+  readonly row: JobRow;
+  readonly counting: Counting;
+}
+
+/**
+ * Stores jobs; each batch is one statement. Of several rows of a jid a publication counts before
+ * what others wrote and before a job born of a return, then the lowest stream position. Several
+ * publications of a jid are parts of one job: its targets are those of all, its deadline the last.
+ * Whom lower masters expect adds to the targets, before or after the publication.
+ *
+ * Throws JobCacheError (retryable for outages); the same rows can be given again.
+ */
+export async function saveJobs(
+  pool: Pool,
+  rows: readonly JobRow[],
+  state: { readonly jids: JidMemory; readonly labels: CountLabels; readonly slowJobs: SlowRows },
+): Promise<SaveReport> {
+  const { jids, labels, slowJobs } = state;
+  const refused: RefusedRow[] = [];
+  const prepared: PreparedJob[] = [];
+  let stored = 0;
+  let known = 0;
+  const refuse = async (row: JobRow, error: unknown): Promise<void> => {
+    refused.push(await quarantine(pool, refusalOfJob(row), error));
+  };
+  for (const row of rows) {
+    try {
+      prepared.push(prepareJob(row, labels));
+    } catch (error) {
+      await refuse(row, error);
+    }
+  }
+  await writeInBatches(prepared, {
+    slow: slowJobs,
+    write: async (batch) => {
+      const result = await pool.query<{ stored: number }>({
+        name: 'upsert-jobs',
+        text: UPSERT_JOBS,
+        values: [...statementParameters(batch), ...countParameters(batch)],
+      });
+      const added = result.rows[0]?.stored ?? 0;
+      stored += added;
+      known += batch.length - added;
+      for (const { row } of batch) jids.add(row.jid);
+    },
+    refuse: ({ row }, error, isSure) => {
+      if (!isSure) throw asJobCacheError(error);
+      return refuse(row, error);
+    },
+  });
+  return { stored, known, replaced: 0, refused };
+}
+
+function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
+  const load = unpackMap(row.load);
+  const fields = {
+    jid: row.jid,
+    principal: row.principal,
+    user: row.user,
+    fun: [row.fun].flat(),
+    tgt: [row.tgt].flat(),
+    tgt_type: row.tgtType,
+    minions: row.minions,
+    missing: row.missing,
+    published_at: row.publishedAt,
+    deadline_at: row.deadlineAt ?? null,
+    deadline_after: row.deadlineAt === undefined ? null : row.deadlineAt - row.publishedAt,
+    not_after: row.notAfter ?? null,
+    hidden: row.hidden ?? false,
+    origin: originOf(row),
+    host: row.host ?? '',
+    request_id: row.requestId ?? '',
+    incarnation: row.incarnation,
+    seq: row.seq,
+  };
+  const json = `${JSON.stringify(fields).slice(0, -1)},"load":${fullLoad(load, row.load)}`;
+  const counting = countingOfJob(row, load, labels);
+  return { key: row.jid, json, raw: row.load, row, counting };
+}
+
+function originOf({ bornOfReturn, syndic }: JobRow): number {
+  if (bornOfReturn === true) return ORIGIN.bornOfReturn;
+  return syndic === undefined ? ORIGIN.publication : ORIGIN.syndic;
+}

@@ -1,0 +1,129 @@
+import type { Pool } from 'pg';
+import { writeInBatches, statementParameters } from './batch.ts';
+import type { Writing } from './batch.ts';
+import type { CountLabels } from '../counters/count-labels.ts';
+import { countParameters, countRowsSql } from '../counters/count-rows.ts';
+import type { DurationExamples } from '../counters/duration-examples.ts';
+import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
+import type { JidMemory } from './jid-memory.ts';
+import { keepLastValues } from '../counters/last-values.ts';
+import { prepareReturn } from './prepare-return.ts';
+import type { PreparedReturn } from './prepare-return.ts';
+import { quarantine } from './quarantine.ts';
+import { RETURN_INPUT } from './return-input.ts';
+import { saveJobs } from './save-jobs.ts';
+import { saveSightings } from './sightings.ts';
+import { settleKnownReturns } from './settle-returns.ts';
+import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
+import type { SlowRows } from './slow-rows.ts';
+
+/**
+ * What a minion wrote itself (000005.sql) gives way to its return of the stream.
+ * $3: the jids of the batch of which it is not known yet that they have a job; $4, $5: counts.
+ */
+const INSERT_RETURNS = `
+WITH inserted AS (
+  INSERT INTO brine.returns AS known (jid, id, fun, retcode, success, failed, full_ret, raw,
+    received_at, incarnation, seq, content)
+  ${RETURN_INPUT}
+  ON CONFLICT (jid, id) DO UPDATE SET (fun, retcode, success, failed, full_ret, raw, received_at,
+    incarnation, seq, content) = (excluded.fun, excluded.retcode, excluded.success, excluded.failed,
+    excluded.full_ret, excluded.raw, excluded.received_at, excluded.incarnation, excluded.seq,
+    excluded.content)
+  WHERE known.incarnation = '~pgjsonb'
+  RETURNING known.jid, known.id
+),
+orphaned AS (
+  INSERT INTO brine.orphans (jid)
+  SELECT asked FROM unnest($3::text[]) AS asked
+  WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = asked)
+  ON CONFLICT (jid) DO UPDATE SET seen_at = orphans.seen_at
+  RETURNING jid
+),${countRowsSql('inserted ON inserted.jid = r.j AND inserted.id = r.i', 4)}
+SELECT (SELECT count(*)::integer FROM inserted) AS stored,
+  ARRAY(SELECT jid FROM orphaned) AS orphans`;
+
+/** What a process remembers between batches. */
+export interface SavingState {
+  readonly jids: JidMemory;
+  readonly labels: CountLabels;
+  readonly examples: DurationExamples;
+  /** False: returns are counted and what they say is not kept. */
+  readonly keepReturns: boolean;
+  readonly slow: SlowRows;
+  readonly slowJobs: SlowRows;
+}
+
+/**
+ * Stores returns; each batch is one statement. The first of a (jid, minion) by stream position
+ * counts, others with another content are kept as evidence, whatever the order they come in.
+ *
+ * Throws JobCacheError (retryable for outages); the same rows can be given again.
+ */
+export async function saveReturns(
+  pool: Pool,
+  rows: readonly ReturnRow[],
+  state: SavingState,
+): Promise<SaveReport> {
+  const { jids, labels, examples, keepReturns, slow } = state;
+  const refused: RefusedRow[] = [];
+  const prepared: PreparedReturn[] = [];
+  let stored = 0;
+  let known = 0;
+  let replaced = 0;
+  for (const row of rows) {
+    try {
+      prepared.push(prepareReturn(row, labels, { content: keepReturns }));
+    } catch (error) {
+      refused.push(await quarantine(pool, { ...row, kind: 'return', raw: row.load }, error));
+    }
+  }
+  const born = prepared.flatMap((p) => (p.born && !jids.has(p.row.jid) ? [p.born] : []));
+  if (born.length > 0) refused.push(...(await saveJobs(pool, born, state)).refused);
+  const write = async (batch: readonly PreparedReturn[]): Promise<void> => {
+    const fresh = await insertReturns(pool, batch, jids);
+    if (fresh < batch.length) replaced += await settleKnownReturns(pool, batch);
+    await keepLastValues(
+      pool,
+      batch.flatMap(({ lastValues }) => lastValues),
+    );
+    const seen = batch.flatMap(({ sighting }) => sighting ?? []);
+    const [unfit] = seen.length > 0 ? await saveSightings(pool, seen) : [];
+    if (unfit !== undefined) throw asJobCacheError(unfit.error);
+    // One of a batch will do: it is an example.
+    if (batch[0] !== undefined) examples.note(batch[0]);
+    stored += fresh;
+    known += batch.length - fresh;
+  };
+  const refuse: Writing<PreparedReturn>['refuse'] = async ({ row }, error, isSure) => {
+    try {
+      // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
+      await write([prepareReturn(row, labels, { content: keepReturns, referred: true })]);
+    } catch (again) {
+      if (!isRefused(again) && !(isSure && isTooSlow(again))) throw asJobCacheError(again);
+      refused.push(await quarantine(pool, { ...row, kind: 'return', raw: row.load }, error));
+    }
+  };
+  await writeInBatches(prepared, { write, refuse, slow });
+  return { stored, known, replaced, refused };
+}
+
+/** Inserts what is new; returns how many rows that were. */
+async function insertReturns(
+  pool: Pool,
+  batch: readonly PreparedReturn[],
+  jids: JidMemory,
+): Promise<number> {
+  const asked = [...new Set(batch.map(({ row }) => row.jid))].filter((jid) => !jids.has(jid));
+  const [json, raw] = statementParameters(batch);
+  const result = await pool.query<{ stored: number; orphans: string[] }>({
+    name: 'insert-returns',
+    text: INSERT_RETURNS,
+    values: [json, raw, asked.sort(), ...countParameters(batch)],
+  });
+  const [found] = result.rows;
+  if (found === undefined) throw new Error('an aggregate without a row');
+  const orphans = new Set(found.orphans);
+  for (const jid of asked) if (!orphans.has(jid)) jids.add(jid);
+  return found.stored;
+}

@@ -1,0 +1,88 @@
+import type { Pool } from 'pg';
+import { inTransaction } from '../connection/transaction.ts';
+
+/** How long a drop may wait for readers, in ms, before it gives up until the next time. */
+const LOCK_TIMEOUT_MS = 5_000;
+const WAIT_SHORTLY = `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
+/** How long a table of a day may take to be read through, in ms. */
+const ATTACH_TIMEOUT_MS = 3_600_000;
+/** Of a minion that has not logged in for so long nothing can be said, in days. */
+const LOG_IN_DAYS = 30;
+
+/** The default partitions hold odd jids of all days; each table's time of a row. */
+const TIMES = [
+  ['jobs', 'published_at'],
+  ['returns', 'received_at'],
+  ['evidence', 'received_at'],
+  ['sightings', 'last_at'],
+] as const;
+
+const FORGET = [
+  ...TIMES.map(([table, time]) => `DELETE FROM brine.${table}_default WHERE ${time} < $1`),
+  'DELETE FROM public.salt_events WHERE alter_time < $1',
+];
+
+const MOVE = [
+  ...TIMES.map(([table, time]) => moved(`brine.${table}_default`, time, `brine_archive.${table}`)),
+  moved('public.salt_events', 'alter_time', 'brine_archive.salt_events'),
+];
+
+function moved(from: string, time: string, to: string): string {
+  return `
+WITH moved AS (DELETE FROM ${from} WHERE ${time} < $1 RETURNING *)
+INSERT INTO ${to} SELECT * FROM moved ON CONFLICT DO NOTHING`;
+}
+
+/** Not the quarantine: what lies there is history too, until somebody has looked at it. */
+const TIDY = [
+  `DELETE FROM brine.log_ins WHERE at[cardinality(at)] < now() - interval '${LOG_IN_DAYS} days'`,
+];
+
+/**
+ * Forgets jobs and returns older than a time: whole days by dropping their partitions, so up to a
+ * day more than asked is kept; of odd jids row by row. Returns the number of dropped partitions.
+ *
+ * Throws JobCacheError, retryable while readers hold the tables.
+ */
+export async function dropOlderThan(pool: Pool, beforeMs: number): Promise<number> {
+  return inTransaction(pool, async (client) => {
+    await client.query(WAIT_SHORTLY);
+    const days = await client.query<Days>('SELECT brine.drop_days($1) AS days', [dayOf(beforeMs)]);
+    for (const text of FORGET) await client.query(text, [new Date(beforeMs)]);
+    for (const text of TIDY) await client.query(text);
+    return days.rows[0]?.days ?? 0;
+  });
+}
+
+/**
+ * As {@link dropOlderThan}, but nothing is lost: days become partitions of the tables in the
+ * schema brine_archive (Salt's `archive_jobs`). Returns the number of partitions taken out.
+ *
+ * Attaching reads a table through, so it comes in a transaction of its own, when nobody writes
+ * there any more; what a death leaves in between is attached at the next time.
+ */
+export async function archiveOlderThan(pool: Pool, beforeMs: number): Promise<number> {
+  const day = dayOf(beforeMs);
+  const taken = await inTransaction(pool, async (client) => {
+    await client.query(WAIT_SHORTLY);
+    const days = await client.query<Days>('SELECT brine.archive_days($1) AS days', [day]);
+    return days.rows[0]?.days ?? 0;
+  });
+  await inTransaction(pool, async (client) => {
+    await client.query(WAIT_SHORTLY);
+    await client.query(`SET LOCAL statement_timeout = ${ATTACH_TIMEOUT_MS}`);
+    const attach = { text: 'SELECT brine.attach_archived()', query_timeout: ATTACH_TIMEOUT_MS };
+    await client.query(attach);
+    for (const text of MOVE) await client.query(text, [new Date(beforeMs)]);
+    for (const text of TIDY) await client.query(text);
+  });
+  return taken;
+}
+
+interface Days {
+  readonly days: number;
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10).replaceAll('-', '');
+}

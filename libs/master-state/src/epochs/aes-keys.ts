@@ -1,0 +1,50 @@
+import type { AesEpochs } from './aes-epochs.ts';
+import { Crypticle } from '@brine/crypt';
+import type { AesKeys } from '@brine/master';
+import { fromHotState } from '../hot-state.ts';
+
+/** Version 2 minions still seal with the last key until they have signed in again. */
+const OVERLAP_MS = 60_000;
+
+/** A log-in that a rotation holds back longer than this is answered "not now". */
+const ROTATION_WAIT_MS = 2_500;
+
+/** The master's AES key, handed over where the stream of publications says so. */
+export class EpochAesKeys implements AesKeys {
+  readonly #epochs: AesEpochs;
+  #current: Crypticle;
+  #previous: Crypticle | undefined;
+  #changedAt = 0;
+
+  constructor(epochs: AesEpochs) {
+    this.#epochs = epochs;
+    this.#current = new Crypticle(epochs.current().keyString);
+  }
+
+  current(): Crypticle {
+    const { keyString } = this.#epochs.current();
+    if (keyString !== this.#current.keyString) {
+      this.#previous = this.#current;
+      this.#current = new Crypticle(keyString);
+      this.#changedAt = performance.now();
+    }
+    return this.#current;
+  }
+
+  async forLogin(): Promise<Crypticle> {
+    await fromHotState('AES keys', this.#epochs.settled(ROTATION_WAIT_MS));
+    return this.current();
+  }
+
+  async rotate(): Promise<void> {
+    await fromHotState('AES keys', this.#epochs.rotate());
+  }
+
+  forRequests(): readonly Crypticle[] {
+    const current = this.current();
+    if (this.#previous === undefined || performance.now() - this.#changedAt > OVERLAP_MS) {
+      return [current];
+    }
+    return [current, this.#previous];
+  }
+}

@@ -1,0 +1,70 @@
+import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import type { MinionData, StoredMinionData } from '@brine/master';
+import { mapIn, mapOf, pack, scanMap, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { FleetMaps, type FleetEntry } from './fleet-maps.ts';
+import { fromHotState } from '../hot-state.ts';
+
+/**
+ * Hashes of the grains stored last, so that a minion that restarts does not write the same again.
+ */
+const HASHES_KEPT_MAX = 100_000;
+
+/** What minions told of themselves, from the `brine_minions` bucket, read on demand. */
+export class BucketMinionData implements MinionData {
+  readonly #bucket: Bucket;
+  readonly #grains: FleetMaps;
+  readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
+
+  constructor(bucket: Bucket) {
+    this.#bucket = bucket;
+    this.#grains = new FleetMaps(bucket, 'minion data', readGrains);
+  }
+
+  async storeGrains(id: string, grains: SaltMap): Promise<void> {
+    const packed = pack(grains);
+    const hash = createHash('sha1').update(packed).digest('base64');
+    if (this.#stored.get(id) === hash) return;
+    const record = pack(mapOf({ grains, updated_at: Date.now() }));
+    await fromHotState('minion data', this.#bucket.put(escapeKey(id), record));
+    this.#stored.set(id, hash);
+    this.#grains.set(id, packed);
+  }
+
+  /** Another minion of this id may bring the same grains: they have to be written again then. */
+  forget(id: string): void {
+    this.#stored.delete(id);
+    this.#grains.delete(id);
+  }
+
+  ready(): Promise<void> {
+    return this.#grains.ready();
+  }
+
+  grains(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
+    return this.#grains.get(id);
+  }
+
+  async fetch(id: string): Promise<StoredMinionData | undefined> {
+    const entry = await fromHotState('minion data', this.#bucket.get(escapeKey(id)));
+    if (entry === undefined || entry.value.length === 0) return undefined;
+    const record = unpackMap(entry.value);
+    const grains = mapIn(record, 'grains');
+    const updatedAt = record.get('updated_at');
+    if (grains === undefined) return undefined;
+    return { grains, ...(typeof updatedAt === 'number' && { updatedAt }) };
+  }
+
+  /** Stops watching. */
+  close(): void {
+    this.#grains.close();
+  }
+}
+
+function readGrains(entry: BucketEntry): FleetEntry | undefined {
+  const [id = '', kind] = splitKey(entry.key);
+  // Earlier releases kept here who is a syndic.
+  if (kind !== undefined) return undefined;
+  return { id, packed: entry.value.length > 0 ? scanMap(entry.value).raw('grains') : undefined };
+}

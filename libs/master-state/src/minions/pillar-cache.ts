@@ -1,0 +1,97 @@
+import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import type { SecretBox } from '@brine/crypt';
+import { pack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { createHash } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
+import { FleetMaps, type FleetEntry } from './fleet-maps.ts';
+import { fromHotState } from '../hot-state.ts';
+
+/** Most bytes of a record, compressed; it is one message of NATS, whose `max_payload` is 8 MB. */
+const RECORD_MAX_BYTES = 4 * 1024 * 1024;
+
+/** Most bytes that a record may unpack to. */
+const PILLAR_MAX_BYTES = 64 * 1024 * 1024;
+
+const HASHES_KEPT_MAX = 100_000;
+
+/** A pillar that was made earlier. */
+export interface KeptPillar {
+  readonly pillar: SaltMap;
+  /** When it was made, unix ms. */
+  readonly madeMs: number;
+}
+
+/**
+ * The pillars made last, sealed with the master's key, from the `brine_pillars` bucket: what
+ * targets by pillar are judged by, and `pillar_cache` of all workers.
+ */
+export class KeptPillars {
+  readonly #bucket: Bucket;
+  readonly #box: SecretBox;
+  readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
+  readonly #pillars: FleetMaps;
+
+  constructor(bucket: Bucket, box: SecretBox) {
+    this.#bucket = bucket;
+    this.#box = box;
+    this.#pillars = new FleetMaps(bucket, 'the pillars', (entry) => this.#read(entry));
+  }
+
+  /**
+   * Keeps a pillar; `always` also where it is the same as before, so that its age counts anew.
+   * @throws RangeError for a pillar of more than 4 MiB, compressed
+   */
+  async keep(id: string, env: string | null, pillar: SaltMap, always: boolean): Promise<void> {
+    const packed = pack(pillar);
+    const hash = createHash('sha1').update(packed).digest('base64');
+    const key = keyOf(id, env);
+    if (!always && this.#stored.get(key) === hash) return;
+    const record = this.#box.seal(deflateRawSync(packed, { level: 1 }));
+    if (record.length > RECORD_MAX_BYTES) {
+      throw new RangeError(`the pillar of ${id} is too large to be kept`);
+    }
+    await fromHotState('the pillars', this.#bucket.put(key, record));
+    this.#stored.set(key, hash);
+  }
+
+  async fetch(id: string, env: string | null): Promise<KeptPillar | undefined> {
+    const entry = await fromHotState('the pillars', this.#bucket.get(keyOf(id, env)));
+    const packed = entry === undefined ? undefined : this.#opened(entry);
+    return packed && { pillar: unpackMap(packed), madeMs: entry?.timeMs ?? 0 };
+  }
+
+  /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */
+  ready(): Promise<void> {
+    return this.#pillars.ready();
+  }
+
+  of(id: string): ReadonlyMap<SaltValue, SaltValue> | undefined {
+    return this.#pillars.get(id);
+  }
+
+  /** A minion of this id that comes again has to have its pillar written again. */
+  forget(id: string): void {
+    this.#stored.delete(keyOf(id, null));
+    this.#pillars.delete(id);
+  }
+
+  /** Stops watching. */
+  close(): void {
+    this.#pillars.close();
+  }
+
+  #read(entry: BucketEntry): FleetEntry | undefined {
+    const [id = '', env] = splitKey(entry.key);
+    return env === undefined ? { id, packed: this.#opened(entry) } : undefined;
+  }
+
+  #opened({ value }: BucketEntry): Buffer | undefined {
+    if (value.length === 0) return undefined;
+    return inflateRawSync(this.#box.open(value), { maxOutputLength: PILLAR_MAX_BYTES });
+  }
+}
+
+function keyOf(id: string, env: string | null) {
+  return env === null || env === '' ? escapeKey(id) : escapeKey(id, env);
+}

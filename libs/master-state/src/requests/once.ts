@@ -1,0 +1,95 @@
+import { escapeKey, type Bucket, type BucketEntry } from '@brine/bus';
+import type { SecretBox } from '@brine/crypt';
+import type { Begun, Once } from '@brine/master';
+import { pack, unpack, type SaltValue } from '@brine/wire';
+import { fromHotState, unlessConflict } from '../hot-state.ts';
+
+/**
+ * Whoever began has ended, or is gone: the longest work is a runner that a minion waits for, 20 s,
+ * and a gateway gives what a dead worker had to another one within seconds.
+ */
+const TAKE_OVER_MS = 30_000;
+/** A gateway delivers a request again for two minutes, a minion sends one again for a minute. */
+const AWAITED_MS = 300_000;
+/** Longer replies are not kept: what comes again is told nothing then. */
+const REPLY_MAX_BYTES = 4_096;
+
+/** Where a sending is noted whose reply nobody needs again. */
+const NO_REPLY = new Uint8Array();
+
+/** What is known of a request. The reply may be a secret, and is sealed. */
+interface Note {
+  readonly by: string;
+  readonly sealed: Uint8Array | undefined;
+}
+
+/** Requests that wrote something, in the bucket `brine_once`. */
+export class BucketOnce implements Once {
+  readonly #bucket: Pick<Bucket, 'create' | 'get' | 'put' | 'update'>;
+  readonly #box: SecretBox;
+  readonly #now: () => number;
+
+  /** @param now unix milliseconds */
+  constructor(
+    bucket: Pick<Bucket, 'create' | 'get' | 'put' | 'update'>,
+    box: SecretBox,
+    now: () => number = Date.now,
+  ) {
+    this.#bucket = bucket;
+    this.#box = box;
+    this.#now = now;
+  }
+
+  async begin(key: string, by: string): Promise<Begun> {
+    const value = pack([by]);
+    const created = this.#bucket.create(escapeKey(key), value);
+    if ((await unlessConflict(WHAT, created)) !== undefined) return { kind: 'begun' };
+    const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
+    // It went out of the bucket just now: whoever sends again finds that out.
+    if (first === undefined) return { kind: 'under-way' };
+    const note = read(first);
+    if (note.sealed !== undefined) return { kind: 'done', reply: this.#replyIn(note.sealed) };
+    if (note.by === by) return { kind: 'begun' };
+    const age = this.#now() - first.timeMs;
+    if (age > AWAITED_MS) return { kind: 'lapsed' };
+    if (age <= TAKE_OVER_MS) return { kind: 'under-way' };
+    const taken = this.#bucket.update(escapeKey(key), value, first.revision);
+    const isOurs = (await unlessConflict(WHAT, taken)) !== undefined;
+    return { kind: isOurs ? 'begun' : 'under-way' };
+  }
+
+  async note(key: string, by: string): Promise<number> {
+    // Nobody is at it who would end it: another command with the same nonce need not wait.
+    const created = this.#bucket.create(escapeKey(key), pack([by, NO_REPLY]));
+    if ((await unlessConflict(WHAT, created)) !== undefined) return 0;
+    const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
+    if (first === undefined || read(first).by === by) return 0;
+    return this.#now() - first.timeMs;
+  }
+
+  async done(key: string, by: string, reply: SaltValue): Promise<void> {
+    const packed = pack(reply);
+    const kept = packed.length <= REPLY_MAX_BYTES ? packed : pack('');
+    const value = pack([by, this.#box.seal(kept)]);
+    await fromHotState(WHAT, this.#bucket.put(escapeKey(key), value));
+  }
+
+  #replyIn(sealed: Uint8Array): SaltValue {
+    return sealed.length === NO_REPLY.length ? '' : unpack(this.#box.open(sealed));
+  }
+}
+
+const WHAT = 'what minions had written';
+
+function read({ value }: BucketEntry): Note {
+  const note = unpack(value);
+  const [by, sealed] = Array.isArray(note) ? note : [];
+  return {
+    by: typeof by === 'string' ? by : '',
+    sealed: typeof sealed === 'string' ? Buffer.from(sealed) : bytesIn(sealed),
+  };
+}
+
+function bytesIn(value: SaltValue | undefined): Uint8Array | undefined {
+  return value instanceof Uint8Array ? value : undefined;
+}

@@ -1,0 +1,115 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { JobCacheError } from '@brine/job-cache';
+import { assertReachable } from './account.ts';
+import type { Account } from './account.ts';
+import type { Binaries } from './binaries.ts';
+
+/** The role that owns everything in the embedded server. */
+export const EMBEDDED_USER = 'brine';
+/** Its database. */
+export const EMBEDDED_DATABASE = 'brine';
+/** Major version of the data directory that the installed programs read. */
+const MAJOR_VERSION = '18';
+
+/** The environment of the server's programs: none of our PG* variables or locales may leak in. */
+export function serverEnvironment(): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+}
+
+/**
+ * Makes the data directory `<dir>/data` where there is none, and returns the password of the role
+ * `brine`, which is kept in `<dir>/password` (mode 0600). initdb works in a directory of its own
+ * that is renamed when it is whole, so a process killed half-way leaves nothing that looks done.
+ *
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED where initdb fails, or the data is of another major
+ * version.
+ */
+export async function initialise(
+  dir: string,
+  binaries: Binaries,
+  account: Account,
+): Promise<string> {
+  const data = join(dir, 'data');
+  await mkdir(dir, { recursive: true, mode: 0o755 });
+  assertReachable(dir, account);
+  if (existsSync(join(data, 'PG_VERSION'))) {
+    await assertVersion(data);
+    return readPassword(dir);
+  }
+  const password = randomBytes(24).toString('base64url');
+  const half = join(dir, 'data.new');
+  const passwordFile = join(dir, 'password.new');
+  await rm(half, { recursive: true, force: true });
+  await mkdir(half, { mode: 0o700 });
+  await rm(passwordFile, { force: true });
+  await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' });
+  if (account.other) {
+    await chown(half, account.uid, account.gid);
+    await chown(passwordFile, account.uid, account.gid);
+  }
+  await runInitdb(half, passwordFile, binaries, account);
+  if (account.other) await chown(passwordFile, process.getuid?.() ?? 0, process.getgid?.() ?? 0);
+  await chmod(passwordFile, 0o600);
+  await rename(passwordFile, join(dir, 'password'));
+  await rename(half, data);
+  return password;
+}
+
+async function assertVersion(data: string): Promise<void> {
+  const version = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim();
+  if (version === MAJOR_VERSION) return;
+  throw new JobCacheError(
+    'SALT_JOBCACHE_EMBEDDED',
+    `${data} was made by PostgreSQL ${version}, the embedded one is ${MAJOR_VERSION}: move the ` +
+      'data with pg_dump of the old version, or set DATABASE_URL to a server of that version.',
+  );
+}
+
+async function readPassword(dir: string): Promise<string> {
+  try {
+    return (await readFile(join(dir, 'password'), 'utf8')).trim();
+  } catch (error) {
+    const text = `${join(dir, 'password')}, the password of the data beside it, can not be read`;
+    throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error);
+  }
+}
+
+function runInitdb(
+  data: string,
+  passwordFile: string,
+  binaries: Binaries,
+  account: Account,
+): Promise<void> {
+  const options = [
+    `--pgdata=${data}`,
+    `--pwfile=${passwordFile}`,
+    `--username=${EMBEDDED_USER}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+  ];
+  const child = spawn(binaries.initdb, options, {
+    cwd: '/',
+    env: serverEnvironment(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    ...(account.other ? { uid: account.uid, gid: account.gid } : {}),
+  });
+  let said = '';
+  child.stderr.setEncoding('utf8');
+  child.stderr.on('data', (text: string) => {
+    said = (said + text).slice(-4000);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', (error) => {
+      reject(new JobCacheError('SALT_JOBCACHE_EMBEDDED', 'initdb could not be started', error));
+    });
+    child.once('close', (code) => {
+      if (code === 0) resolve();
+      else reject(new JobCacheError('SALT_JOBCACHE_EMBEDDED', `initdb failed: ${said.trim()}`));
+    });
+  });
+}

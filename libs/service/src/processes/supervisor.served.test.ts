@@ -1,0 +1,164 @@
+import { until } from '@brine/testing/waits';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { createLog } from '@brine/telemetry';
+import { Backoff } from './backoff.ts';
+import type { ServiceSpec } from './service-process.ts';
+import { masterServices } from './master-services.ts';
+import { livingSupervisor, readState, stateFile } from './state-file.ts';
+import { superviseServices, type Supervisor } from './supervisor.ts';
+
+const FIXTURES = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+const CHILD = join(FIXTURES, 'child.mjs');
+
+let dir: string;
+let running: Supervisor[] = [];
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'brine-supervisor-'));
+});
+
+afterEach(async () => {
+  await Promise.all(running.map((supervisor) => supervisor.stop()));
+  running = [];
+  rmSync(dir, { recursive: true, force: true });
+});
+
+function specOf(name: string, stage = 0, env: Record<string, string> = {}): ServiceSpec {
+  return { name, entry: CHILD, args: [], env, stage };
+}
+
+function supervise(specs: readonly ServiceSpec[], lines: string[] = [], stopDeadlineMs = 3000) {
+  const supervisor = superviseServices(specs, {
+    log: createLog({ service: 'test', level: 'quiet' }),
+    onLine: ({ service }, line) => void lines.push(`${service}: ${line}`),
+    stateDir: dir,
+    pidfile: join(dir, 'master.pid'),
+    stopDeadlineMs,
+  });
+  running.push(supervisor);
+  return supervisor;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    // A process that nobody has waited for yet still has a number; it is dead all the same.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+test('stages start one after the other and stop the other way', async () => {
+  const lines: string[] = [];
+  const supervisor = supervise([specOf('door', 1), specOf('base', 0, { READY_MS: '100' })], lines);
+  await supervisor.started;
+  expect(supervisor.ready()).toBe(true);
+  await supervisor.stop();
+  expect(lines).toEqual([
+    'base: base starts',
+    'door: door starts',
+    'door: door stops',
+    'base: base stops',
+  ]);
+});
+
+test('who runs is written for its owner only, and is gone after the stop', async () => {
+  const supervisor = supervise([specOf('base')]);
+  await supervisor.started;
+  const state = readState(dir)!;
+  expect(state.pid).toBe(process.pid);
+  expect(state.services[0]).toMatchObject({ name: 'base', state: 'ready', healthPort: 1234 });
+  expect(statSync(stateFile(dir)).mode & 0o777).toBe(0o600);
+  expect(readFileSync(join(dir, 'master.pid'), 'utf8')).toBe(String(process.pid));
+  await supervisor.stop();
+  expect(readState(dir)).toBe(undefined);
+});
+
+test('a service that is killed is back within half a second', async () => {
+  const supervisor = supervise([specOf('base')]);
+  await supervisor.started;
+  const { pid } = supervisor.services()[0]!;
+  process.kill(pid!, 'SIGKILL');
+  await until('it is restarted', () => supervisor.services()[0]!.restarts === 1);
+  await until('all serve', () => supervisor.ready());
+  expect(supervisor.services()[0]!.pid).not.toBe(pid);
+});
+
+test('a service that does not stop is killed at the deadline', async () => {
+  const supervisor = supervise([specOf('base', 0, { STUBBORN: '1' })], [], 200);
+  await supervisor.started;
+  const { pid } = supervisor.services()[0]!;
+  const from = performance.now();
+  await supervisor.stop();
+  expect(performance.now() - from).toBeLessThan(10_000);
+  expect(isAlive(pid!)).toBe(false);
+});
+
+test('stopping while a restart waits leaves nothing behind', async () => {
+  const supervisor = supervise([specOf('base')]);
+  await supervisor.started;
+  for (let i = 1; i <= 3; i += 1) {
+    await until('all serve', () => supervisor.ready());
+    process.kill(supervisor.services()[0]!.pid!, 'SIGKILL');
+    await until(`restart ${i}`, () => supervisor.services()[0]!.restarts === i);
+  }
+  await supervisor.stop();
+  expect(supervisor.services()[0]).toMatchObject({ state: 'stopped', pid: undefined });
+});
+
+test('no service outlives a supervisor that is killed', async () => {
+  const child = spawn(
+    process.execPath,
+    ['--import', 'tsx', '--conditions=source', join(FIXTURES, 'supervise.mjs'), CHILD, dir],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  await until('a line is printed', () => printed.includes('\n'));
+  const pid = Number(printed);
+  expect(isAlive(pid)).toBe(true);
+  expect(livingSupervisor(readState(dir))).toBe(child.pid);
+  child.kill('SIGKILL');
+  await until('the service ends', () => !isAlive(pid));
+  await until('the supervisor is gone', () => livingSupervisor(readState(dir)) === undefined);
+});
+
+test('the first restart is at once, the others wait longer, and none is the last', () => {
+  const backoff = new Backoff();
+  const delays = Array.from({ length: 8 }, () => backoff.next(100));
+  expect(delays).toEqual([0, 200, 500, 1000, 2000, 5000, 5000, 5000]);
+  expect(backoff.next(30_000)).toBe(0);
+});
+
+test('only the job cache is told of PostgreSQL, and each service has its own way to NATS', () => {
+  const specs = masterServices({
+    appsDir: '/apps',
+    configDir: '/etc/salt',
+    workers: 2,
+    natsUrl: (service) => `nats://${service}@n`,
+    databaseUrl: 'postgres://p',
+    host: 'h1',
+  });
+  expect(specs.map(({ name, stage }) => `${stage} ${name}`)).toEqual([
+    '0 event-bus',
+    '1 job-cache-returner',
+    '1 worker-pool-1',
+    '1 worker-pool-2',
+    '1 publisher',
+    '2 req-gateway',
+    '2 syndic-relay',
+  ]);
+  const told = specs.filter(({ env }) => env['DATABASE_URL'] !== '');
+  expect(told.map(({ name }) => name)).toEqual(['job-cache-returner']);
+  expect(specs[2]).toMatchObject({
+    entry: '/apps/worker-pool/dist/main.js',
+    env: { NATS_URL: 'nats://worker-pool@n', BRINE_CONFIG_DIR: '/etc/salt', BRINE_HOST: 'h1' },
+  });
+});

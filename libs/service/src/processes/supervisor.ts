@@ -1,0 +1,154 @@
+import { rmSync } from 'node:fs';
+import type { Log } from '@brine/telemetry';
+import { ChildService, type ReplaceTimes, type ServiceState } from './child-service.ts';
+import { HeldPorts } from './held-ports.ts';
+import type { LogSource } from '../logs/log-lines.ts';
+import type { ServiceSpec } from './service-process.ts';
+import { removeState, writePidfile, writeState, type RollingState } from './state-file.ts';
+
+/** A stage that is not ready by then does not keep the next ones from starting. */
+const STAGE_TIMEOUT_MS = 30_000;
+
+/** A start that takes longer than this does not come; a command may wait for returns this long. */
+const REPLACE_MS = { readyMs: 60_000, yieldMs: 10_000, leaveMs: 600_000 } as const;
+
+/** What superviseServices needs beside the services. */
+export interface SupervisorOptions {
+  readonly log: Log;
+  /** Gets the lines that the services write. */
+  readonly onLine: (source: LogSource, line: string) => void;
+  /** Where services.json is written. */
+  readonly stateDir: string;
+  readonly pidfile?: string | undefined;
+  /** Lets go of a port that this process claimed; before a service listens there. */
+  readonly leavePort?: ((port: number) => void) | undefined;
+  /** Longest time a service is given to stop. */
+  readonly stopDeadlineMs: number;
+  /** Of a rolling restart; for tests. */
+  readonly replaceTimes?: Partial<ReplaceTimes>;
+}
+
+/** Running services. */
+export interface Supervisor {
+  /** Resolves when every service has been ready once, or the stage's time is over. */
+  readonly started: Promise<void>;
+  ready(): boolean;
+  services(): readonly ServiceState[];
+  /**
+   * Replaces the services one after the other, in the order of their start, each once its
+   * successor serves. Rejects where one does not come to serve, and leaves the others as they
+   * are. While one restart runs, the same promise.
+   */
+  roll(): Promise<void>;
+  /** Stops the services, the last started first. Idempotent; never rejects. */
+  stop(): Promise<void>;
+  /** Ends all services at once. */
+  kill(): void;
+}
+
+/**
+ * Starts services in the order of their stages and keeps them running: one that ends is started
+ * again, at once the first time. The caller decides when to stop.
+ * Throws where the state directory or the pid file can not be written.
+ */
+export function superviseServices(
+  specs: readonly ServiceSpec[],
+  options: SupervisorOptions,
+): Supervisor {
+  const { log, onLine, stateDir } = options;
+  const startedAt = new Date().toISOString();
+  let stopping: Promise<void> | undefined;
+  let failedWrites = 0;
+  let rolling: RollingState | undefined;
+  let roll: Promise<void> | undefined;
+  const ports = new HeldPorts(options.leavePort);
+
+  const save = (): void => {
+    const services = children.map((child) => child.state);
+    const state = { pid: process.pid, startedAt, services, ...(rolling ? { rolling } : {}) };
+    try {
+      writeState(stateDir, state);
+    } catch (error) {
+      // A full disk must not take the services down; `brine status` is stale until it is mended.
+      if (failedWrites === 0) log.error({ err: error }, 'services.json can not be written');
+      failedWrites += 1;
+    }
+  };
+  writeState(stateDir, { pid: process.pid, startedAt, services: [] });
+  if (options.pidfile) writePidfile(options.pidfile);
+  const events = { onLine, onChange: save };
+  const children = specs.map((spec) => new ChildService(spec, log, ports, events));
+  const note = (state: RollingState): void => {
+    rolling = state;
+    save();
+  };
+  const times: ReplaceTimes = {
+    ...REPLACE_MS,
+    stopMs: options.stopDeadlineMs,
+    ...options.replaceTimes,
+  };
+  const rollAll = async (): Promise<void> => {
+    const number = (rolling?.number ?? 0) + 1;
+    for (const child of stagesOf(children).flat()) {
+      const service = child.state.name;
+      note({ number, state: 'running', service });
+      try {
+        await child.replace(times);
+        log.info({ name: service }, 'service replaced');
+      } catch (error) {
+        log.error({ err: error, name: service }, 'service not replaced, the restart ends here');
+        note({ number, state: 'failed', service, error: (error as Error).message });
+        throw error;
+      }
+    }
+    note({ number, state: 'done' });
+  };
+
+  const stop = async (): Promise<void> => {
+    for (const stage of stagesOf(children).toReversed()) {
+      await Promise.all(stage.map((child) => child.stop(options.stopDeadlineMs)));
+    }
+    ports.close();
+    removeState(stateDir);
+    if (options.pidfile) rmSync(options.pidfile, { force: true });
+  };
+
+  return {
+    started: startStages(children, log, () => stopping !== undefined),
+    ready: () => children.every((child) => child.state.state === 'ready'),
+    services: () => children.map((child) => child.state),
+    roll: () => (roll ??= rollAll().finally(() => (roll = undefined))),
+    stop: () => (stopping ??= stop()),
+    kill: () => children.forEach((child) => child.kill()),
+  };
+}
+
+async function startStages(
+  children: readonly ChildService[],
+  log: Log,
+  stopping: () => boolean,
+): Promise<void> {
+  for (const stage of stagesOf(children)) {
+    if (stopping()) return;
+    for (const child of stage) child.start();
+    const ready = Promise.all(stage.map((child) => child.untilReady()));
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<'late'>((resolve) => {
+      timer = setTimeout(() => resolve('late'), STAGE_TIMEOUT_MS);
+    });
+    const outcome = await Promise.race([ready, late]);
+    clearTimeout(timer);
+    if (outcome === 'late') {
+      const names = stage.map((child) => child.state).filter(({ state }) => state !== 'ready');
+      log.warn({ names: names.map(({ name }) => name) }, 'not ready yet, starting the others');
+    }
+  }
+}
+
+function stagesOf(children: readonly ChildService[]): ChildService[][] {
+  const stages = new Map<number, ChildService[]>();
+  for (const child of children) {
+    stages.set(child.stage, [...(stages.get(child.stage) ?? []), child]);
+  }
+  return [...stages.entries()].sort(([a], [b]) => a - b).map(([, stage]) => stage);
+}

@@ -1,0 +1,209 @@
+import type { Socket } from 'node:net';
+import {
+  handshake,
+  isCommand,
+  pong,
+  PING,
+  readReady,
+  ZmtpReader,
+  type ZmtpReady,
+} from './frames.ts';
+
+/** Bounds of accepted connections, and whom they tell. One for all connections of a server. */
+export interface ZmtpConnectionOptions {
+  /** What we are. */
+  readonly socketType: 'ROUTER' | 'PUB';
+  /** Socket types of the other side that fit ours. */
+  readonly accepts: readonly string[];
+  /** Most bytes of one message; who announces more is hung up on. */
+  readonly maxMessageBytes: number;
+  /** Most bytes that may wait until the other side reads them, unless it is one message. */
+  readonly maxUnsentBytes: number;
+  readonly onReady: (connection: ZmtpConnection) => void;
+  /** A whole message. The frames are its own: they may be kept. */
+  readonly onMessage: (connection: ZmtpConnection, frames: readonly Buffer[]) => void;
+  /** What came does not fit, and the connection is about to end for it. */
+  readonly onRefused: (connection: ZmtpConnection) => void;
+  /** Either side has hung up; told once. */
+  readonly onEnd: (connection: ZmtpConnection) => void;
+}
+
+// What we say first, the same to everybody.
+const HANDSHAKES = { ROUTER: handshake('ROUTER', ''), PUB: handshake('PUB', '') } as const;
+
+/**
+ * One accepted connection that speaks ZMTP 3 with the NULL mechanism. Whatever does not fit ends
+ * it: the protocol has no way to tell a peer that it erred.
+ */
+export class ZmtpConnection {
+  /** Requests of this connection that are not answered yet. */
+  inHand = 0;
+  /** By the monotonic clock, in ms. */
+  readonly openedAt = performance.now();
+  readonly #socket: Socket;
+  readonly #options: ZmtpConnectionOptions;
+  readonly #reader: ZmtpReader;
+  #ready: ZmtpReady | undefined;
+  #heardAt = this.openedAt;
+  #answersPings = false;
+  #unread: { readonly taken: number; readonly since: number } | undefined;
+  #ended = false;
+
+  constructor(socket: Socket, options: ZmtpConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    // A socket of ours gives each chunk once: what is kept of it needs no copy.
+    this.#reader = new ZmtpReader(this, options.maxMessageBytes, { chunksAreOurs: true });
+    socket.on('data', this.#take);
+    socket.on('end', this.#end);
+    socket.on('close', this.#end);
+    // An error is always followed by 'close'.
+    socket.on('error', ignore);
+    socket.write(HANDSHAKES[options.socketType]);
+  }
+
+  /** Whether the handshake is done. */
+  get ready(): boolean {
+    return this.#ready !== undefined;
+  }
+
+  /** Whether either side has hung up: nobody is there to hear an answer. */
+  get gone(): boolean {
+    return this.#ended;
+  }
+
+  /** Address of the other side, empty where it has gone. */
+  get address(): string {
+    return this.#socket.remoteAddress ?? '';
+  }
+
+  /** By the monotonic clock, in ms: when bytes came last. */
+  get heardAt(): number {
+    return this.#heardAt;
+  }
+
+  /** True once it has answered a PING: from then on silence tells something. */
+  get answersPings(): boolean {
+    return this.#answersPings;
+  }
+
+  /** Bytes of a message that has not come whole. */
+  get heldBytes(): number {
+    return this.#reader.heldBytes;
+  }
+
+  /** Bytes that the kernel has not taken yet. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength;
+  }
+
+  /**
+   * For how long, in ms, the other side has taken nothing of what it was sent; 0 where nothing
+   * waits. To be asked again and again: what is seen is what changed between two questions.
+   */
+  unreadMs(now: number): number {
+    const unsent = this.#socket.writableLength;
+    if (unsent === 0) {
+      this.#unread = undefined;
+      return 0;
+    }
+    const taken = this.#socket.bytesWritten - unsent;
+    if (this.#unread?.taken !== taken) this.#unread = { taken, since: now };
+    return now - this.#unread.since;
+  }
+
+  /**
+   * Sends the bytes of one message, in one or two pieces. False where it was not taken: the
+   * connection has ended, or the other side reads too slowly.
+   */
+  send(bytes: Uint8Array, more?: Uint8Array): boolean {
+    const socket = this.#socket;
+    if (this.#ended || !socket.writable) return false;
+    const unsent = socket.writableLength;
+    const length = bytes.length + (more?.length ?? 0);
+    if (unsent > 0 && unsent + length > this.#options.maxUnsentBytes) return false;
+    if (more === undefined) {
+      socket.write(bytes);
+      return true;
+    }
+    socket.cork();
+    socket.write(bytes);
+    socket.write(more);
+    socket.uncork();
+    return true;
+  }
+
+  /** Asks the other side whether it is there; not where it has not taken what it got before. */
+  ping(): void {
+    if (!this.#ended && this.#socket.writableLength === 0) this.#socket.write(PING);
+  }
+
+  /** Hangs up at once. */
+  destroy(): void {
+    this.#socket.destroy();
+    this.#end();
+  }
+
+  /** The same, because the other side did what is not allowed. */
+  refuse(): void {
+    if (this.#ended) return;
+    this.#options.onRefused(this);
+    this.destroy();
+  }
+
+  /** Hangs up when the kernel has taken all that was sent. */
+  finish(): void {
+    this.#socket.end(() => this.destroy());
+  }
+
+  onMessage(frames: readonly Buffer[]): void {
+    if (this.#ended) return;
+    if (this.#ready === undefined) this.refuse();
+    else this.#options.onMessage(this, frames);
+  }
+
+  onCommand(body: Buffer): void {
+    if (this.#ended) return;
+    if (this.#ready === undefined) this.#shakeHands(body);
+    else if (isCommand(body, 'PONG')) this.#answersPings = true;
+    else if (isCommand(body, 'PING')) this.#pong(body);
+    else if (isCommand(body, 'ERROR')) this.destroy();
+    // Others say nothing that we would need.
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    if (this.#ended) return;
+    this.#heardAt = performance.now();
+    try {
+      this.#reader.take(chunk);
+    } catch {
+      // No ZMTP, or a message too long: there is nobody to tell.
+      this.refuse();
+    }
+  };
+
+  /** Pongs are not queued for who does not read them. */
+  #pong(ping: Buffer): void {
+    if (this.#socket.writableLength === 0) this.#socket.write(pong(ping));
+  }
+
+  #shakeHands(body: Buffer): void {
+    const ready = readReady(body);
+    if (ready === undefined || !this.#options.accepts.includes(ready.socketType)) {
+      this.refuse();
+      return;
+    }
+    this.#ready = ready;
+    this.#options.onReady(this);
+  }
+
+  readonly #end = (): void => {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#options.onEnd(this);
+  };
+}
+
+function ignore(): void {
+  // Nothing to do: see above.
+}

@@ -1,0 +1,204 @@
+import { createServer, type Server } from 'node:net';
+import { listenAddress, SALT_KEEPALIVE_IDLE_MS } from '../endpoint.ts';
+import { ZmqError } from '../errors.ts';
+import { ZmtpConnection, type ZmtpConnectionOptions } from './connection.ts';
+
+/** What both servers can be told of their port. */
+export interface ListenOptions {
+  /** e.g. `tcp://0.0.0.0:4506`; `*` as port takes a free one. */
+  readonly endpoint: string;
+  /** Connections that wait to be accepted. Salt: `zmq_backlog`, 1000. */
+  readonly backlog?: number;
+  /** Connections open at once; further ones are closed as they come. Default: no limit of ours. */
+  readonly maxConnections?: number;
+  /** Time for what is under way after `close`. */
+  readonly lingerMs?: number;
+  /** A bound socket for the address, where another process holds it: two may listen on it. */
+  readonly heldPort?: (host: string, port: number) => Promise<object | undefined>;
+}
+
+/** Counters of a listener. */
+export interface ListenerStats {
+  readonly connections: number;
+  /** Connections hung up on: no ZMTP, a message too long, too much at once, silent half way. */
+  readonly hungUp: number;
+  /** Connections that came while there were too many. */
+  readonly turnedAway: number;
+}
+
+/** How a {@link ZmtpListener} treats its connections, and whom it tells. */
+export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> {
+  /** Bytes of messages of all peers that have not come whole; who goes beyond it is hung up on. */
+  readonly maxUnfinishedBytes: number;
+  /**
+   * A connection is closed after so long without its handshake, without anything more of a message
+   * that it began, or without reading anything of what waits for it.
+   */
+  readonly patienceMs: number;
+  /** How often connections are looked through, in ms; default 1,000. */
+  readonly lookMs?: number;
+  /** Called each time after the listener has looked through its connections. */
+  readonly onLook?: (now: number) => void;
+}
+
+const DEFAULT_BACKLOG = 1_000;
+/** How often a listener that is being left looks for connections that have no use for it. */
+const LEAVE_LOOK_MS = 50;
+/** So many are ended at a time: each connects anew, elsewhere. */
+const LEAVE_AT_ONCE = 1_000;
+const DEFAULT_LOOK_MS = 1_000;
+// Salt 3006.26: LINGER of the master's sockets (salt/transport/zeromq.py).
+const DEFAULT_LINGER_MS = 1_000;
+
+/** A port where peers connect by ZMTP: accepts, bounds, ends. */
+export class ZmtpListener {
+  readonly endpoint: string;
+  /** All that are open, with or without their handshake. */
+  readonly connections = new Set<ZmtpConnection>();
+  readonly #server: Server;
+  readonly #options: ListenOptions;
+  readonly #rules: ListenerRules;
+  /** Connections without a handshake, oldest first. */
+  readonly #strangers = new Set<ZmtpConnection>();
+  readonly #looks: NodeJS.Timeout;
+  #stopped: Promise<void> | undefined;
+  #hungUp = 0;
+  #turnedAway = 0;
+
+  private constructor(server: Server, options: ListenOptions, rules: ListenerRules) {
+    this.#server = server;
+    this.#options = options;
+    this.#rules = rules;
+    this.endpoint = boundEndpoint(server, options.endpoint);
+    const ofConnections: ZmtpConnectionOptions = {
+      ...rules,
+      onReady: (connection) => {
+        this.#strangers.delete(connection);
+        rules.onReady(connection);
+      },
+      onRefused: () => (this.#hungUp += 1),
+      onEnd: (connection) => {
+        this.connections.delete(connection);
+        this.#strangers.delete(connection);
+        rules.onEnd(connection);
+      },
+    };
+    server.on('connection', (socket) => {
+      const connection = new ZmtpConnection(socket, ofConnections);
+      this.connections.add(connection);
+      this.#strangers.add(connection);
+    });
+    server.on('drop', () => (this.#turnedAway += 1));
+    this.#looks = setInterval(() => this.#look(), rules.lookMs ?? DEFAULT_LOOK_MS);
+    this.#looks.unref();
+  }
+
+  /** @throws ZmqError `SALT_ZMQ_BIND` */
+  static async listen(options: ListenOptions, rules: ListenerRules): Promise<ZmtpListener> {
+    const { endpoint, backlog = DEFAULT_BACKLOG, maxConnections } = options;
+    const server = createServer({
+      keepAlive: true,
+      keepAliveInitialDelay: SALT_KEEPALIVE_IDLE_MS,
+      noDelay: true,
+    });
+    if (maxConnections !== undefined) server.maxConnections = maxConnections;
+    const address = listenAddress(endpoint);
+    const held = await options.heldPort?.(address.host, address.port);
+    await new Promise<void>((resolve, reject) => {
+      const failed = (cause: Error): void =>
+        reject(new ZmqError('SALT_ZMQ_BIND', `can not bind ${endpoint}`, cause));
+      const listening = (): void => {
+        server.off('error', failed);
+        resolve();
+      };
+      server.once('error', failed);
+      if (held === undefined) server.listen({ ...address, backlog }, listening);
+      else server.listen(held, backlog, listening);
+    });
+    return new ZmtpListener(server, options, rules);
+  }
+
+  get stats(): ListenerStats {
+    return {
+      connections: this.connections.size,
+      hungUp: this.#hungUp,
+      turnedAway: this.#turnedAway,
+    };
+  }
+
+  /** Takes no more connections; those there are stay. Resolves when the last of them has ended. */
+  stopListening(): Promise<void> {
+    this.#stopped ??= new Promise((resolve) => this.#server.close(() => resolve()));
+    return this.#stopped;
+  }
+
+  /**
+   * Takes no more connections and ends each that there is once it has been idle for `quietMs`;
+   * resolves when none is left, or after `maxMs`.
+   */
+  async leave(quietMs: number, maxMs: number): Promise<void> {
+    void this.stopListening();
+    const until = performance.now() + maxMs;
+    while (this.connections.size > 0 && performance.now() < until) {
+      const before = performance.now() - quietMs;
+      let ended = 0;
+      for (const connection of this.connections) {
+        if (!connection.ready || connection.inHand > 0 || connection.heldBytes > 0) continue;
+        if (connection.unsentBytes > 0 || connection.heardAt > before) continue;
+        connection.finish();
+        if (++ended === LEAVE_AT_ONCE) break;
+      }
+      await new Promise((resolve) => setTimeout(resolve, LEAVE_LOOK_MS));
+    }
+  }
+
+  /** Takes no more connections, ends those there are when the kernel has what they were sent. */
+  async close(): Promise<void> {
+    clearInterval(this.#looks);
+    const closed = this.stopListening();
+    for (const connection of this.connections) connection.finish();
+    const timer = setTimeout(() => {
+      for (const connection of this.connections) connection.destroy();
+    }, this.#options.lingerMs ?? DEFAULT_LINGER_MS);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  /** Ends what is silent half way, who reads nothing, and the last of what is too much together. */
+  #look(): void {
+    const { patienceMs, maxUnfinishedBytes } = this.#rules;
+    const now = performance.now();
+    const before = now - patienceMs;
+    for (const connection of this.#strangers) {
+      if (connection.openedAt > before) break;
+      connection.refuse();
+    }
+    const unfinished: ZmtpConnection[] = [];
+    let bytes = 0;
+    for (const connection of this.connections) {
+      const { heldBytes } = connection;
+      const isSilent = heldBytes > 0 && connection.heardAt <= before;
+      if (isSilent || connection.unreadMs(now) >= patienceMs) {
+        connection.refuse();
+      } else if (heldBytes > 0) {
+        unfinished.push(connection);
+        bytes += heldBytes;
+      }
+    }
+    // Who came last has lost least by coming again.
+    if (bytes > maxUnfinishedBytes) unfinished.sort((a, b) => b.openedAt - a.openedAt);
+    for (const connection of unfinished) {
+      if (bytes <= maxUnfinishedBytes) break;
+      bytes -= connection.heldBytes;
+      connection.refuse();
+    }
+    this.#rules.onLook?.(now);
+  }
+}
+
+/** The endpoint with the port that was taken. */
+function boundEndpoint(server: Server, endpoint: string): string {
+  const address = server.address();
+  if (address === null || typeof address === 'string') return endpoint;
+  return endpoint.replace(/:[^:]*$/, `:${address.port}`);
+}
