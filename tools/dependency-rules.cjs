@@ -11,8 +11,8 @@ const { readdirSync, readFileSync, existsSync } = require('node:fs');
 const { join } = require('node:path');
 
 const ROOT = join(__dirname, '..');
-// Tests, and what the tests of one library share (<name>/test/).
-const TESTS = '(\\.(test|fixture)\\.ts$|^(libs|tools)/[^/]+/test/)';
+// Tests, what the tests of one library share (<name>/test/), and benchmarks.
+const TESTS = '(\\.(test|fixture)\\.ts$|^(libs|tools)/[^/]+/(test|bench)/)';
 // A library has one door, or one for each of its rooms that others use.
 const DOORS = ['^libs/[^/]+/src/index\\.ts$', '^libs/[^/]+/src/[^/]+/index\\.ts$'];
 

@@ -91,7 +91,7 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
   try {
     const lib = readArguments(process.argv.slice(2));
     for (const file of makeLib(new URL('..', import.meta.url).pathname, lib)) console.log(file);
-    console.log(`Next: npm install; add '${lib.name}' to its floor in tools/dependency-rules.cjs.`);
+    console.log('Next: npm install.');
   } catch (error) {
     console.error((error as Error).message);
     process.exitCode = 64;

@@ -1,19 +1,10 @@
 import { BrineMaster } from '@brine/testing';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runChaos } from './run-chaos.ts';
 
 const FAULTS = 15;
 /** Any would do; a fixed one makes a failure of today a failure of tomorrow. */
 const SEED = 20_261_122;
-
-let dir = '';
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'brine-chaos-test-'));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
 
 interface Seen {
   readonly faults: readonly { readonly what: string; readonly recovery?: object }[];
@@ -41,24 +32,20 @@ it(`${FAULTS} faults under load: nothing is lost, counted twice, or run twice`, 
   expect(ledger?.figures.acknowledged).toBeGreaterThan(10 * FAULTS);
 }, 600_000);
 
-it('brine chaos does the same to a master that somebody else has started', async () => {
+it('--staging does the same to a master that somebody else has started', async () => {
   await using master = await BrineMaster.start();
-  const json = join(dir, 'staging.json');
-  const faults = ['--faults', '3', '--seed', '1', '--only', 'kill', '--json', json];
+  const config = ['--staging', '-c', master.home.configDir];
+  const faults = ['--faults', '3', '--seed', '1', '--only', 'kill'];
   const load = ['--minions', '20', '--jobs', '2'];
   const processes = async (): Promise<unknown> =>
     (await master.services()).map(({ name, pid }) => [name, pid]);
   const before = await processes();
-  const refused = await master.brine('chaos', [...faults, ...load]);
+  const refused = await runChaos(config.concat(faults, load));
   expect(refused.code).toBe(64);
   expect(await processes()).toEqual(before);
-  const { code, stdout, stderr } = await master.brine(
-    'chaos',
-    ['--yes', ...faults, ...load],
-    300_000,
-  );
-  expect(code, stdout + stderr).toBe(0);
-  const { ledger, faults: done } = JSON.parse(await readFile(json, 'utf8')) as Seen;
+  const { code, said, report } = await runChaos<Seen>(config.concat('--yes', faults, load));
+  expect(code, said).toBe(0);
+  const { ledger, faults: done } = report();
   expect(done).toHaveLength(3);
   expect(ledger?.ok).toBe(true);
   expect(ledger?.figures.acknowledged).toBeGreaterThan(0);

@@ -3,6 +3,7 @@ import { BrineMaster } from '@brine/testing';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runTool } from './run-tool.ts';
 
 const MINIONS = 200;
 const PREFIX = 'many-';
@@ -136,7 +137,13 @@ describe('200 simulated minions at a whole master', () => {
     const minions = ['-n', '5', '--prefix', 'cli-', '--key-pairs', '4', '--pre-accept'];
     const how = ['--scenario', scenario, '--target', 'cli-*', '--wait', '3', '--json'];
     const steps = ['connect', 'publish'];
-    const { code, stdout, stderr } = await master.brine('swarm', [...minions, ...how, ...steps]);
+    const config = ['-c', master.home.configDir];
+    const { code, stdout, stderr } = await runTool('swarm', [
+      ...config,
+      ...minions,
+      ...how,
+      ...steps,
+    ]);
     // One is silent: not complete.
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     const { results } = JSON.parse(stdout) as { results: unknown[] };

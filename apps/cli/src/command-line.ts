@@ -70,20 +70,6 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
-    'swarm',
-    {
-      help: 'load a master with thousands of simulated minions',
-      load: async () => (await import('./commands/swarm.ts')).runSwarm,
-    },
-  ],
-  [
-    'chaos',
-    {
-      help: 'staging only: kill and stop the services of this host under load, check the ledger',
-      load: async () => (await import('./commands/chaos.ts')).runChaosCommand,
-    },
-  ],
-  [
     'doctor',
     {
       help: 'look for what opens the master of this host to others, or will stop it',

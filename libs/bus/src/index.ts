@@ -1,12 +1,12 @@
 export { Bus, connectBus } from './connection/connect.ts';
-export type { BusOptions } from './connection/connect.ts';
+export type { BusOptions } from './connection/bus-options.ts';
 export { BusError, asError } from './connection/errors.ts';
 export { isRecord } from './connection/js-api.ts';
 export { NATS_FLOOR, isAtLeast, versionIn } from './connection/server-version.ts';
 export { readServers } from './connection/servers.ts';
 export { BucketWatch } from './kv/bucket-watch.ts';
 export { Bucket } from './kv/bucket.ts';
-export type { BucketEntry } from './kv/bucket.ts';
+export type { BucketEntry } from './kv/bucket-watch.ts';
 export type { Appended } from './streams/append.ts';
 export { handleEach } from './streams/asides.ts';
 export { ensureStreams, waitForStreams } from './streams/ensure-streams.ts';

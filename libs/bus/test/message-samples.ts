@@ -5,7 +5,8 @@ import { tellCommitted } from '../src/events/commit-notice.ts';
 import type { Bus } from '../src/connection/connect.ts';
 import { EventWriter, type EventToAppend } from '../src/events/event-writer.ts';
 import type { JobRecord } from '../src/jobs/job-record.ts';
-import { PublicationWriter, type Again } from '../src/jobs/publication-writer.ts';
+import { PublicationWriter } from '../src/jobs/publication-writer.ts';
+import { type Again } from '../src/jobs/again-record.ts';
 import { ask } from '../src/rpc/queries.ts';
 import {
   packReply,

@@ -1,7 +1,8 @@
 import { mapOf, pack, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { EventInbox } from './event-inbox.ts';
-import { gatherReturns, type GatherSettings } from './gather.ts';
+import { gatherReturns } from './gather.ts';
+import { type GatherSettings } from './wait.ts';
 
 const JID = '20261120171037123456';
 const FIND_JID = '20261120171042000000';

@@ -1,34 +1,9 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
+import type { GatherSettings } from './wait.ts';
+import type { JobReturn } from './load.ts';
 import type { EventQueue } from './event-inbox.ts';
 import type { Command } from './load.ts';
-import type { PublishedCommand } from './local-client.ts';
+import type { PublishedCommand } from './load.ts';
 import { Wait } from './wait.ts';
-
-/** What a minion returned, or that it did not. */
-export type JobReturn =
-  | {
-      readonly kind: 'return';
-      readonly id: string;
-      readonly ret: SaltValue;
-      readonly out?: string;
-      readonly retcode?: SaltValue;
-      readonly jid?: string;
-    }
-  | { readonly kind: 'missing'; readonly id: string };
-
-/** How long to wait. Times in milliseconds. */
-export interface GatherSettings {
-  readonly timeoutMs: number;
-  readonly gatherJobTimeoutMs: number;
-  readonly orderMasters: boolean;
-  readonly syndicWaitMs: number;
-  /** The part of a batch: of others nothing counts, as all parts share a job id. */
-  readonly part?: ReadonlySet<string>;
-  /** Returns of minions that nobody expected are given too, as `salt -v` shows them. */
-  readonly unexpected: boolean;
-  /** Credentials and the like, handed on to `saltutil.find_job`. */
-  readonly kwargs?: SaltMap;
-}
 
 type Publish = (command: Command, into: EventQueue) => Promise<PublishedCommand | undefined>;
 

@@ -13,12 +13,12 @@ export { expandCompound, expandNodegroup } from './nodegroup.ts';
 export { RUNNERS } from './runners/all-runners.ts';
 export { callRunner } from './runners/call.ts';
 export {
-  asText,
   bindArguments,
   InvalidArgumentsError,
   splitKeywords,
   UnknownKeywordError,
 } from './runners/function.ts';
+export { asText } from './runners/text.ts';
 export { JobRecords } from './runners/job-records.ts';
 export { timeOf, UNKNOWN_JOB } from './runners/jobs.ts';
 export { displayOf } from './output/display.ts';
@@ -26,9 +26,10 @@ export { jointOf } from './output/joint.ts';
 export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
 export type { CompoundCommand } from './arguments.ts';
 export type { BatchSettings, BatchStep } from './batch.ts';
-export type { JobReturn } from './gather.ts';
+export type { JobReturn } from './load.ts';
 export type { Command, LoadSettings } from './load.ts';
-export type { ClientSettings, PublishedCommand } from './local-client.ts';
+export type { ClientSettings } from './local-client.ts';
+export type { PublishedCommand } from './load.ts';
 export type { Nodegroups } from './nodegroup.ts';
 export type { Display, DisplayOptions } from './output/display.ts';
 export type { RunnerCall } from './runners/call.ts';

@@ -1,6 +1,27 @@
 import { ASKER_TRACES } from '@brine/job';
 import { buildPublish, type SaltMap, type SaltValue } from '@brine/wire';
 import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
+import type { EventQueue } from './event-inbox.ts';
+
+/** What a minion returned, or that it did not. */
+export type JobReturn =
+  | {
+      readonly kind: 'return';
+      readonly id: string;
+      readonly ret: SaltValue;
+      readonly out?: string;
+      readonly retcode?: SaltValue;
+      readonly jid?: string;
+    }
+  | { readonly kind: 'missing'; readonly id: string };
+
+/** A job that was published. */
+export interface PublishedCommand {
+  readonly jid: string;
+  readonly minions: readonly string[];
+  /** The job's events, where they are listened to. */
+  readonly events?: EventQueue;
+}
 
 /** A command as the person gave it. */
 export interface Command {

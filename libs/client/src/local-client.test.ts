@@ -12,7 +12,7 @@ import {
 import { describe, expect, it } from 'vitest';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { LocalClient, type ClientSettings } from './local-client.ts';
-import type { JobReturn } from './gather.ts';
+import type { JobReturn } from './load.ts';
 import type { ClientPorts } from './ports.ts';
 
 const JID = '20261120171037123456';

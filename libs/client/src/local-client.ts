@@ -1,3 +1,4 @@
+import type { PublishedCommand } from './load.ts';
 import {
   clearEnvelope,
   isMap,
@@ -11,7 +12,9 @@ import {
 } from '@brine/wire';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { EventInbox, type EventQueue } from './event-inbox.ts';
-import { gatherReturns, type GatherSettings, type JobReturn } from './gather.ts';
+import { gatherReturns } from './gather.ts';
+import { type GatherSettings } from './wait.ts';
+import { type JobReturn } from './load.ts';
 import { publishLoad, type Command, type LoadSettings } from './load.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -27,14 +30,6 @@ export interface ClientSettings extends LoadSettings {
   readonly syndicWaitMs: number;
   /** `sock_dir`, for the text when no master is there. */
   readonly sockDir: string;
-}
-
-/** A job that was published. */
-export interface PublishedCommand {
-  readonly jid: string;
-  readonly minions: readonly string[];
-  /** The job's events, where they are listened to. */
-  readonly events?: EventQueue;
 }
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */

@@ -2,9 +2,23 @@ import { parseTag } from '@brine/job';
 import { isMap, listOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { RefusedError } from './errors.ts';
 import type { ClientEvent } from './event-inbox.ts';
-import type { GatherSettings, JobReturn } from './gather.ts';
+import type { JobReturn } from './load.ts';
 import type { Command } from './load.ts';
-import type { PublishedCommand } from './local-client.ts';
+import type { PublishedCommand } from './load.ts';
+
+/** How long to wait. Times in milliseconds. */
+export interface GatherSettings {
+  readonly timeoutMs: number;
+  readonly gatherJobTimeoutMs: number;
+  readonly orderMasters: boolean;
+  readonly syndicWaitMs: number;
+  /** The part of a batch: of others nothing counts, as all parts share a job id. */
+  readonly part?: ReadonlySet<string>;
+  /** Returns of minions that nobody expected are given too, as `salt -v` shows them. */
+  readonly unexpected: boolean;
+  /** Credentials and the like, handed on to `saltutil.find_job`. */
+  readonly kwargs?: SaltMap;
+}
 
 /** Returns that wait for a list that names them; more are of a fleet that is not asked. */
 const HELD_MAX = 100_000;

@@ -1,6 +1,6 @@
 import { Scope } from './environment.ts';
 import { typeError } from './errors.ts';
-import type { Executor } from './execute.ts';
+import type { Evaluator } from './evaluate.ts';
 import type { Body, Parameters } from './syntax/nunjucks.ts';
 import { repr } from './python/text.ts';
 import { PyObject, Undefined, tupleOf, type CallArguments } from './python/values.ts';
@@ -13,7 +13,10 @@ export interface MacroParts {
   readonly body: Body;
   /** Where it was defined. */
   readonly scope: Scope;
-  readonly executor: Pick<Executor, 'captured' | 'evaluator'>;
+  readonly executor: {
+    readonly evaluator: Evaluator;
+    captured(body: Body, scope: Scope): string;
+  };
 }
 
 /** A macro as a value to call (Jinja: jinja2/runtime.py Macro). */

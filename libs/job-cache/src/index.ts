@@ -4,7 +4,8 @@ export { DURATION_BOUNDS } from './counters/count-rows.ts';
 export type { DurationExample } from './counters/duration-examples.ts';
 export { FleetCounts } from './counters/fleet-counts.ts';
 export type { FleetCount } from './counters/fleet-counts.ts';
-export type { DurableRow, DurableTask } from './durable/durable-jobs.ts';
+export type { DurableTask } from './durable/durable-jobs.ts';
+export type { DurableRow } from './durable/durable-row.ts';
 export {
   EXCHANGE_KINDS,
   ExchangeError,

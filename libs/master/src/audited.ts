@@ -1,7 +1,7 @@
 import type { AuditedAct } from '@brine/job';
 import { isMap, listOf, mapIn, pack, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
-import type { Proven } from './clear/caller.ts';
+import type { Proven } from './clear/principal.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
 
 const KINDS = {

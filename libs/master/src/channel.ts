@@ -13,6 +13,20 @@ import {
 import { keepRefusal } from './aes/refused-return.ts';
 import type { MasterPorts } from './ports/ports.ts';
 import type { TokenChecks } from './token-check.ts';
+import type { Request } from './ports/ports.ts';
+
+/** An opened and checked request of a minion. */
+export interface AesRequest {
+  readonly request: Request;
+  /** The opened msgpack map, channel fields still in it. */
+  readonly body: Buffer;
+  readonly scan: MapScan;
+  /** The id the load carries; version 2 file requests carry none. */
+  readonly minion: string | undefined;
+  /** True when `tok` was checked: always for version 3. */
+  readonly tokenChecked: boolean;
+  readonly version: number;
+}
 
 /** The envelope of a sealed request, as the wire library read it. */
 export interface SealedRequest {

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readJson, type SaltValue } from '@brine/wire';
 import { loadYaml, YamlWork } from '@brine/yaml';
-import type { ExternalSettings } from './external.ts';
+import type { ExternalSettings } from './external-settings.ts';
 
 const TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
 import { isMap, readJson, type SaltValue } from '@brine/wire';
 import { loadYaml, YamlWork } from '@brine/yaml';
-import type { ExternalMinion, ExternalSettings } from './external.ts';
+import type { ExternalMinion, ExternalSettings } from './external-settings.ts';
 import { pythonText } from './python-text.ts';
 
 const TIMEOUT_MS = 20_000;

@@ -8,7 +8,7 @@ export { readHttp } from './http.ts';
 export { readPostgres } from './postgres.ts';
 export { RootFiles } from './root-files.ts';
 
-export type { ExternalMinion, ExternalSettings } from './external.ts';
+export type { ExternalMinion, ExternalSettings } from './external-settings.ts';
 export type { GitSettings } from './git.ts';
 export type { GitPlace } from './git-checkouts.ts';
 export type { GitPillarDefaults, GitPillarRemote } from './git-remotes.ts';

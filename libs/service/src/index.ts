@@ -34,15 +34,13 @@ export type {
   Counter,
   Exemplar,
   ExpositionFormat,
-  Family,
   Gauge,
   Histogram,
-  HistogramSample,
   Labels,
   Reading,
-  Sample,
   TracedBy,
 } from './metrics/metrics.ts';
+export type { Family, HistogramSample, Sample } from './metrics/metric-series.ts';
 export type { ProbedService } from './probe.ts';
 export type { RunningService, Service, ServiceContext } from './run-service.ts';
 export type { RollingState, SupervisorState } from './processes/state-file.ts';

@@ -1,5 +1,5 @@
 import { FAULT_KINDS, type FaultKind } from './plan.ts';
-import { MAX_SEED, readOptions, UsageError, wholeNumber } from './read-options.ts';
+import { MAX_SEED, readOptions, UsageError, wholeNumber } from '@brine/swarm';
 
 /** What a run was asked for. */
 export interface ChaosArguments {
@@ -34,6 +34,7 @@ export const USAGE = `npm run chaos -- [options]    random faults at a master un
 npm run chaos -- --rolling <n>    rolling restarts under load: see --rolling --help
 npm run chaos -- --nodes <n>      nodes of NATS and PostgreSQL are lost: see --nodes --help
 npm run chaos -- --tree <n>       faults between two masters: see --tree --help
+npm run chaos -- --staging        faults at the master of this host: see --staging --help
 `;
 
 const OPTIONS = {
@@ -51,7 +52,7 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readArguments(args: readonly string[]): ChaosArguments {
-  const values = readOptions(args, OPTIONS);
+  const { values } = readOptions(args, OPTIONS);
   const any = Math.floor(Math.random() * MAX_SEED);
   return {
     faults: wholeNumber('faults', values.faults, [1, 100_000, 20]),

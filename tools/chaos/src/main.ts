@@ -4,9 +4,10 @@ import { drawChaos, spreadOf } from './draw-chaos.ts';
 import { runOnOwnMaster } from './own-run.ts';
 import { nodes } from './nodes/main.ts';
 import { readPlan } from './plan.ts';
-import { UsageError } from './read-options.ts';
+import { UsageError } from '@brine/swarm';
 import { rolling } from './rolling/main.ts';
 import { terminalSurroundings, writeReport } from './run-mode.ts';
+import { staging } from './staging-mode.ts';
 import { tree } from './tree/main.ts';
 
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */
@@ -16,6 +17,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args.some((arg) => arg.startsWith('--rolling'))) return rolling(args);
   if (args.some((arg) => arg.startsWith('--nodes'))) return nodes(args);
   if (args.some((arg) => arg.startsWith('--tree'))) return tree(args);
+  if (args.includes('--staging')) return staging(args);
   const asked = readArguments(args);
   if (asked.help) {
     process.stdout.write(USAGE);

@@ -101,7 +101,7 @@ export class StoredProbes {
       max: 2,
       connectionTimeoutMillis: 2_000,
       query_timeout: 3_000,
-      application_name: 'brine chaos',
+      application_name: 'chaos',
     });
     // Faults are what happens here; the next query opens another connection.
     pool.on('error', () => undefined);

@@ -38,7 +38,7 @@ export class NoInstallation extends Error {
 }
 
 /** What a run on this host would do; throws {@link NoInstallation} where no master runs on it. */
-export function planForStaging(staging: StagingOptions): Plan {
+export function planForStaging(staging: Omit<StagingOptions, 'tell' | 'signal'>): Plan {
   const { options, faults, seed, kinds } = staging;
   const installation = new Installation(options);
   if (installation.supervisor() === undefined) {

@@ -6,7 +6,7 @@ import { drawReport } from './draw-report.ts';
 
 const USAGE = `npm run ledger-check -- --log <file> [options]    the books against what happened
 
-  --log <file>       log of simulated minions (brine swarm --log); several are allowed
+  --log <file>       log of simulated minions (npm run swarm --log); several are allowed
   -c <dir>           configuration directory of the master whose database is read
   --database <url>   or the database itself
   --after <jid>      leave jobs up to this one alone

@@ -1,7 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { mapOf } from '@brine/wire';
 import type { SealedRequests } from './sealed-request.ts';
-import type { SimMinion } from './sim-minion.ts';
+import type { KeyPair } from './key-pool.ts';
+import type { SealingMinion } from './sealed-exchange.ts';
 import type { Behaviour } from './types.ts';
 
 const MAX_GARBAGE_BYTES = 2_048;
@@ -10,7 +11,7 @@ const MAC_BYTES = 32;
 /** A body that a master has to refuse; undefined before the minion has a key. */
 export function hostileBody(
   kind: NonNullable<Behaviour['hostile']>,
-  minion: SimMinion,
+  minion: SealingMinion & { readonly pair: KeyPair },
   requests: SealedRequests,
 ): Uint8Array[] | undefined {
   if (kind === 'garbage') return [randomBytes(1 + randomInt(MAX_GARBAGE_BYTES))];

@@ -1,5 +1,5 @@
-export { drawResults, isComplete } from './report.ts';
-export { readScenario } from './scenario.ts';
+export { MAX_SEED, readOptions, UsageError, wholeNumber } from './read-options.ts';
+export type { Range } from './read-options.ts';
 export { Swarm } from './swarm.ts';
 export { minionId } from './types.ts';
 
@@ -17,4 +17,3 @@ export type {
   SwarmOptions,
   SwarmStats,
 } from './types.ts';
-export type { StepResult } from './report.ts';

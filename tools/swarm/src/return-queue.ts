@@ -3,11 +3,16 @@ import { createHash } from 'node:crypto';
 import { returnValue } from './behaviours.ts';
 import { monotonicMs } from './clock.ts';
 import type { JobRun } from './job-run.ts';
-import { exchange } from './sealed-exchange.ts';
+import { exchange, type SealingMinion } from './sealed-exchange.ts';
 import type { LoadHead, SealedRequests } from './sealed-request.ts';
-import type { SimMinion } from './sim-minion.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { Behaviour } from './types.ts';
+
+/** A simulated minion, as its queue needs it. */
+interface ReturningMinion extends SealingMinion {
+  readonly index: number;
+  readonly behaviour: Behaviour;
+}
 
 /** Answers that wait behind one another at a minion; a stock one has as many processes. */
 const MAX_WAITING = 100;
@@ -49,13 +54,13 @@ export function hashOf(packed: Uint8Array): string {
 
 /** The returns of one minion to real jobs: one on its way, the others wait. */
 export class ReturnQueue {
-  readonly #minion: SimMinion;
+  readonly #minion: ReturningMinion;
   readonly #around: Surroundings;
   readonly #waiting: JobRun[] = [];
   #sending = false;
   #closed = false;
 
-  constructor(minion: SimMinion, around: Surroundings) {
+  constructor(minion: ReturningMinion, around: Surroundings) {
     this.#minion = minion;
     this.#around = around;
   }

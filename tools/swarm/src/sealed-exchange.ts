@@ -1,9 +1,19 @@
-import { CryptError } from '@brine/crypt';
+import { CryptError, type Crypticle } from '@brine/crypt';
 import { unpack, WireError } from '@brine/wire';
 import { between } from './behaviours.ts';
-import type { LoadHead } from './sealed-request.ts';
-import type { SimMinion } from './sim-minion.ts';
+import type { RequestLine } from './request-line.ts';
+import type { LoadHead, MinionFields } from './sealed-request.ts';
 import type { Surroundings } from './surroundings.ts';
+
+/** A simulated minion, as who seals and sends its requests needs it. */
+export interface SealingMinion {
+  readonly id: string;
+  readonly line: RequestLine;
+  readonly fields: MinionFields;
+  /** Undefined before its log-in. */
+  readonly key: Crypticle | undefined;
+  logIn(): Promise<unknown>;
+}
 
 /** How a sealed request ended, after all sends. */
 export type ExchangeEnd = 'answered' | 'refused' | 'timed-out';
@@ -21,7 +31,7 @@ const LONG_HEADS = new Set([0xd9, 0xda, 0xdb, 0xc4, 0xc5, 0xc6]);
  * sends, then it is lost. `onSend` hears of each send.
  */
 export function exchange(
-  minion: SimMinion,
+  minion: SealingMinion,
   around: Surroundings,
   head: LoadHead,
   onSend: (send: number) => void,
@@ -55,7 +65,7 @@ export function exchange(
 }
 
 /** Opens an answer: nobody but the master can have made it, and it answers this request. */
-function check(reply: Buffer, nonce: number, minion: SimMinion, around: Surroundings): void {
+function check(reply: Buffer, nonce: number, minion: SealingMinion, around: Surroundings): void {
   const { counts, requests } = around;
   counts.repliesOpened += 1;
   try {

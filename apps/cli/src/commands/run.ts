@@ -38,7 +38,8 @@ import {
   withoutEffect,
   type ParsedOptions,
 } from '../options/option.ts';
-import { OptionParser, type CommandForm } from '../options/parser.ts';
+import { OptionParser } from '../options/parser.ts';
+import { type CommandForm } from '../options/option.ts';
 import type { RemoteCall } from '../runners/by-login.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
 import { credentialsFor } from '../salt/login.ts';

@@ -1,3 +1,4 @@
+import type { SaltRun } from '../salt/salt-run.ts';
 import {
   BatchSizeError,
   type CompoundCommandError,
@@ -7,11 +8,10 @@ import {
   RequestTimeoutError,
   type Command,
 } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
 import { emptyOutputFile, Printer, unhandled } from '../display-settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { openMasterLink, type MasterLink } from '../master-link.ts';
+import { openMasterLink } from '../master-link.ts';
 import { isOn, numberValue, textValue, type ParsedOptions } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
 import { SALT_FORM, TARGET_KINDS } from '../options/salt-form.ts';
@@ -19,16 +19,6 @@ import { readCommand, type SaltCommand } from '../salt/read-command.ts';
 import { runAndShow } from '../salt/run-and-show.ts';
 import { login } from '../salt/login.ts';
 import { logLine, type Terminal } from '../terminal.ts';
-
-/** Everything one run of `salt` works with. */
-export interface SaltRun {
-  readonly options: ParsedOptions;
-  readonly config: MasterOptions;
-  readonly terminal: Terminal;
-  readonly printer: Printer;
-  readonly link: MasterLink;
-  readonly command: Command;
-}
 
 /** `salt`: publishes a command and shows the returns. Gives the exit code. */
 export async function runSalt(args: readonly string[], terminal: Terminal): Promise<number> {

@@ -1,5 +1,5 @@
 import type { Option, OptionGroup } from './option.ts';
-import type { CommandForm } from './parser.ts';
+import type { CommandForm } from './option.ts';
 
 const HELP_COLUMN = 26;
 const WIDTH = 79;

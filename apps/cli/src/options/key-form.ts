@@ -6,7 +6,7 @@ import {
   outputGroup,
 } from './common-groups.ts';
 import { flag, text, type Option, withoutEffect } from './option.ts';
-import type { CommandForm } from './parser.ts';
+import type { CommandForm } from './option.ts';
 
 const ACTIONS: readonly Option[] = [
   text(['-l', '--list'], 'list', "List keys: 'acc', 'pre' or 'un', 'rej', 'den', 'all'.", ''),

@@ -1,3 +1,14 @@
+/** A command as its option parser knows it. */
+export interface CommandForm {
+  /** `salt`, `salt-key`, …: stands in usage and error lines. */
+  readonly prog: string;
+  /** Behind the name in the usage line. */
+  readonly usage: string;
+  readonly description: string;
+  readonly version: string;
+  readonly groups: readonly OptionGroup[];
+}
+
 /** One option of a command, as Python's optparse has it. */
 export interface Option {
   /** `-t`, `--timeout`; the first long name stands in error texts. */

@@ -1,17 +1,7 @@
+import type { CommandForm } from './option.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { helpPage } from './help-page.ts';
-import type { Option, OptionGroup, OptionValue, ParsedOptions } from './option.ts';
-
-/** A command as its option parser knows it. */
-export interface CommandForm {
-  /** `salt`, `salt-key`, …: stands in usage and error lines. */
-  readonly prog: string;
-  /** Behind the name in the usage line. */
-  readonly usage: string;
-  readonly description: string;
-  readonly version: string;
-  readonly groups: readonly OptionGroup[];
-}
+import type { Option, OptionValue, ParsedOptions } from './option.ts';
 
 /**
  * Reads a command line as Python's optparse does: long options may be abbreviated, short ones

@@ -8,7 +8,7 @@ import {
   timeoutOption,
 } from './common-groups.ts';
 import { flag, text, type Option } from './option.ts';
-import type { CommandForm } from './parser.ts';
+import type { CommandForm } from './option.ts';
 
 const TARGET_OPTIONS: readonly Option[] = [
   flag(['-H', '--hosts'], 'list_hosts', 'For salt-ssh only.'),

@@ -1,5 +1,5 @@
 import { isOn } from '../options/option.ts';
-import type { SaltRun } from '../commands/salt.ts';
+import type { SaltRun } from './salt-run.ts';
 import { mayTrace, recordCommand, spanTime } from './request-span.ts';
 
 /** The root of a job's trace: the command, from its start to the last return shown. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { RefusedError, yamlArgument, type LocalClient } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { SaltRun } from '../commands/salt.ts';
+import type { SaltRun } from './salt-run.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { systemUser } from '../master-config.ts';
 import { isOn, textValue, type ParsedOptions } from '../options/option.ts';

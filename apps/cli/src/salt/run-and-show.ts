@@ -5,7 +5,7 @@ import {
   type PublishedCommand,
 } from '@brine/client';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import type { SaltRun } from '../commands/salt.ts';
+import type { SaltRun } from './salt-run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue } from '../options/option.ts';
 import { whenInterrupted } from './interrupt.ts';

@@ -1,4 +1,4 @@
-import type { SaltRun } from '../commands/salt.ts';
+import type { SaltRun } from './salt-run.ts';
 import { JobRecords } from '@brine/client';
 
 /** Ids of one question: a page of answers. */

@@ -1,8 +1,8 @@
+import type { BusOptions } from './bus-options.ts';
 import { randomBytes } from 'node:crypto';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { Asides } from '../streams/asides.ts';
-import type { Aside } from '../streams/asides.ts';
 import { BusError, asError } from './errors.ts';
 import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
@@ -11,27 +11,6 @@ import { endOfCertificate, readServers } from './servers.ts';
 import type { ServiceName } from '../subjects/names.ts';
 import { TimerWheel } from './timer-wheel.ts';
 import { NATS_FLOOR, isAtLeast } from './server-version.ts';
-
-/** How to reach the server, and as whom. */
-export interface BusOptions {
-  /**
-   * `tls://host:port`, or on loopback `nats://user:password@host:port`; several joined by commas.
-   */
-  readonly url: string;
-  /** With TLS: where the directory of each service is with its certificate, as `brine pki` does. */
-  readonly certificates?: string;
-  /** Lets a server beyond loopback be reached without TLS. */
-  readonly plain?: boolean;
-  /** Which service connects; it decides the inbox it may listen on. */
-  readonly name: ServiceName;
-  readonly user?: string;
-  readonly password?: string;
-  /** How long to wait for a server at first, in ms; default 30,000. Afterwards: for ever. */
-  readonly connectTimeoutMs?: number;
-  readonly signal?: AbortSignal;
-  /** Told of the first messages of each stream that a reader goes on without. */
-  readonly onAside?: (aside: Aside) => void;
-}
 
 /** What a connection tells of itself. */
 export type BusStatus = 'connected' | 'reconnecting' | 'closed';

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CERTIFICATE_FILES } from '@brine/crypt';
 import type { TlsOptions } from '@nats-io/nats-core';
-import type { BusOptions } from './connect.ts';
+import type { BusOptions } from './bus-options.ts';
 import { BusError } from './errors.ts';
 
 /** What does not leave this host. */

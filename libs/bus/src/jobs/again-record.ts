@@ -1,5 +1,25 @@
 import { isRecord } from '../connection/js-api.ts';
-import type { Again } from './publication-writer.ts';
+
+/** A job that is to be sent once more, under the same jid and a new serial. */
+export interface Again {
+  readonly jid: string;
+  /** Of the job's own message in PUBLICATIONS. */
+  readonly seq: number;
+  /** In ms since 1970. */
+  readonly notAfter: number;
+  /** Set where few of its minions have not returned: it goes to these alone. */
+  readonly waiting?: readonly string[];
+  /**
+   * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
+   * they are, and the publication for them.
+   */
+  readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
+}
+
+/** From here on the master AES key of this epoch holds. */
+export interface Marker {
+  readonly epoch: number;
+}
 
 /** Packs an {@link Again}: JSON, its publication in base64. */
 export function packAgain({ only, ...again }: Again): Buffer {

@@ -1,3 +1,5 @@
+import type { Again } from './again-record.ts';
+import type { Marker } from './again-record.ts';
 import { packAgain } from './again-record.ts';
 import { append, newMessageId } from '../streams/append.ts';
 import type { Appended } from '../streams/append.ts';
@@ -17,27 +19,6 @@ const VERSION = { [VERSION_HEADER]: String(MESSAGE_VERSION) } as const;
 /** Where a job was stored; for a duplicate, `record` is the job that was stored the first time. */
 export interface AppendedJob extends Appended {
   readonly record: JobRecord;
-}
-
-/** A job that is to be sent once more, under the same jid and a new serial. */
-export interface Again {
-  readonly jid: string;
-  /** Of the job's own message in PUBLICATIONS. */
-  readonly seq: number;
-  /** In ms since 1970. */
-  readonly notAfter: number;
-  /** Set where few of its minions have not returned: it goes to these alone. */
-  readonly waiting?: readonly string[];
-  /**
-   * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
-   * they are, and the publication for them.
-   */
-  readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
-}
-
-/** From here on the master AES key of this epoch holds. */
-export interface Marker {
-  readonly epoch: number;
 }
 
 /** Appends to PUBLICATIONS and waits for the stream's acknowledgement. */

@@ -6,7 +6,7 @@ import { isRecord } from '../connection/js-api.ts';
 import { unpackJob } from './job-record.ts';
 import type { JobRecord } from './job-record.ts';
 import { SERVICE_INBOXES, isPublicationKind } from '../subjects/names.ts';
-import type { Again, Marker } from './publication-writer.ts';
+import type { Again, Marker } from './again-record.ts';
 import type { Received } from '../streams/stream-reader.ts';
 
 /** The headers of a publication. */

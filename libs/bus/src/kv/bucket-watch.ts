@@ -1,4 +1,3 @@
-import type { BucketEntry } from './bucket.ts';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import type { BucketKey } from '../subjects/escape.ts';
@@ -7,6 +6,16 @@ import type { StreamInfo } from '../connection/js-api.ts';
 import type { BucketName } from '../subjects/names.ts';
 import { PullFeed } from '../streams/pull-feed.ts';
 import type { Delivery } from '../streams/pull-feed.ts';
+
+/** One value of a bucket. */
+export interface BucketEntry {
+  readonly key: BucketKey;
+  readonly value: Uint8Array;
+  /** Grows with every change in the bucket; what {@link Bucket.update} compares. */
+  readonly revision: number;
+  /** When it was written, in ms since 1970. */
+  readonly timeMs: number;
+}
 
 /** What a watcher is told. */
 export interface WatchOptions {

@@ -5,7 +5,7 @@ import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Bucket } from './bucket.ts';
-import type { BucketEntry } from './bucket.ts';
+import type { BucketEntry } from './bucket-watch.ts';
 import type { BucketWatch } from './bucket-watch.ts';
 import { connectBus } from '../connection/connect.ts';
 import type { Bus } from '../connection/connect.ts';

@@ -1,3 +1,4 @@
+import type { BucketEntry } from './bucket-watch.ts';
 import { append, newMessageId } from '../streams/append.ts';
 import { BucketWatch } from './bucket-watch.ts';
 import type { WatchOptions } from './bucket-watch.ts';
@@ -8,16 +9,6 @@ import { JS_ERRORS, askJetStream, isRecord, streamInfo, textIn } from '../connec
 import type { BucketName } from '../subjects/names.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
 import { microseconds } from '../streams/message-at.ts';
-
-/** One value of a bucket. */
-export interface BucketEntry {
-  readonly key: BucketKey;
-  readonly value: Uint8Array;
-  /** Grows with every change in the bucket; what {@link Bucket.update} compares. */
-  readonly revision: number;
-  /** When it was written, in ms since 1970. */
-  readonly timeMs: number;
-}
 
 const PUT_TIMEOUT_MS = 4_000;
 const GET_TIMEOUT_MS = 3_000;

@@ -1,7 +1,27 @@
 import type { RequestClass } from '../subjects/names.ts';
 import { packRequest, type RequestHead } from './request-frame.ts';
-import type { Asker } from './suspects.ts';
 import type { WheelTimer } from '../connection/timer-wheel.ts';
+
+/** Whoever asks, as far as workers fell silent with requests of his. */
+export interface Asker {
+  /** His name; the request's id where nobody is named, and then it is this one request. */
+  readonly name: string;
+  /** Requests in hand. */
+  count: number;
+  /** Those of them with which a worker fell silent. */
+  struck: number;
+  /** Who got his last one. */
+  worker: string | undefined;
+  /** Workers that fell silent with one of his and have not been heard since. */
+  readonly silent: Set<string>;
+  /** When the last of these did. */
+  silentAt: number;
+  /** Until then nothing of his is sent. */
+  restsUntil: number;
+  rests: number;
+  /** Until when this is remembered though nothing of his is in hand. */
+  knownUntil: number;
+}
 
 /** A request on its way to a worker. */
 export interface RequestToSend {

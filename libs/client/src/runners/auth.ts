@@ -1,6 +1,7 @@
 import { mapOf } from '@brine/wire';
 import { RefusedError } from '../errors.ts';
-import { asText, type RunnerFunction } from './function.ts';
+import { type RunnerFunction } from './function.ts';
+import { asText } from './text.ts';
 
 const makeToken: RunnerFunction = {
   name: 'auth.mk_token',

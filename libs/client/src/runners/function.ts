@@ -1,5 +1,6 @@
-import { pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import type { JobReturn } from '../gather.ts';
+import { asText } from './text.ts';
+import { type SaltMap, type SaltValue } from '@brine/wire';
+import type { JobReturn } from '../load.ts';
 import type { Command } from '../load.ts';
 import type { LocalClient } from '../local-client.ts';
 import type { JobRecords } from './job-records.ts';
@@ -124,11 +125,6 @@ export function bindArguments(fun: RunnerFunction, given: GivenArguments): Bound
   });
   if (missing.length > 0) throw new InvalidArgumentsError(missingText(short, missing));
   return { named, args: [], kwargs: new Map() };
-}
-
-/** A value as the text it was on the command line, or its repr. */
-export function asText(value: SaltValue): string {
-  return typeof value === 'string' ? value : pyRepr(value);
 }
 
 function checkCount(short: string, fun: RunnerFunction, count: number): void {

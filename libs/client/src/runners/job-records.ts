@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RefusedError } from '../errors.ts';
 import type { LocalClient } from '../local-client.ts';
-import { asText } from './function.ts';
+import { asText } from './text.ts';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Jobs of one page of a query. */

@@ -1,6 +1,7 @@
 import { isJid, jidStartTime } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { asText, runOnMinions, type BoundArguments, type RunnerFunction } from './function.ts';
+import { runOnMinions, type BoundArguments, type RunnerFunction } from './function.ts';
+import { asText } from './text.ts';
 import { minionsOf, splitInput, type JobRecords, type JobSearch } from './job-records.ts';
 
 /** What Salt's runner says of a jid that is not there. */

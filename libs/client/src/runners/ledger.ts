@@ -1,5 +1,6 @@
 import { listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { asText, type RunnerFunction } from './function.ts';
+import { type RunnerFunction } from './function.ts';
+import { asText } from './text.ts';
 import { splitInput, type JobRecords } from './job-records.ts';
 import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
 

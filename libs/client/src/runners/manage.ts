@@ -1,11 +1,11 @@
 import { textOf, mapOf, type SaltValue } from '@brine/wire';
 import {
-  asText,
   runOnMinions,
   type BoundArguments,
   type RunnerContext,
   type RunnerFunction,
 } from './function.ts';
+import { asText } from './text.ts';
 
 const PARAMETERS: RunnerFunction['parameters'] = [
   ['tgt', '*'],

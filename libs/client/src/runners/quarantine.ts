@@ -1,5 +1,6 @@
 import { mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { asText, type BoundArguments, type RunnerFunction } from './function.ts';
+import { type BoundArguments, type RunnerFunction } from './function.ts';
+import { asText } from './text.ts';
 
 const LIST_DEFAULT = 50;
 

@@ -1,3 +1,4 @@
+import type { DurableRow } from './durable-row.ts';
 import {
   confirmDurable,
   hearLogIns,
@@ -14,19 +15,8 @@ import { asJobCacheError, isRefused } from '../connection/errors.ts';
 import { quarantine } from '../save/quarantine.ts';
 import { select } from '../connection/query.ts';
 import { refusalOfDurable } from '../save/refused-rows.ts';
-import type { JobRow, RefusedRow } from '../save/rows.ts';
+import type { RefusedRow } from '../save/rows.ts';
 import { inTransaction } from '../connection/transaction.ts';
-
-/** A published job that is to be sent again to minions that were away. */
-export type DurableRow = Pick<
-  JobRow,
-  'jid' | 'fun' | 'minions' | 'publishedAt' | 'seq' | 'incarnation'
-> & {
-  readonly requestId: string;
-  readonly notAfter: number;
-  /** What minions get, less its serial. */
-  readonly publication: Uint8Array;
-};
 
 /** Something to be sent, and the turn and look under which it is confirmed afterwards. */
 export interface DurableTask {

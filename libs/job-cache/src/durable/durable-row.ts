@@ -1,6 +1,19 @@
 import type { DurableFacts, DurableState } from '@brine/job';
 import type { PoolClient } from 'pg';
 import { durableStateJson, type StoredDurableState } from './durable-state.ts';
+import type { JobRow } from '../save/rows.ts';
+
+/** A published job that is to be sent again to minions that were away. */
+export type DurableRow = Pick<
+  JobRow,
+  'jid' | 'fun' | 'minions' | 'publishedAt' | 'seq' | 'incarnation'
+> & {
+  readonly requestId: string;
+  readonly notAfter: number;
+  /** What minions get, less its serial. */
+  readonly publication: Uint8Array;
+};
+
 import * as sql from './durable-sql.ts';
 
 /** Clocks of the stream and of ours may differ by as much. */

@@ -1,4 +1,4 @@
-import type { DurableRow } from '../durable/durable-jobs.ts';
+import type { DurableRow } from '../durable/durable-row.ts';
 import type { Refusal } from './quarantine.ts';
 import type { Quarantined } from '../read/quarantined-rows.ts';
 import type { JobRow, ReturnRow } from './rows.ts';

@@ -1,3 +1,4 @@
+import type { AesRequest } from '../channel.ts';
 import { isJid } from '@brine/job';
 import {
   checkNames,
@@ -5,7 +6,6 @@ import {
   pack,
   unpackMap,
   WireError,
-  type MapScan,
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
@@ -34,19 +34,6 @@ import { keepRefusal } from './refused-return.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeReturn } from './return.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
-
-/** An opened and checked request of a minion. */
-export interface AesRequest {
-  readonly request: Request;
-  /** The opened msgpack map, channel fields still in it. */
-  readonly body: Buffer;
-  readonly scan: MapScan;
-  /** The id the load carries; version 2 file requests carry none. */
-  readonly minion: string | undefined;
-  /** True when `tok` was checked: always for version 3. */
-  readonly tokenChecked: boolean;
-  readonly version: number;
-}
 
 /** What a command answers, and how it is sealed (salt/master.py `AESFuncs.run_func`). */
 export interface AesResult {

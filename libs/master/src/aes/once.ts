@@ -3,7 +3,7 @@ import { WireError, type SaltValue } from '@brine/wire';
 import { SESSION_KEY_VERSION } from '../channel.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { AesRequest } from './commands.ts';
+import type { AesRequest } from '../channel.ts';
 
 /**
  * The same for every sending of one request: a replay of it on another connection, which is another

@@ -1,3 +1,6 @@
+import type { CallerKind } from './principal.ts';
+import type { Proven } from './principal.ts';
+import type { ClearRequest } from './principal.ts';
 import { grantedTo, publisherAcl, readAcl, type Acl } from '@brine/acl';
 import { buildErrorReply, textOf, type SaltMap } from '@brine/wire';
 import type { TokenRecord } from '../ports/login-ports.ts';
@@ -5,24 +8,6 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
 import { isEnabled, logIn } from './log-in.ts';
 import { authenticateKey } from './principal.ts';
 import { findToken } from './tokens.ts';
-
-/** How somebody proved who he is. */
-export type CallerKind = 'token' | 'eauth' | 'user';
-
-/** Who was proven to ask, and by what. */
-export interface Proven {
-  readonly kind: CallerKind;
-  /** Owner of the local key, the token or the login, whatever the load calls itself. */
-  readonly principal: string;
-}
-
-/** Is told who was proven to ask: as soon as that is known, whatever becomes of the request. */
-export type OnProven = (who: Proven) => void;
-
-/** A request in the clear, and who is to be told whose it is. */
-export interface ClearRequest extends Request {
-  readonly onProven?: OnProven;
-}
 
 /** Who asks, and what he may. */
 export interface Caller extends Proven {

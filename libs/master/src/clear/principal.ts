@@ -1,6 +1,25 @@
 import { constantTimeEqual } from '@brine/crypt';
 import { textOf, type SaltMap } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
+import type { Request } from '../ports/ports.ts';
+
+/** How somebody proved who he is. */
+export type CallerKind = 'token' | 'eauth' | 'user';
+
+/** Who was proven to ask, and by what. */
+export interface Proven {
+  readonly kind: CallerKind;
+  /** Owner of the local key, the token or the login, whatever the load calls itself. */
+  readonly principal: string;
+}
+
+/** Is told who was proven to ask: as soon as that is known, whatever becomes of the request. */
+export type OnProven = (who: Proven) => void;
+
+/** A request in the clear, and who is to be told whose it is. */
+export interface ClearRequest extends Request {
+  readonly onProven?: OnProven;
+}
 
 /** Who holds a local key. */
 export interface KeyHolder {

@@ -18,7 +18,8 @@ import {
 import type { Job, MasterPorts, Request } from '../ports/ports.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { handedDown, refusedByBlacklist } from './authorise.ts';
-import { authenticate, isStranger, type Caller, type ClearRequest } from './caller.ts';
+import { authenticate, isStranger, type Caller } from './caller.ts';
+import { type ClearRequest } from './principal.ts';
 import { durably } from './durable.ts';
 import { expectedMinions, type Expected } from './expected-minions.ts';
 import { expectedWithin } from './expected-within.ts';

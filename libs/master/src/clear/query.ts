@@ -10,7 +10,8 @@ import {
 } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { authenticate, isStranger, notAllowed, refusalOf, type ClearRequest } from './caller.ts';
+import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
+import { type ClearRequest } from './principal.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 

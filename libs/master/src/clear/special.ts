@@ -2,14 +2,8 @@ import { mayCall, type SpecialKind } from '@brine/acl';
 import { buildErrorReply, mapOf, pack, textOf, type SaltMap } from '@brine/wire';
 import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import {
-  authenticate,
-  isStranger,
-  notAllowed,
-  refusalOf,
-  type Caller,
-  type ClearRequest,
-} from './caller.ts';
+import { authenticate, isStranger, notAllowed, refusalOf, type Caller } from './caller.ts';
+import { type ClearRequest } from './principal.ts';
 import { readCall } from './function-call.ts';
 import { SUDO_PREFIX } from './principal.ts';
 import { callWheel } from './wheel.ts';

@@ -11,7 +11,7 @@ import {
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { ClearRequest } from './caller.ts';
+import type { ClearRequest } from './principal.ts';
 import { logIn } from './log-in.ts';
 
 /** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */

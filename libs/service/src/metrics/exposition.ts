@@ -1,5 +1,5 @@
 import type { Exemplar, Labels } from './metric-series.ts';
-import type { Family, HistogramSample } from './metrics.ts';
+import type { Family, HistogramSample } from './metric-series.ts';
 
 /** Prometheus' text format 0.0.4, or OpenMetrics 1.0, which has exemplars. */
 export type ExpositionFormat = 'prometheus' | 'openmetrics';

@@ -1,3 +1,34 @@
+/** One number of a family. */
+export interface Sample {
+  readonly labels?: Labels;
+  readonly value: number;
+}
+
+/** One histogram: how many values lie in each bucket (the last has no bound), and their sum. */
+export interface HistogramSample {
+  readonly labels?: Labels;
+  /** One more than the family has bounds; not cumulative. */
+  readonly counts: readonly number[];
+  readonly sum: number;
+  readonly exemplars?: readonly (Exemplar | undefined)[];
+}
+
+/** All numbers of one name. */
+export type Family =
+  | {
+      readonly name: string;
+      readonly type: 'counter' | 'gauge';
+      readonly help: string;
+      readonly samples: readonly Sample[];
+    }
+  | {
+      readonly name: string;
+      readonly type: 'histogram';
+      readonly help: string;
+      readonly bounds: readonly number[];
+      readonly samples: readonly HistogramSample[];
+    };
+
 /** Names and values of a series' labels. */
 export type Labels = Readonly<Record<string, string>>;
 

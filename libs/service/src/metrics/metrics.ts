@@ -1,3 +1,5 @@
+import type { Sample } from './metric-series.ts';
+import type { Family } from './metric-series.ts';
 import { renderFamily, type ExpositionFormat } from './exposition.ts';
 import {
   CountSeries,
@@ -9,37 +11,6 @@ import {
 
 export type { Exemplar, Labels } from './metric-series.ts';
 export type { ExpositionFormat } from './exposition.ts';
-
-/** One number of a family. */
-export interface Sample {
-  readonly labels?: Labels;
-  readonly value: number;
-}
-
-/** One histogram: how many values lie in each bucket (the last has no bound), and their sum. */
-export interface HistogramSample {
-  readonly labels?: Labels;
-  /** One more than the family has bounds; not cumulative. */
-  readonly counts: readonly number[];
-  readonly sum: number;
-  readonly exemplars?: readonly (Exemplar | undefined)[];
-}
-
-/** All numbers of one name. */
-export type Family =
-  | {
-      readonly name: string;
-      readonly type: 'counter' | 'gauge';
-      readonly help: string;
-      readonly samples: readonly Sample[];
-    }
-  | {
-      readonly name: string;
-      readonly type: 'histogram';
-      readonly help: string;
-      readonly bounds: readonly number[];
-      readonly samples: readonly HistogramSample[];
-    };
 
 /** A number that only grows. */
 export interface Counter {

@@ -1,4 +1,4 @@
-import { readOptions, wholeNumber } from '../read-options.ts';
+import { readOptions, wholeNumber } from '@brine/swarm';
 
 /** What was asked for. */
 export interface NodesArguments {
@@ -37,7 +37,7 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readNodesArguments(args: readonly string[]): NodesArguments {
-  const values = readOptions(args, OPTIONS);
+  const { values } = readOptions(args, OPTIONS);
   return {
     rounds: wholeNumber('nodes', values.nodes, [1, 1_000, 1]),
     minions: wholeNumber('minions', values.minions, [20, 100_000, 200]),

@@ -1,4 +1,4 @@
-import { readOptions, wholeNumber } from '../read-options.ts';
+import { readOptions, wholeNumber } from '@brine/swarm';
 
 /** What was asked for. */
 export interface RollingArguments {
@@ -56,7 +56,7 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readRollingArguments(args: readonly string[]): RollingArguments {
-  const values = readOptions(args, OPTIONS);
+  const { values } = readOptions(args, OPTIONS);
   const real = wholeNumber('real', values.real, [0, 100, 0]);
   return {
     rounds: wholeNumber('rolling', values.rolling, [1, 1_000, 1]),

@@ -1,4 +1,4 @@
-import { MAX_SEED, readOptions, wholeNumber } from '../read-options.ts';
+import { MAX_SEED, readOptions, wholeNumber } from '@brine/swarm';
 
 /** What was asked for. */
 export interface TreeArguments {
@@ -40,7 +40,7 @@ const OPTIONS = {
 
 /** Reads the arguments. Throws UsageError for unknown options and numbers out of their range. */
 export function readTreeArguments(args: readonly string[]): TreeArguments {
-  const values = readOptions(args, OPTIONS);
+  const { values } = readOptions(args, OPTIONS);
   const any = Math.floor(Math.random() * MAX_SEED);
   return {
     jobs: wholeNumber('tree', values.tree, [1, 1_000_000, 1_000]),

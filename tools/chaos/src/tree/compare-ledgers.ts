@@ -55,7 +55,7 @@ async function rowsOf(url: string): Promise<readonly Row[]> {
   const client = new pg.Client({
     connectionString: url,
     options: '-c default_transaction_read_only=on',
-    application_name: 'brine chaos',
+    application_name: 'chaos',
   });
   await client.connect();
   try {

@@ -1,7 +1,7 @@
 import { JobCache } from '@brine/job-cache';
 import { jobRow, returnRow, startPostgres } from '@brine/testing';
 import { expect, test } from 'vitest';
-import { UsageError } from '../read-options.ts';
+import { UsageError } from '@brine/swarm';
 import { nameOf } from '../plan.ts';
 import { readTreeArguments } from './arguments.ts';
 import { compareLedgers } from './compare-ledgers.ts';

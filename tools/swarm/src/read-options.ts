@@ -11,20 +11,29 @@ export const MAX_SEED = 2 ** 31 - 1;
 /** Bounds of a number, and what it is where it is not named. */
 export type Range = readonly [least: number, most: number, otherwise: number];
 
-type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
+type Options = Readonly<
+  Record<string, { readonly type: 'string' | 'boolean'; readonly short?: string }>
+>;
 
-/** What each option was given; undefined where it was not. */
+/** What each option was given, and what is no option. */
 type Given<T extends Options> = ReturnType<
-  typeof parseArgs<{ args: string[]; options: T; strict: true }>
->['values'];
+  typeof parseArgs<{ args: string[]; options: T; strict: true; allowPositionals: true }>
+>;
 
-/** The values of the options of a command line. Throws UsageError for what is none of them. */
+/**
+ * The options of a command line; other arguments only where the command takes some. Throws
+ * UsageError for what is none of them.
+ */
 export function readOptions<const T extends Options>(
   args: readonly string[],
   options: T,
+  takes: 'options' | 'arguments too' = 'options',
 ): Given<T> {
   try {
-    return parseArgs({ args: [...args], options, strict: true }).values;
+    const given = parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
+    const [first] = given.positionals;
+    if (takes === 'options' && first !== undefined) throw new Error(`unknown argument: ${first}`);
+    return given;
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error });
   }

@@ -3,9 +3,9 @@ import { stateFile } from '@brine/service';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { UsageError } from '@brine/swarm';
+import { staging } from './staging-mode.ts';
 
 let dir: string;
 let said: { out: string; err: string };
@@ -14,20 +14,22 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'brine-chaos-'));
   writeFileSync(join(dir, 'master'), `root_dir: ${dir}\ncachedir: ${dir}/cache\n`);
   said = { out: '', err: '' };
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    said.out += String(text);
+    return true;
+  });
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    said.err += String(text);
+    return true;
+  });
 });
-afterEach(() => rmSync(dir, { recursive: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(dir, { recursive: true });
+});
 
 function chaos(...args: string[]): Promise<number> {
-  const terminal: Terminal = {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-    isTerminal: false,
-    ownsSignals: false,
-    ask: async () => undefined,
-    askSecret: async () => undefined,
-    readInput: async () => '',
-  };
-  return runCommandLine('brine', ['chaos', '-c', dir, ...args], terminal);
+  return staging(['--staging', '--config-dir', dir, ...args]);
 }
 
 /** A state file as a supervisor writes it: the supervisor is the parent of the tests. */
@@ -60,6 +62,6 @@ test('faults that need proxies are not possible, and unknown ones are refused', 
   pretendMaster();
   expect(await chaos('--only', 'cut')).toBe(1);
   expect(said.err).toContain('only these faults are possible here: kill, stop');
-  expect(await chaos('--only', 'flood')).toBe(64);
-  expect(said.err).toContain('no such fault: flood');
+  await expect(chaos('--only', 'flood')).rejects.toThrow(UsageError);
+  await expect(chaos('--only', 'flood')).rejects.toThrow('no such fault: flood');
 });

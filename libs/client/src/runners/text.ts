@@ -1,0 +1,7 @@
+import { pyRepr } from '@brine/wire';
+import type { SaltValue } from '@brine/wire';
+
+/** A value as the text it was on the command line, or its repr. */
+export function asText(value: SaltValue): string {
+  return typeof value === 'string' ? value : pyRepr(value);
+}
