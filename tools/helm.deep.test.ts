@@ -12,7 +12,8 @@ import { natsConf, resolveNatsServer } from '@brine/nats-server';
 import { SERVER_NAME } from '@brine/bus';
 import { isOption, loadMasterConfig, masterOptions, type OptionTable } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
-import { kubernetesTools, natsCertificates, runTool } from '@brine/testing';
+import { kubernetesTools, runTool } from '@brine/testing/kubernetes';
+import { natsCertificates } from '@brine/testing';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 const CHART = join(INFRA, 'helm/brine');

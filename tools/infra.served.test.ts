@@ -13,7 +13,7 @@ import { SERVER_NAME } from '@brine/bus';
 import { natsCertificates } from '@brine/testing';
 import { loadMasterConfig, loadMinionConfig } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
-import { checkBalancer, HaproxyMissingError } from '@brine/testing';
+import { checkBalancer, HaproxyMissingError } from '@brine/testing/nodes';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 

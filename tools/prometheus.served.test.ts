@@ -7,7 +7,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadMasterConfig } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
-import { prometheusBinaries, promtool } from '@brine/testing';
+import { prometheusBinaries, promtool } from '@brine/testing/prometheus';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 const RULES = join(INFRA, 'prometheus', 'rules');

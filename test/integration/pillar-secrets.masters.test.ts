@@ -1,15 +1,7 @@
 import { Crypticle, PrivateKey } from '@brine/crypt';
 import { BrineMaster } from '@brine/testing';
-import {
-  isMap,
-  mapIn,
-  mapOf,
-  parsePrivateData,
-  parsePrivateReply,
-  parseSignedPrivate,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { parsePrivateData, parsePrivateReply, parseSignedPrivate } from '@brine/wire/load';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

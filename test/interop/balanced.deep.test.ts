@@ -4,14 +4,13 @@ import {
   BrineMaster,
   freePorts,
   saltVenv,
-  startBalancer,
   startNats,
   startPostgres,
-  type Balancer,
   type SaltVersion,
   type TestNats,
   type TestPostgres,
 } from '@brine/testing';
+import { startBalancer, type Balancer } from '@brine/testing/nodes';
 import { loadPauses, until } from '@brine/testing/waits';
 import { copyFile, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';

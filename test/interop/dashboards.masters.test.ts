@@ -11,16 +11,18 @@ import {
   BrineMaster,
   freePorts,
   newestOf,
-  postgresExporter,
-  prometheusBinaries,
   SaltProcess,
   saltVenv,
-  type Series,
   startPostgres,
-  startPrometheus,
   type TestPostgres,
-  type TestPrometheus,
 } from '@brine/testing';
+import {
+  postgresExporter,
+  prometheusBinaries,
+  type Series,
+  startPrometheus,
+  type TestPrometheus,
+} from '@brine/testing/prometheus';
 import { loadPauses } from '@brine/testing/waits';
 import {
   INFRA,

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { releaseOf, saltVenv } from '@brine/testing';
 import type { SaltVenv, SaltVersion } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { mapOf, pack, splitEvent, unpackMap } from '@brine/wire';
+import { mapOf, pack, unpackMap } from '@brine/wire';
+import { splitEvent } from '@brine/wire/frames';
 
 import { HostSockets } from '../../apps/event-bus/src/sockets/host-sockets.ts';
 import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';

@@ -1,9 +1,12 @@
 import { CryptError, minionToken, SerialMemory } from '@brine/crypt';
 import type { PrivateKey } from '@brine/crypt';
 import { matchMinion } from '@brine/target';
-import { aesEnvelope, buildReturn, pack, parsePublishedJob, readPublication } from '@brine/wire';
+import { aesEnvelope, readPublication } from '@brine/wire/frames';
+import { buildReturn, parsePublishedJob } from '@brine/wire/load';
+import { pack } from '@brine/wire';
 import { mapOf, unpack, unpackMap } from '@brine/wire';
-import type { PublishedJob, SaltMap } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
+import type { SaltMap } from '@brine/wire';
 import { beginSignIn, finishSignIn } from '../../libs/minion/src/channel/sign-in.ts';
 import type { Credentials } from '../../libs/minion/src/channel/sign-in.ts';
 import type { PublishPort, Subscription } from './publish-port.ts';

@@ -12,7 +12,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('yaml', 'YamlLoadError YamlWorkError'),
   ],
   bounds: ['target.Work', 'yaml.YamlWork'],
-  'what a host gives to templates': named('jinja', 'PyFunction PyObject bind ifElse'),
+  'what a host gives to templates': named('jinja', 'PyFunction PyObject bind '),
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal digestOf issueCertificate makeAuthority minionToken newKeyString'),
@@ -30,18 +30,18 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   ),
   'a look at one value': [
     ...named('crypt', 'SerialMemory'),
-    ...named('eauth', 'everybody proofText sharedSecret'),
+    ...named('eauth', 'everybody sharedSecret'),
     ...named('jinja', 'isDict isList truth'),
-    ...named('wire', 'SaltConstant SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
+    ...named('wire', 'SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
   ],
   // They join fields and pack them, as `pack` does.
   'what is sent': named(
     'wire',
-    'aesEnvelope buildAuth buildAuthAccept buildAuthVerdict buildErrorReply buildFilePiece ' +
-      'buildMine buildMinionEvent buildMinionEvents buildNewJob buildPillar buildPrivateData ' +
+    'aesEnvelope buildAuth buildAuthAccept buildAuthVerdict buildErrorReply ' +
+      'buildMinionEvent buildMinionEvents buildNewJob buildPillar buildPrivateData ' +
       'buildPrivateReply buildPublish buildPublishReply buildPublishedJob buildReturn ' +
-      'buildServeFile buildSignedPrivate buildSyndicReturn buildToken clearEnvelope clearReply ' +
+      'buildSignedPrivate buildSyndicReturn clearEnvelope clearReply ' +
       'ipcFrame packEvent publicationEnvelope refusalReply signedReply',
   ),
 };

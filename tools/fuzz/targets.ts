@@ -4,7 +4,8 @@ import { firedTag, isMinionId, parseTag } from '@brine/job';
 import { Answerer } from '@brine/master';
 import { memoryMaster, seedFrames } from '@brine/testing';
 import { checkMinions, WorkError } from '@brine/target';
-import { mapOf, pack, readEnvelope, Refusal, scanMap, unpack, WireError } from '@brine/wire';
+import { mapOf, pack, Refusal, scanMap, unpack, WireError } from '@brine/wire';
+import { readEnvelope } from '@brine/wire/frames';
 
 /** Something that reads what strangers send. */
 export interface Target {

@@ -1,14 +1,8 @@
 import { Crypticle, PublicKey, type PrivateKey } from '@brine/crypt';
 import { ZmtpPeer } from '@brine/testing';
-import {
-  buildAuth,
-  bytesOf,
-  clearEnvelope,
-  DEFAULT_ENC_ALGO,
-  DEFAULT_SIG_ALGO,
-  parseAuthAnswer,
-  unpack,
-} from '@brine/wire';
+import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
+import { bytesOf, unpack } from '@brine/wire';
+import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -14,7 +14,8 @@ import {
 import type { LogOutput } from '@brine/service';
 import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
 import type { Telemetry } from '@brine/telemetry';
-import { fromJson, isMap, mapOf } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
+import { isMap, mapOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { hostname } from 'node:os';

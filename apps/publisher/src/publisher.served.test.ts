@@ -9,7 +9,8 @@ import {
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
 import { startNats, vectorFile, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { isMap, mapOf, pack, readPublication, textOf, unpack, type SaltMap } from '@brine/wire';
+import { isMap, mapOf, pack, textOf, unpack, type SaltMap } from '@brine/wire';
+import { readPublication } from '@brine/wire/frames';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
 import { BucketHighWater } from './high-water.ts';

@@ -1,5 +1,6 @@
 import { Crypticle, type PrivateKey, type SigAlgo } from '@brine/crypt';
-import { appendField, publicationEnvelope } from '@brine/wire';
+import { appendField } from '@brine/wire';
+import { publicationEnvelope } from '@brine/wire/frames';
 
 /** How publications are signed. */
 export interface SigningRules {

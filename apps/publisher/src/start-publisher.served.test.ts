@@ -7,7 +7,8 @@ import { Metrics, type RunningService, type ServiceContext } from '@brine/servic
 import { startTelemetry } from '@brine/telemetry';
 import { freePorts, startNats, type TestNats, ZmtpPeer } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
-import { isMap, mapOf, pack, readPublication, type SaltValue, unpack } from '@brine/wire';
+import { isMap, mapOf, pack, type SaltValue, unpack } from '@brine/wire';
+import { readPublication } from '@brine/wire/frames';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

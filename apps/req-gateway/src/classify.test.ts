@@ -1,5 +1,6 @@
 import { vectorFile } from '@brine/testing';
-import { aesEnvelope, clearEnvelope, mapOf, pack } from '@brine/wire';
+import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
+import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { askerOf, classify } from './classify.ts';
 

@@ -1,14 +1,6 @@
 import { createHash } from 'node:crypto';
-import {
-  peekEnvelope,
-  readEnvelope,
-  Refusal,
-  RefusalText,
-  refusalReply,
-  scanMap,
-  type ClearEnvelope,
-  type SaltMap,
-} from '@brine/wire';
+import { peekEnvelope, readEnvelope, refusalReply, type ClearEnvelope } from '@brine/wire/frames';
+import { Refusal, RefusalText, scanMap, type SaltMap } from '@brine/wire';
 
 /** A clear request, and whose it is. */
 export interface ClearRequest {

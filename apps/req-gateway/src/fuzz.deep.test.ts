@@ -10,7 +10,8 @@ import {
   type TestNats,
 } from '@brine/testing';
 import { loadPauses, until } from '@brine/testing/waits';
-import { clearEnvelope, mapOf, pack, unpack } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import { mapOf, pack, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Gateway } from './gateway.ts';

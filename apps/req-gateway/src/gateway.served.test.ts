@@ -3,7 +3,8 @@ import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-
 import { RequestReceiver, RequestSender, type Answer, type IncomingRequest } from '@brine/bus/rpc';
 import { startNats, ZmtpPeer, type TestNats } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
-import { aesEnvelope, clearEnvelope, isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
+import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
+import { isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { Gateway } from './gateway.ts';

@@ -1,6 +1,7 @@
 import { tokenOf, type MasterBelow, type PublishedBelow } from '@brine/syndic';
 import { mapOf } from '@brine/wire';
-import type { PublishedJob, SaltMap } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
+import type { SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { Downward } from './downward.ts';
 

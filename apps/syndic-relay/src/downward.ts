@@ -1,6 +1,6 @@
 import { jobBelow } from '@brine/syndic';
 import type { BelowSettings, MasterBelow, PublishedBelow, RelayLog } from '@brine/syndic';
-import type { PublishedJob } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
 
 /** What became of jobs from above. */
 export interface DownwardStats {

@@ -3,7 +3,8 @@ import type { Published } from '@brine/bus/jobs';
 import type { StoredEvent } from '@brine/bus/events';
 import { jobNewTag, jobPublishTag, type Jid } from '@brine/job';
 import type { EventToForward } from '@brine/syndic';
-import { buildNewJob, unpackMap, WireError } from '@brine/wire';
+import { buildNewJob } from '@brine/wire/load';
+import { unpackMap, WireError } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 
 /** Between two looks for a body while NATS is away. */

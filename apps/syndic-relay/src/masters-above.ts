@@ -4,7 +4,7 @@ import { MinionKeyFiles } from '@brine/pki';
 import type { KeyPair } from '@brine/pki';
 import { tokenOf } from '@brine/syndic';
 import type { RelayLog } from '@brine/syndic';
-import type { PublishedJob } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { setTimeout as wait } from 'node:timers/promises';
 import { UpperLink } from './upper-link.ts';

@@ -4,7 +4,8 @@ import type { Bus } from '@brine/bus';
 import type { KnownJob, MasterAbove, Sent } from '@brine/syndic';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { mapOf, pack, parseMinionEvent, parseSyndicReturn, textOf } from '@brine/wire';
+import { mapOf, pack, textOf } from '@brine/wire';
+import { parseMinionEvent, parseSyndicReturn } from '@brine/wire/load';
 import type { SaltMap } from '@brine/wire';
 // eslint-disable-next-line no-restricted-imports -- the relay's own clock
 import { setTimeout as wait } from 'node:timers/promises';

@@ -12,7 +12,7 @@ import {
   type LoginModule,
 } from '@brine/eauth';
 import type { AccessRules, Logins } from '@brine/master';
-import { fromJson } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 
 /** Joins the login modules that `external_auth` names to the rules. */
 export function loginsOf(

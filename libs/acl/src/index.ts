@@ -2,7 +2,6 @@ export { grantedEntries, grantedTo, isBlacklisted, publisherAcl } from './grante
 export { mayCall } from './may-call.ts';
 export { mayPublish } from './may-publish.ts';
 export { readAcl } from './rules.ts';
-export type { Blacklist } from './granted.ts';
-export type { SpecialCall, SpecialKind } from './may-call.ts';
-export type { AskedCall, Reach } from './may-publish.ts';
+export type { SpecialKind } from './may-call.ts';
+export type { Reach } from './may-publish.ts';
 export type { Acl, AclEntry, FunctionRule } from './rules.ts';

@@ -1,4 +1,5 @@
-import { isMap, pyRepr, type SaltValue } from '@brine/wire';
+import { isMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import { matchesFunction } from './expressions.ts';
 import type { Acl, ArgumentRule, FunctionRule } from './rules.ts';
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { mapOf, pyRepr, SaltFloat, type SaltValue } from '@brine/wire';
+import { mapOf, SaltFloat, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import { describe, expect, it } from 'vitest';
 import { CompoundCommandError, parseArguments, parseCompound, yamlArgument } from './arguments.ts';
 

@@ -9,7 +9,6 @@ export {
 } from './errors.ts';
 export { noResponseText } from './gather.ts';
 export { LocalClient } from './local-client.ts';
-export { expandCompound, expandNodegroup } from './nodegroup.ts';
 export { RUNNERS } from './runners/all-runners.ts';
 export { callRunner } from './runners/call.ts';
 export {
@@ -24,15 +23,12 @@ export { timeOf, UNKNOWN_JOB } from './runners/jobs.ts';
 export { displayOf } from './output/display.ts';
 export { jointOf } from './output/joint.ts';
 export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
-export type { CompoundCommand } from './arguments.ts';
-export type { BatchSettings, BatchStep } from './batch.ts';
+export type { BatchStep } from './batch.ts';
 export type { JobReturn } from './load.ts';
-export type { Command, LoadSettings } from './load.ts';
+export type { Command } from './load.ts';
 export type { ClientSettings } from './local-client.ts';
 export type { PublishedCommand } from './load.ts';
 export type { Nodegroups } from './nodegroup.ts';
-export type { Display, DisplayOptions } from './output/display.ts';
-export type { RunnerCall } from './runners/call.ts';
+export type { DisplayOptions } from './output/display.ts';
 export type { RowSeal, RunnerContext, RunnerFunction, RunnerMaster } from './runners/function.ts';
-export type { StateDisplay } from './output/outputter.ts';
-export type { ClientPorts, EventPort, MasterPort, RequestPort } from './ports.ts';
+export type { ClientPorts } from './ports.ts';

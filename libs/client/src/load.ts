@@ -1,5 +1,6 @@
 import { ASKER_TRACES } from '@brine/job';
-import { buildPublish, type SaltMap, type SaltValue } from '@brine/wire';
+import { buildPublish } from '@brine/wire/load';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
 import type { EventQueue } from './event-inbox.ts';
 

@@ -1,5 +1,5 @@
+import { clearReply } from '@brine/wire/frames';
 import {
-  clearReply,
   isMap,
   mapIn,
   mapOf,

@@ -1,15 +1,7 @@
 import type { PublishedCommand } from './load.ts';
-import {
-  clearEnvelope,
-  isMap,
-  listOf,
-  mapIn,
-  pyRepr,
-  textOf,
-  unpack,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import { isMap, listOf, mapIn, textOf, unpack, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { EventInbox, type EventQueue } from './event-inbox.ts';
 import { gatherReturns } from './gather.ts';

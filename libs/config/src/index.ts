@@ -1,6 +1,5 @@
 export { ConfigError } from './errors.ts';
 export { refusalOf } from './judge.ts';
-export { findConfig } from './load.ts';
 export { clientInterface, loadMasterConfig } from './master.ts';
 export { loadMinionConfig } from './minion.ts';
 export { isConfigMap, isOption } from './option.ts';
@@ -11,11 +10,10 @@ export { masterStandings } from './standings/master.ts';
 export { SERVED } from './standings/served.ts';
 export { parseConfigText } from './yaml.ts';
 
-export type { ConfigErrorCode, ConfigWarning } from './errors.ts';
-export type { ConfigLocation, ConfigPlace, Environment } from './load.ts';
+export type { ConfigWarning } from './errors.ts';
+export type { ConfigLocation } from './load.ts';
 export type { LoadedConfig, MasterOptions } from './master.ts';
 export type { MinionOptions } from './minion.ts';
-export type { ConfigMap, ConfigValue, Option, OptionTable, OptionValues } from './option.ts';
+export type { ConfigMap, ConfigValue, OptionTable } from './option.ts';
 export type { Standing } from './standing.ts';
 export type { LogLevel } from './options/logging.ts';
-export type { ParsedFile } from './yaml.ts';

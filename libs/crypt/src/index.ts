@@ -1,15 +1,12 @@
 export { AUDIT_BEGINNING, AuditSeal } from './audit-seal.ts';
 export { CryptError } from './errors.ts';
-export type { CryptErrorCode } from './errors.ts';
 export { constantTimeEqual } from './bytes.ts';
 export { Crypticle, SerialMemory, newKeyString } from './crypticle.ts';
-export type { SealOptions } from './crypticle.ts';
 export { digestOf } from './digest.ts';
 export { PrivateKey, PublicKey, isEncAlgo, isSigAlgo } from './keys.ts';
 export type { EncAlgo, SigAlgo } from './keys.ts';
 export { checkMinionToken, minionToken } from './token.ts';
 export { fingerprint, normalisePem } from './fingerprint.ts';
-export type { FingerprintStyle } from './fingerprint.ts';
 export { SecretBox } from './secret-box.ts';
 export { CERTIFICATE_FILES, issueCertificate, makeAuthority } from './x509.ts';
-export type { CertificateSubject, Certified, Validity } from './x509.ts';
+export type { CertificateSubject, Certified } from './x509.ts';

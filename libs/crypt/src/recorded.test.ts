@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
+import { bytesOf, isMap, scanMap, textOf, unpack } from '@brine/wire';
 import {
-  bytesOf,
-  isMap,
   parseAuth,
   parseAuthAnswer,
   parsePrivateData,
   parsePrivateReply,
   parseSignedPrivate,
-  readEnvelope,
-  readPublication,
-  scanMap,
-  textOf,
-  unpack,
-} from '@brine/wire';
+} from '@brine/wire/load';
+import { readEnvelope, readPublication } from '@brine/wire/frames';
 import type { SaltMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { asVector } from '../../wire/test/vectors.ts';

@@ -1,4 +1,4 @@
-export { CertificateLogin, proofText } from './certificate.ts';
+export { CertificateLogin } from './certificate.ts';
 export { Ldap } from './ldap.ts';
 export { LoginError } from './login-module.ts';
 export { LoginLimits } from './login-limits.ts';
@@ -7,7 +7,5 @@ export { Pam } from './pam.ts';
 export { PasswordFile } from './password-file.ts';
 export { RestLogin } from './rest.ts';
 export { everybody, sharedSecret } from './simple-modules.ts';
-export type { Credentials, KnownUser, LoginModule, ModuleSettings } from './login-module.ts';
-export type { LoginModulesOptions } from './login-modules.ts';
+export type { LoginModule } from './login-module.ts';
 export type { LdapOptions } from './ldap.ts';
-export type { PamOptions } from './pam.ts';

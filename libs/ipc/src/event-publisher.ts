@@ -2,8 +2,8 @@ import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { ipcFrame } from '@brine/wire';
-import type { IpcFraming } from '@brine/wire';
+import { ipcFrame } from '@brine/wire/frames';
+import type { IpcFraming } from '@brine/wire/frames';
 
 import { LateWakes } from './late-wakes.ts';
 import { listenOn, type HeldSocket } from './listen.ts';

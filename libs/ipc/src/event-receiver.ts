@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 
-import { IpcReader } from '@brine/wire';
+import { IpcReader } from '@brine/wire/frames';
 
 import { listenOn, type HeldSocket } from './listen.ts';
 

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { until } from '@brine/testing/waits';
-import { ipcFrame, mapOf, pack, packEvent, splitEvent, unpackMap } from '@brine/wire';
+import { ipcFrame, packEvent, splitEvent } from '@brine/wire/frames';
+import { mapOf, pack, unpackMap } from '@brine/wire';
 
 import { EventClient, fireEvent } from './event-client.ts';
 import { EventPublisher } from './event-publisher.ts';

@@ -2,7 +2,7 @@ import { bind, wholeNumber } from './arguments.ts';
 import { update } from './python/container-methods.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
 import { str } from './python/text.ts';
-import { PyFunction, PyObject, Range, typeName, type CallArguments } from './python/values.ts';
+import { PyFunction, PyObject, Range, type CallArguments } from './python/values.ts';
 
 // Jinja's sandbox refuses longer ranges (Jinja: jinja2/sandbox.py MAX_RANGE).
 const MAX_RANGE = 100_000;
@@ -91,27 +91,4 @@ function joiner(args: CallArguments): PyObject {
 
 function raise(args: CallArguments): never {
   throw new JinjaError('Raised', str(bind('jinja_raise', ['msg'], args).get('msg')));
-}
-
-/**
- * Salt's `ifelse`: the value behind the first target that fits, else the last argument; `fits`
- * judges targets (Salt: salt/modules/match.py).
- */
-export function ifElse(fits: (target: string) => boolean): PyFunction {
-  return new PyFunction('ifelse', ({ positional }) => {
-    if (positional.length % 2 === 0) {
-      const text = 'The ifelse function must have an odd number of arguments!';
-      throw new JinjaError('SaltFunction', text);
-    }
-    for (let at = 0; at + 1 < positional.length; at += 2) {
-      const key = positional[at];
-      if (typeof key === 'boolean' ? key : fits(targetText(key))) return positional[at + 1];
-    }
-    return positional.at(-1);
-  });
-}
-
-function targetText(key: unknown): string {
-  if (typeof key === 'string') return key;
-  throw typeError(`expected a target, got '${typeName(key)}'`);
 }

@@ -1,15 +1,10 @@
 export { attributeOf } from './python/attributes.ts';
 export { bind } from './arguments.ts';
-export { DEFAULT_LIMITS } from './environment.ts';
-export type { Filter, Outside, RenderLimits } from './environment.ts';
+export type { Outside } from './environment.ts';
 export { JinjaError } from './errors.ts';
-export type { JinjaErrorKind } from './errors.ts';
-export { ifElse } from './globals.ts';
 export { traverseData } from './filters/hash-filters.ts';
 export { saltErrorHead, saltErrorText } from './salt-error.ts';
 export { renderTemplate } from './render.ts';
-export type { RenderOptions } from './render.ts';
 export { repr, str } from './python/text.ts';
 export { equal } from './python/equality.ts';
 export { PyFunction, PyObject, isDict, isList, iterate, truth, typeName } from './python/values.ts';
-export type { CallArguments } from './python/values.ts';

@@ -1,4 +1,4 @@
-import { splitLines } from '@brine/wire';
+import { splitLines } from '@brine/wire/text';
 import type { JinjaError } from './errors.ts';
 
 const AROUND = 5;

@@ -6,7 +6,7 @@ export {
   openDurable,
   stepDurable,
 } from './durable.ts';
-export { durableTtl, DURABLE_TTL_MAX_S } from './durable-ttl.ts';
+export { durableTtl } from './durable-ttl.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export { isMinionId, mayHaveKey } from './minion-id.ts';
 export { firedTag } from './minion-tags.ts';
@@ -34,9 +34,6 @@ export {
 } from './trace-id.ts';
 
 export type { AuditedAct } from './audited-act.ts';
-export type { DurableAction, DurableFacts, DurableState, DurableStep } from './durable.ts';
+export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
 export type { Jid } from './jid.ts';
-export type { FiredTag } from './minion-tags.ts';
-export type { Booking, JobCounts } from './outstanding.ts';
-export type { Seen, Silence, SilenceCause, SilenceEvidence } from './silence.ts';
-export type { ParsedTag } from './tags.ts';
+export type { Seen, SilenceCause, SilenceEvidence } from './silence.ts';

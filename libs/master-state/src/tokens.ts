@@ -1,7 +1,7 @@
 import { escapeKey, type Bucket, type BucketKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { TokenRecord, Tokens } from '@brine/master';
-import { fromJson, toJson } from '@brine/wire';
+import { fromJson, toJson } from '@brine/wire/text';
 import { createHash } from 'node:crypto';
 import { fromHotState } from './hot-state.ts';
 

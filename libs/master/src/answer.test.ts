@@ -1,13 +1,7 @@
 import { Crypticle, PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import {
-  isMap,
-  parsePrivateData,
-  parsePrivateReply,
-  parseSignedPrivate,
-  unpack,
-  unpackMap,
-} from '@brine/wire';
+import { isMap, unpack, unpackMap } from '@brine/wire';
+import { parsePrivateData, parsePrivateReply, parseSignedPrivate } from '@brine/wire/load';
 import { describe, expect, it } from 'vitest';
 import { Answerer } from './answer.ts';
 

@@ -1,17 +1,19 @@
 import {
   pack,
-  readEnvelope,
   Refusal,
-  refusalReply,
   RefusalText,
   textOf,
   WireError,
-  type AesEnvelope,
-  type ClearEnvelope,
-  type Envelope,
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
+import {
+  readEnvelope,
+  refusalReply,
+  type AesEnvelope,
+  type ClearEnvelope,
+  type Envelope,
+} from '@brine/wire/frames';
 import { isMinionId } from '@brine/job';
 import { runAesCommand } from './aes/commands.ts';
 import { sealPillar } from './aes/pillar.ts';

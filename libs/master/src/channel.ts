@@ -2,7 +2,6 @@ import { CryptError, type Crypticle } from '@brine/crypt';
 import { isMinionId } from '@brine/job';
 import {
   mapOf,
-  checkLoad,
   Refusal,
   RefusalText,
   scanMap,
@@ -10,6 +9,7 @@ import {
   type MapScan,
   type SaltValue,
 } from '@brine/wire';
+import { checkLoad } from '@brine/wire/frames';
 import { keepRefusal } from './aes/refused-return.ts';
 import type { MasterPorts } from './ports/ports.ts';
 import type { TokenChecks } from './token-check.ts';

@@ -1,8 +1,6 @@
 export { Answerer } from './answer.ts';
-export { judgeAuth } from './clear/auth-verdict.ts';
 export type { AuditRecord } from './ports/audit-port.ts';
 export { MasterUnavailableError } from './errors.ts';
-export type { AuthAct, AuthFacts, AuthVerdict } from './clear/auth-verdict.ts';
 export type {
   AesKeys,
   Answer,
@@ -22,7 +20,6 @@ export type {
   MinionKey,
   MinionKeys,
   Publications,
-  Request,
   SessionKeys,
   StoredMinionData,
   StoredMinionKey,
@@ -30,18 +27,7 @@ export type {
   UserKeys,
 } from './ports/ports.ts';
 export type { FunctionCall, FunctionOutcome, MasterFunctions } from './ports/function-ports.ts';
-export type { AccessRules, Logins, Tokens, TokenRecord, Vouched } from './ports/login-ports.ts';
+export type { AccessRules, Logins, Tokens, TokenRecord } from './ports/login-ports.ts';
 export type { Mines } from './ports/mine-ports.ts';
-export type {
-  Files,
-  ServedFile,
-  ServedLists,
-  ServedPiece,
-  Begun,
-  Once,
-  ServedPorts,
-  ReceivedFiles,
-  ServedRules,
-  ExternalTops,
-} from './ports/served-ports.ts';
+export type { Begun, Once, ServedPorts, ExternalTops } from './ports/served-ports.ts';
 export type { AnswerAbout, ReturnToTrace } from './ports/trace-ports.ts';

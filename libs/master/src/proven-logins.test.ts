@@ -1,6 +1,7 @@
 import { Crypticle, PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { buildAuth, clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire';
+import { buildAuth } from '@brine/wire/load';
+import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Answerer } from './answer.ts';
 import { ProvenLogIns } from './proven-logins.ts';

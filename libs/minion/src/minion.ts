@@ -1,6 +1,7 @@
 import type { PrivateKey } from '@brine/crypt';
 import { minionStartTag } from '@brine/job';
-import { buildMinionEvent, isMap, mapOf } from '@brine/wire';
+import { buildMinionEvent } from '@brine/wire/load';
+import { isMap, mapOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { asctime } from './asctime.ts';
 import { MasterSession } from './channel/session.ts';

@@ -1,4 +1,5 @@
-import { isMap, readJson, type SaltValue } from '@brine/wire';
+import { isMap, type SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
 import type { ExternalMinion, ExternalSettings } from './external-settings.ts';
 import { pythonText } from './python-text.ts';

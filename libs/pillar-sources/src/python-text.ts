@@ -1,4 +1,5 @@
-import { pyRepr, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
+import type { SaltValue } from '@brine/wire';
 
 /** Python's `str` of a value. */
 export function pythonText(value: SaltValue): string {

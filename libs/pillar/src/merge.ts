@@ -1,9 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isDeepStrictEqual } from 'node:util';
 
-/** How two pillars become one (`pillar_source_merging_strategy`). */
-export type MergeStrategy = 'smart' | 'recurse' | 'aggregate' | 'overwrite' | 'list' | 'none';
-
 const MAX_DEPTH = 200;
 
 /**

@@ -1,5 +1,6 @@
 import { JinjaError, str } from '@brine/jinja';
-import { isMap, mapIn, mapOf, readJson, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { comparable } from '../test/trees.ts';

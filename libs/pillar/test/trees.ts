@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { str } from '@brine/jinja';
 import { RootFiles, askExternal } from '@brine/pillar-sources';
-import { isMap, mapOf, readJson, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import { onTestFinished } from 'vitest';
 import { compilePillar, type PillarOptions } from '../src/index.ts';
 

@@ -1,5 +1,6 @@
 import { TestClock } from '@brine/testing';
-import { listOf, mapIn, mapOf, parseMinionEvent, parseSyndicReturn, textOf } from '@brine/wire';
+import { listOf, mapIn, mapOf, textOf } from '@brine/wire';
+import { parseMinionEvent, parseSyndicReturn } from '@brine/wire/load';
 import type { SaltMap } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { ForwardLane } from './forward-lane.ts';

@@ -1,4 +1,5 @@
-import { buildMinionEvents, textOf } from '@brine/wire';
+import { buildMinionEvents } from '@brine/wire/load';
+import { textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
 import { Delivery } from './delivery.ts';
 import type { Clock, EventToForward, Jobs, KnownJob, MasterAbove, RelayLog } from './ports.ts';

@@ -1,11 +1,8 @@
-export { Delivery } from './delivery.ts';
 export { ForwardLane } from './forward-lane.ts';
 export { askerOf, jobBelow, tokenOf } from './job-below.ts';
 export { RecentJobs } from './recent-jobs.ts';
-export { roadOf } from './roads.ts';
-
 export type { LaneParts, LaneSettings, LaneStats } from './forward-lane.ts';
-export type { BelowSettings, JobBelow } from './job-below.ts';
+export type { BelowSettings } from './job-below.ts';
 export type {
   Clock,
   EventToForward,
@@ -17,5 +14,4 @@ export type {
   RelayLog,
   Sent,
 } from './ports.ts';
-export type { JobRecord } from './recent-jobs.ts';
 export type { SyndicMode } from './roads.ts';

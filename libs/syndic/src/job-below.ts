@@ -1,5 +1,7 @@
-import { buildPublishedJob, mapOf, pack, textOf } from '@brine/wire';
-import type { PublishedJob, PublishRequest, SaltValue } from '@brine/wire';
+import { buildPublishedJob } from '@brine/wire/load';
+import { mapOf, pack, textOf } from '@brine/wire';
+import type { PublishedJob, PublishRequest } from '@brine/wire/load';
+import type { SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 
 /** What a job from above is published with. */

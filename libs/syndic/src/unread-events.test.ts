@@ -1,5 +1,6 @@
 import { TestClock } from '@brine/testing';
-import { mapOf, pack, parseSyndicReturn } from '@brine/wire';
+import { mapOf, pack } from '@brine/wire';
+import { parseSyndicReturn } from '@brine/wire/load';
 import type { SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { ForwardLane } from './forward-lane.ts';

@@ -15,7 +15,4 @@ export type { DataNeeded } from './data-needed.ts';
 export type { CheckedMinions } from './master-side.ts';
 export type { Nodegroups } from './nodegroups.ts';
 export type { PillarTerms } from './pillar-terms.ts';
-export type { TextTest } from './python-regex/compile.ts';
-export type { RegexFlags, RegexMatch } from './python-regex/regex.ts';
-export type { Comparison } from './subdict.ts';
-export type { MinionFacts, Target, TargetView } from './target.ts';
+export type { Target, TargetView } from './target.ts';

@@ -13,8 +13,8 @@ export {
 export { startTelemetry, traceDir } from './telemetry.ts';
 export { packTraceNote, readTraceNote, TRACE_NOTE_MAX } from './trace-note.ts';
 
-export type { Log, LogOptions, SaltLogLevel } from './log.ts';
+export type { Log } from './log.ts';
 export type { Trace, TraceNode } from './read-trace.ts';
-export type { SpanAttribute, SpanContext, SpanRecord } from './span.ts';
+export type { SpanContext, SpanRecord } from './span.ts';
 export type { RequestKind, TraceNote } from './trace-note.ts';
-export type { Telemetry, TelemetryOptions } from './telemetry.ts';
+export type { Telemetry } from './telemetry.ts';

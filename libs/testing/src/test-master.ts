@@ -6,17 +6,12 @@ import {
   buildPrivateData,
   buildPrivateReply,
   buildSignedPrivate,
-  cutFields,
-  mapOf,
-  pack,
   parseAuth,
-  publicationEnvelope,
-  readEnvelope,
-  signedReply,
-  textOf,
-  unpackMap,
-} from '@brine/wire';
-import type { AuthVerdict, SaltMap, SaltValue } from '@brine/wire';
+} from '@brine/wire/load';
+import { cutFields, mapOf, pack, textOf, unpackMap } from '@brine/wire';
+import { publicationEnvelope, readEnvelope, signedReply } from '@brine/wire/frames';
+import type { AuthVerdict } from '@brine/wire/load';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import type { Clock, MasterKeyFile, MasterPort, Publications } from '@brine/minion';
 

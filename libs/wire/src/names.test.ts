@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hostileTexts, NO_NAMES, type Parse } from '../test/hostile.ts';
 import { WireError } from './errors.ts';
-import { toJson } from './json.ts';
+import { toJson } from './text/json.ts';
 import { parseAuth } from './load/auth.ts';
 import { parseFileList, parseFilePath, parseFileReceive, parseServeFile } from './load/file.ts';
 import { parseMine, parseMineGet } from './load/mine.ts';

@@ -1,5 +1,5 @@
 import { fieldError, needText, optionalText } from './load/fields.ts';
-import { pyStr } from './python-text.ts';
+import { pyStr } from './text/python-text.ts';
 import { isMap } from './value.ts';
 import type { SaltMap, SaltValue } from './value.ts';
 

@@ -1,5 +1,6 @@
-import { SaltFloat, isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyLength, sortedValues } from '@brine/wire';
+import { SaltFloat, isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
+import { pyLength, sortedValues } from '@brine/wire/text';
 import { escapeOf, isBreak, styleOfText, analyseScalar } from './scalar.ts';
 
 /** PyYAML folds lines that are longer than this. */

@@ -4,4 +4,3 @@ export { doubleQuoted, singleQuoted } from './scalar.ts';
 export { loadYaml, plainValue } from './load.ts';
 export { resolvePlain } from './resolve.ts';
 export { YamlWork, YamlWorkError } from './work.ts';
-export type { PlainMeaning } from './resolve.ts';

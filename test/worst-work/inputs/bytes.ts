@@ -1,6 +1,14 @@
-import * as wire from '@brine/wire';
+import * as base from '@brine/wire';
+import * as frames from '@brine/wire/frames';
+import * as load from '@brine/wire/load';
+import * as text from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { isIdName } from '../../../libs/wire/src/frames/envelope.ts';
+import { appendPacked } from '../../../libs/wire/src/msgpack/splice.ts';
 import { many, type WorstWork } from '../worst.ts';
+
+/** What reads bytes, with two that stand behind no door. */
+export const wire = { ...base, ...frames, ...load, ...text, appendPacked, isIdName };
 
 /** A request of this size is opened by a gateway on its own loop. */
 const SIZE = 65_536;

@@ -1,5 +1,6 @@
 import { getJob, type Ledger } from '@brine/job-cache';
-import { fromJson, pack, scanMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
+import { pack, scanMap } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import pg from 'pg';
 

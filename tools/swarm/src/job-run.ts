@@ -1,5 +1,5 @@
 import { compileGlob, matchMinion } from '@brine/target';
-import type { PublishedJob } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
 import { Latencies, type LatencyData } from './latencies.ts';
 import type { LoadHead } from './sealed-request.ts';
 

@@ -1,13 +1,7 @@
 import { Crypticle, CryptError } from '@brine/crypt';
-import {
-  buildAuth,
-  clearEnvelope,
-  DEFAULT_ENC_ALGO,
-  DEFAULT_SIG_ALGO,
-  parseAuthAnswer,
-  scanMap,
-  WireError,
-} from '@brine/wire';
+import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
+import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
+import { scanMap, WireError } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
 import type { KeyPair } from './key-pool.ts';
 import type { LogInToken, MasterKnowledge } from './master-knowledge.ts';

@@ -7,8 +7,8 @@ import {
   SerialMemory,
 } from '@brine/crypt';
 import type { PrivateKey } from '@brine/crypt';
-import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire';
-import type { AuthAccept } from '@brine/wire';
+import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
+import type { AuthAccept } from '@brine/wire/load';
 import { createHash } from 'node:crypto';
 
 /** A secret that only the master can read, and what it must say of it. */

@@ -1,14 +1,7 @@
-import {
-  buildPublish,
-  clearEnvelope,
-  fromJson,
-  isMap,
-  listOf,
-  mapIn,
-  mapOf,
-  textOf,
-  unpack,
-} from '@brine/wire';
+import { buildPublish } from '@brine/wire/load';
+import { clearEnvelope } from '@brine/wire/frames';
+import { fromJson } from '@brine/wire/text';
+import { isMap, listOf, mapIn, mapOf, textOf, unpack } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,5 @@
-import { buildReturn, pack } from '@brine/wire';
+import { buildReturn } from '@brine/wire/load';
+import { pack } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { returnValue } from './behaviours.ts';
 import { monotonicMs } from './clock.ts';

@@ -1,5 +1,6 @@
 import type { Crypticle } from '@brine/crypt';
-import { aesEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO, mapOf, pack } from '@brine/wire';
+import { aesEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
+import { mapOf, pack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { randomBytes, randomFillSync } from 'node:crypto';
 

@@ -1,15 +1,9 @@
 import { Crypticle, newKeyString, PrivateKey } from '@brine/crypt';
 import { Answerer, type EventToAppend, type Job } from '@brine/master';
 import { memoryMaster, type MemoryMaster } from '@brine/testing';
-import {
-  appendField,
-  buildPublishedJob,
-  isMap,
-  pack,
-  publicationEnvelope,
-  textOf,
-  unpack,
-} from '@brine/wire';
+import { appendField, isMap, pack, textOf, unpack } from '@brine/wire';
+import { buildPublishedJob } from '@brine/wire/load';
+import { publicationEnvelope } from '@brine/wire/frames';
 import { PublishServer, RequestServer } from '@brine/zmq';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,6 +1,7 @@
 import { batchSize, runBatch, type BatchStep } from '@brine/client';
 import { JidMaker } from '@brine/job';
-import { pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import type { SaltRun } from './salt-run.ts';
 import { Exit, EXIT } from '../exit-codes.ts';
 import { isOn, numberValue, textValue } from '../options/option.ts';

@@ -1,7 +1,8 @@
 import type { JobFiles } from '@brine/cachedir';
 import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { Jid } from '@brine/job';
-import { buildNewJob, isMap, mapIn, unpack } from '@brine/wire';
+import { buildNewJob } from '@brine/wire/load';
+import { isMap, mapIn, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 import type { Readers } from '../sockets/readers.ts';

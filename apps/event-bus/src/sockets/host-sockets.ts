@@ -8,7 +8,7 @@ import {
   IpcError,
   type HeldSocket,
 } from '@brine/ipc';
-import type { IpcFraming } from '@brine/wire';
+import type { IpcFraming } from '@brine/wire/frames';
 
 import type { SocketDialect } from './installed-salt.ts';
 import type { ReaderSocket } from './readers.ts';

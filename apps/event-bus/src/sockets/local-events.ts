@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import { splitEvent } from '@brine/wire';
+import { splitEvent } from '@brine/wire/frames';
 
 /** Stores an event for all hosts. */
 export interface LocalEventSink {

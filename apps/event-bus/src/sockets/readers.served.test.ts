@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { EventPublisher } from '@brine/ipc';
 import { until } from '@brine/testing/waits';
-import { mapOf, pack, splitEvent, unpackMap } from '@brine/wire';
+import { mapOf, pack, unpackMap } from '@brine/wire';
+import { splitEvent } from '@brine/wire/frames';
 
 import { Readers, stamp } from './readers.ts';
 

@@ -1,18 +1,9 @@
 import type { EventPublisher } from '@brine/ipc';
 import { parseTag } from '@brine/job';
-import {
-  ipcFrame,
-  mapOf,
-  pack,
-  packEvent,
-  restampEvent,
-  scanMap,
-  toBinMap,
-  trimEvent,
-  VALUE_TRIMMED,
-  WireError,
-} from '@brine/wire';
-import type { IpcFraming, SaltMap } from '@brine/wire';
+import { ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
+import { mapOf, pack, scanMap, trimEvent, VALUE_TRIMMED, WireError } from '@brine/wire';
+import type { IpcFraming } from '@brine/wire/frames';
+import type { SaltMap } from '@brine/wire';
 
 /** One socket and how its readers want events. */
 export interface ReaderSocket {

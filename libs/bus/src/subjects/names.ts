@@ -91,11 +91,6 @@ export const SERVICE_NAMES = Object.keys(SERVICE_INBOXES) as readonly ServiceNam
 /** A NATS server, as its certificate names it to other servers. No user is called so. */
 export const SERVER_NAME = 'nats';
 
-/** Tells whether a text names a service with a NATS user. */
-export function isServiceName(text: string): text is ServiceName {
-  return Object.hasOwn(SERVICE_INBOXES, text);
-}
-
 /**
  * Replies to requests go below this inbox and nowhere else: a reply subject named by a sender is
  * otherwise a way to write an event without the right to.

@@ -17,7 +17,7 @@ import {
   rawOutput,
   textOutput,
 } from './plain.ts';
-import { stripEnd } from '@brine/wire';
+import { stripEnd } from '@brine/wire/text';
 import { tableOutput } from './table.ts';
 import { YamlEmitter } from '@brine/yaml';
 

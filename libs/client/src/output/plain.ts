@@ -1,8 +1,9 @@
-import { isMap, pyRepr, type SaltValue } from '@brine/wire';
+import { isMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import { colorsOf, type Colors } from './colors.ts';
 import { UnfitDataError, type OutputContext } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';
-import { pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire';
+import { pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire/text';
 
 /** `<id>: <line>` for each line of a text (Salt: salt/output/txt.py). */
 export function textOutput(data: SaltValue): string {

@@ -1,5 +1,6 @@
-import { isMap, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyLength, pyStr, sortedValues, compareText, typeName } from '@brine/wire';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
+import { pyLength, pyStr, sortedValues, compareText, typeName } from '@brine/wire/text';
 
 const WIDTH = 80;
 

@@ -1,4 +1,4 @@
-import { pyLength } from '@brine/wire';
+import { pyLength } from '@brine/wire/text';
 
 const WIDTH = 80;
 

@@ -1,5 +1,5 @@
 import { asText } from './text.ts';
-import { type SaltMap, type SaltValue } from '@brine/wire';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import type { JobReturn } from '../load.ts';
 import type { Command } from '../load.ts';
 import type { LocalClient } from '../local-client.ts';

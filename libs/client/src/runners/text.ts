@@ -1,4 +1,4 @@
-import { pyRepr } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import type { SaltValue } from '@brine/wire';
 
 /** A value as the text it was on the command line, or its repr. */

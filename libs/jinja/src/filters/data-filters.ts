@@ -1,4 +1,5 @@
-import { SaltFloat, readJson, type SaltValue } from '@brine/wire';
+import { SaltFloat, type SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import {
   YamlEmitter,
   YamlLoadError,

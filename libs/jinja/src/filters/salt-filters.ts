@@ -1,4 +1,4 @@
-import { strip } from '@brine/wire';
+import { strip } from '@brine/wire/text';
 import { bind, textArgument } from '../arguments.ts';
 import type { Filter, FilterHost } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';

@@ -1,4 +1,5 @@
-import { isNumber, type SaltValue } from '@brine/wire';
+import { isNumber } from '@brine/wire/text';
+import type { SaltValue } from '@brine/wire';
 import type { Test } from '../environment.ts';
 import { FILTER_NAMES } from './filters.ts';
 import { calculate, compare, contains, stepsIn } from '../python/operators.ts';

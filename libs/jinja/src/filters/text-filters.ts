@@ -1,4 +1,4 @@
-import { pyLength, splitLines, strip } from '@brine/wire';
+import { pyLength, splitLines, strip } from '@brine/wire/text';
 import { bind, wholeNumber } from '../arguments.ts';
 import type { Filter } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';

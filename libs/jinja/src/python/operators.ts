@@ -1,4 +1,5 @@
-import { compareText, type SaltFloat } from '@brine/wire';
+import { compareText } from '@brine/wire/text';
+import type { SaltFloat } from '@brine/wire';
 import { JinjaError, typeError } from '../errors.ts';
 import { bounded } from '../limits.ts';
 import { formatPercent } from './percent-format.ts';

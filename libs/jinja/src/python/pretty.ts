@@ -1,4 +1,4 @@
-import { compareText } from '@brine/wire';
+import { compareText } from '@brine/wire/text';
 import { orderOf } from './operators.ts';
 import { bounded, joinBounded } from '../limits.ts';
 import { repr } from './text.ts';

@@ -1,4 +1,4 @@
-import { strip } from '@brine/wire';
+import { strip } from '@brine/wire/text';
 
 /** Python's `shlex.quote`. */
 export function shellQuote(text: string): string {

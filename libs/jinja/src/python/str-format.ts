@@ -1,4 +1,4 @@
-import { pyLength } from '@brine/wire';
+import { pyLength } from '@brine/wire/text';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { replaceEach } from '../limits.ts';
 import { formatNumber } from './number-format.ts';

@@ -1,4 +1,4 @@
-import { pyLength, splitLines, strip } from '@brine/wire';
+import { pyLength, splitLines, strip } from '@brine/wire/text';
 import { bind, textArgument, wholeNumber } from '../arguments.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { bounded, joinBounded, MAX_LENGTH } from '../limits.ts';

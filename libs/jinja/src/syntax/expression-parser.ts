@@ -1,4 +1,4 @@
-import { pyRepr } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import type { Expression, Parameters, Token } from './nunjucks.ts';
 import { described } from './token-text.ts';
 import { ValueParser } from './value-parser.ts';

@@ -1,4 +1,5 @@
-import { jobRow, startPostgresPair } from '@brine/testing';
+import { jobRow } from '@brine/testing';
+import { startPostgresPair } from '@brine/testing/nodes';
 import { until } from '@brine/testing/waits';
 import { expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';

@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
-import { isMap, mapIn, textOf, toJson } from '@brine/wire';
+import { isMap, mapIn, textOf } from '@brine/wire';
+import { toJson } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isJid, jidStartTime } from '@brine/job';
 import { globToRegex } from './glob.ts';

@@ -1,4 +1,5 @@
-import { fromJson, isMap, unpackMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
+import { isMap, unpackMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A load as the database has it: its bytes, or only JSON where somebody else wrote the row. */

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 
 import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
-import { fromJson, isMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
+import { isMap } from '@brine/wire';
 
 import { JobCache } from '../job-cache.ts';
 import { hasFailed } from './prepare-return.ts';

@@ -1,4 +1,5 @@
-import { mapOf, toJson } from '@brine/wire';
+import { mapOf } from '@brine/wire';
+import { toJson } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /**

@@ -1,4 +1,6 @@
-import { mapOf, parseServeFile, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { parseServeFile } from '@brine/wire/load';
+import { pyRepr } from '@brine/wire/text';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { ServedLists } from '../ports/served-ports.ts';
 

@@ -1,5 +1,6 @@
 import { checkMinions, matchPcre, pillarTerms, Work, WorkError } from '@brine/target';
-import { mapIn, parseMineEntry, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapIn, type SaltMap, type SaltValue } from '@brine/wire';
+import { parseMineEntry } from '@brine/wire/load';
 import { targetView } from '../clear/expected-minions.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 

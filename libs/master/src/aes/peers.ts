@@ -6,13 +6,12 @@ import {
   listOf,
   mapIn,
   mapOf,
-  parsePublish,
   textOf,
   WireError,
-  type PublishRequest,
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
+import { parsePublish, type PublishRequest } from '@brine/wire/load';
 import type { Expected } from '../clear/expected-minions.ts';
 import { expectedWithin } from '../clear/expected-within.ts';
 import { recordPeer } from '../audited.ts';

@@ -1,5 +1,6 @@
 import { CryptError, type PublicKey, type SigAlgo } from '@brine/crypt';
-import { cutFields, toBinMap, type MapScan } from '@brine/wire';
+import { cutFields, type MapScan } from '@brine/wire';
+import { toBinMap } from '@brine/wire/frames';
 import type { MasterPorts, MasterRules } from '../ports/ports.ts';
 import { keepRefusal } from './refused-return.ts';
 

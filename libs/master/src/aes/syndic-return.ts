@@ -1,13 +1,6 @@
 import { isMinionId } from '@brine/job';
-import {
-  mapOf,
-  pack,
-  parseSyndicReturn,
-  WireError,
-  type SaltMap,
-  type SaltValue,
-  type SyndicJob,
-} from '@brine/wire';
+import { mapOf, pack, WireError, type SaltMap, type SaltValue } from '@brine/wire';
+import { parseSyndicReturn, type SyndicJob } from '@brine/wire/load';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';
 import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';

@@ -1,6 +1,7 @@
 import { Crypticle, PrivateKey, isEncAlgo, isSigAlgo } from '@brine/crypt';
 import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { bytesOf, mapIn, parseAuthAnswer, textOf, unpackMap, type SaltMap } from '@brine/wire';
+import { bytesOf, mapIn, textOf, unpackMap, type SaltMap } from '@brine/wire';
+import { parseAuthAnswer } from '@brine/wire/load';
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { answerAuth } from './auth.ts';

@@ -1,18 +1,8 @@
 import { isEncAlgo, isSigAlgo, type EncAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
 import { mayHaveKey } from '@brine/job';
-import {
-  buildAuthAccept,
-  buildAuthVerdict,
-  clearReply,
-  mapOf,
-  pack,
-  parseAuth,
-  RefusalText,
-  signedReply,
-  WireError,
-  type AuthRequest,
-  type SaltMap,
-} from '@brine/wire';
+import { buildAuthAccept, buildAuthVerdict, parseAuth, type AuthRequest } from '@brine/wire/load';
+import { clearReply, signedReply } from '@brine/wire/frames';
+import { mapOf, pack, RefusalText, WireError, type SaltMap } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { recordLogin } from '../audited.ts';
 import { judgeAuth, type AuthVerdict } from './auth-verdict.ts';

@@ -1,12 +1,6 @@
 import { isBlacklisted, mayPublish, type Acl, type FunctionRule } from '@brine/acl';
-import {
-  listOf,
-  mapOf,
-  textOf,
-  type PublishRequest,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { listOf, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import { surelyMeant } from './expected-minions.ts';

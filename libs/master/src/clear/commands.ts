@@ -1,12 +1,5 @@
-import {
-  buildErrorReply,
-  checkNames,
-  mapOf,
-  textOf,
-  WireError,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { buildErrorReply } from '@brine/wire/load';
+import { checkNames, mapOf, textOf, WireError, type SaltMap, type SaltValue } from '@brine/wire';
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';

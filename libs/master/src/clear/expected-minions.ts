@@ -7,7 +7,8 @@ import {
   type Target,
   type TargetView,
 } from '@brine/target';
-import { textOf, type PublishRequest, type SaltValue } from '@brine/wire';
+import { textOf, type SaltValue } from '@brine/wire';
+import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** Whom the master expects to answer, and the ids of a list that it does not know. */

@@ -1,5 +1,5 @@
 import { mayPublish, type Acl } from '@brine/acl';
-import type { PublishRequest } from '@brine/wire';
+import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import { ALWAYS, coversJob } from './authorise.ts';
 import {

@@ -1,14 +1,6 @@
 import { publishingPart, traceparentOf, type Jid } from '@brine/job';
-import {
-  boolOf,
-  buildPublishedJob,
-  mapIn,
-  mapOf,
-  textOf,
-  type PublishRequest,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { boolOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { buildPublishedJob, type PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import { aclToHandDown, withoutSecrets } from './authorise.ts';
 import type { Caller } from './caller.ts';

@@ -3,18 +3,20 @@ import { ASKER_TRACES, isJid, jobErrorTag, type Jid } from '@brine/job';
 import {
   buildErrorReply,
   buildPublishReply,
+  parsePublish,
+  type PublishRequest,
+} from '@brine/wire/load';
+import {
   intOf,
   isMap,
   mapIn,
   mapOf,
   pack,
-  parsePublish,
-  pyRepr,
   WireError,
-  type PublishRequest,
   type SaltMap,
   type SaltValue,
 } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import type { Job, MasterPorts, Request } from '../ports/ports.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { handedDown, refusedByBlacklist } from './authorise.ts';

@@ -1,5 +1,5 @@
+import { buildErrorReply } from '@brine/wire/load';
 import {
-  buildErrorReply,
   checkQuestion,
   isMap,
   mapOf,

@@ -1,5 +1,6 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
-import { buildErrorReply, mapOf, pack, textOf, type SaltMap } from '@brine/wire';
+import { buildErrorReply } from '@brine/wire/load';
+import { mapOf, pack, textOf, type SaltMap } from '@brine/wire';
 import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf, type Caller } from './caller.ts';

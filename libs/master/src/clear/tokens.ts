@@ -1,13 +1,6 @@
 import { grantedEntries } from '@brine/acl';
-import {
-  fromJson,
-  intOf,
-  mapOf,
-  SaltFloat,
-  textOf,
-  type SaltMap,
-  type SaltValue,
-} from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
+import { intOf, mapOf, SaltFloat, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';

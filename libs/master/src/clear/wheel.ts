@@ -1,5 +1,6 @@
 import { fingerprint } from '@brine/crypt';
-import { mapOf, pyRepr, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { changeKeys, listKeys, matchKeys, textsOfKeys, type KeyAct } from './key-acts.ts';

@@ -1,13 +1,12 @@
 import { Crypticle, CryptError, minionToken } from '@brine/crypt';
+import { aesEnvelope } from '@brine/wire/frames';
 import {
-  aesEnvelope,
   buildPillar,
-  pack,
   parsePrivateData,
   parsePrivateReply,
   parseSignedPrivate,
-  unpack,
-} from '@brine/wire';
+} from '@brine/wire/load';
+import { pack, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
 import { MinionError } from '../errors.ts';

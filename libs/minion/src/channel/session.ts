@@ -1,5 +1,6 @@
 import type { PrivateKey } from '@brine/crypt';
-import type { PublishedJob, SaltMap, SaltValue } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';

@@ -1,7 +1,10 @@
 import { Crypticle, fingerprint, newKeyString, normalisePem, PublicKey } from '@brine/crypt';
 import type { EncAlgo, PrivateKey, SigAlgo } from '@brine/crypt';
-import { buildAuth, bytesOf, clearEnvelope, mapIn, parseAuthAnswer, unpackMap } from '@brine/wire';
-import type { AuthAccept, SaltMap } from '@brine/wire';
+import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
+import { bytesOf, mapIn, unpackMap } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import type { AuthAccept } from '@brine/wire/load';
+import type { SaltMap } from '@brine/wire';
 import { createHash, randomBytes } from 'node:crypto';
 import { MinionError } from '../errors.ts';
 

@@ -1,4 +1,4 @@
-import { pyRepr } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A parameter of a function that can be run on a minion. */

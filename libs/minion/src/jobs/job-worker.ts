@@ -1,8 +1,10 @@
 import { isJid } from '@brine/job';
 import type { Jid } from '@brine/job';
 import { matchMinion } from '@brine/target';
-import { buildPublishedJob, buildReturn, isMap, textOf } from '@brine/wire';
-import type { PublishedJob, SaltMap, SaltValue } from '@brine/wire';
+import { buildPublishedJob, buildReturn } from '@brine/wire/load';
+import { isMap, textOf } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { execute, missingFunction } from '../functions/execute.ts';
 import type { Outcome } from '../functions/execute.ts';
 import type { FunctionTable } from '../functions/function.ts';

@@ -1,4 +1,5 @@
-import { pyRepr, SaltFloat } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
+import { SaltFloat } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
 import { setTimeout as wait } from 'node:timers/promises';
 import { ExecutionError, InvocationError, shownText } from '../functions/function.ts';

@@ -1,5 +1,5 @@
 export { sceneReport } from './scene-report.ts';
-export { Scenes, scenes } from './scenes.ts';
+export { scenes } from './scenes.ts';
 
 export type { AskedMaster } from './scene-report.ts';
 export type { Scene } from './scenes.ts';

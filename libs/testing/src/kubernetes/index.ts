@@ -1,3 +1,1 @@
-export { kubernetesTools, KubernetesToolsMissingError, runTool } from './tools.ts';
-
-export type { KubernetesTools, ToolOutput } from './tools.ts';
+export { kubernetesTools, runTool } from './tools.ts';

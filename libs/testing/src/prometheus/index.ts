@@ -1,12 +1,3 @@
-export { postgresExporter, prometheusBinaries, PrometheusMissingError } from './binaries.ts';
+export { postgresExporter, prometheusBinaries } from './binaries.ts';
 export { promtool, startPrometheus } from './start.ts';
-
-export type { PrometheusBinaries } from './binaries.ts';
-export type {
-  Exemplar,
-  LoadedRule,
-  PrometheusOptions,
-  ScrapeTarget,
-  Series,
-  TestPrometheus,
-} from './start.ts';
+export type { Series, TestPrometheus } from './start.ts';

@@ -1,3 +1,2 @@
 export { faultLasts, growsOld, loadPauses, quietFor, workTakes } from './fixed-times.ts';
 export { until } from './until.ts';
-export type { UntilOptions } from './until.ts';

@@ -1,8 +1,9 @@
 import { loadMasterConfig } from '@brine/config';
 import type { LedgerReport } from '@brine/ledger-check';
 import { Swarm } from '@brine/swarm';
-import { BrineMaster, startNatsCluster, startPostgresPair } from '@brine/testing';
-import type { NatsCluster, PostgresPair } from '@brine/testing';
+import { BrineMaster } from '@brine/testing';
+import { startNatsCluster, startPostgresPair } from '@brine/testing/nodes';
+import type { NatsCluster, PostgresPair } from '@brine/testing/nodes';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-import { WireError } from './errors.ts';
-import { DEFAULT_MAX_DEPTH } from './msgpack/limits.ts';
-import { SaltFloat, type SaltMap, type SaltValue } from './value.ts';
+import { WireError } from '../errors.ts';
+import { DEFAULT_MAX_DEPTH } from '../msgpack/limits.ts';
+import { SaltFloat, type SaltMap, type SaltValue } from '../value.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const STRING = /"(?:[^"\\]|\\[^])*"/y;

@@ -1,8 +1,8 @@
-import { WireError } from './errors.ts';
-import { pack } from './msgpack/encode.ts';
-import type { UnpackLimits } from './msgpack/limits.ts';
-import { scanMap } from './msgpack/scan.ts';
-import { mapOf } from './value.ts';
+import { WireError } from '../errors.ts';
+import { pack } from '../msgpack/encode.ts';
+import type { UnpackLimits } from '../msgpack/limits.ts';
+import { scanMap } from '../msgpack/scan.ts';
+import { mapOf } from '../value.ts';
 
 /** One frame of port 4505, around a job sealed with the master's AES key. */
 export interface Publication {

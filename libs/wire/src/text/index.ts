@@ -1,0 +1,16 @@
+export { readJson } from './json-read.ts';
+export { fromJson, toJson } from './json.ts';
+export { pyFloat, pyRepr } from './python-repr.ts';
+export {
+  compareText,
+  isNumber,
+  isTruthy,
+  pyLength,
+  pyStr,
+  sortedValues,
+  splitLines,
+  strip,
+  stripEnd,
+  stripEscapes,
+  typeName,
+} from './python-text.ts';
