@@ -1,4 +1,5 @@
 import { defineConfig, globalIgnores } from 'eslint/config';
+import importSort from 'eslint-plugin-simple-import-sort';
 import tseslint from 'typescript-eslint';
 
 const SHAPES = [
@@ -13,11 +14,31 @@ const PROMISED_TIME = [
 ].join(' ');
 const WAITS = 'A test waits for an event, or by a named time: @brine/testing/waits.';
 
-/** Files a person keeps in the head; the same number stands in tools/tidy.served.test.ts. */
-const LINES_MAX = 300;
+/** A function does one thing. Lists of cases and of wiring have no such bound. */
+const FUNCTION_LINES_MAX = 70;
+
+const IMPORTS = {
+  'simple-import-sort/imports': ['error', { groups: [['^node:', '^@?\\w', '^\\.']] }],
+  'simple-import-sort/exports': 'error',
+};
 
 export default defineConfig([
   globalIgnores(['**/dist/', '**/node_modules/', '.nx/', 'test/fixtures/', '**/fixtures/']),
+  {
+    files: ['**/*.{ts,js,mjs,cjs}'],
+    plugins: { 'simple-import-sort': importSort },
+    rules: IMPORTS,
+  },
+  {
+    files: ['**/*.ts'],
+    ignores: ['**/*.test.ts', 'test/**'],
+    rules: {
+      'max-lines-per-function': [
+        'error',
+        { max: FUNCTION_LINES_MAX, skipBlankLines: false, skipComments: false },
+      ],
+    },
+  },
   {
     files: ['**/*.ts'],
     extends: [tseslint.configs.recommendedTypeChecked],
@@ -25,7 +46,6 @@ export default defineConfig([
       parserOptions: { project: './tsconfig.test.json', tsconfigRootDir: import.meta.dirname },
     },
     rules: {
-      'max-lines': ['error', { max: LINES_MAX, skipBlankLines: false, skipComments: false }],
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'no-console': 'error',
       'no-restricted-syntax': ['error', ...SHAPES],

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { dashboardOf } from './dashboards/board.ts';
 import { BOARDS, DASHBOARDS_DIR, dashboardText } from './dashboards.ts';
+import { dashboardOf } from './dashboards/board.ts';
 
 const SOURCES = new URL('../infra/grafana/provisioning/datasources/brine.yaml', import.meta.url);
 

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { format } from 'prettier';
-import { dashboardOf, type Board } from './dashboards/board.ts';
+import { type Board, dashboardOf } from './dashboards/board.ts';
 import { fleet } from './dashboards/fleet.ts';
 import { job } from './dashboards/job.ts';
 import { nats } from './dashboards/nats.ts';

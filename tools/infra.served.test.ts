@@ -5,15 +5,15 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { DockerfileParser } from 'dockerfile-ast';
-import { expect, describe, test } from 'vitest';
-import { parse } from 'yaml';
-import { natsConf, resolveNatsServer } from '@brine/nats-server';
 import { SERVER_NAME } from '@brine/bus';
-import { natsCertificates } from '@brine/testing';
 import { loadMasterConfig, loadMinionConfig } from '@brine/config';
+import { natsConf, resolveNatsServer } from '@brine/nats-server';
 import { MASTER_SERVICES } from '@brine/service';
+import { natsCertificates } from '@brine/testing';
 import { checkBalancer, HaproxyMissingError } from '@brine/testing/nodes';
+import { DockerfileParser } from 'dockerfile-ast';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 

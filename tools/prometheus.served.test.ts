@@ -3,11 +3,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { loadMasterConfig } from '@brine/config';
 import { MASTER_SERVICES } from '@brine/service';
 import { prometheusBinaries, promtool } from '@brine/testing/prometheus';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 
 const INFRA = new URL('../infra/', import.meta.url).pathname;
 const RULES = join(INFRA, 'prometheus', 'rules');

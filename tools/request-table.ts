@@ -1,8 +1,8 @@
 // Sends the table of requests (tools/request-table) to a real salt-master 3008.2 and writes down
 // what came of each: `npm run request-table`. A test sends the same to Brine and compares.
-import { saltVenv, SaltSandbox } from '@brine/testing';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { SaltSandbox, saltVenv } from '@brine/testing';
 import { format } from 'prettier';
 import { runTable, tableKeys, tableMinions } from './request-table/run-table.ts';
 

@@ -1,6 +1,6 @@
-import { markdownTable } from 'markdown-table';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { markdownTable } from 'markdown-table';
 import { describe, expect, test } from 'vitest';
 import { whoMayTable } from '../test/integration/hostile/who-may.ts';
 

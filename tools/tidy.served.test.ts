@@ -2,12 +2,11 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { MASTER_SERVICES } from '@brine/service';
+import { describe, expect, test } from 'vitest';
 import { MARKER, renewReference } from './config-docs.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-const LINES_MAX = 300;
 const COLUMNS_MAX = 100;
 const README_LINES_MAX = 40;
 
@@ -46,11 +45,6 @@ function linesOf(text: string): string[] {
 }
 
 describe('files', () => {
-  test(`no source has more than ${LINES_MAX} lines`, () => {
-    const long = sources.filter(({ text }) => linesOf(text).length > LINES_MAX);
-    expect(long.map(({ path, text }) => `${path}: ${linesOf(text).length}`)).toEqual([]);
-  });
-
   test(`no line of a source has more than ${COLUMNS_MAX} columns, but for long literals`, () => {
     const wide = sources.flatMap(({ path, text }) =>
       linesOf(text)

@@ -1,11 +1,11 @@
-import { PrivateKey, type Crypticle } from '@brine/crypt';
-import { EventClient } from '@brine/ipc';
-import { BrineMaster, type SaltConfig, type SaltHome } from '@brine/testing';
-import { mapOf, type SaltValue } from '@brine/wire';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Crypticle, PrivateKey } from '@brine/crypt';
+import { EventClient } from '@brine/ipc';
+import { BrineMaster, type SaltConfig, type SaltHome } from '@brine/testing';
+import { mapOf, type SaltValue } from '@brine/wire';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { clear, sealed, type Sent } from '../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../tools/request-table/outcome.ts';

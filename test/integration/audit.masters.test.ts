@@ -1,8 +1,8 @@
-import { PrivateKey } from '@brine/crypt';
-import { BrineMaster, startPostgres, ZmtpPeer, type TestPostgres } from '@brine/testing';
-import { until } from '@brine/testing/waits';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PrivateKey } from '@brine/crypt';
+import { BrineMaster, startPostgres, type TestPostgres, ZmtpPeer } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';

@@ -1,7 +1,7 @@
-import { resolveNatsServer, startNatsServer, type NatsServer } from '@brine/nats-server';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type NatsServer, resolveNatsServer, startNatsServer } from '@brine/nats-server';
 
 /** Enough for any test here, little for any disk. In bytes. */
 const STORE_BYTES = 1024 ** 3;

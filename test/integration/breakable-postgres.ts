@@ -1,8 +1,8 @@
-import { startPostgres, type RunningPostgres } from '@brine/postgres-server';
-import { endPool } from '@brine/testing';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type RunningPostgres, startPostgres } from '@brine/postgres-server';
+import { endPool } from '@brine/testing';
 import pg from 'pg';
 
 /** A PostgreSQL that a test takes away from a running master and gives back. */

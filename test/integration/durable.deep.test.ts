@@ -1,8 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
 import { growsOld } from '@brine/testing/waits';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 // 1,000 and more with BRINE_DURABLE_MINIONS; the suite has less time.

@@ -7,8 +7,8 @@ import {
   ask,
   clearRaw,
   jobIsStored,
-  SECRET,
   sealedBy,
+  SECRET,
   sendSealed,
   startBesieged,
 } from './hostile/besieged-master.ts';

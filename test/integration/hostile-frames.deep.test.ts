@@ -1,10 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { loadMasterConfig } from '@brine/config';
 import { checkLedger, databaseUrlOf, type LedgerReport } from '@brine/ledger-check';
 import { Swarm } from '@brine/swarm';
 import { BrineMaster, mutated, randomFrom, seedFrames, ZmtpPeer } from '@brine/testing';
 import { loadPauses, until } from '@brine/testing/waits';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /** How many mutated frames; a night's run sets a million. */

@@ -1,6 +1,6 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { BrineMaster, type SaltProcess } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const LINE = 'SIGUSR1 is taken';

@@ -1,11 +1,11 @@
-import { connectBus, type Bus, type RequestClass } from '@brine/bus';
+import { randomUUID } from 'node:crypto';
+import { type Bus, connectBus, type RequestClass } from '@brine/bus';
 import { RequestSender } from '@brine/bus/rpc';
 import { Crypticle, PrivateKey } from '@brine/crypt';
 import { BrineMaster } from '@brine/testing';
 import { bytesOf, unpackMap } from '@brine/wire';
 import { DEFAULT_ENC_ALGO } from '@brine/wire/frames';
 import { parseAuthAnswer } from '@brine/wire/load';
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../tools/request-table/frames.ts';

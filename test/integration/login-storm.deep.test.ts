@@ -1,10 +1,10 @@
-import { PrivateKey } from '@brine/crypt';
-import { BrineMaster, ZmtpPeer } from '@brine/testing';
-import { mapOf, type SaltValue } from '@brine/wire';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { PrivateKey } from '@brine/crypt';
+import { BrineMaster, ZmtpPeer } from '@brine/testing';
+import { mapOf, type SaltValue } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clear } from '../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../tools/request-table/outcome.ts';

@@ -1,6 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { BrineMaster, endPool, freePorts, startPostgres, type TestPostgres } from '@brine/testing';
 import { loadPauses, until } from '@brine/testing/waits';
-import { isDeepStrictEqual } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Jid, JidMaker, traceIdOf } from '@brine/job';
 import { BrineMaster, freePorts, readRecordedSpans, type SaltProcess } from '@brine/testing';
-import { buildMinionEvent } from '@brine/wire/load';
-import { clearEnvelope } from '@brine/wire/frames';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import { buildMinionEvent } from '@brine/wire/load';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SealedPeer } from './sealed-peer.ts';
 

@@ -1,10 +1,10 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Crypticle, PrivateKey } from '@brine/crypt';
 import { BrineMaster } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { parsePrivateData, parsePrivateReply, parseSignedPrivate } from '@brine/wire/load';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { sealed } from '../../tools/request-table/frames.ts';

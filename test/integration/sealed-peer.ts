@@ -1,9 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { Crypticle, minionToken, PrivateKey } from '@brine/crypt';
 import { ZmtpPeer } from '@brine/testing';
+import { bytesOf, mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { aesEnvelope, clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import { type AuthAnswer, buildAuth, parseAuthAnswer } from '@brine/wire/load';
-import { bytesOf, mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
-import { randomBytes } from 'node:crypto';
 
 const ANSWER_MS = 20_000;
 

@@ -1,10 +1,10 @@
-import { Crypticle } from '@brine/crypt';
-import { ZmtpPeer } from '@brine/testing';
-import { bytesOf, mapOf, textOf, unpackMap, type SaltValue } from '@brine/wire';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Crypticle } from '@brine/crypt';
+import { ZmtpPeer } from '@brine/testing';
+import { bytesOf, mapOf, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { sealed } from '../../tools/request-table/frames.ts';

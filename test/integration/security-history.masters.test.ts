@@ -1,9 +1,9 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
 import { ZmtpPeer } from '@brine/testing';
 import { growsOld } from '@brine/testing/waits';
-import { bytesOf, mapOf, pack, textOf, unpackMap, type SaltValue } from '@brine/wire';
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
+import { bytesOf, mapOf, pack, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { clear, sealed } from '../../tools/request-table/frames.ts';

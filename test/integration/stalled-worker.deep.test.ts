@@ -1,9 +1,9 @@
-import { checkLedger } from '@brine/ledger-check';
-import { Swarm, type JobResult } from '@brine/swarm';
-import { BrineMaster, type ServiceLine } from '@brine/testing';
-import { faultLasts, loadPauses } from '@brine/testing/waits';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkLedger } from '@brine/ledger-check';
+import { type JobResult, Swarm } from '@brine/swarm';
+import { BrineMaster, type ServiceLine } from '@brine/testing';
+import { faultLasts, loadPauses } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakablePostgres } from './breakable-postgres.ts';
 

@@ -1,7 +1,7 @@
-import { minionId, Swarm } from '@brine/swarm';
-import { BrineMaster } from '@brine/testing';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { minionId, Swarm } from '@brine/swarm';
+import { BrineMaster } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runTool } from './run-tool.ts';
 

@@ -5,7 +5,7 @@ import { sealedLoad } from '../../tools/request-table/aes-frames.ts';
 import { sealed } from '../../tools/request-table/frames.ts';
 import type { AttackedMaster } from './attacked-master.ts';
 import { clearRaw, jobIsStored, sendSealed, startBesieged } from './hostile/besieged-master.ts';
-import { ACTORS, ACTS, type Act, type Actor } from './hostile/who-may.ts';
+import { type Act, type Actor, ACTORS, ACTS } from './hostile/who-may.ts';
 
 /* Each cell of the table "who may see or cause what" of SECURITY.md, asked of a whole master. */
 

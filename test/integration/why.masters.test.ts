@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { JidMaker, type SilenceCause } from '@brine/job';
 import { BrineMaster, endPool, startPostgres, type TestPostgres } from '@brine/testing';
-import { buildReturn } from '@brine/wire/load';
 import { mapOf, type SaltValue } from '@brine/wire';
+import { buildReturn } from '@brine/wire/load';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SealedPeer } from './sealed-peer.ts';

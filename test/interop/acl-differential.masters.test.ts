@@ -1,8 +1,8 @@
-import { grantedTo, mayCall, mayPublish, publisherAcl, readAcl, type AclEntry } from '@brine/acl';
-import { checkMinions } from '@brine/target';
-import { fromJson } from '@brine/wire/text';
-import type { SaltMap } from '@brine/wire';
 import { join } from 'node:path';
+import { type AclEntry, grantedTo, mayCall, mayPublish, publisherAcl, readAcl } from '@brine/acl';
+import { checkMinions } from '@brine/target';
+import type { SaltMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import { beforeAll, expect, it } from 'vitest';
 import { askSalt } from './target-oracle.ts';
 

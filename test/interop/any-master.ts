@@ -1,17 +1,17 @@
-import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import {
   BrineMaster,
   newestOf,
-  SaltSandbox,
-  saltVenv,
   type SaltConfig,
   type SaltHome,
   type SaltOutput,
   type SaltPorts,
+  SaltSandbox,
+  saltVenv,
   type SaltVersion,
 } from '@brine/testing';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
 
 /** Longest that a command waits, in ms. */
 const COMMAND_MS = 170_000;

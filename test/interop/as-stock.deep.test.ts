@@ -1,19 +1,19 @@
-import { saltVenv, type SaltVersion } from '@brine/testing';
 import { spawn } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { saltVenv, type SaltVersion } from '@brine/testing';
 import { expect, it } from 'vitest';
 import {
+  type Answers,
+  type AnyMaster,
   askAll,
   brineMaster,
+  type MasterSetup,
   startMinions,
   stockMaster,
   timeless,
   writeTree,
-  type Answers,
-  type AnyMaster,
-  type MasterSetup,
 } from './any-master.ts';
 import { MASTER, PILLAR, STATES } from './as-stock-roots.ts';
 import { LAST_STEPS, STEPS } from './as-stock-steps.ts';

@@ -1,20 +1,20 @@
 // Replicas of everything behind one TCP balancer that cuts idle connections: hosts with the same
 // key on the same NATS and PostgreSQL, and real minions that know one address.
+import { copyFile, readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
 import {
   BrineMaster,
   freePorts,
   saltVenv,
+  type SaltVersion,
   startNats,
   startPostgres,
-  type SaltVersion,
   type TestNats,
   type TestPostgres,
 } from '@brine/testing';
-import { startBalancer, type Balancer } from '@brine/testing/nodes';
+import { type Balancer, startBalancer } from '@brine/testing/nodes';
 import { loadPauses, until } from '@brine/testing/waits';
-import { copyFile, readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

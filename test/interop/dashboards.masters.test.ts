@@ -3,8 +3,6 @@
 // put to it, every query in SQL to the job cache.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isJid, traceIdOf } from '@brine/job';
 import { grantRoles } from '@brine/job-cache';
 import {
@@ -24,16 +22,18 @@ import {
   type TestPrometheus,
 } from '@brine/testing/prometheus';
 import { loadPauses } from '@brine/testing/waits';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   INFRA,
   jobVariable,
   metricNames,
+  type PanelQuery,
   publicQueries,
   publicVariables,
   queriesOfOurs,
   ruleFiles,
   ruleQueries,
-  type PanelQuery,
 } from './dashboard-queries.ts';
 import { healthPorts } from './health-ports.ts';
 

@@ -1,9 +1,9 @@
-import { BrineMaster, saltVenv, type SaltHome, type SaltProcess } from '@brine/testing';
-import { until } from '@brine/testing/waits';
-import type { SaltVenv, SaltVersion } from '@brine/testing';
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SaltVenv, SaltVersion } from '@brine/testing';
+import { BrineMaster, type SaltHome, type SaltProcess, saltVenv } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 // Six minions, two of each release, and Salt's own memory of 100 jids, with

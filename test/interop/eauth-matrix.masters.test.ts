@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { PrivateKey } from '@brine/crypt';
 import {
   BrineMaster,
@@ -5,12 +8,9 @@ import {
   type SaltHome,
   type SaltPorts,
   SaltSandbox,
-  saltVenv,
   type SaltVenv,
+  saltVenv,
 } from '@brine/testing';
-import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const ORACLE = join(import.meta.dirname, 'eauth-matrix.py');

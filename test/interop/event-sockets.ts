@@ -3,14 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
-import { releaseOf, saltVenv } from '@brine/testing';
 import type { SaltVenv, SaltVersion } from '@brine/testing';
+import { releaseOf, saltVenv } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { splitEvent } from '@brine/wire/frames';
-
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HostSockets } from '../../apps/event-bus/src/sockets/host-sockets.ts';
 import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
 import { Readers } from '../../apps/event-bus/src/sockets/readers.ts';

@@ -1,10 +1,10 @@
-import { compileIgnored, FileServer, RootsBackend } from '@brine/fileserver';
-import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { compileIgnored, FileServer, RootsBackend } from '@brine/fileserver';
+import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /* The same trees asked in real Salt (its Fileserver, run in Python) and in Brine. */

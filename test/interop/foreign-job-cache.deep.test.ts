@@ -2,30 +2,28 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { jobDir } from '@brine/cachedir';
 import {
   BrineMaster,
   endPool,
-  saltVenv,
-  startPostgres,
   type SaltHome,
   type SaltProcess,
   type SaltVenv,
+  saltVenv,
+  startPostgres,
   type TestPostgres,
 } from '@brine/testing';
 import { growsOld } from '@brine/testing/waits';
-
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   asPgjsonbTells,
   countedReturns,
+  type Json,
   python,
   returnerOptions,
   stockConfig,
   waitFor,
-  type Json,
 } from './stock-tools.ts';
 
 const SCRIPT = fileURLToPath(new URL('./pgjsonb.py', import.meta.url));

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type AnyMaster,
   askAll,
   brineMaster,
+  type MasterSetup,
   startMinions,
   stockMaster,
   timeless,
-  type AnyMaster,
-  type MasterSetup,
 } from './any-master.ts';
 
 /*

@@ -1,7 +1,7 @@
-import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
-import { loadPauses, until } from '@brine/testing/waits';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { loadPauses, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const BRINE_MINIONS = Array.from({ length: 20 }, (_, index) => `brine-${index}`);

@@ -1,8 +1,8 @@
-import { BrineMaster, NEWEST_SALTS, newestOf, saltVenv, type SaltVenv } from '@brine/testing';
-import { loadPauses } from '@brine/testing/waits';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { BrineMaster, NEWEST_SALTS, newestOf, type SaltVenv, saltVenv } from '@brine/testing';
+import { loadPauses } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /*

@@ -1,8 +1,8 @@
-import { SaltProcess, SaltSandbox, saltVenv } from '@brine/testing';
-import { until } from '@brine/testing/waits';
-import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
+import { SaltProcess, SaltSandbox, saltVenv } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');

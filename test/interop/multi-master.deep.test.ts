@@ -1,14 +1,14 @@
 // Stock minions with several masters, each a Brine install with NATS and PostgreSQL of its own.
+import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   BrineMaster,
   freePorts,
-  saltVenv,
   type SaltConfig,
   type SaltProcess,
+  saltVenv,
   type SaltVersion,
 } from '@brine/testing';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 
 const VERSIONS: readonly SaltVersion[] = ['3008.2', '3006.26'];

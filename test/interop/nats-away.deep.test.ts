@@ -1,8 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster, freePorts, saltVenv, type SaltVersion } from '@brine/testing';
 import { faultLasts, until } from '@brine/testing/waits';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakableNats } from '../integration/breakable-nats.ts';
 

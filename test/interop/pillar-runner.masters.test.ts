@@ -3,10 +3,10 @@ import { fixture } from '../../libs/pillar/test/trees.ts';
 import {
   byMaster,
   recorded,
+  type Shown,
   shownByBrine,
   shownBySalt,
   treeNames,
-  type Shown,
 } from './pillar-runner.ts';
 
 /*

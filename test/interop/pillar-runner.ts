@@ -1,11 +1,11 @@
-import { BrineMaster, saltVenv, newestOf } from '@brine/testing';
-import { str } from '@brine/jinja';
-import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { str } from '@brine/jinja';
+import { BrineMaster, newestOf, saltVenv } from '@brine/testing';
+import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { comparable, fixture, fixtureMap } from '../../libs/pillar/test/trees.ts';
 import { SealedPeer } from '../integration/sealed-peer.ts';
 import { writeTree } from './any-master.ts';

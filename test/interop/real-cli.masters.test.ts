@@ -1,7 +1,7 @@
-import { type BrineMaster, NEWEST_SALTS, newestOf } from '@brine/testing';
-import { until } from '@brine/testing/waits';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type BrineMaster, NEWEST_SALTS, newestOf } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINIONS, StockCli } from './stock-cli.ts';
 

@@ -1,5 +1,5 @@
-import { BrineMaster, newestOf, saltVenv, type SaltVenv, type SaltVersion } from '@brine/testing';
 import { createHash } from 'node:crypto';
+import { BrineMaster, newestOf, type SaltVenv, saltVenv, type SaltVersion } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const idOf = (version: SaltVersion): string => `real-${version}`;

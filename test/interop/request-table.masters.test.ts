@@ -1,11 +1,11 @@
-import { BrineMaster } from '@brine/testing';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { BrineMaster } from '@brine/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { OUTCOMES_FILE } from '../../tools/request-table.ts';
 import { DIFFERENCES, reasonFor } from '../../tools/request-table/differences.ts';
-import { allFrames, runTable, tableKeys } from '../../tools/request-table/run-table.ts';
 import type { Outcomes, TableKeys } from '../../tools/request-table/run-table.ts';
+import { allFrames, runTable, tableKeys } from '../../tools/request-table/run-table.ts';
 
 /*
  * Every command of the request port, as anybody could send it: what comes of it is what comes of it

@@ -1,15 +1,15 @@
+import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   BrineMaster,
   NEWEST_SALTS,
   releaseOf,
-  saltVenv,
   type SaltHome,
   type SaltOutput,
   type SaltVenv,
+  saltVenv,
   type SaltVersion,
 } from '@brine/testing';
-import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 
 /** The minions beside the master. */

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool } from 'pg';
-
 import type { BrineMaster, SaltConfig, SaltHome, SaltVenv } from '@brine/testing';
+import type { Pool } from 'pg';
 
 const WAIT_MS = 120_000;
 

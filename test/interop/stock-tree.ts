@@ -1,15 +1,15 @@
-import {
-  SaltProcess,
-  SaltSandbox,
-  type SaltHome,
-  type SaltPorts,
-  type SaltVenv,
-} from '@brine/testing';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import {
+  type SaltHome,
+  type SaltPorts,
+  SaltProcess,
+  SaltSandbox,
+  type SaltVenv,
+} from '@brine/testing';
 
 /** Where lower masters of a test listen: a syndic looks for its own publish_port at the upper. */
 export const LOWER_HOST = '127.0.0.2';

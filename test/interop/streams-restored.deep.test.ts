@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   BrineMaster,
   endPool,
@@ -7,8 +9,6 @@ import {
   type TestPostgres,
 } from '@brine/testing';
 import { growsOld, quietFor, workTakes } from '@brine/testing/waits';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakableNats } from '../integration/breakable-nats.ts';

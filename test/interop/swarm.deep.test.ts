@@ -1,8 +1,8 @@
-import { Swarm } from '@brine/swarm';
-import { SaltSandbox, saltVenv } from '@brine/testing';
-import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Swarm } from '@brine/swarm';
+import type { SaltHome, SaltPorts, SaltVenv } from '@brine/testing';
+import { SaltSandbox, saltVenv } from '@brine/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const MINIONS = 50;

@@ -1,24 +1,24 @@
 // Brine below two stock masters of masters and a Brine one, with two relays: what `salt` prints
 // above is what a tree of stock masters prints, each job runs once on each minion, and what was
 // returned while a master above was away comes once it is back, once.
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   BrineMaster,
-  SaltProcess,
-  SaltSandbox,
-  saltVenv,
-  startNats,
   type SaltHome,
   type SaltOutput,
   type SaltPorts,
+  SaltProcess,
+  SaltSandbox,
   type SaltVenv,
+  saltVenv,
   type SaltVersion,
+  startNats,
   type TestNats,
 } from '@brine/testing';
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { TREE_APPLIED, TREE_STATES } from './stock-tree.ts';
 import { waitFor } from './stock-tools.ts';
+import { TREE_APPLIED, TREE_STATES } from './stock-tree.ts';
 
 const ABOVE: readonly SaltVersion[] = ['3006.26', '3008.2'];
 const REAL = ['real-1', 'real-2'];

@@ -1,15 +1,15 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   BrineMaster,
   endPool,
   freePorts,
-  saltVenv,
-  startPostgres,
   type SaltHome,
   type SaltVenv,
+  saltVenv,
+  startPostgres,
   type TestPostgres,
 } from '@brine/testing';
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stockConfig, waitFor as waitSo } from './stock-tools.ts';

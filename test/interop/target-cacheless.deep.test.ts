@@ -1,4 +1,4 @@
-import { checkMinions, type CheckedMinions } from '@brine/target';
+import { type CheckedMinions, checkMinions } from '@brine/target';
 import { newestOf, saltVenv } from '@brine/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';

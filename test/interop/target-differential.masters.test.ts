@@ -1,4 +1,4 @@
-import { checkMinions, matchMinion, type CheckedMinions } from '@brine/target';
+import { type CheckedMinions, checkMinions, matchMinion } from '@brine/target';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {

@@ -1,7 +1,7 @@
-import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 import { spawn } from 'node:child_process';
-import { text } from 'node:stream/consumers';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 
 const ORACLE = join(import.meta.dirname, 'target-oracle.py');
 /** The master's side of 3007, which keeps whom it knows nothing of. */

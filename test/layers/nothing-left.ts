@@ -1,10 +1,10 @@
 // Files of a layer share a process, so what one leaves behind disturbs another. This fails the file
 // that left it: directories, databases, child processes, listening sockets.
-import { LAYER_POSTGRES } from '@brine/testing';
-import { until } from '@brine/testing/waits';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { LAYER_POSTGRES } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import pg from 'pg';
 import { afterAll, expect, inject } from 'vitest';
 

@@ -1,7 +1,7 @@
 import { markdownTable } from 'markdown-table';
 import { plantedBugs } from './bugs.ts';
-import { Soil } from './soil.ts';
 import type { Layer } from './soil.ts';
+import { Soil } from './soil.ts';
 
 // npm run planted -- [names of bugs]; BRINE_PLANTED_SEEDS: how many seeds at most for each.
 const seeds = Number(process.env['BRINE_PLANTED_SEEDS'] ?? 500);

@@ -1,6 +1,6 @@
 import { listOf, textOf, unpackMap } from '@brine/wire';
-import { unpackJob } from '../../libs/bus/src/jobs/job-record.ts';
 import type { JobRecord } from '../../libs/bus/src/jobs/job-record.ts';
+import { unpackJob } from '../../libs/bus/src/jobs/job-record.ts';
 import { Broken } from './broken.ts';
 import type { ClientEnd } from './client.ts';
 import type { Cluster } from './cluster.ts';

@@ -1,8 +1,8 @@
+import type { ClientSettings, Command } from '@brine/client';
 import { LocalClient, runBatch } from '@brine/client';
-import type { Command, ClientSettings } from '@brine/client';
 import { mapOf } from '@brine/wire';
-import type { RequestPort } from './request-port.ts';
 import type { EventSocket } from './event-host.ts';
+import type { RequestPort } from './request-port.ts';
 import type { Trace } from './trace.ts';
 
 /** What a client's command came to. */

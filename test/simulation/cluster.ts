@@ -1,23 +1,23 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
-import { Bucket, Bus, ensureStreams, escapeKey } from '@brine/bus';
 import type { BusOptions } from '@brine/bus';
-import { loadMasterConfig } from '@brine/config';
+import { Bucket, Bus, ensureStreams, escapeKey } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
+import { loadMasterConfig } from '@brine/config';
 import { normalisePem, PrivateKey, SecretBox } from '@brine/crypt';
 import type { MasterKeys } from '@brine/pki';
-import { Metrics } from '@brine/service';
 import type { RunningService, ServiceContext } from '@brine/service';
+import { Metrics } from '@brine/service';
+import type { MasterKeyService } from '../../apps/worker-pool/src/master-key.ts';
 import { EventSocket, memoryFiles } from './event-host.ts';
-import { SimNats } from './nats/server.ts';
 import type { SimConnection } from './nats/connection.ts';
+import { SimNats } from './nats/server.ts';
 import { PublishPort } from './publish-port.ts';
 import type { Random } from './random.ts';
 import { RequestPort } from './request-port.ts';
-import { SimStore } from './store.ts';
 import type { StoreConnection } from './store.ts';
+import { SimStore } from './store.ts';
 import type { Trace } from './trace.ts';
 import type { VirtualTime } from './virtual-time.ts';
-import type { MasterKeyService } from '../../apps/worker-pool/src/master-key.ts';
 
 /** A process of the master while it runs. */
 interface Process {

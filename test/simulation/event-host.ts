@@ -1,6 +1,6 @@
 import type { JobFiles } from '@brine/cachedir';
-import { pack } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { pack } from '@brine/wire';
 import type { EventForReaders, Readers } from '../../apps/event-bus/src/sockets/readers.ts';
 
 type OnEvent = (tag: string, packed: Uint8Array) => void;

@@ -1,6 +1,6 @@
 import type { Cluster } from './cluster.ts';
-import type { Fault } from './plan.ts';
 import type { DiskCopy } from './nats/jet-stream.ts';
+import type { Fault } from './plan.ts';
 
 /** What faults act on. */
 export interface FaultTargets {

@@ -1,12 +1,12 @@
 import { Broken } from './broken.ts';
 import { LAST_COMMAND, Witness } from './checks.ts';
-import { runClient } from './client.ts';
 import type { ClientPlan } from './client.ts';
+import { runClient } from './client.ts';
 import { Cluster, MINION_KEY, USER_KEY } from './cluster.ts';
 import { schedule } from './faults.ts';
 import { SimMinion } from './minion.ts';
-import { drawPlan, named } from './plan.ts';
 import type { Plan } from './plan.ts';
+import { drawPlan, named } from './plan.ts';
 import { Random } from './random.ts';
 import { eventBus, gateway, publisher, returner, worker } from './services.ts';
 import { Trace } from './trace.ts';

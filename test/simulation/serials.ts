@@ -1,6 +1,6 @@
 import { Crypticle } from '@brine/crypt';
-import { readPublication } from '@brine/wire/frames';
 import { textOf, unpackMap } from '@brine/wire';
+import { readPublication } from '@brine/wire/frames';
 import { Broken } from './broken.ts';
 import type { SentFrame } from './publish-port.ts';
 

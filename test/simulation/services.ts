@@ -1,7 +1,7 @@
 import { trimStreams } from '@brine/bus';
 import type { RunningService } from '@brine/service';
-import { Returner } from '../../apps/job-cache-returner/src/returner.ts';
 import { startFeeds } from '../../apps/event-bus/src/feeds/feeds.ts';
+import { Returner } from '../../apps/job-cache-returner/src/returner.ts';
 import { startPublisher } from '../../apps/publisher/src/start-publisher.ts';
 import { startGateway } from '../../apps/req-gateway/src/start-gateway.ts';
 import { startWorker } from '../../apps/worker-pool/src/worker.ts';

@@ -1,10 +1,10 @@
+import { JidMaker } from '@brine/job';
+import type { JobRow, ReturnRow, SightingRow } from '@brine/job-cache';
+import { JobCache } from '@brine/job-cache';
+import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { JidMaker } from '@brine/job';
-import { JobCache } from '@brine/job-cache';
-import type { JobRow, ReturnRow, SightingRow } from '@brine/job-cache';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
-import type { TestDatabase } from '@brine/testing';
 import { Random } from './random.ts';
 import { SimStore } from './store.ts';
 import type { VirtualTime } from './virtual-time.ts';

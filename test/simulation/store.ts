@@ -1,7 +1,7 @@
-import { JobCacheError } from '@brine/job-cache';
 import type { JobCache, JobRow, ReturnRow, SaveReport, SightingRow } from '@brine/job-cache';
-import { contentOf, hasFailed, isBefore, joined, sightingOf } from './store-rules.ts';
+import { JobCacheError } from '@brine/job-cache';
 import type { Random } from './random.ts';
+import { contentOf, hasFailed, isBefore, joined, sightingOf } from './store-rules.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
 /** A counted return. */

@@ -1,6 +1,6 @@
 // Places tiles in rows and writes the dashboard around them.
-import { DashboardCursorSync } from '@grafana/schema';
 import type { Dashboard, Panel, RowPanel, VariableModel } from '@grafana/schema';
+import { DashboardCursorSync } from '@grafana/schema';
 import type { Tile } from './panels.ts';
 
 /** Grafana's grid. */

@@ -1,5 +1,5 @@
-import { VariableHide, VariableRefresh } from '@grafana/schema';
 import type { VariableModel } from '@grafana/schema';
+import { VariableHide, VariableRefresh } from '@grafana/schema';
 import type { Board } from './board.ts';
 import { DATA_SOURCES, graph, rows, trace } from './panels.ts';
 import { quantile, rate } from './promql.ts';

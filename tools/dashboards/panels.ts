@@ -1,4 +1,11 @@
 // The few kinds of panels that our dashboards are made of, in Grafana's own form.
+import type {
+  DataSourceRef,
+  GraphFieldConfig,
+  Panel,
+  TableOptions,
+  ThresholdsConfig,
+} from '@grafana/schema';
 import {
   AxisPlacement,
   BigValueColorMode,
@@ -9,13 +16,6 @@ import {
   StackingMode,
   ThresholdsMode,
   TooltipDisplayMode,
-} from '@grafana/schema';
-import type {
-  DataSourceRef,
-  GraphFieldConfig,
-  Panel,
-  TableOptions,
-  ThresholdsConfig,
 } from '@grafana/schema';
 import type { Options as StatOptions } from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen';
 import type { Options as TimeSeriesOptions } from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';

@@ -1,5 +1,5 @@
-import { VariableRefresh, VariableSort } from '@grafana/schema';
 import type { VariableModel } from '@grafana/schema';
+import { VariableRefresh, VariableSort } from '@grafana/schema';
 import type { Board } from './board.ts';
 import { DATA_SOURCES, graph, stat } from './panels.ts';
 import { orZero, quantile, rate, total } from './promql.ts';

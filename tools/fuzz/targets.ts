@@ -2,8 +2,8 @@ import { ConfigError, parseConfigText } from '@brine/config';
 import { Crypticle, minionToken, newKeyString, PrivateKey } from '@brine/crypt';
 import { firedTag, isMinionId, parseTag } from '@brine/job';
 import { Answerer } from '@brine/master';
-import { memoryMaster, seedFrames } from '@brine/testing';
 import { checkMinions, WorkError } from '@brine/target';
+import { memoryMaster, seedFrames } from '@brine/testing';
 import { mapOf, pack, Refusal, scanMap, unpack, WireError } from '@brine/wire';
 import { readEnvelope } from '@brine/wire/frames';
 

@@ -1,6 +1,6 @@
 import { minionToken } from '@brine/crypt';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { sealed, wrongTypes, type Cast, type Frame, type Sealing } from './frames.ts';
+import { type Cast, type Frame, sealed, type Sealing, wrongTypes } from './frames.ts';
 import { newNonce, type TablePeer } from './peer.ts';
 
 const JID = '20261122080000123456';

@@ -1,5 +1,5 @@
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
-import { clear, wrongTypes, type Cast, type Frame, type Sent } from './frames.ts';
+import { type Cast, clear, type Frame, type Sent, wrongTypes } from './frames.ts';
 import { authLoad, newNonce } from './peer.ts';
 
 /** What each command of protocol.md section 6 is sent with, beside a key. */

@@ -1,5 +1,5 @@
 import type { Crypticle } from '@brine/crypt';
-import { bytesOf, unpack, type SaltValue } from '@brine/wire';
+import { bytesOf, type SaltValue, unpack } from '@brine/wire';
 import type { Sent } from './frames.ts';
 
 /** Longer values are told by their kind: what they hold is no matter of who may ask for it. */

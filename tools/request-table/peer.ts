@@ -1,10 +1,10 @@
-import { Crypticle, PublicKey, type PrivateKey } from '@brine/crypt';
-import { ZmtpPeer } from '@brine/testing';
-import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
-import { bytesOf, unpack } from '@brine/wire';
-import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Crypticle, type PrivateKey, PublicKey } from '@brine/crypt';
+import { ZmtpPeer } from '@brine/testing';
+import { bytesOf, unpack } from '@brine/wire';
+import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
+import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
 
 const ANSWER_MS = 20_000;
 const SIGN_IN_TRIES = 60;

@@ -1,5 +1,5 @@
-import { Exit, EXIT } from './exit-codes.ts';
 import { unhandled } from './display-settings.ts';
+import { EXIT, Exit } from './exit-codes.ts';
 import { HelpExit } from './options/parser.ts';
 import type { Terminal } from './terminal.ts';
 

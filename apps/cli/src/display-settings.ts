@@ -1,9 +1,9 @@
 import { appendFileSync, existsSync, truncateSync } from 'node:fs';
-import { displayOf, jointOf, DEFAULT_STATE_DISPLAY, type DisplayOptions } from '@brine/client';
+import { DEFAULT_STATE_DISPLAY, displayOf, type DisplayOptions, jointOf } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { Exit, EXIT } from './exit-codes.ts';
-import { isOn, numberValue, textValue, type ParsedOptions } from './options/option.ts';
+import { EXIT, Exit } from './exit-codes.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from './options/option.ts';
 import type { OptionParser } from './options/parser.ts';
 import { logLine, type Terminal } from './terminal.ts';
 

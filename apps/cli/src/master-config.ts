@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
-import { Exit, EXIT } from './exit-codes.ts';
+import { EXIT, Exit } from './exit-codes.ts';
 import { GIVE_OPTIONS } from './options/common-groups.ts';
-import { textValue, type ParsedOptions } from './options/option.ts';
+import { type ParsedOptions, textValue } from './options/option.ts';
 import { logLine, tellIneffective, type Terminal } from './terminal.ts';
 
 /**

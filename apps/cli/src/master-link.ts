@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readUserKey } from '@brine/cachedir';
-import { LocalClient, type ClientPorts, type ClientSettings, type Nodegroups } from '@brine/client';
+import { type ClientPorts, type ClientSettings, LocalClient, type Nodegroups } from '@brine/client';
 import { clientInterface, type MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';

@@ -1,25 +1,23 @@
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
-
+import type { Bus } from '@brine/bus';
 import { connectBus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
-import type { Bus } from '@brine/bus';
 import type { JobRecord } from '@brine/bus/jobs';
-import type { NatsServer } from '@brine/nats-server';
-import { loadMasterConfig } from '@brine/config';
 import type { MasterOptions } from '@brine/config';
-import { EventClient } from '@brine/ipc';
+import { loadMasterConfig } from '@brine/config';
 import type { LocalEvent } from '@brine/ipc';
+import { EventClient } from '@brine/ipc';
+import type { NatsServer } from '@brine/nats-server';
+import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import { Metrics } from '@brine/service';
 import type { RunningService, ServiceContext } from '@brine/service';
+import { Metrics } from '@brine/service';
 import { startTelemetry } from '@brine/telemetry';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
-
+import { expect } from 'vitest';
 import { startEventBus } from './event-bus.ts';
 
 /** A NATS server and one worker's connection to it, for all tests of a file. */

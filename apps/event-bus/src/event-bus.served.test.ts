@@ -1,13 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
 import { EventWriter } from '@brine/bus/events';
 import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { JobFiles, readUserKey } from '@brine/cachedir';
 import { fireEvent } from '@brine/ipc';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, textOf } from '@brine/wire';
-
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { jobOf, newJid, returnOf, tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
 
 let master: TestMaster;

@@ -1,31 +1,29 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-
-import { connectBus, ensureStreams } from '@brine/bus';
-import { EventWriter } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
+import { connectBus, ensureStreams } from '@brine/bus';
 import type { EventToAppend } from '@brine/bus/events';
+import { EventWriter } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import {
   asideTeller,
   heldSocket,
-  tagPrefixCounter,
   type RunningService,
   type ServiceContext,
+  tagPrefixCounter,
 } from '@brine/service';
-
 import { startFeeds } from './feeds/feeds.ts';
-import { startHostKeys } from './keys/host-keys.ts';
-import { HostSockets } from './sockets/host-sockets.ts';
-import { startHousekeeping } from './housekeeping.ts';
-import { dialectOf, findInstalledSalt } from './sockets/installed-salt.ts';
-import type { InstalledSalt, SocketDialect } from './sockets/installed-salt.ts';
-import { LocalEvents } from './sockets/local-events.ts';
-import { exposeMetrics } from './metrics.ts';
 import { MinionTimes } from './feeds/minion-times.ts';
-import { Readers } from './sockets/readers.ts';
-import { Releasers } from './releasers.ts';
+import { startHousekeeping } from './housekeeping.ts';
+import { startHostKeys } from './keys/host-keys.ts';
 import { sealedForMs } from './keys/sealed-for.ts';
+import { exposeMetrics } from './metrics.ts';
+import { Releasers } from './releasers.ts';
+import { HostSockets } from './sockets/host-sockets.ts';
+import type { InstalledSalt, SocketDialect } from './sockets/installed-salt.ts';
+import { dialectOf, findInstalledSalt } from './sockets/installed-salt.ts';
+import { LocalEvents } from './sockets/local-events.ts';
+import { Readers } from './sockets/readers.ts';
 
 /**
  * Folders of the cachedir that a stock master makes at its start and that stock tools then take for

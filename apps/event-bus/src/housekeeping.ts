@@ -1,7 +1,7 @@
-import { streamUsage, trimStreams } from '@brine/bus';
 import type { Bus } from '@brine/bus';
-import { cleanOldJobs } from '@brine/cachedir';
+import { streamUsage, trimStreams } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
+import { cleanOldJobs } from '@brine/cachedir';
 import { ROOM_AT, StreamAlarm } from './stream-alarm.ts';
 
 /** What housekeeping works with. */

@@ -1,9 +1,9 @@
 import {
-  readerLags,
-  streamUsage,
   type Bus,
+  readerLags,
   type StreamReaderLag,
   type StreamUsage,
+  streamUsage,
 } from '@brine/bus';
 import { addConnectionMetrics, type Metrics, type Sample } from '@brine/service';
 import type { LocalEvents } from './sockets/local-events.ts';

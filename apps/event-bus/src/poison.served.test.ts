@@ -1,11 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-
 import { EventWriter } from '@brine/bus/events';
-import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import type { JobRecord } from '@brine/bus/jobs';
+import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
-
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { jobOf, newJid, tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
 
 let master: TestMaster;

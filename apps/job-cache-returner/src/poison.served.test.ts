@@ -1,18 +1,18 @@
-import { ask } from '@brine/bus/rpc';
-import { EventWriter } from '@brine/bus/events';
-import { PublicationWriter, type JobRecord } from '@brine/bus/jobs';
 import type { Bus } from '@brine/bus';
-import { jobReturnTag, type Jid } from '@brine/job';
+import { EventWriter } from '@brine/bus/events';
+import { type JobRecord, PublicationWriter } from '@brine/bus/jobs';
+import { ask } from '@brine/bus/rpc';
+import { type Jid, jobReturnTag } from '@brine/job';
 import { JobCache } from '@brine/job-cache';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
 import {
   endPool,
+  makeDatabase,
   returnLoad,
   startNats,
-  makeDatabase,
-  type TestNats,
   type TestDatabase,
+  type TestNats,
 } from '@brine/testing';
 import { isMap, mapOf, pack, type SaltMap } from '@brine/wire';
 import pg from 'pg';

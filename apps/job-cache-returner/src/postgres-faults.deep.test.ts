@@ -1,6 +1,6 @@
-import { EventWriter } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
-import { jobReturnTag, type Jid } from '@brine/job';
+import { EventWriter } from '@brine/bus/events';
+import { type Jid, jobReturnTag } from '@brine/job';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
 import {

@@ -1,21 +1,21 @@
+import type { Bus, Stray } from '@brine/bus';
 import { EventReader, tellCommitted } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
-import { serve } from '@brine/bus/rpc';
 import type { Answering } from '@brine/bus/rpc';
-import type { Bus, Stray } from '@brine/bus';
+import { serve } from '@brine/bus/rpc';
 import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cache';
 import type { Metrics, TracedJob } from '@brine/service';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
+import { startMaintenance } from './maintenance.ts';
+import { exposeMetrics } from './metrics.ts';
+import { QUERIES, QueryError } from './queries/queries.ts';
 import { Hold } from './store/hold.ts';
 import { keepStray } from './store/keep-stray.ts';
-import { exposeMetrics } from './metrics.ts';
-import { startMaintenance } from './maintenance.ts';
-import { QUERIES, QueryError } from './queries/queries.ts';
-import type { StoreContext } from './store-context.ts';
-import { StoreCounts } from './store-counts.ts';
 import { takeJobs } from './store/take-jobs.ts';
 import { takeReturns } from './store/take-returns.ts';
+import type { StoreContext } from './store-context.ts';
+import { StoreCounts } from './store-counts.ts';
 
 /** Name of both durable consumers: several processes share the streams under it. */
 export const DURABLE = 'store';

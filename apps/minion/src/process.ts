@@ -1,8 +1,11 @@
-import { ConfigError, loadMinionConfig } from '@brine/config';
+import { hostname } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ConfigMap, MinionOptions } from '@brine/config';
-import { collectGrains, Minion, MinionError } from '@brine/minion';
+import { ConfigError, loadMinionConfig } from '@brine/config';
 import type { FinishedJob } from '@brine/minion';
+import { collectGrains, Minion, MinionError } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
+import type { LogOutput } from '@brine/service';
 import {
   EXIT_CONFIG,
   keepInspectorShut,
@@ -11,15 +14,12 @@ import {
   openLogOutput,
   parseServiceArguments,
 } from '@brine/service';
-import type { LogOutput } from '@brine/service';
-import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
 import type { Telemetry } from '@brine/telemetry';
-import { fromJson } from '@brine/wire/text';
-import { isMap, mapOf } from '@brine/wire';
+import { jobTraceId, newContext, nowMs, parseTraceparent, startTelemetry } from '@brine/telemetry';
 import type { SaltMap } from '@brine/wire';
+import { isMap, mapOf } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import { masterAddress, MasterLink } from '@brine/zmq';
-import { hostname } from 'node:os';
-import { setTimeout as wait } from 'node:timers/promises';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

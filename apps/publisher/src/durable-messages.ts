@@ -1,6 +1,6 @@
 import type { Again, JobRecord } from '@brine/bus/jobs';
-import { buildPublish, buildPublishedJob } from '@brine/wire/load';
 import { mapOf, pack, unpackMap } from '@brine/wire';
+import { buildPublish, buildPublishedJob } from '@brine/wire/load';
 import type { DurableTask } from './durable-ports.ts';
 import { listedFor } from './listed.ts';
 

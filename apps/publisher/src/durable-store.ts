@@ -1,7 +1,7 @@
-import { ask } from '@brine/bus/rpc';
-import { EventReader } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
-import { bytesOf, intOf, isMap, listOf, mapOf, textOf, type SaltMap } from '@brine/wire';
+import { EventReader } from '@brine/bus/events';
+import { ask } from '@brine/bus/rpc';
+import { bytesOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import type { DurableStore, DurableTask, LogIns } from './durable-ports.ts';
 
 /** A task may bring 100,000 ids and a publication of a megabyte. */

@@ -1,4 +1,4 @@
-import { escapeKey, type Bucket, type BucketKey } from '@brine/bus';
+import { type Bucket, type BucketKey, escapeKey } from '@brine/bus';
 import type { HighWater } from './ports.ts';
 
 const WRITE_EVERY_MS = 1_000;

@@ -1,6 +1,6 @@
-import type { AesEpoch } from '@brine/master-state';
 import type { Published } from '@brine/bus/jobs';
 import { PrivateKey } from '@brine/crypt';
+import type { AesEpoch } from '@brine/master-state';
 import { vectorFile } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { ZmqError } from '@brine/zmq';

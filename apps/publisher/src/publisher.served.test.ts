@@ -1,15 +1,15 @@
-import { AesEpochs } from '@brine/master-state';
-import { Bucket, escapeKey, type Bus } from '@brine/bus';
+import { Bucket, type Bus, escapeKey } from '@brine/bus';
 import {
+  type JobRecord,
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
-  type JobRecord,
 } from '@brine/bus/jobs';
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
-import { startNats, vectorFile, type TestNats } from '@brine/testing';
+import { AesEpochs } from '@brine/master-state';
+import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { isMap, mapOf, pack, textOf, unpack, type SaltMap } from '@brine/wire';
+import { isMap, mapOf, pack, type SaltMap, textOf, unpack } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';

@@ -1,6 +1,4 @@
-import { AesEpochs } from '@brine/master-state';
-import { ask } from '@brine/bus/rpc';
-import { Bucket, connectBus, type Bus } from '@brine/bus';
+import { Bucket, type Bus, connectBus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import {
   PublicationReader,
@@ -8,17 +6,19 @@ import {
   readPublicationTimes,
   tellSent,
 } from '@brine/bus/jobs';
+import { ask } from '@brine/bus/rpc';
 import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
+import { AesEpochs } from '@brine/master-state';
 import { loadOrCreateMasterKeys } from '@brine/pki';
 import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { isMap, listOf, mapOf, textOf } from '@brine/wire';
-import { PublishServer, tcpEndpoint, type PublishServerOptions } from '@brine/zmq';
+import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
 import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
 import { Burst } from './burst.ts';
-import { BucketHighWater } from './high-water.ts';
 import { DurableSender, waitUnlessAborted } from './durable-sender.ts';
 import { durableStoreOf, logInsOf } from './durable-store.ts';
+import { BucketHighWater } from './high-water.ts';
 import { exposeMetrics } from './metrics.ts';
 import type { Unreturned } from './ports.ts';
 import { Publisher } from './publisher.ts';

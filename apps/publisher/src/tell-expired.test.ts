@@ -1,6 +1,6 @@
-import { expect, it, vi } from 'vitest';
 import { until } from '@brine/testing/waits';
 import { listOf, textOf, unpackMap } from '@brine/wire';
+import { expect, it, vi } from 'vitest';
 import { expiredTeller } from './tell-expired.ts';
 
 it('keeps that a job expired for all minions, once however often it is told', async () => {

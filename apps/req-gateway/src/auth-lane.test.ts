@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import type { RequestOutcome, RequestSenderStats } from '@brine/bus/rpc';
 import { workTakes } from '@brine/testing/waits';
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { AuthLane } from './auth-lane.ts';
 import type { Workers } from './ports.ts';
 

@@ -1,4 +1,4 @@
-import { WaitingLine, type RequestOutcome, type Waiting } from '@brine/bus/rpc';
+import { type RequestOutcome, type Waiting, WaitingLine } from '@brine/bus/rpc';
 import { pack, RefusalText } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { addressOf, type Workers } from './ports.ts';

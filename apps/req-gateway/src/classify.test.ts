@@ -1,6 +1,6 @@
 import { vectorFile } from '@brine/testing';
-import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
 import { mapOf, pack } from '@brine/wire';
+import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
 import { expect, test } from 'vitest';
 import { askerOf, classify } from './classify.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { peekEnvelope, readEnvelope, refusalReply, type ClearEnvelope } from '@brine/wire/frames';
-import { Refusal, RefusalText, scanMap, type SaltMap } from '@brine/wire';
+import { Refusal, RefusalText, type SaltMap, scanMap } from '@brine/wire';
+import { type ClearEnvelope, peekEnvelope, readEnvelope, refusalReply } from '@brine/wire/frames';
 
 /** A clear request, and whose it is. */
 export interface ClearRequest {

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { workTakes } from '@brine/testing/waits';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FairShare } from './fair-share.ts';
 
 const OPTIONS = {

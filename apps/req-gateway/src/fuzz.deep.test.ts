@@ -1,17 +1,17 @@
 import { Bucket } from '@brine/bus';
-import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
 import { RequestReceiver, RequestSender } from '@brine/bus/rpc';
+import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
 import {
   mutated,
   randomFrom,
   seedFrames,
   startNats,
-  ZmtpPeer,
   type TestNats,
+  ZmtpPeer,
 } from '@brine/testing';
 import { loadPauses, until } from '@brine/testing/waits';
-import { clearEnvelope } from '@brine/wire/frames';
 import { mapOf, pack, unpack } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Gateway } from './gateway.ts';

@@ -1,4 +1,4 @@
-import { requestSpanIdOf, requestTraceIdOf, spanIdOf, traceIdOf, type Jid } from '@brine/job';
+import { type Jid, requestSpanIdOf, requestTraceIdOf, spanIdOf, traceIdOf } from '@brine/job';
 import type { SpanRecord } from '@brine/telemetry';
 import { beforeEach, expect, test } from 'vitest';
 import { GatewaySpans, noteContext } from './gateway-spans.ts';

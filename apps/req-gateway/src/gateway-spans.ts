@@ -1,4 +1,4 @@
-import { publishingPart, requestSpanIdOf, requestTraceIdOf, spanIdOf, type Jid } from '@brine/job';
+import { type Jid, publishingPart, requestSpanIdOf, requestTraceIdOf, spanIdOf } from '@brine/job';
 import {
   jobTraceId,
   nowMs,

@@ -1,10 +1,10 @@
 import { Bucket } from '@brine/bus';
+import { type Answer, type IncomingRequest, RequestReceiver, RequestSender } from '@brine/bus/rpc';
 import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
-import { RequestReceiver, RequestSender, type Answer, type IncomingRequest } from '@brine/bus/rpc';
-import { startNats, ZmtpPeer, type TestNats } from '@brine/testing';
+import { startNats, type TestNats, ZmtpPeer } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
-import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
 import { isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
+import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
 import { RequestServer } from '@brine/zmq';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { Gateway } from './gateway.ts';

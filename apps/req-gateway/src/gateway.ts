@@ -3,16 +3,16 @@ import type { RequestOutcome, RequestSenderStats } from '@brine/bus/rpc';
 import { nowMs } from '@brine/telemetry';
 import { mapOf, pack } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
-import { AuthLane, BAD_LOAD_REPLY, type AuthLaneStats } from './auth-lane.ts';
+import { AuthLane, type AuthLaneStats, BAD_LOAD_REPLY } from './auth-lane.ts';
 import { askerOf, classify, type ClearRequest } from './classify.ts';
-import { GatewaySpans } from './gateway-spans.ts';
-import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';
-import type { Spans, Workers } from './ports.ts';
 import { FairShare } from './fair-share.ts';
+import { GatewaySpans } from './gateway-spans.ts';
+import type { Spans, Workers } from './ports.ts';
+import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
 import { RefusedMinions } from './refused-minions.ts';
+import { type LostReason, SealedLane, type SealedLaneStats } from './sealed-lane.ts';
 import { stalledText } from './stalled-texts.ts';
-import { SealedLane, type LostReason, type SealedLaneStats } from './sealed-lane.ts';
 
 /** What the gateway works with. */
 export interface GatewayPorts {

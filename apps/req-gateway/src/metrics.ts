@@ -1,4 +1,4 @@
-import { REQUEST_CLASSES, type Bus, type RequestClass } from '@brine/bus';
+import { type Bus, REQUEST_CLASSES, type RequestClass } from '@brine/bus';
 import { addConnectionMetrics, type Sample, type ServiceContext } from '@brine/service';
 import type { RequestServer } from '@brine/zmq';
 import type { Gateway } from './gateway.ts';

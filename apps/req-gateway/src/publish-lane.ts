@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { REQUEST_MEMORY_MS, REQUEST_UNHEARD_MS } from '@brine/master-state';
 import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
+import { REQUEST_MEMORY_MS, REQUEST_UNHEARD_MS } from '@brine/master-state';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
 import { Pauses } from './pauses.ts';

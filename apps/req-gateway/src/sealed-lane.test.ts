@@ -1,7 +1,7 @@
 import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Workers } from './ports.ts';
-import { SealedLane, type LostReason } from './sealed-lane.ts';
+import { type LostReason, SealedLane } from './sealed-lane.ts';
 
 const AWAY: RequestOutcome = { kind: 'expired', why: 'body', handed: false };
 const DONE: RequestOutcome = { kind: 'reply', body: Buffer.from('ok') };

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { claimRequestId, requestAnswered } from '@brine/master-state';
-import { connectBus, type Bus } from '@brine/bus';
+import { type Bus, connectBus } from '@brine/bus';
 import { RequestSender, type Stall } from '@brine/bus/rpc';
+import { claimRequestId, requestAnswered } from '@brine/master-state';
 import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
-import { RequestServer, tcpEndpoint, type RequestServerOptions } from '@brine/zmq';
+import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { Gateway } from './gateway.ts';
 import { exposeMetrics, timedWorkers } from './metrics.ts';
 import { LOST_TEXTS, tellOutages } from './outage-log.ts';

@@ -1,9 +1,9 @@
 import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
+import type { SaltMap } from '@brine/wire';
 import { mapOf, pack } from '@brine/wire';
-import { parsePublish } from '@brine/wire/load';
 import { readEnvelope } from '@brine/wire/frames';
 import type { PublishRequest } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
+import { parsePublish } from '@brine/wire/load';
 import { expect, test } from 'vitest';
 import { RequestsBelow } from './below.ts';
 

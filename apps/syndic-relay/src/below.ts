@@ -1,11 +1,11 @@
 import { BusError } from '@brine/bus';
 import type { RequestSender } from '@brine/bus/rpc';
 import type { MasterBelow, PublishedBelow, RelayLog } from '@brine/syndic';
-import { buildPublish } from '@brine/wire/load';
-import { clearEnvelope } from '@brine/wire/frames';
-import { isMap, mapIn, textOf, unpackMap } from '@brine/wire';
-import type { PublishRequest } from '@brine/wire/load';
 import type { SaltMap } from '@brine/wire';
+import { isMap, mapIn, textOf, unpackMap } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import type { PublishRequest } from '@brine/wire/load';
+import { buildPublish } from '@brine/wire/load';
 
 /** How jobs of masters above are published here. */
 export interface BelowParts {

@@ -1,7 +1,7 @@
-import { tokenOf, type MasterBelow, type PublishedBelow } from '@brine/syndic';
+import { type MasterBelow, type PublishedBelow, tokenOf } from '@brine/syndic';
+import type { SaltMap } from '@brine/wire';
 import { mapOf } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { Downward } from './downward.ts';
 

@@ -1,5 +1,5 @@
-import { jobBelow } from '@brine/syndic';
 import type { BelowSettings, MasterBelow, PublishedBelow, RelayLog } from '@brine/syndic';
+import { jobBelow } from '@brine/syndic';
 import type { PublishedJob } from '@brine/wire/load';
 
 /** What became of jobs from above. */

@@ -1,11 +1,11 @@
 import { BusError } from '@brine/bus';
-import type { Published } from '@brine/bus/jobs';
 import type { StoredEvent } from '@brine/bus/events';
-import { jobNewTag, jobPublishTag, type Jid } from '@brine/job';
+import type { Published } from '@brine/bus/jobs';
+import { type Jid, jobNewTag, jobPublishTag } from '@brine/job';
 import type { EventToForward } from '@brine/syndic';
-import { buildNewJob } from '@brine/wire/load';
-import { unpackMap, WireError } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { unpackMap, WireError } from '@brine/wire';
+import { buildNewJob } from '@brine/wire/load';
 
 /** Between two looks for a body while NATS is away. */
 const BODY_RETRY_MS = 500;

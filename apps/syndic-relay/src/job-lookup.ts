@@ -1,11 +1,11 @@
-import { ask } from '@brine/bus/rpc';
+import type { Bus } from '@brine/bus';
 import { BusError, handleEach } from '@brine/bus';
 import { PublicationReader } from '@brine/bus/jobs';
-import type { Bus } from '@brine/bus';
-import { askerOf, RecentJobs } from '@brine/syndic';
+import { ask } from '@brine/bus/rpc';
 import type { Jobs, KnownJob, RelayLog } from '@brine/syndic';
-import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
+import { askerOf, RecentJobs } from '@brine/syndic';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 
 /** Of the stream of jobs the past that the owner of the streams keeps anyway (`trimStreams`). */
 const READ_BACK_MS = 15 * 60_000;

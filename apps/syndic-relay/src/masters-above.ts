@@ -1,12 +1,12 @@
-import { loadMinionConfig } from '@brine/config';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { MasterOptions, MinionOptions } from '@brine/config';
-import { MinionKeyFiles } from '@brine/pki';
+import { loadMinionConfig } from '@brine/config';
 import type { KeyPair } from '@brine/pki';
-import { tokenOf } from '@brine/syndic';
+import { MinionKeyFiles } from '@brine/pki';
 import type { RelayLog } from '@brine/syndic';
+import { tokenOf } from '@brine/syndic';
 import type { PublishedJob } from '@brine/wire/load';
 import { masterAddress, MasterLink } from '@brine/zmq';
-import { setTimeout as wait } from 'node:timers/promises';
 import { UpperLink } from './upper-link.ts';
 
 /** Salt's default, which nobody means (salt/config DEFAULT_MASTER_OPTS). */

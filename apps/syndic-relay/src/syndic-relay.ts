@@ -1,22 +1,22 @@
+import { userInfo } from 'node:os';
+import { setTimeout as wait } from 'node:timers/promises';
 import { type Bus, connectBus } from '@brine/bus';
 import { RequestSender } from '@brine/bus/rpc';
 import { readUserKey } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
 import {
   asideTeller,
-  writePidfile,
   type RunningService,
   type ServiceContext,
+  writePidfile,
 } from '@brine/service';
 import type { Clock, LaneSettings } from '@brine/syndic';
-import { userInfo } from 'node:os';
-import { setTimeout as wait } from 'node:timers/promises';
 import { RequestsBelow } from './below.ts';
 import { Downward } from './downward.ts';
 import { failover } from './failover.ts';
 import { JobLookup } from './job-lookup.ts';
-import { linkTo, loadSyndic, namedMasters } from './masters-above.ts';
 import type { MasterAboveLink } from './masters-above.ts';
+import { linkTo, loadSyndic, namedMasters } from './masters-above.ts';
 import { exposeMetrics } from './metrics.ts';
 import { Upward, type Way } from './upward.ts';
 

@@ -1,9 +1,9 @@
 import { loadMinionConfig } from '@brine/config';
 import { PrivateKey } from '@brine/crypt';
 import { MemoryKeyFile, TestClock, TestMaster } from '@brine/testing';
+import type { SaltMap } from '@brine/wire';
 import { mapOf, pack, textOf } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
 import { afterEach, describe, expect, test } from 'vitest';
 import { UpperLink } from './upper-link.ts';
 

@@ -1,12 +1,12 @@
 import type { MinionOptions } from '@brine/config';
 import type { PrivateKey } from '@brine/crypt';
 import { syndicStartTag } from '@brine/job';
-import { asctime, MasterSession, MinionError } from '@brine/minion';
 import type { Clock, MasterKeyFile, MasterPort } from '@brine/minion';
+import { asctime, MasterSession, MinionError } from '@brine/minion';
 import type { MasterAbove, RelayLog, Sent } from '@brine/syndic';
-import { buildMinionEvent } from '@brine/wire/load';
-import type { PublishedJob } from '@brine/wire/load';
 import type { SaltMap } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
+import { buildMinionEvent } from '@brine/wire/load';
 
 /** What a link to a master above is made of. */
 export interface UpperLinkParts {

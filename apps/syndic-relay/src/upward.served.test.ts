@@ -1,14 +1,14 @@
-import { EventWriter } from '@brine/bus/events';
-import { PublicationWriter, type JobRecord } from '@brine/bus/jobs';
+// eslint-disable-next-line no-restricted-imports -- the relay's own clock
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
+import { type JobRecord, PublicationWriter } from '@brine/bus/jobs';
 import type { KnownJob, MasterAbove, Sent } from '@brine/syndic';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
+import type { SaltMap } from '@brine/wire';
 import { mapOf, pack, textOf } from '@brine/wire';
 import { parseMinionEvent, parseSyndicReturn } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
-// eslint-disable-next-line no-restricted-imports -- the relay's own clock
-import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Upward, type Way } from './upward.ts';
 

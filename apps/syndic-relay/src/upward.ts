@@ -1,9 +1,9 @@
+import type { Bus, EventKind } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
-import type { Bus, EventKind } from '@brine/bus';
-import { ForwardLane } from '@brine/syndic';
 import type { Clock, Jobs, LaneParts, LaneSettings, LaneStats, RelayLog } from '@brine/syndic';
 import type { MasterAbove, SyndicMode } from '@brine/syndic';
+import { ForwardLane } from '@brine/syndic';
 import { eventsAbove, jobsAbove } from './events-above.ts';
 
 /** One way up: where it leads, and which returns go there. */

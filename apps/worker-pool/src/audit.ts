@@ -1,8 +1,8 @@
-import { AuditWriter } from '@brine/master-state';
-import { EventWriter } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
 import type { AuditSeal } from '@brine/crypt';
 import type { AuditRecord } from '@brine/master';
+import { AuditWriter } from '@brine/master-state';
 import { strangerAllowance } from './stranger-allowance.ts';
 
 /** Refusals on record: rows of these stay for good, so they are fewer than events. */

@@ -1,9 +1,9 @@
-import { loadMasterConfig, type MasterOptions } from '@brine/config';
-import { ensureKeyDirs } from '@brine/pki';
-import { mapOf } from '@brine/wire';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadMasterConfig, type MasterOptions } from '@brine/config';
+import { ensureKeyDirs } from '@brine/pki';
+import { mapOf } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SigningFiles } from './autosign.ts';
 

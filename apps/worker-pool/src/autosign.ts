@@ -2,8 +2,8 @@ import type { MasterOptions } from '@brine/config';
 import type { Autosign } from '@brine/master';
 import { readAutosignGrain, readSigningFile, takeAutosignStub } from '@brine/pki';
 import { matchGlob, matchPcreWhole } from '@brine/target';
-import { pyRepr } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 
 /** How long the lines of the signing files are used before they are read again. */
 const REREAD_MS = 1000;

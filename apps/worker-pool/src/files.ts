@@ -1,4 +1,6 @@
+import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
+import type { FileBackend } from '@brine/fileserver';
 import {
   compileIgnored,
   expandRoots,
@@ -7,8 +9,6 @@ import {
   readRemotes,
   RootsBackend,
 } from '@brine/fileserver';
-import type { FileBackend } from '@brine/fileserver';
-import { join } from 'node:path';
 import { textsOf } from './pillars/option-values.ts';
 
 /**

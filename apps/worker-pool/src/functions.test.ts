@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LocalClient } from '@brine/client';
 import { loadMasterConfig } from '@brine/config';
-import { isMap, mapIn, pack, unpack, type SaltValue } from '@brine/wire';
+import { isMap, mapIn, pack, type SaltValue, unpack } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { settingsFor } from './functions.ts';
 

@@ -1,18 +1,18 @@
+import { randomUUID } from 'node:crypto';
+import { type Bus, handleEach } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
-import { handleEach, type Bus } from '@brine/bus';
 import {
   callRunner,
-  LocalClient,
-  RUNNERS,
   type ClientPorts,
   type ClientSettings,
+  LocalClient,
   type RowSeal,
   type RunnerFunction,
   type RunnerMaster,
+  RUNNERS,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { Answerer, FunctionCall, FunctionOutcome, MasterFunctions } from '@brine/master';
-import { randomUUID } from 'node:crypto';
 import { nodegroupsOf } from './rules.ts';
 
 /** What the runners of a worker work with. */

@@ -1,6 +1,6 @@
+import { type Bus, BusError } from '@brine/bus';
 import { ask } from '@brine/bus/rpc';
-import { BusError, type Bus } from '@brine/bus';
-import { MasterUnavailableError, type JobQueries } from '@brine/master';
+import { type JobQueries, MasterUnavailableError } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A query that takes longer than this would outlive the patience of whoever asked. */

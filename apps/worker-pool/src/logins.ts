@@ -3,13 +3,13 @@ import {
   CertificateLogin,
   everybody,
   Ldap,
+  type LdapOptions,
+  type LoginModule,
   LoginModules,
   Pam,
   PasswordFile,
   RestLogin,
   sharedSecret,
-  type LdapOptions,
-  type LoginModule,
 } from '@brine/eauth';
 import type { AccessRules, Logins } from '@brine/master';
 import { fromJson } from '@brine/wire/text';

@@ -1,9 +1,9 @@
-import type { PrivateKey, SigAlgo, EncAlgo } from '@brine/crypt';
-import type { MasterKey } from '@brine/master';
-import type { MasterKeys } from '@brine/pki';
 import { createHash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { EncAlgo, PrivateKey, SigAlgo } from '@brine/crypt';
+import type { MasterKey } from '@brine/master';
+import type { MasterKeys } from '@brine/pki';
 import { Piscina } from 'piscina';
 import type { RsaTask, RsaThreadData } from './rsa-thread.ts';
 

@@ -1,14 +1,14 @@
-import { REQUEST_CLASSES, type Bus } from '@brine/bus';
+import { type Bus, REQUEST_CLASSES } from '@brine/bus';
 import type { RequestReceiver } from '@brine/bus/rpc';
 import type { Events, MasterPorts } from '@brine/master';
+import type { BucketMinionKeys } from '@brine/master-state';
 import {
   addConnectionMetrics,
-  MILLISECOND_BUCKETS,
-  tagPrefixCounter,
   type Metrics,
+  MILLISECOND_BUCKETS,
   type Sample,
+  tagPrefixCounter,
 } from '@brine/service';
-import type { BucketMinionKeys } from '@brine/master-state';
 import type { StoredAckStats } from './stored-acks.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { BusError, type Appended } from '@brine/bus';
+import { type Appended, BusError } from '@brine/bus';
 import type { EventToAppend } from '@brine/bus/events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StreamEvents } from './publications.ts';

@@ -1,11 +1,11 @@
-import { BusError, escapeKey, type Appended, type Bucket, type Bus } from '@brine/bus';
-import { waitWritten, type PublicationWriter } from '@brine/bus/jobs';
-import type { EventWriter } from '@brine/bus/events';
-import { MasterUnavailableError, type Events, type Job, type Publications } from '@brine/master';
-import { publishingPart } from '@brine/job';
 import { randomUUID } from 'node:crypto';
-import { nowMs, type Telemetry } from '@brine/telemetry';
+import { type Appended, type Bucket, type Bus, BusError, escapeKey } from '@brine/bus';
+import type { EventWriter } from '@brine/bus/events';
+import { type PublicationWriter, waitWritten } from '@brine/bus/jobs';
+import { publishingPart } from '@brine/job';
+import { type Events, type Job, MasterUnavailableError, type Publications } from '@brine/master';
 import { unlessConflict } from '@brine/master-state';
+import { nowMs, type Telemetry } from '@brine/telemetry';
 import type { StoredAcks } from './stored-acks.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { PrivateKey, type EncAlgo } from '@brine/crypt';
 import { workerData } from 'node:worker_threads';
+import { type EncAlgo, PrivateKey } from '@brine/crypt';
 
 /** A token to be opened with the master's private key. */
 export interface RsaTask {

@@ -1,8 +1,8 @@
-import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
-import type { MasterOptsReply, MasterRules } from '@brine/master';
-import { durableTtl } from '@brine/job';
-import type { SaltValue } from '@brine/wire';
 import { userInfo } from 'node:os';
+import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
+import { durableTtl } from '@brine/job';
+import type { MasterOptsReply, MasterRules } from '@brine/master';
+import type { SaltValue } from '@brine/wire';
 import { accessRules } from './logins.ts';
 import { saltValue, textsOf } from './pillars/option-values.ts';
 

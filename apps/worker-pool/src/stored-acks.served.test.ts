@@ -1,6 +1,6 @@
-import { serve, type Answering } from '@brine/bus/rpc';
-import { tellCommitted } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
+import { tellCommitted } from '@brine/bus/events';
+import { type Answering, serve } from '@brine/bus/rpc';
 import { MasterUnavailableError } from '@brine/master';
 import { startNats, type TestNats } from '@brine/testing';
 import { isMap, listOf } from '@brine/wire';

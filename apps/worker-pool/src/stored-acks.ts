@@ -1,9 +1,9 @@
-import { ask } from '@brine/bus/rpc';
-import { BusError, type Bus } from '@brine/bus';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Bus, BusError } from '@brine/bus';
 import { CommitWatch } from '@brine/bus/events';
+import { ask } from '@brine/bus/rpc';
 import { MasterUnavailableError } from '@brine/master';
 import { mapOf } from '@brine/wire';
-import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A return and where the stream has it. */
 export interface AppendedReturn {

@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
 import { mapOf, type SaltValue } from '@brine/wire';
-import { grantedTo, isBlacklisted, mayCall, mayPublish, publisherAcl, readAcl } from './index.ts';
+import { expect, it } from 'vitest';
 import type { Reach } from './index.ts';
+import { grantedTo, isBlacklisted, mayCall, mayPublish, publisherAcl, readAcl } from './index.ts';
 
 const MATCHING: Readonly<Record<string, readonly string[]>> = { 'web*': ['web1', 'web2'] };
 

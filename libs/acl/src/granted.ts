@@ -1,5 +1,5 @@
 import { matchesName, matchesRefused } from './expressions.ts';
-import { itemsOf, membersOf, readAcl, type Acl } from './rules.ts';
+import { type Acl, itemsOf, membersOf, readAcl } from './rules.ts';
 
 /**
  * What a logged-in user may do by the rights under one module of `external_auth` (Salt:

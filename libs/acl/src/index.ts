@@ -1,7 +1,7 @@
 export { grantedEntries, grantedTo, isBlacklisted, publisherAcl } from './granted.ts';
-export { mayCall } from './may-call.ts';
-export { mayPublish } from './may-publish.ts';
-export { readAcl } from './rules.ts';
 export type { SpecialKind } from './may-call.ts';
+export { mayCall } from './may-call.ts';
 export type { Reach } from './may-publish.ts';
+export { mayPublish } from './may-publish.ts';
 export type { Acl, AclEntry, FunctionRule } from './rules.ts';
+export { readAcl } from './rules.ts';

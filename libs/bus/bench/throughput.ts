@@ -3,13 +3,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
+import { connectBus } from '../src/connection/connect.ts';
 import { EventReader } from '../src/events/event-reader.ts';
 import { EventWriter } from '../src/events/event-writer.ts';
 import { RequestReceiver } from '../src/rpc/request-receiver.ts';
 import { RequestSender } from '../src/rpc/request-sender.ts';
-import { connectBus } from '../src/connection/connect.ts';
 import { ensureStreams } from '../src/streams/ensure-streams.ts';
-import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 
 const seconds = Number(process.argv[2] ?? 3);
 const body = Buffer.alloc(600, 'x');

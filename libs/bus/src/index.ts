@@ -1,27 +1,35 @@
-export { Bus, connectBus } from './connection/connect.ts';
 export type { BusOptions } from './connection/bus-options.ts';
-export { BusError, asError } from './connection/errors.ts';
+export { Bus, connectBus } from './connection/connect.ts';
+export { asError, BusError } from './connection/errors.ts';
 export { isRecord } from './connection/js-api.ts';
-export { NATS_FLOOR, isAtLeast, versionIn } from './connection/server-version.ts';
+export { isAtLeast, NATS_FLOOR, versionIn } from './connection/server-version.ts';
 export { readServers } from './connection/servers.ts';
-export { BucketWatch } from './kv/bucket-watch.ts';
 export { Bucket } from './kv/bucket.ts';
 export type { BucketEntry } from './kv/bucket-watch.ts';
+export { BucketWatch } from './kv/bucket-watch.ts';
 export type { Appended } from './streams/append.ts';
 export { handleEach } from './streams/asides.ts';
-export { ensureStreams, waitForStreams } from './streams/ensure-streams.ts';
 export type { StreamLimits } from './streams/ensure-streams.ts';
+export { ensureStreams, waitForStreams } from './streams/ensure-streams.ts';
 export { readStray } from './streams/read-stray.ts';
-export { readerLags } from './streams/reader-lags.ts';
 export type { StreamReaderLag } from './streams/reader-lags.ts';
+export { readerLags } from './streams/reader-lags.ts';
 export type { Stray } from './streams/stray.ts';
-export { streamUsage, trimStreams } from './streams/trim-streams.ts';
 export type { StreamUsage } from './streams/trim-streams.ts';
-export { escapeKey, splitKey, unescapeKey } from './subjects/escape.ts';
+export { streamUsage, trimStreams } from './streams/trim-streams.ts';
 export type { BucketKey } from './subjects/escape.ts';
+export { escapeKey, splitKey, unescapeKey } from './subjects/escape.ts';
+export type {
+  BucketName,
+  EventKind,
+  RequestClass,
+  ServiceName,
+  StreamName,
+} from './subjects/names.ts';
 export {
   BUCKETS,
   EVENT_KINDS,
+  isToken,
   REPLY_INBOX,
   REQUEST_CLASSES,
   SERVER_NAME,
@@ -29,13 +37,5 @@ export {
   SERVICE_NAMES,
   STREAMS,
   SUBJECT_ROOT,
-  isToken,
   subjects,
-} from './subjects/names.ts';
-export type {
-  BucketName,
-  EventKind,
-  RequestClass,
-  ServiceName,
-  StreamName,
 } from './subjects/names.ts';

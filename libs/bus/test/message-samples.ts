@@ -1,22 +1,22 @@
 // One of each kind of message that goes over NATS, as today's code writes it.
 import { mapOf } from '@brine/wire';
-import { Bundler } from '../src/rpc/bundle.ts';
-import { tellCommitted } from '../src/events/commit-notice.ts';
 import type { Bus } from '../src/connection/connect.ts';
-import { EventWriter, type EventToAppend } from '../src/events/event-writer.ts';
+import { tellCommitted } from '../src/events/commit-notice.ts';
+import { type EventToAppend, EventWriter } from '../src/events/event-writer.ts';
+import { type Again } from '../src/jobs/again-record.ts';
 import type { JobRecord } from '../src/jobs/job-record.ts';
 import { PublicationWriter } from '../src/jobs/publication-writer.ts';
-import { type Again } from '../src/jobs/again-record.ts';
+import { type Sent, tellSent } from '../src/jobs/send-notice.ts';
+import { Bundler } from '../src/rpc/bundle.ts';
 import { ask } from '../src/rpc/queries.ts';
 import {
   packReply,
   packReplyElsewhere,
   packRequest,
-  WORDS,
   type RequestHead,
+  WORDS,
 } from '../src/rpc/request-frame.ts';
-import { tellSent, type Sent } from '../src/jobs/send-notice.ts';
-import { packAnnouncement, type Announcement } from '../src/rpc/worker-board.ts';
+import { type Announcement, packAnnouncement } from '../src/rpc/worker-board.ts';
 
 /** A message as it is on the wire, in the form of the recorded files. */
 export interface RecordedMessage {

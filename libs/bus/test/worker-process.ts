@@ -1,7 +1,7 @@
 // A worker in a process of its own: answers each request with its own id, after a while if asked
 // to. One that says `block` it never comes back from.
-import { RequestReceiver } from '../src/rpc/request-receiver.ts';
 import { connectBus } from '../src/connection/connect.ts';
+import { RequestReceiver } from '../src/rpc/request-receiver.ts';
 
 const [url = '', workerId = '', delayMs = '0'] = process.argv.slice(2);
 const bus = await connectBus({ url, name: 'worker-pool' });

@@ -3,20 +3,18 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readFileSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { until } from '@brine/testing/waits';
-import { mapOf, unpackMap } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
-
+import { mapOf, unpackMap } from '@brine/wire';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { cleanOldJobs } from './clean-jobs.ts';
 import { DropFileWatch, readDropFile, removeDropFile, writeDropFile } from './drop-file.ts';
 import { JobFiles } from './job-files.ts';

@@ -1,7 +1,6 @@
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
 import { isSystemError } from './files.ts';
 import type { JobFiles } from './job-files.ts';
 

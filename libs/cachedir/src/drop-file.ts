@@ -1,8 +1,7 @@
-import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
+import { watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
 
 /** What a drop file asks for: a new AES key, or nothing (then it is only removed). */

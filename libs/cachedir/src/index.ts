@@ -1,7 +1,7 @@
 export { cleanOldJobs } from './clean-jobs.ts';
 export {
-  DropFileWatch,
   dropFilePath,
+  DropFileWatch,
   readDropFile,
   removeDropFile,
   writeDropFile,
@@ -9,6 +9,5 @@ export {
 export { JobFiles } from './job-files.ts';
 export { jobDir } from './job-paths.ts';
 export { ReceivedFiles } from './received-files.ts';
-export { ensureUserKey, readUserKey } from './user-keys.ts';
-
 export type { UserKey } from './user-keys.ts';
+export { ensureUserKey, readUserKey } from './user-keys.ts';

@@ -1,12 +1,10 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
-import { isMap, pack, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
-
+import { isMap, pack, unpack } from '@brine/wire';
 import { isSystemError, readIfThere, writeAtomic, writeNew } from './files.ts';
-import { jobDir, jobsRoot, returnDir } from './job-paths.ts';
 import type { JobFilesOptions } from './job-paths.ts';
+import { jobDir, jobsRoot, returnDir } from './job-paths.ts';
 
 /** Files are read by other local users through `publisher_acl`; cachedir itself bars the way. */
 const FILE_MODE = 0o644;

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-
 import { CachedirError } from './errors.ts';
 
 /** The options of Salt that shape the job cache on disk. */

@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-
 import { CachedirError } from './errors.ts';
-import { readIfThere, writeAtomic } from './files.ts';
 import type { Owner } from './files.ts';
+import { readIfThere, writeAtomic } from './files.ts';
 
 /**
  * A Crypticle key string: base64 of 56 bytes (Salt: salt/crypt.py Crypticle.generate_key_string).

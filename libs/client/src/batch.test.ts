@@ -1,6 +1,6 @@
-import { mapOf, pack, unpack, isMap, mapIn, listOf, textOf, type SaltValue } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, pack, type SaltValue, textOf, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
-import { batchSize, runBatch, type BatchStep } from './batch.ts';
+import { batchSize, type BatchStep, runBatch } from './batch.ts';
 import { BatchSizeError } from './errors.ts';
 import { LocalClient } from './local-client.ts';
 

@@ -2,8 +2,8 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { BatchSizeError } from './errors.ts';
 import type { JobReturn } from './load.ts';
 import type { Command } from './load.ts';
-import type { LocalClient } from './local-client.ts';
 import type { PublishedCommand } from './load.ts';
+import type { LocalClient } from './local-client.ts';
 
 /** How a batch runs. */
 export interface BatchSettings {

@@ -1,4 +1,4 @@
-import { unpack, isMap, type SaltMap } from '@brine/wire';
+import { isMap, type SaltMap, unpack } from '@brine/wire';
 
 /** An event that a client waits for. */
 export interface ClientEvent {

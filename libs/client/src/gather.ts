@@ -1,8 +1,8 @@
-import type { GatherSettings } from './wait.ts';
-import type { JobReturn } from './load.ts';
 import type { EventQueue } from './event-inbox.ts';
+import type { JobReturn } from './load.ts';
 import type { Command } from './load.ts';
 import type { PublishedCommand } from './load.ts';
+import type { GatherSettings } from './wait.ts';
 import { Wait } from './wait.ts';
 
 type Publish = (command: Command, into: EventQueue) => Promise<PublishedCommand | undefined>;

@@ -1,8 +1,8 @@
 import { ASKER_TRACES } from '@brine/job';
-import { buildPublish } from '@brine/wire/load';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
+import { buildPublish } from '@brine/wire/load';
 import type { EventQueue } from './event-inbox.ts';
+import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
 
 /** What a minion returned, or that it did not. */
 export type JobReturn =

@@ -1,18 +1,18 @@
-import { clearReply } from '@brine/wire/frames';
 import {
   isMap,
   mapIn,
   mapOf,
   pack,
-  textOf,
-  unpack,
   type SaltMap,
   type SaltValue,
+  textOf,
+  unpack,
 } from '@brine/wire';
+import { clearReply } from '@brine/wire/frames';
 import { describe, expect, it } from 'vitest';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
-import { LocalClient, type ClientSettings } from './local-client.ts';
 import type { JobReturn } from './load.ts';
+import { type ClientSettings, LocalClient } from './local-client.ts';
 import type { ClientPorts } from './ports.ts';
 
 const JID = '20261120171037123456';

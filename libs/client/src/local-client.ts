@@ -1,14 +1,14 @@
-import type { PublishedCommand } from './load.ts';
+import { isMap, listOf, mapIn, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
-import { isMap, listOf, mapIn, textOf, unpack, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { EventInbox, type EventQueue } from './event-inbox.ts';
 import { gatherReturns } from './gather.ts';
-import { type GatherSettings } from './wait.ts';
+import type { PublishedCommand } from './load.ts';
 import { type JobReturn } from './load.ts';
-import { publishLoad, type Command, type LoadSettings } from './load.ts';
+import { type Command, type LoadSettings, publishLoad } from './load.ts';
 import type { ClientPorts } from './ports.ts';
+import { type GatherSettings } from './wait.ts';
 
 /** How a client publishes and waits. Times in milliseconds. */
 export interface ClientSettings extends LoadSettings {

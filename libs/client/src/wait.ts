@@ -1,5 +1,5 @@
 import { parseTag } from '@brine/job';
-import { isMap, listOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, listOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { RefusedError } from './errors.ts';
 import type { ClientEvent } from './event-inbox.ts';
 import type { JobReturn } from './load.ts';

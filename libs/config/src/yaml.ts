@@ -1,4 +1,4 @@
-import { LineCounter, parseDocument, isMap, isScalar, type ScalarTag } from 'yaml';
+import { isMap, isScalar, LineCounter, parseDocument, type ScalarTag } from 'yaml';
 import { ConfigError } from './errors.ts';
 import { type ConfigMap, type ConfigValue } from './option.ts';
 

@@ -1,5 +1,5 @@
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { createHmac, createSecretKey, hkdfSync } from 'node:crypto';
 import { PrivateKey } from './keys.ts';
 
 const SALT = 'brine audit seal 1';

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
+import { mapOf, pack, unpack } from '@brine/wire';
 import fc from 'fast-check';
 import forge from 'node-forge';
-import { mapOf, pack, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { b64, vectors } from '../test/vectors.ts';
+import { Crypticle, newKeyString, SerialMemory } from './crypticle.ts';
 import { CryptError } from './errors.ts';
-import { Crypticle, SerialMemory, newKeyString } from './crypticle.ts';
 
 interface CrypticleVectors {
   readonly key: string;

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import {
   createCipheriv,
   createDecipheriv,
@@ -6,7 +7,6 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { asBuffer } from './bytes.ts';
 import { CryptError } from './errors.ts';
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { BinaryLike, Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 
 /** As many bytes are put together first: a call into OpenSSL costs as much as copying them. */
 const TOGETHER_MAX_BYTES = 16_384;

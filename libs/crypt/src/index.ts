@@ -1,12 +1,12 @@
 export { AUDIT_BEGINNING, AuditSeal } from './audit-seal.ts';
-export { CryptError } from './errors.ts';
 export { constantTimeEqual } from './bytes.ts';
-export { Crypticle, SerialMemory, newKeyString } from './crypticle.ts';
+export { Crypticle, newKeyString, SerialMemory } from './crypticle.ts';
 export { digestOf } from './digest.ts';
-export { PrivateKey, PublicKey, isEncAlgo, isSigAlgo } from './keys.ts';
-export type { EncAlgo, SigAlgo } from './keys.ts';
-export { checkMinionToken, minionToken } from './token.ts';
+export { CryptError } from './errors.ts';
 export { fingerprint, normalisePem } from './fingerprint.ts';
+export type { EncAlgo, SigAlgo } from './keys.ts';
+export { isEncAlgo, isSigAlgo, PrivateKey, PublicKey } from './keys.ts';
 export { SecretBox } from './secret-box.ts';
-export { CERTIFICATE_FILES, issueCertificate, makeAuthority } from './x509.ts';
+export { checkMinionToken, minionToken } from './token.ts';
 export type { CertificateSubject, Certified } from './x509.ts';
+export { CERTIFICATE_FILES, issueCertificate, makeAuthority } from './x509.ts';

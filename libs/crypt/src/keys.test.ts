@@ -2,12 +2,12 @@ import { generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import forge from 'node-forge';
 import { describe, expect, it } from 'vitest';
-import { b64, vectors } from '../test/vectors.ts';
 import type { KeyVector, RsaVectors } from '../test/vectors.ts';
+import { b64, vectors } from '../test/vectors.ts';
 import { CryptError } from './errors.ts';
 import { normalisePem } from './fingerprint.ts';
-import { PrivateKey, PublicKey, isEncAlgo, isSigAlgo } from './keys.ts';
 import type { EncAlgo, SigAlgo } from './keys.ts';
+import { isEncAlgo, isSigAlgo, PrivateKey, PublicKey } from './keys.ts';
 import { checkMinionToken, minionToken } from './token.ts';
 import { x931Block, x931Message } from './x931.ts';
 

@@ -1,3 +1,4 @@
+import type { KeyObject, webcrypto } from 'node:crypto';
 import {
   constants,
   createPrivateKey,
@@ -9,7 +10,6 @@ import {
   subtle,
   verify,
 } from 'node:crypto';
-import type { KeyObject, webcrypto } from 'node:crypto';
 import { promisify } from 'node:util';
 import { CryptError } from './errors.ts';
 import { usualRsaKey } from './spki.ts';

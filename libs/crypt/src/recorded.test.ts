@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import type { SaltMap } from '@brine/wire';
 import { bytesOf, isMap, scanMap, textOf, unpack } from '@brine/wire';
+import { readEnvelope, readPublication } from '@brine/wire/frames';
 import {
   parseAuth,
   parseAuthAnswer,
@@ -7,16 +9,14 @@ import {
   parsePrivateReply,
   parseSignedPrivate,
 } from '@brine/wire/load';
-import { readEnvelope, readPublication } from '@brine/wire/frames';
-import type { SaltMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { asVector } from '../../wire/test/vectors.ts';
-import { b64, vectors } from '../test/vectors.ts';
 import type { KeyVector } from '../test/vectors.ts';
+import { b64, vectors } from '../test/vectors.ts';
 import { Crypticle } from './crypticle.ts';
 import { normalisePem } from './fingerprint.ts';
-import { PrivateKey, PublicKey, isEncAlgo, isSigAlgo } from './keys.ts';
 import type { EncAlgo, SigAlgo } from './keys.ts';
+import { isEncAlgo, isSigAlgo, PrivateKey, PublicKey } from './keys.ts';
 import { checkMinionToken, minionToken } from './token.ts';
 
 interface AuthCase {

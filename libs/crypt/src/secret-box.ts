@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import {
   createCipheriv,
   createDecipheriv,
@@ -5,7 +6,6 @@ import {
   hkdfSync,
   randomBytes,
 } from 'node:crypto';
-import type { KeyObject } from 'node:crypto';
 import { asBuffer } from './bytes.ts';
 import { CryptError } from './errors.ts';
 import { PrivateKey } from './keys.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { vectors } from '../test/vectors.ts';
 import type { RsaVectors } from '../test/vectors.ts';
+import { vectors } from '../test/vectors.ts';
 import { constantTimeEqual } from './bytes.ts';
 import { CryptError } from './errors.ts';
 import { fingerprint, normalisePem } from './fingerprint.ts';

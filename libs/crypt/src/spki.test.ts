@@ -1,8 +1,8 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { vectors } from '../test/vectors.ts';
 import type { RsaVectors } from '../test/vectors.ts';
+import { vectors } from '../test/vectors.ts';
 import { usualRsaKey } from './spki.ts';
 
 function pemOf(der: Uint8Array): string {

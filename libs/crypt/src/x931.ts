@@ -1,5 +1,5 @@
-import { constants, privateEncrypt, publicDecrypt } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
+import { constants, privateEncrypt, publicDecrypt } from 'node:crypto';
 import { CryptError } from './errors.ts';
 
 /*

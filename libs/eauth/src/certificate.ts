@@ -1,12 +1,12 @@
-import { X509Certificate, verify } from 'node:crypto';
+import { verify, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import {
-  LoginError,
-  settingText,
   type Credentials,
   type KnownUser,
+  LoginError,
   type LoginModule,
   type ModuleSettings,
+  settingText,
 } from './login-module.ts';
 
 /** A proof counts for so long, in seconds, before and after the moment it names. */

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import apacheCrypt from 'apache-crypt';
 import apacheMd5Module from 'apache-md5';
 import { compare } from 'bcryptjs';
-import { createHash } from 'node:crypto';
 import { verify } from 'unixcrypt';
 import { LoginError } from './login-module.ts';
 import { sameSecret } from './same-secret.ts';

@@ -1,11 +1,11 @@
 export { CertificateLogin } from './certificate.ts';
+export type { LdapOptions } from './ldap.ts';
 export { Ldap } from './ldap.ts';
-export { LoginError } from './login-module.ts';
 export { LoginLimits } from './login-limits.ts';
+export type { LoginModule } from './login-module.ts';
+export { LoginError } from './login-module.ts';
 export { LoginModules } from './login-modules.ts';
 export { Pam } from './pam.ts';
 export { PasswordFile } from './password-file.ts';
 export { RestLogin } from './rest.ts';
 export { everybody, sharedSecret } from './simple-modules.ts';
-export type { LoginModule } from './login-module.ts';
-export type { LdapOptions } from './ldap.ts';

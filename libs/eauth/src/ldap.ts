@@ -1,5 +1,5 @@
-import { AndFilter, Client, EqualityFilter, type Entry } from 'ldapts';
-import { LoginError, type Credentials, type KnownUser, type LoginModule } from './login-module.ts';
+import { AndFilter, Client, type Entry, EqualityFilter } from 'ldapts';
+import { type Credentials, type KnownUser, LoginError, type LoginModule } from './login-module.ts';
 
 /** `auth.ldap.*` of the master's configuration. */
 export interface LdapOptions {

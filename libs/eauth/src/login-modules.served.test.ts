@@ -1,10 +1,10 @@
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { workTakes } from '@brine/testing/waits';
-import { LoginError, LoginModules, Pam, everybody, sharedSecret } from './index.ts';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { LoginModule } from './index.ts';
+import { everybody, LoginError, LoginModules, Pam, sharedSecret } from './index.ts';
 
 const troubles: string[] = [];
 const counts: string[] = [];

@@ -1,6 +1,6 @@
 import { LoginLane } from './login-lane.ts';
-import { LoginLimits, type Attempt } from './login-limits.ts';
-import { LoginError, type KnownUser, type LoginModule } from './login-module.ts';
+import { type Attempt, LoginLimits } from './login-limits.ts';
+import { type KnownUser, LoginError, type LoginModule } from './login-module.ts';
 
 /** What logins need of the outside. */
 export interface LoginModulesOptions {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
-import { LoginError, type Credentials, type KnownUser, type LoginModule } from './login-module.ts';
+import { type Credentials, type KnownUser, LoginError, type LoginModule } from './login-module.ts';
 
 /** How PAM is asked. */
 export interface PamOptions {

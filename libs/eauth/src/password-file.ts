@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { checkHtpasswd } from './htpasswd.ts';
 import {
-  LoginError,
-  settingText,
   type Credentials,
   type KnownUser,
+  LoginError,
   type LoginModule,
   type ModuleSettings,
+  settingText,
 } from './login-module.ts';
 import { sameSecret } from './same-secret.ts';
 

@@ -1,10 +1,10 @@
 import {
-  LoginError,
-  settingText,
   type Credentials,
   type KnownUser,
+  LoginError,
   type LoginModule,
   type ModuleSettings,
+  settingText,
 } from './login-module.ts';
 
 /** Rights of one user; more than this is no answer. */

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { FileLists } from './backend.ts';
-import { scanDirectory, type Scan } from './directory-scan.ts';
+import { type Scan, scanDirectory } from './directory-scan.ts';
 import { Gate } from './gate.ts';
 import type { Ignored } from './ignore.ts';
 import { byCodePoint, normalPath, realPath } from './paths.ts';

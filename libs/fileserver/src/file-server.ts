@@ -2,8 +2,8 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FileBackend, FileLists, FoundFile } from './backend.ts';
 import { FileHashes } from './file-hashes.ts';
-import { readPiece } from './pieces.ts';
 import { mergeLists } from './merge-lists.ts';
+import { readPiece } from './pieces.ts';
 
 /** A file and who found it. */
 export interface Found extends FoundFile {

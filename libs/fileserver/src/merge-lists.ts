@@ -1,4 +1,4 @@
-import { NO_FILES, type FileLists } from './backend.ts';
+import { type FileLists, NO_FILES } from './backend.ts';
 import { byCodePoint } from './paths.ts';
 
 /** What several places hold together; where two have a link of one name, the last one counts. */

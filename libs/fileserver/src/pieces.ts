@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Gate } from './gate.ts';
 
 /** Files open at once for pieces; what comes beside them waits a moment. */

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { NO_FILES, type FileBackend, type FileLists, type FoundFile } from './backend.ts';
+import { type FileBackend, type FileLists, type FoundFile, NO_FILES } from './backend.ts';
 import { DirectoryTree, type TreeRules } from './directory-tree.ts';
 import { mergeLists } from './merge-lists.ts';
 import { normalPath, staysBelow } from './paths.ts';

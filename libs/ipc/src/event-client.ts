@@ -1,11 +1,9 @@
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-
-import { ipcFrame, IpcReader, packEvent, splitEvent } from '@brine/wire/frames';
+import { connect } from 'node:net';
+import type { SaltMap } from '@brine/wire';
 import { unpackMap } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire/frames';
-import type { SaltMap } from '@brine/wire';
-
+import { ipcFrame, IpcReader, packEvent, splitEvent } from '@brine/wire/frames';
 import { IpcError } from './errors.ts';
 import { checkSocketPath } from './listen.ts';
 

@@ -1,12 +1,10 @@
-import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
+import { createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
-import { ipcFrame } from '@brine/wire/frames';
 import type { IpcFraming } from '@brine/wire/frames';
-
+import { ipcFrame } from '@brine/wire/frames';
 import { LateWakes } from './late-wakes.ts';
-import { listenOn, type HeldSocket } from './listen.ts';
+import { type HeldSocket, listenOn } from './listen.ts';
 
 /** Options of {@link EventPublisher.listen}. */
 export interface EventPublisherOptions {

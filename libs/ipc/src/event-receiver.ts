@@ -1,9 +1,7 @@
-import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-
+import { createServer } from 'node:net';
 import { IpcReader } from '@brine/wire/frames';
-
-import { listenOn, type HeldSocket } from './listen.ts';
+import { type HeldSocket, listenOn } from './listen.ts';
 
 /** Options of {@link EventReceiver.listen}. */
 export interface EventReceiverOptions {

@@ -1,14 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { until } from '@brine/testing/waits';
-import { ipcFrame, packEvent, splitEvent } from '@brine/wire/frames';
 import { mapOf, pack, unpackMap } from '@brine/wire';
-
+import { ipcFrame, packEvent, splitEvent } from '@brine/wire/frames';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EventClient, fireEvent } from './event-client.ts';
 import { EventPublisher } from './event-publisher.ts';
 import { EventReceiver } from './event-receiver.ts';

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-
 import { LateWakes } from './late-wakes.ts';
 
 describe('late wakes', () => {

@@ -1,7 +1,6 @@
 import { chmodSync, lstatSync, unlinkSync } from 'node:fs';
-import { connect } from 'node:net';
 import type { Server } from 'node:net';
-
+import { connect } from 'node:net';
 import { IpcError } from './errors.ts';
 
 /** `sun_path` of Linux holds 108 bytes, the last one is NUL; longer paths fail obscurely. */

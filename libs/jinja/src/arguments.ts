@@ -1,5 +1,5 @@
 import { typeError } from './errors.ts';
-import { numberOf, typeName, type CallArguments } from './python/values.ts';
+import { type CallArguments, numberOf, typeName } from './python/values.ts';
 
 /** Arguments by name: those given by position, then by keyword, then what `defaults` has. */
 export function bind(

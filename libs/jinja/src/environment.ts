@@ -1,7 +1,7 @@
 import { JinjaError } from './errors.ts';
+import type { CallArguments, Dict } from './python/values.ts';
 import type { Whitespace } from './syntax/lexer.ts';
 import type { Template } from './syntax/parser.ts';
-import type { CallArguments, Dict } from './python/values.ts';
 
 /** What a filter or test may ask of the render that it is part of. */
 export interface FilterHost {

@@ -1,27 +1,27 @@
-import { attributeOf, itemOf, sliceOf } from './python/attributes.ts';
 import type { Environment, FilterHost, Scope } from './environment.ts';
 import { JinjaError, syntaxError, typeError } from './errors.ts';
 import { findFilter } from './filters/filters.ts';
-import type { Arguments, Expression } from './syntax/nunjucks.ts';
+import { findTest } from './filters/tests.ts';
+import { attributeOf, itemOf, sliceOf } from './python/attributes.ts';
 import { calculate, compare, stepsIn } from './python/operators.ts';
 import { str } from './python/text.ts';
-import { findTest } from './filters/tests.ts';
 import {
-  PyFunction,
-  PyObject,
-  Undefined,
+  type CallArguments,
+  floatValue,
+  intValue,
   isDict,
   isFloat,
   iterate,
   keyOf,
   numberOf,
-  floatValue,
-  intValue,
+  PyFunction,
+  PyObject,
   truth,
   tupleOf,
   typeName,
-  type CallArguments,
+  Undefined,
 } from './python/values.ts';
+import type { Arguments, Expression } from './syntax/nunjucks.ts';
 
 /** Computes expressions. */
 export class Evaluator implements FilterHost {

@@ -1,14 +1,14 @@
-import { loadData } from './filters/data-filters.ts';
-import { Output, Scope, type Environment } from './environment.ts';
+import { type Environment, Output, Scope } from './environment.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
 import { Evaluator } from './evaluate.ts';
+import { loadData } from './filters/data-filters.ts';
 import { LoopState } from './loop-state.ts';
 import { makeMacro } from './macro.ts';
+import { printed, repr, str } from './python/text.ts';
+import { iterate, PyFunction, PyObject, truth, typeName } from './python/values.ts';
 import type { BlockNode, Body, Expression, Statement, Target } from './syntax/nunjucks.ts';
 import type { Template } from './syntax/parser.ts';
 import { TemplateStore } from './template-store.ts';
-import { printed, repr, str } from './python/text.ts';
-import { PyFunction, PyObject, iterate, truth, typeName } from './python/values.ts';
 
 type Signal = 'break' | 'continue' | undefined;
 

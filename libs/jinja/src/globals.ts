@@ -1,8 +1,8 @@
 import { bind, wholeNumber } from './arguments.ts';
-import { update } from './python/container-methods.ts';
 import { JinjaError, typeError, valueError } from './errors.ts';
+import { update } from './python/container-methods.ts';
 import { str } from './python/text.ts';
-import { PyFunction, PyObject, Range, type CallArguments } from './python/values.ts';
+import { type CallArguments, PyFunction, PyObject, Range } from './python/values.ts';
 
 // Jinja's sandbox refuses longer ranges (Jinja: jinja2/sandbox.py MAX_RANGE).
 const MAX_RANGE = 100_000;

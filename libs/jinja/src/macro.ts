@@ -1,9 +1,9 @@
 import { Scope } from './environment.ts';
 import { typeError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
-import type { Body, Parameters } from './syntax/nunjucks.ts';
 import { repr } from './python/text.ts';
-import { PyObject, Undefined, tupleOf, type CallArguments } from './python/values.ts';
+import { type CallArguments, PyObject, tupleOf, Undefined } from './python/values.ts';
+import type { Body, Parameters } from './syntax/nunjucks.ts';
 
 /** What a macro, or the body of a call block, is made of. */
 export interface MacroParts {

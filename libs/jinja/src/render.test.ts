@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { JinjaError } from './errors.ts';
-import { renderTemplate, type RenderOptions } from './render.ts';
+import { type RenderOptions, renderTemplate } from './render.ts';
 
 const outside = { now: () => 0, random: () => 0, load: () => undefined };
 

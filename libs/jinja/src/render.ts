@@ -1,15 +1,15 @@
 import {
   DEFAULT_LIMITS,
   Environment,
-  Scope,
   type Outside,
   type RenderLimits,
+  Scope,
 } from './environment.ts';
 import { JinjaError } from './errors.ts';
 import { Executor } from './execute.ts';
 import { standardGlobals } from './globals.ts';
-import { parseTemplate } from './syntax/parser.ts';
 import { PyFunction, Undefined } from './python/values.ts';
+import { parseTemplate } from './syntax/parser.ts';
 
 /** How a template is to be rendered. */
 export interface RenderOptions {

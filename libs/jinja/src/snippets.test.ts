@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { fixture, renderSnippet, snippets, type SnippetResult } from '../test/snippets.ts';
+import { fixture, renderSnippet, type SnippetResult, snippets } from '../test/snippets.ts';
 
 // Recorded once from Salt 3008.2 by test/fixtures/jinja/record.py; the interop suite asks it anew.
 const RECORDED = JSON.parse(fixture('results.json')) as Record<string, SnippetResult>;

@@ -1,10 +1,10 @@
-import { Scope, type Environment, type Output } from './environment.ts';
+import { type Environment, type Output, Scope } from './environment.ts';
 import { JinjaError, typeError } from './errors.ts';
 import type { Evaluator } from './evaluate.ts';
+import { repr, str } from './python/text.ts';
+import { isList, PyObject, typeName, Undefined } from './python/values.ts';
 import type { Expression, Statement } from './syntax/nunjucks.ts';
 import { parseTemplate, type Template } from './syntax/parser.ts';
-import { repr, str } from './python/text.ts';
-import { PyObject, Undefined, isList, typeName } from './python/values.ts';
 
 /** Renders a template in a scope; the name is for the errors. */
 export type RunTemplate = (template: Template, scope: Scope, name: string) => string;

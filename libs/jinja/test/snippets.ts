@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { readJson } from '@brine/wire/text';
 import type { SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import { JinjaError, renderTemplate, saltErrorHead } from '../src/index.ts';
 
 const FIXTURES = new URL('../../../test/fixtures/jinja/', import.meta.url);

@@ -9,12 +9,12 @@ import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
-import { mapOf, pack } from '@brine/wire';
-import { JobCache } from '../src/job-cache.ts';
 import { startPostgres } from '@brine/postgres-server';
-import type { JobRow, ReturnRow } from '../src/save/rows.ts';
+import { mapOf, pack } from '@brine/wire';
+import pg from 'pg';
+import { JobCache } from '../src/job-cache.ts';
 import type { ListJobsOptions } from '../src/read/list-jobs.ts';
+import type { JobRow, ReturnRow } from '../src/save/rows.ts';
 
 const JOBS = Number(process.argv[2] ?? 1_000_000);
 const TARGETS = Number(process.argv[3] ?? 100_000);

@@ -7,9 +7,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startPostgres } from '@brine/postgres-server';
 import { mapOf, pack } from '@brine/wire';
 import { JobCache } from '../src/job-cache.ts';
-import { startPostgres } from '@brine/postgres-server';
 import type { ReturnRow } from '../src/save/rows.ts';
 
 const ROWS = Number(process.argv[2] ?? 20_000);

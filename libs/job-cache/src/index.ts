@@ -1,23 +1,23 @@
-export { JobCacheError, isRefused, messageOf, stateOf } from './connection/errors.ts';
+export { isRefused, JobCacheError, messageOf, stateOf } from './connection/errors.ts';
 export { grantRoles } from './connection/roles.ts';
 export { DURATION_BOUNDS } from './counters/count-rows.ts';
 export type { DurationExample } from './counters/duration-examples.ts';
-export { FleetCounts } from './counters/fleet-counts.ts';
 export type { FleetCount } from './counters/fleet-counts.ts';
+export { FleetCounts } from './counters/fleet-counts.ts';
 export type { DurableTask } from './durable/durable-jobs.ts';
 export type { DurableRow } from './durable/durable-row.ts';
 export {
   EXCHANGE_KINDS,
   ExchangeError,
-  ExchangeReader,
   exchangeHead,
   exchangeLines,
+  ExchangeReader,
 } from './exchange/exchange-format.ts';
 export { JobCache } from './job-cache.ts';
-export { getJob } from './read/get-job.ts';
 export type { Job, Ledger } from './read/get-job.ts';
+export { getJob } from './read/get-job.ts';
 export type { ListJobsOptions } from './read/list-jobs.ts';
-export type { QuarantineFilter, Quarantined } from './read/quarantined-rows.ts';
+export type { Quarantined, QuarantineFilter } from './read/quarantined-rows.ts';
 export type { SilentMinion, SilentPage } from './read/silent-minions.ts';
 export type { AuditStored } from './save/audit-rows.ts';
 export type { Unfit } from './save/batch.ts';

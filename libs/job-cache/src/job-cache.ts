@@ -1,48 +1,55 @@
-import pg from 'pg';
-import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
+import type { Pool } from 'pg';
+import pg from 'pg';
+import { connectionOf } from './connection/connection.ts';
+import { isRefused } from './connection/errors.ts';
+import { CountLabels } from './counters/count-labels.ts';
+import { DurationExamples } from './counters/duration-examples.ts';
+import { DurableJobs } from './durable/durable-jobs.ts';
+import type { ExchangeKind } from './exchange/exchange-format.ts';
+import type { ExportPage } from './exchange/export-rows.ts';
+import { exportRows } from './exchange/export-rows.ts';
+import type { ImportCounts } from './exchange/import-rows.ts';
+import { importRows } from './exchange/import-rows.ts';
+import type { ReturnPage } from './read/get-jid.ts';
+import { getJid } from './read/get-jid.ts';
+import type { Job } from './read/get-job.ts';
+import { getJob } from './read/get-job.ts';
+import { getLoad } from './read/get-load.ts';
+import type { JobAt } from './read/job-at.ts';
+import { jobAt } from './read/job-at.ts';
+import type { JobPage, ListJobsOptions } from './read/list-jobs.ts';
+import { listJobs } from './read/list-jobs.ts';
+import type { OutstandingJob } from './read/outstanding.ts';
+import { outstanding } from './read/outstanding.ts';
+import { QuarantinedRows } from './read/quarantined-rows.ts';
+import type { AskedReturn } from './read/returns-by-jid.ts';
+import { storedReturns } from './read/returns-by-jid.ts';
+import type { SilentPage } from './read/silent-minions.ts';
+import { silentMinions } from './read/silent-minions.ts';
 import { adoptOrphans } from './save/adopt-orphans.ts';
 import { AuditRows } from './save/audit-rows.ts';
 import type { Unfit } from './save/batch.ts';
-import { connectionOf } from './connection/connection.ts';
-import { CountLabels } from './counters/count-labels.ts';
-import { DurableJobs } from './durable/durable-jobs.ts';
-import { DurationExamples } from './counters/duration-examples.ts';
-import { isRefused } from './connection/errors.ts';
-import { exportRows } from './exchange/export-rows.ts';
-import type { ExportPage } from './exchange/export-rows.ts';
-import type { ExchangeKind } from './exchange/exchange-format.ts';
-import { getJid } from './read/get-jid.ts';
-import type { ReturnPage } from './read/get-jid.ts';
-import { getJob } from './read/get-job.ts';
-import type { Job } from './read/get-job.ts';
-import { getLoad } from './read/get-load.ts';
-import { importRows } from './exchange/import-rows.ts';
-import type { ImportCounts } from './exchange/import-rows.ts';
 import { JidMemory } from './save/jid-memory.ts';
-import { jobAt } from './read/job-at.ts';
-import type { JobAt } from './read/job-at.ts';
-import { listJobs } from './read/list-jobs.ts';
-import type { JobPage, ListJobsOptions } from './read/list-jobs.ts';
 import { saveLogIns } from './save/log-ins.ts';
-import { migrate } from './schema/migrate.ts';
-import { outstanding } from './read/outstanding.ts';
-import type { OutstandingJob } from './read/outstanding.ts';
-import { Partitions } from './schema/partitions.ts';
-import { archiveOlderThan, dropOlderThan } from './schema/retention.ts';
-import { quarantine } from './save/quarantine.ts';
 import type { Refusal } from './save/quarantine.ts';
-import { QuarantinedRows } from './read/quarantined-rows.ts';
-import { storedReturns } from './read/returns-by-jid.ts';
-import type { AskedReturn } from './read/returns-by-jid.ts';
+import { quarantine } from './save/quarantine.ts';
+import type {
+  JobRow,
+  LogInRow,
+  RefusedRow,
+  ReturnRow,
+  SaveReport,
+  SightingRow,
+} from './save/rows.ts';
 import { saveJobs } from './save/save-jobs.ts';
-import { saveReturns } from './save/save-returns.ts';
 import type { SavingState } from './save/save-returns.ts';
+import { saveReturns } from './save/save-returns.ts';
 import { saveSightings } from './save/sightings.ts';
 import { SlowRows } from './save/slow-rows.ts';
-import type { JobRow, LogInRow, RefusedRow, ReturnRow, SaveReport, SightingRow } from './save/rows.ts';
-import { silentMinions } from './read/silent-minions.ts';
-import type { SilentPage } from './read/silent-minions.ts';
+import { migrate } from './schema/migrate.ts';
+import { Partitions } from './schema/partitions.ts';
+import { archiveOlderThan, dropOlderThan } from './schema/retention.ts';
 
 /** Options of {@link JobCache.connect}. */
 export interface JobCacheOptions {

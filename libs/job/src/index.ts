@@ -1,3 +1,5 @@
+export type { AuditedAct } from './audited-act.ts';
+export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
 export {
   confirmDurable,
   durablePieces,
@@ -7,10 +9,12 @@ export {
   stepDurable,
 } from './durable.ts';
 export { durableTtl } from './durable-ttl.ts';
+export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export { isMinionId, mayHaveKey } from './minion-id.ts';
 export { firedTag } from './minion-tags.ts';
 export { Outstanding } from './outstanding.ts';
+export type { Seen, SilenceCause, SilenceEvidence } from './silence.ts';
 export { causeOfSilence, SILENCE_CAUSES } from './silence.ts';
 export {
   jobErrorTag,
@@ -32,8 +36,3 @@ export {
   traceIdOf,
   traceparentOf,
 } from './trace-id.ts';
-
-export type { AuditedAct } from './audited-act.ts';
-export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
-export type { Jid } from './jid.ts';
-export type { Seen, SilenceCause, SilenceEvidence } from './silence.ts';

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import {
   isJid,
   isMinionId,
+  type Jid,
   JidMaker,
   jidStartTime,
   jidTimeMs,
@@ -16,7 +17,6 @@ import {
   parseTag,
   spanIdOf,
   traceIdOf,
-  type Jid,
 } from './index.ts';
 
 const JID = '20261120171037123456' as Jid;

@@ -1,9 +1,9 @@
 import {
   confirmDurable,
+  type DurableState,
   hearLogIns,
   openDurable,
   stepDurable,
-  type DurableState,
 } from '../src/durable.ts';
 
 export const START = 1_795_000_000_000;

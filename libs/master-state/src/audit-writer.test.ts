@@ -1,7 +1,7 @@
 import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { AuditWriter, type AuditRow } from './audit-writer.ts';
+import { type AuditRow, AuditWriter } from './audit-writer.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const seal = AuditSeal.fromMasterKey(keys[0]!.pem);

@@ -1,8 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import type { EventWriter } from '@brine/bus/events';
 import { AUDIT_BEGINNING, type AuditSeal } from '@brine/crypt';
 import type { AuditedAct } from '@brine/job';
 import { storableText } from '@brine/wire';
-import { randomBytes } from 'node:crypto';
-import type { EventWriter } from '@brine/bus/events';
 
 /** A row as it goes to the store. */
 export interface AuditRow {

@@ -1,6 +1,6 @@
 export { AuditWriter } from './audit-writer.ts';
-export { AesEpochs } from './epochs/aes-epochs.ts';
 export type { AesEpoch } from './epochs/aes-epochs.ts';
+export { AesEpochs } from './epochs/aes-epochs.ts';
 export { EpochAesKeys } from './epochs/aes-keys.ts';
 export { unlessConflict } from './hot-state.ts';
 export { forgetMinion } from './minions/forget-minion.ts';
@@ -12,9 +12,9 @@ export { BucketSessionKeys } from './minions/session-keys.ts';
 export { BucketSyndics } from './minions/syndics.ts';
 export { BucketOnce } from './requests/once.ts';
 export {
+  claimRequestId,
   REQUEST_MEMORY_MS,
   REQUEST_UNHEARD_MS,
-  claimRequestId,
   requestAnswered,
   serveRequestIds,
 } from './requests/request-ids.ts';

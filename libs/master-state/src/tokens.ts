@@ -1,8 +1,8 @@
-import { escapeKey, type Bucket, type BucketKey } from '@brine/bus';
+import { createHash } from 'node:crypto';
+import { type Bucket, type BucketKey, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { TokenRecord, Tokens } from '@brine/master';
 import { fromJson, toJson } from '@brine/wire/text';
-import { createHash } from 'node:crypto';
 import { fromHotState } from './hot-state.ts';
 
 /** What stands in place of a token that was taken back: a bucket has no delete. */

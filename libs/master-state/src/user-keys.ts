@@ -1,4 +1,4 @@
-import { splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import { type Bucket, type BucketEntry, splitKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { UserKeys } from '@brine/master';
 import { fromHotState, SingleFlight } from './hot-state.ts';

@@ -1,5 +1,5 @@
 import { Crypticle, PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, unpack, unpackMap } from '@brine/wire';
 import { parsePrivateData, parsePrivateReply, parseSignedPrivate } from '@brine/wire/load';
 import { describe, expect, it } from 'vitest';

@@ -1,32 +1,32 @@
+import { isMinionId } from '@brine/job';
 import {
   pack,
   Refusal,
   RefusalText,
-  textOf,
-  WireError,
   type SaltMap,
   type SaltValue,
+  textOf,
+  WireError,
 } from '@brine/wire';
 import {
-  readEnvelope,
-  refusalReply,
   type AesEnvelope,
   type ClearEnvelope,
   type Envelope,
+  readEnvelope,
+  refusalReply,
 } from '@brine/wire/frames';
-import { isMinionId } from '@brine/job';
 import { runAesCommand } from './aes/commands.ts';
 import { sealPillar } from './aes/pillar.ts';
-import { openRequest, type OpenedRequest } from './channel.ts';
 import { recordProof } from './audited.ts';
+import { type OpenedRequest, openRequest } from './channel.ts';
 import { answerAuth } from './clear/auth.ts';
 import { runClearCommand } from './clear/commands.ts';
 import { MasterUnavailableError } from './errors.ts';
 import type { Answer, MasterPorts, Request } from './ports/ports.ts';
+import type { AnswerAbout } from './ports/trace-ports.ts';
 import { ProvenLogIns } from './proven-logins.ts';
 import { TokenChecks } from './token-check.ts';
 import { isTooMuchWork, refuseWork } from './too-much-work.ts';
-import type { AnswerAbout } from './ports/trace-ports.ts';
 
 /** Commands that bring returns. */
 const RETURNS: ReadonlySet<SaltValue | undefined> = new Set(['_return', '_syndic_return']);

@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapIn, mapOf, textOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapIn, mapOf, type SaltMap, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { minionRunner } from './aes/peer-runner.ts';
 import { minionPub } from './aes/peers.ts';

@@ -1,6 +1,6 @@
-import type { AuditedAct } from '@brine/job';
-import { isMap, listOf, mapIn, pack, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import type { AuditedAct } from '@brine/job';
+import { isMap, listOf, mapIn, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { Proven } from './clear/principal.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
 

@@ -2,18 +2,18 @@ import { CryptError, type Crypticle } from '@brine/crypt';
 import { isMinionId } from '@brine/job';
 import {
   mapOf,
+  type MapScan,
   Refusal,
   RefusalText,
+  type SaltValue,
   scanMap,
   WireError,
-  type MapScan,
-  type SaltValue,
 } from '@brine/wire';
 import { checkLoad } from '@brine/wire/frames';
 import { keepRefusal } from './aes/refused-return.ts';
 import type { MasterPorts } from './ports/ports.ts';
-import type { TokenChecks } from './token-check.ts';
 import type { Request } from './ports/ports.ts';
+import type { TokenChecks } from './token-check.ts';
 
 /** An opened and checked request of a minion. */
 export interface AesRequest {

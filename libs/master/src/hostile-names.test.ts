@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapOf, pack, scanMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, pack, type SaltValue, scanMap } from '@brine/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { runAesCommand } from './aes/commands.ts';
 import { runClearCommand } from './clear/commands.ts';

@@ -1,6 +1,9 @@
 export { Answerer } from './answer.ts';
-export type { AuditRecord } from './ports/audit-port.ts';
 export { MasterUnavailableError } from './errors.ts';
+export type { AuditRecord } from './ports/audit-port.ts';
+export type { FunctionCall, FunctionOutcome, MasterFunctions } from './ports/function-ports.ts';
+export type { AccessRules, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
+export type { Mines } from './ports/mine-ports.ts';
 export type {
   AesKeys,
   Answer,
@@ -9,25 +12,22 @@ export type {
   EventToAppend,
   Job,
   JobQueries,
-  Pillars,
   KeyState,
   MasterKey,
   MasterOptsReply,
   MasterPorts,
-  RefusedWork,
   MasterRules,
   MinionData,
   MinionKey,
   MinionKeys,
+  Pillars,
   Publications,
+  RefusedWork,
   SessionKeys,
   StoredMinionData,
   StoredMinionKey,
   Syndics,
   UserKeys,
 } from './ports/ports.ts';
-export type { FunctionCall, FunctionOutcome, MasterFunctions } from './ports/function-ports.ts';
-export type { AccessRules, Logins, Tokens, TokenRecord } from './ports/login-ports.ts';
-export type { Mines } from './ports/mine-ports.ts';
-export type { Begun, Once, ServedPorts, ExternalTops } from './ports/served-ports.ts';
+export type { Begun, ExternalTops, Once, ServedPorts } from './ports/served-ports.ts';
 export type { AnswerAbout, ReturnToTrace } from './ports/trace-ports.ts';

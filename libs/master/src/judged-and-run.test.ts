@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { isMap, mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { isMap, mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { minionPub } from './aes/peers.ts';

@@ -1,7 +1,7 @@
 import { Crypticle, PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { buildAuth } from '@brine/wire/load';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
+import { buildAuth } from '@brine/wire/load';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Answerer } from './answer.ts';
 import { ProvenLogIns } from './proven-logins.ts';

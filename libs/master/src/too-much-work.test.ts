@@ -1,7 +1,7 @@
 import { Crypticle, minionToken, newKeyString, PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf, pack, unpack, unpackMap } from '@brine/wire';
+import { aesEnvelope, clearEnvelope } from '@brine/wire/frames';
 import { beforeEach, expect, test } from 'vitest';
 import { Answerer } from './answer.ts';
 import type { RefusedWork } from './ports/ports.ts';

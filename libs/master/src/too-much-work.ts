@@ -1,6 +1,6 @@
 import { WorkError } from '@brine/target';
-import { YamlWorkError } from '@brine/yaml';
 import type { SaltValue } from '@brine/wire';
+import { YamlWorkError } from '@brine/yaml';
 import type { MasterPorts, Request } from './ports/ports.ts';
 
 /** What a caller is told whose target, expression or YAML would hold up everybody else. */

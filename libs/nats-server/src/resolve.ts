@@ -1,10 +1,10 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { asError, BusError } from '@brine/bus';
+import { isAtLeast, NATS_FLOOR, versionIn } from '@brine/bus';
 import { findOnPath, isExecutable, runCommand } from './commands.ts';
-import { installNatsServer } from './install.ts';
 import type { InstallProgress } from './install.ts';
-import { NATS_FLOOR, isAtLeast, versionIn } from '@brine/bus';
+import { installNatsServer } from './install.ts';
 
 /** Where to look for nats-server. */
 export interface ResolveOptions {

@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { chmod, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import type { ServiceName } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
-import type { ServiceName } from '@brine/bus';
-import { INNER_ACCOUNT, natsConf } from './conf.ts';
 import type { NatsClusterOptions, SyncInterval } from './conf.ts';
+import { INNER_ACCOUNT, natsConf } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
 import { isOursAlive, waitUntilGone } from './leftover.ts';
 

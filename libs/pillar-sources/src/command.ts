@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readJson } from '@brine/wire/text';
 import type { SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
 import type { ExternalSettings } from './external-settings.ts';
 

@@ -1,7 +1,7 @@
-import type { ExternalMinion } from './external-settings.ts';
-import type { ExternalSettings } from './external-settings.ts';
 import type { SaltValue } from '@brine/wire';
 import { readCommand } from './command.ts';
+import type { ExternalMinion } from './external-settings.ts';
+import type { ExternalSettings } from './external-settings.ts';
 import { readFileTree } from './file-tree.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, lstatSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { matchGlob, matchMinion } from '@brine/target';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';

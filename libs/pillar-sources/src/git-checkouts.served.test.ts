@@ -10,13 +10,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mapOf } from '@brine/wire';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { GitPillarError, type GitSettings } from './git.ts';
+import { Git } from './git.ts';
 import { checkoutOf } from './git-checkouts.ts';
 import { gitPillarRemotes } from './git-remotes.ts';
 import { placeTree } from './git-trees.ts';
-import { Git } from './git.ts';
 import { RootFiles } from './root-files.ts';
 
 let dir = '';

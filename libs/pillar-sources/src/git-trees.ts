@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { GitPillarError, type Git } from './git.ts';
+import { type Git, GitPillarError } from './git.ts';
 
 /** What the checkouts of one repository may take; the least used go first. */
 export const CHECKOUT_LIMITS = {

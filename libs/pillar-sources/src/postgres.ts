@@ -1,5 +1,5 @@
-import { readJson } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { readJson } from '@brine/wire/text';
 import pg from 'pg';
 import { addRows, sqlQueries } from './sql-rows.ts';
 

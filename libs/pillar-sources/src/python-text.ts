@@ -1,5 +1,5 @@
-import { pyRepr } from '@brine/wire/text';
 import type { SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 
 /** Python's `str` of a value. */
 export function pythonText(value: SaltValue): string {

@@ -1,10 +1,10 @@
 import {
-  JinjaError,
-  PyFunction,
-  PyObject,
   bind,
   isDict,
   isList,
+  JinjaError,
+  PyFunction,
+  PyObject,
   str,
   traverseData,
 } from '@brine/jinja';

@@ -1,5 +1,5 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
 import { isDeepStrictEqual } from 'node:util';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 const MAX_DEPTH = 200;
 

@@ -1,6 +1,6 @@
 import { JinjaError, renderTemplate, saltErrorText, str } from '@brine/jinja';
+import { type SaltMap, type SaltValue, WireError } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
-import { WireError, type SaltMap, type SaltValue } from '@brine/wire';
 import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
 import { templateFunctions } from './functions.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';

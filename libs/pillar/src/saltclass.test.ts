@@ -1,11 +1,11 @@
+import { readFileSync } from 'node:fs';
 import { JinjaError, str } from '@brine/jinja';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
-import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { comparable } from '../test/trees.ts';
 import { SaltclassError } from './class-values.ts';
-import { saltclassPillar, saltclassTops, type ClassPorts } from './saltclass.ts';
+import { type ClassPorts, saltclassPillar, saltclassTops } from './saltclass.ts';
 
 // Recorded from Salt 3008.2 by test/fixtures/saltclass/record.py.
 const FIXTURES = new URL('../../../test/fixtures/saltclass/', import.meta.url);

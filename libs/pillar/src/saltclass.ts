@@ -2,10 +2,10 @@ import { isDict, iterate, renderTemplate, truth, typeName } from '@brine/jinja';
 import { matchGlob } from '@brine/target';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { loadYaml, YamlWork } from '@brine/yaml';
-import { Expansion, mergeClass, SaltclassError, type Dict } from './class-values.ts';
+import { type Dict, Expansion, mergeClass, SaltclassError } from './class-values.ts';
 import { templateFunctions } from './functions.ts';
-import { minionOpts } from './render-sls.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import { minionOpts } from './render-sls.ts';
 
 /** Classes that one minion may have. */
 const CLASSES_MAX = 2_000;

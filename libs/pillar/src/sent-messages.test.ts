@@ -1,8 +1,8 @@
-import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { comparable, optionsOf } from '../test/trees.ts';
-import { compilePillar, pillarTop, type PillarMinion, type PillarOptions } from './index.ts';
+import { compilePillar, type PillarMinion, type PillarOptions, pillarTop } from './index.ts';
 
 /** A message as gpg writes it; those for one key begin alike. */
 function message(seed: string): string {

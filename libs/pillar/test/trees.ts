@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { str } from '@brine/jinja';
-import { RootFiles, askExternal } from '@brine/pillar-sources';
-import { isMap, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { askExternal, RootFiles } from '@brine/pillar-sources';
+import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { onTestFinished } from 'vitest';
 import { compilePillar, type PillarOptions } from '../src/index.ts';

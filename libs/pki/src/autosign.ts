@@ -1,8 +1,6 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { mayHaveKey } from '@brine/job';
-
 import { isSystemError, removeIfThere } from './files.ts';
 import { shelfDir } from './key-dirs.ts';
 

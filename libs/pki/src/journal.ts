@@ -2,9 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { appendFile, open, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-
 import { mayHaveKey } from '@brine/job';
-
 import { PkiError } from './errors.ts';
 import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
 import type { KeyState } from './key-dirs.ts';

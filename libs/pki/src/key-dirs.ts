@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { chmod, mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { normalisePem } from '@brine/crypt';
 
 /** What the key store says of a minion id. */

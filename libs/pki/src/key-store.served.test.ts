@@ -6,7 +6,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { readSigningFile, takeAutosignStub } from './autosign.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
 import { KeyStore } from './key-store.ts';

@@ -1,14 +1,12 @@
-import { readdirSync, type Dirent } from 'node:fs';
+import { type Dirent, readdirSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { normalisePem } from '@brine/crypt';
 import { mayHaveKey } from '@brine/job';
-
 import { PkiError } from './errors.ts';
 import { isSystemError, removeIfThere, writeAtomic } from './files.ts';
-import { KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
 import type { KeyShelf, KeyState } from './key-dirs.ts';
+import { KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
 import { isPlainFile, readPlainFile, readPlainFileSync } from './plain-files.ts';
 
 /** What the files say of one minion id. */

@@ -10,9 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { growsOld, until } from '@brine/testing/waits';
-
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './journal.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
 import { KeyStore } from './key-store.ts';

@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-
 import { applyToFiles } from './apply-to-files.ts';
 import { PkiError } from './errors.ts';
+import type { KeyJournal } from './journal.ts';
 import type { KeyShelf } from './key-dirs.ts';
 import { STATE_PRECEDENCE } from './key-dirs.ts';
 import type { KeyFiles, KeyStore } from './key-store.ts';
-import type { KeyJournal } from './journal.ts';
 import type { KeyRecords, KeySyncOptions, KeySyncStatus } from './ports.ts';
-import { agreedOn, reconcileKey, recordFor } from './reconcile.ts';
 import type { StoredKey } from './reconcile.ts';
+import { agreedOn, reconcileKey, recordFor } from './reconcile.ts';
 import { VanishGuard } from './vanish-guard.ts';
 import { ShelfWatch } from './watch-shelves.ts';
 

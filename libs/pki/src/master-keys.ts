@@ -1,8 +1,6 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import { normalisePem, PrivateKey } from '@brine/crypt';
-
 import { PkiError } from './errors.ts';
 import { readIfThere, writeAtomic, writeOnce } from './files.ts';
 import { ensureKeyDirs } from './key-dirs.ts';

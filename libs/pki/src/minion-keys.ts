@@ -1,10 +1,8 @@
 import { join } from 'node:path';
-
 import { normalisePem } from '@brine/crypt';
-
 import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
-import { loadOrCreatePair } from './master-keys.ts';
 import type { KeyPair } from './master-keys.ts';
+import { loadOrCreatePair } from './master-keys.ts';
 
 /**
  * A minion's own key files (Salt: salt/crypt.py AsyncAuth): `minion.pem`, `minion.pub`, and the

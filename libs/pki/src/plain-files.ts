@@ -1,6 +1,5 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-
 import { isSystemError } from './files.ts';
 
 // A link leads out of the directory, and to open a pipe would wait for ever.

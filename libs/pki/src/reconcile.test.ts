@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-
 import { keyHash } from './key-dirs.ts';
 import type { KeyFiles } from './key-store.ts';
-import { agreedOn, reconcileKey, recordFor, vanishLimit } from './reconcile.ts';
 import type { AgreedKey, KeyRecord, StoredKey } from './reconcile.ts';
+import { agreedOn, reconcileKey, recordFor, vanishLimit } from './reconcile.ts';
 
 const A = 'key a';
 const B = 'key b';

@@ -1,5 +1,5 @@
-import { keyHash } from './key-dirs.ts';
 import type { KeyState } from './key-dirs.ts';
+import { keyHash } from './key-dirs.ts';
 import type { KeyFiles } from './key-store.ts';
 
 /** What the shared record says of a minion id. A deletion is a value, so that it can be seen. */

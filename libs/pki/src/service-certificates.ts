@@ -1,8 +1,8 @@
-import { randomBytes, X509Certificate, createPrivateKey } from 'node:crypto';
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CertificateSubject, Certified } from '@brine/crypt';
 import { CERTIFICATE_FILES, issueCertificate, makeAuthority } from '@brine/crypt';
-import type { Certified, CertificateSubject } from '@brine/crypt';
 import { PkiError } from './errors.ts';
 import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
 

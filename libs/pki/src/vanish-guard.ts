@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-
 import { removeIfThere, writeAtomic } from './files.ts';
 import type { KeySyncAlarm } from './journal.ts';
 import { vanishLimit } from './reconcile.ts';

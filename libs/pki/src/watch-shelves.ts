@@ -1,10 +1,8 @@
-import { watch } from 'node:fs';
 import type { FSWatcher } from 'node:fs';
-
+import { watch } from 'node:fs';
 import { mayHaveKey } from '@brine/job';
-
-import { KEY_SHELVES, shelfDir } from './key-dirs.ts';
 import type { KeyShelf } from './key-dirs.ts';
+import { KEY_SHELVES, shelfDir } from './key-dirs.ts';
 
 /** Watches the key directories; a directory that went away is watched again by {@link renew}. */
 export class ShelfWatch {

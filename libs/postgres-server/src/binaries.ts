@@ -5,8 +5,8 @@ import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { JobCacheError, messageOf } from '@brine/job-cache';
-import { isReachable } from './account.ts';
 import type { Account } from './account.ts';
+import { isReachable } from './account.ts';
 
 const run = promisify(execFile);
 

@@ -1,2 +1,2 @@
-export { startPostgres } from './start-postgres.ts';
 export type { RunningPostgres } from './start-postgres.ts';
+export { startPostgres } from './start-postgres.ts';

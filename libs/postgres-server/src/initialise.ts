@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JobCacheError } from '@brine/job-cache';
-import { assertReachable } from './account.ts';
 import type { Account } from './account.ts';
+import { assertReachable } from './account.ts';
 import type { Binaries } from './binaries.ts';
 
 /** The role that owns everything in the embedded server. */

@@ -1,13 +1,13 @@
-import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { JobCacheError, messageOf, stateOf } from '@brine/job-cache';
+import pg from 'pg';
 import type { Account } from './account.ts';
 import type { Binaries } from './binaries.ts';
 import { EMBEDDED_DATABASE, EMBEDDED_USER, serverEnvironment } from './initialise.ts';
-import { clearDataDirectory, endProcess, ended, postmasterPid } from './orphan.ts';
+import { clearDataDirectory, ended, endProcess, postmasterPid } from './orphan.ts';
 
 /** How long a server may take until it answers, in ms: it may have a long log to replay. */
 const READY_MS = 120_000;

@@ -4,9 +4,9 @@ import { chmod, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '@brine/testing/waits';
 import pg from 'pg';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ended, postmasterPid } from './orphan.ts';
 import { startPostgres } from './start-postgres.ts';
 

@@ -7,8 +7,8 @@ import { serverAccount } from './account.ts';
 import { embeddedBinaries } from './binaries.ts';
 import { EMBEDDED_DATABASE, EMBEDDED_USER, initialise } from './initialise.ts';
 import { claimDirectory } from './orphan.ts';
-import { runServer } from './server.ts';
 import type { Server, ServerSpec } from './server.ts';
+import { runServer } from './server.ts';
 
 /** Options of {@link startPostgres}. */
 export interface StartPostgresOptions {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CONTENT_TYPES, formatFor, type ExpositionFormat } from './metrics/exposition.ts';
+import { CONTENT_TYPES, type ExpositionFormat, formatFor } from './metrics/exposition.ts';
 import { heldPort } from './processes/held-ports.ts';
 
 const LOOPBACK = /^(?:::ffff:)?127\.|^::1$/;

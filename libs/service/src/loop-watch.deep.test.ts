@@ -1,7 +1,7 @@
-import { faultLasts, until } from '@brine/testing/waits';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { faultLasts, until } from '@brine/testing/waits';
 import { afterEach, expect, test } from 'vitest';
 
 const BLOCKED = fileURLToPath(new URL('../fixtures/blocked.mjs', import.meta.url));

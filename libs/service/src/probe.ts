@@ -1,5 +1,5 @@
-import type { ServiceState } from './processes/child-service.ts';
 import { getText } from './get-text.ts';
+import type { ServiceState } from './processes/child-service.ts';
 
 const PROBE = {
   timeoutMs: 1000,

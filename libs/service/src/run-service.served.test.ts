@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '@brine/testing/waits';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
 

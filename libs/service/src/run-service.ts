@@ -1,6 +1,6 @@
 import {
-  type ConfigLocation,
   ConfigError,
+  type ConfigLocation,
   type LoadedConfig,
   loadMasterConfig,
   type MasterOptions,
@@ -9,15 +9,15 @@ import {
 import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
-import { keepInspectorShut, type DebugSignal } from './inspector.ts';
+import { type DebugSignal, keepInspectorShut } from './inspector.ts';
 import { partLevel } from './logs/log-levels.ts';
+import { logOptions } from './logs/option-lines.ts';
 import { watchLoop } from './loop-watch.ts';
 import { Metrics } from './metrics/metrics.ts';
-import { logOptions } from './logs/option-lines.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
 import { refusedAsRoot } from './process-user.ts';
-import { onStopSignal } from './stop-signals.ts';
 import { isSuccessor, onOrders, toldToGo } from './processes/succession.ts';
+import { onStopSignal } from './stop-signals.ts';
 
 /** What the main function of a service gets. */
 export interface ServiceContext {

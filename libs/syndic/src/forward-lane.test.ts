@@ -1,10 +1,10 @@
 import { TestClock } from '@brine/testing';
+import type { SaltMap } from '@brine/wire';
 import { listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import { parseMinionEvent, parseSyndicReturn } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
-import { ForwardLane } from './forward-lane.ts';
 import type { LaneParts, LaneSettings } from './forward-lane.ts';
+import { ForwardLane } from './forward-lane.ts';
 import type { EventToForward, KnownJob, Sent } from './ports.ts';
 
 const NOW = new TestClock().nowMs();

@@ -1,13 +1,13 @@
-import { buildMinionEvents } from '@brine/wire/load';
-import { textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { textOf } from '@brine/wire';
+import { buildMinionEvents } from '@brine/wire/load';
 import { Delivery } from './delivery.ts';
 import type { Clock, EventToForward, Jobs, KnownJob, MasterAbove, RelayLog } from './ports.ts';
 import { RecentKeys } from './recent-keys.ts';
-import { roadOf } from './roads.ts';
-import type { SyndicMode } from './roads.ts';
-import { syndicReturn } from './return-batch.ts';
 import type { ReturnToForward } from './return-batch.ts';
+import { syndicReturn } from './return-batch.ts';
+import type { SyndicMode } from './roads.ts';
+import { roadOf } from './roads.ts';
 
 /** How events are brought up. */
 export interface LaneSettings {

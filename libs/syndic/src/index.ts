@@ -1,8 +1,7 @@
-export { ForwardLane } from './forward-lane.ts';
-export { askerOf, jobBelow, tokenOf } from './job-below.ts';
-export { RecentJobs } from './recent-jobs.ts';
 export type { LaneParts, LaneSettings, LaneStats } from './forward-lane.ts';
+export { ForwardLane } from './forward-lane.ts';
 export type { BelowSettings } from './job-below.ts';
+export { askerOf, jobBelow, tokenOf } from './job-below.ts';
 export type {
   Clock,
   EventToForward,
@@ -14,4 +13,5 @@ export type {
   RelayLog,
   Sent,
 } from './ports.ts';
+export { RecentJobs } from './recent-jobs.ts';
 export type { SyndicMode } from './roads.ts';

@@ -1,6 +1,6 @@
+import type { SaltMap } from '@brine/wire';
 import { mapOf } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { askerOf, jobBelow, tokenOf } from './job-below.ts';
 

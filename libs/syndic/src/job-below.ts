@@ -1,8 +1,8 @@
-import { buildPublishedJob } from '@brine/wire/load';
+import { createHash } from 'node:crypto';
+import type { SaltValue } from '@brine/wire';
 import { mapOf, pack, textOf } from '@brine/wire';
 import type { PublishedJob, PublishRequest } from '@brine/wire/load';
-import type { SaltValue } from '@brine/wire';
-import { createHash } from 'node:crypto';
+import { buildPublishedJob } from '@brine/wire/load';
 
 /** What a job from above is published with. */
 export interface BelowSettings {

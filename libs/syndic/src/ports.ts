@@ -1,5 +1,5 @@
-import type { PublishRequest } from '@brine/wire/load';
 import type { SaltMap } from '@brine/wire';
+import type { PublishRequest } from '@brine/wire/load';
 
 /**
  * What became of a request to a master above: it has it, it is there and will not, or nobody

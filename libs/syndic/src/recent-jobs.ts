@@ -1,5 +1,5 @@
-import { isMap, mapOf, unpack, WireError } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { isMap, mapOf, unpack, WireError } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
 import { askerOf } from './job-below.ts';
 import type { KnownJob } from './ports.ts';

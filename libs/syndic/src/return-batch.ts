@@ -1,7 +1,7 @@
-import { buildSyndicReturn } from '@brine/wire/load';
-import { listOf, mapOf, textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { listOf, mapOf, textOf } from '@brine/wire';
 import type { SyndicJob } from '@brine/wire/load';
+import { buildSyndicReturn } from '@brine/wire/load';
 import { returnAbove } from './roads.ts';
 
 /** A return with what goes with it. */

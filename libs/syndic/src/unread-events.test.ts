@@ -1,10 +1,10 @@
 import { TestClock } from '@brine/testing';
+import type { SaltMap } from '@brine/wire';
 import { mapOf, pack } from '@brine/wire';
 import { parseSyndicReturn } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { ForwardLane } from './forward-lane.ts';
 import type { LaneSettings } from './forward-lane.ts';
+import { ForwardLane } from './forward-lane.ts';
 import type { EventToForward, KnownJob } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 

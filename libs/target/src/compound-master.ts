@@ -1,13 +1,13 @@
 import type { Data } from './data.ts';
 import { isExact } from './glob.ts';
-import { checkList, select, textTest } from './master-terms.ts';
 import type { Asked, CheckedSets, IdTest } from './master-terms.ts';
+import { checkList, select, textTest } from './master-terms.ts';
 import { expandNodegroup, OPERATORS } from './nodegroups.ts';
-import { TargetError } from './target.ts';
 import type { TargetView } from './target.ts';
-import type { Work } from './work.ts';
-import { parseTerm, splitWords } from './words.ts';
+import { TargetError } from './target.ts';
 import type { Term } from './words.ts';
+import { parseTerm, splitWords } from './words.ts';
+import type { Work } from './work.ts';
 
 const MAX_DEPTH = 200;
 /** Fewer terms are as fast one after the other. */

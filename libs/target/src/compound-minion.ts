@@ -3,11 +3,11 @@ import { compileIpcidr } from './ipcidr.ts';
 import { inList, matchPath } from './minion-terms.ts';
 import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
-import { TargetError } from './target.ts';
 import type { MinionFacts } from './target.ts';
-import { Work } from './work.ts';
-import { parseTerm, splitWords } from './words.ts';
+import { TargetError } from './target.ts';
 import type { Term } from './words.ts';
+import { parseTerm, splitWords } from './words.ts';
+import { Work } from './work.ts';
 
 // Python gives up on deeper nesting ("too many nested parentheses").
 const MAX_DEPTH = 200;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { checkMinions, dataNeeded, type DataNeeded } from './index.ts';
+import { checkMinions, type DataNeeded, dataNeeded } from './index.ts';
 
 const NODEGROUPS = {
   ids: 'web* and not E@db.',

@@ -1,9 +1,9 @@
-import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import type { Nodegroups } from './nodegroups.ts';
+import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import type { Target } from './target.ts';
-import { Work } from './work.ts';
-import { parseTerm, plainText, splitWords } from './words.ts';
 import type { Engine } from './words.ts';
+import { parseTerm, plainText, splitWords } from './words.ts';
+import { Work } from './work.ts';
 
 /** What of its minions a master has to hold to judge a target. */
 export type DataNeeded = 'nothing' | 'grains' | 'grains and pillar';

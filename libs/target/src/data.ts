@@ -1,4 +1,4 @@
-import { WorkError, type Work } from './work.ts';
+import { type Work, WorkError } from './work.ts';
 
 // What it takes to print one, in steps.
 const STEPS_PER_VALUE = 20;

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
-import { isDict, member } from './data.ts';
 import type { Data } from './data.ts';
+import { isDict, member } from './data.ts';
 import type { Work } from './work.ts';
 
 /** Longer than any address, with zone and prefix. */

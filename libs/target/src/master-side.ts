@@ -1,10 +1,10 @@
 import { compoundOnMaster } from './compound-master.ts';
-import { checkList, checkText } from './master-terms.ts';
 import type { CheckedSets } from './master-terms.ts';
+import { checkList, checkText } from './master-terms.ts';
 import { expandNodegroup } from './nodegroups.ts';
 import { RegexError } from './python-regex/ast.ts';
-import { TargetError } from './target.ts';
 import type { Target, TargetView } from './target.ts';
+import { TargetError } from './target.ts';
 import { plainText } from './words.ts';
 import { Work } from './work.ts';
 

@@ -3,12 +3,12 @@ import { compileGlob } from './glob.ts';
 import { compileIpcidr } from './ipcidr.ts';
 import { pillarTerm } from './pillar-terms.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
-import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { Comparison } from './subdict.ts';
-import { TargetError } from './target.ts';
+import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { TargetView } from './target.ts';
+import { TargetError } from './target.ts';
 import { plainText } from './words.ts';
-import { WorkError, type Work } from './work.ts';
+import { type Work, WorkError } from './work.ts';
 
 /** Longest expression that is no list: those of real targets have some hundred characters. */
 const MAX_LENGTH = 65_536;

@@ -4,8 +4,8 @@ import { compileIpcidr } from './ipcidr.ts';
 import { inList, matchPath } from './minion-terms.ts';
 import { RegexError } from './python-regex/ast.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
-import { TargetError } from './target.ts';
 import type { MinionFacts, Target } from './target.ts';
+import { TargetError } from './target.ts';
 import { Work, WorkError } from './work.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { Comparison } from './subdict.ts';
+import { compileSubdict, DEFAULT_DELIMITER } from './subdict.ts';
 import type { Work } from './work.ts';
 
 /** True where the id is in a list, or in text with commas (Salt: salt/matchers/list_match.py). */

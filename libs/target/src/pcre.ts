@@ -1,6 +1,6 @@
 import { RegexError } from './python-regex/ast.ts';
-import { compilePythonRegex } from './python-regex/compile.ts';
 import type { TextTest } from './python-regex/compile.ts';
+import { compilePythonRegex } from './python-regex/compile.ts';
 
 const nobody: TextTest = () => false;
 

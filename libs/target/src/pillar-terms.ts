@@ -1,9 +1,9 @@
-import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import type { Nodegroups } from './nodegroups.ts';
+import { expandNodegroup, OPERATORS } from './nodegroups.ts';
 import { DEFAULT_DELIMITER } from './subdict.ts';
 import type { Target } from './target.ts';
-import { Work } from './work.ts';
 import { parseTerm, plainText, splitWords } from './words.ts';
+import { Work } from './work.ts';
 
 /** What a target asks of pillars. */
 export interface PillarTerms {

@@ -1,5 +1,5 @@
-import { isDict, keysOf, member, members, pythonText, sizeOf } from './data.ts';
 import type { Data, Dict } from './data.ts';
+import { isDict, keysOf, member, members, pythonText, sizeOf } from './data.ts';
 import { compileGlob } from './glob.ts';
 import { RegexError } from './python-regex/ast.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import { isIPv4 } from 'node:net';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkMinions, compileSubdict, expandNodegroup, matchMinion } from './index.ts';
 import type { TargetView } from './index.ts';
+import { checkMinions, compileSubdict, expandNodegroup, matchMinion } from './index.ts';
 
 // As wire's SaltFloat: 1.0 stays a float.
 class WholeFloat {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { checkMinions, dataNeeded, expandNodegroup, matchMinion, WorkError } from './index.ts';
 import type { Data, TargetView } from './index.ts';
+import { checkMinions, dataNeeded, expandNodegroup, matchMinion, WorkError } from './index.ts';
 
 function view(ids: readonly string[], grains: (id: string) => Data = () => ({})): TargetView {
   const accepted = new Set(ids);

@@ -1,5 +1,5 @@
-import type { SpanAttribute } from './span.ts';
 import type { Trace, TraceNode } from './read-trace.ts';
+import type { SpanAttribute } from './span.ts';
 
 /** Column at which the times stand where the tree leaves room. */
 const TIME_COLUMN = 52;

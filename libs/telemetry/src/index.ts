@@ -1,7 +1,10 @@
 export { nowMs } from './clock.ts';
 export { formatTrace } from './format-trace.ts';
+export type { Log } from './log.ts';
 export { createLog } from './log.ts';
+export type { Trace, TraceNode } from './read-trace.ts';
 export { readTrace } from './read-trace.ts';
+export type { SpanContext, SpanRecord } from './span.ts';
 export {
   isChosen,
   isSampled,
@@ -10,11 +13,7 @@ export {
   parseTraceparent,
   traceparent,
 } from './span.ts';
-export { startTelemetry, traceDir } from './telemetry.ts';
-export { packTraceNote, readTraceNote, TRACE_NOTE_MAX } from './trace-note.ts';
-
-export type { Log } from './log.ts';
-export type { Trace, TraceNode } from './read-trace.ts';
-export type { SpanContext, SpanRecord } from './span.ts';
-export type { RequestKind, TraceNote } from './trace-note.ts';
 export type { Telemetry } from './telemetry.ts';
+export { startTelemetry, traceDir } from './telemetry.ts';
+export type { RequestKind, TraceNote } from './trace-note.ts';
+export { packTraceNote, readTraceNote, TRACE_NOTE_MAX } from './trace-note.ts';

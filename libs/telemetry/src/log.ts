@@ -1,5 +1,5 @@
 import { isJid } from '@brine/job';
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 import { jobTraceId } from './span.ts';
 
 /** Salt's log levels (salt/_logging/impl.py), from all to nothing. */

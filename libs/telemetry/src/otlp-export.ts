@@ -1,6 +1,6 @@
+import { attributesOf, type SpanSource } from './otlp-json.ts';
 import type { Span } from './span.ts';
 import type { SpanSink } from './span-sink.ts';
-import { attributesOf, type SpanSource } from './otlp-json.ts';
 
 /**
  * Sends spans to a collector through the OpenTelemetry SDK, which is loaded only here. Its ids come

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { JidMaker, traceIdOf } from '@brine/job';
+import { describe, expect, test } from 'vitest';
+import { cachedir, JID, partOf, start, T0 } from '../test/job-spans.ts';
 import { formatTrace } from './format-trace.ts';
 import { readTrace } from './read-trace.ts';
 import { isChosen, isSampled, parseTraceparent } from './span.ts';
 import { traceDir } from './telemetry.ts';
-import { cachedir, JID, partOf, start, T0 } from '../test/job-spans.ts';
 
 describe('spans of a job', () => {
   test('spans recorded by services that know only the jid form one tree', async () => {

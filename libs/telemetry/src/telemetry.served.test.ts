@@ -1,12 +1,12 @@
-import { createServer } from 'node:http';
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
 import { spanIdOf, traceIdOf } from '@brine/job';
+import { describe, expect, test } from 'vitest';
+import { cachedir, JID, optionsOf, partOf, start } from '../test/job-spans.ts';
 import { readTrace } from './read-trace.ts';
 import { startTelemetry, traceDir } from './telemetry.ts';
-import { cachedir, JID, optionsOf, partOf, start } from '../test/job-spans.ts';
 
 describe('trace files', () => {
   test('a full file is turned over and the oldest go when all are too large', async () => {

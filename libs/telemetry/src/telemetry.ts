@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createLog, type Log, type LogOptions, type SaltLogLevel } from './log.ts';
 import { startOtlpExport } from './otlp-export.ts';
-import { isSampled, jobTraceId, type SpanRecord, spanOf } from './span.ts';
+import { isSampled, jobTraceId, spanOf, type SpanRecord } from './span.ts';
 import { NO_SINK, type SpanSink } from './span-sink.ts';
 import { TraceFiles } from './trace-files.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
 import { JidMaker } from '@brine/job';
+import { afterEach, beforeEach } from 'vitest';
 import type { SpanRecord } from '../src/span.ts';
 import { startTelemetry, type Telemetry, type TelemetryOptions } from '../src/telemetry.ts';
 

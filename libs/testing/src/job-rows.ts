@@ -1,6 +1,6 @@
-import { mapOf, pack } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
 import type { JobRow, ReturnRow } from '@brine/job-cache';
+import type { SaltValue } from '@brine/wire';
+import { mapOf, pack } from '@brine/wire';
 
 /** A job of `test.ping` to three minions; give what the test is about. */
 export function jobRow(jid: string, given: Partial<JobRow> = {}): JobRow {

@@ -1,5 +1,6 @@
-import { Crypticle, newKeyString, PublicKey, type PrivateKey } from '@brine/crypt';
-import { JidMaker, type AuditedAct } from '@brine/job';
+import { createHash } from 'node:crypto';
+import { Crypticle, newKeyString, type PrivateKey, PublicKey } from '@brine/crypt';
+import { type AuditedAct, JidMaker } from '@brine/job';
 import type {
   EventToAppend,
   Job,
@@ -11,7 +12,6 @@ import type {
   TokenRecord,
 } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { createHash } from 'node:crypto';
 import { memoryServed } from './served-ports.ts';
 
 /** The ports of a master in memory: everything a rule writes can be looked at afterwards. */

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectBus, ensureStreams, SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
-import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import type { Bus, ServiceName, StreamLimits } from '@brine/bus';
+import { connectBus, ensureStreams, SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import type { NatsServer } from '@brine/nats-server';
+import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { ServiceCertificates } from '@brine/pki';
 
 /** A NATS server of a test's own; `await using nats = await startNats()`. */

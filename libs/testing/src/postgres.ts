@@ -1,8 +1,8 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startPostgres as startEmbedded } from '@brine/postgres-server';
 import type { RunningPostgres } from '@brine/postgres-server';
+import { startPostgres as startEmbedded } from '@brine/postgres-server';
 
 /** A PostgreSQL of one test, or of one test file. */
 export interface TestPostgres extends AsyncDisposable {

@@ -1,5 +1,11 @@
-import { Crypticle, newKeyString, PublicKey } from '@brine/crypt';
+import { createHash } from 'node:crypto';
 import type { PrivateKey } from '@brine/crypt';
+import { Crypticle, newKeyString, PublicKey } from '@brine/crypt';
+import type { Clock, MasterKeyFile, MasterPort, Publications } from '@brine/minion';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { cutFields, mapOf, pack, textOf, unpackMap } from '@brine/wire';
+import { publicationEnvelope, readEnvelope, signedReply } from '@brine/wire/frames';
+import type { AuthVerdict } from '@brine/wire/load';
 import {
   buildAuthAccept,
   buildAuthVerdict,
@@ -8,12 +14,6 @@ import {
   buildSignedPrivate,
   parseAuth,
 } from '@brine/wire/load';
-import { cutFields, mapOf, pack, textOf, unpackMap } from '@brine/wire';
-import { publicationEnvelope, readEnvelope, signedReply } from '@brine/wire/frames';
-import type { AuthVerdict } from '@brine/wire/load';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { createHash } from 'node:crypto';
-import type { Clock, MasterKeyFile, MasterPort, Publications } from '@brine/minion';
 
 const ENC = 'OAEP-SHA1';
 const SIG = 'PKCS1v15-SHA1';

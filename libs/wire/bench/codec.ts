@@ -3,14 +3,14 @@
  * Each line: microseconds per call, the best of five rounds.
  */
 import { decode, encode } from '@msgpack/msgpack';
-import { cutFields } from '../src/msgpack/splice.ts';
-import { mapOf } from '../src/value.ts';
-import { pack } from '../src/msgpack/encode.ts';
 import { readEnvelope } from '../src/frames/envelope.ts';
-import { scanMap } from '../src/msgpack/scan.ts';
 import { toBinMap } from '../src/frames/event.ts';
 import { unpack } from '../src/msgpack/decode.ts';
+import { pack } from '../src/msgpack/encode.ts';
+import { scanMap } from '../src/msgpack/scan.ts';
+import { cutFields } from '../src/msgpack/splice.ts';
 import type { SaltValue } from '../src/value.ts';
+import { mapOf } from '../src/value.ts';
 import { measure } from './measure.ts';
 
 function returnLoad(content: SaltValue): SaltValue {

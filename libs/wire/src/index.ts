@@ -6,10 +6,9 @@ export { appendField, cutFields, unpackMap } from './msgpack/splice.ts';
 export { checkNames, checkQuestion, isName } from './names.ts';
 export { PackedMaps } from './packed-maps.ts';
 export { storableText } from './storable.ts';
-export { VALUE_TRIMMED, trimEvent } from './trim.ts';
+export { trimEvent, VALUE_TRIMMED } from './trim.ts';
+export type { SaltMap, SaltValue } from './value.ts';
 export {
-  SaltDatetime,
-  SaltFloat,
   boolOf,
   bytesOf,
   intOf,
@@ -17,6 +16,7 @@ export {
   listOf,
   mapIn,
   mapOf,
+  SaltDatetime,
+  SaltFloat,
   textOf,
 } from './value.ts';
-export type { SaltMap, SaltValue } from './value.ts';

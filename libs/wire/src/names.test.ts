@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hostileTexts, NO_NAMES, type Parse } from '../test/hostile.ts';
 import { WireError } from './errors.ts';
-import { toJson } from './text/json.ts';
 import { parseAuth } from './load/auth.ts';
 import { parseFileList, parseFilePath, parseFileReceive, parseServeFile } from './load/file.ts';
 import { parseMine, parseMineGet } from './load/mine.ts';
@@ -15,6 +14,7 @@ import { parseGetToken, parseMakeToken } from './load/token.ts';
 import { pack } from './msgpack/encode.ts';
 import { unpackMap } from './msgpack/splice.ts';
 import { checkNames, checkQuestion, isName } from './names.ts';
+import { toJson } from './text/json.ts';
 import { mapOf, type SaltMap, type SaltValue } from './value.ts';
 
 const generic =

@@ -1,7 +1,7 @@
 import { fieldError, needText, optionalText } from './load/fields.ts';
 import { pyStr } from './text/python-text.ts';
-import { isMap } from './value.ts';
 import type { SaltMap, SaltValue } from './value.ts';
+import { isMap } from './value.ts';
 
 /*
  * What may be in the fields of a load that name something: a minion, a function, a user, a tag.

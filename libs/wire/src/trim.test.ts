@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { pack } from './msgpack/encode.ts';
 import { unpackMap } from './msgpack/splice.ts';
-import { VALUE_TRIMMED, trimEvent } from './trim.ts';
-import { mapOf } from './value.ts';
+import { trimEvent, VALUE_TRIMMED } from './trim.ts';
 import type { SaltMap } from './value.ts';
+import { mapOf } from './value.ts';
 
 function trimmed(map: SaltMap, limit: number): SaltMap {
   return unpackMap(trimEvent(pack(map, 'bin'), limit));

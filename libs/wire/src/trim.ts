@@ -1,7 +1,7 @@
 import { pack } from './msgpack/encode.ts';
 import { unpackMap } from './msgpack/splice.ts';
-import { SaltFloat } from './value.ts';
 import type { SaltMap, SaltValue } from './value.ts';
+import { SaltFloat } from './value.ts';
 
 /** What stands for a value that was too large (Salt: salt/utils/dicttrim.py). */
 export const VALUE_TRIMMED = 'VALUE_TRIMMED';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { WireError } from '../src/errors.ts';
-import { SaltDatetime, SaltFloat } from '../src/value.ts';
 import type { SaltMap, SaltValue } from '../src/value.ts';
+import { SaltDatetime, SaltFloat } from '../src/value.ts';
 
 /** The reader of a load. */
 export type Parse = (load: SaltMap) => unknown;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import fc from 'fast-check';
-import { SaltConstant, SaltDatetime, SaltFloat } from '../src/value.ts';
 import type { SaltMap, SaltValue } from '../src/value.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../src/value.ts';
 
 /** Bytes that no receiver takes for text. */
 export const binary = fc

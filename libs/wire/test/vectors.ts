@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { SaltConstant, SaltDatetime, SaltFloat } from '../src/value.ts';
 import type { SaltValue } from '../src/value.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../src/value.ts';
 
 /** A file of recorded bytes (test/fixtures/vectors), parsed. */
 export function vectors<T>(name: string): T {

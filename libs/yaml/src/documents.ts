@@ -1,4 +1,4 @@
-import { Composer, parseAllDocuments, Parser, type Document } from 'yaml';
+import { Composer, type Document, parseAllDocuments, Parser } from 'yaml';
 import { YamlLoadError } from './errors.ts';
 
 /** What stands open at a time: a level of what is loaded opens two at most. */

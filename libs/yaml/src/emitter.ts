@@ -1,7 +1,7 @@
-import { SaltFloat, isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
 import { pyLength, sortedValues } from '@brine/wire/text';
-import { escapeOf, isBreak, styleOfText, analyseScalar } from './scalar.ts';
+import { analyseScalar, escapeOf, isBreak, styleOfText } from './scalar.ts';
 
 /** PyYAML folds lines that are longer than this. */
 const BEST_WIDTH = 80;

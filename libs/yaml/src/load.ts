@@ -2,7 +2,7 @@ import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { Alias, isMap, isPair, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from 'yaml';
 import { documentsIn } from './documents.ts';
 import { YamlLoadError } from './errors.ts';
-import { resolvePlain, type PlainMeaning } from './resolve.ts';
+import { type PlainMeaning, resolvePlain } from './resolve.ts';
 import { YamlWork } from './work.ts';
 
 // A text of the command line; deeper nesting is refused rather than risked.

@@ -1,6 +1,6 @@
 import { tcpEndpoint } from './endpoint.ts';
-import { RequestClient } from './request-client.ts';
 import type { RequestOptions } from './request-client.ts';
+import { RequestClient } from './request-client.ts';
 import { Subscriber } from './subscriber.ts';
 
 /** One connection to port 4506, or several that look like one. */

@@ -1,8 +1,7 @@
+import { connect } from 'node:net';
 import { ZmtpPeer } from '@brine/testing';
 import { loadPauses, quietFor, until, workTakes } from '@brine/testing/waits';
-import { connect } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-
 import { PublishServer, Subscriber, tcpEndpoint } from './index.ts';
 import { encodeMessage, handshake } from './zmtp/frames.ts';
 

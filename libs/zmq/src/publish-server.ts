@@ -3,10 +3,10 @@ import { ZmqError } from './errors.ts';
 import type { ZmtpConnection } from './zmtp/connection.ts';
 import { encodeMessage } from './zmtp/frames.ts';
 import {
-  ZmtpListener,
   type ListenerRules,
   type ListenerStats,
   type ListenOptions,
+  ZmtpListener,
 } from './zmtp/listener.ts';
 
 /** How a {@link PublishServer} is bound. */

@@ -1,5 +1,4 @@
 import { Request } from 'zeromq';
-
 import { isIpv6Endpoint, SALT_TCP_KEEPALIVE } from './endpoint.ts';
 import { ZmqError } from './errors.ts';
 

@@ -2,7 +2,6 @@ import { connect } from 'node:net';
 import { ZmtpPeer } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterEach, expect, test } from 'vitest';
-
 import {
   RequestClient,
   RequestServer,

@@ -1,6 +1,6 @@
-import { ZmtpListener, type ListenerStats, type ListenOptions } from './zmtp/listener.ts';
 import type { ZmtpConnection } from './zmtp/connection.ts';
 import { encodeRequest, requestHead } from './zmtp/frames.ts';
+import { type ListenerStats, type ListenOptions, ZmtpListener } from './zmtp/listener.ts';
 
 /** How a {@link RequestServer} is bound. */
 export interface RequestServerOptions extends ListenOptions {

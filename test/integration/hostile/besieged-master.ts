@@ -1,15 +1,15 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   isMap,
   mapIn,
   mapOf,
   pack,
-  textOf,
-  unpack,
   type SaltMap,
   type SaltValue,
+  textOf,
+  unpack,
 } from '@brine/wire';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import type { Sent } from '../../../tools/request-table/frames.ts';
 import { outcomeOf } from '../../../tools/request-table/outcome.ts';

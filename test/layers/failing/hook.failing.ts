@@ -1,6 +1,6 @@
-import { SaltSandbox } from '@brine/testing';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { SaltSandbox } from '@brine/testing';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 
 async function sandboxWithLog(said: string): Promise<SaltSandbox> {

@@ -1,9 +1,9 @@
-import { makeDatabase } from '@brine/testing';
 import { spawn } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { makeDatabase } from '@brine/testing';
 import { test } from 'vitest';
 
 test('leaves one of each', async () => {

@@ -1,7 +1,7 @@
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core';
-import type { SimNats } from './server.ts';
-import { clientMessage, readHeaders } from './message.ts';
 import type { SimMessage } from './message.ts';
+import { clientMessage, readHeaders } from './message.ts';
+import type { SimNats } from './server.ts';
 
 /** What a client wants to hear. */
 export interface Interest {

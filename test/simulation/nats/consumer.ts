@@ -1,6 +1,6 @@
 import type { VirtualTime } from '../virtual-time.ts';
-import { matcherOf, status } from './message.ts';
 import type { SimMessage } from './message.ts';
+import { matcherOf, status } from './message.ts';
 import type { SimStream, Stored } from './stream.ts';
 
 /** Where deliveries go: to an inbox, under the subject that they were stored with. */

@@ -1,10 +1,10 @@
 import type { VirtualTime } from '../virtual-time.ts';
-import { SimConsumer } from './consumer.ts';
 import type { Place, Wire } from './consumer.ts';
-import { SimHeaders, status } from './message.ts';
+import { SimConsumer } from './consumer.ts';
 import type { SimMessage } from './message.ts';
-import { SimStream } from './stream.ts';
+import { SimHeaders, status } from './message.ts';
 import type { Stored } from './stream.ts';
+import { SimStream } from './stream.ts';
 
 interface Kept {
   stream: SimStream;

@@ -1,12 +1,12 @@
 import type { Random } from '../random.ts';
 import type { VirtualTime } from '../virtual-time.ts';
-import { JetStream } from './jet-stream.ts';
-import type { DiskCopy } from './jet-stream.ts';
-import { SimConnection } from './connection.ts';
 import type { Interest } from './connection.ts';
+import { SimConnection } from './connection.ts';
 import { Interests } from './interests.ts';
-import { status } from './message.ts';
+import type { DiskCopy } from './jet-stream.ts';
+import { JetStream } from './jet-stream.ts';
 import type { SimMessage } from './message.ts';
+import { status } from './message.ts';
 
 /** How long a server that was killed is away, in ms. */
 const RESTART_MS = { least: 300, most: 3_000 };

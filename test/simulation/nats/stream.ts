@@ -1,5 +1,5 @@
-import { matcherOf } from './message.ts';
 import type { SimMessage } from './message.ts';
+import { matcherOf } from './message.ts';
 
 /** A stored message. */
 export interface Stored {

@@ -1,8 +1,8 @@
+import type { SaltMap, SaltValue } from '@brine/wire';
 import * as base from '@brine/wire';
 import * as frames from '@brine/wire/frames';
 import * as load from '@brine/wire/load';
 import * as text from '@brine/wire/text';
-import type { SaltMap, SaltValue } from '@brine/wire';
 import { isIdName } from '../../../libs/wire/src/frames/envelope.ts';
 import { appendPacked } from '../../../libs/wire/src/msgpack/splice.ts';
 import { many, type WorstWork } from '../worst.ts';

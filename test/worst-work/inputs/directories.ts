@@ -1,6 +1,6 @@
-import { Ldap, LoginLimits, RestLogin, type LdapOptions, type LoginModule } from '@brine/eauth';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { Ldap, type LdapOptions, LoginLimits, type LoginModule, RestLogin } from '@brine/eauth';
 import { many, type WorstWork } from '../worst.ts';
 
 /** What a directory or a service sends of this size is read on the loop of a worker. */

@@ -1,10 +1,10 @@
 import {
+  grantedEntries,
+  grantedTo,
   isBlacklisted,
   mayCall,
   mayPublish,
   publisherAcl,
-  grantedEntries,
-  grantedTo,
   readAcl,
 } from '@brine/acl';
 import {

@@ -1,7 +1,7 @@
-import { CertificateLogin, LoginModules, Pam, PasswordFile } from '@brine/eauth';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CertificateLogin, LoginModules, Pam, PasswordFile } from '@brine/eauth';
 import type { WorstWork } from '../worst.ts';
 
 const PASSWORDS: readonly (readonly [string, string])[] = [

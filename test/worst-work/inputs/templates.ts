@@ -1,4 +1,4 @@
-import { attributeOf, renderTemplate, saltErrorText, JinjaError, traverseData } from '@brine/jinja';
+import { attributeOf, JinjaError, renderTemplate, saltErrorText, traverseData } from '@brine/jinja';
 import { equal, iterate, repr, str, typeName } from '@brine/jinja';
 import { PythonRegex, Work } from '@brine/target';
 import { many, type WorstWork } from '../worst.ts';

@@ -7,9 +7,9 @@ import { Closing } from './closing.ts';
 import { Fleet } from './load/fleet.ts';
 import { BrineUnderTest } from './masters/brine.ts';
 import { pause } from './measure/watch.ts';
-import { readSoakArguments, SOAK_USAGE, type SoakArguments } from './soak-arguments.ts';
 import { judgeSoak, type SoakSample } from './soak/samples.ts';
 import { SizeWatch } from './soak/size-watch.ts';
+import { readSoakArguments, SOAK_USAGE, type SoakArguments } from './soak-arguments.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const EXIT_USAGE = 64;

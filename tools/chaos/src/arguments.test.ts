@@ -1,6 +1,6 @@
+import { UsageError } from '@brine/swarm';
 import { expect, test } from 'vitest';
 import { readArguments } from './arguments.ts';
-import { UsageError } from '@brine/swarm';
 import { FAULT_KINDS } from './plan.ts';
 
 test('what is not said has a default, and a seed is drawn', () => {

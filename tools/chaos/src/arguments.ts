@@ -1,5 +1,5 @@
-import { FAULT_KINDS, type FaultKind } from './plan.ts';
 import { MAX_SEED, readOptions, UsageError, wholeNumber } from '@brine/swarm';
+import { FAULT_KINDS, type FaultKind } from './plan.ts';
 
 /** What a run was asked for. */
 export interface ChaosArguments {

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import {
+  type AddressInfo,
   createConnection,
   createServer,
-  type AddressInfo,
   type Server,
   type Socket,
 } from 'node:net';
-import { afterEach, beforeEach, expect, test } from 'vitest';
 import { quietFor } from '@brine/testing/waits';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FaultProxy } from './fault-proxy.ts';
 
 let server: Server;

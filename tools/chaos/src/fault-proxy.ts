@@ -1,11 +1,11 @@
 import {
+  type AddressInfo,
   createConnection,
   createServer,
-  type AddressInfo,
   type Server,
   type Socket,
 } from 'node:net';
-import { picked, type Direction } from './plan.ts';
+import { type Direction, picked } from './plan.ts';
 
 /** A connection from a client, and the one that was made for it. */
 interface Pair {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultProxy } from './fault-proxy.ts';
 import type { Installation } from './installation.ts';
+import { type Disk, DISKS, type Fault, type Link, LINKS, type Victim, WIRES } from './plan.ts';
 import type { SmallDisk } from './small-disk.ts';
-import { DISKS, LINKS, WIRES, type Disk, type Fault, type Link, type Victim } from './plan.ts';
 import type { Wires } from './wires.ts';
 
 /** The proxies that an installation's connections lead through. */

@@ -1,5 +1,5 @@
-import { minionId, type Behaviour, type PublishOptions, type Swarm } from '@brine/swarm';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Behaviour, minionId, type PublishOptions, type Swarm } from '@brine/swarm';
 
 /** Minions that a run has beside the good ones, which come last; see {@link BEHAVIOURS}. */
 const ODD_SHARE = 0.2;

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { UsageError } from '@brine/swarm';
 import { readArguments, USAGE } from './arguments.ts';
 import { drawChaos, spreadOf } from './draw-chaos.ts';
-import { runOnOwnMaster } from './own-run.ts';
 import { nodes } from './nodes/main.ts';
+import { runOnOwnMaster } from './own-run.ts';
 import { readPlan } from './plan.ts';
-import { UsageError } from '@brine/swarm';
 import { rolling } from './rolling/main.ts';
 import { terminalSurroundings, writeReport } from './run-mode.ts';
 import { staging } from './staging-mode.ts';

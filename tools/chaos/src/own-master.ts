@@ -1,10 +1,10 @@
+import { join } from 'node:path';
 import { loadMasterConfig } from '@brine/config';
 import { BrineMaster } from '@brine/testing';
-import { join } from 'node:path';
-import { FaultProxy, type Address } from './fault-proxy.ts';
+import { type Address, FaultProxy } from './fault-proxy.ts';
 import type { FaultTools, Proxies } from './inject.ts';
 import { Installation } from './installation.ts';
-import { DISKS, LINKS, type Disk, type FaultKind, type Link, type Wire } from './plan.ts';
+import { type Disk, DISKS, type FaultKind, type Link, LINKS, type Wire } from './plan.ts';
 import { SmallDisk } from './small-disk.ts';
 import { Wires } from './wires.ts';
 

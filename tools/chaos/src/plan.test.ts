@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Possible } from './plan.ts';
 import {
   DISKS,
   FAULT_KINDS,
@@ -10,7 +11,6 @@ import {
   VICTIMS,
   WIRES,
 } from './plan.ts';
-import type { Possible } from './plan.ts';
 
 const ALL: Possible = {
   kinds: FAULT_KINDS,

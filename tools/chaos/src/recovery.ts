@@ -1,6 +1,6 @@
-import pg from 'pg';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { goodMinions, type Fleet } from './load.ts';
+import pg from 'pg';
+import { type Fleet, goodMinions } from './load.ts';
 
 /** How long the master needed, in ms since the fault (since its end where it lasts). */
 export interface Recovery {

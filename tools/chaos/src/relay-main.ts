@@ -1,4 +1,4 @@
-import { FaultProxy, type Address } from './fault-proxy.ts';
+import { type Address, FaultProxy } from './fault-proxy.ts';
 
 /** What is to be passed on, as the first argument says it. */
 interface Order {

@@ -1,10 +1,10 @@
-import { checkLedger, type CheckOptions, type LedgerReport } from '@brine/ledger-check';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkLedger, type CheckOptions, type LedgerReport } from '@brine/ledger-check';
 import type { Injector } from './inject.ts';
 import type { Installation } from './installation.ts';
-import { Load, type Fleet, type LoadCounts, type LoadRates } from './load.ts';
+import { type Fleet, Load, type LoadCounts, type LoadRates } from './load.ts';
 import { nameOf, type Plan, type Step } from './plan.ts';
-import { StoredProbes, untilRecovered, type Recovery } from './recovery.ts';
+import { type Recovery, StoredProbes, untilRecovered } from './recovery.ts';
 
 /** A fault that was done, and how the master recovered. */
 export interface DoneFault {

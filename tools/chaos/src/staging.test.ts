@@ -1,10 +1,10 @@
-import { loadMasterConfig } from '@brine/config';
-import { stateFile } from '@brine/service';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { loadMasterConfig } from '@brine/config';
+import { stateFile } from '@brine/service';
 import { UsageError } from '@brine/swarm';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { staging } from './staging-mode.ts';
 
 let dir: string;

@@ -1,14 +1,14 @@
-import { clientInterface, type MasterOptions } from '@brine/config';
-import { Swarm } from '@brine/swarm';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { clientInterface, type MasterOptions } from '@brine/config';
+import { Swarm } from '@brine/swarm';
 import { Injector } from './inject.ts';
 import { Installation } from './installation.ts';
 import { BEHAVIOURS } from './load.ts';
-import { makePlan, type FaultKind, type Plan } from './plan.ts';
+import { type FaultKind, makePlan, type Plan } from './plan.ts';
 import { StoredProbes } from './recovery.ts';
-import { runChaos, type ChaosReport } from './run-chaos.ts';
+import { type ChaosReport, runChaos } from './run-chaos.ts';
 
 /** Faults that need no proxy: they can be done to a master that somebody else has started. */
 export const STAGING_KINDS = ['kill', 'stop'] as const satisfies readonly FaultKind[];

@@ -1,9 +1,9 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Address } from './fault-proxy.ts';
-import { WIRES, type Wire } from './plan.ts';
+import { type Wire, WIRES } from './plan.ts';
 
 const run = promisify(execFile);
 

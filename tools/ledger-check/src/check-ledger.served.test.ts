@@ -1,10 +1,10 @@
-import { JobCache, type Ledger } from '@brine/job-cache';
-import { endPool, jobRow, returnRow, makeDatabase, type TestDatabase } from '@brine/testing';
-import { mapOf, pack, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { JobCache, type Ledger } from '@brine/job-cache';
+import { endPool, jobRow, makeDatabase, returnRow, type TestDatabase } from '@brine/testing';
+import { mapOf, pack, type SaltValue } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { checkLedger } from './check-ledger.ts';

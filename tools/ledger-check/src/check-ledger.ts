@@ -1,7 +1,7 @@
 import type { Ledger } from '@brine/job-cache';
 import { Observed } from './observed.ts';
 import { Differences, type LedgerFigures, type LedgerReport } from './report.ts';
-import { StoredLedger, type StoredJob, type StoredReturn } from './stored.ts';
+import { type StoredJob, StoredLedger, type StoredReturn } from './stored.ts';
 
 /** What is compared with what. */
 export interface CheckOptions {

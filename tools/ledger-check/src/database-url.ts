@@ -1,6 +1,6 @@
-import type { MasterOptions } from '@brine/config';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { MasterOptions } from '@brine/config';
 
 /**
  * Where a master keeps its jobs: the database that is named, or the one that `brine master` runs,

@@ -1,5 +1,5 @@
-import { loadMasterConfig } from '@brine/config';
 import { parseArgs } from 'node:util';
+import { loadMasterConfig } from '@brine/config';
 import { checkLedger } from './check-ledger.ts';
 import { databaseUrlOf } from './database-url.ts';
 import { drawReport } from './draw-report.ts';

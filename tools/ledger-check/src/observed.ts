@@ -1,6 +1,6 @@
-import { minionId } from '@brine/swarm';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { minionId } from '@brine/swarm';
 
 /** What a gateway says where it is sure (apps/req-gateway, publish-lane.ts). */
 const NOT_PUBLISHED = 'was not published';

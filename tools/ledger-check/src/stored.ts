@@ -1,7 +1,7 @@
-import { getJob, type Ledger } from '@brine/job-cache';
-import { fromJson } from '@brine/wire/text';
-import { pack, scanMap } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import { getJob, type Ledger } from '@brine/job-cache';
+import { pack, scanMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import pg from 'pg';
 
 /** A job's row, as far as the check needs it. */

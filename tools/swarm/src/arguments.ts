@@ -1,4 +1,4 @@
-import { readOptions, UsageError, wholeNumber, type Range } from './read-options.ts';
+import { type Range, readOptions, UsageError, wholeNumber } from './read-options.ts';
 
 /** The help page of the command. */
 export const USAGE = `npm run swarm -- [options] <step> [<step> ...]    simulated minions at a master, Brine or stock

@@ -1,8 +1,8 @@
-import { ZmtpPeer } from '@brine/testing';
-import { pack } from '@brine/wire';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ZmtpPeer } from '@brine/testing';
+import { pack } from '@brine/wire';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isClear, SparringMaster } from '../test/sparring-master.ts';
 import { monotonicMs } from './clock.ts';

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { mapOf } from '@brine/wire';
-import type { SealedRequests } from './sealed-request.ts';
 import type { KeyPair } from './key-pool.ts';
 import type { SealingMinion } from './sealed-exchange.ts';
+import type { SealedRequests } from './sealed-request.ts';
 import type { Behaviour } from './types.ts';
 
 const MAX_GARBAGE_BYTES = 2_048;

@@ -1,8 +1,6 @@
-export { MAX_SEED, readOptions, UsageError, wholeNumber } from './read-options.ts';
 export type { Range } from './read-options.ts';
+export { MAX_SEED, readOptions, UsageError, wholeNumber } from './read-options.ts';
 export { Swarm } from './swarm.ts';
-export { minionId } from './types.ts';
-
 export type {
   Behaviour,
   EventsOptions,
@@ -17,3 +15,4 @@ export type {
   SwarmOptions,
   SwarmStats,
 } from './types.ts';
+export { minionId } from './types.ts';

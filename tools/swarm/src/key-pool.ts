@@ -1,8 +1,8 @@
-import { minionToken, normalisePem, PrivateKey } from '@brine/crypt';
 import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism, homedir } from 'node:os';
 import { join } from 'node:path';
+import { minionToken, normalisePem, PrivateKey } from '@brine/crypt';
 
 /** A stored pair; the private half is parsed when it is first needed. */
 export interface KeyPair {

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { LoadLoop, type Done, type Work } from './load-loop.ts';
+import { type Done, LoadLoop, type Work } from './load-loop.ts';
 
 /** Work of which a test says when it is done. */
 class Held implements Work {

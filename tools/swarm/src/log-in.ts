@@ -1,8 +1,8 @@
-import { Crypticle, CryptError } from '@brine/crypt';
-import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
-import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
-import { scanMap, WireError } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
+import { CryptError, Crypticle } from '@brine/crypt';
+import { scanMap, WireError } from '@brine/wire';
+import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
+import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
 import type { KeyPair } from './key-pool.ts';
 import type { LogInToken, MasterKnowledge } from './master-knowledge.ts';
 import type { SwarmCounts } from './types.ts';

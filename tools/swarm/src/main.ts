@@ -1,5 +1,5 @@
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
-import { readArguments, USAGE, type SwarmArguments } from './arguments.ts';
+import { readArguments, type SwarmArguments, USAGE } from './arguments.ts';
 import { UsageError } from './read-options.ts';
 import { drawResults, isComplete, type StepResult } from './report.ts';
 import { readScenario } from './scenario.ts';

@@ -1,15 +1,15 @@
+import { createHash } from 'node:crypto';
+import type { PrivateKey } from '@brine/crypt';
 import {
-  Crypticle,
   CryptError,
+  Crypticle,
   newKeyString,
   normalisePem,
   PublicKey,
   SerialMemory,
 } from '@brine/crypt';
-import type { PrivateKey } from '@brine/crypt';
 import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import type { AuthAccept } from '@brine/wire/load';
-import { createHash } from 'node:crypto';
 
 /** A secret that only the master can read, and what it must say of it. */
 export interface LogInToken {

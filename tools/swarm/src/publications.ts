@@ -1,8 +1,8 @@
 import { CryptError, isSigAlgo } from '@brine/crypt';
-import { parsePublishedJob } from '@brine/wire/load';
-import { readPublication } from '@brine/wire/frames';
 import { unpackMap, WireError } from '@brine/wire';
+import { readPublication } from '@brine/wire/frames';
 import type { PublishedJob } from '@brine/wire/load';
+import { parsePublishedJob } from '@brine/wire/load';
 import { compileTarget, JobRun } from './job-run.ts';
 import type { MasterKnowledge } from './master-knowledge.ts';
 import type { SwarmCounts } from './types.ts';

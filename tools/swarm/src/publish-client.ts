@@ -3,9 +3,9 @@ import { Ledger } from './ledger.ts';
 import {
   newToken,
   numbered,
+  type PublishAnswer,
   publishBody,
   readPublishAnswer,
-  type PublishAnswer,
 } from './publish-request.ts';
 import { Deadlines, RequestLine } from './request-line.ts';
 import type { PublishOptions } from './types.ts';

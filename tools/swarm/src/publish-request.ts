@@ -1,11 +1,11 @@
-import { buildPublish } from '@brine/wire/load';
-import { clearEnvelope } from '@brine/wire/frames';
-import { fromJson } from '@brine/wire/text';
-import { isMap, listOf, mapIn, mapOf, textOf, unpack } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { SaltValue } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, textOf, unpack } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
+import { buildPublish } from '@brine/wire/load';
+import { fromJson } from '@brine/wire/text';
 import type { PublishOptions } from './types.ts';
 
 /** Stands in the metadata of a storm's publish; {@link numbered} puts a number in its place. */

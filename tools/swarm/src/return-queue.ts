@@ -1,6 +1,6 @@
-import { buildReturn } from '@brine/wire/load';
-import { pack } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import { pack } from '@brine/wire';
+import { buildReturn } from '@brine/wire/load';
 import { returnValue } from './behaviours.ts';
 import { monotonicMs } from './clock.ts';
 import type { JobRun } from './job-run.ts';

@@ -1,8 +1,8 @@
-import type { Crypticle } from '@brine/crypt';
-import { aesEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
-import { mapOf, pack } from '@brine/wire';
-import type { SaltMap, SaltValue } from '@brine/wire';
 import { randomBytes, randomFillSync } from 'node:crypto';
+import type { Crypticle } from '@brine/crypt';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { mapOf, pack } from '@brine/wire';
+import { aesEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 
 const NONCE_DIGITS = 32;
 const IV_BYTES = 16;

@@ -8,7 +8,6 @@ import type { LoadOrder } from './messages.ts';
 import { PublishClient } from './publish-client.ts';
 import { publishBody } from './publish-request.ts';
 import { jobResult, loadResult, statsOf } from './results.ts';
-import { minionId } from './types.ts';
 import type {
   EventsOptions,
   JobResult,
@@ -20,6 +19,7 @@ import type {
   SwarmOptions,
   SwarmStats,
 } from './types.ts';
+import { minionId } from './types.ts';
 
 const DEFAULT_DURATION_MS = 10_000;
 const DEFAULT_WAIT_MS = 30_000;

@@ -1,5 +1,5 @@
-import { buildMinionEvent, buildReturn } from '@brine/wire/load';
 import { mapOf, pack } from '@brine/wire';
+import { buildMinionEvent, buildReturn } from '@brine/wire/load';
 import { monotonicMs, unixMs } from './clock.ts';
 import type { Done, Work } from './load-loop.ts';
 import { OwnJids } from './own-jids.ts';

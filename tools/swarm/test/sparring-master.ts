@@ -1,13 +1,13 @@
-import { Crypticle, newKeyString, PrivateKey } from '@brine/crypt';
-import { Answerer, type EventToAppend, type Job } from '@brine/master';
-import { memoryMaster, type MemoryMaster } from '@brine/testing';
-import { appendField, isMap, pack, textOf, unpack } from '@brine/wire';
-import { buildPublishedJob } from '@brine/wire/load';
-import { publicationEnvelope } from '@brine/wire/frames';
-import { PublishServer, RequestServer } from '@brine/zmq';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Crypticle, newKeyString, PrivateKey } from '@brine/crypt';
+import { Answerer, type EventToAppend, type Job } from '@brine/master';
+import { type MemoryMaster, memoryMaster } from '@brine/testing';
+import { appendField, isMap, pack, textOf, unpack } from '@brine/wire';
+import { publicationEnvelope } from '@brine/wire/frames';
+import { buildPublishedJob } from '@brine/wire/load';
+import { PublishServer, RequestServer } from '@brine/zmq';
 
 const SIG = 'PKCS1v15-SHA1';
 const USER_KEY = newKeyString();

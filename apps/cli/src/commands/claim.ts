@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
-import { claimHost, type ClaimedHost } from '@brine/service';
+import { type ClaimedHost, claimHost } from '@brine/service';
 
 /** Services whose supervisor died stop within stop_deadline and this. */
 const LEFTOVER_MORE_MS = 3_000;

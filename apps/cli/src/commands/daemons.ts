@@ -1,5 +1,5 @@
 import { LOG_LEVELS, type LogLevel } from '@brine/config';
-import { BASE_OPTIONS, SALT_VERSION, loggingGroup } from '../options/common-groups.ts';
+import { BASE_OPTIONS, loggingGroup, SALT_VERSION } from '../options/common-groups.ts';
 import { flag, isOn, text, textValue, withoutEffect } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
 import { tellIneffective, type Terminal } from '../terminal.ts';

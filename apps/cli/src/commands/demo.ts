@@ -1,6 +1,6 @@
 import { relative } from 'node:path';
 import { keepInspectorShut } from '@brine/service';
-import { makeDemoDirectory, type DemoDirectory } from '../demo/demo-directory.ts';
+import { type DemoDirectory, makeDemoDirectory } from '../demo/demo-directory.ts';
 import { Demo, DemoError } from '../demo/demo-run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { BASE_OPTIONS } from '../options/common-groups.ts';

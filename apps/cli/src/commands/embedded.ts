@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readServers, SERVICE_NAMES } from '@brine/bus';
-import { resolveNatsServer, startNatsServer, type NatsServer } from '@brine/nats-server';
 import type { MasterOptions } from '@brine/config';
+import { type NatsServer, resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { startPostgres } from '@brine/postgres-server';
 import { Backoff, MASTER_SERVICES, type MasterServiceName } from '@brine/service';
 import type { Log } from '@brine/telemetry';

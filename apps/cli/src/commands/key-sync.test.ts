@@ -1,7 +1,7 @@
-import { journalPath } from '@brine/pki';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { journalPath } from '@brine/pki';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runCommandLine } from '../command-line.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,12 +1,12 @@
 import { emptyOutputFile, Printer } from '../display-settings.ts';
-import { Exit, EXIT } from '../exit-codes.ts';
-import { generateKeys, signMasterKey } from '../keys/generate.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
 import { actOn, askFirst, type KeyAction } from '../keys/act.ts';
+import { generateKeys, signMasterKey } from '../keys/generate.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { listKeys, printFingerprints, printKeys } from '../keys/list.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { KEY_FORM } from '../options/key-form.ts';
-import { isOn, numberValue, textValue, type ParsedOptions } from '../options/option.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   existsSync,
   mkdirSync,
@@ -8,13 +9,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadMasterConfig } from '@brine/config';
 import { stateFile } from '@brine/service';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 
 // Not Salt's own: another master may have those while tests run.
 const NO_PORTS = 'publish_port: 0\nret_port: 0\n';

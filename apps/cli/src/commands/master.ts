@@ -4,13 +4,16 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   ConfigError,
-  loadMasterConfig,
-  refusalOf,
   type LoadedConfig,
+  loadMasterConfig,
   type LogLevel,
   type MasterOptions,
+  refusalOf,
 } from '@brine/config';
 import {
+  type ClaimedHost,
+  type DebugSignal,
+  type HealthServer,
   HostTakenError,
   keepInspectorShut,
   LogFormatError,
@@ -18,13 +21,10 @@ import {
   type LogOutput,
   masterServices,
   openLogOutput,
-  refusedAsRoot,
   readState,
+  refusedAsRoot,
   startJoinedMetrics,
   superviseServices,
-  type ClaimedHost,
-  type DebugSignal,
-  type HealthServer,
   type Supervisor,
 } from '@brine/service';
 import { createLog, type Log } from '@brine/telemetry';

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
 import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import { loadMasterConfig } from '@brine/config';
-import { PkiError, ServiceCertificates } from '@brine/pki';
 import type { AuthorityChange, CertificateStatus } from '@brine/pki';
+import { PkiError, ServiceCertificates } from '@brine/pki';
 import { RENEW_DAYS } from '../doctor/certificates.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { Terminal } from '../terminal.ts';

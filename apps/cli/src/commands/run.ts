@@ -3,43 +3,43 @@ import { join } from 'node:path';
 import {
   bindArguments,
   InvalidArgumentsError,
-  splitKeywords,
   JobRecords,
   MasterUnreachableError,
   parseArguments,
   RefusedError,
   RequestTimeoutError,
-  RUNNERS,
-  UnknownKeywordError,
   type RunnerContext,
   type RunnerFunction,
+  RUNNERS,
+  splitKeywords,
+  UnknownKeywordError,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { emptyOutputFile, Printer } from '../display-settings.ts';
-import { Exit, EXIT } from '../exit-codes.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { openMasterLink } from '../master-link.ts';
 import {
   ARGUMENT_OPTIONS,
   BASE_OPTIONS,
-  SALT_VERSION,
   eauthGroup,
   loggingGroup,
   outputGroup,
+  SALT_VERSION,
   timeoutOption,
 } from '../options/common-groups.ts';
 import {
   flag,
   isOn,
   numberValue,
+  type ParsedOptions,
   text,
   textValue,
   withoutEffect,
-  type ParsedOptions,
 } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
 import { type CommandForm } from '../options/option.ts';
+import { OptionParser } from '../options/parser.ts';
 import type { RemoteCall } from '../runners/by-login.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
 import { credentialsFor } from '../salt/login.ts';

@@ -1,23 +1,23 @@
-import type { SaltRun } from '../salt/salt-run.ts';
 import {
   BatchSizeError,
+  type Command,
   type CompoundCommandError,
   MasterUnreachableError,
   NodegroupError,
   RefusedError,
   RequestTimeoutError,
-  type Command,
 } from '@brine/client';
 import { emptyOutputFile, Printer, unhandled } from '../display-settings.ts';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { openMasterLink } from '../master-link.ts';
-import { isOn, numberValue, textValue, type ParsedOptions } from '../options/option.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from '../options/option.ts';
 import { OptionParser } from '../options/parser.ts';
 import { SALT_FORM, TARGET_KINDS } from '../options/salt-form.ts';
+import { login } from '../salt/login.ts';
 import { readCommand, type SaltCommand } from '../salt/read-command.ts';
 import { runAndShow } from '../salt/run-and-show.ts';
-import { login } from '../salt/login.ts';
+import type { SaltRun } from '../salt/salt-run.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
 /** `salt`: publishes a command and shows the returns. Gives the exit code. */

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { type HealthServer, startHealth, stateFile } from '@brine/service';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { drawStatus, readStatus } from './status.ts';
 
 let dir: string;

@@ -1,6 +1,6 @@
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
-import { livingSupervisor, probeService, type ProbedService, readState } from '@brine/service';
+import { livingSupervisor, type ProbedService, probeService, readState } from '@brine/service';
 
 /** Exit code while the master does not serve. */
 const EXIT_NOT_SERVING = 1;

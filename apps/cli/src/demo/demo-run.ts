@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { displayOf } from '@brine/client';
+import { JobRecords } from '@brine/client';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';
 import { formatTrace, readTrace, traceDir } from '@brine/telemetry';
-import { minionProgram } from '../commands/minion.ts';
 import { runKey } from '../commands/key.ts';
+import { minionProgram } from '../commands/minion.ts';
 import { runSalt } from '../commands/salt.ts';
 import { readStatus } from '../commands/status.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { openMasterLink } from '../master-link.ts';
-import { JobRecords } from '@brine/client';
 import type { Terminal } from '../terminal.ts';
 import { DEMO_MINIONS, type DemoDirectory } from './demo-directory.ts';
 import { DemoProcess } from './demo-process.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { CERTIFICATE_FILES } from '@brine/crypt';
-import { some, type Finding } from './finding.ts';
+import { type Finding, some } from './finding.ts';
 
 const DAY_MS = 86_400_000;
 /** From so many days before its end on a certificate is said to need renewal. */

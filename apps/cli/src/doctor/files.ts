@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
-import { some, type Finding } from './finding.ts';
+import { type Finding, some } from './finding.ts';
 
 /** Others may do nothing at all with these; the group may, where the options say so. */
 const PRIVATE_NAMES = /^(?:.*\.pem|\.[^/]*_key|.*\.brine-keys.*|credentials.*|.*\.creds)$/;

@@ -1,9 +1,9 @@
+import { createPublicKey } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
-import { createPublicKey } from 'node:crypto';
-import { KEY_SHELVES, KeyStore, shelfDir, type KeyListing } from '@brine/pki';
-import { some, type Finding } from './finding.ts';
+import { KEY_SHELVES, type KeyListing, KeyStore, shelfDir } from '@brine/pki';
+import { type Finding, some } from './finding.ts';
 
 /** NIST SP 800-131A: shorter RSA keys are no longer to be trusted. */
 const BITS_MIN = 2048;

@@ -1,6 +1,6 @@
 import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
-import { some, type Finding } from './finding.ts';
+import { type Finding, some } from './finding.ts';
 
 /** The highest version of a payload there is (Salt: `minimum_auth_version`). */
 const VERSION_MAX = 3;

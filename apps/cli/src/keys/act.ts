@@ -5,9 +5,9 @@ import { CryptError, PublicKey } from '@brine/crypt';
 import { fireEvent } from '@brine/ipc';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
 import type { Printer } from '../display-settings.ts';
-import { isOn, textValue, type ParsedOptions } from '../options/option.ts';
+import { isOn, type ParsedOptions, textValue } from '../options/option.ts';
 import { logLine, type Terminal } from '../terminal.ts';
-import { SHELF_OF, type KeyChoice, type KeyRing, type KeySection } from './key-ring.ts';
+import { type KeyChoice, type KeyRing, type KeySection, SHELF_OF } from './key-ring.ts';
 
 /** What can be done to keys. */
 export type KeyAction = 'accept' | 'reject' | 'delete';

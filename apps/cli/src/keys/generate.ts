@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PrivateKey, fingerprint } from '@brine/crypt';
 import type { MasterOptions } from '@brine/config';
+import { fingerprint, PrivateKey } from '@brine/crypt';
 import { loadOrCreatePair } from '@brine/pki';
 import { mapOf, type SaltValue } from '@brine/wire';
 import type { Printer } from '../display-settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import { isOn, numberValue, textValue, type ParsedOptions } from '../options/option.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from '../options/option.ts';
 import { readTextIfThere, writeText } from './files.ts';
 
 /** `--gen-keys`: makes a pair where there is none and shows its fingerprint, as 3006 does. */

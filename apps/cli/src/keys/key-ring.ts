@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
-import { KeyStore, PkiError, type KeyListing, type KeyShelf } from '@brine/pki';
+import { type KeyListing, type KeyShelf, KeyStore, PkiError } from '@brine/pki';
 import { compileGlob } from '@brine/target';
 import { readTextIfThere } from './files.ts';
 

@@ -1,4 +1,4 @@
-import { flag, text, withoutEffect, type Option, type OptionGroup } from './option.ts';
+import { flag, type Option, type OptionGroup, text, withoutEffect } from './option.ts';
 
 /** The release whose texts and rules the commands follow. */
 export const SALT_VERSION = '3008.2 (Argon)';

@@ -1,12 +1,12 @@
 import {
   BASE_OPTIONS,
-  SALT_VERSION,
   eauthGroup,
   loggingGroup,
   outputGroup,
+  SALT_VERSION,
 } from './common-groups.ts';
-import { flag, text, type Option, withoutEffect } from './option.ts';
 import type { CommandForm } from './option.ts';
+import { flag, type Option, text, withoutEffect } from './option.ts';
 
 const ACTIONS: readonly Option[] = [
   text(['-l', '--list'], 'list', "List keys: 'acc', 'pre' or 'un', 'rej', 'den', 'all'.", ''),

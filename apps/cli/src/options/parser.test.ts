@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Exit, EXIT } from '../exit-codes.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
 import type { Option } from './option.ts';
 import { HelpExit, OptionParser } from './parser.ts';
 

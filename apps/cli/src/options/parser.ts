@@ -1,6 +1,6 @@
-import type { CommandForm } from './option.ts';
-import { Exit, EXIT } from '../exit-codes.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
 import { helpPage } from './help-page.ts';
+import type { CommandForm } from './option.ts';
 import type { Option, OptionValue, ParsedOptions } from './option.ts';
 
 /**

@@ -1,14 +1,14 @@
 import {
   ARGUMENT_OPTIONS,
   BASE_OPTIONS,
-  SALT_VERSION,
   eauthGroup,
   loggingGroup,
   outputGroup,
+  SALT_VERSION,
   timeoutOption,
 } from './common-groups.ts';
-import { flag, text, type Option } from './option.ts';
 import type { CommandForm } from './option.ts';
+import { flag, type Option, text } from './option.ts';
 
 const TARGET_OPTIONS: readonly Option[] = [
   flag(['-H', '--hosts'], 'list_hosts', 'For salt-ssh only.'),

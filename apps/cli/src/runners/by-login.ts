@@ -1,15 +1,15 @@
 import {
+  type LocalClient,
   MasterUnreachableError,
   RefusedError,
   RequestTimeoutError,
-  type LocalClient,
 } from '@brine/client';
-import { Exit, EXIT } from '../exit-codes.ts';
+import { isMap, mapOf, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import type { Printer } from '../display-settings.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
 import type { MasterLink } from '../master-link.ts';
 import { isOn, type ParsedOptions } from '../options/option.ts';
 import { logLine, type Terminal } from '../terminal.ts';
-import { isMap, mapOf, textOf, unpack, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Runners may wait for minions: this long at most, in ms (Salt: `rest_timeout`). */
 const WAIT_MS = 300_000;

@@ -1,8 +1,8 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { asText, timeOf, UNKNOWN_JOB, type JobRecords, type RunnerFunction } from '@brine/client';
-import { intOf, mapOf, textOf, type SaltMap } from '@brine/wire';
+import { asText, type JobRecords, type RunnerFunction, timeOf, UNKNOWN_JOB } from '@brine/client';
+import { intOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 
 /** Lines and characters of a part of an import; a line alone may be longer. */
 const PART_LINES = 1_000;

@@ -1,14 +1,14 @@
-import { batchSize, runBatch, type BatchStep } from '@brine/client';
+import { batchSize, type BatchStep, runBatch } from '@brine/client';
 import { JidMaker } from '@brine/job';
-import { pyRepr } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import type { SaltRun } from './salt-run.ts';
-import { Exit, EXIT } from '../exit-codes.ts';
+import { pyRepr } from '@brine/wire/text';
+import { EXIT, Exit } from '../exit-codes.ts';
 import { isOn, numberValue, textValue } from '../options/option.ts';
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { beginJobRoot } from './job-root.ts';
 import { runAndShow } from './run-and-show.ts';
+import type { SaltRun } from './salt-run.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 

@@ -1,6 +1,6 @@
 import { isOn } from '../options/option.ts';
-import type { SaltRun } from './salt-run.ts';
 import { mayTrace, recordCommand, spanTime } from './request-span.ts';
+import type { SaltRun } from './salt-run.ts';
 
 /** The root of a job's trace: the command, from its start to the last return shown. */
 export interface JobRoot {

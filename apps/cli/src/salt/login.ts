@@ -1,15 +1,15 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { join } from 'node:path';
-import { RefusedError, yamlArgument, type LocalClient } from '@brine/client';
+import { type LocalClient, RefusedError, yamlArgument } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { SaltRun } from './salt-run.ts';
-import { Exit, EXIT } from '../exit-codes.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
 import { systemUser } from '../master-config.ts';
-import { isOn, textValue, type ParsedOptions } from '../options/option.ts';
+import { isOn, type ParsedOptions, textValue } from '../options/option.ts';
 import type { Terminal } from '../terminal.ts';
 import type { SaltCommand } from './read-command.ts';
+import type { SaltRun } from './salt-run.ts';
 import { keepToken, keptToken } from './token-file.ts';
 
 // The authentication modules that 3008.2 names in its error text.

@@ -1,7 +1,7 @@
-import { CompoundCommandError, parseArguments, parseCompound, type Command } from '@brine/client';
+import { type Command, CompoundCommandError, parseArguments, parseCompound } from '@brine/client';
 import type { SaltValue } from '@brine/wire';
-import { Exit, EXIT } from '../exit-codes.ts';
-import { isOn, textValue, type ParsedOptions } from '../options/option.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
+import { isOn, type ParsedOptions, textValue } from '../options/option.ts';
 import type { OptionParser } from '../options/parser.ts';
 import { TARGET_KINDS } from '../options/salt-form.ts';
 import type { Terminal } from '../terminal.ts';

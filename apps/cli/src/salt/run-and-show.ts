@@ -1,16 +1,16 @@
 import {
   highestRetcode,
-  noResponseText,
   type JobReturn,
+  noResponseText,
   type PublishedCommand,
 } from '@brine/client';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import type { SaltRun } from './salt-run.ts';
 import { EXIT } from '../exit-codes.ts';
 import { isOn, numberValue } from '../options/option.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { beginJobRoot, type JobRoot } from './job-root.ts';
-import { summaryText, type Row } from './summary.ts';
+import type { SaltRun } from './salt-run.ts';
+import { type Row, summaryText } from './summary.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 

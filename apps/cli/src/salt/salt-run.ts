@@ -1,6 +1,6 @@
 import type { Command } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
-import { Printer } from '../display-settings.ts';
+import { type Printer } from '../display-settings.ts';
 import type { MasterLink } from '../master-link.ts';
 import type { ParsedOptions } from '../options/option.ts';
 import type { Terminal } from '../terminal.ts';

@@ -1,5 +1,5 @@
-import type { SaltRun } from './salt-run.ts';
 import { JobRecords } from '@brine/client';
+import type { SaltRun } from './salt-run.ts';
 
 /** Ids of one question: a page of answers. */
 const IDS_OF_QUESTION = 500;

@@ -1,10 +1,9 @@
 import type { JobFiles } from '@brine/cachedir';
 import { isJid, isMinionId, jidTimeMs, parseTag } from '@brine/job';
 import { listOf, textOf, unpackMap, WireError } from '@brine/wire';
-
-import { bornLoad } from './born-load.ts';
-import { trimmedStandIn } from '../sockets/readers.ts';
 import type { Readers } from '../sockets/readers.ts';
+import { trimmedStandIn } from '../sockets/readers.ts';
+import { bornLoad } from './born-load.ts';
 import { ReturnHold } from './return-hold.ts';
 
 /** An event of the stream. */

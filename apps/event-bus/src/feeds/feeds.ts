@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-
-import { EventReader } from '@brine/bus/events';
-import { handleEach } from '@brine/bus';
-import { PublicationReader } from '@brine/bus/jobs';
 import type { Bus } from '@brine/bus';
-import type { Published } from '@brine/bus/jobs';
+import { handleEach } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
+import { EventReader } from '@brine/bus/events';
+import type { Published } from '@brine/bus/jobs';
+import { PublicationReader } from '@brine/bus/jobs';
 import type { JobFiles } from '@brine/cachedir';
 import { publishingPart } from '@brine/job';
 import { nowMs, type Telemetry } from '@brine/telemetry';
-
+import type { Readers } from '../sockets/readers.ts';
 import { EventFeed } from './event-feed.ts';
 import { JobFeed } from './job-feed.ts';
-import type { Readers } from '../sockets/readers.ts';
 import { ReturnFiles } from './return-files.ts';
 
 /** What the feeds of a host work with. */

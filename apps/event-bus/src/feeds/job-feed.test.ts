@@ -1,13 +1,11 @@
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-
 import { JobFiles } from '@brine/cachedir';
-
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { jobOf, newJid } from '../event-bus.fixture.ts';
-import { JobFeed } from './job-feed.ts';
 import { Readers } from '../sockets/readers.ts';
+import { JobFeed } from './job-feed.ts';
 
 let cachedir = '';
 beforeEach(() => {

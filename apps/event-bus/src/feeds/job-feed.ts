@@ -1,10 +1,9 @@
 import type { JobFiles } from '@brine/cachedir';
-import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { Jid } from '@brine/job';
-import { buildNewJob } from '@brine/wire/load';
-import { isMap, mapIn, unpack } from '@brine/wire';
+import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
-
+import { isMap, mapIn, unpack } from '@brine/wire';
+import { buildNewJob } from '@brine/wire/load';
 import type { Readers } from '../sockets/readers.ts';
 
 /** A job of the stream, as far as a host's files and readers need it. */

@@ -1,12 +1,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
-
 import type { StoredEvent } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import { mapOf, pack } from '@brine/wire';
-
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { keptFiles } from '../event-bus.ts';
 import { ReturnFiles } from './return-files.ts';
 

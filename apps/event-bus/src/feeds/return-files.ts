@@ -1,11 +1,10 @@
 import { BusError } from '@brine/bus';
 import type { EventReader, StoredEvent } from '@brine/bus/events';
 import type { JobFiles } from '@brine/cachedir';
-import { isMinionId, jidStartTime, parseTag } from '@brine/job';
 import type { Jid } from '@brine/job';
-import { textOf, unpackMap, WireError } from '@brine/wire';
+import { isMinionId, jidStartTime, parseTag } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
-
+import { textOf, unpackMap, WireError } from '@brine/wire';
 import { bornLoad } from './born-load.ts';
 
 /** Returns handled at the same time: bounds open files. */

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-
 import { ReturnHold } from './return-hold.ts';
 
 beforeEach(() => {

@@ -1,9 +1,8 @@
-import { AesEpochs } from '@brine/master-state';
-import { EventWriter } from '@brine/bus/events';
 import type { Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
 import { SecretBox } from '@brine/crypt';
+import { AesEpochs } from '@brine/master-state';
 import type { MasterKeys } from '@brine/pki';
-
 import { Rotation } from './rotation.ts';
 
 /** A deleted key file takes a second to be believed; a sync that stands still is not waited for. */

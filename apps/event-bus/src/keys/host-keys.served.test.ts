@@ -1,13 +1,11 @@
 import { existsSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
 import { Bucket, escapeKey } from '@brine/bus';
 import { readUserKey, writeDropFile } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
 import { until } from '@brine/testing/waits';
-
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { tagsOf, TestHost, TestMaster } from '../event-bus.fixture.ts';
 
 let master: TestMaster;

@@ -1,14 +1,13 @@
-import { AuditWriter, forgetMinion } from '@brine/master-state';
+import type { Bus } from '@brine/bus';
 import { Bucket } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import type { Bus } from '@brine/bus';
 import { AuditSeal, SecretBox } from '@brine/crypt';
+import { AuditWriter, forgetMinion } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { ServiceContext } from '@brine/service';
-
-import { startRotation } from './aes-rotation.ts';
-import { startKeySync, type KeyAct } from './key-files.ts';
 import type { Releasers } from '../releasers.ts';
+import { startRotation } from './aes-rotation.ts';
+import { type KeyAct, startKeySync } from './key-files.ts';
 import { watchUserKeys } from './user-keys.ts';
 
 /** What is known of the keys of a host. */

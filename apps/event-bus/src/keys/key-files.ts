@@ -1,8 +1,7 @@
-import { Bucket } from '@brine/bus';
 import type { Bus } from '@brine/bus';
-import { journalPath, KeyJournal, KeyStore, KeySync } from '@brine/pki';
+import { Bucket } from '@brine/bus';
 import type { KeyRecord, KeyRecords } from '@brine/pki';
-
+import { journalPath, KeyJournal, KeyStore, KeySync } from '@brine/pki';
 import { BucketKeyRecords } from './key-records.ts';
 
 /** What keeps the key files of a host and the shared record the same. */

@@ -1,5 +1,5 @@
-import { BusError, escapeKey, unescapeKey } from '@brine/bus';
 import type { Bucket, BucketEntry, BucketWatch } from '@brine/bus';
+import { BusError, escapeKey, unescapeKey } from '@brine/bus';
 import { mayHaveKey } from '@brine/job';
 import type { KeyRecord, KeyRecords, StoredKey } from '@brine/pki';
 

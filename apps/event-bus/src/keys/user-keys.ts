@@ -1,11 +1,10 @@
 import { mkdir, readFile } from 'node:fs/promises';
-
-import { escapeKey } from '@brine/bus';
 import type { Bucket } from '@brine/bus';
-import { ensureUserKey } from '@brine/cachedir';
+import { escapeKey } from '@brine/bus';
 import type { UserKey } from '@brine/cachedir';
-import { newKeyString } from '@brine/crypt';
+import { ensureUserKey } from '@brine/cachedir';
 import type { SecretBox } from '@brine/crypt';
+import { newKeyString } from '@brine/crypt';
 
 /** Whose keys a host has. */
 export interface UserKeysOptions {

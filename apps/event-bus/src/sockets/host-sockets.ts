@@ -1,15 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-
 import {
   checkSocketPath,
   EventPublisher,
   EventReceiver,
-  IpcError,
   type HeldSocket,
+  IpcError,
 } from '@brine/ipc';
 import type { IpcFraming } from '@brine/wire/frames';
-
 import type { SocketDialect } from './installed-salt.ts';
 import type { ReaderSocket } from './readers.ts';
 

@@ -1,6 +1,5 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, realpathSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-
 import type { IpcFraming } from '@brine/wire/frames';
 
 /** The Salt whose tools run on this host. */

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-
 import { splitEvent } from '@brine/wire/frames';
 
 /** Stores an event for all hosts. */

@@ -2,13 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
 import { EventPublisher } from '@brine/ipc';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { splitEvent } from '@brine/wire/frames';
-
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Readers, stamp } from './readers.ts';
 
 let dir = '';

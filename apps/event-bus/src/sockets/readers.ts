@@ -1,9 +1,9 @@
 import type { EventPublisher } from '@brine/ipc';
 import { parseTag } from '@brine/job';
-import { ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
+import type { SaltMap } from '@brine/wire';
 import { mapOf, pack, scanMap, trimEvent, VALUE_TRIMMED, WireError } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire/frames';
-import type { SaltMap } from '@brine/wire';
+import { ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
 
 /** One socket and how its readers want events. */
 export interface ReaderSocket {

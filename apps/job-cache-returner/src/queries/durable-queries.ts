@@ -1,6 +1,6 @@
 import type { DurableTask, JobCache } from '@brine/job-cache';
-import { intOf, mapIn, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { intOf, mapIn, mapOf, textOf } from '@brine/wire';
 
 type Query = (cache: JobCache, request: SaltMap) => Promise<SaltValue>;
 

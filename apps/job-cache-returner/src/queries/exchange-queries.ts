@@ -1,6 +1,6 @@
 import { EXCHANGE_KINDS, type JobCache } from '@brine/job-cache';
-import { intOf, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { intOf, mapOf, textOf } from '@brine/wire';
 
 /** `{jid, kind, after?}` → `{lines: [text], next}`: rows as lines of a file of `jobs.export`. */
 export async function exportQuery(cache: JobCache, request: SaltMap): Promise<SaltValue> {

@@ -1,7 +1,7 @@
 import type { Bus } from '@brine/bus';
 import type { JobCache, QuarantineFilter } from '@brine/job-cache';
-import { boolOf, intOf, listOf, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { boolOf, intOf, listOf, mapOf, textOf } from '@brine/wire';
 import { retryQuarantined } from '../store/retry-quarantined.ts';
 
 type Query = (

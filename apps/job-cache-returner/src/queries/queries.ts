@@ -1,7 +1,7 @@
 import type { Bus } from '@brine/bus';
 import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
-import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import { DURABLE_QUERIES } from './durable-queries.ts';
 import { exportQuery, importQuery } from './exchange-queries.ts';
 import { QUARANTINE_QUERIES } from './quarantine-queries.ts';

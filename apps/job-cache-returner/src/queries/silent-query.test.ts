@@ -1,6 +1,6 @@
-import { expect, it } from 'vitest';
 import type { JobCache, SilentMinion, SilentPage } from '@brine/job-cache';
 import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
+import { expect, it } from 'vitest';
 import { silentQuery } from './silent-query.ts';
 
 const HERE = '2026-11-22T12:00:00.000Z';

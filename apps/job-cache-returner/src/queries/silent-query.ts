@@ -1,6 +1,6 @@
 import type { JobCache, SilentMinion } from '@brine/job-cache';
-import { listOf, mapOf, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { listOf, mapOf, textOf } from '@brine/wire';
 
 /** What Salt's pgjsonb returner writes has this for an incarnation (sql/000001.sql). */
 const BY_PGJSONB = '~pgjsonb';

@@ -1,7 +1,7 @@
 import { BusError } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
-import { keepStray } from './keep-stray.ts';
 import type { StoreContext } from '../store-context.ts';
+import { keepStray } from './keep-stray.ts';
 
 /**
  * The body of an event, from wherever it is; waits while the object store is away. Undefined where

@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
 import { JobCacheError } from '@brine/job-cache';
+import { expect, test } from 'vitest';
 import { Hold } from './hold.ts';
 
 function setUp(): { hold: Hold; seen: string[]; stop: AbortController } {

@@ -1,8 +1,8 @@
 import type { StoredEvent } from '@brine/bus/events';
 import { isJid, isMinionId } from '@brine/job';
 import type { JobRow } from '@brine/job-cache';
-import { intOf, listOf, mapIn, mapOf, pack, storableText, textOf } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { intOf, listOf, mapIn, mapOf, pack, storableText, textOf } from '@brine/wire';
 
 /** How a CLI asks whether a job still runs: such jobs are not listed. */
 const FIND_JOB = 'saltutil.find_job';

@@ -1,9 +1,9 @@
-import { BusError, readStray } from '@brine/bus';
 import type { Bus } from '@brine/bus';
-import type { Published } from '@brine/bus/jobs';
+import { BusError, readStray } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
-import { isRefused, refusedDurable, refusedJob, refusedReturn } from '@brine/job-cache';
+import type { Published } from '@brine/bus/jobs';
 import type { JobCache, Quarantined, RefusedRow } from '@brine/job-cache';
+import { isRefused, refusedDurable, refusedJob, refusedReturn } from '@brine/job-cache';
 import { durableRow, jobRow } from './job-rows.ts';
 import { returnRow } from './return-row.ts';
 import { seenIn, seenInQuarantine, storeAll } from './store-seen.ts';

@@ -1,12 +1,12 @@
-import { expect, test } from 'vitest';
 import type { StoredEvent } from '@brine/bus/events';
-import { JobCacheError } from '@brine/job-cache';
 import type { JobCache, Refusal, SightingRow } from '@brine/job-cache';
+import { JobCacheError } from '@brine/job-cache';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
 import { mapOf, pack } from '@brine/wire';
-import { Hold } from './hold.ts';
+import { expect, test } from 'vitest';
 import { StoreCounts } from '../store-counts.ts';
+import { Hold } from './hold.ts';
 import { storeSeen } from './store-seen.ts';
 
 const JID = '20261120100000000001';

@@ -1,5 +1,5 @@
-import { EVENT_KINDS } from '@brine/bus';
 import type { EventKind } from '@brine/bus';
+import { EVENT_KINDS } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
 import { isJid, isMinionId } from '@brine/job';
 import type {
@@ -14,11 +14,11 @@ import type {
   SightingRow,
   Unfit,
 } from '@brine/job-cache';
-import { boolOf, intOf, isMap, listOf, mapIn, textOf, unpackMap } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { boolOf, intOf, isMap, listOf, mapIn, textOf, unpackMap } from '@brine/wire';
+import type { StoreContext } from '../store-context.ts';
 import { fetchBody } from './fetch-body.ts';
 import { jobBelow } from './job-below.ts';
-import type { StoreContext } from '../store-context.ts';
 
 /** What services may tell of minions; answers to find_job come as returns. */
 const TOLD_KINDS: ReadonlySet<string> = new Set(['refused', 'expired', 'sent_again']);

@@ -1,9 +1,9 @@
 import type { Published } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
-import { gather } from './gather.ts';
-import { durableRow, jobRow } from './job-rows.ts';
-import type { PublishedJob } from './job-rows.ts';
 import type { StoreContext } from '../store-context.ts';
+import { gather } from './gather.ts';
+import type { PublishedJob } from './job-rows.ts';
+import { durableRow, jobRow } from './job-rows.ts';
 
 /** Jobs of one batch: with 100,000 targets each some 250 MB, so the statements are smaller. */
 const MAX_JOBS = 100;

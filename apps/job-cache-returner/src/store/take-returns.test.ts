@@ -1,12 +1,12 @@
-import { expect, test } from 'vitest';
 import type { StoredEvent } from '@brine/bus/events';
-import { JobCacheError } from '@brine/job-cache';
 import type { JobCache, ReturnRow } from '@brine/job-cache';
+import { JobCacheError } from '@brine/job-cache';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
 import { returnLoad } from '@brine/testing';
-import { Hold } from './hold.ts';
+import { expect, test } from 'vitest';
 import { StoreCounts } from '../store-counts.ts';
+import { Hold } from './hold.ts';
 import { takeReturns } from './take-returns.ts';
 
 const JID = '20261120100000000001';

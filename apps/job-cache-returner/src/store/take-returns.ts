@@ -1,8 +1,8 @@
 import type { StoredEvent } from '@brine/bus/events';
 import type { ReturnRow } from '@brine/job-cache';
+import type { StoreContext } from '../store-context.ts';
 import { fetchBody } from './fetch-body.ts';
 import { returnRow } from './return-row.ts';
-import type { StoreContext } from '../store-context.ts';
 import { storeSeen } from './store-seen.ts';
 
 /** A return and the event it came in. */

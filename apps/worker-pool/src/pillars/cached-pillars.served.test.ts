@@ -1,12 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { Bucket } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
+import { KeptPillars } from '@brine/master-state';
 import { startNats, vectorFile } from '@brine/testing';
 import { mapOf, type SaltMap } from '@brine/wire';
-import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { CachedPillars } from './cached-pillars.ts';
-import { KeptPillars } from '@brine/master-state';
 
 const { pem } = vectorFile<{ readonly master_key: { readonly pem: string } }>(
   'auth.json',

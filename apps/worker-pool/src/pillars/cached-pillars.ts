@@ -1,8 +1,8 @@
 import type { MasterOptions } from '@brine/config';
 import type { Pillars } from '@brine/master';
-import { mergePillars } from '@brine/pillar';
-import { mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { KeptPillars } from '@brine/master-state';
+import { mergePillars } from '@brine/pillar';
+import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { PillarMaker } from './pillars.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { PillarOptions, PillarPorts } from '@brine/pillar';
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { PillarOptions, PillarPorts } from '@brine/pillar';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, onTestFinished, test } from 'vitest';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 

@@ -1,8 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
 import { mapOf, type SaltMap } from '@brine/wire';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { MasterTops, splitWords } from './external-tops.ts';
 
 let dir = '';

@@ -1,28 +1,28 @@
+import { join } from 'node:path';
 import {
   compilePillar,
   mergePillars,
-  refusedOnDemand,
-  saltclassPillar,
   type PillarMinion,
   type PillarOptions,
   type PillarPorts,
+  refusedOnDemand,
+  saltclassPillar,
 } from '@brine/pillar';
 import {
   askExternal,
   checkoutOf,
   ClassTree,
   DEFAULT_CLASS_TREE,
+  type ExternalSettings,
+  type GitPillarDefaults,
   gitPillarRemotes,
+  type GitSettings,
+  type PostgresSettings,
   readHttp,
   readPostgres,
   RootFiles,
-  type ExternalSettings,
-  type GitPillarDefaults,
-  type GitSettings,
-  type PostgresSettings,
 } from '@brine/pillar-sources';
-import { isMap, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { join } from 'node:path';
+import { isMap, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 
 /** What external pillars are set up with. */
 export interface ExternalsData {

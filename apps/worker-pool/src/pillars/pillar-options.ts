@@ -1,11 +1,11 @@
-import { isConfigMap, type ConfigValue, type MasterOptions } from '@brine/config';
+import { join } from 'node:path';
+import { type ConfigValue, isConfigMap, type MasterOptions } from '@brine/config';
 import type { PillarOptions } from '@brine/pillar';
 import type { GpgSettings } from '@brine/pillar-sources';
 import type { SaltMap } from '@brine/wire';
-import { join } from 'node:path';
+import { nodegroupsOf } from '../rules.ts';
 import { saltValue, textsOf } from './option-values.ts';
 import type { ExternalsData } from './pillar-externals.ts';
-import { nodegroupsOf } from '../rules.ts';
 
 /** What `pillar_opts` names as the version of Salt. */
 const SALT_VERSION = '3008.2';

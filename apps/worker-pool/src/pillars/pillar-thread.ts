@@ -1,15 +1,15 @@
+import { spawnSync } from 'node:child_process';
+import { workerData } from 'node:worker_threads';
 import { PyFunction, str } from '@brine/jinja';
 import {
   compilePillar,
-  pillarTop,
-  saltclassTops,
   type PillarOptions,
   type PillarPorts,
+  pillarTop,
+  saltclassTops,
 } from '@brine/pillar';
-import { ClassTree, RootFiles, decryptAll, type GpgSettings } from '@brine/pillar-sources';
+import { ClassTree, decryptAll, type GpgSettings, RootFiles } from '@brine/pillar-sources';
 import { mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
-import { spawnSync } from 'node:child_process';
-import { workerData } from 'node:worker_threads';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
 const COMMAND_TIMEOUT_MS = 20_000;

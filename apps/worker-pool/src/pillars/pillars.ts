@@ -1,7 +1,7 @@
+import { fileURLToPath } from 'node:url';
 import type { MasterOptions } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
-import { mapOf, pack, unpack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { fileURLToPath } from 'node:url';
+import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
 import { saltValue } from './option-values.ts';
 import {

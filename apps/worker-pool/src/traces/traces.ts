@@ -1,5 +1,5 @@
-import type { IncomingRequest } from '@brine/bus/rpc';
 import type { Sent } from '@brine/bus/jobs';
+import type { IncomingRequest } from '@brine/bus/rpc';
 import type { MasterOptions } from '@brine/config';
 import type { Answer, ReturnToTrace } from '@brine/master';
 import { nowMs, type Telemetry } from '@brine/telemetry';

@@ -4,8 +4,8 @@ import { connect as connectPlain } from 'node:net';
 import { join } from 'node:path';
 import { CERTIFICATE_FILES, issueCertificate } from '@brine/crypt';
 import { natsCertificates, startNats, type TestNats } from '@brine/testing';
-import { connect } from '@nats-io/transport-node';
 import type { NodeConnectionOptions } from '@nats-io/transport-node';
+import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connectBus } from './connect.ts';
 

@@ -1,16 +1,16 @@
-import type { BusOptions } from './bus-options.ts';
 import { randomBytes } from 'node:crypto';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { Asides } from '../streams/asides.ts';
-import { BusError, asError } from './errors.ts';
+import type { ServiceName } from '../subjects/names.ts';
+import { SERVICE_INBOXES } from '../subjects/names.ts';
+import type { BusOptions } from './bus-options.ts';
+import { asError, BusError } from './errors.ts';
 import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
-import { SERVICE_INBOXES } from '../subjects/names.ts';
+import { isAtLeast, NATS_FLOOR } from './server-version.ts';
 import { endOfCertificate, readServers } from './servers.ts';
-import type { ServiceName } from '../subjects/names.ts';
 import { TimerWheel } from './timer-wheel.ts';
-import { NATS_FLOOR, isAtLeast } from './server-version.ts';
 
 /** What a connection tells of itself. */
 export type BusStatus = 'connected' | 'reconnecting' | 'closed';

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
-import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
-import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import type { Socket } from 'node:net';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
 
 /** What is used here of the client's own transport, which its package does not export by name. */
 interface NodeTransportClass {

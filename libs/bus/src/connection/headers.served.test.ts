@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Msg } from '@nats-io/nats-core';
 import { startNats, type TestNats } from '@brine/testing';
+import type { Msg } from '@nats-io/nats-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { REPLY_INBOX } from '../subjects/names.ts';
 import type { Bus } from './connect.ts';
 import { headersOf, writeHeaders } from './headers.ts';
-import { REPLY_INBOX } from '../subjects/names.ts';
 
 let nats: TestNats;
 let worker: Bus;

@@ -1,7 +1,7 @@
 import { startNats, type TestNats } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { CommitWatch, runsOf, tellCommitted } from './commit-notice.ts';
 import type { Bus } from '../connection/connect.ts';
+import { CommitWatch, runsOf, tellCommitted } from './commit-notice.ts';
 
 let nats: TestNats;
 let store: Bus;

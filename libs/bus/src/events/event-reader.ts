@@ -1,13 +1,13 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from '../connection/message-version.ts';
-import { STREAMS, subjects } from '../subjects/names.ts';
-import type { EventKind } from '../subjects/names.ts';
-import { StoredEvent } from './stored-event.ts';
-import { strayOf } from '../streams/stray.ts';
 import type { KeepStray } from '../streams/stray.ts';
-import { StreamReader } from '../streams/stream-reader.ts';
+import { strayOf } from '../streams/stray.ts';
 import type { ReadFrom, Received } from '../streams/stream-reader.ts';
+import { StreamReader } from '../streams/stream-reader.ts';
+import type { EventKind } from '../subjects/names.ts';
+import { STREAMS, subjects } from '../subjects/names.ts';
+import { StoredEvent } from './stored-event.ts';
 
 /** What to read, and how the place is kept. */
 export interface EventReaderOptions {

@@ -1,13 +1,13 @@
-import { append, newMessageId } from '../streams/append.ts';
-import type { Appended } from '../streams/append.ts';
-import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import type { Bus } from '../connection/connect.ts';
-import { escapeHeader } from '../subjects/escape.ts';
 import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.ts';
-import { STREAMS, subjects } from '../subjects/names.ts';
-import type { EventKind } from '../subjects/names.ts';
+import type { Appended } from '../streams/append.ts';
+import { append, newMessageId } from '../streams/append.ts';
+import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { readStored } from '../streams/message-at.ts';
-import { StoredEvent, EVENT_HEADERS, returnOf } from './stored-event.ts';
+import { escapeHeader } from '../subjects/escape.ts';
+import type { EventKind } from '../subjects/names.ts';
+import { STREAMS, subjects } from '../subjects/names.ts';
+import { EVENT_HEADERS, returnOf, StoredEvent } from './stored-event.ts';
 
 /** An event on its way into the stream. */
 export interface EventToAppend {

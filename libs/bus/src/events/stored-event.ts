@@ -1,12 +1,12 @@
 import { parseTag } from '@brine/job';
-import { getBody, sizeOfReference } from '../streams/bodies.ts';
 import type { Bus } from '../connection/connect.ts';
-import { unescapeHeader } from '../subjects/escape.ts';
-import { isEventKind, STREAMS } from '../subjects/names.ts';
-import type { EventKind } from '../subjects/names.ts';
-import { strayOf } from '../streams/stray.ts';
+import { getBody, sizeOfReference } from '../streams/bodies.ts';
 import type { Stray } from '../streams/stray.ts';
+import { strayOf } from '../streams/stray.ts';
 import type { Received } from '../streams/stream-reader.ts';
+import { unescapeHeader } from '../subjects/escape.ts';
+import type { EventKind } from '../subjects/names.ts';
+import { isEventKind, STREAMS } from '../subjects/names.ts';
 
 /**
  * The headers of an event; the tag is there, so that readers match it without decoding. A return's

@@ -1,11 +1,11 @@
-export type { JobRecord } from './job-record.ts';
-export { PublicationReader } from './publication-reader.ts';
-export { readPublicationTimes } from './publication-times.ts';
-export type { PublicationTimes } from './publication-times.ts';
-export { PublicationWriter } from './publication-writer.ts';
-export type { AppendedJob } from './publication-writer.ts';
 export type { Again } from './again-record.ts';
+export type { JobRecord } from './job-record.ts';
 export type { Published } from './publication.ts';
-export { hearSent, tellSent } from './send-notice.ts';
+export { PublicationReader } from './publication-reader.ts';
+export type { PublicationTimes } from './publication-times.ts';
+export { readPublicationTimes } from './publication-times.ts';
+export type { AppendedJob } from './publication-writer.ts';
+export { PublicationWriter } from './publication-writer.ts';
 export type { Sent } from './send-notice.ts';
+export { hearSent, tellSent } from './send-notice.ts';
 export { waitWritten } from './write-acks.ts';

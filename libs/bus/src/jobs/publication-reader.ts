@@ -1,14 +1,14 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from '../connection/message-version.ts';
-import { STREAMS, subjects } from '../subjects/names.ts';
-import type { PublicationKind } from '../subjects/names.ts';
-import { readPublished } from './publication.ts';
-import type { Published } from './publication.ts';
-import { strayOf } from '../streams/stray.ts';
 import type { KeepStray } from '../streams/stray.ts';
-import { StreamReader } from '../streams/stream-reader.ts';
+import { strayOf } from '../streams/stray.ts';
 import type { ReadFrom, Received } from '../streams/stream-reader.ts';
+import { StreamReader } from '../streams/stream-reader.ts';
+import type { PublicationKind } from '../subjects/names.ts';
+import { STREAMS, subjects } from '../subjects/names.ts';
+import type { Published } from './publication.ts';
+import { readPublished } from './publication.ts';
 
 /** What to read, and how the place is kept. */
 export interface PublicationReaderOptions {

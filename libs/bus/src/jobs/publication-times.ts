@@ -1,9 +1,9 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { streamInfo } from '../connection/js-api.ts';
-import { STREAMS, isPublicationKind } from '../subjects/names.ts';
-import type { PublicationKind } from '../subjects/names.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
+import type { PublicationKind } from '../subjects/names.ts';
+import { isPublicationKind, STREAMS } from '../subjects/names.ts';
 
 /** When one message of PUBLICATIONS was stored. */
 export interface PublicationTime {

@@ -1,18 +1,18 @@
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.ts';
+import type { Appended } from '../streams/append.ts';
+import { append, newMessageId } from '../streams/append.ts';
+import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
+import { readStored } from '../streams/message-at.ts';
+import { escapeHeader } from '../subjects/escape.ts';
+import { STREAMS, subjects } from '../subjects/names.ts';
 import type { Again } from './again-record.ts';
 import type { Marker } from './again-record.ts';
 import { packAgain } from './again-record.ts';
-import { append, newMessageId } from '../streams/append.ts';
-import type { Appended } from '../streams/append.ts';
-import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
-import type { Bus } from '../connection/connect.ts';
-import { BusError } from '../connection/errors.ts';
-import { escapeHeader } from '../subjects/escape.ts';
-import { packJob } from './job-record.ts';
 import type { JobRecord } from './job-record.ts';
-import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.ts';
-import { STREAMS, subjects } from '../subjects/names.ts';
+import { packJob } from './job-record.ts';
 import { PUBLICATION_HEADERS, readPublished } from './publication.ts';
-import { readStored } from '../streams/message-at.ts';
 
 const VERSION = { [VERSION_HEADER]: String(MESSAGE_VERSION) } as const;
 

@@ -1,13 +1,13 @@
-import { readAgain } from './again-record.ts';
-import { getBody } from '../streams/bodies.ts';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { isRecord } from '../connection/js-api.ts';
-import { unpackJob } from './job-record.ts';
-import type { JobRecord } from './job-record.ts';
-import { SERVICE_INBOXES, isPublicationKind } from '../subjects/names.ts';
-import type { Again, Marker } from './again-record.ts';
+import { getBody } from '../streams/bodies.ts';
 import type { Received } from '../streams/stream-reader.ts';
+import { isPublicationKind, SERVICE_INBOXES } from '../subjects/names.ts';
+import type { Again, Marker } from './again-record.ts';
+import { readAgain } from './again-record.ts';
+import type { JobRecord } from './job-record.ts';
+import { unpackJob } from './job-record.ts';
 
 /** The headers of a publication. */
 export const PUBLICATION_HEADERS = {

@@ -1,12 +1,12 @@
-import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { startNats } from '@brine/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import { packJob, unpackJob } from './job-record.ts';
 import type { JobRecord } from './job-record.ts';
+import { packJob, unpackJob } from './job-record.ts';
+import type { Published } from './publication.ts';
 import { PublicationReader } from './publication-reader.ts';
 import { PublicationWriter } from './publication-writer.ts';
-import type { Published } from './publication.ts';
 import { waitWritten } from './write-acks.ts';
 
 let nats: TestNats;

@@ -1,11 +1,11 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import type { BucketKey } from '../subjects/escape.ts';
-import { streamInfo } from '../connection/js-api.ts';
 import type { StreamInfo } from '../connection/js-api.ts';
-import type { BucketName } from '../subjects/names.ts';
-import { PullFeed } from '../streams/pull-feed.ts';
+import { streamInfo } from '../connection/js-api.ts';
 import type { Delivery } from '../streams/pull-feed.ts';
+import { PullFeed } from '../streams/pull-feed.ts';
+import type { BucketKey } from '../subjects/escape.ts';
+import type { BucketName } from '../subjects/names.ts';
 
 /** One value of a bucket. */
 export interface BucketEntry {

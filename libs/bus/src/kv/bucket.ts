@@ -1,14 +1,14 @@
-import type { BucketEntry } from './bucket-watch.ts';
-import { append, newMessageId } from '../streams/append.ts';
-import { BucketWatch } from './bucket-watch.ts';
-import type { WatchOptions } from './bucket-watch.ts';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import type { BucketKey } from '../subjects/escape.ts';
-import { JS_ERRORS, askJetStream, isRecord, streamInfo, textIn } from '../connection/js-api.ts';
-import type { BucketName } from '../subjects/names.ts';
-import { StreamReader } from '../streams/stream-reader.ts';
+import { askJetStream, isRecord, JS_ERRORS, streamInfo, textIn } from '../connection/js-api.ts';
+import { append, newMessageId } from '../streams/append.ts';
 import { microseconds } from '../streams/message-at.ts';
+import { StreamReader } from '../streams/stream-reader.ts';
+import type { BucketKey } from '../subjects/escape.ts';
+import type { BucketName } from '../subjects/names.ts';
+import type { BucketEntry } from './bucket-watch.ts';
+import type { WatchOptions } from './bucket-watch.ts';
+import { BucketWatch } from './bucket-watch.ts';
 
 const PUT_TIMEOUT_MS = 4_000;
 const GET_TIMEOUT_MS = 3_000;

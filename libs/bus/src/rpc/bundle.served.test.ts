@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import fc from 'fast-check';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
-import { Bundler, unbundle } from './bundle.ts';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import { REPLY_INBOX } from '../subjects/names.ts';
+import { Bundler, unbundle } from './bundle.ts';
 
 let nats: TestNats;
 let worker: Bus;

@@ -1,5 +1,5 @@
-import type { Held } from './class-queue.ts';
 import { REPLY_INBOX } from '../subjects/names.ts';
+import type { Held } from './class-queue.ts';
 import { RENEWALS } from './request-frame.ts';
 
 /** How long a claim may wait for others, in ms: a sixtieth of what a gateway waits for it. */

@@ -1,8 +1,8 @@
 import type { Bus } from '../connection/connect.ts';
 import { publish } from '../connection/inbox.ts';
 import { SUBJECT_ROOT, subjects } from '../subjects/names.ts';
-import { readAnnouncement } from './worker-board.ts';
 import type { WorkerBoard } from './worker-board.ts';
+import { readAnnouncement } from './worker-board.ts';
 
 /**
  * Keeps a board up to date by what workers announce, and asks at once who is there; `onAnnounced`

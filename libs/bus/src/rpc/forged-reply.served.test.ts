@@ -1,12 +1,12 @@
-import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { startNats } from '@brine/testing';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { putBody } from '../streams/bodies.ts';
-import { Bucket } from '../kv/bucket.ts';
-import { escapeKey } from '../subjects/escape.ts';
-import { isRecord } from '../connection/js-api.ts';
 import type { Bus } from '../connection/connect.ts';
+import { isRecord } from '../connection/js-api.ts';
+import { Bucket } from '../kv/bucket.ts';
+import { putBody } from '../streams/bodies.ts';
+import { escapeKey } from '../subjects/escape.ts';
 
 /*
  * A gateway puts large requests into a stream and reads large answers there, and the server answers

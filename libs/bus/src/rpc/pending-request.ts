@@ -1,6 +1,6 @@
+import type { WheelTimer } from '../connection/timer-wheel.ts';
 import type { RequestClass } from '../subjects/names.ts';
 import { packRequest, type RequestHead } from './request-frame.ts';
-import type { WheelTimer } from '../connection/timer-wheel.ts';
 
 /** Whoever asks, as far as workers fell silent with requests of his. */
 export interface Asker {

@@ -1,7 +1,7 @@
-import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
-import { mapOf } from '@brine/wire';
+import { startNats } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
+import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import { ask, serve } from './queries.ts';

@@ -1,10 +1,10 @@
-import type { Msg } from '@nats-io/nats-core';
-import { pack, unpack } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
-import { INLINE_MAX_BYTES, getBody, putBody } from '../streams/bodies.ts';
+import { pack, unpack } from '@brine/wire';
+import type { Msg } from '@nats-io/nats-core';
 import type { Bus } from '../connection/connect.ts';
-import { BusError, asError } from '../connection/errors.ts';
+import { asError, BusError } from '../connection/errors.ts';
 import { publish } from '../connection/inbox.ts';
+import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { SERVICE_INBOXES, SUBJECT_ROOT } from '../subjects/names.ts';
 
 /**

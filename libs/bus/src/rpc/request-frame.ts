@@ -1,5 +1,5 @@
 import { MESSAGE_VERSION } from '../connection/message-version.ts';
-import { REPLY_INBOX, isToken } from '../subjects/names.ts';
+import { isToken, REPLY_INBOX } from '../subjects/names.ts';
 
 /**
  * How long a claim holds that is not renewed, in ms. A publish is answered within 3 s, so that a

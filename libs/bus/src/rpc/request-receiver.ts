@@ -1,25 +1,25 @@
 import type { Msg, Subscription } from '@nats-io/nats-core';
-import { INLINE_MAX_BYTES, getBody, putBody } from '../streams/bodies.ts';
 import type { Bus } from '../connection/connect.ts';
 import { asError } from '../connection/errors.ts';
 import { canPublish } from '../connection/inbox.ts';
-import { REPLY_INBOX, REQUEST_CLASSES, isToken, subjects } from '../subjects/names.ts';
+import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import type { RequestClass } from '../subjects/names.ts';
-import { BUNDLES, Bundler, unbundle } from './bundle.ts';
+import { isToken, REPLY_INBOX, REQUEST_CLASSES, subjects } from '../subjects/names.ts';
+import { Bundler, BUNDLES, unbundle } from './bundle.ts';
 import { Claims } from './claims.ts';
-import { ClassQueue } from './class-queue.ts';
 import type { Held } from './class-queue.ts';
+import { ClassQueue } from './class-queue.ts';
 import type { Answer, IncomingRequest, RequestHandler } from './incoming-request.ts';
 import {
   ANNOUNCE_MS,
   CLAIM_MS,
-  RENEW_MS,
-  WORDS,
   isNewerRequest,
   packReply,
   packReplyElsewhere,
   readReplyAddress,
+  RENEW_MS,
   unpackRequest,
+  WORDS,
 } from './request-frame.ts';
 import { packAnnouncement } from './worker-board.ts';
 

@@ -1,7 +1,7 @@
 import { isMap, mapOf, storableText, textOf } from '@brine/wire';
 import type { Bus } from '../connection/connect.ts';
-import { ask, serve, type Answering } from './queries.ts';
 import type { RequestClass } from '../subjects/names.ts';
+import { type Answering, ask, serve } from './queries.ts';
 
 const STALLED = 'brine.requests.stalled';
 /** A question may go to a worker that is stalled itself and not replaced yet. */

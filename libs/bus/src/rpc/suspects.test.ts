@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Pending } from './pending-request.ts';
-import { Suspects, type Stall } from './suspects.ts';
+import { type Stall, Suspects } from './suspects.ts';
 
 let suspects: Suspects;
 let freed: Pending[];

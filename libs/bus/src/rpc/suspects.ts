@@ -1,5 +1,5 @@
-import type { Asker } from './pending-request.ts';
 import type { RequestClass } from '../subjects/names.ts';
+import type { Asker } from './pending-request.ts';
 import type { Pending, RequestToSend } from './pending-request.ts';
 
 /** Two workers that were lost to one asker. */

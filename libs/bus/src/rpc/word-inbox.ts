@@ -1,8 +1,8 @@
 import type { Msg } from '@nats-io/nats-core';
-import { BUNDLES, unbundle } from './bundle.ts';
 import type { Bus } from '../connection/connect.ts';
-import { RENEWALS, readWord } from './request-frame.ts';
+import { BUNDLES, unbundle } from './bundle.ts';
 import type { WorkerWord } from './request-frame.ts';
+import { readWord, RENEWALS } from './request-frame.ts';
 
 /** Told of what workers say. */
 export interface WordHandlers {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { WorkerBoard, packAnnouncement, readAnnouncement } from './worker-board.ts';
 import type { Announcement } from './worker-board.ts';
+import { packAnnouncement, readAnnouncement, WorkerBoard } from './worker-board.ts';
 
 const none: ReadonlySet<string> = new Set();
 

@@ -1,7 +1,7 @@
 import { isRecord } from '../connection/js-api.ts';
 import { MESSAGE_VERSION } from '../connection/message-version.ts';
-import { REQUEST_CLASSES } from '../subjects/names.ts';
 import type { RequestClass } from '../subjects/names.ts';
+import { REQUEST_CLASSES } from '../subjects/names.ts';
 import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
 
 /** What a worker tells of one class. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import type { Bus } from '../connection/connect.ts';
-import { BusError, asError } from '../connection/errors.ts';
+import { asError, BusError } from '../connection/errors.ts';
 import { writeHeaders } from '../connection/headers.ts';
-import { isNoResponders, publish } from '../connection/inbox.ts';
 import type { InboxSlot } from '../connection/inbox.ts';
-import { JS_ERRORS, isFull, readAnswer } from '../connection/js-api.ts';
+import { isNoResponders, publish } from '../connection/inbox.ts';
+import { isFull, JS_ERRORS, readAnswer } from '../connection/js-api.ts';
 import type { WheelTimer } from '../connection/timer-wheel.ts';
 
 /** The header by which JetStream knows a message it has already. */

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { append } from './append.ts';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { STREAMS } from '../subjects/names.ts';
 import type { StreamName } from '../subjects/names.ts';
+import { STREAMS } from '../subjects/names.ts';
+import { append } from './append.ts';
 
 /** Above this a body goes by reference; below it, in the message itself. In bytes. */
 export const INLINE_MAX_BYTES = 256 * 1024;

@@ -10,21 +10,21 @@ import {
   EVENTS,
   JOB,
   QUESTION,
+  type RecordedMessage,
   REQUEST,
   SENT,
   writtenMessages,
-  type RecordedMessage,
 } from '../../test/message-samples.ts';
-import { unbundle } from '../rpc/bundle.ts';
-import { readRuns, runsOf } from '../events/commit-notice.ts';
 import type { Bus } from '../connection/connect.ts';
 import { isNewer, MESSAGE_VERSION } from '../connection/message-version.ts';
-import { readPublished } from '../jobs/publication.ts';
-import { isNewerRequest, readWord, unpackRequest } from '../rpc/request-frame.ts';
-import { readSent } from '../jobs/send-notice.ts';
+import { readRuns, runsOf } from '../events/commit-notice.ts';
 import { StoredEvent } from '../events/stored-event.ts';
-import type { Received } from './stream-reader.ts';
+import { readPublished } from '../jobs/publication.ts';
+import { readSent } from '../jobs/send-notice.ts';
+import { unbundle } from '../rpc/bundle.ts';
+import { isNewerRequest, readWord, unpackRequest } from '../rpc/request-frame.ts';
 import { readAnnouncement } from '../rpc/worker-board.ts';
+import type { Received } from './stream-reader.ts';
 
 const DIR = new URL('../../test/recorded/', import.meta.url);
 const record = process.env['BRINE_RECORD_MESSAGES'];

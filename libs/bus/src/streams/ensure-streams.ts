@@ -1,8 +1,8 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { JS_ERRORS, askJetStream, isFull, streamInfo } from '../connection/js-api.ts';
-import { BUCKETS, STREAMS } from '../subjects/names.ts';
+import { askJetStream, isFull, JS_ERRORS, streamInfo } from '../connection/js-api.ts';
 import type { BucketName } from '../subjects/names.ts';
+import { BUCKETS, STREAMS } from '../subjects/names.ts';
 
 /** How much the streams may hold, and in how many copies. */
 export interface StreamLimits {

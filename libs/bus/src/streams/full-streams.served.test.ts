@@ -1,19 +1,19 @@
-import { randomBytes } from 'node:crypto';
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { resolveNatsServer } from '@brine/nats-server';
+import { startNatsServer } from '@brine/nats-server';
 import { startNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { connectBus, type Bus } from '../connection/connect.ts';
-import { ensureStreams } from './ensure-streams.ts';
+import { type Bus, connectBus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
-import { resolveNatsServer } from '@brine/nats-server';
-import { startNatsServer } from '@brine/nats-server';
+import { ensureStreams } from './ensure-streams.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
 
 const run = promisify(execFile);

@@ -1,10 +1,10 @@
 import type { Bus } from '../connection/connect.ts';
 import { headersIn } from '../connection/headers.ts';
 import { isNewer } from '../connection/message-version.ts';
-import { STREAMS } from '../subjects/names.ts';
-import { readPublished } from '../jobs/publication.ts';
-import type { Published } from '../jobs/publication.ts';
 import { StoredEvent } from '../events/stored-event.ts';
+import type { Published } from '../jobs/publication.ts';
+import { readPublished } from '../jobs/publication.ts';
+import { STREAMS } from '../subjects/names.ts';
 import type { StrayMessage } from './stray.ts';
 import type { Received } from './stream-reader.ts';
 

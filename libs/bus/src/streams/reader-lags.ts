@@ -1,8 +1,8 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { askJetStream, isRecord } from '../connection/js-api.ts';
-import { STREAMS } from '../subjects/names.ts';
 import type { StreamName } from '../subjects/names.ts';
+import { STREAMS } from '../subjects/names.ts';
 
 /** A durable reader of a stream and how far behind it is. */
 export interface StreamReaderLag {

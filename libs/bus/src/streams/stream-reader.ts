@@ -1,10 +1,10 @@
-import { RETRY_MS as ASIDE_RETRY_MS, TRIES_MAX } from './asides.ts';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { HeldDeliveries } from './unacknowledged.ts';
 import { streamInfo } from '../connection/js-api.ts';
-import { ACK_WAIT_MS, PullFeed } from './pull-feed.ts';
+import { RETRY_MS as ASIDE_RETRY_MS, TRIES_MAX } from './asides.ts';
 import type { ConsumerSpec, Delivery } from './pull-feed.ts';
+import { ACK_WAIT_MS, PullFeed } from './pull-feed.ts';
+import { HeldDeliveries } from './unacknowledged.ts';
 
 /** Where a reader begins. A durable one that was there before goes on from its place instead. */
 export type ReadFrom =

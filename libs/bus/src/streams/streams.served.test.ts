@@ -1,15 +1,15 @@
-import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { startNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { append } from './append.ts';
+import type { Bus } from '../connection/connect.ts';
 import { askJetStream } from '../connection/js-api.ts';
+import { MESSAGE_VERSION } from '../connection/message-version.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
-import { ensureStreams } from './ensure-streams.ts';
-import type { Bus } from '../connection/connect.ts';
-import { MESSAGE_VERSION } from '../connection/message-version.ts';
 import type { StoredEvent } from '../events/stored-event.ts';
+import { append } from './append.ts';
+import { ensureStreams } from './ensure-streams.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
 
 let nats: TestNats;

@@ -1,9 +1,9 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { askJetStream, isRecord, streamInfo } from '../connection/js-api.ts';
 import type { StreamInfo } from '../connection/js-api.ts';
-import { STREAMS } from '../subjects/names.ts';
+import { askJetStream, isRecord, streamInfo } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
+import { STREAMS } from '../subjects/names.ts';
 
 /** How full a stream is. */
 export interface StreamUsage {

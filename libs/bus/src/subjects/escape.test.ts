@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { BusError } from '../connection/errors.ts';
 import {
   escapeHeader,
   escapeKey,
@@ -9,7 +10,6 @@ import {
   unescapeKey,
   unescapeToken,
 } from './escape.ts';
-import { BusError } from '../connection/errors.ts';
 
 const anyText = fc.string({ unit: 'binary' });
 

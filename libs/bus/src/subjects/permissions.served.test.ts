@@ -1,19 +1,19 @@
-import { startNats } from '@brine/testing';
 import type { TestNats } from '@brine/testing';
+import { startNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Bucket } from '../kv/bucket.ts';
-import { ensureStreams, waitForStreams } from '../streams/ensure-streams.ts';
-import { escapeKey } from './escape.ts';
+import { askJetStream } from '../connection/js-api.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
-import { askJetStream } from '../connection/js-api.ts';
-import { REQUEST_CLASSES, SERVICE_NAMES, subjects } from './names.ts';
-import type { ServiceName } from './names.ts';
 import { PublicationReader } from '../jobs/publication-reader.ts';
 import { PublicationWriter } from '../jobs/publication-writer.ts';
+import { Bucket } from '../kv/bucket.ts';
 import { packRequest } from '../rpc/request-frame.ts';
 import { RequestReceiver } from '../rpc/request-receiver.ts';
+import { ensureStreams, waitForStreams } from '../streams/ensure-streams.ts';
+import { escapeKey } from './escape.ts';
+import type { ServiceName } from './names.ts';
+import { REQUEST_CLASSES, SERVICE_NAMES, subjects } from './names.ts';
 
 const event = { kind: 'ret', tag: 't', body: Buffer.from([0x80]) } as const;
 const forbidden = { code: 'BUS_FORBIDDEN' };

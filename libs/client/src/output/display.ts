@@ -1,13 +1,15 @@
 import type { SaltValue } from '@brine/wire';
+import { stripEnd } from '@brine/wire/text';
+import { YamlEmitter } from '@brine/yaml';
 import { highstateOutput } from './highstate.ts';
 import { jsonOutput } from './json.ts';
 import { nestedOutput } from './nested.ts';
 import {
   DEFAULT_STATE_DISPLAY,
-  UnfitDataError,
   type OutputContext,
   type Outputter,
   type StateDisplay,
+  UnfitDataError,
 } from './outputter.ts';
 import {
   keyOutput,
@@ -17,9 +19,7 @@ import {
   rawOutput,
   textOutput,
 } from './plain.ts';
-import { stripEnd } from '@brine/wire/text';
 import { tableOutput } from './table.ts';
-import { YamlEmitter } from '@brine/yaml';
 
 const OUTPUTTERS: ReadonlyMap<string, Outputter> = new Map<string, Outputter>([
   ['nested', nestedOutput],

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { mapOf, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { mapOf, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
-import { displayOf } from './display.ts';
 import type { DisplayOptions } from './display.ts';
+import { displayOf } from './display.ts';
 import { jointOf } from './joint.ts';
 
 interface Recorded {

@@ -1,9 +1,9 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { colorsOf, type Colors } from './colors.ts';
+import { isTruthy, pyStr, splitLines, stripEscapes, typeName } from '@brine/wire/text';
+import { type Colors, colorsOf } from './colors.ts';
 import { formatChanges, formatState, formatTerse } from './highstate-state.ts';
 import type { OutputContext } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';
-import { isTruthy, pyStr, splitLines, stripEscapes, typeName } from '@brine/wire/text';
 
 /** The display of one minion's states and whether anything changed. */
 export interface HostDisplay {

@@ -1,8 +1,8 @@
 import { isMap, listOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, pyLength, pyStr, splitLines, strip, stripEnd } from '@brine/wire/text';
 import { colorsOf } from './colors.ts';
 import { nestedOutput } from './nested.ts';
 import type { OutputContext } from './outputter.ts';
-import { isTruthy, pyLength, pyStr, splitLines, strip, stripEnd } from '@brine/wire/text';
 import { fillText } from './text-wrap.ts';
 
 /** The column in which comments and changes stand. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { mapOf, SaltFloat, unpack, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, SaltFloat, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { displayOf } from './display.ts';
 import { DEFAULT_STATE_DISPLAY } from './outputter.ts';

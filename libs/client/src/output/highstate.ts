@@ -1,7 +1,7 @@
 import { isMap, mapIn, type SaltMap, type SaltValue } from '@brine/wire';
-import { formatHost } from './highstate-host.ts';
-import { UnfitDataError, type OutputContext } from './outputter.ts';
 import { isNumber, pyStr } from '@brine/wire/text';
+import { formatHost } from './highstate-host.ts';
+import { type OutputContext, UnfitDataError } from './outputter.ts';
 
 /** The returns of state runs (Salt: salt/output/highstate.py). */
 export function highstateOutput(data: SaltValue, context: OutputContext): string {

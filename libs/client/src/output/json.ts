@@ -1,7 +1,7 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
-import type { OutputContext } from './outputter.ts';
 import { isNumber, sortedValues } from '@brine/wire/text';
+import type { OutputContext } from './outputter.ts';
 
 /**
  * JSON as Python's json.dumps writes it: four spaces, non-ASCII as it is, keys in their order;

@@ -1,7 +1,7 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { colorsOf, type Colors } from './colors.ts';
-import type { OutputContext } from './outputter.ts';
 import { isNumber, pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire/text';
+import { type Colors, colorsOf } from './colors.ts';
+import type { OutputContext } from './outputter.ts';
 
 interface Sheet {
   readonly colors: Colors;

@@ -1,9 +1,9 @@
 import { isMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
-import { colorsOf, type Colors } from './colors.ts';
-import { UnfitDataError, type OutputContext } from './outputter.ts';
-import { prettyFormat } from './pretty-format.ts';
 import { pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire/text';
+import { type Colors, colorsOf } from './colors.ts';
+import { type OutputContext, UnfitDataError } from './outputter.ts';
+import { prettyFormat } from './pretty-format.ts';
 
 /** `<id>: <line>` for each line of a text (Salt: salt/output/txt.py). */
 export function textOutput(data: SaltValue): string {

@@ -1,6 +1,6 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
-import { pyLength, pyStr, sortedValues, compareText, typeName } from '@brine/wire/text';
+import { compareText, pyLength, pyStr, sortedValues, typeName } from '@brine/wire/text';
 
 const WIDTH = 80;
 

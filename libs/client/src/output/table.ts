@@ -1,7 +1,7 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { colorsOf, type Colors } from './colors.ts';
-import { UnfitDataError, type OutputContext } from './outputter.ts';
 import { pyLength, pyStr, sortedValues, typeName } from '@brine/wire/text';
+import { type Colors, colorsOf } from './colors.ts';
+import { type OutputContext, UnfitDataError } from './outputter.ts';
 
 /** Text in a column is broken at a space beyond this. */
 const COLUMN_WIDTH = 50;

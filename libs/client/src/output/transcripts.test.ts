@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { SaltFloat, mapOf, type SaltValue } from '@brine/wire';
+import { mapOf, SaltFloat, type SaltValue } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import { displayOf, type DisplayOptions } from './display.ts';
 

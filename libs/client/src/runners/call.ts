@@ -3,9 +3,9 @@ import { RefusedError } from '../errors.ts';
 import {
   bindArguments,
   InvalidArgumentsError,
-  UnknownKeywordError,
   type RunnerContext,
   type RunnerFunction,
+  UnknownKeywordError,
 } from './function.ts';
 import { JobRecords } from './job-records.ts';
 

@@ -1,9 +1,9 @@
-import { asText } from './text.ts';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { JobReturn } from '../load.ts';
 import type { Command } from '../load.ts';
 import type { LocalClient } from '../local-client.ts';
 import type { JobRecords } from './job-records.ts';
+import { asText } from './text.ts';
 
 /** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
 export interface RowSeal {

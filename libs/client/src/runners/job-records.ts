@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { RefusedError } from '../errors.ts';
 import type { LocalClient } from '../local-client.ts';
 import { asText } from './text.ts';
-import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 
 /** Jobs of one page of a query. */
 const PAGE_JOBS = 1_000;

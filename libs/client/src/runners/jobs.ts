@@ -1,8 +1,8 @@
 import { isJid, jidStartTime } from '@brine/job';
-import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { runOnMinions, type BoundArguments, type RunnerFunction } from './function.ts';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { type BoundArguments, type RunnerFunction, runOnMinions } from './function.ts';
+import { type JobRecords, type JobSearch, minionsOf, splitInput } from './job-records.ts';
 import { asText } from './text.ts';
-import { minionsOf, splitInput, type JobRecords, type JobSearch } from './job-records.ts';
 
 /** What Salt's runner says of a jid that is not there. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';

@@ -1,8 +1,8 @@
-import { listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { type RunnerFunction } from './function.ts';
-import { asText } from './text.ts';
-import { splitInput, type JobRecords } from './job-records.ts';
+import { type JobRecords, splitInput } from './job-records.ts';
 import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
+import { asText } from './text.ts';
 
 /** States of minions that have not returned; `late` ones have. */
 const SILENT_STATES: ReadonlySet<SaltValue> = new Set(['waiting', 'never']);

@@ -1,9 +1,9 @@
-import { textOf, mapOf, type SaltValue } from '@brine/wire';
+import { mapOf, type SaltValue, textOf } from '@brine/wire';
 import {
-  runOnMinions,
   type BoundArguments,
   type RunnerContext,
   type RunnerFunction,
+  runOnMinions,
 } from './function.ts';
 import { asText } from './text.ts';
 

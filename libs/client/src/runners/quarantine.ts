@@ -1,4 +1,4 @@
-import { mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { type BoundArguments, type RunnerFunction } from './function.ts';
 import { asText } from './text.ts';
 

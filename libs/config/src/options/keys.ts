@@ -1,5 +1,5 @@
-import { decimal, flag, integer, maybeText, oneOf, text } from '../kinds.ts';
 import { userInfo } from 'node:os';
+import { decimal, flag, integer, maybeText, oneOf, text } from '../kinds.ts';
 
 /** Who may sign in, and the keys that protect the traffic. */
 export const keyOptions = {

@@ -1,5 +1,4 @@
 import { accessOptions } from './access.ts';
-import { ldapOptions } from './ldap.ts';
 import { brineOptions } from './brine.ts';
 import { eventOptions } from './events.ts';
 import { fileOptions } from './files.ts';
@@ -7,6 +6,7 @@ import { gitPillarOptions } from './git-pillar.ts';
 import { gitfsOptions } from './gitfs.ts';
 import { jobOptions } from './jobs.ts';
 import { keyOptions } from './keys.ts';
+import { ldapOptions } from './ldap.ts';
 import { loggingOptions } from './logging.ts';
 import { mineOptions } from './mine.ts';
 import { networkOptions } from './network.ts';

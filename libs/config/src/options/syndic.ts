@@ -1,4 +1,4 @@
-import { decimal, integer, oneOf, flag, port, text, texts } from '../kinds.ts';
+import { decimal, flag, integer, oneOf, port, text, texts } from '../kinds.ts';
 
 /** The relay to a master above, under the names that a stock salt-syndic reads. */
 export const syndicOptions = {

@@ -1,4 +1,4 @@
-import { isConfigMap, isList, type ConfigMap, type ConfigValue } from '../option.ts';
+import { type ConfigMap, type ConfigValue, isConfigMap, isList } from '../option.ts';
 import { alike, harmless, ignored, partly, type StandingTable, stops } from '../standing.ts';
 import { namesIn, notServed, textsIn } from './names.ts';
 

@@ -1,8 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isList } from '../option.ts';
-import { textsIn } from './names.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
+import { textsIn } from './names.ts';
 
 /** Modules in Python, which Brine does not load, and what belongs to them. */
 export const moduleStandings: StandingTable = {

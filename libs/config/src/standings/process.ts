@@ -1,4 +1,4 @@
-import { isConfigMap, type ConfigValue } from '../option.ts';
+import { type ConfigValue, isConfigMap } from '../option.ts';
 import { alike, harmless, ignored, partly, type StandingTable } from '../standing.ts';
 
 const TELEMETRY_OFF = { lost: telemetry };

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Gate } from '../gate.ts';
-import { streamGit, type GitCall } from './run-git.ts';
+import { type GitCall, streamGit } from './run-git.ts';
 
 /** Files that were not asked for this long are removed; they can be made again. */
 const KEPT_MS = 24 * 60 * 60_000;

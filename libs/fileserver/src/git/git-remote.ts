@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { commitOf, isExposed, refOf, type Refs } from './environments.ts';
 import { GitConfigError, type RemoteConfig } from './remote-config.ts';
-import { runGit, type GitCall } from './run-git.ts';
+import { type GitCall, runGit } from './run-git.ts';
 import { readTree, type Tree } from './tree.ts';
 import { withLock } from './update-lock.ts';
 

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { runGit, type GitCall } from './run-git.ts';
+import { type GitCall, runGit } from './run-git.ts';
 
 /** A file or link of a commit. */
 export interface Blob {

@@ -1,12 +1,12 @@
 import { SaltFloat, type SaltValue } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import {
-  YamlEmitter,
-  YamlLoadError,
-  YamlWork,
   doubleQuoted,
   loadYaml,
   singleQuoted,
+  YamlEmitter,
+  YamlLoadError,
+  YamlWork,
 } from '@brine/yaml';
 import { bind } from '../arguments.ts';
 import type { Filter } from '../environment.ts';
@@ -16,16 +16,16 @@ import { orderOf } from '../python/operators.ts';
 import { pretty } from '../python/pretty.ts';
 import { str } from '../python/text.ts';
 import {
-  PyObject,
-  PySet,
-  Range,
-  Undefined,
   isDict,
   iterate,
   numberOf,
+  PyObject,
+  PySet,
+  Range,
   truth,
   tupleOf,
   typeName,
+  Undefined,
 } from '../python/values.ts';
 
 /** Filters that write and read YAML and JSON (Salt: salt/utils/jinja.py SerializerExtension). */

@@ -1,5 +1,5 @@
-import { DATA_FILTERS } from './data-filters.ts';
 import type { Filter } from '../environment.ts';
+import { DATA_FILTERS } from './data-filters.ts';
 import { HASH_FILTERS } from './hash-filters.ts';
 import { LIST_FILTERS } from './list-filters.ts';
 import { NET_FILTERS } from './net-filters.ts';

@@ -2,18 +2,18 @@ import { createHash, createHmac } from 'node:crypto';
 import { bind, textArgument, wholeNumber } from '../arguments.ts';
 import type { Filter } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
+import { update } from '../python/container-methods.ts';
 import { str } from '../python/text.ts';
 import {
-  isDict,
-  keyOf,
-  isList,
-  numberOf,
-  typeName,
   type CallArguments,
   type Dict,
+  isDict,
+  isList,
+  keyOf,
+  numberOf,
+  typeName,
   Undefined,
 } from '../python/values.ts';
-import { update } from '../python/container-methods.ts';
 import { iterate } from '../python/values.ts';
 
 // The namespace of Salt's uuid filter (Salt: salt/utils/jinja.py GLOBAL_UUID).

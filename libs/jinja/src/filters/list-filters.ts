@@ -1,27 +1,27 @@
 import { bind, wholeNumber } from '../arguments.ts';
-import { itemOf, onlyAttributeOf } from '../python/attributes.ts';
-import { pairsOf } from './data-filters.ts';
 import type { Filter, FilterHost } from '../environment.ts';
 import { JinjaError, typeError } from '../errors.ts';
-import { checkRows, combinations, permutations, product } from '../python/itertools.ts';
 import { bounded, joinBounded } from '../limits.ts';
+import { itemOf, onlyAttributeOf } from '../python/attributes.ts';
+import { equal, ValueIndex } from '../python/equality.ts';
+import { checkRows, combinations, permutations, product } from '../python/itertools.ts';
 import { calculate, orderOf, sorted } from '../python/operators.ts';
 import { repr, str } from '../python/text.ts';
-import { equal, ValueIndex } from '../python/equality.ts';
 import {
-  NamedTuple,
-  Undefined,
+  type CallArguments,
   isDict,
   isInt,
   isList,
   iterate,
   lengthOf,
+  NamedTuple,
   numberOf,
   truth,
   tupleOf,
   typeName,
-  type CallArguments,
+  Undefined,
 } from '../python/values.ts';
+import { pairsOf } from './data-filters.ts';
 
 /** Jinja's own filters for lists and dicts, and Python's itertools that Salt adds. */
 export const LIST_FILTERS: ReadonlyMap<string, Filter> = new Map<string, Filter>([

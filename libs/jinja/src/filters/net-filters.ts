@@ -4,7 +4,7 @@ import type { Filter } from '../environment.ts';
 import { JinjaError, valueError } from '../errors.ts';
 import { contains } from '../python/operators.ts';
 import { str } from '../python/text.ts';
-import { intValue, isList, truth, Tuple, type CallArguments } from '../python/values.ts';
+import { type CallArguments, intValue, isList, truth, Tuple } from '../python/values.ts';
 
 interface Address {
   readonly version: 4 | 6;

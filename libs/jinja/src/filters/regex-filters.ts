@@ -3,7 +3,7 @@ import { bind, textArgument } from '../arguments.ts';
 import type { Filter, FilterHost } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { MAX_LENGTH } from '../limits.ts';
-import { truth, tupleOf, typeName, Undefined, type CallArguments } from '../python/values.ts';
+import { type CallArguments, truth, tupleOf, typeName, Undefined } from '../python/values.ts';
 
 /** A step of an expression is a small part of a step of the render. */
 const WORK_PER_STEP = 16;

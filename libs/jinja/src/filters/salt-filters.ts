@@ -2,20 +2,15 @@ import { strip } from '@brine/wire/text';
 import { bind, textArgument } from '../arguments.ts';
 import type { Filter, FilterHost } from '../environment.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
-import { attributeOf } from '../python/attributes.ts';
 import { MAX_DIGITS } from '../limits.ts';
+import { attributeOf } from '../python/attributes.ts';
+import { equal, ValueIndex } from '../python/equality.ts';
 import { calculate, contains, sorted } from '../python/operators.ts';
 import { escapePattern, shellQuote } from '../python/quoting.ts';
-import { fits } from './regex-filters.ts';
 import { capitalized } from '../python/str-methods.ts';
 import { str } from '../python/text.ts';
-import { wholeText } from './text-filters.ts';
-import { equal, ValueIndex } from '../python/equality.ts';
 import {
-  PyFunction,
-  PySet,
-  Tuple,
-  Undefined,
+  type CallArguments,
   floatValue,
   intValue,
   isDict,
@@ -25,9 +20,14 @@ import {
   keyOf,
   lengthOf,
   numberOf,
+  PyFunction,
+  PySet,
   truth,
-  type CallArguments,
+  Tuple,
+  Undefined,
 } from '../python/values.ts';
+import { fits } from './regex-filters.ts';
+import { wholeText } from './text-filters.ts';
 
 /** True for what Python cannot put into a set: lists, dicts and sets. */
 function unhashable(value: unknown): boolean {

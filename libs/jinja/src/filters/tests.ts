@@ -1,20 +1,20 @@
-import { isNumber } from '@brine/wire/text';
 import type { SaltValue } from '@brine/wire';
+import { isNumber } from '@brine/wire/text';
 import type { Test } from '../environment.ts';
-import { FILTER_NAMES } from './filters.ts';
-import { calculate, compare, contains, stepsIn } from '../python/operators.ts';
-import { matchesStart } from './regex-filters.ts';
 import { equal } from '../python/equality.ts';
+import { calculate, compare, contains, stepsIn } from '../python/operators.ts';
 import {
-  PyFunction,
-  PyObject,
-  PySet,
-  Undefined,
   isDict,
   isFloat,
   isInt,
   isList,
+  PyFunction,
+  PyObject,
+  PySet,
+  Undefined,
 } from '../python/values.ts';
+import { FILTER_NAMES } from './filters.ts';
+import { matchesStart } from './regex-filters.ts';
 
 function comparing(op: string): Test {
   return (value, { positional: [other] }) => compare(op, value, other);

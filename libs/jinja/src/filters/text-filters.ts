@@ -6,10 +6,10 @@ import { bounded, joinBounded, MAX_DIGITS, MAX_LENGTH, MAX_POWER_DIGITS } from '
 import { calculate } from '../python/operators.ts';
 import { escapeHtml, stripTags } from '../python/quoting.ts';
 import { round } from '../python/rounding.ts';
-import { STR_METHODS, capitalized, replaceText } from '../python/str-methods.ts';
+import { capitalized, replaceText, STR_METHODS } from '../python/str-methods.ts';
 import { repr, str } from '../python/text.ts';
 import {
-  Undefined,
+  type CallArguments,
   floatValue,
   intValue,
   isDict,
@@ -19,7 +19,7 @@ import {
   truth,
   tupleOf,
   typeName,
-  type CallArguments,
+  Undefined,
 } from '../python/values.ts';
 import { pairsOf } from './data-filters.ts';
 

@@ -1,24 +1,24 @@
-import { JinjaError, typeError, valueError } from '../errors.ts';
 import { wholeNumber } from '../arguments.ts';
+import { JinjaError, typeError, valueError } from '../errors.ts';
 import { DICT_METHODS, LIST_METHODS, TUPLE_METHODS } from './container-methods.ts';
 import { checkCount } from './method-arity.ts';
 import { formatText } from './str-format.ts';
 import { STR_METHODS } from './str-methods.ts';
 import { repr } from './text.ts';
 import {
-  PyFunction,
-  PyObject,
-  PySet,
-  NamedTuple,
-  Tuple,
-  Undefined,
+  type CallArguments,
   isDict,
   isFloat,
   isInt,
   keyOf,
+  NamedTuple,
+  PyFunction,
+  PyObject,
+  PySet,
+  Tuple,
   tupleOf,
   typeName,
-  type CallArguments,
+  Undefined,
 } from './values.ts';
 
 /** `value.name` as Jinja reads it: an attribute first, then an item. @throws JinjaError */

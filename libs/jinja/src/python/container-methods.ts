@@ -1,9 +1,11 @@
 import { bind, wholeNumber } from '../arguments.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
+import { equal } from './equality.ts';
 import { sorted } from './operators.ts';
 import { repr } from './text.ts';
-import { equal } from './equality.ts';
 import {
+  type CallArguments,
+  type Dict,
   isDict,
   iterate,
   keyOf,
@@ -11,8 +13,6 @@ import {
   truth,
   tupleOf,
   Undefined,
-  type CallArguments,
-  type Dict,
 } from './values.ts';
 
 type Methods<T> = ReadonlyMap<string, (value: T, args: CallArguments) => unknown>;

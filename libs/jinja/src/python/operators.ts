@@ -1,20 +1,20 @@
-import { compareText } from '@brine/wire/text';
 import type { SaltFloat } from '@brine/wire';
+import { compareText } from '@brine/wire/text';
 import { JinjaError, typeError } from '../errors.ts';
 import { bounded } from '../limits.ts';
-import { formatPercent } from './percent-format.ts';
 import { equal, has, ValueIndex } from './equality.ts';
+import { formatPercent } from './percent-format.ts';
 import {
-  Tuple,
-  Undefined,
   floatValue,
   intValue,
   isFloat,
   keyOf,
   numberOf,
   PySet,
+  Tuple,
   tupleOf,
   typeName,
+  Undefined,
 } from './values.ts';
 
 const MAX_BITS = 65_536n;

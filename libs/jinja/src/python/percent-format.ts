@@ -3,7 +3,7 @@ import { JinjaError, typeError, valueError } from '../errors.ts';
 import { replaceEach } from '../limits.ts';
 import { formatNumber } from './number-format.ts';
 import { repr, str } from './text.ts';
-import { Tuple, isDict, isFloat, isInt, keyOf, numberOf, typeName } from './values.ts';
+import { isDict, isFloat, isInt, keyOf, numberOf, Tuple, typeName } from './values.ts';
 
 const KINDS = 'diouxXeEfFgGcrsa';
 const DIRECTIVE = /%(?:\(([^)]*)\))?([-+ #0]*)(\*|\d+)?(?:\.(\*|\d+))?[hlL]?([^])?/g;

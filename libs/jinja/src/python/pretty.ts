@@ -1,8 +1,8 @@
 import { compareText } from '@brine/wire/text';
-import { orderOf } from './operators.ts';
 import { bounded, joinBounded } from '../limits.ts';
+import { orderOf } from './operators.ts';
 import { repr } from './text.ts';
-import { Tuple, isDict } from './values.ts';
+import { isDict, Tuple } from './values.ts';
 
 const WIDTH = 80;
 

@@ -2,7 +2,7 @@ import { bind, wholeNumber } from '../arguments.ts';
 import { JinjaError, typeError } from '../errors.ts';
 import { MAX_DIGITS } from '../limits.ts';
 import { str } from './text.ts';
-import { floatValue, intValue, isFloat, numberOf, typeName, type CallArguments } from './values.ts';
+import { type CallArguments, floatValue, intValue, isFloat, numberOf, typeName } from './values.ts';
 
 /** Jinja's filter `round`. @throws JinjaError */
 export function round(value: unknown, args: CallArguments): unknown {

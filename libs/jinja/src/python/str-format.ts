@@ -3,7 +3,7 @@ import { JinjaError, typeError, valueError } from '../errors.ts';
 import { replaceEach } from '../limits.ts';
 import { formatNumber } from './number-format.ts';
 import { repr, str } from './text.ts';
-import { isFloat, keyOf, numberOf, typeName, type CallArguments } from './values.ts';
+import { type CallArguments, isFloat, keyOf, numberOf, typeName } from './values.ts';
 
 const FIELD = /\{\{|\}\}|\{([^{}!:]*)(?:!([rsa]))?(?::((?:[^{}]|\{[^{}]*\})*))?\}|[{}]/g;
 const SPEC = /^(?:([^])?([<>=^]))?([-+ ])?(#)?(0)?(\d+)?([,_])?(?:\.(\d+))?([a-zA-Z%])?$/;

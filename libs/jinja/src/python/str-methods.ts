@@ -2,7 +2,7 @@ import { pyLength, splitLines, strip } from '@brine/wire/text';
 import { bind, textArgument, wholeNumber } from '../arguments.ts';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { bounded, joinBounded, MAX_LENGTH } from '../limits.ts';
-import { Tuple, iterate, tupleOf, typeName, type CallArguments } from './values.ts';
+import { type CallArguments, iterate, Tuple, tupleOf, typeName } from './values.ts';
 
 type Method = (text: string, args: CallArguments) => unknown;
 

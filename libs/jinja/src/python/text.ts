@@ -1,6 +1,6 @@
-import { doubleQuoted } from '@brine/yaml';
+import { SaltFloat, type SaltValue } from '@brine/wire';
 import { pyFloat, pyRepr } from '@brine/wire/text';
-import { type SaltValue, SaltFloat } from '@brine/wire';
+import { doubleQuoted } from '@brine/yaml';
 import { JinjaError } from '../errors.ts';
 import { PyFunction, PyObject, PySet, Range, Tuple, Undefined } from './values.ts';
 

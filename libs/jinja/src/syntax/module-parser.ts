@@ -1,5 +1,5 @@
-import nodes from 'nunjucks/src/nodes.js';
 import { pyRepr } from '@brine/wire/text';
+import nodes from 'nunjucks/src/nodes.js';
 import { ExpressionParser } from './expression-parser.ts';
 import type { BlockNode, Body, NameNode, PairNode, Statement } from './nunjucks.ts';
 

@@ -1,5 +1,5 @@
-import nodes from 'nunjucks/src/nodes.js';
 import { pyRepr } from '@brine/wire/text';
+import nodes from 'nunjucks/src/nodes.js';
 import { JinjaError } from '../errors.ts';
 import { Lexer, type Whitespace } from './lexer.ts';
 import { ModuleParser } from './module-parser.ts';

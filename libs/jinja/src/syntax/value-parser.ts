@@ -1,6 +1,6 @@
+import { pyRepr } from '@brine/wire/text';
 import nodes from 'nunjucks/src/nodes.js';
 import nunjucks from 'nunjucks/src/parser.js';
-import { pyRepr } from '@brine/wire/text';
 import { syntaxError } from '../errors.ts';
 import type { Lexer } from './lexer.ts';
 import type { Arguments, Expression, PairNode, Token } from './nunjucks.ts';

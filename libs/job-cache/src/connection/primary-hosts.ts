@@ -1,5 +1,5 @@
-import pg from 'pg';
 import type { PoolClient, PoolConfig } from 'pg';
+import pg from 'pg';
 import { messageOf } from './errors.ts';
 
 /** `postgres://user:password@a:5432,b:5432/brine?…`: what is before the hosts, they, the rest. */

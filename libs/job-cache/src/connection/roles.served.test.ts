@@ -1,5 +1,5 @@
-import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
+import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';

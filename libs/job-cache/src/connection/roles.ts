@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { asJobCacheError } from './errors.ts';
 import { migrate } from '../schema/migrate.ts';
+import { asJobCacheError } from './errors.ts';
 
 const ROLES = new URL('../../sql/roles.sql', import.meta.url);
 

@@ -1,5 +1,5 @@
-import { isMap, textOf } from '@brine/wire';
 import type { SaltValue } from '@brine/wire';
+import { isMap, textOf } from '@brine/wire';
 
 /** Between the labels of a number in brine.counters. */
 export const SEPARATOR = '\x1f';

@@ -1,11 +1,11 @@
 import { isJid, jidTimeMs } from '@brine/job';
-import { listOf, textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
-import { SEPARATOR } from './count-labels.ts';
-import type { CountLabels } from './count-labels.ts';
-import { durationBucket } from './count-rows.ts';
-import type { Counting } from './count-rows.ts';
+import { listOf, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from '../save/rows.ts';
+import type { CountLabels } from './count-labels.ts';
+import { SEPARATOR } from './count-labels.ts';
+import type { Counting } from './count-rows.ts';
+import { durationBucket } from './count-rows.ts';
 
 /** A duration beyond this is no duration: a clock or a jid is wrong. Ms. */
 const MAX_DURATION_MS = 7 * 24 * 3600 * 1000;

@@ -1,12 +1,12 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import { mapOf, SaltFloat } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
-import { FleetCounts } from './fleet-counts.ts';
-import type { FleetCount } from './fleet-counts.ts';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import type { SaltValue } from '@brine/wire';
+import { mapOf, SaltFloat } from '@brine/wire';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
+import type { FleetCount } from './fleet-counts.ts';
+import { FleetCounts } from './fleet-counts.ts';
 
 let database: TestDatabase;
 let cache: JobCache;

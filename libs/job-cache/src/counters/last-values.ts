@@ -1,9 +1,9 @@
-import type { Pool } from 'pg';
-import { isMap, listOf, SaltFloat } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
-import { OTHER, SEPARATOR } from './count-labels.ts';
-import type { CountLabels } from './count-labels.ts';
+import { isMap, listOf, SaltFloat } from '@brine/wire';
+import type { Pool } from 'pg';
 import type { ReturnRow } from '../save/rows.ts';
+import type { CountLabels } from './count-labels.ts';
+import { OTHER, SEPARATOR } from './count-labels.ts';
 
 /** Names of numbers in brine.last_values. */
 export type LastValueName = 'function_status' | 'state_duration';

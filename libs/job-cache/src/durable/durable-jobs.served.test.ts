@@ -1,12 +1,12 @@
+import { IDLE } from '@brine/job';
 import {
   endPool,
   jobRow,
+  makeDatabase,
   returnLoad,
   returnRow,
-  makeDatabase,
   type TestDatabase,
 } from '@brine/testing';
-import { IDLE } from '@brine/job';
 import { mapOf, pack, type SaltValue } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';

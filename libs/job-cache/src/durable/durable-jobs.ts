@@ -1,22 +1,22 @@
-import type { DurableRow } from './durable-row.ts';
 import {
   confirmDurable,
+  type DurableAction,
   hearLogIns,
   isMinionId,
   openDurable,
   stepDurable,
-  type DurableAction,
 } from '@brine/job';
 import type { Pool, PoolClient } from 'pg';
-import { close, factsOf, keep, type HeldDurable } from './durable-row.ts';
-import { durableStateJson, readDurableState } from './durable-state.ts';
-import * as sql from './durable-sql.ts';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';
-import { quarantine } from '../save/quarantine.ts';
 import { select } from '../connection/query.ts';
+import { inTransaction } from '../connection/transaction.ts';
+import { quarantine } from '../save/quarantine.ts';
 import { refusalOfDurable } from '../save/refused-rows.ts';
 import type { RefusedRow } from '../save/rows.ts';
-import { inTransaction } from '../connection/transaction.ts';
+import type { DurableRow } from './durable-row.ts';
+import { close, factsOf, type HeldDurable, keep } from './durable-row.ts';
+import * as sql from './durable-sql.ts';
+import { durableStateJson, readDurableState } from './durable-state.ts';
 
 /** Something to be sent, and the turn and look under which it is confirmed afterwards. */
 export interface DurableTask {

@@ -1,7 +1,7 @@
 import type { DurableFacts, DurableState } from '@brine/job';
 import type { PoolClient } from 'pg';
-import { durableStateJson, type StoredDurableState } from './durable-state.ts';
 import type { JobRow } from '../save/rows.ts';
+import { durableStateJson, type StoredDurableState } from './durable-state.ts';
 
 /** A published job that is to be sent again to minions that were away. */
 export type DurableRow = Pick<

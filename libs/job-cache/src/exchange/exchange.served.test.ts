@@ -1,16 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import type { SaltValue } from '@brine/wire';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { JobCache } from '../job-cache.ts';
 import {
   EXCHANGE_KINDS,
   ExchangeError,
-  ExchangeReader,
   exchangeHead,
   exchangeLines,
+  ExchangeReader,
 } from './exchange-format.ts';
-import { JobCache } from '../job-cache.ts';
 
 let database: TestDatabase;
 let cache: JobCache;

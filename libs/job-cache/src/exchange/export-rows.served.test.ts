@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
+import { jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
 import type { SaltValue } from '@brine/wire';
-import { EXCHANGE_KINDS, ExchangeReader, exchangeHead, exchangeLines } from './exchange-format.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
+import { EXCHANGE_KINDS, exchangeHead, exchangeLines, ExchangeReader } from './exchange-format.ts';
 
 let database: TestDatabase;
 let cache: JobCache;

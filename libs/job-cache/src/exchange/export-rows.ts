@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { ExchangeKind } from './exchange-format.ts';
 import { select } from '../connection/query.ts';
+import type { ExchangeKind } from './exchange-format.ts';
 
 /** Rows and bytes of one page; the first row of a page comes whatever its size. */
 const MAX_PAGE_ROWS = 1_000;

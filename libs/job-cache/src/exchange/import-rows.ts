@@ -1,14 +1,14 @@
-import type { Pool, PoolClient } from 'pg';
 import { unpackMap } from '@brine/wire';
+import type { Pool, PoolClient } from 'pg';
 import { isRefused, messageOf, stateOf } from '../connection/errors.ts';
+import { inTransaction } from '../connection/transaction.ts';
+import { fullLoad, fullRet } from '../save/full-ret.ts';
 import {
   ExchangeError,
-  ExchangeReader,
   type ExchangeKind,
+  ExchangeReader,
   type ExchangeRow,
 } from './exchange-format.ts';
-import { fullLoad, fullRet } from '../save/full-ret.ts';
-import { inTransaction } from '../connection/transaction.ts';
 
 /** Rows of one statement. */
 const MAX_ROWS = 500;

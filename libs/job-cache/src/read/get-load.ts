@@ -1,8 +1,8 @@
-import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
-import { readLoad } from './load-columns.ts';
-import type { LoadColumns } from './load-columns.ts';
+import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
+import type { LoadColumns } from './load-columns.ts';
+import { readLoad } from './load-columns.ts';
 
 const GET_LOAD = `
 SELECT load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json,

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg';
-import type { ReturnState } from './get-job.ts';
 import { select } from '../connection/query.ts';
+import type { ReturnState } from './get-job.ts';
 
 /** Where a job stood at a moment. Times are unix ms. */
 export interface JobAt {

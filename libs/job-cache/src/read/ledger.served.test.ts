@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { mapOf, pack, unpackMap } from '@brine/wire';
 import fc from 'fast-check';
 import pg from 'pg';
-import { mapOf, pack, unpackMap } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
-import type { TestDatabase } from '@brine/testing';
-import type { ReturnState } from './get-job.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
 import type { JobRow, ReturnRow } from '../save/rows.ts';
+import type { ReturnState } from './get-job.ts';
 
 let database: TestDatabase;
 let cache: JobCache;

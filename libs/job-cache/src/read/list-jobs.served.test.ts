@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import { endPool, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
+import { endPool, makeDatabase } from '@brine/testing';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
-import { LIST_QUERIES } from './list-jobs.ts';
 import type { ListJobsOptions } from './list-jobs.ts';
+import { LIST_QUERIES } from './list-jobs.ts';
 
 let database: TestDatabase;
 let cache: JobCache;

@@ -1,12 +1,12 @@
-import type { Pool } from 'pg';
+import { isJid, jidStartTime } from '@brine/job';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, mapIn, textOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isJid, jidStartTime } from '@brine/job';
-import { globToRegex } from './glob.ts';
-import { readLoad } from './load-columns.ts';
-import type { LoadColumns } from './load-columns.ts';
+import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
+import { globToRegex } from './glob.ts';
+import type { LoadColumns } from './load-columns.ts';
+import { readLoad } from './load-columns.ts';
 
 /** Jobs of one page. */
 const MAX_JOBS = 10_000;

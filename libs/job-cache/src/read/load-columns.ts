@@ -1,6 +1,6 @@
-import { fromJson } from '@brine/wire/text';
-import { isMap, unpackMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { isMap, unpackMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 
 /** A load as the database has it: its bytes, or only JSON where somebody else wrote the row. */
 export interface LoadColumns {

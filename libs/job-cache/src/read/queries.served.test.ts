@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import { mapOf, pack } from '@brine/wire';
-import type { SaltMap } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
-import { globToRegex } from './glob.ts';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import type { SaltMap } from '@brine/wire';
+import { mapOf, pack } from '@brine/wire';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
+import { globToRegex } from './glob.ts';
 
 let database: TestDatabase;
 let cache: JobCache;

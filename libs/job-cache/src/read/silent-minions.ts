@@ -1,8 +1,8 @@
-import type { Pool } from 'pg';
 import type { SaltMap } from '@brine/wire';
-import { readLoad } from './load-columns.ts';
-import type { LoadColumns } from './load-columns.ts';
+import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
+import type { LoadColumns } from './load-columns.ts';
+import { readLoad } from './load-columns.ts';
 
 /** Minions of one page. */
 const MAX_MINIONS = 1_000;

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
-import { writeTexts } from './batch.ts';
-import type { Unfit } from './batch.ts';
 import { asJobCacheError } from '../connection/errors.ts';
+import type { Unfit } from './batch.ts';
+import { writeTexts } from './batch.ts';
 
 /** A row on record. */
 export interface AuditStored {

@@ -1,5 +1,5 @@
-import { cutFields, listOf, storableText, textOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { cutFields, listOf, storableText, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from './rows.ts';
 
 /** What belongs to the return and not to the job that it tells of. */

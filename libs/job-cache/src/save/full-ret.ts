@@ -1,6 +1,6 @@
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { mapOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
-import type { SaltMap, SaltValue } from '@brine/wire';
 
 /**
  * A load whose JSON is larger than this, in bytes, is kept as bytes alone. PostgreSQL holds

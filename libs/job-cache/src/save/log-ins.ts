@@ -1,7 +1,7 @@
 import { isMinionId } from '@brine/job';
 import type { Pool } from 'pg';
-import { writeTexts } from './batch.ts';
 import type { Unfit } from './batch.ts';
+import { writeTexts } from './batch.ts';
 import type { LogInRow } from './rows.ts';
 
 const KEEP = `

@@ -1,4 +1,5 @@
 import { digestOf } from '@brine/crypt';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import {
   boolOf,
   cutFields,
@@ -9,15 +10,14 @@ import {
   textOf,
   unpackMap,
 } from '@brine/wire';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import type { PreparedRow } from './batch.ts';
-import { bornJob } from './born-job.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
 import type { Counting } from '../counters/count-rows.ts';
 import { countingOfReturn } from '../counters/counting.ts';
-import { fullRet, referredRet } from './full-ret.ts';
-import { lastValuesOfReturn } from '../counters/last-values.ts';
 import type { LastValue } from '../counters/last-values.ts';
+import { lastValuesOfReturn } from '../counters/last-values.ts';
+import type { PreparedRow } from './batch.ts';
+import { bornJob } from './born-job.ts';
+import { fullRet, referredRet } from './full-ret.ts';
 import type { JobRow, ReturnRow, SightingRow } from './rows.ts';
 import { sightingOfReturn } from './sightings.ts';
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { JobCacheError, messageOf, stateOf } from '../connection/errors.ts';
-import { saveSightings } from './sightings.ts';
 import type { RefusedRow, StreamPosition } from './rows.ts';
+import { saveSightings } from './sightings.ts';
 
 /** What is refused once more keeps its place, with the reason of now. */
 const QUARANTINE = `

@@ -1,6 +1,6 @@
 import type { DurableRow } from '../durable/durable-row.ts';
-import type { Refusal } from './quarantine.ts';
 import type { Quarantined } from '../read/quarantined-rows.ts';
+import type { Refusal } from './quarantine.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
 /** Everything of a job as JSON, its bytes in base64: what quarantine keeps of it. */

@@ -1,9 +1,9 @@
 import {
   endPool,
   jobRow,
+  makeDatabase,
   returnLoad,
   returnRow,
-  makeDatabase,
   type TestDatabase,
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';

@@ -1,11 +1,9 @@
+import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import { listOf, mapOf, pack, unpackMap } from '@brine/wire';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
-import type { TestDatabase } from '@brine/testing';
-import { listOf, mapOf, pack, unpackMap } from '@brine/wire';
-
 import { JobCache } from '../job-cache.ts';
 
 let database: TestDatabase;

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import type { SaltValue } from '@brine/wire';
+import { mapOf, pack, SaltDatetime, SaltFloat } from '@brine/wire';
 import fc from 'fast-check';
 import pg from 'pg';
-import { SaltDatetime, SaltFloat, mapOf, pack } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
-import type { TestDatabase } from '@brine/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 

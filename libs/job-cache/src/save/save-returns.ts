@@ -1,20 +1,20 @@
 import type { Pool } from 'pg';
-import { writeInBatches, statementParameters } from './batch.ts';
-import type { Writing } from './batch.ts';
+import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
 import { countParameters, countRowsSql } from '../counters/count-rows.ts';
 import type { DurationExamples } from '../counters/duration-examples.ts';
-import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
-import type { JidMemory } from './jid-memory.ts';
 import { keepLastValues } from '../counters/last-values.ts';
-import { prepareReturn } from './prepare-return.ts';
+import type { Writing } from './batch.ts';
+import { statementParameters, writeInBatches } from './batch.ts';
+import type { JidMemory } from './jid-memory.ts';
 import type { PreparedReturn } from './prepare-return.ts';
+import { prepareReturn } from './prepare-return.ts';
 import { quarantine } from './quarantine.ts';
 import { RETURN_INPUT } from './return-input.ts';
-import { saveJobs } from './save-jobs.ts';
-import { saveSightings } from './sightings.ts';
-import { settleKnownReturns } from './settle-returns.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
+import { saveJobs } from './save-jobs.ts';
+import { settleKnownReturns } from './settle-returns.ts';
+import { saveSightings } from './sightings.ts';
 import type { SlowRows } from './slow-rows.ts';
 
 /**

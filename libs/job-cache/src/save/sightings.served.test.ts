@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import { mapOf } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
-import { endPool, jobRow, returnLoad, returnRow, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnLoad, returnRow } from '@brine/testing';
+import type { SaltValue } from '@brine/wire';
+import { mapOf } from '@brine/wire';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 

@@ -1,9 +1,9 @@
 import { isJid, isMinionId, jidTimeMs } from '@brine/job';
-import { intOf, isMap, listOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
+import { intOf, isMap, listOf } from '@brine/wire';
 import type { Pool } from 'pg';
-import { writeTexts } from './batch.ts';
 import type { Unfit } from './batch.ts';
+import { writeTexts } from './batch.ts';
 import type { ReturnRow, SightingRow } from './rows.ts';
 
 /** Salt asks with it whether a job still runs (salt/client/__init__.py `gather_job_info`). */

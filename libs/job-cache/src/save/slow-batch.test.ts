@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { writeInBatches } from './batch.ts';
-import type { PreparedRow } from './batch.ts';
 import { asJobCacheError } from '../connection/errors.ts';
+import type { PreparedRow } from './batch.ts';
+import { writeInBatches } from './batch.ts';
 import { SlowRows } from './slow-rows.ts';
 
 const TOO_SLOW = Object.assign(new Error('statement timeout'), { code: '57014' });

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
 import type { TestPostgres } from '@brine/testing';
-import { JobCache } from '../job-cache.ts';
+import { endPool, jobRow, returnRow, startPostgres } from '@brine/testing';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { select } from '../connection/query.ts';
+import { JobCache } from '../job-cache.ts';
 import { SlowRows } from './slow-rows.ts';
 
 let server: TestPostgres;

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
-import { readFile, readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { Pool, PoolClient } from 'pg';
-import { JobCacheError, asJobCacheError, isRefused, messageOf, stateOf } from '../connection/errors.ts';
+import {
+  asJobCacheError,
+  isRefused,
+  JobCacheError,
+  messageOf,
+  stateOf,
+} from '../connection/errors.ts';
 
 /** Key of the advisory lock under which one of several starters migrates ('brin' in ASCII). */
 const MIGRATION_LOCK = 0x6272_696e;

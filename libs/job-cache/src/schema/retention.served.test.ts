@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import pg from 'pg';
-import { endPool, jobRow, returnRow, makeDatabase } from '@brine/testing';
 import type { TestDatabase } from '@brine/testing';
+import { endPool, jobRow, makeDatabase, returnRow } from '@brine/testing';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { JobCache } from '../job-cache.ts';
 
 let database: TestDatabase;

@@ -1,10 +1,10 @@
+import { Bucket, escapeKey } from '@brine/bus';
+import { PublicationWriter } from '@brine/bus/jobs';
 import { SecretBox } from '@brine/crypt';
-import { startNats, vectorFile, type TestNats } from '@brine/testing';
+import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { growsOld, until } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AesEpochs } from './aes-epochs.ts';
-import { Bucket, escapeKey } from '@brine/bus';
-import { PublicationWriter } from '@brine/bus/jobs';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const box = SecretBox.fromMasterKey(keys[0]!.pem, 'aes');

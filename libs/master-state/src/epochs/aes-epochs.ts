@@ -1,15 +1,15 @@
-import { newKeyString } from '@brine/crypt';
-import type { SecretBox } from '@brine/crypt';
-import { Bucket } from '@brine/bus';
 import type { BucketWatch } from '@brine/bus';
 import type { Bus } from '@brine/bus';
+import { Bucket } from '@brine/bus';
 import { waitForStreams } from '@brine/bus';
-import { EpochHolders } from './epoch-holders.ts';
-import { EpochMarkers } from './epoch-markers.ts';
 import { BusError } from '@brine/bus';
 import { escapeKey, splitKey } from '@brine/bus';
 import { isRecord } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
+import type { SecretBox } from '@brine/crypt';
+import { newKeyString } from '@brine/crypt';
+import { EpochHolders } from './epoch-holders.ts';
+import { EpochMarkers } from './epoch-markers.ts';
 
 /** One master AES key and its number. */
 export interface AesEpoch {

@@ -1,7 +1,7 @@
-import type { AesEpochs } from './aes-epochs.ts';
 import { Crypticle } from '@brine/crypt';
 import type { AesKeys } from '@brine/master';
 import { fromHotState } from '../hot-state.ts';
+import type { AesEpochs } from './aes-epochs.ts';
 
 /** Version 2 minions still seal with the last key until they have signed in again. */
 const OVERLAP_MS = 60_000;

@@ -1,5 +1,5 @@
-import { handleEach } from '@brine/bus';
 import type { Bus } from '@brine/bus';
+import { handleEach } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { STREAMS, subjects } from '@brine/bus';
 import { PublicationReader } from '@brine/bus/jobs';

@@ -1,7 +1,7 @@
-import { Bucket } from '@brine/bus';
 import type { Bus } from '@brine/bus';
-import { escapeKey } from '@brine/bus';
 import type { BucketName } from '@brine/bus';
+import { Bucket } from '@brine/bus';
+import { escapeKey } from '@brine/bus';
 
 /** A bucket has no deletions, so that no stale copy brings back what was deleted. */
 const GONE = Buffer.alloc(0);

@@ -1,6 +1,6 @@
-import { BusError, escapeKey, type Bucket } from '@brine/bus';
+import { type Bucket, BusError, escapeKey } from '@brine/bus';
 import { MasterUnavailableError, type Mines } from '@brine/master';
-import { pack, unpack, type SaltMap } from '@brine/wire';
+import { pack, type SaltMap, unpack } from '@brine/wire';
 import { fromHotState, unlessConflict } from '../hot-state.ts';
 
 /**

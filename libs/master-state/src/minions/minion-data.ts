@@ -1,10 +1,10 @@
-import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
-import type { MinionData, StoredMinionData } from '@brine/master';
-import { mapIn, mapOf, pack, scanMap, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
+import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
+import type { MinionData, StoredMinionData } from '@brine/master';
+import { mapIn, mapOf, pack, type SaltMap, type SaltValue, scanMap, unpackMap } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
-import { FleetMaps, type FleetEntry } from './fleet-maps.ts';
 import { fromHotState } from '../hot-state.ts';
+import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
 
 /**
  * Hashes of the grains stored last, so that a minion that restarts does not write the same again.

@@ -1,4 +1,4 @@
-import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
 import { PublicKey } from '@brine/crypt';
 import { mayHaveKey } from '@brine/job';
 import type { KeyState, MinionKey, MinionKeys, StoredMinionKey } from '@brine/master';

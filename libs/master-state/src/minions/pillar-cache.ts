@@ -1,11 +1,11 @@
-import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
-import type { SecretBox } from '@brine/crypt';
-import { pack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
+import type { SecretBox } from '@brine/crypt';
+import { pack, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
-import { FleetMaps, type FleetEntry } from './fleet-maps.ts';
 import { fromHotState } from '../hot-state.ts';
+import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
 
 /** Most bytes of a record, compressed; it is one message of NATS, whose `max_payload` is 8 MB. */
 const RECORD_MAX_BYTES = 4 * 1024 * 1024;

@@ -1,4 +1,4 @@
-import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
 import { Crypticle, newKeyString, type SecretBox } from '@brine/crypt';
 import type { SessionKeys } from '@brine/master';
 import { LRUCache } from 'lru-cache';

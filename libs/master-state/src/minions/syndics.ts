@@ -1,4 +1,4 @@
-import { escapeKey, splitKey, type Bucket, type BucketEntry } from '@brine/bus';
+import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
 import type { Syndics } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from '../hot-state.ts';

@@ -1,4 +1,4 @@
-import { BusError, type BucketEntry, type BucketKey } from '@brine/bus';
+import { type BucketEntry, type BucketKey, BusError } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
 import { mapOf } from '@brine/wire';

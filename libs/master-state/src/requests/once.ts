@@ -1,7 +1,7 @@
-import { escapeKey, type Bucket, type BucketEntry } from '@brine/bus';
+import { type Bucket, type BucketEntry, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { Begun, Once } from '@brine/master';
-import { pack, unpack, type SaltValue } from '@brine/wire';
+import { pack, type SaltValue, unpack } from '@brine/wire';
 import { fromHotState, unlessConflict } from '../hot-state.ts';
 
 /**

@@ -1,8 +1,8 @@
+import { Bucket, type Bus } from '@brine/bus';
+import { RequestSender } from '@brine/bus/rpc';
 import { startNats, type TestNats } from '@brine/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Bucket, type Bus } from '@brine/bus';
 import { claimRequestId, requestAnswered, serveRequestIds } from './request-ids.ts';
-import { RequestSender } from '@brine/bus/rpc';
 
 let nats: TestNats;
 let gateway: Bus;

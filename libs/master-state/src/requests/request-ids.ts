@@ -1,14 +1,14 @@
-import { isMap, mapOf, textOf } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
 import type { Bucket } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { escapeKey } from '@brine/bus';
 import { isRecord } from '@brine/bus';
-import { REPLY_INBOX, isToken } from '@brine/bus';
-import { ask, serve } from '@brine/bus/rpc';
+import { isToken, REPLY_INBOX } from '@brine/bus';
 import type { Answering } from '@brine/bus/rpc';
+import { ask, serve } from '@brine/bus/rpc';
 import { RENEWALS } from '@brine/bus/rpc';
+import type { SaltValue } from '@brine/wire';
+import { isMap, mapOf, textOf } from '@brine/wire';
 
 const CLAIM = 'brine.requests.claim';
 const ANSWERED = 'brine.requests.answered';

@@ -1,14 +1,14 @@
-import type { AesRequest } from '../channel.ts';
 import { isJid } from '@brine/job';
 import {
   checkNames,
   mapOf,
   pack,
-  unpackMap,
-  WireError,
   type SaltMap,
   type SaltValue,
+  unpackMap,
+  WireError,
 } from '@brine/wire';
+import type { AesRequest } from '../channel.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { receiveFile } from './file-recv.ts';
@@ -23,16 +23,16 @@ import {
   symlinkList,
 } from './files.ts';
 import { masterOpts } from './master-opts.ts';
+import { masterTops } from './master-tops.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { isNewToEvents, onceKey, onceOnly } from './once.ts';
-import { rememberPillarRequest, renderPillar } from './pillar.ts';
 import { minionRunner } from './peer-runner.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
-import { masterTops } from './master-tops.ts';
+import { rememberPillarRequest, renderPillar } from './pillar.ts';
 import { keepRefusal } from './refused-return.ts';
-import { revokeAuth } from './revoke-auth.ts';
 import { takeReturn } from './return.ts';
+import { revokeAuth } from './revoke-auth.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
 
 /** What a command answers, and how it is sealed (salt/master.py `AESFuncs.run_func`). */

@@ -1,6 +1,6 @@
 import { isMinionId } from '@brine/job';
-import { parseFileReceive } from '@brine/wire/load';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { parseFileReceive } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
 const BYTES_PER_MB = 1024 * 1024;

@@ -1,6 +1,6 @@
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { Files, ServedFile } from '../ports/served-ports.ts';

@@ -1,5 +1,5 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
 import type { MasterRules } from '../ports/ports.ts';

@@ -1,7 +1,7 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, type SaltMap, unpackMap } from '@brine/wire';
 import { buildMinionEvent, buildMinionEvents } from '@brine/wire/load';
-import { mapOf, unpackMap, type SaltMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import type { MasterRules } from '../ports/ports.ts';
 import { takeMinionEvent } from './minion-event.ts';

@@ -1,6 +1,6 @@
 import { firedTag, minionStartTag, syndicStartTag } from '@brine/job';
-import { isMap, mapIn, pack, textOf, WireError, type SaltMap } from '@brine/wire';
-import { parseMinionEvent, type MinionEventLoad } from '@brine/wire/load';
+import { isMap, mapIn, pack, type SaltMap, textOf, WireError } from '@brine/wire';
+import { type MinionEventLoad, parseMinionEvent } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import { mayFire } from './may-fire.ts';
 import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';

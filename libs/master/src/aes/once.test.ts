@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapOf, pack, scanMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, pack, type SaltMap, type SaltValue, scanMap } from '@brine/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MasterUnavailableError } from '../errors.ts';
 import type { FunctionCall } from '../ports/function-ports.ts';

@@ -1,9 +1,9 @@
 import { digestOf } from '@brine/crypt';
-import { WireError, type SaltValue } from '@brine/wire';
+import { type SaltValue, WireError } from '@brine/wire';
+import type { AesRequest } from '../channel.ts';
 import { SESSION_KEY_VERSION } from '../channel.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { AesRequest } from '../channel.ts';
 
 /**
  * The same for every sending of one request: a replay of it on another connection, which is another

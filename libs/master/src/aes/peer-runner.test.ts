@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import { minionRunner } from './peer-runner.ts';

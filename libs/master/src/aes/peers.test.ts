@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import type { MasterRules } from '../ports/ports.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';

@@ -6,15 +6,15 @@ import {
   listOf,
   mapIn,
   mapOf,
-  textOf,
-  WireError,
   type SaltMap,
   type SaltValue,
+  textOf,
+  WireError,
 } from '@brine/wire';
 import { parsePublish, type PublishRequest } from '@brine/wire/load';
+import { recordPeer } from '../audited.ts';
 import type { Expected } from '../clear/expected-minions.ts';
 import { expectedWithin } from '../clear/expected-within.ts';
-import { recordPeer } from '../audited.ts';
 import { publishJob } from '../clear/publish.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 

@@ -1,6 +1,6 @@
 import { Crypticle, isEncAlgo, isSigAlgo, newKeyString } from '@brine/crypt';
+import { mapIn, mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildPrivateData, buildPrivateReply, buildSignedPrivate } from '@brine/wire/load';
-import { mapIn, mapOf, pack, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** How the request was sealed; the reply is made with the same algorithms. */

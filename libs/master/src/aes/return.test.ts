@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster, vectorFile } from '@brine/testing';
-import { mapOf, pack, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, pack, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { takeReturn } from './return.ts';
 

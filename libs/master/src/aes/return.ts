@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { digestOf } from '@brine/crypt';
-import { isJid, isMinionId, jobReturnTag, jobSubErrorTag, type Jid } from '@brine/job';
+import { isJid, isMinionId, type Jid, jobReturnTag, jobSubErrorTag } from '@brine/job';
 import {
+  appendField,
   cutFields,
   isMap,
-  pack,
-  appendField,
-  scanMap,
   type MapScan,
+  pack,
   type SaltMap,
+  scanMap,
 } from '@brine/wire';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';

@@ -1,4 +1,4 @@
-import { mapOf, boolOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
+import { boolOf, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** How often a lost compare-and-set is tried again. */

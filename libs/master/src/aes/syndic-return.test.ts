@@ -1,7 +1,7 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { buildSyndicReturn } from '@brine/wire/load';
-import { mapOf, pack, unpackMap, type SaltMap } from '@brine/wire';
 import { expect, it } from 'vitest';
 import type { MinionKey, Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';

@@ -1,5 +1,5 @@
 import { isMinionId } from '@brine/job';
-import { mapOf, pack, WireError, type SaltMap, type SaltValue } from '@brine/wire';
+import { mapOf, pack, type SaltMap, type SaltValue, WireError } from '@brine/wire';
 import { parseSyndicReturn, type SyndicJob } from '@brine/wire/load';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';

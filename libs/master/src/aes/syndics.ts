@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { isJid, isMinionId } from '@brine/job';
 import { matchGlob } from '@brine/target';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
-import { createHash } from 'node:crypto';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** What a load or a `salt/job/<jid>/new` tells of minions, and of the bus; no part of the job. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { judgeAuth, type AuthFacts } from './auth-verdict.ts';
 import type { KeyState, MinionKey } from '../ports/ports.ts';
+import { type AuthFacts, judgeAuth } from './auth-verdict.ts';
 
 const key = (state: KeyState, pub = 'A'): MinionKey => ({ state, pub, denied: [] });
 const facts = (more: Partial<AuthFacts>): AuthFacts => ({

@@ -1,8 +1,8 @@
-import { Crypticle, PrivateKey, isEncAlgo, isSigAlgo } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { bytesOf, mapIn, textOf, unpackMap, type SaltMap } from '@brine/wire';
-import { parseAuthAnswer } from '@brine/wire/load';
 import { createHash } from 'node:crypto';
+import { Crypticle, isEncAlgo, isSigAlgo, PrivateKey } from '@brine/crypt';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { bytesOf, mapIn, type SaltMap, textOf, unpackMap } from '@brine/wire';
+import { parseAuthAnswer } from '@brine/wire/load';
 import { describe, expect, it } from 'vitest';
 import { answerAuth } from './auth.ts';
 

@@ -1,11 +1,11 @@
-import { isEncAlgo, isSigAlgo, type EncAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
+import { type EncAlgo, isEncAlgo, isSigAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
 import { mayHaveKey } from '@brine/job';
-import { buildAuthAccept, buildAuthVerdict, parseAuth, type AuthRequest } from '@brine/wire/load';
+import { mapOf, pack, RefusalText, type SaltMap, WireError } from '@brine/wire';
 import { clearReply, signedReply } from '@brine/wire/frames';
-import { mapOf, pack, RefusalText, WireError, type SaltMap } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports/ports.ts';
+import { type AuthRequest, buildAuthAccept, buildAuthVerdict, parseAuth } from '@brine/wire/load';
 import { recordLogin } from '../audited.ts';
-import { judgeAuth, type AuthVerdict } from './auth-verdict.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
+import { type AuthVerdict, judgeAuth } from './auth-verdict.ts';
 
 /** How often a lost compare-and-set is tried again before the minion is asked to come back. */
 const KEY_WRITE_TRIES_MAX = 5;

@@ -1,5 +1,5 @@
-import { isBlacklisted, mayPublish, type Acl, type FunctionRule } from '@brine/acl';
-import { listOf, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { type Acl, type FunctionRule, isBlacklisted, mayPublish } from '@brine/acl';
+import { listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';

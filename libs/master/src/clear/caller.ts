@@ -1,12 +1,12 @@
-import type { CallerKind } from './principal.ts';
-import type { Proven } from './principal.ts';
-import type { ClearRequest } from './principal.ts';
-import { grantedTo, publisherAcl, readAcl, type Acl } from '@brine/acl';
+import { type Acl, grantedTo, publisherAcl, readAcl } from '@brine/acl';
+import { type SaltMap, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import { textOf, type SaltMap } from '@brine/wire';
 import type { TokenRecord } from '../ports/login-ports.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { isEnabled, logIn } from './log-in.ts';
+import type { CallerKind } from './principal.ts';
+import type { Proven } from './principal.ts';
+import type { ClearRequest } from './principal.ts';
 import { authenticateKey } from './principal.ts';
 import { findToken } from './tokens.ts';
 

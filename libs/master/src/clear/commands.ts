@@ -1,10 +1,10 @@
+import { checkNames, mapOf, type SaltMap, type SaltValue, textOf, WireError } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import { checkNames, mapOf, textOf, WireError, type SaltMap, type SaltValue } from '@brine/wire';
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
-import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
+import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import type { Proven } from './principal.ts';
 import type { ClearRequest } from './principal.ts';
 import { publish } from './publish.ts';

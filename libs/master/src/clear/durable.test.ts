@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapIn, mapOf, textOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapIn, mapOf, type SaltMap, type SaltValue, textOf, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import type { MasterRules } from '../ports/ports.ts';
 import { publish } from './publish.ts';

@@ -2,12 +2,12 @@ import type { Acl } from '@brine/acl';
 import {
   checkMinions,
   dataNeeded,
-  pillarTerms,
   type PillarTerms,
+  pillarTerms,
   type Target,
   type TargetView,
 } from '@brine/target';
-import { textOf, type SaltValue } from '@brine/wire';
+import { type SaltValue, textOf } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 

@@ -1,13 +1,13 @@
-import { mayPublish, type Acl } from '@brine/acl';
+import { type Acl, mayPublish } from '@brine/acl';
 import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import { ALWAYS, coversJob } from './authorise.ts';
 import {
+  type AskedTarget,
   couldMean,
+  type Expected,
   expectedMinions,
   pillarTermsOf,
-  type AskedTarget,
-  type Expected,
 } from './expected-minions.ts';
 
 /** Words of a target, and characters of each text in it: each costs a look at every minion. */

@@ -1,4 +1,4 @@
-import { textOf, type SaltMap } from '@brine/wire';
+import { type SaltMap, textOf } from '@brine/wire';
 import type { Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 

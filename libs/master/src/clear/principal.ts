@@ -1,5 +1,5 @@
 import { constantTimeEqual } from '@brine/crypt';
-import { textOf, type SaltMap } from '@brine/wire';
+import { type SaltMap, textOf } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 import type { Request } from '../ports/ports.ts';
 

@@ -1,5 +1,5 @@
-import { publishingPart, traceparentOf, type Jid } from '@brine/job';
-import { boolOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { type Jid, publishingPart, traceparentOf } from '@brine/job';
+import { boolOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildPublishedJob, type PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 import { aclToHandDown, withoutSecrets } from './authorise.ts';

@@ -1,7 +1,7 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { mapIn, mapOf, unpackMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { ASKER_TRACES, spanIdOf, traceIdOf, type Jid } from '@brine/job';
+import { ASKER_TRACES, type Jid, spanIdOf, traceIdOf } from '@brine/job';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { mapIn, mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { publish } from './publish.ts';

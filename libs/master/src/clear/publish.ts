@@ -1,31 +1,31 @@
 import { readAcl } from '@brine/acl';
-import { ASKER_TRACES, isJid, jobErrorTag, type Jid } from '@brine/job';
-import {
-  buildErrorReply,
-  buildPublishReply,
-  parsePublish,
-  type PublishRequest,
-} from '@brine/wire/load';
+import { ASKER_TRACES, isJid, type Jid, jobErrorTag } from '@brine/job';
 import {
   intOf,
   isMap,
   mapIn,
   mapOf,
   pack,
-  WireError,
   type SaltMap,
   type SaltValue,
+  WireError,
 } from '@brine/wire';
+import {
+  buildErrorReply,
+  buildPublishReply,
+  parsePublish,
+  type PublishRequest,
+} from '@brine/wire/load';
 import { pyRepr } from '@brine/wire/text';
 import type { Job, MasterPorts, Request } from '../ports/ports.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { handedDown, refusedByBlacklist } from './authorise.ts';
-import { authenticate, isStranger, type Caller } from './caller.ts';
-import { type ClearRequest } from './principal.ts';
+import { authenticate, type Caller, isStranger } from './caller.ts';
 import { durably } from './durable.ts';
-import { expectedMinions, type Expected } from './expected-minions.ts';
+import { type Expected, expectedMinions } from './expected-minions.ts';
 import { expectedWithin } from './expected-within.ts';
-import { loadToKeep, publicationOf, userOf, type Prepared } from './publication.ts';
+import { type ClearRequest } from './principal.ts';
+import { loadToKeep, type Prepared, publicationOf, userOf } from './publication.ts';
 
 /** Always allowed and never listed: how a CLI asks whether a job still runs. */
 const FIND_JOB = 'saltutil.find_job';

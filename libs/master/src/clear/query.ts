@@ -1,13 +1,13 @@
-import { buildErrorReply } from '@brine/wire/load';
 import {
   checkQuestion,
   isMap,
   mapOf,
-  textOf,
-  WireError,
   type SaltMap,
   type SaltValue,
+  textOf,
+  WireError,
 } from '@brine/wire';
+import { buildErrorReply } from '@brine/wire/load';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';

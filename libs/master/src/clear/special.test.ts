@@ -1,6 +1,6 @@
 import { PrivateKey } from '@brine/crypt';
-import { memoryMaster, vectorFile, type MemoryMaster } from '@brine/testing';
-import { isMap, mapIn, mapOf, textOf, unpackMap, type SaltMap } from '@brine/wire';
+import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
+import { isMap, mapIn, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FunctionCall } from '../index.ts';
 import { runClearCommand } from './commands.ts';

@@ -1,11 +1,11 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
+import { mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import { mapOf, pack, textOf, type SaltMap } from '@brine/wire';
 import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { authenticate, isStranger, notAllowed, refusalOf, type Caller } from './caller.ts';
-import { type ClearRequest } from './principal.ts';
+import { authenticate, type Caller, isStranger, notAllowed, refusalOf } from './caller.ts';
 import { readCall } from './function-call.ts';
+import { type ClearRequest } from './principal.ts';
 import { SUDO_PREFIX } from './principal.ts';
 import { callWheel } from './wheel.ts';
 

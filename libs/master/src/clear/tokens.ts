@@ -1,11 +1,11 @@
-import { grantedEntries } from '@brine/acl';
-import { fromJson } from '@brine/wire/text';
-import { intOf, mapOf, SaltFloat, textOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { createHash, randomBytes } from 'node:crypto';
+import { grantedEntries } from '@brine/acl';
+import { intOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import type { ClearRequest } from './principal.ts';
 import { logIn } from './log-in.ts';
+import type { ClearRequest } from './principal.ts';
 
 /** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
 const TOKEN_ENTROPY_BYTES = 512;

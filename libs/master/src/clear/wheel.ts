@@ -3,7 +3,7 @@ import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
 import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { changeKeys, listKeys, matchKeys, textsOfKeys, type KeyAct } from './key-acts.ts';
+import { changeKeys, type KeyAct, listKeys, matchKeys, textsOfKeys } from './key-acts.ts';
 
 interface WheelFunction {
   /** Without a preset they must be given. */

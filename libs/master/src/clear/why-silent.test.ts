@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
 import { PrivateKey } from '@brine/crypt';
 import { memoryMaster } from '@brine/testing';
-import { isMap, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { expect, it } from 'vitest';
 import { whySilent } from './why-silent.ts';
 
 const PUBLISHED = Date.UTC(2026, 10, 22, 12);

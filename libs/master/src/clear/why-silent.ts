@@ -1,6 +1,6 @@
 import { causeOfSilence, type Seen, type SilenceEvidence } from '@brine/job';
 import { matchMinion } from '@brine/target';
-import { isMap, listOf, mapIn, mapOf, textOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** Targets that a minion judges by its grains; of the others the master knows as much as it. */

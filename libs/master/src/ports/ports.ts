@@ -1,6 +1,7 @@
 import type { Jid } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { AuditRecord } from './audit-port.ts';
+import type { MasterFunctions } from './function-ports.ts';
 import type {
   AesKeys,
   Autosign,
@@ -9,7 +10,6 @@ import type {
   SessionKeys,
   Syndics,
 } from './key-ports.ts';
-import type { MasterFunctions } from './function-ports.ts';
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
 import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';

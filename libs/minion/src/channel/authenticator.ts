@@ -2,8 +2,8 @@ import { CryptError } from '@brine/crypt';
 import { WireError } from '@brine/wire';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterRequests, MinionLog } from '../ports.ts';
-import { beginSignIn, finishSignIn } from './sign-in.ts';
 import type { Credentials, SignInIdentity, SignInOutcome } from './sign-in.ts';
+import { beginSignIn, finishSignIn } from './sign-in.ts';
 
 /** What the authenticator needs. */
 export interface AuthenticatorParts {

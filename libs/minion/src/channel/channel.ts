@@ -1,4 +1,7 @@
-import { Crypticle, CryptError, minionToken } from '@brine/crypt';
+import { randomBytes } from 'node:crypto';
+import { CryptError, Crypticle, minionToken } from '@brine/crypt';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { pack, unpack } from '@brine/wire';
 import { aesEnvelope } from '@brine/wire/frames';
 import {
   buildPillar,
@@ -6,9 +9,6 @@ import {
   parsePrivateReply,
   parseSignedPrivate,
 } from '@brine/wire/load';
-import { pack, unpack } from '@brine/wire';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { randomBytes } from 'node:crypto';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterRequests } from '../ports.ts';
 import type { Authenticator } from './authenticator.ts';

@@ -1,10 +1,10 @@
-import { CryptError, isSigAlgo, SerialMemory } from '@brine/crypt';
 import type { Crypticle } from '@brine/crypt';
-import { parsePublishedJob } from '@brine/wire/load';
-import { readPublication } from '@brine/wire/frames';
+import { CryptError, isSigAlgo, SerialMemory } from '@brine/crypt';
 import { unpackMap, WireError } from '@brine/wire';
 import type { Publication } from '@brine/wire/frames';
+import { readPublication } from '@brine/wire/frames';
 import type { PublishedJob } from '@brine/wire/load';
+import { parsePublishedJob } from '@brine/wire/load';
 import type { MinionLog } from '../ports.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Credentials } from './sign-in.ts';

@@ -1,12 +1,12 @@
 import type { PrivateKey } from '@brine/crypt';
-import type { PublishedJob } from '@brine/wire/load';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { PublishedJob } from '@brine/wire/load';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 import { Authenticator } from './authenticator.ts';
-import { Channel } from './channel.ts';
 import type { ChannelRequest } from './channel.ts';
+import { Channel } from './channel.ts';
 import { PublicationReader } from './publications.ts';
 
 /** What a session takes from the configuration. */

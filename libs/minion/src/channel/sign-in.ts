@@ -1,11 +1,11 @@
-import { Crypticle, fingerprint, newKeyString, normalisePem, PublicKey } from '@brine/crypt';
+import { createHash, randomBytes } from 'node:crypto';
 import type { EncAlgo, PrivateKey, SigAlgo } from '@brine/crypt';
-import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
+import { Crypticle, fingerprint, newKeyString, normalisePem, PublicKey } from '@brine/crypt';
+import type { SaltMap } from '@brine/wire';
 import { bytesOf, mapIn, unpackMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import type { AuthAccept } from '@brine/wire/load';
-import type { SaltMap } from '@brine/wire';
-import { createHash, randomBytes } from 'node:crypto';
+import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
 import { MinionError } from '../errors.ts';
 
 /** Who signs in, and how. */

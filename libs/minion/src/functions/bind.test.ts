@@ -2,8 +2,8 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { bindArguments, splitArguments } from './bind.ts';
 import { execute } from './execute.ts';
-import { ArgumentError, ExecutionError, InvocationError } from './function.ts';
 import type { MinionFunction } from './function.ts';
+import { ArgumentError, ExecutionError, InvocationError } from './function.ts';
 
 const kwarg = (values: Record<string, SaltValue>): SaltMap =>
   new Map<SaltValue, SaltValue>([['__kwarg__', true], ...Object.entries(values)]);

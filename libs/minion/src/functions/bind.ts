@@ -1,7 +1,7 @@
-import { isMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { ArgumentError, InvocationError, shownText } from './function.ts';
+import { isMap } from '@brine/wire';
 import type { Call, MinionFunction } from './function.ts';
+import { ArgumentError, InvocationError, shownText } from './function.ts';
 
 /** Arguments as they come in a publication, split into positional and named ones. */
 export interface GivenArguments {

@@ -1,9 +1,9 @@
-import { pack, unpack } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { pack, unpack } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { hostFunctions } from '../modules/index.ts';
-import { execute } from './execute.ts';
 import type { Outcome } from './execute.ts';
+import { execute } from './execute.ts';
 import { shownText } from './function.ts';
 
 const kwarg = (values: Record<string, SaltValue>): SaltMap =>

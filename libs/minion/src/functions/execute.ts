@@ -1,8 +1,8 @@
-import { isMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { isMap } from '@brine/wire';
 import { bindArguments, splitArguments } from './bind.ts';
-import { ArgumentError, ExecutionError, InvocationError } from './function.ts';
 import type { MinionFunction } from './function.ts';
+import { ArgumentError, ExecutionError, InvocationError } from './function.ts';
 
 /** What one function gave. */
 export interface Outcome {

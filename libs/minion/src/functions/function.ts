@@ -1,5 +1,5 @@
-import { pyRepr } from '@brine/wire/text';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 
 /** A parameter of a function that can be run on a minion. */
 export interface Parameter {

@@ -1,11 +1,11 @@
-import { SaltFloat } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { SaltFloat } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
-import { linuxGrains, parseOsRelease } from '../grains/os-release.ts';
 import { collectGrains } from '../grains/collect.ts';
+import { linuxGrains, parseOsRelease } from '../grains/os-release.ts';
 import { hostFunctions } from '../modules/index.ts';
-import { execute, missingFunction } from './execute.ts';
 import type { Outcome } from './execute.ts';
+import { execute, missingFunction } from './execute.ts';
 import { shownText } from './function.ts';
 import { grainsFunctions } from './grains-functions.ts';
 import { saltutilFunctions } from './saltutil-functions.ts';

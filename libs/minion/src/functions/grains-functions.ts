@@ -1,7 +1,7 @@
-import { isMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { textArgument } from './function.ts';
+import { isMap } from '@brine/wire';
 import type { Call, FunctionTable, MinionFunction } from './function.ts';
+import { textArgument } from './function.ts';
 import type { OwnState } from './own-state.ts';
 
 /** The modules `grains` and `pillar`: what the minion knows of itself. */

@@ -1,7 +1,7 @@
-import { mapOf } from '@brine/wire';
 import type { SaltMap } from '@brine/wire';
-import { textArgument } from './function.ts';
+import { mapOf } from '@brine/wire';
 import type { FunctionTable, MinionFunction } from './function.ts';
+import { textArgument } from './function.ts';
 import type { OwnState, RunningJob } from './own-state.ts';
 
 /** The module `saltutil`: the jobs of this minion, and its view of itself. */

@@ -1,7 +1,7 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
 import { matchGlob } from '@brine/target';
-import { shownText } from './function.ts';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import type { FunctionTable, MinionFunction } from './function.ts';
+import { shownText } from './function.ts';
 
 /** The docs of all functions whose names match one of the globs; all without globs. */
 export function docsOf(table: FunctionTable, globs: readonly string[]): SaltMap {

@@ -1,7 +1,7 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { osGrains } from './os-release.ts';
-import { networkGrains } from './network.ts';
 import { arch, cpus, endianness, machine, release, totalmem, type, version } from 'node:os';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { networkGrains } from './network.ts';
+import { osGrains } from './os-release.ts';
 
 /** What the configuration adds. */
 export interface GrainSettings {

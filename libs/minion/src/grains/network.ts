@@ -1,5 +1,5 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
 import { hostname, networkInterfaces } from 'node:os';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** Grains about names and addresses, without asking the network for anything. */
 export function networkGrains(): SaltMap {

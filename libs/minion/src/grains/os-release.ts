@@ -1,6 +1,6 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
 import { readFile } from 'node:fs/promises';
 import { platform, release } from 'node:os';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 // Salt: salt/grains/core.py _OS_NAME_MAP and _OS_FAMILY_MAP, by the ID of os-release.
 const KNOWN: Readonly<Record<string, readonly [os: string, family: string]>> = {

@@ -1,19 +1,19 @@
-import { isJid } from '@brine/job';
 import type { Jid } from '@brine/job';
+import { isJid } from '@brine/job';
 import { matchMinion } from '@brine/target';
-import { buildPublishedJob, buildReturn } from '@brine/wire/load';
+import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, textOf } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { execute, missingFunction } from '../functions/execute.ts';
+import { buildPublishedJob, buildReturn } from '@brine/wire/load';
 import type { Outcome } from '../functions/execute.ts';
+import { execute, missingFunction } from '../functions/execute.ts';
 import type { FunctionTable } from '../functions/function.ts';
 import type { RunningJob } from '../functions/own-state.ts';
 import { docsOf } from '../functions/sys-functions.ts';
 import { hostFunctions } from '../modules/index.ts';
 import type { Clock, MinionLog } from '../ports.ts';
-import { RunnerGone } from '../runner/pool.ts';
 import type { RunnerPool } from '../runner/pool.ts';
+import { RunnerGone } from '../runner/pool.ts';
 import type { JobTable } from './job-table.ts';
 
 /** A job that is over, for the trace. */

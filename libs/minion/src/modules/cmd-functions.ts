@@ -1,11 +1,11 @@
-import { isMap, SaltFloat } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { ExecutionError, InvocationError, shownText, textArgument } from '../functions/function.ts';
+import type { SaltValue } from '@brine/wire';
+import { isMap, SaltFloat } from '@brine/wire';
 import type { Call, FunctionTable, MinionFunction, Parameter } from '../functions/function.ts';
-import { runCommand } from './run-command.ts';
+import { ExecutionError, InvocationError, shownText, textArgument } from '../functions/function.ts';
 import type { Command, CommandResult } from './run-command.ts';
+import { runCommand } from './run-command.ts';
 
 // Those of Salt's that this minion honours; the others are taken and have no effect.
 const PARAMETERS: readonly Parameter[] = [

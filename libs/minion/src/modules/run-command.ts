@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import { isUtf8 } from 'node:buffer';
+import { spawn } from 'node:child_process';
 import { ExecutionError } from '../functions/function.ts';
 
 /** A command for the shell. */

@@ -1,9 +1,9 @@
-import { pyRepr } from '@brine/wire/text';
-import { SaltFloat } from '@brine/wire';
-import type { SaltValue } from '@brine/wire';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ExecutionError, InvocationError, shownText } from '../functions/function.ts';
+import type { SaltValue } from '@brine/wire';
+import { SaltFloat } from '@brine/wire';
+import { pyRepr } from '@brine/wire/text';
 import type { Call, FunctionTable, MinionFunction } from '../functions/function.ts';
+import { ExecutionError, InvocationError, shownText } from '../functions/function.ts';
 
 const MAX_FIB = 10_000;
 const MAX_SLEEP_S = 7 * 86_400;

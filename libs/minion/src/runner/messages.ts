@@ -1,5 +1,5 @@
-import { isMap, listOf, mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import { isMap, listOf, mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
 import type { Outcome } from '../functions/execute.ts';
 
 /** A message to a runner: a packed {@link RunRequest}. */

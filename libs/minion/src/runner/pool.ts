@@ -1,9 +1,9 @@
-import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Outcome } from '../functions/execute.ts';
-import { isRunnerMessage, packRequest, readOutcome } from './messages.ts';
 import type { RunRequest } from './messages.ts';
+import { isRunnerMessage, packRequest, readOutcome } from './messages.ts';
 
 /** Bounds of a pool. */
 export interface RunnerPoolOptions {

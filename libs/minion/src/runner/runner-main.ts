@@ -1,8 +1,8 @@
 // A process that runs functions, one at a time, for the minion that forked it.
 import { execute, missingFunction } from '../functions/execute.ts';
 import { hostFunctions } from '../modules/index.ts';
-import { packOutcome, readRequest } from './messages.ts';
 import type { RunMessage } from './messages.ts';
+import { packOutcome, readRequest } from './messages.ts';
 
 process.on('message', (message: RunMessage) => {
   void run(message.body).then((body) => process.send?.({ type: 'done', body }));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { masterOptions } from '@brine/config';
 import { expect, test } from 'vitest';
 import { LogFile } from './log-file.ts';
-import { openLogOutput, type LogOutputOptions } from './log-output.ts';
+import { type LogOutputOptions, openLogOutput } from './log-output.ts';
 
 const NOW = () => new Date(2026, 10, 20, 20, 10, 0, 123);
 const JID = '20261120201000123456';

@@ -1,7 +1,7 @@
 import type { LogLevel } from '@brine/config';
-import { LogFormatError, logFormatter, type LogForms, type LogFormatter } from './log-format.ts';
 import { LogFile } from './log-file.ts';
-import { LEVEL_NUMBERS, laxerLevel, partLevel } from './log-levels.ts';
+import { LogFormatError, type LogFormatter, logFormatter, type LogForms } from './log-format.ts';
+import { laxerLevel, LEVEL_NUMBERS, partLevel } from './log-levels.ts';
 import { jsonLine, type LogSource, readLogLine } from './log-lines.ts';
 
 /** The options of master and minion that say what is logged, where, and in which form. */

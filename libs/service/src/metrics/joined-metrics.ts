@@ -1,7 +1,7 @@
-import type { ServiceState } from '../processes/child-service.ts';
-import { CONTENT_TYPES, joinExpositions, type ExpositionFormat } from './exposition.ts';
 import { getText } from '../get-text.ts';
-import { startHealth, type HealthServer } from '../health.ts';
+import { type HealthServer, startHealth } from '../health.ts';
+import type { ServiceState } from '../processes/child-service.ts';
+import { CONTENT_TYPES, type ExpositionFormat, joinExpositions } from './exposition.ts';
 import { Metrics } from './metrics.ts';
 
 /** A service that does not answer within this is left out of that reading. */

@@ -1,16 +1,16 @@
+import { type ExpositionFormat, renderFamily } from './exposition.ts';
 import type { Sample } from './metric-series.ts';
 import type { Family } from './metric-series.ts';
-import { renderFamily, type ExpositionFormat } from './exposition.ts';
 import {
   CountSeries,
-  HistogramSeries,
   type Exemplar,
   type Folding,
+  HistogramSeries,
   type Labels,
 } from './metric-series.ts';
 
-export type { Exemplar, Labels } from './metric-series.ts';
 export type { ExpositionFormat } from './exposition.ts';
+export type { Exemplar, Labels } from './metric-series.ts';
 
 /** A number that only grows. */
 export interface Counter {

@@ -1,7 +1,7 @@
 import type { Log } from '@brine/telemetry';
+import type { LogSource } from '../logs/log-lines.ts';
 import { Backoff } from './backoff.ts';
 import type { HeldPorts } from './held-ports.ts';
-import type { LogSource } from '../logs/log-lines.ts';
 import { ServiceProcess, type ServiceSpec } from './service-process.ts';
 
 /** What is known of a service process. */

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claimHost, type ClaimedHost, type HostClaim, HostTakenError } from './claim-host.ts';
+import { type ClaimedHost, claimHost, type HostClaim, HostTakenError } from './claim-host.ts';
 import { writeState } from './state-file.ts';
 
 const MODULE = new URL('./claim-host.ts', import.meta.url).pathname;

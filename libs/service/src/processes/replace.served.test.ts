@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLog } from '@brine/telemetry';
 import { until } from '@brine/testing/waits';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { ServiceSpec } from './service-process.ts';
 import { readState } from './state-file.ts';
 import { superviseServices, type Supervisor } from './supervisor.ts';

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import type { LogSource } from '../logs/log-lines.ts';
 import type { HeldPorts } from './held-ports.ts';
 import { eachLine } from './lines.ts';
-import type { LogSource } from '../logs/log-lines.ts';
 
 /** A service process to keep running. */
 export interface ServiceSpec {

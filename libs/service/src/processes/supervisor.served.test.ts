@@ -1,14 +1,14 @@
-import { until } from '@brine/testing/waits';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createLog } from '@brine/telemetry';
+import { until } from '@brine/testing/waits';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Backoff } from './backoff.ts';
-import type { ServiceSpec } from './service-process.ts';
 import { masterServices } from './master-services.ts';
+import type { ServiceSpec } from './service-process.ts';
 import { livingSupervisor, readState, stateFile } from './state-file.ts';
 import { superviseServices, type Supervisor } from './supervisor.ts';
 

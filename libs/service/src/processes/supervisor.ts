@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import type { Log } from '@brine/telemetry';
+import type { LogSource } from '../logs/log-lines.ts';
 import { ChildService, type ReplaceTimes, type ServiceState } from './child-service.ts';
 import { HeldPorts } from './held-ports.ts';
-import type { LogSource } from '../logs/log-lines.ts';
 import type { ServiceSpec } from './service-process.ts';
-import { removeState, writePidfile, writeState, type RollingState } from './state-file.ts';
+import { removeState, type RollingState, writePidfile, writeState } from './state-file.ts';
 
 /** A stage that is not ready by then does not keep the next ones from starting. */
 const STAGE_TIMEOUT_MS = 30_000;

@@ -1,11 +1,11 @@
 import type { Work } from '../work.ts';
-import { RegexError } from './ast.ts';
 import type { Expression, Node, Place } from './ast.ts';
-import { ANYTHING, CharSets, NOT_NEWLINE } from './char-set.ts';
+import { RegexError } from './ast.ts';
 import type { CharSet } from './char-set.ts';
+import { ANYTHING, CharSets, NOT_NEWLINE } from './char-set.ts';
 import { factored } from './factor.ts';
-import { OP } from './program.ts';
 import type { Look, Program, Run } from './program.ts';
+import { OP } from './program.ts';
 import { canBeEmpty, hasRefs, widthOf } from './shape.ts';
 
 // Repeats of repeats are written out: honest expressions have some hundred instructions.

@@ -2,7 +2,7 @@ import { Work } from '../work.ts';
 import { assemble } from './assemble.ts';
 import type { Expression } from './ast.ts';
 import { Machine } from './machine.ts';
-import { parsePythonRegex, type Flags } from './parse.ts';
+import { type Flags, parsePythonRegex } from './parse.ts';
 import type { Program } from './program.ts';
 import type { SearchOptions } from './starts.ts';
 

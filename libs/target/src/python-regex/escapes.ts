@@ -1,5 +1,5 @@
-import { RegexError } from './ast.ts';
 import type { ClassName } from './ast.ts';
+import { RegexError } from './ast.ts';
 import type { Reader } from './reader.ts';
 
 const CONTROL: ReadonlyMap<string, number> = new Map([

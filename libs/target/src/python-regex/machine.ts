@@ -1,9 +1,9 @@
 import type { Place } from './ast.ts';
 import type { CharSet } from './char-set.ts';
-import { isKnown, newMemory, type Memory } from './memory.ts';
+import { isKnown, type Memory, newMemory } from './memory.ts';
 import { backFrom, holdsAt, repeated, widthIn } from './places.ts';
-import { OP } from './program.ts';
 import type { Look, Program } from './program.ts';
+import { OP } from './program.ts';
 import { Repeats } from './repeats.ts';
 import { FRAME, FRAME_SIZE, Stack } from './stack.ts';
 import { after, nextStart, type SearchOptions } from './starts.ts';

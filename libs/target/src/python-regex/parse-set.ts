@@ -1,5 +1,5 @@
-import { RegexError } from './ast.ts';
 import type { Node, SetItem } from './ast.ts';
+import { RegexError } from './ast.ts';
 import { escapedCode, isClassName, octalCode } from './escapes.ts';
 import type { Reader } from './reader.ts';
 

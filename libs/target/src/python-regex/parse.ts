@@ -1,5 +1,5 @@
-import { RegexError } from './ast.ts';
 import type { Expression, Node } from './ast.ts';
+import { RegexError } from './ast.ts';
 import { escapedCode, isClassName, octalCode } from './escapes.ts';
 import { parseSet } from './parse-set.ts';
 import { Reader } from './reader.ts';

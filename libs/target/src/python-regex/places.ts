@@ -1,5 +1,5 @@
 import type { Place } from './ast.ts';
-import { isWord, type CharSet } from './char-set.ts';
+import { type CharSet, isWord } from './char-set.ts';
 import { lowerOf } from './fold.ts';
 
 const NEWLINE = 10;

@@ -1,7 +1,7 @@
-import { WorkError, type Work } from '../work.ts';
+import { type Work, WorkError } from '../work.ts';
 import type { Expression } from './ast.ts';
-import { expressionOf, machineOf, run } from './compile.ts';
 import type { Place } from './compile.ts';
+import { expressionOf, machineOf, run } from './compile.ts';
 import type { Machine } from './machine.ts';
 import { parseTemplate } from './template.ts';
 

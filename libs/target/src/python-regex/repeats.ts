@@ -1,9 +1,9 @@
 import type { CharSet } from './char-set.ts';
 import { before, longest, widthIn } from './places.ts';
-import { OP } from './program.ts';
 import type { Program, Run } from './program.ts';
-import { FRAME } from './stack.ts';
+import { OP } from './program.ts';
 import type { Stack } from './stack.ts';
+import { FRAME } from './stack.ts';
 
 const { accept: DO_ACCEPT, char: DO_CHAR } = OP;
 const { longer: TO_LONGER, shorter: TO_SHORTER } = FRAME;

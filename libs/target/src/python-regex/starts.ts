@@ -1,7 +1,7 @@
 import type { CharSet } from './char-set.ts';
 import { widthIn } from './places.ts';
-import { OP } from './program.ts';
 import type { Program, Run } from './program.ts';
+import { OP } from './program.ts';
 
 const NEWLINE = 10;
 

@@ -1,5 +1,5 @@
-import { RegexError } from './ast.ts';
 import type { Expression } from './ast.ts';
+import { RegexError } from './ast.ts';
 
 const ESCAPE = /\\(?:g<([^>]*)>|(0[0-7]{0,2}|[0-7]{3})|([1-9]\d?)|([^]?))/gu;
 const LETTERS: Readonly<Record<string, string>> = {

@@ -2,26 +2,26 @@ import { execFile } from 'node:child_process';
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BRINE, brineEnv, startSupervisor } from './brine-program.ts';
 import { cutShort } from '../cut-short.ts';
-import { placePostgresData } from './postgres-data.ts';
 import {
-  haveKeyFiles,
-  servicesOf,
-  servicesReady,
-  takeJobs,
-  waitForSign,
-  type ServiceLine,
-} from './signs-of-life.ts';
-import {
-  SaltProcess,
-  SaltSandbox,
-  startTally,
   type SaltConfig,
   type SaltHome,
   type SaltOutput,
   type SaltPorts,
+  SaltProcess,
+  SaltSandbox,
+  startTally,
 } from '../salt/index.ts';
+import { BRINE, brineEnv, startSupervisor } from './brine-program.ts';
+import { placePostgresData } from './postgres-data.ts';
+import {
+  haveKeyFiles,
+  type ServiceLine,
+  servicesOf,
+  servicesReady,
+  takeJobs,
+  waitForSign,
+} from './signs-of-life.ts';
 
 /** A first start sets up PostgreSQL and may install nats-server. */
 const READY_TIMEOUT_MS = 120_000;

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { SaltProcess, type SaltHome, type SaltSandbox } from '../salt/index.ts';
+import { type SaltHome, SaltProcess, type SaltSandbox } from '../salt/index.ts';
 
 /** The program, for Node to run. */
 export const BRINE = fileURLToPath(new URL('../../../../apps/cli/bin/brine.mjs', import.meta.url));

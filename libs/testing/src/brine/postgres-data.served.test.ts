@@ -1,7 +1,7 @@
-import { startPostgres } from '@brine/postgres-server';
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startPostgres } from '@brine/postgres-server';
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { placePostgresData } from './postgres-data.ts';

@@ -1,5 +1,4 @@
-export { sceneReport } from './scene-report.ts';
-export { scenes } from './scenes.ts';
-
 export type { AskedMaster } from './scene-report.ts';
+export { sceneReport } from './scene-report.ts';
 export type { Scene } from './scenes.ts';
+export { scenes } from './scenes.ts';

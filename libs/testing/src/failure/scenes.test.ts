@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { redactedText, redactedValue } from './redacted.ts';
-import { Scenes, type Scene, type SceneSettings } from './scenes.ts';
+import { type Scene, Scenes, type SceneSettings } from './scenes.ts';
 
 interface Watched {
   readonly scenes: Scenes;

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { debianPrograms, type DebianPrograms } from '../debian-programs.ts';
+import { type DebianPrograms, debianPrograms } from '../debian-programs.ts';
 import { freePorts, SaltProcess, waitForPort } from '../salt/index.ts';
 
 const START_MS = 30_000;

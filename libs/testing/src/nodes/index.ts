@@ -1,6 +1,6 @@
-export { HaproxyMissingError, checkBalancer, startBalancer } from './balancer.ts';
 export type { Balancer } from './balancer.ts';
-export { startNatsCluster } from './nats-cluster.ts';
+export { checkBalancer, HaproxyMissingError, startBalancer } from './balancer.ts';
 export type { NatsCluster } from './nats-cluster.ts';
-export { startPostgresPair } from './postgres-pair.ts';
+export { startNatsCluster } from './nats-cluster.ts';
 export type { PostgresPair } from './postgres-pair.ts';
+export { startPostgresPair } from './postgres-pair.ts';

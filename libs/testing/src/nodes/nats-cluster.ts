@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { SERVER_NAME } from '@brine/bus';
 import type { NatsServer } from '@brine/nats-server';
+import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { CERTIFICATE_DAYS, natsCertificates } from '../nats.ts';
 import { freePorts } from '../salt/index.ts';
 

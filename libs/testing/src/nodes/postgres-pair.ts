@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { chown, chmod, copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type RunningPostgres, startPostgres } from '@brine/postgres-server';
 import pg from 'pg';
-import { startPostgres, type RunningPostgres } from '@brine/postgres-server';
 import { freePorts } from '../salt/index.ts';
 
 const SYNC_MS = 120_000;

@@ -1,4 +1,4 @@
-import { debianPrograms, type DebianPrograms } from '../debian-programs.ts';
+import { type DebianPrograms, debianPrograms } from '../debian-programs.ts';
 
 const missing = (text: string, options: ErrorOptions): Error =>
   new PrometheusMissingError(text, options);

@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { cutShort } from '../cut-short.ts';
-import { sceneReport, scenes, type AskedMaster, type Scene } from '../failure/index.ts';
-import { startTally } from './start-tally.ts';
+import { type AskedMaster, type Scene, sceneReport, scenes } from '../failure/index.ts';
 import { freePorts, SaltProcess, waitForPort } from './process.ts';
+import { startTally } from './start-tally.ts';
 import type { SaltVenv } from './venv.ts';
 
 const COMMAND_TIMEOUT_MS = 90_000;

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { withFileLock } from './file-lock.ts';
 import { findPython } from './python.ts';
-import { BUILD_PACKAGES, recipeHash, RUNTIME_PACKAGES } from './recipe.ts';
 import type { SaltVersion } from './recipe.ts';
+import { BUILD_PACKAGES, recipeHash, RUNTIME_PACKAGES } from './recipe.ts';
 
 const run = promisify(execFile);
 const STEP_TIMEOUT_MS = 600_000;

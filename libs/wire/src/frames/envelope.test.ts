@@ -2,6 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyMap, anyValue } from '../../test/values.ts';
 import { asVector, b64, vectors } from '../../test/vectors.ts';
+import { Refusal, RefusalText, WireError } from '../errors.ts';
+import { unpack } from '../msgpack/decode.ts';
+import { pack } from '../msgpack/encode.ts';
+import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf } from '../value.ts';
 import {
   aesEnvelope,
   checkLoad,
@@ -13,12 +18,7 @@ import {
   refusalReply,
   signedReply,
 } from './envelope.ts';
-import { Refusal, RefusalText, WireError } from '../errors.ts';
-import { unpack } from '../msgpack/decode.ts';
-import { pack } from '../msgpack/encode.ts';
 import { publicationEnvelope, readPublication } from './publication.ts';
-import { mapOf } from '../value.ts';
-import type { SaltMap, SaltValue } from '../value.ts';
 
 interface Frame {
   readonly name: string;

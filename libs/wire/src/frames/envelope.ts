@@ -1,14 +1,14 @@
 import { Refusal, RefusalText, WireError } from '../errors.ts';
-import { asBuffer } from '../msgpack/text.ts';
 import { pack } from '../msgpack/encode.ts';
-import { fullLimits } from '../msgpack/limits.ts';
 import type { UnpackLimits } from '../msgpack/limits.ts';
-import { Scanner, scanMap } from '../msgpack/scan.ts';
+import { fullLimits } from '../msgpack/limits.ts';
 import type { MapScan } from '../msgpack/scan.ts';
-import { pyRepr } from '../text/python-repr.ts';
-import { isMap, mapOf } from '../value.ts';
-import type { SaltMap, SaltValue } from '../value.ts';
+import { scanMap, Scanner } from '../msgpack/scan.ts';
 import { appendPacked, startsMap } from '../msgpack/splice.ts';
+import { asBuffer } from '../msgpack/text.ts';
+import { pyRepr } from '../text/python-repr.ts';
+import type { SaltMap, SaltValue } from '../value.ts';
+import { isMap, mapOf } from '../value.ts';
 
 /** What an envelope of 3006.8 and older, which names no algorithms, means. */
 export const DEFAULT_ENC_ALGO = 'OAEP-SHA1';

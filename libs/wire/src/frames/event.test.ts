@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { anyMap } from '../../test/values.ts';
 import { asVector, b64, vectors } from '../../test/vectors.ts';
 import { WireError } from '../errors.ts';
-import { packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
-import { IpcReader, ipcFrame } from './ipc.ts';
-import type { IpcFraming } from './ipc.ts';
 import { unpack } from '../msgpack/decode.ts';
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
 import { mapOf } from '../value.ts';
+import { packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
+import type { IpcFraming } from './ipc.ts';
+import { ipcFrame, IpcReader } from './ipc.ts';
 
 interface EventVectors {
   readonly pub_socket: Readonly<

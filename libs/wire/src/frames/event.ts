@@ -1,9 +1,9 @@
 import { WireError } from '../errors.ts';
-import { asBuffer } from '../msgpack/text.ts';
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
-import { mapOf } from '../value.ts';
+import { asBuffer } from '../msgpack/text.ts';
 import type { SaltMap } from '../value.ts';
+import { mapOf } from '../value.ts';
 
 /** What stands between the tag and the data of an event (Salt: salt/utils/event.py TAGEND). */
 const TAG_END = '\n\n';

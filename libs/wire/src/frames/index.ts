@@ -1,18 +1,18 @@
+export type { AesEnvelope, ClearEnvelope, Envelope } from './envelope.ts';
 export {
-  DEFAULT_ENC_ALGO,
-  DEFAULT_SIG_ALGO,
   aesEnvelope,
   checkLoad,
   clearEnvelope,
   clearReply,
+  DEFAULT_ENC_ALGO,
+  DEFAULT_SIG_ALGO,
   peekEnvelope,
   readEnvelope,
   refusalReply,
   signedReply,
 } from './envelope.ts';
-export type { AesEnvelope, ClearEnvelope, Envelope } from './envelope.ts';
 export { packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
-export { IpcReader, ipcFrame } from './ipc.ts';
 export type { IpcFraming } from './ipc.ts';
-export { publicationEnvelope, readPublication } from './publication.ts';
+export { ipcFrame, IpcReader } from './ipc.ts';
 export type { Publication } from './publication.ts';
+export { publicationEnvelope, readPublication } from './publication.ts';

@@ -1,6 +1,6 @@
 import { WireError } from '../errors.ts';
 import { fullLimits } from '../msgpack/limits.ts';
-import { Scanner, scanMap } from '../msgpack/scan.ts';
+import { scanMap, Scanner } from '../msgpack/scan.ts';
 
 /**
  * How the event sockets carry messages: maps one after the other, or each behind its length

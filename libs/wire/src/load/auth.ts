@@ -1,9 +1,9 @@
+import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '../frames/envelope.ts';
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
 import { needName, optionalName } from '../names.ts';
-import { bytesOf, intOf, mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '../frames/envelope.ts';
+import { bytesOf, intOf, mapOf } from '../value.ts';
 import { fieldError, maybe, needText, optionalMap, optionalText } from './fields.ts';
 
 /*

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { WRONG, surviveHostile } from '../../test/hostile.ts';
+import { surviveHostile, WRONG } from '../../test/hostile.ts';
 import { WireError } from '../errors.ts';
 import { unpack } from '../msgpack/decode.ts';
 import { pack } from '../msgpack/encode.ts';
-import { SaltFloat, mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf, SaltFloat } from '../value.ts';
 import * as file from './file.ts';
-import * as event from './minion-event.ts';
 import * as mine from './mine.ts';
+import * as event from './minion-event.ts';
 import * as pillar from './pillar.ts';
 import * as syndic from './syndic-return.ts';
 import * as token from './token.ts';

@@ -1,6 +1,6 @@
 import { checkNames } from '../names.ts';
-import { bytesOf, intOf, mapOf } from '../value.ts';
 import type { SaltMap } from '../value.ts';
+import { bytesOf, intOf, mapOf } from '../value.ts';
 import { fieldError, isTexts, maybe, needText, optionalText } from './fields.ts';
 
 /*

@@ -1,3 +1,4 @@
+export type { AuthAccept, AuthAnswer, AuthRequest, AuthVerdict } from './auth.ts';
 export {
   buildAuth,
   buildAuthAccept,
@@ -5,11 +6,10 @@ export {
   parseAuth,
   parseAuthAnswer,
 } from './auth.ts';
-export type { AuthAccept, AuthAnswer, AuthRequest, AuthVerdict } from './auth.ts';
 export { parseFileReceive, parseServeFile } from './file.ts';
 export { parseMineEntry } from './mine.ts';
-export { buildMinionEvent, buildMinionEvents, parseMinionEvent } from './minion-event.ts';
 export type { MinionEventLoad } from './minion-event.ts';
+export { buildMinionEvent, buildMinionEvents, parseMinionEvent } from './minion-event.ts';
 export {
   buildPillar,
   buildPrivateData,
@@ -19,16 +19,16 @@ export {
   parsePrivateReply,
   parseSignedPrivate,
 } from './pillar.ts';
+export type { PublishedJob, PublishRequest } from './publish.ts';
 export {
   buildErrorReply,
   buildNewJob,
   buildPublish,
-  buildPublishReply,
   buildPublishedJob,
+  buildPublishReply,
   parsePublish,
   parsePublishedJob,
 } from './publish.ts';
-export type { PublishRequest, PublishedJob } from './publish.ts';
 export { buildReturn } from './return.ts';
-export { buildSyndicReturn, parseSyndicReturn } from './syndic-return.ts';
 export type { SyndicJob } from './syndic-return.ts';
+export { buildSyndicReturn, parseSyndicReturn } from './syndic-return.ts';

@@ -1,6 +1,6 @@
 import { checkNames } from '../names.ts';
-import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf } from '../value.ts';
 import { fieldError, isTexts, needText, needTexts, optionalMap, optionalText } from './fields.ts';
 
 /*

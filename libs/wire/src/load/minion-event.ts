@@ -1,6 +1,6 @@
 import { checkNames, isName } from '../names.ts';
-import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf } from '../value.ts';
 import { fieldError, maybe, needText, optionalText } from './fields.ts';
 
 /*

@@ -1,8 +1,8 @@
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
 import { checkNames } from '../names.ts';
-import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf } from '../value.ts';
 import { fieldError, maybe, needBytes, needText, optionalMap, optionalText } from './fields.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { checkNames } from '../names.ts';
-import { mapOf, textOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf, textOf } from '../value.ts';
 import {
   fieldError,
   listOrEmpty,

@@ -1,7 +1,7 @@
 import { needName } from '../names.ts';
-import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { listOrEmpty, maybe, optionalText, otherFields, needTexts } from './fields.ts';
+import { mapOf } from '../value.ts';
+import { listOrEmpty, maybe, needTexts, optionalText, otherFields } from './fields.ts';
 
 /*
  * _return (aes) =>

@@ -1,5 +1,5 @@
-import { mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf } from '../value.ts';
 import { fieldError, maybe, needText, needTexts, optionalMap, optionalText } from './fields.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { checkNames } from '../names.ts';
-import { SaltFloat, mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf, SaltFloat } from '../value.ts';
 import { fieldError, isTexts, maybe, needText, optionalText } from './fields.ts';
 
 /*

@@ -1,6 +1,7 @@
 import { WireError } from '../errors.ts';
-import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
+import type { FullLimits, UnpackLimits } from './limits.ts';
 import {
   COST_BOXED,
   COST_LIST,
@@ -11,7 +12,6 @@ import {
   fullLimits,
   isNumberType,
 } from './limits.ts';
-import type { FullLimits, UnpackLimits } from './limits.ts';
 import { asBuffer, isAsciiAt, textOrBytes } from './text.ts';
 
 /** Extension code of a datetime (Salt: salt/payload.py dumps, ext_type_encoder). */

@@ -1,8 +1,8 @@
 import { WireError } from '../errors.ts';
-import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
-import { DEFAULT_MAX_DEPTH } from './limits.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import { EXT_CONSTANT, EXT_DATETIME } from './decode.ts';
+import { DEFAULT_MAX_DEPTH } from './limits.ts';
 
 /**
  * `raw`: the old specification without str8 and bin, as Salt packs for 4505 and 4506.

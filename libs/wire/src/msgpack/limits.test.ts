@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { WireError } from '../errors.ts';
-import { SaltConstant } from '../value.ts';
 import type { SaltValue } from '../value.ts';
+import { SaltConstant } from '../value.ts';
 import { unpack } from './decode.ts';
 import { pack } from './encode.ts';
 import { scanMap } from './scan.ts';

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyValue } from '../../test/values.ts';
 import { WireError } from '../errors.ts';
-import { SaltConstant, SaltDatetime, SaltFloat, mapOf } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf, SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import { unpack } from './decode.ts';
 import { pack } from './encode.ts';
 

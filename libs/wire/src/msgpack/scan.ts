@@ -1,6 +1,7 @@
 import { WireError } from '../errors.ts';
 import type { SaltValue } from '../value.ts';
 import { Decoder, EXT_CONSTANT, EXT_DATETIME, refuseContainerKey } from './decode.ts';
+import type { FullLimits, UnpackLimits } from './limits.ts';
 import {
   COST_BOXED,
   COST_LIST,
@@ -11,7 +12,6 @@ import {
   fullLimits,
   isNumberType,
 } from './limits.ts';
-import type { FullLimits, UnpackLimits } from './limits.ts';
 import { asBuffer, textOrBytes } from './text.ts';
 
 /** Bytes after the type byte of 0xca..0xd3: float32, float64, uint8..64, int8..64. */

@@ -1,11 +1,11 @@
+import { WireError } from '../errors.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
 import { unpack } from './decode.ts';
-import { pack } from './encode.ts';
 import type { PackMode } from './encode.ts';
+import { pack } from './encode.ts';
 import type { UnpackLimits } from './limits.ts';
-import { scanMap } from './scan.ts';
 import type { MapScan, ScannedEntry } from './scan.ts';
-import { WireError } from '../errors.ts';
+import { scanMap } from './scan.ts';
 
 /** The header of a map with `count` entries. */
 export function mapHead(count: number): Buffer {

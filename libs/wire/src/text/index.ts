@@ -1,5 +1,5 @@
-export { readJson } from './json-read.ts';
 export { fromJson, toJson } from './json.ts';
+export { readJson } from './json-read.ts';
 export { pyFloat, pyRepr } from './python-repr.ts';
 export {
   compareText,

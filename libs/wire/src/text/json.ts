@@ -1,8 +1,8 @@
 import { WireError } from '../errors.ts';
 import { DEFAULT_MAX_DEPTH } from '../msgpack/limits.ts';
-import { pyFloat } from './python-repr.ts';
-import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import type { SaltMap, SaltValue } from '../value.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
+import { pyFloat } from './python-repr.ts';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

@@ -1,5 +1,5 @@
-import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import type { SaltValue } from '../value.ts';
+import { SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 
 /** What Python's str.isprintable refuses, apart from the space. */
 const NOT_PRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]/u;

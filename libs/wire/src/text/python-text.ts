@@ -1,4 +1,4 @@
-import { SaltConstant, SaltDatetime, SaltFloat, isMap, type SaltValue } from '../value.ts';
+import { isMap, SaltConstant, SaltDatetime, SaltFloat, type SaltValue } from '../value.ts';
 import { pyRepr } from './python-repr.ts';
 
 // Where Python's str.splitlines breaks (library reference, str.splitlines).

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { anyValue } from '../../test/values.ts';
 import { WireError } from '../errors.ts';
+import type { SaltMap, SaltValue } from '../value.ts';
+import { mapOf, SaltConstant, SaltDatetime, SaltFloat } from '../value.ts';
 import { fromJson, toJson } from './json.ts';
 import { pyFloat, pyRepr } from './python-repr.ts';
-import { SaltConstant, SaltDatetime, SaltFloat, mapOf } from '../value.ts';
-import type { SaltMap, SaltValue } from '../value.ts';
 
 function hasWideNumber(value: SaltValue): boolean {
   if (value instanceof SaltFloat || typeof value === 'bigint') return true;

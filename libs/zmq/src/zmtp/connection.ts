@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import {
   handshake,
   isCommand,
-  pong,
   PING,
+  pong,
   readReady,
   ZmtpReader,
   type ZmtpReady,

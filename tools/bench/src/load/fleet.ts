@@ -1,9 +1,9 @@
 import {
-  Swarm,
   type Behaviour,
   type JobResult,
   type LoadOptions,
   type LoadResult,
+  Swarm,
 } from '@brine/swarm';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { quiet } from '../measure/slice.ts';

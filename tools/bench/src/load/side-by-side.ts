@@ -3,7 +3,7 @@ import { BrineUnderTest } from '../masters/brine.ts';
 import type { MasterOptions } from '../masters/master.ts';
 import { pairedRatios, spreadOf } from '../measure/statistics.ts';
 import { Fleet, type ReturnStorm } from './fleet.ts';
-import { storedSlice, type LoadSample } from './stored-slice.ts';
+import { type LoadSample, storedSlice } from './stored-slice.ts';
 
 const MINIONS = 500;
 /** Fewer in flight than the cores could take: batches are then alike on a busy machine. */

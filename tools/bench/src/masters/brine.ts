@@ -1,13 +1,13 @@
 import { chmod, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SaltSandbox, type SaltHome, type SaltPorts, type SaltProcess } from '@brine/testing';
+import { type SaltHome, type SaltPorts, type SaltProcess, SaltSandbox } from '@brine/testing';
 import pg from 'pg';
 import { ProcessTree } from '../measure/process-tree.ts';
 import { endProcess, startProcess, timeCommand } from './commands.ts';
 import {
-  COMMON_CONFIG,
   type CommandRun,
+  COMMON_CONFIG,
   type MasterOptions,
   type MasterUnderTest,
 } from './master.ts';

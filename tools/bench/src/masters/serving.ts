@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitForPort, ZmtpPeer } from '@brine/testing';
-import { clearEnvelope } from '@brine/wire/frames';
 import { mapOf } from '@brine/wire';
+import { clearEnvelope } from '@brine/wire/frames';
 
 const POLL_MS = 20;
 const ANSWER_MS = 2_000;

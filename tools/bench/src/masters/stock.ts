@@ -1,18 +1,18 @@
 import {
-  SaltSandbox,
-  saltVenv,
-  SaltVenvError,
   type SaltHome,
   type SaltPorts,
   type SaltProcess,
+  SaltSandbox,
   type SaltVenv,
+  saltVenv,
+  SaltVenvError,
 } from '@brine/testing';
 import { ProcessTree } from '../measure/process-tree.ts';
 import { endProcess, startProcess, timeCommand } from './commands.ts';
 import { countReturnFiles, fillJobFiles } from './job-files.ts';
 import {
-  COMMON_CONFIG,
   type CommandRun,
+  COMMON_CONFIG,
   type MasterOptions,
   type MasterUnderTest,
   type StockName,

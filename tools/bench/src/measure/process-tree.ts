@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import {
   descendants,
+  type ProcessStat,
   readDescriptors,
   readMemory,
   readOrUndefined,
   readProcesses,
-  type ProcessStat,
 } from './processes.ts';
 import { serviceOf } from './services.ts';
 

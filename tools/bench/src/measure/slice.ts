@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spent, total, type ByService, type ProcessTree } from './process-tree.ts';
+import { type ByService, type ProcessTree, spent, total } from './process-tree.ts';
 
 const QUIET_POLL_MS = 200;
 /** Share of one core below which a master counts as at rest. */

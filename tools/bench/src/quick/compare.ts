@@ -8,14 +8,14 @@ import {
   loadTogether,
   microsPerReturn,
   openSide,
+  type Pairs,
   RETURNS_PER_SLICE,
   warmUp,
-  type Pairs,
 } from '../load/side-by-side.ts';
 import type { LoadSample } from '../load/stored-slice.ts';
 import { spreadOf } from '../measure/statistics.ts';
-import { openBase, tsc, type BuiltCheckout } from './base.ts';
-import { judge, sayJudgement, type Judgement } from './verdict.ts';
+import { type BuiltCheckout, openBase, tsc } from './base.ts';
+import { judge, type Judgement, sayJudgement } from './verdict.ts';
 
 /** Fewer pairs prove nothing at the threshold. */
 const PAIRS_LEAST = 16;

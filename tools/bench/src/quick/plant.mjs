@@ -2,8 +2,8 @@
 // starts, and by nothing else: makes each request that a worker opens cost so much more CPU.
 // Plain JavaScript, as it runs in processes that know no TypeScript.
 import crypto from 'node:crypto';
-import { syncBuiltinESMExports } from 'node:module';
 import { writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 
 const micros = Number(process.env.BRINE_BENCH_PLANT_MICROS ?? 0);

@@ -1,8 +1,8 @@
 import type { BenchArguments } from '../arguments.ts';
-import { drawVerdicts, sayJudgement } from './verdict.ts';
-import { compareCheckouts } from './compare.ts';
 import { tsc } from './base.ts';
+import { compareCheckouts } from './compare.ts';
 import type { Judgement } from './verdict.ts';
+import { drawVerdicts, sayJudgement } from './verdict.ts';
 
 /** What `--prove` plants where `--plant` says nothing. */
 const PLANT_PERCENT = 15;

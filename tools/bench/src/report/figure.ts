@@ -1,5 +1,5 @@
 import type { MasterName, StockName } from '../masters/master.ts';
-import { pairedRatios, spreadOf, type Spread } from '../measure/statistics.ts';
+import { pairedRatios, type Spread, spreadOf } from '../measure/statistics.ts';
 
 /** What one master reached in one row. */
 export interface Cell {

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpus, release, totalmem } from 'node:os';
-import { drawTable } from './table.ts';
 import type { Figure } from './figure.ts';
+import { drawTable } from './table.ts';
 
 /** The machine that a report was made on. */
 export interface Machine {

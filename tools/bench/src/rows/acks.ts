@@ -5,7 +5,7 @@ import type { MasterUnderTest } from '../masters/master.ts';
 import { startMaster } from '../masters/start-masters.ts';
 import { measured } from '../measure/slice.ts';
 import { pairedRatios, spreadOf } from '../measure/statistics.ts';
-import { cellOf, figureOf, type Figure } from '../report/figure.ts';
+import { cellOf, type Figure, figureOf } from '../report/figure.ts';
 import type { Row, RowContext } from './row.ts';
 
 const MINIONS = 500;

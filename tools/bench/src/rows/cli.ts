@@ -2,7 +2,7 @@ import { Fleet } from '../load/fleet.ts';
 import type { CommandRun, MasterName, MasterUnderTest } from '../masters/master.ts';
 import { namesOf, withMasters } from '../masters/start-masters.ts';
 import { runStockCommand } from '../masters/stock.ts';
-import { cellOf, figureOf, type Cell, type Figure } from '../report/figure.ts';
+import { type Cell, cellOf, type Figure, figureOf } from '../report/figure.ts';
 import { alternate, type Row } from './row.ts';
 
 const MINIONS = 10;

@@ -3,7 +3,7 @@ import { Closing } from '../closing.ts';
 import { Fleet } from '../load/fleet.ts';
 import { startMaster } from '../masters/start-masters.ts';
 import { spreadOf } from '../measure/statistics.ts';
-import { cellOf, figureOf, type Figure } from '../report/figure.ts';
+import { cellOf, type Figure, figureOf } from '../report/figure.ts';
 import type { Row, RowContext } from './row.ts';
 
 /** Two people who are root by sudo: one key file, two users. */

@@ -1,7 +1,7 @@
 import type { JobResult, LoadResult } from '@brine/swarm';
 import type { Fleet } from '../load/fleet.ts';
 import type { MasterName, MasterUnderTest } from '../masters/master.ts';
-import { cellOf, figureOf, type Cell, type Figure } from '../report/figure.ts';
+import { type Cell, cellOf, type Figure, figureOf } from '../report/figure.ts';
 
 /** What was seen of one master with one size of fleet. */
 export interface FleetRun {

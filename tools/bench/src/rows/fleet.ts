@@ -4,7 +4,7 @@ import type { MasterName, MasterUnderTest } from '../masters/master.ts';
 import { namesOf, withMasters } from '../masters/start-masters.ts';
 import { totalPss } from '../measure/process-tree.ts';
 import { quiet } from '../measure/slice.ts';
-import { emptyCell, type Cell, type Figure } from '../report/figure.ts';
+import { type Cell, emptyCell, type Figure } from '../report/figure.ts';
 import { fleetFigures, type FleetRun } from './fleet-figures.ts';
 import type { Row, RowContext } from './row.ts';
 

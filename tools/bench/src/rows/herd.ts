@@ -3,7 +3,7 @@ import { Fleet } from '../load/fleet.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { startMaster } from '../masters/start-masters.ts';
 import { measured } from '../measure/slice.ts';
-import { cellOf, figureOf, type Cell, type Figure } from '../report/figure.ts';
+import { type Cell, cellOf, type Figure, figureOf } from '../report/figure.ts';
 import type { Row, RowContext } from './row.ts';
 
 const MINIONS = 10_000;

@@ -1,6 +1,6 @@
 import type { MasterName } from '../masters/master.ts';
 import { namesOf, startMaster } from '../masters/start-masters.ts';
-import { cellOf, emptyCell, figureOf, type Cell } from '../report/figure.ts';
+import { type Cell, cellOf, emptyCell, figureOf } from '../report/figure.ts';
 import type { Row } from './row.ts';
 
 const SIZES = [100_000, 1_000_000] as const;

@@ -1,7 +1,7 @@
 import type { LoadResult } from '@brine/swarm';
 import type { LoadSample } from '../load/stored-slice.ts';
 import { microsEach, type Slice } from '../measure/slice.ts';
-import { cellOf, figureOf, type Cell, type Figure } from '../report/figure.ts';
+import { type Cell, cellOf, type Figure, figureOf } from '../report/figure.ts';
 import type { Samples } from './row.ts';
 
 /** Operations per second and CPU of the whole master per operation, as two lines. */

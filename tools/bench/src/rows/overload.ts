@@ -4,7 +4,7 @@ import { Fleet } from '../load/fleet.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
 import { startMaster } from '../masters/start-masters.ts';
 import { memorySummary, watchMemory } from '../measure/watch.ts';
-import { cellOf, figureOf, type Figure } from '../report/figure.ts';
+import { cellOf, type Figure, figureOf } from '../report/figure.ts';
 import type { Row, RowContext } from './row.ts';
 
 /** Each has one request on its way at most, as stock minions have. */

@@ -1,6 +1,6 @@
 import type { Fleet } from '../load/fleet.ts';
 import { Fleets } from '../load/fleets.ts';
-import { storedSlice, type LoadSample } from '../load/stored-slice.ts';
+import { type LoadSample, storedSlice } from '../load/stored-slice.ts';
 import type { MasterName, MasterUnderTest } from '../masters/master.ts';
 import { namesOf, withMasters } from '../masters/start-masters.ts';
 import { loadFigures } from './load-figures.ts';

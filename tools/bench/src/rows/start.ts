@@ -1,8 +1,8 @@
-import { namesOf, startMaster } from '../masters/start-masters.ts';
 import type { MasterName } from '../masters/master.ts';
+import { namesOf, startMaster } from '../masters/start-masters.ts';
 import { totalPss } from '../measure/process-tree.ts';
 import { quiet } from '../measure/slice.ts';
-import { cellOf, figureOf, type Cell } from '../report/figure.ts';
+import { type Cell, cellOf, figureOf } from '../report/figure.ts';
 import type { Row } from './row.ts';
 
 /** A start costs seconds and varies little. */

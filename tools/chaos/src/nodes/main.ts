@@ -1,5 +1,5 @@
 import { runMode } from '../run-mode.ts';
-import { readNodesArguments, NODES_USAGE } from './arguments.ts';
+import { NODES_USAGE, readNodesArguments } from './arguments.ts';
 import { drawNodes } from './draw-nodes.ts';
 import { runNodes } from './run-nodes.ts';
 

@@ -1,16 +1,16 @@
-import { loadMasterConfig } from '@brine/config';
-import type { LedgerReport } from '@brine/ledger-check';
-import { Swarm } from '@brine/swarm';
-import { BrineMaster } from '@brine/testing';
-import { startNatsCluster, startPostgresPair } from '@brine/testing/nodes';
-import type { NatsCluster, PostgresPair } from '@brine/testing/nodes';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadMasterConfig } from '@brine/config';
+import type { LedgerReport } from '@brine/ledger-check';
+import { Swarm } from '@brine/swarm';
+import { BrineMaster } from '@brine/testing';
+import type { NatsCluster, PostgresPair } from '@brine/testing/nodes';
+import { startNatsCluster, startPostgresPair } from '@brine/testing/nodes';
 import { Installation } from '../installation.ts';
-import { Load, type Fleet, type LoadCounts } from '../load.ts';
-import { StoredProbes, untilRecovered, type Recovery } from '../recovery.ts';
+import { type Fleet, Load, type LoadCounts } from '../load.ts';
+import { type Recovery, StoredProbes, untilRecovered } from '../recovery.ts';
 import { checkAtRest, comeToRest } from '../run-chaos.ts';
 import type { NodesArguments } from './arguments.ts';
 

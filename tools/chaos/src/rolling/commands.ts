@@ -1,6 +1,6 @@
-import { saltVenv, type BrineMaster, type SaltHome, type SaltVenv } from '@brine/testing';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type BrineMaster, type SaltHome, type SaltVenv, saltVenv } from '@brine/testing';
 import { REAL_PREFIX, RELEASES } from './real-minions.ts';
 
 /** Event sockets by what each release reads (`apps/event-bus`, decision on framing). */

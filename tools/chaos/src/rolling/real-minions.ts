@@ -1,4 +1,4 @@
-import { saltVenv, type BrineMaster } from '@brine/testing';
+import { type BrineMaster, saltVenv } from '@brine/testing';
 
 /** Releases of real minions and of the commands, in turn. */
 export const RELEASES = ['3006.26', '3007.13', '3008.2'] as const;

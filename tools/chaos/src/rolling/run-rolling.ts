@@ -1,17 +1,17 @@
-import { loadMasterConfig } from '@brine/config';
-import type { LedgerReport } from '@brine/ledger-check';
-import { Swarm } from '@brine/swarm';
-import { BrineMaster } from '@brine/testing';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { loadMasterConfig } from '@brine/config';
+import type { LedgerReport } from '@brine/ledger-check';
+import { Swarm } from '@brine/swarm';
+import { BrineMaster } from '@brine/testing';
 import { Installation } from '../installation.ts';
-import { Load, type Fleet, type LoadCounts } from '../load.ts';
+import { type Fleet, Load, type LoadCounts } from '../load.ts';
 import { StoredProbes, untilRecovered } from '../recovery.ts';
 import { checkAtRest, comeToRest } from '../run-chaos.ts';
 import type { RollingArguments } from './arguments.ts';
-import { Commands, type CommandCounts } from './commands.ts';
+import { type CommandCounts, Commands } from './commands.ts';
 import { REAL_PREFIX, startRealMinions } from './real-minions.ts';
 
 /** What a run needs. */

@@ -1,16 +1,16 @@
-import { checkLedger, type LedgerReport } from '@brine/ledger-check';
-import { Swarm } from '@brine/swarm';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { checkLedger, type LedgerReport } from '@brine/ledger-check';
+import { Swarm } from '@brine/swarm';
 import { BEHAVIOURS } from '../load.ts';
-import { runChaos, type ChaosReport } from '../run-chaos.ts';
+import { type ChaosReport, runChaos } from '../run-chaos.ts';
 import type { TreeArguments } from './arguments.ts';
 import { compareLedgers, type Comparison } from './compare-ledgers.ts';
 import { treePlan } from './plan.ts';
-import { TreeInjector } from './tree-injector.ts';
 import { installationOf, startTree, type Tree } from './tree.ts';
+import { TreeInjector } from './tree-injector.ts';
 
 /** What a run needs. */
 export interface TreeOptions extends Omit<TreeArguments, 'json'> {

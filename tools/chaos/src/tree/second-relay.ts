@@ -1,7 +1,7 @@
-import { SaltProcess, type BrineMaster } from '@brine/testing';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type BrineMaster, SaltProcess } from '@brine/testing';
 
 const RELAY = fileURLToPath(new URL('../../../../apps/syndic-relay/dist/main.js', import.meta.url));
 

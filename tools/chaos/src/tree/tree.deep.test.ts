@@ -1,7 +1,7 @@
 import { JobCache } from '@brine/job-cache';
+import { UsageError } from '@brine/swarm';
 import { jobRow, returnRow, startPostgres } from '@brine/testing';
 import { expect, test } from 'vitest';
-import { UsageError } from '@brine/swarm';
 import { nameOf } from '../plan.ts';
 import { readTreeArguments } from './arguments.ts';
 import { compareLedgers } from './compare-ledgers.ts';

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadMasterConfig } from '@brine/config';
 import { BrineMaster, startNats } from '@brine/testing';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { FaultProxy } from '../fault-proxy.ts';
 import { Installation } from '../installation.ts';
 import { asSyndic, SecondRelay } from './second-relay.ts';
