@@ -7,7 +7,7 @@ import { normalisePem, PrivateKey, SecretBox } from '@brine/crypt';
 import type { MasterKeys } from '@brine/pki';
 import type { RunningService, ServiceContext } from '@brine/service';
 import { Metrics } from '@brine/service';
-import type { MasterKeyService } from '../../apps/worker-pool/src/master-key.ts';
+import type { MasterKeyService } from '../../apps/worker-pool/src/adapters/master-key.ts';
 import { EventSocket, memoryFiles } from './event-host.ts';
 import type { SimConnection } from './nats/connection.ts';
 import { SimNats } from './nats/server.ts';

@@ -2,9 +2,9 @@ import { trimStreams } from '@brine/bus';
 import type { RunningService } from '@brine/service';
 import { startFeeds } from '../../apps/event-bus/src/feeds/feeds.ts';
 import { Returner } from '../../apps/job-cache-returner/src/returner.ts';
-import { startPublisher } from '../../apps/publisher/src/start-publisher.ts';
-import { startGateway } from '../../apps/req-gateway/src/start-gateway.ts';
-import { startWorker } from '../../apps/worker-pool/src/worker.ts';
+import { startPublisher } from '../../apps/publisher/src/start.ts';
+import { startGateway } from '../../apps/req-gateway/src/start.ts';
+import { startWorker } from '../../apps/worker-pool/src/start.ts';
 import type { Start, Surroundings } from './cluster.ts';
 
 /** The services of a master as their own code starts them, on simulated edges. */

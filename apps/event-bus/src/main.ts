@@ -1,4 +1,4 @@
 import { runService } from '@brine/service';
-import { startEventBus } from './event-bus.ts';
+import { startEventBus } from './start.ts';
 
 await runService({ name: 'event-bus', main: startEventBus });

@@ -4,7 +4,7 @@ import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { jobOf, newJid, tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
+import { jobOf, newJid, tagsOf, TestHost, TestMaster } from './start.fixture.ts';
 
 let master: TestMaster;
 let host: TestHost;

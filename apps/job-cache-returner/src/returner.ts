@@ -7,15 +7,15 @@ import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cach
 import type { Metrics, TracedJob } from '@brine/service';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
-import { startMaintenance } from './maintenance.ts';
-import { exposeMetrics } from './metrics.ts';
+import { startMaintenance } from './adapters/maintenance.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
 import { QUERIES, QueryError } from './queries/queries.ts';
 import { Hold } from './store/hold.ts';
 import { keepStray } from './store/keep-stray.ts';
 import { takeJobs } from './store/take-jobs.ts';
 import { takeReturns } from './store/take-returns.ts';
-import type { StoreContext } from './store-context.ts';
-import { StoreCounts } from './store-counts.ts';
+import type { StoreContext } from './adapters/store-context.ts';
+import { StoreCounts } from './adapters/store-counts.ts';
 
 /** Name of both durable consumers: several processes share the streams under it. */
 export const DURABLE = 'store';

@@ -1,4 +1,4 @@
 import { runService } from '@brine/service';
-import { startPublisher } from './start-publisher.ts';
+import { startPublisher } from './start.ts';
 
 await runService({ name: 'publisher', main: startPublisher });

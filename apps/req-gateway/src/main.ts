@@ -1,4 +1,4 @@
 import { runService } from '@brine/service';
-import { startGateway } from './start-gateway.ts';
+import { startGateway } from './start.ts';
 
 await runService({ name: 'req-gateway', main: startGateway });

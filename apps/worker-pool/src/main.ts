@@ -1,4 +1,4 @@
 import { runService } from '@brine/service';
-import { startWorker } from './worker.ts';
+import { startWorker } from './start.ts';
 
 await runService({ name: 'worker-pool', main: startWorker });

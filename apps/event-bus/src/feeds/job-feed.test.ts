@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JobFiles } from '@brine/cachedir';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { jobOf, newJid } from '../event-bus.fixture.ts';
+import { jobOf, newJid } from '../start.fixture.ts';
 import { Readers } from '../sockets/readers.ts';
 import { JobFeed } from './job-feed.ts';
 

@@ -5,7 +5,7 @@ import type { StoredEvent } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import { mapOf, pack } from '@brine/wire';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { keptFiles } from '../event-bus.ts';
+import { keptFiles } from '../start.ts';
 import { ReturnFiles } from './return-files.ts';
 
 const JID = '20261122030000000001';

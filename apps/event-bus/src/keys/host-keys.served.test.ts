@@ -6,7 +6,7 @@ import { SecretBox } from '@brine/crypt';
 import { loadOrCreateMasterKeys } from '@brine/pki';
 import { until } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { tagsOf, TestHost, TestMaster } from '../event-bus.fixture.ts';
+import { tagsOf, TestHost, TestMaster } from '../start.fixture.ts';
 
 let master: TestMaster;
 let host: TestHost;

@@ -5,7 +5,7 @@ import { AuditSeal, SecretBox } from '@brine/crypt';
 import { AuditWriter, forgetMinion } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import type { ServiceContext } from '@brine/service';
-import type { Releasers } from '../releasers.ts';
+import type { Releasers } from '../adapters/releasers.ts';
 import { startRotation } from './aes-rotation.ts';
 import { type KeyAct, startKeySync } from './key-files.ts';
 import { watchUserKeys } from './user-keys.ts';

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chooseDialect } from '../event-bus.ts';
+import { chooseDialect } from '../start.ts';
 import { dialectOf, findInstalledSalt } from './installed-salt.ts';
 
 let root = '';

@@ -1,6 +1,6 @@
 import { BusError } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
-import type { StoreContext } from '../store-context.ts';
+import type { StoreContext } from '../adapters/store-context.ts';
 import { keepStray } from './keep-stray.ts';
 
 /**

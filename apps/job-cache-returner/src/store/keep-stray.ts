@@ -1,5 +1,5 @@
 import type { Stray } from '@brine/bus';
-import type { StoreContext } from '../store-context.ts';
+import type { StoreContext } from '../adapters/store-context.ts';
 
 /** Puts a message that can not be read into quarantine, as it stands in the stream. */
 export async function keepStray(

@@ -16,7 +16,7 @@ import type {
 } from '@brine/job-cache';
 import type { SaltMap } from '@brine/wire';
 import { boolOf, intOf, isMap, listOf, mapIn, textOf, unpackMap } from '@brine/wire';
-import type { StoreContext } from '../store-context.ts';
+import type { StoreContext } from '../adapters/store-context.ts';
 import { fetchBody } from './fetch-body.ts';
 import { jobBelow } from './job-below.ts';
 

@@ -1,6 +1,6 @@
 import type { Published } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
-import type { StoreContext } from '../store-context.ts';
+import type { StoreContext } from '../adapters/store-context.ts';
 import { gather } from './gather.ts';
 import type { PublishedJob } from './job-rows.ts';
 import { durableRow, jobRow } from './job-rows.ts';

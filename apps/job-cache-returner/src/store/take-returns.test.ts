@@ -5,7 +5,7 @@ import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
 import { returnLoad } from '@brine/testing';
 import { expect, test } from 'vitest';
-import { StoreCounts } from '../store-counts.ts';
+import { StoreCounts } from '../adapters/store-counts.ts';
 import { Hold } from './hold.ts';
 import { takeReturns } from './take-returns.ts';
 

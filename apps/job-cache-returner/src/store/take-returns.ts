@@ -1,6 +1,6 @@
 import type { StoredEvent } from '@brine/bus/events';
 import type { ReturnRow } from '@brine/job-cache';
-import type { StoreContext } from '../store-context.ts';
+import type { StoreContext } from '../adapters/store-context.ts';
 import { fetchBody } from './fetch-body.ts';
 import { returnRow } from './return-row.ts';
 import { storeSeen } from './store-seen.ts';

@@ -3,7 +3,7 @@ import { type ConfigValue, isConfigMap, type MasterOptions } from '@brine/config
 import type { PillarOptions } from '@brine/pillar';
 import type { GpgSettings } from '@brine/pillar-sources';
 import type { SaltMap } from '@brine/wire';
-import { nodegroupsOf } from '../rules.ts';
+import { nodegroupsOf } from '../adapters/rules.ts';
 import { saltValue, textsOf } from './option-values.ts';
 import type { ExternalsData } from './pillar-externals.ts';
 

@@ -6,7 +6,7 @@ import { fireEvent } from '@brine/ipc';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, textOf } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { jobOf, newJid, returnOf, tagsOf, TestHost, TestMaster } from './event-bus.fixture.ts';
+import { jobOf, newJid, returnOf, tagsOf, TestHost, TestMaster } from './start.fixture.ts';
 
 let master: TestMaster;
 let host: TestHost;

@@ -18,7 +18,7 @@ import { startTelemetry } from '@brine/telemetry';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { expect } from 'vitest';
-import { startEventBus } from './event-bus.ts';
+import { startEventBus } from './start.ts';
 
 /** A NATS server and one worker's connection to it, for all tests of a file. */
 export class TestMaster {

@@ -1,6 +1,6 @@
 import type { JobCache } from '@brine/job-cache';
 import type { Log, Telemetry } from '@brine/telemetry';
-import type { Hold } from './store/hold.ts';
+import type { Hold } from '../store/hold.ts';
 import type { StoreCounts } from './store-counts.ts';
 
 /** What taking jobs and returns needs. */

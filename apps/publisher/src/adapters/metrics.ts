@@ -1,9 +1,9 @@
 import type { Bus } from '@brine/bus';
 import { addConnectionMetrics, type ServiceContext } from '@brine/service';
 import type { PublishServer } from '@brine/zmq';
-import type { AgainRule } from './again-rule.ts';
-import type { DurableSender } from './durable-sender.ts';
-import type { Publisher } from './publisher.ts';
+import type { AgainRule } from '@brine/publishing';
+import type { DurableSender } from '@brine/publishing';
+import type { Publisher } from '@brine/publishing';
 
 /** What the publisher's metrics are read from. */
 export interface MeasuredParts {

@@ -9,7 +9,7 @@ import {
   readRemotes,
   RootsBackend,
 } from '@brine/fileserver';
-import { textsOf } from './pillars/option-values.ts';
+import { textsOf } from '../pillars/option-values.ts';
 
 /**
  * Most bytes in a piece: with its envelope it stays below 256 KiB, where a reply goes in one

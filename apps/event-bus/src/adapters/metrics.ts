@@ -6,8 +6,8 @@ import {
   streamUsage,
 } from '@brine/bus';
 import { addConnectionMetrics, type Metrics, type Sample } from '@brine/service';
-import type { LocalEvents } from './sockets/local-events.ts';
-import type { Readers } from './sockets/readers.ts';
+import type { LocalEvents } from '../sockets/local-events.ts';
+import type { Readers } from '../sockets/readers.ts';
 
 /** How often the streams are asked how full they are. */
 const STREAMS_EVERY_MS = 5_000;

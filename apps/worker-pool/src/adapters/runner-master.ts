@@ -1,6 +1,6 @@
 import type { RunnerMaster } from '@brine/client';
 import type { MinionData } from '@brine/master';
-import type { ThreadedPillars } from './pillars/pillars.ts';
+import type { ThreadedPillars } from '../pillars/pillars.ts';
 
 /** What runners may ask of the worker that they run in. */
 export function runnerMaster(pillars: ThreadedPillars, minionData: MinionData): RunnerMaster {

@@ -2,7 +2,7 @@ import type { Bus } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import { ask } from '@brine/bus/rpc';
 import { bytesOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
-import type { DurableStore, DurableTask, LogIns } from './durable-ports.ts';
+import type { DurableStore, DurableTask, LogIns } from '@brine/publishing';
 
 /** A task may bring 100,000 ids and a publication of a megabyte. */
 const TIMEOUT_MS = 10_000;

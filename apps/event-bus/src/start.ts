@@ -14,11 +14,11 @@ import {
 } from '@brine/service';
 import { startFeeds } from './feeds/feeds.ts';
 import { MinionTimes } from './feeds/minion-times.ts';
-import { startHousekeeping } from './housekeeping.ts';
+import { startHousekeeping } from './adapters/housekeeping.ts';
 import { startHostKeys } from './keys/host-keys.ts';
 import { sealedForMs } from './keys/sealed-for.ts';
-import { exposeMetrics } from './metrics.ts';
-import { Releasers } from './releasers.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
+import { Releasers } from './adapters/releasers.ts';
 import { HostSockets } from './sockets/host-sockets.ts';
 import type { InstalledSalt, SocketDialect } from './sockets/installed-salt.ts';
 import { dialectOf, findInstalledSalt } from './sockets/installed-salt.ts';

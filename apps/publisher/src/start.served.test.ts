@@ -13,8 +13,8 @@ import { until, workTakes } from '@brine/testing/waits';
 import { isMap, mapOf, pack, type SaltValue, unpack } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { startPublisher } from './start-publisher.ts';
-import { topicOf } from './topics.ts';
+import { startPublisher } from './start.ts';
+import { topicOf } from '@brine/publishing';
 
 let nats: TestNats;
 let dir: string;

@@ -4,11 +4,11 @@ import { RequestSender, type Stall } from '@brine/bus/rpc';
 import { claimRequestId, requestAnswered } from '@brine/master-state';
 import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
-import { Gateway } from './gateway.ts';
-import { exposeMetrics, timedWorkers } from './metrics.ts';
-import { LOST_TEXTS, tellOutages } from './outage-log.ts';
-import type { RequestMemory } from './ports.ts';
-import { tellStall } from './stall-log.ts';
+import { Gateway } from '@brine/gateway';
+import { exposeMetrics, timedWorkers } from './adapters/metrics.ts';
+import { LOST_TEXTS, tellOutages } from './adapters/outage-log.ts';
+import type { RequestMemory } from '@brine/gateway';
+import { tellStall } from './adapters/stall-log.ts';
 
 // Envelope and ids around a load of the largest size.
 const ENVELOPE_SLACK_BYTES = 65_536;

@@ -1,7 +1,7 @@
 import { type Jid, requestSpanIdOf, requestTraceIdOf, spanIdOf, traceIdOf } from '@brine/job';
 import type { SpanRecord } from '@brine/telemetry';
 import { beforeEach, expect, test } from 'vitest';
-import { GatewaySpans, noteContext } from './gateway-spans.ts';
+import { GatewaySpans, noteContext } from './spans.ts';
 
 const JID = '20261121170000000001';
 const request = { id: 'g-1', startMs: 5 };

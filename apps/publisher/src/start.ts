@@ -14,16 +14,16 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
 import { isMap, listOf, mapOf, textOf } from '@brine/wire';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
-import { AgainRule, burstWindow, startWindow } from './again-rule.ts';
-import { Burst } from './burst.ts';
-import { DurableSender, waitUnlessAborted } from './durable-sender.ts';
-import { durableStoreOf, logInsOf } from './durable-store.ts';
-import { BucketHighWater } from './high-water.ts';
-import { exposeMetrics } from './metrics.ts';
-import type { Unreturned } from './ports.ts';
-import { Publisher } from './publisher.ts';
-import { Sealer } from './sealer.ts';
-import { expiredTeller } from './tell-expired.ts';
+import { AgainRule, burstWindow, startWindow } from '@brine/publishing';
+import { Burst } from '@brine/publishing';
+import { DurableSender, waitUnlessAborted } from '@brine/publishing';
+import { durableStoreOf, logInsOf } from './adapters/durable-store.ts';
+import { BucketHighWater } from '@brine/publishing';
+import { exposeMetrics } from './adapters/metrics.ts';
+import type { Unreturned } from '@brine/publishing';
+import { Publisher } from '@brine/publishing';
+import { Sealer } from '@brine/publishing';
+import { expiredTeller } from './adapters/tell-expired.ts';
 
 /** Publications stored within this before the start are read again; older ones are over, ms. */
 const READ_BACK_MS = 30_000;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AuthLane } from './auth-lane.ts';
 import type { Workers } from './ports.ts';
 import { PublishLane } from './publish-lane.ts';
-import { RefusedMinions } from './refused-minions.ts';
+import { RefusedMinions } from './urgent-log-ins.ts';
 
 const HOUR_MS = 3_600_000;
 const ASKER = { peer: { gone: false, address: '' } };

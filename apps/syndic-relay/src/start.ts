@@ -11,14 +11,14 @@ import {
   writePidfile,
 } from '@brine/service';
 import type { Clock, LaneSettings } from '@brine/syndic';
-import { RequestsBelow } from './below.ts';
-import { Downward } from './downward.ts';
-import { failover } from './failover.ts';
-import { JobLookup } from './job-lookup.ts';
-import type { MasterAboveLink } from './masters-above.ts';
-import { linkTo, loadSyndic, namedMasters } from './masters-above.ts';
-import { exposeMetrics } from './metrics.ts';
-import { Upward, type Way } from './upward.ts';
+import { RequestsBelow } from './adapters/below.ts';
+import { Downward } from './adapters/downward.ts';
+import { failover } from './adapters/failover.ts';
+import { JobLookup } from './adapters/job-lookup.ts';
+import type { MasterAboveLink } from './adapters/masters-above.ts';
+import { linkTo, loadSyndic, namedMasters } from './adapters/masters-above.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
+import { Upward, type Way } from './adapters/upward.ts';
 
 /** Time for a successor to sign in above and to subscribe; one that is away is not waited for. */
 const LEAVE_MS = 10_000;
