@@ -6,19 +6,19 @@ import type { EventToAppend } from '@brine/bus/events';
 import { EventWriter } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import {
-  asideTeller,
   heldSocket,
+  natsOf,
   type RunningService,
   type ServiceContext,
   tagPrefixCounter,
 } from '@brine/service';
-import { startFeeds } from './feeds/feeds.ts';
-import { MinionTimes } from './feeds/minion-times.ts';
 import { startHousekeeping } from './adapters/housekeeping.ts';
-import { startHostKeys } from './keys/host-keys.ts';
-import { sealedForMs } from './keys/sealed-for.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { Releasers } from './adapters/releasers.ts';
+import { type Feeds, startFeeds } from './feeds/feeds.ts';
+import { MinionTimes } from './feeds/minion-times.ts';
+import { startHostKeys } from './keys/host-keys.ts';
+import { sealedForMs } from './keys/sealed-for.ts';
 import { HostSockets } from './sockets/host-sockets.ts';
 import type { InstalledSalt, SocketDialect } from './sockets/installed-salt.ts';
 import { dialectOf, findInstalledSalt } from './sockets/installed-salt.ts';
@@ -34,6 +34,7 @@ const STOCK_DIRS = ['proc', 'jobs', 'syndics', 'tokens'] as const;
 /** Minions whose times are told, by `brine.metrics.per_minion`. */
 const MINION_TIMES = { never: 0, auto: 500, always: 5_000 } as const;
 
+type MasterOptions = ServiceContext['options'];
 type Trouble = (text: string, error?: unknown) => void;
 
 /**
@@ -58,33 +59,17 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const startedMs = Date.now();
   const trouble = (text: string, err?: unknown): void => log.warn({ err }, text);
 
-  const connecting = connect(context);
+  const connecting = connectBus(natsOf(context, 'event-bus'));
   const local = localEvents(connecting, tagPrefixCounter(context.metrics), trouble);
   const salt = findInstalledSalt(context.env['PATH'] ?? '');
-  const sockets = await HostSockets.open({
-    sockDir: options.sockDir,
-    dialect: chooseDialect(options.brine.eventFraming, salt),
-    readableByAll: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
-    onEvent: local.take,
-    onTrouble: trouble,
-    held: heldSocket,
-  });
+  const sockets = await openSockets(options, salt, local, trouble);
   releasers.add(() => sockets.close());
   log.info({ salt: salt?.version, sockDir: options.sockDir }, 'event sockets are served');
 
   const bus = await connecting;
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
-  const { streamBytes, streamReplicas } = options.brine;
-  await ensureStreams(bus, {
-    replicas: streamReplicas,
-    sealedForMs: sealedForMs(options),
-    ...(streamBytes > 0 ? { totalBytes: streamBytes } : {}),
-  });
-
-  for (const name of STOCK_DIRS) {
-    await mkdir(join(options.cachedir, name), { recursive: true, mode: 0o750 });
-  }
+  await prepare(bus, options);
   const files = new JobFiles({ cachedir: options.cachedir, hashType: options.hashType });
   const known = { accepted: (): Iterable<string> => [] };
   const times = new MinionTimes(
@@ -92,18 +77,13 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     MINION_TIMES[options.brine.metrics.perMinion],
   );
   const readers = new Readers(sockets.readerSockets, options.maxEventSize);
-  const feeds = startFeeds({
+  const feeds = feedsOf(context, {
     bus,
     files,
     readers,
-    host: options.brine.host,
-    sinceMs: startedMs,
-    maxEventSize: options.maxEventSize,
-    onEvent: (event) => times.saw(event),
-    spans: context.telemetry,
-    ...keptFiles(options, salt !== undefined, log),
-    onTrouble: trouble,
-    onFailure: context.fail,
+    times,
+    startedMs,
+    hasSalt: salt !== undefined,
   });
   releasers.add(() => feeds.close());
   // What one process of a host may hold: it goes to a successor before the rest.
@@ -145,6 +125,66 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   };
 }
 
+/** The sockets of this host; the options say who may read them, and what they speak. */
+function openSockets(
+  options: MasterOptions,
+  salt: InstalledSalt | undefined,
+  local: LocalEvents,
+  onTrouble: Trouble,
+): Promise<HostSockets> {
+  return HostSockets.open({
+    sockDir: options.sockDir,
+    dialect: chooseDialect(options.brine.eventFraming, salt),
+    readableByAll: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
+    onEvent: local.take,
+    onTrouble,
+    held: heldSocket,
+  });
+}
+
+/** The streams, and the folders that stock tools take for granted. */
+async function prepare(bus: Bus, options: MasterOptions): Promise<void> {
+  const { streamBytes, streamReplicas } = options.brine;
+  await ensureStreams(bus, {
+    replicas: streamReplicas,
+    sealedForMs: sealedForMs(options),
+    ...(streamBytes > 0 ? { totalBytes: streamBytes } : {}),
+  });
+
+  for (const name of STOCK_DIRS) {
+    await mkdir(join(options.cachedir, name), { recursive: true, mode: 0o750 });
+  }
+}
+
+/** What the feeds are made of. */
+interface FeedParts {
+  readonly bus: Bus;
+  readonly files: JobFiles;
+  readonly readers: Readers;
+  readonly times: MinionTimes;
+  readonly startedMs: number;
+  /** Whether a Salt is installed whose tools read returns. */
+  readonly hasSalt: boolean;
+}
+
+function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
+  const { options, log } = context;
+  const { bus, files, readers, times } = parts;
+  return startFeeds({
+    bus,
+    files,
+    readers,
+    host: options.brine.host,
+    sinceMs: parts.startedMs,
+    maxEventSize: options.maxEventSize,
+    onEvent: (event) => times.saw(event),
+    spans: context.telemetry,
+    ...keptFiles(options, parts.hasSalt, log),
+    onTrouble: (text, err) => log.warn({ err }, text),
+    onFailure: context.fail,
+  });
+}
+
 function localEvents(
   connecting: Promise<Bus>,
   fired: (tag: string) => void,
@@ -162,14 +202,6 @@ function localEvents(
   return new LocalEvents({ append }, (error) =>
     onTrouble('an event of a local tool was lost', error),
   );
-}
-
-async function connect(context: ServiceContext): Promise<Bus> {
-  const url = context.options.brine.nats.url;
-  if (!url) throw new Error('brine.nats.url (or NATS_URL) is not set; start with `brine master`');
-  const { nats } = context.options.brine;
-  const { signal, log } = context;
-  return connectBus({ ...nats, url, name: 'event-bus', signal, onAside: asideTeller(log) });
 }
 
 /** The operator's word first; else what the Salt of this host reads. */

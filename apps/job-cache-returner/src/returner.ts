@@ -9,13 +9,13 @@ import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
 import { startMaintenance } from './adapters/maintenance.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
+import type { StoreContext } from './adapters/store-context.ts';
+import { StoreCounts } from './adapters/store-counts.ts';
 import { QUERIES, QueryError } from './queries/queries.ts';
 import { Hold } from './store/hold.ts';
 import { keepStray } from './store/keep-stray.ts';
 import { takeJobs } from './store/take-jobs.ts';
 import { takeReturns } from './store/take-returns.ts';
-import type { StoreContext } from './adapters/store-context.ts';
-import { StoreCounts } from './adapters/store-counts.ts';
 
 /** Name of both durable consumers: several processes share the streams under it. */
 export const DURABLE = 'store';

@@ -6,6 +6,7 @@ import { loadMasterConfig } from '@brine/config';
 import { Crypticle, SecretBox } from '@brine/crypt';
 import { AesEpochs } from '@brine/master-state';
 import { loadOrCreateMasterKeys } from '@brine/pki';
+import { topicOf } from '@brine/publishing';
 import { Metrics, type RunningService, type ServiceContext } from '@brine/service';
 import { startTelemetry } from '@brine/telemetry';
 import { freePorts, startNats, type TestNats, ZmtpPeer } from '@brine/testing';
@@ -14,7 +15,6 @@ import { isMap, mapOf, pack, type SaltValue, unpack } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startPublisher } from './start.ts';
-import { topicOf } from '@brine/publishing';
 
 let nats: TestNats;
 let dir: string;

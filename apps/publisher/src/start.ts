@@ -4,6 +4,7 @@ import {
   PublicationReader,
   PublicationWriter,
   readPublicationTimes,
+  type Sent,
   tellSent,
 } from '@brine/bus/jobs';
 import { ask } from '@brine/bus/rpc';
@@ -11,18 +12,18 @@ import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from '@brine/master-state';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
-import { isMap, listOf, mapOf, textOf } from '@brine/wire';
-import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
+import type { Unreturned } from '@brine/publishing';
 import { AgainRule, burstWindow, startWindow } from '@brine/publishing';
 import { Burst } from '@brine/publishing';
 import { DurableSender, waitUnlessAborted } from '@brine/publishing';
-import { durableStoreOf, logInsOf } from './adapters/durable-store.ts';
 import { BucketHighWater } from '@brine/publishing';
-import { exposeMetrics } from './adapters/metrics.ts';
-import type { Unreturned } from '@brine/publishing';
 import { Publisher } from '@brine/publishing';
 import { Sealer } from '@brine/publishing';
+import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { isMap, listOf, mapOf, textOf } from '@brine/wire';
+import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
+import { durableStoreOf, logInsOf } from './adapters/durable-store.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
 import { expiredTeller } from './adapters/tell-expired.ts';
 
 /** Publications stored within this before the start are read again; older ones are over, ms. */
@@ -43,27 +44,15 @@ export async function startPublisher(
   context: ServiceContext,
   edges = PUBLISHER_EDGES,
 ): Promise<RunningService> {
-  const { options, telemetry, log, signal } = context;
-  const url = options.brine.nats.url;
-  if (!url) throw new Error('no NATS server is given: set NATS_URL');
-  const { nats } = options.brine;
-  const onAside = asideTeller(log);
-  const bus = await edges.connectBus({ ...nats, url, name: 'publisher', signal, onAside });
+  const { options, log } = context;
+  const bus = await edges.connectBus(natsOf(context, 'publisher'));
   const { privateKey } = await edges.loadKeys(options.pkiDir, options.keysize);
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
   const writer = new PublicationWriter(bus);
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
   const burst = new Burst(options.orderMasters ? 'syndics' : 'minions');
   const server: PublishServer = await edges.bind({
-    endpoint: tcpEndpoint(options.interface, options.publishPort),
-    furtherEndpoints: furtherPorts(options.brine.furtherPublishPorts).map((port) =>
-      tcpEndpoint(options.interface, port),
-    ),
-    hwm: options.pubHwm,
-    heartbeatIntervalMs: options.zmqHeartbeatIvl,
-    heartbeatTimeoutMs: options.zmqHeartbeatTimeout,
-    backlog: options.zmqBacklog,
-    ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
+    ...socketOptions(options),
     onConnect: () => {
       const now = Date.now();
       if (burst.connected(now, server.peers)) again.open(burstWindow(now));
@@ -75,14 +64,9 @@ export async function startPublisher(
     publications: writer,
     highWater,
     sealer: new Sealer(privateKey, options),
-    spans: telemetry,
-    tellSent: (sent) => tellSent(bus, sent),
     topics: options,
-    onExpired: expiredTeller(new EventWriter(bus), (error, jid) =>
-      log.warn({ err: error, jid }, 'that a job expired could not be kept'),
-    ),
     onDurable: () => durable.wake(),
-    onTrouble: (what, error) => log.warn({ err: error }, what),
+    ...told(context, bus),
   });
   // Whom a job is for below other masters is known only once these have heard it.
   const unreturned = options.orderMasters ? async () => undefined : unreturnedBy(bus);
@@ -124,6 +108,33 @@ export async function startPublisher(
       epochs.close();
       await bus.close();
     },
+  };
+}
+
+/** Whom a publisher tells of what it does. */
+function told({ telemetry, log }: ServiceContext, bus: Bus) {
+  return {
+    spans: telemetry,
+    tellSent: (sent: Sent) => tellSent(bus, sent),
+    onExpired: expiredTeller(new EventWriter(bus), (error, jid) =>
+      log.warn({ err: error, jid }, 'that a job expired could not be kept'),
+    ),
+    onTrouble: (what: string, error: unknown) => log.warn({ err: error }, what),
+  };
+}
+
+/** Where subscribers connect, and how they are kept. */
+function socketOptions(options: ServiceContext['options']) {
+  return {
+    endpoint: tcpEndpoint(options.interface, options.publishPort),
+    furtherEndpoints: furtherPorts(options.brine.furtherPublishPorts).map((port) =>
+      tcpEndpoint(options.interface, port),
+    ),
+    hwm: options.pubHwm,
+    heartbeatIntervalMs: options.zmqHeartbeatIvl,
+    heartbeatTimeoutMs: options.zmqHeartbeatTimeout,
+    backlog: options.zmqBacklog,
+    ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
   };
 }
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Bus, connectBus } from '@brine/bus';
 import { RequestSender, type Stall } from '@brine/bus/rpc';
-import { claimRequestId, requestAnswered } from '@brine/master-state';
-import { asideTeller, heldPort, type RunningService, type ServiceContext } from '@brine/service';
-import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
+import type { RequestMemory } from '@brine/gateway';
 import { Gateway } from '@brine/gateway';
+import { claimRequestId, requestAnswered } from '@brine/master-state';
+import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { exposeMetrics, timedWorkers } from './adapters/metrics.ts';
 import { LOST_TEXTS, tellOutages } from './adapters/outage-log.ts';
-import type { RequestMemory } from '@brine/gateway';
 import { tellStall } from './adapters/stall-log.ts';
 
 // Envelope and ids around a load of the largest size.
@@ -32,17 +32,9 @@ export async function startGateway(
   context: ServiceContext,
   edges = GATEWAY_EDGES,
 ): Promise<RunningService> {
-  const { options, telemetry, log, signal } = context;
-  const { nats, host, maxRequestSize } = options.brine;
-  if (!nats.url) throw new Error('no NATS server is given: set NATS_URL');
-  const onAside = asideTeller(log);
-  const bus = await edges.connectBus({
-    ...nats,
-    url: nats.url,
-    name: 'req-gateway',
-    signal,
-    onAside,
-  });
+  const { options, telemetry, log } = context;
+  const { host, maxRequestSize } = options.brine;
+  const bus = await edges.connectBus(natsOf(context, 'req-gateway'));
   const onStalled = (stall: Stall): void => {
     tellStall(bus, log, host, stall);
   };

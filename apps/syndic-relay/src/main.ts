@@ -1,4 +1,4 @@
 import { runService } from '@brine/service';
 import { startSyndicRelay } from './start.ts';
 
-await runService({ name: 'syndic-relay', main: (context) => startSyndicRelay(context) });
+await runService({ name: 'syndic-relay', main: startSyndicRelay });

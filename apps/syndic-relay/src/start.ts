@@ -4,12 +4,7 @@ import { type Bus, connectBus } from '@brine/bus';
 import { RequestSender } from '@brine/bus/rpc';
 import { readUserKey } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
-import {
-  asideTeller,
-  type RunningService,
-  type ServiceContext,
-  writePidfile,
-} from '@brine/service';
+import { natsOf, type RunningService, type ServiceContext, writePidfile } from '@brine/service';
 import type { Clock, LaneSettings } from '@brine/syndic';
 import { RequestsBelow } from './adapters/below.ts';
 import { Downward } from './adapters/downward.ts';
@@ -29,12 +24,8 @@ const LEAVE_MS = 10_000;
  * away is no reason not to be ready: what is for it waits.
  */
 export async function startSyndicRelay(context: ServiceContext): Promise<RunningService> {
-  const { options, log, signal } = context;
-  const url = options.brine.nats.url;
-  if (url === undefined) throw new Error('NATS_URL or brine.nats.url must name a NATS server');
-  const onAside = asideTeller(log);
-  const { nats } = options.brine;
-  const bus = await connectBus({ ...nats, url, name: 'syndic-relay', signal, onAside });
+  const { options, log } = context;
+  const bus = await connectBus(natsOf(context, 'syndic-relay'));
   const names = namedMasters(options);
   if (names.length > 0) return relay(context, bus, names);
   log.info('no syndic_master: nothing to relay');

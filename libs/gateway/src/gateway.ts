@@ -6,13 +6,13 @@ import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { AuthLane, type AuthLaneStats, BAD_LOAD_REPLY } from './auth-lane.ts';
 import { askerOf, classify, type ClearRequest } from './classify.ts';
 import { FairShare } from './fair-share.ts';
-import { GatewaySpans } from './spans.ts';
 import type { Spans, Workers } from './ports.ts';
 import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
-import { RefusedMinions } from './urgent-log-ins.ts';
 import { type LostReason, SealedLane, type SealedLaneStats } from './sealed-lane.ts';
+import { GatewaySpans } from './spans.ts';
 import { stalledText } from './stalled-texts.ts';
+import { RefusedMinions } from './urgent-log-ins.ts';
 
 /** What the gateway works with. */
 export interface GatewayPorts {

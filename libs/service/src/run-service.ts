@@ -131,27 +131,11 @@ async function live(
     { host: options.brine.healthHost, port: healthPort(options, name, service.name) },
   );
 
-  let ending: Promise<void> | undefined;
-  const end = async (code: number, why: string): Promise<void> => {
-    log.info({ why }, 'stopping');
+  const stop = endOnce(options, telemetry, async () => {
     stopping.abort();
-    const deadline = setTimeout(() => {
-      log.error({ deadlineS: options.brine.stopDeadline }, 'not stopped in time, leaving');
-      process.exit(1);
-    }, options.brine.stopDeadline * 1000);
-    let exitCode = code;
-    try {
-      await running?.close();
-      await health.close();
-    } catch (error) {
-      log.error({ err: error }, 'stop failed');
-      exitCode = 1;
-    }
-    await telemetry.shutdown();
-    clearTimeout(deadline);
-    process.exit(exitCode);
-  };
-  const stop = (code: number, why: string): void => void (ending ??= end(code, why));
+    await running?.close();
+    await health.close();
+  });
   const fail = (error: unknown): void => {
     log.fatal({ err: error }, 'failed');
     stop(1, 'failed');
@@ -171,16 +155,8 @@ async function live(
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
 
-  const context: ServiceContext = {
-    name,
-    options,
-    log,
-    telemetry,
-    metrics,
-    signal: stopping.signal,
-    env,
-    fail,
-  };
+  const { signal } = stopping;
+  const context = { name, options, log, telemetry, metrics, signal, env, fail };
   try {
     if (isSuccessor(env)) await toldToGo();
     if (stopping.signal.aborted) return;
@@ -193,6 +169,34 @@ async function live(
   if (stopping.signal.aborted) return;
   log.info({ healthPort: health.port }, 'ready');
   process.send?.({ type: 'ready', healthPort: health.port });
+}
+
+/** The way to end the process: what is told first counts, and the deadline holds. */
+function endOnce(
+  options: MasterOptions,
+  telemetry: Telemetry,
+  close: () => Promise<void>,
+): (code: number, why: string) => void {
+  const { log } = telemetry;
+  const end = async (code: number, why: string): Promise<void> => {
+    log.info({ why }, 'stopping');
+    const deadline = setTimeout(() => {
+      log.error({ deadlineS: options.brine.stopDeadline }, 'not stopped in time, leaving');
+      process.exit(1);
+    }, options.brine.stopDeadline * 1000);
+    let exitCode = code;
+    try {
+      await close();
+    } catch (error) {
+      log.error({ err: error }, 'stop failed');
+      exitCode = 1;
+    }
+    await telemetry.shutdown();
+    clearTimeout(deadline);
+    process.exit(exitCode);
+  };
+  let ending: Promise<void> | undefined;
+  return (code, why) => void (ending ??= end(code, why));
 }
 
 async function untilReady(running: RunningService, signal: AbortSignal): Promise<void> {

@@ -88,28 +88,14 @@ export function startFeeds(options: FeedsOptions): Feeds {
   let takingJobs = runJobs(publications, jobs, options, place);
   const running = [takingJobs, runEvents(live, events, options)];
   const closers: (() => void)[] = [() => publications.close(), () => live.close()];
-  let returns: ReturnFiles | undefined;
-  let stopReturns = (): void => undefined;
-  let yielded: Promise<void> | undefined;
-  if (options.returnFiles) {
-    const reader = new EventReader(bus, {
-      kinds: ['ret'],
-      durable: `returns-${token}`,
-      from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
-      forgetAfterMs: FORGET_AFTER_MS,
-    });
-    returns = new ReturnFiles({
-      files,
-      reader,
-      endTimes: options.endTimes,
-      onTrouble: (error) => onTrouble('a return could not be written', error),
-    });
-    running.push(returns.run());
-    stopReturns = () => reader.close();
-    closers.push(stopReturns);
+  const returns = options.returnFiles ? returnFeed(options, token) : undefined;
+  if (returns !== undefined) {
+    running.push(returns.files.run());
+    closers.push(returns.stop);
   }
+  let yielded: Promise<void> | undefined;
   const yieldPlace = async (): Promise<void> => {
-    stopReturns();
+    returns?.stop();
     publications.close();
     await takingJobs;
     // From here on without a place that the server keeps: both of us see every job, and what is
@@ -128,7 +114,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     status: () => ({
       jobs: jobs.stats(),
       events: events.stats(),
-      ...(returns && { returns: returns.stats() }),
+      ...(returns && { returns: returns.files.stats() }),
       resets: publications.resets + live.resets,
     }),
     yield: () => (yielded ??= yieldPlace()),
@@ -139,6 +125,26 @@ export function startFeeds(options: FeedsOptions): Feeds {
       events.close();
     },
   };
+}
+
+/** Writes the returns of the stream to the files of this host. */
+function returnFeed(
+  { bus, files, sinceMs, endTimes, onTrouble }: FeedsOptions,
+  token: string,
+): { readonly files: ReturnFiles; readonly stop: () => void } {
+  const reader = new EventReader(bus, {
+    kinds: ['ret'],
+    durable: `returns-${token}`,
+    from: { timeMs: sinceMs - FIRST_LOOK_BACK_MS },
+    forgetAfterMs: FORGET_AFTER_MS,
+  });
+  const written = new ReturnFiles({
+    files,
+    reader,
+    endTimes,
+    onTrouble: (error) => onTrouble('a return could not be written', error),
+  });
+  return { files: written, stop: () => reader.close() };
 }
 
 async function runJobs(

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JobFiles } from '@brine/cachedir';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { jobOf, newJid } from '../start.fixture.ts';
 import { Readers } from '../sockets/readers.ts';
+import { jobOf, newJid } from '../start.fixture.ts';
 import { JobFeed } from './job-feed.ts';
 
 let cachedir = '';

@@ -1,8 +1,8 @@
 import type { Bus } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import { ask } from '@brine/bus/rpc';
-import { bytesOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import type { DurableStore, DurableTask, LogIns } from '@brine/publishing';
+import { bytesOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 
 /** A task may bring 100,000 ids and a publication of a megabyte. */
 const TIMEOUT_MS = 10_000;

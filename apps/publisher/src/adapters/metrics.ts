@@ -1,9 +1,9 @@
 import type { Bus } from '@brine/bus';
-import { addConnectionMetrics, type ServiceContext } from '@brine/service';
-import type { PublishServer } from '@brine/zmq';
 import type { AgainRule } from '@brine/publishing';
 import type { DurableSender } from '@brine/publishing';
 import type { Publisher } from '@brine/publishing';
+import { addConnectionMetrics, type ServiceContext } from '@brine/service';
+import type { PublishServer } from '@brine/zmq';
 
 /** What the publisher's metrics are read from. */
 export interface MeasuredParts {

@@ -1,9 +1,9 @@
 import { type Bus, REQUEST_CLASSES, type RequestClass } from '@brine/bus';
+import type { Gateway } from '@brine/gateway';
+import type { Workers } from '@brine/gateway';
+import { noteContext } from '@brine/gateway';
 import { addConnectionMetrics, type Sample, type ServiceContext } from '@brine/service';
 import type { RequestServer } from '@brine/zmq';
-import type { Gateway } from '@brine/gateway';
-import { noteContext } from '@brine/gateway';
-import type { Workers } from '@brine/gateway';
 
 type Metrics = ServiceContext['metrics'];
 

@@ -1,6 +1,6 @@
 import type { Bus } from '@brine/bus';
-import type { Log } from '@brine/telemetry';
 import type { LostReason } from '@brine/gateway';
+import type { Log } from '@brine/telemetry';
 
 /** What an operator is told when sealed requests are given up; once for each outage. */
 export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {

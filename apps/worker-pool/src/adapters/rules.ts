@@ -3,8 +3,8 @@ import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
 import { durableTtl } from '@brine/job';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
 import type { SaltValue } from '@brine/wire';
-import { accessRules } from './logins.ts';
 import { saltValue, textsOf } from '../pillars/option-values.ts';
+import { accessRules } from './logins.ts';
 
 /**
  * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of

@@ -82,11 +82,8 @@ export function superviseServices(
     rolling = state;
     save();
   };
-  const times: ReplaceTimes = {
-    ...REPLACE_MS,
-    stopMs: options.stopDeadlineMs,
-    ...options.replaceTimes,
-  };
+  const { replaceTimes, stopDeadlineMs: stopMs } = options;
+  const times: ReplaceTimes = { ...REPLACE_MS, stopMs, ...replaceTimes };
   const rollAll = async (): Promise<void> => {
     const number = (rolling?.number ?? 0) + 1;
     for (const child of stagesOf(children).flat()) {

@@ -126,6 +126,7 @@ export class Machine {
     return program.hasRefs ? undefined : newMemory(program, this.#text.length + 1, this.#stack);
   }
 
+  // eslint-disable-next-line max-lines-per-function -- a case for each instruction, in one loop
   #run(program: Program, start: number, from: number, search: Search): number {
     const { ops, a, b } = program;
     const { patience, memory, barred } = search;

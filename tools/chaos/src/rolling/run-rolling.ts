@@ -80,20 +80,10 @@ async function runOn(
   log: string,
   options: RollingOptions,
 ): Promise<RollingReport> {
-  const { minions, jobs, allEvery, processes, tell } = options;
-  const { pkiDir, cacheDir: cachedir, retPort, configDir } = master.home;
+  const { minions, jobs, allEvery, tell } = options;
+  const { cacheDir: cachedir, configDir } = master.home;
   const installation = new Installation(loadMasterConfig({ configDir, env: {} }).options);
-  const swarm = await Swarm.start({
-    retPort,
-    minions,
-    processes,
-    idPrefix: PREFIX,
-    keyPairs: 16,
-    pkiDir,
-    reconnectMs: RECONNECT_MS,
-    log,
-    onProgress: tell,
-  });
+  const swarm = await startSwarm(master, log, options);
   const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir };
   const stored = new StoredProbes(() => installation.databaseUrl());
   try {
@@ -145,6 +135,25 @@ async function runOn(
     await swarm.close();
     await stored.close();
   }
+}
+
+function startSwarm(
+  master: BrineMaster,
+  log: string,
+  { minions, processes, tell }: RollingOptions,
+): Promise<Swarm> {
+  const { pkiDir, retPort } = master.home;
+  return Swarm.start({
+    retPort,
+    minions,
+    processes,
+    idPrefix: PREFIX,
+    keyPairs: 16,
+    pkiDir,
+    reconnectMs: RECONNECT_MS,
+    log,
+    onProgress: tell,
+  });
 }
 
 async function restartAll(

@@ -1,0 +1,103 @@
+import { Bucket, type Bus } from '@brine/bus';
+import { PublicationWriter } from '@brine/bus/jobs';
+import { ReceivedFiles } from '@brine/cachedir';
+import { SecretBox } from '@brine/crypt';
+import { JidMaker } from '@brine/job';
+import { type MasterPorts } from '@brine/master';
+import { EpochAesKeys } from '@brine/master-state';
+import { BucketMines } from '@brine/master-state';
+import { BucketOnce } from '@brine/master-state';
+import { BucketTokens } from '@brine/master-state';
+import { type ServiceContext } from '@brine/service';
+import { nowMs } from '@brine/telemetry';
+import { mapOf } from '@brine/wire';
+import { type CachedPillars } from '../pillars/cached-pillars.ts';
+import { MasterTops } from '../pillars/external-tops.ts';
+import { type ThreadedPillars } from '../pillars/pillars.ts';
+import { type WorkerTraces } from '../traces/traces.ts';
+import { type openAudit } from './audit.ts';
+import { SigningFiles } from './autosign.ts';
+import { type openFiles } from './files.ts';
+import { type WorkerRunners } from './functions.ts';
+import { JobCacheQueries } from './job-queries.ts';
+import { loginsOf } from './logins.ts';
+import { type MasterKeyService } from './master-key.ts';
+import { type requestMetrics } from './metrics.ts';
+import type { HotState } from './open-hot-state.ts';
+import { peerArguments } from './peer-arguments.ts';
+import { type StreamEvents, StreamPublications } from './publications.ts';
+import { refusedWorkLog } from './refused-work-log.ts';
+import { masterRules } from './rules.ts';
+import { strangerAllowance } from './stranger-allowance.ts';
+
+/** What the ports of a worker are made of. */
+interface Parts {
+  readonly bus: Bus;
+  readonly state: HotState;
+  /** The master's private key, which the hot state is sealed with. */
+  readonly pem: string;
+  readonly masterKey: MasterKeyService;
+  readonly requests: ReturnType<typeof requestMetrics>;
+  readonly events: StreamEvents;
+  readonly audit: ReturnType<typeof openAudit>;
+  readonly functions: WorkerRunners;
+  readonly files: Awaited<ReturnType<typeof openFiles>>;
+  readonly pillars: CachedPillars;
+  readonly pillarThreads: ThreadedPillars;
+  readonly traces: WorkerTraces;
+}
+
+/** The ports of the rules, each to what stands behind it here. */
+export function portsOf({ options, telemetry, log }: ServiceContext, parts: Parts): MasterPorts {
+  const { bus, state, pem, masterKey, requests, events, audit } = parts;
+  const { functions, files, pillars, pillarThreads, traces } = parts;
+  const jids = new JidMaker();
+  return {
+    rules: masterRules(options),
+    keys: state.keys,
+    sessions: state.sessions,
+    syndics: state.syndics,
+    aes: new EpochAesKeys(state.epochs),
+    masterKey,
+    events: requests.counted(events),
+    publications: new StreamPublications({
+      bus,
+      writer: new PublicationWriter(bus),
+      requests: state.requests,
+      telemetry,
+      events,
+    }),
+    minionData: state.minionData,
+    userKeys: state.userKeys,
+    autosign: new SigningFiles(options),
+    jobs: new JobCacheQueries(bus),
+    pillars,
+    logins: loginsOf(options, requests.count, (text, err) => log.error({ err }, text)),
+    tokens: new BucketTokens(
+      new Bucket(bus, 'brine_tokens'),
+      SecretBox.fromMasterKey(pem, 'token'),
+    ),
+    functions,
+    files,
+    received: new ReceivedFiles(options.cachedir),
+    tops: new MasterTops(
+      options.masterTops,
+      async (path, id) => {
+        const grains = (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
+        return pillarThreads.classTops(path, mapOf({ id, grains }));
+      },
+      (fields, text) => log.warn(fields, text),
+    ),
+    parseArguments: peerArguments,
+    mines: new BucketMines(new Bucket(bus, 'brine_mine')),
+    once: new BucketOnce(new Bucket(bus, 'brine_once'), SecretBox.fromMasterKey(pem, 'once')),
+    now: () => Date.now(),
+    nextJid: () => jids.next(nowMs()),
+    count: requests.count,
+    handled: requests.handled,
+    refusedWork: refusedWorkLog(log),
+    traceReturn: traces.wants,
+    mayTellOfStranger: strangerAllowance(),
+    audit,
+  };
+}

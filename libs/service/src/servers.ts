@@ -1,0 +1,26 @@
+import type { ServiceContext } from './run-service.ts';
+
+/** How a service reaches NATS: the options of its connection. Throws where no server is named. */
+export function natsOf<const Name extends string>(
+  { options, log, signal }: Pick<ServiceContext, 'options' | 'log' | 'signal'>,
+  name: Name,
+) {
+  const { nats } = options.brine;
+  if (!nats.url) throw new Error('no NATS server is named: set NATS_URL or brine.nats.url');
+  return {
+    ...nats,
+    url: nats.url,
+    name,
+    signal,
+    /** No message may stop a reader: one that can not be handled is told of and passed over. */
+    onAside: (aside: object) =>
+      log.error(aside, 'a message can not be handled and was passed over'),
+  };
+}
+
+/** The URL of PostgreSQL. Throws where none is named. */
+export function postgresUrlOf({ options }: Pick<ServiceContext, 'options'>): string {
+  const { url } = options.brine.postgres;
+  if (!url) throw new Error('no PostgreSQL is named: set DATABASE_URL or brine.postgres.url');
+  return url;
+}
