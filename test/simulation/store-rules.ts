@@ -55,7 +55,7 @@ export function sightingOf(row: ReturnRow): SightingRow | undefined {
   return { jid: asked, ids: [row.id], kind, at: row.receivedAt };
 }
 
-/** As libs/job-cache/src/save/prepare-return.ts: what a minion said, less what changes at each send. */
+/** What a minion said, less what changes at each send (libs/job-cache prepare-return.ts). */
 export function contentOf(load: Uint8Array): string {
   const scan = scanMap(load);
   const parts = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'].map((key) =>

@@ -7,7 +7,9 @@ import { terminalSurroundings, writeReport } from './run-mode.ts';
 import { CHAOS_PREFIX, NoInstallation, planForStaging, runOnStaging } from './staging.ts';
 
 /** The help page of the mode. */
-export const STAGING_USAGE = `npm run chaos -- --staging [options]    faults at the master that runs on this host
+export const STAGING_USAGE = `npm run chaos -- --staging [options]
+
+Faults at the master that runs on this host.
 
 For staging only: services, and NATS and PostgreSQL where they are the master's own, are killed and
 stopped, and those who use the master meanwhile feel it. Exit code 0 where nothing was lost, counted

@@ -1,7 +1,9 @@
 import { type Range, readOptions, UsageError, wholeNumber } from './read-options.ts';
 
 /** The help page of the command. */
-export const USAGE = `npm run swarm -- [options] <step> [<step> ...]    simulated minions at a master, Brine or stock
+export const USAGE = `npm run swarm -- [options] <step> [<step> ...]
+
+Simulated minions at a master, Brine or stock.
 
 Steps, in order:
   connect     subscribe and log in every minion: from now on they answer jobs
@@ -13,7 +15,7 @@ Steps, in order:
   stay        keep answering jobs until Ctrl-C
 Exit code 0 where every step was complete.
 
-  -c, --config-dir <dir>        of the master; its ret_port, pki_dir and cachedir are taken (/etc/salt)
+  -c, --config-dir <dir>        whose ret_port, pki_dir and cachedir are taken (/etc/salt)
   --json                        results as JSON, with statistics
 Minions:
   -n, --minions <n>             how many (100)
