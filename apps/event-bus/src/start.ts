@@ -1,9 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Bus } from '@brine/bus';
-import { connectBus, ensureStreams } from '@brine/bus';
-import type { EventToAppend } from '@brine/bus/events';
-import { EventWriter } from '@brine/bus/events';
+import { type Bus, connectBus, ensureStreams } from '@brine/bus';
+import { type EventToAppend, EventWriter } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import {
   heldSocket,
@@ -18,10 +16,14 @@ import { Releasers } from './adapters/releasers.ts';
 import { type Feeds, startFeeds } from './feeds/feeds.ts';
 import { MinionTimes } from './feeds/minion-times.ts';
 import { startHostKeys } from './keys/host-keys.ts';
-import { sealedForMs } from './keys/sealed-for.ts';
+import { sealedForMs } from './keys/rotation.ts';
 import { HostSockets } from './sockets/host-sockets.ts';
-import type { InstalledSalt, SocketDialect } from './sockets/installed-salt.ts';
-import { dialectOf, findInstalledSalt } from './sockets/installed-salt.ts';
+import {
+  dialectOf,
+  findInstalledSalt,
+  type InstalledSalt,
+  type SocketDialect,
+} from './sockets/installed-salt.ts';
 import { LocalEvents } from './sockets/local-events.ts';
 import { Readers } from './sockets/readers.ts';
 

@@ -7,33 +7,22 @@ import { CountLabels } from './counters/count-labels.ts';
 import { DurationExamples } from './counters/duration-examples.ts';
 import { DurableJobs } from './durable/durable-jobs.ts';
 import type { ExchangeKind } from './exchange/exchange-format.ts';
-import type { ExportPage } from './exchange/export-rows.ts';
-import { exportRows } from './exchange/export-rows.ts';
-import type { ImportCounts } from './exchange/import-rows.ts';
-import { importRows } from './exchange/import-rows.ts';
-import type { ReturnPage } from './read/get-jid.ts';
-import { getJid } from './read/get-jid.ts';
-import type { Job } from './read/get-job.ts';
-import { getJob } from './read/get-job.ts';
+import { type ExportPage, exportRows } from './exchange/export-rows.ts';
+import { type ImportCounts, importRows } from './exchange/import-rows.ts';
+import { getJid, type ReturnPage } from './read/get-jid.ts';
+import { getJob, type Job } from './read/get-job.ts';
 import { getLoad } from './read/get-load.ts';
-import type { JobAt } from './read/job-at.ts';
-import { jobAt } from './read/job-at.ts';
-import type { JobPage, ListJobsOptions } from './read/list-jobs.ts';
-import { listJobs } from './read/list-jobs.ts';
-import type { OutstandingJob } from './read/outstanding.ts';
-import { outstanding } from './read/outstanding.ts';
+import { type JobAt, jobAt } from './read/job-at.ts';
+import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
+import { outstanding, type OutstandingJob } from './read/outstanding.ts';
 import { QuarantinedRows } from './read/quarantined-rows.ts';
-import type { AskedReturn } from './read/returns-by-jid.ts';
-import { storedReturns } from './read/returns-by-jid.ts';
-import type { SilentPage } from './read/silent-minions.ts';
-import { silentMinions } from './read/silent-minions.ts';
+import { type AskedReturn, storedReturns } from './read/returns-by-jid.ts';
+import { silentMinions, type SilentPage } from './read/silent-minions.ts';
 import { adoptOrphans } from './save/adopt-orphans.ts';
 import { AuditRows } from './save/audit-rows.ts';
 import type { Unfit } from './save/batch.ts';
-import { JidMemory } from './save/jid-memory.ts';
 import { saveLogIns } from './save/log-ins.ts';
-import type { Refusal } from './save/quarantine.ts';
-import { quarantine } from './save/quarantine.ts';
+import { quarantine, type Refusal } from './save/quarantine.ts';
 import type {
   JobRow,
   LogInRow,
@@ -42,9 +31,8 @@ import type {
   SaveReport,
   SightingRow,
 } from './save/rows.ts';
-import { saveJobs } from './save/save-jobs.ts';
-import type { SavingState } from './save/save-returns.ts';
-import { saveReturns } from './save/save-returns.ts';
+import { JidMemory, saveJobs } from './save/save-jobs.ts';
+import { saveReturns, type SavingState } from './save/save-returns.ts';
 import { saveSightings } from './save/sightings.ts';
 import { SlowRows } from './save/slow-rows.ts';
 import { migrate } from './schema/migrate.ts';

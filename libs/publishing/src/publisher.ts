@@ -1,4 +1,4 @@
-import type { Again, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
+import type { Again, JobRecord, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import { ZmqError } from '@brine/zmq';
@@ -16,7 +16,6 @@ import type {
 } from './ports.ts';
 import { RecentJobs } from './recent-jobs.ts';
 import type { Sealer } from './sealer.ts';
-import type { Sendable, Sending } from './sending.ts';
 import { SerialClock } from './serial-clock.ts';
 import { messagesOf, type TopicRules } from './topics.ts';
 
@@ -290,3 +289,15 @@ export class Publisher {
     return this.#rotating;
   }
 }
+
+/** A sending of one job, for its trace. */
+export interface Sending {
+  readonly kind: 'publish' | 'again';
+  /** When the message was taken in hand. */
+  readonly startMs: number;
+  /** How often it was sent before. */
+  readonly before: number;
+}
+
+/** What of a job is needed to send it. */
+export type Sendable = Pick<JobRecord, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;

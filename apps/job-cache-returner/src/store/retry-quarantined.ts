@@ -1,12 +1,18 @@
-import type { Bus } from '@brine/bus';
-import { BusError, readStray } from '@brine/bus';
+import { type Bus, BusError, readStray } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
 import type { Published } from '@brine/bus/jobs';
-import type { JobCache, Quarantined, RefusedRow } from '@brine/job-cache';
-import { isRefused, refusedDurable, refusedJob, refusedReturn } from '@brine/job-cache';
-import { durableRow, jobRow } from './job-rows.ts';
-import { returnRow } from './return-row.ts';
+import {
+  isRefused,
+  type JobCache,
+  type Quarantined,
+  refusedDurable,
+  refusedJob,
+  refusedReturn,
+  type RefusedRow,
+} from '@brine/job-cache';
 import { seenIn, seenInQuarantine, storeAll } from './store-seen.ts';
+import { durableRow, jobRow } from './take-jobs.ts';
+import { returnRow } from './take-returns.ts';
 
 /** What is needed to try a row again. */
 export interface RetryParts {

@@ -1,9 +1,8 @@
 import type { Published } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
+import type { DurableRow, JobRow } from '@brine/job-cache';
 import type { StoreContext } from '../adapters/store-context.ts';
 import { gather } from './gather.ts';
-import type { PublishedJob } from './job-rows.ts';
-import { durableRow, jobRow } from './job-rows.ts';
 
 /** Jobs of one batch: with 100,000 targets each some 250 MB, so the statements are smaller. */
 const MAX_JOBS = 100;
@@ -58,4 +57,19 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
     });
   }
   counts.add('jobs', report, (endMs - startMs) / 1000);
+}
+
+/** A publication of a job. */
+export type PublishedJob = Published & { readonly kind: 'job' };
+
+/** The row of a published job. */
+export function jobRow(published: PublishedJob): JobRow {
+  const { publication: _publication, durable: _durable, ...record } = published.record;
+  const { incarnation, seq, subject } = published;
+  return { ...record, incarnation, seq, subject };
+}
+
+/** The row of a job that is to be sent again to minions that are away. */
+export function durableRow({ record, incarnation, seq }: PublishedJob): DurableRow {
+  return { ...record, incarnation, seq };
 }

@@ -1,8 +1,8 @@
 import type { StoredEvent } from '@brine/bus/events';
+import { parseTag } from '@brine/job';
 import type { ReturnRow } from '@brine/job-cache';
 import type { StoreContext } from '../adapters/store-context.ts';
 import { fetchBody } from './fetch-body.ts';
-import { returnRow } from './return-row.ts';
 import { storeSeen } from './store-seen.ts';
 
 /** A return and the event it came in. */
@@ -68,4 +68,21 @@ async function storeReturns(taken: readonly Taken[], context: StoreContext): Pro
     });
   }
   counts.add('returns', report, (endMs - startMs) / 1000);
+}
+
+/** The row of a return event with this body. */
+export function returnRow(event: StoredEvent, load: Uint8Array): ReturnRow {
+  const tag =
+    event.jid === undefined || event.minion === undefined ? parseTag(event.tag) : undefined;
+  const told = tag?.kind === 'job-return' ? tag : undefined;
+  return {
+    // An empty jid or id is refused as a row: such an event ends in quarantine.
+    jid: event.jid ?? told?.jid ?? '',
+    id: event.minion ?? told?.id ?? '',
+    load,
+    receivedAt: event.timeMs,
+    incarnation: event.incarnation,
+    seq: event.seq,
+    subject: event.subject,
+  };
 }

@@ -6,13 +6,23 @@ import {
   type ClientPorts,
   type ClientSettings,
   LocalClient,
+  parseArguments,
   type RowSeal,
   type RunnerFunction,
   type RunnerMaster,
   RUNNERS,
 } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
-import type { Answerer, FunctionCall, FunctionOutcome, MasterFunctions } from '@brine/master';
+import type {
+  Answerer,
+  FunctionCall,
+  FunctionOutcome,
+  MasterFunctions,
+  MinionData,
+} from '@brine/master';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { YamlWork } from '@brine/yaml';
+import type { ThreadedPillars } from '../pillars/pillars.ts';
 import { nodegroupsOf } from './rules.ts';
 
 /** What the runners of a worker work with. */
@@ -136,4 +146,34 @@ export async function answerHere(
   const answer = await answerer.answer(request);
   if (answer.kind === 'drop') throw new Error('the master could not answer itself');
   return answer.body;
+}
+
+/** What runners may ask of the worker that they run in. */
+export function runnerMaster(pillars: ThreadedPillars, minionData: MinionData): RunnerMaster {
+  return {
+    grains: async (id) => (id === '' ? undefined : (await minionData.fetch(id))?.grains),
+    pillar: (asked) => pillars.render(asked),
+    pillarTop: (asked) => pillars.top(asked),
+  };
+}
+
+/**
+ * The arguments of a job that a minion publishes: texts as on a command line, `name=value` and
+ * maps with `__kwarg__` gathered in one map at the end (Salt: salt/utils/args.py parse_input).
+ * @throws YamlWorkError for more of them than a peer may have read
+ */
+export function peerArguments(
+  args: readonly SaltValue[],
+  noParse: readonly SaltValue[],
+): SaltValue[] {
+  const texts = new Set(noParse.filter((name) => typeof name === 'string'));
+  const work = YamlWork.ofPeer();
+  const list: SaltValue[] = [];
+  const keywords: SaltMap = new Map();
+  for (const arg of args) {
+    const parsed = typeof arg === 'string' ? (parseArguments([arg], texts, work)[0] ?? null) : arg;
+    if (!isMap(parsed) || parsed.get('__kwarg__') !== true) list.push(parsed);
+    else for (const [name, value] of parsed) keywords.set(name, value);
+  }
+  return keywords.size === 0 ? list : [...list, keywords];
 }

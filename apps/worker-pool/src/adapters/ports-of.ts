@@ -4,10 +4,7 @@ import { ReceivedFiles } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { type MasterPorts } from '@brine/master';
-import { EpochAesKeys } from '@brine/master-state';
-import { BucketMines } from '@brine/master-state';
-import { BucketOnce } from '@brine/master-state';
-import { BucketTokens } from '@brine/master-state';
+import { BucketMines, BucketOnce, BucketTokens, EpochAesKeys } from '@brine/master-state';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { mapOf } from '@brine/wire';
@@ -15,20 +12,18 @@ import { type CachedPillars } from '../pillars/cached-pillars.ts';
 import { MasterTops } from '../pillars/external-tops.ts';
 import { type ThreadedPillars } from '../pillars/pillars.ts';
 import { type WorkerTraces } from '../traces/traces.ts';
-import { type openAudit } from './audit.ts';
+import { type openAudit, strangerAllowance } from './audit.ts';
 import { SigningFiles } from './autosign.ts';
+import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';
-import { type WorkerRunners } from './functions.ts';
+import { peerArguments, type WorkerRunners } from './functions.ts';
 import { JobCacheQueries } from './job-queries.ts';
 import { loginsOf } from './logins.ts';
 import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
 import type { HotState } from './open-hot-state.ts';
-import { peerArguments } from './peer-arguments.ts';
 import { type StreamEvents, StreamPublications } from './publications.ts';
-import { refusedWorkLog } from './refused-work-log.ts';
 import { masterRules } from './rules.ts';
-import { strangerAllowance } from './stranger-allowance.ts';
 
 /** What the ports of a worker are made of. */
 interface Parts {

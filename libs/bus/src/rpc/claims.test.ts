@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Claims } from './claims.ts';
 import type { Held } from './class-queue.ts';
+import { Claims } from './request-receiver.ts';
 
 let said: string[];
 let claims: Claims;

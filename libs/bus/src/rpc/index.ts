@@ -1,9 +1,9 @@
 export type { RequestSenderStats } from './in-hand.ts';
-export type { Answer, IncomingRequest } from './incoming-request.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
 export type { Answering } from './queries.ts';
 export { ask, serve } from './queries.ts';
 export { RENEWALS } from './request-frame.ts';
+export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';
 export { RequestSender } from './request-sender.ts';
 export { serveStalled, tellStalled } from './stalled-record.ts';

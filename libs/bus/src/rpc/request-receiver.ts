@@ -3,13 +3,15 @@ import type { Bus } from '../connection/connect.ts';
 import { asError } from '../connection/errors.ts';
 import { canPublish } from '../connection/inbox.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
-import type { RequestClass } from '../subjects/names.ts';
-import { isToken, REPLY_INBOX, REQUEST_CLASSES, subjects } from '../subjects/names.ts';
+import {
+  isToken,
+  REPLY_INBOX,
+  REQUEST_CLASSES,
+  type RequestClass,
+  subjects,
+} from '../subjects/names.ts';
 import { Bundler, BUNDLES, unbundle } from './bundle.ts';
-import { Claims } from './claims.ts';
-import type { Held } from './class-queue.ts';
-import { ClassQueue } from './class-queue.ts';
-import type { Answer, IncomingRequest, RequestHandler } from './incoming-request.ts';
+import { ClassQueue, type Held } from './class-queue.ts';
 import {
   ANNOUNCE_MS,
   CLAIM_MS,
@@ -18,6 +20,7 @@ import {
   packReplyElsewhere,
   readReplyAddress,
   RENEW_MS,
+  RENEWALS,
   unpackRequest,
   WORDS,
 } from './request-frame.ts';
@@ -271,3 +274,77 @@ export class RequestReceiver {
     if (canPublish(this.#bus.connection)) this.#bus.connection.publish(subject, word);
   }
 }
+
+/** How long a claim may wait for others, in ms: a sixtieth of what a gateway waits for it. */
+const CLAIM_AFTER_MS = 20;
+
+/**
+ * Says to gateways which of their requests a worker has, many in one message. What is answered
+ * within a few milliseconds, as most requests are, is never claimed: the answer says as much.
+ */
+export class Claims {
+  readonly #say: (subject: string, word: Uint8Array) => void;
+  #waiting: Held[] = [];
+
+  constructor(say: (subject: string, word: Uint8Array) => void) {
+    this.#say = say;
+  }
+
+  /** Claims a request soon, unless it is `done` by then. */
+  soon(held: Held): void {
+    this.#waiting.push(held);
+    if (this.#waiting.length > 1) return;
+    setTimeout(() => {
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      this.now(waiting.filter((one) => !one.done));
+    }, CLAIM_AFTER_MS);
+  }
+
+  /** Claims these, or renews their claims. */
+  now(mine: readonly Held[]): void {
+    const slots = new Map<string, string[]>();
+    for (const held of mine) {
+      const list = slots.get(held.gateway);
+      if (list === undefined) slots.set(held.gateway, [held.slot]);
+      else list.push(held.slot);
+    }
+    for (const [gateway, list] of slots) {
+      this.#say(`${REPLY_INBOX}.${gateway}.${RENEWALS}`, Buffer.from(list.join(' ')));
+    }
+  }
+}
+
+/** A request as a worker gets it. */
+export interface IncomingRequest {
+  /** The same for every try of one request. */
+  readonly id: string;
+  readonly class: RequestClass;
+  readonly body: Uint8Array;
+  /** The peer's address as the gateway saw it. */
+  readonly peer: string | undefined;
+  readonly gatewayHost: string;
+  /** When the gateway had it, in ms since 1970; undefined where it did not say. */
+  readonly receivedMs: number | undefined;
+  /** In ms since 1970. */
+  readonly deadlineMs: number;
+  /**
+   * Asks the gateway that nobody else be tried from here on, for work that leaves traces outside of
+   * the streams (runners, wheels, tokens). False: somebody else has it, or the gateway is silent;
+   * then the work must not be done.
+   */
+  readonly takeOnce: () => Promise<boolean>;
+  /**
+   * Gives its place to the next one of its class, and goes on: for a wait whose length others
+   * choose. Whoever calls this has to bound such waits.
+   */
+  readonly stepAside: () => void;
+}
+
+/** What a worker makes of a request; `drop`: no answer is sent. `trace`: its note, opaque here. */
+export type Answer =
+  | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
+  | { readonly kind: 'drop' };
+
+/** Answers one request. */
+export type RequestHandler = (request: IncomingRequest) => Promise<Answer>;

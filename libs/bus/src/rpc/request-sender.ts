@@ -3,17 +3,20 @@ import type { Bus } from '../connection/connect.ts';
 import { publish } from '../connection/inbox.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, type RequestClass, subjects } from '../subjects/names.ts';
-import { Bundler, BUNDLES } from './bundle.ts';
-import { followWorkers } from './follow-workers.ts';
+import { Bundler, BUNDLES, hearWords } from './bundle.ts';
 import { Hearing } from './hearing.ts';
 import { type ClassLimit, InHand, type RequestSenderStats } from './in-hand.ts';
-import { notBegun, Pending, type RequestOutcome, type RequestToSend } from './pending-request.ts';
+import {
+  notBegun,
+  Pending,
+  type RequestOutcome,
+  type RequestToSend,
+  Tries,
+} from './pending-request.ts';
 import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
 import { busyWith, isStruck, type Stall, Suspects } from './suspects.ts';
-import { Tries } from './tries.ts';
 import { WaitingLine } from './waiting-line.ts';
-import { hearWords } from './word-inbox.ts';
-import { WorkerBoard } from './worker-board.ts';
+import { followWorkers, WorkerBoard } from './worker-board.ts';
 
 /** Who a gateway is, and how much it holds. */
 export interface RequestSenderOptions {

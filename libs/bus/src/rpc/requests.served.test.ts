@@ -1,15 +1,12 @@
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { TestNats } from '@brine/testing';
-import { startNats } from '@brine/testing';
+import { startNats, type TestNats } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import type { IncomingRequest, RequestHandler } from './incoming-request.ts';
 import type { RequestToSend } from './pending-request.ts';
-import { RequestReceiver } from './request-receiver.ts';
+import { type IncomingRequest, type RequestHandler, RequestReceiver } from './request-receiver.ts';
 import { RequestSender } from './request-sender.ts';
 
 let nats: TestNats;

@@ -1,7 +1,8 @@
+import type { Bus } from '../connection/connect.ts';
+import { publish } from '../connection/inbox.ts';
 import { isRecord } from '../connection/js-api.ts';
 import { MESSAGE_VERSION } from '../connection/message-version.ts';
-import type { RequestClass } from '../subjects/names.ts';
-import { REQUEST_CLASSES } from '../subjects/names.ts';
+import { REQUEST_CLASSES, type RequestClass, SUBJECT_ROOT, subjects } from '../subjects/names.ts';
 import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
 
 /** What a worker tells of one class. */
@@ -223,4 +224,27 @@ function takes(worker: WorkerView, cls: RequestClass, not: ReadonlySet<string>):
 function loadOf(worker: WorkerView, cls: RequestClass): number {
   const seat = worker.seats[cls];
   return seat.hand / Math.max(1, seat.concurrency);
+}
+
+/**
+ * Keeps a board up to date by what workers announce, and asks at once who is there; `onAnnounced`
+ * is called after each announcement. Returns the way to stop.
+ */
+export function followWorkers(
+  bus: Bus,
+  board: WorkerBoard,
+  onAnnounced: (id: string) => void,
+): () => void {
+  const root = `${SUBJECT_ROOT}.workers.`;
+  const subscription = bus.connection.subscribe(`${root}*`, {
+    callback: (_error, msg) => {
+      const announcement = readAnnouncement(msg.data);
+      if (announcement === undefined) return;
+      const id = msg.subject.slice(root.length);
+      board.announced(id, announcement, performance.now());
+      onAnnounced(id);
+    },
+  });
+  publish(bus.connection, subjects.hello, '');
+  return () => subscription.unsubscribe();
 }

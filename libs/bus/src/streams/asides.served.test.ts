@@ -1,16 +1,14 @@
 import { startNats, type TestNats } from '@brine/testing';
 import { headers } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Bus } from '../connection/connect.ts';
-import { connectBus } from '../connection/connect.ts';
+import { type Bus, connectBus } from '../connection/connect.ts';
 import { VERSION_HEADER } from '../connection/message-version.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
 import { PublicationReader } from '../jobs/publication-reader.ts';
 import { PublicationWriter } from '../jobs/publication-writer.ts';
 import { Bucket } from '../kv/bucket.ts';
-import type { Aside } from './asides.ts';
-import { handleEach, TRIES_MAX } from './asides.ts';
+import { type Aside, handleEach, TRIES_MAX } from './asides.ts';
 import type { Delivery } from './pull-feed.ts';
 import { readStray } from './read-stray.ts';
 import type { Stray } from './stray.ts';

@@ -7,16 +7,22 @@ import {
   stepDurable,
 } from '@brine/job';
 import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../connection/connection.ts';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';
 import { select } from '../connection/query.ts';
-import { inTransaction } from '../connection/transaction.ts';
 import { quarantine } from '../save/quarantine.ts';
 import { refusalOfDurable } from '../save/refused-rows.ts';
 import type { RefusedRow } from '../save/rows.ts';
-import type { DurableRow } from './durable-row.ts';
-import { close, factsOf, type HeldDurable, keep } from './durable-row.ts';
+import {
+  close,
+  type DurableRow,
+  durableStateJson,
+  factsOf,
+  type HeldDurable,
+  keep,
+  readDurableState,
+} from './durable-row.ts';
 import * as sql from './durable-sql.ts';
-import { durableStateJson, readDurableState } from './durable-state.ts';
 
 /** Something to be sent, and the turn and look under which it is confirmed afterwards. */
 export interface DurableTask {

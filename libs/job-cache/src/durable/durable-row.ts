@@ -1,7 +1,7 @@
 import type { DurableFacts, DurableState } from '@brine/job';
 import type { PoolClient } from 'pg';
 import type { JobRow } from '../save/rows.ts';
-import { durableStateJson, type StoredDurableState } from './durable-state.ts';
+import * as sql from './durable-sql.ts';
 
 /** A published job that is to be sent again to minions that were away. */
 export type DurableRow = Pick<
@@ -13,8 +13,6 @@ export type DurableRow = Pick<
   /** What minions get, less its serial. */
   readonly publication: Uint8Array;
 };
-
-import * as sql from './durable-sql.ts';
 
 /** Clocks of the stream and of ours may differ by as much. */
 const CLOCKS_MS = 1_000;
@@ -87,3 +85,18 @@ export async function close(
   }
   await client.query(sql.FORGET, [now]);
 }
+
+/** A state as it is kept in `brine.durable.state`. */
+export function durableStateJson(state: DurableState): string {
+  return JSON.stringify({ ...state, heard: Object.fromEntries(state.heard) });
+}
+
+/** Reads what {@link durableStateJson} wrote. */
+export function readDurableState(value: StoredDurableState): DurableState {
+  return { ...value, heard: new Map(Object.entries(value.heard)) };
+}
+
+/** The column `state`, as the driver gives it. */
+export type StoredDurableState = Omit<DurableState, 'heard'> & {
+  readonly heard: Readonly<Record<string, number>>;
+};

@@ -1,7 +1,7 @@
 import { unpackMap } from '@brine/wire';
 import type { Pool, PoolClient } from 'pg';
+import { inTransaction } from '../connection/connection.ts';
 import { isRefused, messageOf, stateOf } from '../connection/errors.ts';
-import { inTransaction } from '../connection/transaction.ts';
 import { fullLoad, fullRet } from '../save/full-ret.ts';
 import {
   ExchangeError,

@@ -1,8 +1,7 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import type { LoadColumns } from './load-columns.ts';
-import { readLoad } from './load-columns.ts';
+import { type LoadColumns, readLoad } from './get-load.ts';
 
 /** Rows and bytes of one page; the first row of a page comes whatever its size. */
 const MAX_PAGE_ROWS = 10_000;

@@ -1,8 +1,7 @@
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import type { LoadColumns } from './load-columns.ts';
-import { readLoad } from './load-columns.ts';
+import { type LoadColumns, readLoad } from './get-load.ts';
 
 /**
  * Where a minion stands in a job, as `brine.ledger_state` judges it (000004.sql). `late` goes

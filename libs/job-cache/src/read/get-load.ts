@@ -1,8 +1,7 @@
-import type { SaltMap } from '@brine/wire';
+import { isMap, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
-import type { LoadColumns } from './load-columns.ts';
-import { readLoad } from './load-columns.ts';
 
 const GET_LOAD = `
 SELECT load_raw AS raw, CASE WHEN load_raw IS NULL THEN load::text END AS json,
@@ -19,4 +18,17 @@ export async function getLoad(pool: Pool, jid: string): Promise<SaltMap | undefi
   const load = readLoad(row);
   if (row.minions.length > 0) load.set('Minions', row.minions);
   return load;
+}
+
+/** A load as the database has it: its bytes, or only JSON where somebody else wrote the row. */
+export interface LoadColumns {
+  readonly raw: Buffer | null;
+  readonly json: string | null;
+}
+
+/** The load of a row: from its exact bytes, else from its JSON. */
+export function readLoad(columns: LoadColumns): SaltMap {
+  if (columns.raw !== null) return unpackMap(columns.raw);
+  const value = fromJson(JSON.parse(columns.json ?? '{}'));
+  return isMap(value) ? value : new Map<SaltValue, SaltValue>();
 }

@@ -1,12 +1,10 @@
 import { isJid, jidStartTime } from '@brine/job';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap, mapIn, textOf } from '@brine/wire';
+import { isMap, mapIn, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
+import { type LoadColumns, readLoad } from './get-load.ts';
 import { globToRegex } from './glob.ts';
-import type { LoadColumns } from './load-columns.ts';
-import { readLoad } from './load-columns.ts';
 
 /** Jobs of one page. */
 const MAX_JOBS = 10_000;

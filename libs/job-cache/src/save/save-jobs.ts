@@ -2,13 +2,10 @@ import { unpackMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
-import type { Counting } from '../counters/count-rows.ts';
-import { countParameters, countRowsSql } from '../counters/count-rows.ts';
+import { type Counting, countParameters, countRowsSql } from '../counters/count-rows.ts';
 import { countingOfJob } from '../counters/counting.ts';
-import type { PreparedRow } from './batch.ts';
-import { statementParameters, writeInBatches } from './batch.ts';
+import { type PreparedRow, statementParameters, writeInBatches } from './batch.ts';
 import { fullLoad } from './full-ret.ts';
-import type { JidMemory } from './jid-memory.ts';
 import { quarantine } from './quarantine.ts';
 import { refusalOfJob } from './refused-rows.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
@@ -204,4 +201,25 @@ function prepareJob(row: JobRow, labels: CountLabels): PreparedJob {
 function originOf({ bornOfReturn, syndic }: JobRow): number {
   if (bornOfReturn === true) return ORIGIN.bornOfReturn;
   return syndic === undefined ? ORIGIN.publication : ORIGIN.syndic;
+}
+
+/** How many jids are remembered; the oldest are forgotten first. */
+const MAX_JIDS = 10_000;
+
+/** Remembers which jids have a job in the database, so that batches of returns need not ask. */
+export class JidMemory {
+  readonly #jids = new Set<string>();
+
+  has(jid: string): boolean {
+    return this.#jids.has(jid);
+  }
+
+  add(jid: string): void {
+    this.#jids.add(jid);
+    if (this.#jids.size <= MAX_JIDS) return;
+    for (const oldest of this.#jids) {
+      this.#jids.delete(oldest);
+      return;
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { inTransaction } from '../connection/transaction.ts';
+import { inTransaction } from '../connection/connection.ts';
 
 /** How long a drop may wait for readers, in ms, before it gives up until the next time. */
 const LOCK_TIMEOUT_MS = 5_000;

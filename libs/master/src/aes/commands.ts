@@ -22,8 +22,7 @@ import {
   serveFile,
   symlinkList,
 } from './files.ts';
-import { masterOpts } from './master-opts.ts';
-import { masterTops } from './master-tops.ts';
+import { masterOpts, masterTops } from './master-opts.ts';
 import { deleteFromMine, flushMine, getFromMine, putIntoMine } from './mine.ts';
 import { takeMinionEvent } from './minion-event.ts';
 import { isNewToEvents, onceKey, onceOnly } from './once.ts';

@@ -1,5 +1,5 @@
 import { boolOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { MasterOptsReply } from '../ports/ports.ts';
+import type { MasterOptsReply, MasterPorts } from '../ports/ports.ts';
 
 /**
  * Answer of `_master_opts` (salt/fileserver `_master_opts`, salt/master.py): the state compiler of
@@ -35,4 +35,13 @@ export function masterOpts(opts: MasterOptsReply, envs: readonly string[], load:
     jinja_trim_blocks: opts.jinjaTrimBlocks,
   });
   return new Map([...environment, ...compiler]);
+}
+
+/**
+ * `_master_tops`: states by environment that the master names beside the top file. The minion's
+ * own options, which it sends along, are not believed: they could name another minion.
+ */
+export async function masterTops(ports: MasterPorts, minion: string): Promise<SaltMap> {
+  const states = await ports.tops.of(minion);
+  return new Map([...states].map(([env, sls]): [SaltValue, SaltValue] => [env, [...sls]]));
 }
