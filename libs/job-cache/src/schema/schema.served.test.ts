@@ -56,7 +56,7 @@ test('the schema is the one that is written down', async () => {
   await migrate(db.pool);
   const rows = (await db.pool.query<{ line: string }>(DESCRIBE)).rows;
   const text = rows.map(({ line }) => `${line}\n`).join('');
-  await expect(text).toMatchFileSnapshot('../sql/schema.txt');
+  await expect(text).toMatchFileSnapshot('../../sql/schema.txt');
 });
 
 test('several migrators at once apply each migration once', async () => {
