@@ -13,7 +13,7 @@ export class LaggingNats implements AsyncDisposable {
   readonly #server: Server;
   readonly #target: URL;
   readonly #lagOf: (subject: string) => Lag;
-  readonly #held = new Map<string, number>();
+  readonly #passed = new Map<string, number>();
   readonly #sockets = new Set<Socket>();
 
   private constructor(target: URL, lagOf: (subject: string) => Lag) {
@@ -37,9 +37,9 @@ export class LaggingNats implements AsyncDisposable {
     return url.href.replace(/\/$/, '');
   }
 
-  /** Messages on a subject that are held back now, on all connections. */
-  held(subject: string): number {
-    return this.#held.get(subject) ?? 0;
+  /** Late messages on a subject that have reached a client by now, on all connections. */
+  passed(subject: string): number {
+    return this.#passed.get(subject) ?? 0;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -71,10 +71,10 @@ export class LaggingNats implements AsyncDisposable {
       client.write(frame);
       return;
     }
-    this.#held.set(subject, this.held(subject) + 1);
     setTimeout(() => {
-      this.#held.set(subject, this.held(subject) - 1);
-      if (!client.destroyed) client.write(frame);
+      if (client.destroyed) return;
+      this.#passed.set(subject, this.passed(subject) + 1);
+      client.write(frame);
     }, lag);
   }
 }

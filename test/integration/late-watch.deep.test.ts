@@ -101,8 +101,8 @@ test(`${LOG_INS} log-ins, each followed at once by a request to the other worker
     const request = sealed(sealedLoad(minion, '_file_envs'), how);
     const outcome = outcomeOf(await ask(other!, 'aes', request.body), request);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    // Both workers' copies are late; the word of this log-in is still on its way to them.
-    if (late.held(`$KV.brine_sessions.${minion.id}`) > 0) unheard += 1;
+    // The server sends a watch 500 entries at a time, so it may not even have sent this one.
+    if (late.passed(`$KV.brine_sessions.${minion.id}`) === 0) unheard += 1;
   };
 
   let next = 0;
