@@ -1,6 +1,6 @@
+import type { Job } from '@brine/job';
 import { listOf, textOf, unpackMap } from '@brine/wire';
-import type { JobRecord } from '../../libs/bus/src/jobs/job-record.ts';
-import { unpackJob } from '../../libs/bus/src/jobs/job-record.ts';
+import { unpackJob } from '../../libs/bus/src/jobs/publication.ts';
 import { Broken } from './broken.ts';
 import type { ClientEnd } from './client.ts';
 import type { Cluster } from './cluster.ts';
@@ -10,7 +10,7 @@ import { contentOf } from './store-rules.ts';
 
 /** A job as PUBLICATIONS has it. */
 interface PublishedJob {
-  readonly record: JobRecord;
+  readonly job: Job;
   /** The name of the command whose job it is. */
   readonly name: string;
 }
@@ -125,12 +125,12 @@ export class Witness {
       this.#cluster.trace.note('PUBLICAT', `${seq} ${sort}`);
       return;
     }
-    const record = unpackJob(data);
-    this.#cluster.trace.note('PUBLICAT', `${seq} job ${record.jid}`);
-    if (record.hidden || this.#isForgotten) return;
-    const last = listOf(unpackMap(record.load), 'arg')?.at(-1);
-    const job = { record, name: typeof last === 'string' ? last : '' };
-    this.#published.set(record.jid, [...(this.#published.get(record.jid) ?? []), job]);
+    const job = unpackJob(data);
+    this.#cluster.trace.note('PUBLICAT', `${seq} job ${job.jid}`);
+    if (job.hidden || this.#isForgotten) return;
+    const last = listOf(unpackMap(job.load), 'arg')?.at(-1);
+    const published = { job, name: typeof last === 'string' ? last : '' };
+    this.#published.set(job.jid, [...(this.#published.get(job.jid) ?? []), published]);
   }
 
   /** At each moment: all targeted are in one state each, and a closed job waits for nobody. */
@@ -181,8 +181,8 @@ export class Witness {
   /** Who was deaf for a while gets every job all the same, unless it was over by then. */
   #checkRuns(): void {
     for (const [jid, jobs] of this.#published) {
-      const open = jobs.filter(({ record }) => record.deadlineAt >= record.notAfter);
-      for (const id of open.flatMap(({ record }) => record.minions)) {
+      const open = jobs.filter(({ job }) => job.deadlineAt >= job.notAfter);
+      for (const id of open.flatMap(({ job }) => job.minions)) {
         if (!this.#runs.has(`${jid} ${id}`)) {
           throw new Broken('every minion gets every job', `${jid} ${id}`);
         }

@@ -1,6 +1,6 @@
 import { EventWriter } from '@brine/bus/events';
-import type { JobRecord } from '@brine/bus/jobs';
 import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => host.close());
 
-async function publish(jid: string, marks: Partial<JobRecord> = {}): Promise<readonly string[]> {
+async function publish(jid: string, marks: Partial<Job> = {}): Promise<readonly string[]> {
   const wait = waitWritten(master.worker, [`host:${host.name}`], 3_000);
   await new PublicationWriter(master.worker).appendJob(
     { ...jobOf(jid, host.name), ...marks },

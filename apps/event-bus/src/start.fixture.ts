@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { Bus } from '@brine/bus';
 import { connectBus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import type { JobRecord } from '@brine/bus/jobs';
 import type { MasterOptions } from '@brine/config';
 import { loadMasterConfig } from '@brine/config';
 import type { LocalEvent } from '@brine/ipc';
 import { EventClient } from '@brine/ipc';
+import type { Job } from '@brine/job';
 import type { NatsServer } from '@brine/nats-server';
 import { resolveNatsServer, startNatsServer } from '@brine/nats-server';
 import { loadOrCreateMasterKeys } from '@brine/pki';
@@ -190,7 +190,7 @@ export function newJid(): string {
 }
 
 /** A job as a worker stores it. */
-export function jobOf(jid: string, host: string): JobRecord {
+export function jobOf(jid: string, host: string): Job {
   const load = { cmd: 'publish', tgt: '*', fun: 'test.ping', arg: ['a'], tgt_type: 'glob', jid };
   return {
     jid,

@@ -1,8 +1,8 @@
 import type { Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { type JobRecord, PublicationWriter } from '@brine/bus/jobs';
+import { PublicationWriter } from '@brine/bus/jobs';
 import { ask } from '@brine/bus/rpc';
-import { type Jid, jobReturnTag } from '@brine/job';
+import { type Jid, type Job, jobReturnTag } from '@brine/job';
 import { JobCache } from '@brine/job-cache';
 import { Metrics } from '@brine/service';
 import { createLog } from '@brine/telemetry';
@@ -103,7 +103,7 @@ afterEach(async () => {
   await pool.query('DELETE FROM brine.quarantine');
 });
 
-function jobRecord(jid: string, marks: Partial<JobRecord> = {}): JobRecord {
+function jobOf(jid: string, marks: Partial<Job> = {}): Job {
   const load = { jid, fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', user: 'u' };
   return {
     jid,
@@ -141,8 +141,8 @@ function auditRow(writer: string, n: number): object {
 async function append(jids: Record<'good' | 'bad' | 'durable', Jid>): Promise<void> {
   const writer = new EventWriter(worker);
   const publications = new PublicationWriter(worker);
-  const job = (jid: Jid, marks: Partial<JobRecord>): Promise<unknown> =>
-    publications.appendJob(jobRecord(jid, marks), {});
+  const job = (jid: Jid, marks: Partial<Job>): Promise<unknown> =>
+    publications.appendJob(jobOf(jid, marks), {});
   const durable = { durable: true, requestId: `poison ${jids.durable}` };
   await Promise.all([
     job(jids.good, {}),

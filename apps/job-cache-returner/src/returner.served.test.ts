@@ -1,9 +1,8 @@
 import type { Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import type { JobRecord } from '@brine/bus/jobs';
 import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { ask } from '@brine/bus/rpc';
-import type { Jid } from '@brine/job';
+import type { Jid, Job } from '@brine/job';
 import { jobReturnTag } from '@brine/job';
 import { Metrics } from '@brine/service';
 import type { SpanRecord } from '@brine/telemetry';
@@ -76,7 +75,7 @@ function newJid(): Jid {
   return `20261120100000${String(made).padStart(6, '0')}` as Jid;
 }
 
-function jobRecord(jid: string, minions: readonly string[]): JobRecord {
+function jobOf(jid: string, minions: readonly string[]): Job {
   const load = pack(
     mapOf({ jid, fun: 'test.ping', arg: [], tgt: '*', tgt_type: 'glob', user: 'u' }),
   );
@@ -139,7 +138,7 @@ test('a job is written, told to who waits, and answered with its returns', async
   const { returner, spans } = await start();
   const jid = newJid();
   const wait = waitWritten(worker, ['store'], 10_000);
-  await new PublicationWriter(worker).appendJob(jobRecord(jid, ['m1', 'm2']), {
+  await new PublicationWriter(worker).appendJob(jobOf(jid, ['m1', 'm2']), {
     written: wait.subject,
   });
   expect(await wait.done).toEqual({ missing: [] });
@@ -185,7 +184,7 @@ test('log-ins and what services tell of minions are stored', async () => {
   const writer = new EventWriter(worker);
   // Of a jid this old nothing is kept without its job.
   const wait = waitWritten(worker, ['store'], 10_000);
-  await new PublicationWriter(worker).appendJob(jobRecord(jid, ['m1', 'm2']), {
+  await new PublicationWriter(worker).appendJob(jobOf(jid, ['m1', 'm2']), {
     written: wait.subject,
   });
   expect(await wait.done).toEqual({ missing: [] });

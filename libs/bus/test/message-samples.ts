@@ -1,10 +1,10 @@
 // One of each kind of message that goes over NATS, as today's code writes it.
+import type { Job } from '@brine/job';
 import { mapOf } from '@brine/wire';
 import type { Bus } from '../src/connection/connect.ts';
 import { tellCommitted } from '../src/events/commit-notice.ts';
 import { type EventToAppend, EventWriter } from '../src/events/event-writer.ts';
-import { type Again } from '../src/jobs/again-record.ts';
-import type { JobRecord } from '../src/jobs/job-record.ts';
+import { type Again } from '../src/jobs/publication.ts';
 import { PublicationWriter } from '../src/jobs/publication-writer.ts';
 import { type Sent, tellSent } from '../src/jobs/send-notice.ts';
 import { Bundler } from '../src/rpc/bundle.ts';
@@ -29,7 +29,7 @@ export interface RecordedMessage {
 
 const JID = '20261122200000000001';
 
-export const JOB: JobRecord = {
+export const JOB: Job = {
   jid: JID,
   publication: Buffer.from('publication'),
   load: Buffer.from('load'),

@@ -19,7 +19,6 @@ export { getJob } from './read/get-job.ts';
 export type { ListJobsOptions } from './read/list-jobs.ts';
 export type { Quarantined, QuarantineFilter } from './read/quarantined-rows.ts';
 export type { SilentMinion, SilentPage } from './read/silent-minions.ts';
-export type { AuditStored } from './save/audit-rows.ts';
 export type { Unfit } from './save/batch.ts';
 export type { Refusal } from './save/quarantine.ts';
 export { refusedDurable, refusedJob, refusedReturn } from './save/refused-rows.ts';

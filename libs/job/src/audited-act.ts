@@ -1,8 +1,41 @@
+import type { KeyState } from './minion-id.ts';
+
+/**
+ * What came of an act. Rows on record are for good, so a word may be added here and none renamed.
+ * The text of a Salt error stands for itself: `AuthorizationError`.
+ */
+export type AuditOutcome =
+  // A command, a runner, a wheel, a token.
+  | 'done'
+  | 'refused'
+  | 'not available'
+  | 'busy'
+  | 'error'
+  | `${string}Error`
+  // A log-in: Salt's words of `salt/auth`; `first accept` is that of a key not known before.
+  | 'accept'
+  | 'pend'
+  | 'reject'
+  | 'denied'
+  | 'full'
+  | 'first accept'
+  | 'no minion id'
+  | 'oversized key'
+  | 'unusable key'
+  | 'bad enc algo'
+  // A key: what it was and what it is now, or that its minion took it back.
+  | `${KeyState | 'none'} to ${KeyState}`
+  | 'revoked'
+  | 'revoke refused'
+  // A request that stalled several workers and is delivered no more.
+  | 'stalled'
+  // The last row of a writer that was stopped in order.
+  | 'end of record';
+
 /** Something that is on record: who did what to whom, from where, and what came of it. */
 export interface AuditedAct {
   readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token' | 'request';
-  /** In one word or the name of an error: `done`, `accept`, `AuthorizationError`. */
-  readonly outcome: string;
+  readonly outcome: AuditOutcome;
   /**
    * The name that was proven: the owner of the local key, the token, the login or the minion key.
    * Absent where nothing was proven.
@@ -11,15 +44,18 @@ export interface AuditedAct {
   /** The name that the request gave itself, where it is not the one that was proven. */
   readonly claimed?: string;
   /**
-   * Of a log-in. Whoever knows an id and its public key may log in: the row says `unproven` then.
-   * The first request that only the holder of the private key can seal is the proof.
+   * Of a log-in. An id and its public key are enough to log in, so the row says `unproven`. The
+   * first request that only the holder of the private key can seal is the proof.
    */
   readonly proof?: 'unproven' | 'sealed request';
-  /** By what: `key`, `token`, `eauth`, `minion`; what changed keys: `wheel`, `file`. */
+  /**
+   * What proved the name, or was to prove it: `key`, `token`, `eauth`, `minion`. Of a key that
+   * changed, what changed it: `wheel`, `file`. Of a stalled request, its class.
+   */
   readonly method?: string;
   readonly fun?: string;
   /**
-   * SHA-256 over the arguments. In a row it stands blinded with a key of the master's own:
+   * SHA-256 over the arguments. In a row it stands blinded with a key of the master's own, because
    * arguments may be secrets that are easily guessed.
    */
   readonly argsHash?: string;
@@ -32,4 +68,16 @@ export interface AuditedAct {
   readonly source?: string;
   /** The address that it came from, as the gateway saw it. */
   readonly peer?: string;
+}
+
+/** An act on record, as it goes to the store: part of a chain of seals that is its writer's own. */
+export interface AuditRow {
+  readonly writer: string;
+  /** From 1, without gaps. */
+  readonly n: number;
+  /** JSON of the act with `at` (ISO 8601), and `leftOut`: acts before it that found no room. */
+  readonly body: string;
+  /** Seal of the row before. */
+  readonly before: string;
+  readonly seal: string;
 }

@@ -1,4 +1,4 @@
-export type { AuditedAct } from './audited-act.ts';
+export type { AuditedAct, AuditOutcome, AuditRow } from './audited-act.ts';
 export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
 export {
   confirmDurable,
@@ -11,6 +11,8 @@ export {
 export { durableTtl } from './durable-ttl.ts';
 export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
+export type { Job } from './job.ts';
+export type { KeyState } from './minion-id.ts';
 export { isMinionId, mayHaveKey } from './minion-id.ts';
 export { firedTag } from './minion-tags.ts';
 export { Outstanding } from './outstanding.ts';

@@ -7,6 +7,12 @@ const MAX_ID_BYTES = 255;
 // written as UTF-8.
 const REFUSED = /[/\\\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
 
+/**
+ * The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale
+ * replica cannot bring a key back.
+ */
+export type KeyState = 'accepted' | 'pending' | 'rejected' | 'deleted';
+
 /** True for text that may name a minion. Safe as a file name. */
 export function isMinionId(text: unknown): text is string {
   if (typeof text !== 'string' || text === '' || text === '.' || text === '..') return false;
@@ -20,8 +26,8 @@ export function isMinionId(text: unknown): text is string {
 const AMBIGUOUS = /^[.\- ]|[*?[\],]| $|(?! )[\p{Cc}\p{Cf}\p{Z}]/u;
 
 /**
- * True for an id that may have a key here: everybody who handles it takes it for the same one. A
- * minion below a syndic may have any {@link isMinionId}.
+ * True for an id that may have a key here: one that every tool and command takes for the same id.
+ * A minion below a syndic may have any {@link isMinionId}.
  */
 export function mayHaveKey(text: unknown): text is string {
   return isMinionId(text) && !AMBIGUOUS.test(text) && text.normalize('NFC') === text;

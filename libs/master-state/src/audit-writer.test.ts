@@ -1,7 +1,8 @@
 import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
+import type { AuditRow } from '@brine/job';
 import { vectorFile } from '@brine/testing';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type AuditRow, AuditWriter } from './audit-writer.ts';
+import { AuditWriter } from './audit-writer.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const seal = AuditSeal.fromMasterKey(keys[0]!.pem);

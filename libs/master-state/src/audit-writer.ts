@@ -1,20 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { EventWriter } from '@brine/bus/events';
 import { AUDIT_BEGINNING, type AuditSeal } from '@brine/crypt';
-import type { AuditedAct } from '@brine/job';
+import type { AuditedAct, AuditRow } from '@brine/job';
 import { storableText } from '@brine/wire';
-
-/** A row as it goes to the store. */
-export interface AuditRow {
-  readonly writer: string;
-  /** From 1, without gaps. */
-  readonly n: number;
-  /** JSON of the act with `at` (ISO 8601), and `leftOut` where acts before it had no room. */
-  readonly body: string;
-  /** Seal of the row before. */
-  readonly before: string;
-  readonly seal: string;
-}
 
 interface WaitingAct {
   readonly act: AuditedAct;

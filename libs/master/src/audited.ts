@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AuditedAct } from '@brine/job';
+import type { AuditedAct, AuditOutcome } from '@brine/job';
 import { isMap, listOf, mapIn, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { Proven } from './clear/principal.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
@@ -85,7 +85,7 @@ export function recordPeer(
   request: Request,
   act: {
     readonly kind: 'publish' | 'runner';
-    readonly outcome: string;
+    readonly outcome: AuditOutcome;
     readonly minion: string;
     readonly load: SaltMap;
     readonly published?: { readonly jid: string; readonly minions: readonly string[] } | undefined;
@@ -114,7 +114,7 @@ export function recordPeer(
 export function recordLogin(
   ports: MasterPorts,
   request: Request,
-  login: { readonly id: string; readonly outcome: string; readonly version: number },
+  login: { readonly id: string; readonly outcome: AuditOutcome; readonly version: number },
 ): void {
   const { id: claimed, outcome, version } = login;
   const source = request.gatewayHost;
@@ -175,13 +175,17 @@ function triedMethod(load: SaltMap, kwargs: SaltMap): string {
 }
 
 /** `done`, or the name of the error that was answered. */
-function outcomeOf(answer: SaltValue): string {
+function outcomeOf(answer: SaltValue): AuditOutcome {
   if (answer === '' || answer === null) return 'refused';
   if (!isMap(answer)) return 'done';
   const error = answer.get('error');
   if (error === undefined) return 'done';
-  if (isMap(error)) return textOf(error, 'name') ?? 'error';
-  return 'error';
+  const name = isMap(error) ? textOf(error, 'name') : undefined;
+  return name !== undefined && isErrorName(name) ? name : 'error';
+}
+
+function isErrorName(name: string): name is `${string}Error` {
+  return name.endsWith('Error');
 }
 
 /** The job that came of a publish, a runner or a wheel. */

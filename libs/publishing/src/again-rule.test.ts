@@ -1,4 +1,5 @@
-import type { Again, JobRecord } from '@brine/bus/jobs';
+import type { Again } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { AgainRule, burstWindow, MAX_NAMED, startWindow } from './again-rule.ts';
 import { RecentJobs } from './recent-jobs.ts';
@@ -26,8 +27,8 @@ const publications = {
   },
 };
 
-function job(jid: string, atMs: number, more: Partial<JobRecord> = {}): void {
-  const record: JobRecord = {
+function job(jid: string, atMs: number, more: Partial<Job> = {}): void {
+  const record: Job = {
     jid,
     publication: new Uint8Array(1),
     load: new Uint8Array(0),

@@ -1,4 +1,5 @@
-import type { Again, JobRecord } from '@brine/bus/jobs';
+import type { Again } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { buildPublish, buildPublishedJob } from '@brine/wire/load';
 import type { DurableTask } from './durable-ports.ts';
@@ -13,7 +14,7 @@ const FIND_JOB = 'saltutil.find_job';
 const ASKER = 'brine';
 
 /** The question whether minions run a job, as a job of its own: hidden, as those of a CLI. */
-export function questionOf(task: DurableTask, ids: readonly string[], now: number): JobRecord {
+export function questionOf(task: DurableTask, ids: readonly string[], now: number): Job {
   const { jid, probe, turn } = task;
   const minions = [...ids];
   const requestId = `ask:${task.requestId}:${turn}:${minions[0] ?? ''}`;

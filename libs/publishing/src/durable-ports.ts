@@ -1,4 +1,5 @@
-import type { Again, AppendedJob, JobRecord } from '@brine/bus/jobs';
+import type { Again, AppendedJob } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 
 /** What the store gives out: libs/job-cache DurableTask. */
 export interface DurableTask {
@@ -27,7 +28,7 @@ export interface DurableStore {
 
 /** Where questions and repetitions go: `PublicationWriter`. */
 export interface DurablePublications {
-  appendJob(record: JobRecord): Promise<Pick<AppendedJob, 'duplicate'>>;
+  appendJob(record: Job): Promise<Pick<AppendedJob, 'duplicate'>>;
   appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;
 }
 

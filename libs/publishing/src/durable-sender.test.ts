@@ -1,4 +1,5 @@
-import type { Again, JobRecord } from '@brine/bus/jobs';
+import type { Again } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import { isJid } from '@brine/job';
 import { isMap, mapOf, pack, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
@@ -21,7 +22,7 @@ function task(more: Partial<DurableTask>): DurableTask {
 class Bench {
   readonly tasks: DurableTask[] = [];
   readonly confirmed: DurableTask[] = [];
-  readonly jobs: JobRecord[] = [];
+  readonly jobs: Job[] = [];
   readonly agains: { again: Again; slot: string }[] = [];
   readonly takes: ReadonlyMap<string, number>[] = [];
   readonly probes: string[] = [];

@@ -1,9 +1,9 @@
-import type { JobRecord } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { narrowed } from './listed.ts';
 
-const JOB: JobRecord = {
+const JOB: Job = {
   jid: '20261123010203000004',
   publication: pack(mapOf({ fun: 'test.ping', tgt: 'web*', tgt_type: 'glob', ret: '' })),
   load: new Uint8Array(0),

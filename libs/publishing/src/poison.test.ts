@@ -20,7 +20,7 @@ function job(jid: string, failed: string[]): Published {
     ack: () => undefined,
     nak: () => undefined,
     failed: (error) => void failed.push(`${jid}: ${(error as Error).message}`),
-    record: {
+    job: {
       ...{ jid, publication: pack(mapOf({ jid })), load: pack(mapOf({})), principal: '', user: '' },
       ...{ fun: 'f', tgt: '*', tgtType: 'glob', minions: [], missing: [], hidden: false },
       ...{ publishedAt: now, deadlineAt: now + 60_000, notAfter: now + 60_000, host: 'h' },

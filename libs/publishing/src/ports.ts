@@ -1,4 +1,5 @@
-import type { Again, JobRecord, Published } from '@brine/bus/jobs';
+import type { Again, Published } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import type { AesEpoch } from '@brine/master-state';
 import type { SpanRecord } from '@brine/telemetry';
 
@@ -20,7 +21,7 @@ export interface Epochs {
 
 /** What was published: `PublicationWriter`. */
 export interface Publications {
-  storedJob(seq: number): Promise<JobRecord>;
+  storedJob(seq: number): Promise<Job>;
   appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;
 }
 

@@ -1,11 +1,7 @@
 import { Bucket, type Bus, escapeKey } from '@brine/bus';
-import {
-  type JobRecord,
-  PublicationReader,
-  PublicationWriter,
-  readPublicationTimes,
-} from '@brine/bus/jobs';
+import { PublicationReader, PublicationWriter, readPublicationTimes } from '@brine/bus/jobs';
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
+import type { Job } from '@brine/job';
 import { AesEpochs } from '@brine/master-state';
 import { startNats, type TestNats, vectorFile } from '@brine/testing';
 import { until } from '@brine/testing/waits';
@@ -37,7 +33,7 @@ afterEach(async () => {
   await nats.close();
 });
 
-function record(jid: string, more: Partial<JobRecord> = {}): JobRecord {
+function record(jid: string, more: Partial<Job> = {}): Job {
   const [now, call] = [Date.now(), { fun: 'test.ping', tgt: '*' }];
   return {
     ...call,

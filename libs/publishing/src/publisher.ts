@@ -1,5 +1,5 @@
-import type { Again, JobRecord, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
-import { publishingPart } from '@brine/job';
+import type { Again, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
+import { type Job, publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import { ZmqError } from '@brine/zmq';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
@@ -145,64 +145,59 @@ export class Publisher {
     if (published.kind === 'again' && this.#isForgotten(published.again)) return;
     if (published.kind === 'again') {
       const { again } = published;
-      const record = await this.#recordOf(again);
-      if (record === undefined) return;
-      const before = this.#countAgain(record.jid);
+      const job = await this.#jobOf(again);
+      if (job === undefined) return;
+      const before = this.#countAgain(job.jid);
       const sending = { kind: 'again', startMs, before } as const;
-      const sent = await this.#send(record, serial, again.notAfter, sending);
+      const sent = await this.#send(job, serial, again.notAfter, sending);
       if (sent) this.#sentAgain += 1;
       return;
     }
-    const { record } = published;
-    this.jobs.note(record, published.seq, published.timeUs);
-    if (record.durable === true) this.#ports.onDurable();
+    const { job } = published;
+    this.jobs.note(job, published.seq, published.timeUs);
+    if (job.durable === true) this.#ports.onDurable();
     const sending = { kind: 'publish', startMs, before: 0 } as const;
-    const sent = await this.#send(record, serial, record.notAfter, sending);
+    const sent = await this.#send(job, serial, job.notAfter, sending);
     // What was stored before our start an earlier publisher may have sent.
     const isOurs = published.timeUs / 1000 > this.#startedMs;
-    if (!sent && isOurs && Date.now() > record.notAfter) this.#ports.onExpired(record.jid);
+    if (!sent && isOurs && Date.now() > job.notAfter) this.#ports.onExpired(job.jid);
   }
 
-  async #send(
-    record: Sendable,
-    serial: number,
-    notAfter: number,
-    sending: Sending,
-  ): Promise<boolean> {
+  async #send(job: Sendable, serial: number, notAfter: number, sending: Sending): Promise<boolean> {
     if (Date.now() > notAfter) {
       this.#expired += 1;
       return false;
     }
     let frame: Buffer;
     try {
-      frame = this.#ports.sealer.frame(record.publication, serial);
+      frame = this.#ports.sealer.frame(job.publication, serial);
     } catch (error) {
       // A publication that is no map: nothing a worker of ours stored. The next ones must go out.
       this.#lost += 1;
-      this.#ports.onTrouble(`publication ${record.jid} can not be sealed`, error);
+      this.#ports.onTrouble(`publication ${job.jid} can not be sealed`, error);
       return false;
     }
     let copies = 0;
     // The moment from which a minion may have it; the last of many gets it later.
     const sentMs = nowMs();
-    for (const message of messagesOf(frame, record, this.#ports.topics)) {
+    for (const message of messagesOf(frame, job, this.#ports.topics)) {
       await this.#ports.subscribers.send(message);
       copies += 1;
     }
     this.#sent += 1;
     this.#ports.highWater.note(this.#epoch, serial);
-    this.#trace(record, sending, sentMs, { 'brine.serial': serial, 'brine.copies': copies });
+    this.#trace(job, sending, sentMs, { 'brine.serial': serial, 'brine.copies': copies });
     return true;
   }
 
   /** The worker that gets the return makes of the told time the minion's part of the trace. */
   #trace(
-    record: Sendable,
+    job: Sendable,
     { kind, startMs, before }: Sending,
     sentMs: number,
     attributes: Readonly<Record<string, number>>,
   ): void {
-    const { jid, piece, minions } = record;
+    const { jid, piece, minions } = job;
     const { spans } = this.#ports;
     if (!spans.traces(jid)) return;
     const expected = { minions: minions.length, ...(piece === undefined ? {} : { piece }) };
@@ -235,13 +230,13 @@ export class Publisher {
     return count;
   }
 
-  async #recordOf({ jid, seq, only, waiting }: Again): Promise<Sendable | undefined> {
+  async #jobOf({ jid, seq, only, waiting }: Again): Promise<Sendable | undefined> {
     if (only !== undefined) return { jid, tgtType: 'list', ...only };
     try {
-      const record = await this.#ports.publications.storedJob(seq);
+      const job = await this.#ports.publications.storedJob(seq);
       // A stream that was lost or put back has given the number to another job.
-      if (record.jid !== jid) throw new Error(`in its place is job ${record.jid}`);
-      return waiting === undefined ? record : narrowed(record, waiting);
+      if (job.jid !== jid) throw new Error(`in its place is job ${job.jid}`);
+      return waiting === undefined ? job : narrowed(job, waiting);
     } catch (error) {
       this.#lost += 1;
       this.#ports.onTrouble(`publication ${String(seq)} can not be sent again`, error);
@@ -300,4 +295,4 @@ export interface Sending {
 }
 
 /** What of a job is needed to send it. */
-export type Sendable = Pick<JobRecord, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;
+export type Sendable = Pick<Job, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;

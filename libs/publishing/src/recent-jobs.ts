@@ -1,4 +1,4 @@
-import type { JobRecord } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 
 /** One job that went out lately. */
 export interface RecentJob {
@@ -28,7 +28,7 @@ export class RecentJobs {
     return this.#count;
   }
 
-  note(record: JobRecord, seq: number, timeUs: number): void {
+  note(record: Job, seq: number, timeUs: number): void {
     const { jid, notAfter, hidden } = record;
     const timeMs = Math.floor(timeUs / 1000);
     this.#jobs.push({ jid, seq, timeMs, notAfter, hidden, index: this.#count });

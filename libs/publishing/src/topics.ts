@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { JobRecord } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 
 // Salt: salt/transport/zeromq.py PublishServer.publish_payload, for which target types the master
 // sends one copy per minion.
@@ -19,7 +19,7 @@ export interface TopicRules {
  */
 export function* messagesOf(
   payload: Uint8Array,
-  record: Pick<JobRecord, 'tgtType' | 'minions'>,
+  record: Pick<Job, 'tgtType' | 'minions'>,
   rules: TopicRules,
 ): Generator<readonly Uint8Array[], void> {
   if (!rules.zmqFiltering) {

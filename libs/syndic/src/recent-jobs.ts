@@ -1,17 +1,12 @@
+import type { Job } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 import { isMap, mapOf, unpack, WireError } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
 import { askerOf } from './job-below.ts';
 import type { KnownJob } from './ports.ts';
 
-/** A job as it was published here, as far as it concerns masters above. */
-export interface JobRecord {
-  readonly jid: string;
-  /** The clear load without the caller's key, packed. */
-  readonly load: Uint8Array;
-  readonly minions: readonly string[];
-  readonly requestId: string;
-}
+/** What masters above ask of a job that was published here. */
+type JobToRemember = Pick<Job, 'jid' | 'load' | 'minions' | 'requestId'>;
 
 interface Remembered {
   readonly askers: ReadonlySet<string>;
@@ -34,8 +29,7 @@ export class RecentJobs {
   });
 
   /** Takes a job; one that is published in pieces is one job. */
-  add(record: JobRecord): void {
-    const { jid, load, minions, requestId } = record;
+  add({ jid, load, minions, requestId }: JobToRemember): void {
     const before = this.#jobs.get(jid);
     const asker = askerOf(requestId);
     const askers = new Set(before?.askers);

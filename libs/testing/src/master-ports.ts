@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Crypticle, newKeyString, type PrivateKey, PublicKey } from '@brine/crypt';
-import { type AuditedAct, JidMaker } from '@brine/job';
+import { type AuditedAct, JidMaker, type Job } from '@brine/job';
 import type {
   EventToAppend,
-  Job,
   MasterFunctions,
   MasterPorts,
   MasterRules,

@@ -3,8 +3,7 @@ import type { Bus } from '@brine/bus';
 import { handleEach } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
 import { EventReader } from '@brine/bus/events';
-import type { Published } from '@brine/bus/jobs';
-import { PublicationReader } from '@brine/bus/jobs';
+import { type JobMessage, PublicationReader } from '@brine/bus/jobs';
 import type { JobFiles } from '@brine/cachedir';
 import { publishingPart } from '@brine/job';
 import { nowMs, type Telemetry } from '@brine/telemetry';
@@ -168,12 +167,12 @@ async function runJobs(
 
 async function handleJob(
   jobs: JobFeed,
-  published: Published & { readonly kind: 'job' },
+  published: JobMessage,
   { spans, host }: FeedsOptions,
 ): Promise<void> {
   const startMs = nowMs();
-  await jobs.handle(published.record, published);
-  const { jid, piece } = published.record;
+  await jobs.handle(published.job, published);
+  const { jid, piece } = published.job;
   spans.recordSpan({
     name: 'announce',
     jid,

@@ -1,25 +1,10 @@
 import type { JobFiles } from '@brine/cachedir';
-import type { Jid } from '@brine/job';
+import type { Jid, Job } from '@brine/job';
 import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, mapIn, unpack } from '@brine/wire';
 import { buildNewJob } from '@brine/wire/load';
 import type { Readers } from '../sockets/readers.ts';
-
-/** A job of the stream, as far as a host's files and readers need it. */
-export interface JobForHost {
-  readonly jid: string;
-  /** The publication without `serial`, packed. */
-  readonly publication: Uint8Array;
-  /** The clear load without the caller's key, packed. */
-  readonly load: Uint8Array;
-  readonly user: string;
-  readonly fun: string | readonly string[];
-  readonly tgt: string | readonly string[];
-  readonly tgtType: string;
-  readonly minions: readonly string[];
-  readonly missing: readonly string[];
-}
 
 /** A message of PUBLICATIONS. */
 export interface JobMessage {
@@ -62,47 +47,43 @@ export class JobFeed {
    * Handles one job: files, `new`, `publish`, then tells that it is written. Handling it again
    * writes the same files. When the files can not be written, the readers are told all the same.
    */
-  async handle(record: JobForHost, message: JobMessage): Promise<void> {
-    const load = loadOf(record);
+  async handle(job: Job, message: JobMessage): Promise<void> {
+    const load = loadOf(job);
     let failure: { readonly error: unknown } | undefined;
     try {
-      const { jid, minions } = record;
+      const { jid, minions } = job;
       await this.#parts.files?.writeJob({ jid, load, minions, nocache: isNotCached(load) });
       this.#counts.jobs += 1;
     } catch (error) {
       failure = { error };
       this.#counts.failedFiles += 1;
-      this.#parts.onTrouble(record.jid, error);
+      this.#parts.onTrouble(job.jid, error);
     }
     const first = message.deliveries <= 1 || failure === undefined;
     // Who waits for this job connected before it was published.
     await this.#parts.readers.arrivals();
-    if (first) this.#announce(record, load, message.timeUs / 1000);
+    if (first) this.#announce(job, load, message.timeUs / 1000);
     if (failure !== undefined) return message.failed(failure.error);
     message.written(this.#parts.writer);
     message.ack();
   }
 
-  #announce(record: JobForHost, load: SaltMap, timeMs: number): void {
+  #announce(job: Job, load: SaltMap, timeMs: number): void {
     const { readers, announced } = this.#parts;
-    const jid = record.jid as Jid;
+    const jid = job.jid as Jid;
     if (timeMs >= this.#parts.announceSinceMs) {
-      readers.fireMap(
-        jobNewTag(jid),
-        buildNewJob({ ...record, arg: load.get('arg') ?? [] }),
-        timeMs,
-      );
-      readers.fire({ tag: jobPublishTag(jid), data: record.publication, timeMs });
+      readers.fireMap(jobNewTag(jid), buildNewJob({ ...job, arg: load.get('arg') ?? [] }), timeMs);
+      readers.fire({ tag: jobPublishTag(jid), data: job.publication, timeMs });
     }
-    announced(record.jid);
+    announced(job.jid);
   }
 }
 
 /** The load as Salt stores it: with the jid it was given, never with the caller's key. */
-function loadOf(record: JobForHost): SaltMap {
-  const value = unpack(record.load);
+function loadOf(job: Job): SaltMap {
+  const value = unpack(job.load);
   const load: SaltMap = isMap(value) ? value : new Map<SaltValue, SaltValue>();
-  load.set('jid', record.jid);
+  load.set('jid', job.jid);
   load.delete('key');
   return load;
 }

@@ -42,7 +42,7 @@ export async function startHostKeys(
   releasers.add(() => audit.close());
   const onAct = async ({ id, before, after }: KeyAct): Promise<void> => {
     const source = options.brine.host;
-    const outcome = `${before ?? 'none'} to ${after}`;
+    const outcome = `${before ?? 'none'} to ${after}` as const;
     audit.record({ kind: 'key', outcome, target: id, method: 'file', source });
     if (after !== 'deleted' && after !== 'rejected') return;
     await forgetMinion(bus, id, { data: after === 'deleted' && !options.preserveMinionCache });

@@ -92,6 +92,6 @@ async function storePublished(
 ): Promise<readonly RefusedRow[]> {
   if (published.kind !== 'job') throw new BusError('BUS_BAD_MESSAGE', 'a publication of no job');
   const { refused } = await cache.saveJobs([jobRow(published)]);
-  if (published.record.durable !== true) return refused;
+  if (published.job.durable !== true) return refused;
   return [...refused, ...(await cache.durable.open([durableRow(published)]))];
 }

@@ -1,9 +1,9 @@
 import type { EventKind } from '@brine/bus';
 import { EVENT_KINDS } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
+import type { AuditRow } from '@brine/job';
 import { isJid, isMinionId } from '@brine/job';
 import type {
-  AuditStored,
   JobCache,
   JobRow,
   LogInRow,
@@ -37,7 +37,7 @@ export interface Seen {
   readonly rows: ReadonlySet<object>;
   readonly logIns: readonly LogInRow[];
   readonly sightings: readonly SightingRow[];
-  readonly audited: readonly AuditStored[];
+  readonly audited: readonly AuditRow[];
   /** What syndics tell of jobs below them. */
   readonly jobs: readonly JobRow[];
   /** Why not all of it can be. */
@@ -212,7 +212,7 @@ function auditRowsOf(body: Uint8Array): Told {
   return { audited, unfit: new Error('a row on record of another form') };
 }
 
-function isAuditRow(row: Partial<Record<keyof AuditStored, unknown>> | null): row is AuditStored {
+function isAuditRow(row: Partial<Record<keyof AuditRow, unknown>> | null): row is AuditRow {
   const { writer, n, body, before, seal } = row ?? {};
   return (
     Number.isSafeInteger(n) && [writer, body, before, seal].every((one) => typeof one === 'string')

@@ -1,4 +1,4 @@
-import type { Published } from '@brine/bus/jobs';
+import type { JobMessage, Published } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
 import type { DurableRow, JobRow } from '@brine/job-cache';
 import type { StoreContext } from '../adapters/store-context.ts';
@@ -16,7 +16,7 @@ export async function takeJobs(
   context: StoreContext,
 ): Promise<void> {
   for await (const group of gather(reader, MAX_JOBS)) {
-    const jobs: PublishedJob[] = [];
+    const jobs: JobMessage[] = [];
     for (const published of group) {
       if (published.kind === 'job') jobs.push(published);
       else published.ack();
@@ -25,26 +25,26 @@ export async function takeJobs(
   }
 }
 
-async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): Promise<void> {
+async function storeJobs(jobs: readonly JobMessage[], context: StoreContext): Promise<void> {
   const { cache, hold, telemetry, counts } = context;
   const startMs = context.now();
   const rows = jobs.map(jobRow);
-  const durable = jobs.filter(({ record }) => record.durable === true).map(durableRow);
+  const durable = jobs.filter(({ job }) => job.durable === true).map(durableRow);
   const report = await hold.until(async () => {
     const saved = await cache.saveJobs(rows);
     if (durable.length === 0) return saved;
     return { ...saved, refused: [...saved.refused, ...(await cache.durable.open(durable))] };
   });
   if (report === undefined) {
-    for (const job of jobs) job.nak(0);
+    for (const message of jobs) message.nak(0);
     return;
   }
   const endMs = context.now();
   const refused = new Set(report.refused.map((row) => row.jid));
-  for (const job of jobs) {
-    const { jid, hidden, piece } = job.record;
-    if (!refused.has(jid)) job.written('store');
-    job.ack();
+  for (const message of jobs) {
+    const { jid, hidden, piece } = message.job;
+    if (!refused.has(jid)) message.written('store');
+    message.ack();
     const attributes = { 'brine.rows': jobs.length, 'brine.hidden': hidden };
     telemetry.recordSpan({
       name: 'store job',
@@ -59,17 +59,14 @@ async function storeJobs(jobs: readonly PublishedJob[], context: StoreContext): 
   counts.add('jobs', report, (endMs - startMs) / 1000);
 }
 
-/** A publication of a job. */
-export type PublishedJob = Published & { readonly kind: 'job' };
-
 /** The row of a published job. */
-export function jobRow(published: PublishedJob): JobRow {
-  const { publication: _publication, durable: _durable, ...record } = published.record;
+export function jobRow(published: JobMessage): JobRow {
+  const { publication: _publication, durable: _durable, ...job } = published.job;
   const { incarnation, seq, subject } = published;
-  return { ...record, incarnation, seq, subject };
+  return { ...job, incarnation, seq, subject };
 }
 
 /** The row of a job that is to be sent again to minions that are away. */
-export function durableRow({ record, incarnation, seq }: PublishedJob): DurableRow {
-  return { ...record, incarnation, seq };
+export function durableRow({ job, incarnation, seq }: JobMessage): DurableRow {
+  return { ...job, incarnation, seq };
 }

@@ -1,6 +1,6 @@
 import { BusError } from '@brine/bus';
 import type { StoredEvent } from '@brine/bus/events';
-import type { Published } from '@brine/bus/jobs';
+import type { JobMessage, Published } from '@brine/bus/jobs';
 import { type Jid, jobNewTag, jobPublishTag } from '@brine/job';
 import type { EventToForward } from '@brine/syndic';
 import type { SaltMap } from '@brine/wire';
@@ -63,12 +63,12 @@ async function bodyOf(event: StoredEvent, wait: Wait): Promise<SaltMap | undefin
   }
 }
 
-function jobAbove(published: Published & { readonly kind: 'job' }): EventToForward[] {
-  const { record, seq, incarnation } = published;
-  const jid = record.jid as Jid;
+function jobAbove(published: JobMessage): EventToForward[] {
+  const { job, seq, incarnation } = published;
+  const jid = job.jid as Jid;
   const parts: readonly [string, () => SaltMap][] = [
-    [jobNewTag(jid), () => buildNewJob({ ...record, arg: argOf(record.load) })],
-    [jobPublishTag(jid), () => unpackMap(record.publication)],
+    [jobNewTag(jid), () => buildNewJob({ ...job, arg: argOf(job.load) })],
+    [jobPublishTag(jid), () => unpackMap(job.publication)],
   ];
   let open = parts.length;
   return parts.map(([tag, data]) => ({
@@ -76,7 +76,7 @@ function jobAbove(published: Published & { readonly kind: 'job' }): EventToForwa
     tag,
     jid: undefined,
     minion: undefined,
-    size: record.publication.length + record.minions.length * 20,
+    size: job.publication.length + job.minions.length * 20,
     timeMs: Math.floor(published.timeUs / 1000),
     data: () => Promise.resolve(readable(data)),
     ack: () => {

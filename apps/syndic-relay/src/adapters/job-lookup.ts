@@ -40,7 +40,7 @@ export class JobLookup implements Jobs {
   /** Reads jobs until it is closed. */
   run(): Promise<void> {
     return handleEach(this.#reader, (one) => {
-      if (one.kind === 'job') this.#recent.add(one.record);
+      if (one.kind === 'job') this.#recent.add(one.job);
     });
   }
 

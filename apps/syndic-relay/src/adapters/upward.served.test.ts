@@ -2,7 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { type JobRecord, PublicationWriter } from '@brine/bus/jobs';
+import { PublicationWriter } from '@brine/bus/jobs';
+import type { Job } from '@brine/job';
 import type { KnownJob, MasterAbove, Sent } from '@brine/syndic';
 import { startNats, type TestNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
@@ -114,7 +115,7 @@ describe('a way up', () => {
   test('brings returns and events, and lists of minions out of the stream of jobs', async () => {
     const above = new Above();
     await start(above);
-    await publications.appendJob(jobRecord());
+    await publications.appendJob(job());
     await events.append({ kind: 'auth', tag: 'salt/auth', body: pack(mapOf({ act: 'accept' })) });
     await returned('a');
     await until(
@@ -174,7 +175,7 @@ describe('a way up', () => {
   });
 });
 
-function jobRecord(): JobRecord {
+function job(): Job {
   return {
     jid: JID,
     publication: pack(mapOf({ jid: JID, fun: 'test.ping', tgt: '*' })),

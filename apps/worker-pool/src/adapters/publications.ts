@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type Appended, type Bucket, type Bus, BusError, escapeKey } from '@brine/bus';
 import type { EventWriter } from '@brine/bus/events';
 import { type PublicationWriter, waitWritten } from '@brine/bus/jobs';
-import { publishingPart } from '@brine/job';
-import { type Events, type Job, MasterUnavailableError, type Publications } from '@brine/master';
+import { type Job, publishingPart } from '@brine/job';
+import { type Events, MasterUnavailableError, type Publications } from '@brine/master';
 import { unlessConflict } from '@brine/master-state';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import type { StoredAcks } from './stored-acks.ts';
@@ -62,7 +62,7 @@ export class StreamPublications implements Publications {
     // Of a duplicate too: who wrote the job may have died before he recorded it.
     this.#telemetry.recordSpan({
       name: 'record',
-      jid: appended.duplicate ? appended.record.jid : job.jid,
+      jid: appended.duplicate ? appended.job.jid : job.jid,
       part: publishingPart('record', piece),
       parentPart: publishingPart('worker.publish', piece),
       startMs,
@@ -76,7 +76,7 @@ export class StreamPublications implements Publications {
     if (appended.duplicate) {
       // An earlier try of the same request wrote it, and its files with it.
       waiting.cancel();
-      return appended.record;
+      return appended.job;
     }
     // As a stock master at this level (salt/master.py ClearFuncs.publish), without the arguments.
     const { jid, user, fun, minions } = job;

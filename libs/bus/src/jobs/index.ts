@@ -1,6 +1,4 @@
-export type { Again } from './again-record.ts';
-export type { JobRecord } from './job-record.ts';
-export type { Published } from './publication.ts';
+export type { Again, JobMessage, Published } from './publication.ts';
 export { PublicationReader } from './publication-reader.ts';
 export type { PublicationTimes } from './publication-times.ts';
 export { readPublicationTimes } from './publication-times.ts';

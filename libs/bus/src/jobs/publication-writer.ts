@@ -1,3 +1,4 @@
+import type { Job } from '@brine/job';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.ts';
@@ -7,18 +8,14 @@ import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { readStored } from '../streams/message-at.ts';
 import { escapeHeader } from '../subjects/escape.ts';
 import { STREAMS, subjects } from '../subjects/names.ts';
-import type { Again } from './again-record.ts';
-import type { Marker } from './again-record.ts';
-import { packAgain } from './again-record.ts';
-import type { JobRecord } from './job-record.ts';
-import { packJob } from './job-record.ts';
-import { PUBLICATION_HEADERS, readPublished } from './publication.ts';
+import type { Again, Marker } from './publication.ts';
+import { packAgain, packJob, PUBLICATION_HEADERS, readPublished } from './publication.ts';
 
 const VERSION = { [VERSION_HEADER]: String(MESSAGE_VERSION) } as const;
 
-/** Where a job was stored; for a duplicate, `record` is the job that was stored the first time. */
+/** Where a job was stored; for a duplicate, `job` is the job that was stored the first time. */
 export interface AppendedJob extends Appended {
-  readonly record: JobRecord;
+  readonly job: Job;
 }
 
 /** Appends to PUBLICATIONS and waits for the stream's acknowledgement. */
@@ -37,13 +34,10 @@ export class PublicationWriter {
    * the address from {@link waitWritten} that those who derive something from the job answer to.
    * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_BAD_MESSAGE`.
    */
-  async appendJob(
-    record: JobRecord,
-    options: { readonly written?: string } = {},
-  ): Promise<AppendedJob> {
+  async appendJob(job: Job, options: { readonly written?: string } = {}): Promise<AppendedJob> {
     const headers: Record<string, string> = { ...VERSION };
     if (options.written !== undefined) headers[PUBLICATION_HEADERS.written] = options.written;
-    let payload = packJob(record);
+    let payload = packJob(job);
     if (payload.length > INLINE_MAX_BYTES) {
       headers[PUBLICATION_HEADERS.reference] = await putBody(this.#bus, 'pub', payload);
       payload = new Uint8Array(0);
@@ -52,11 +46,11 @@ export class PublicationWriter {
       subject: subjects.publication('job'),
       payload,
       headers,
-      msgId: escapeHeader(`pub:${record.requestId}`),
+      msgId: escapeHeader(`pub:${job.requestId}`),
       timeoutMs: this.#timeoutMs,
     });
-    if (!appended.duplicate) return { ...appended, record };
-    return { ...appended, record: await this.#storedJob(appended.seq) };
+    if (!appended.duplicate) return { ...appended, job };
+    return { ...appended, job: await this.#storedJob(appended.seq) };
   }
 
   /**
@@ -97,11 +91,11 @@ export class PublicationWriter {
    * The job stored at a sequence, as a duplicate or an `again` names it.
    * @throws BusError `BUS_BODY_GONE` once it was purged.
    */
-  async storedJob(seq: number): Promise<JobRecord> {
+  async storedJob(seq: number): Promise<Job> {
     return this.#storedJob(seq);
   }
 
-  async #storedJob(seq: number): Promise<JobRecord> {
+  async #storedJob(seq: number): Promise<Job> {
     const received = await readStored(this.#bus, STREAMS.publications, seq);
     if (received === undefined) {
       throw new BusError('BUS_BODY_GONE', `publication ${seq} is not stored any more`);
@@ -110,6 +104,6 @@ export class PublicationWriter {
     if (published?.kind !== 'job') {
       throw new BusError('BUS_BAD_MESSAGE', `publication ${seq} is no job`);
     }
-    return published.record;
+    return published.job;
   }
 }

@@ -1,19 +1,38 @@
+import type { Job } from '@brine/job';
+import { Decoder, Encoder } from '@msgpack/msgpack';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { isRecord } from '../connection/js-api.ts';
 import { getBody } from '../streams/bodies.ts';
 import type { Received } from '../streams/stream-reader.ts';
 import { isPublicationKind, SERVICE_INBOXES } from '../subjects/names.ts';
-import type { Again, Marker } from './again-record.ts';
-import { readAgain } from './again-record.ts';
-import type { JobRecord } from './job-record.ts';
-import { unpackJob } from './job-record.ts';
 
 /** The headers of a publication. */
 export const PUBLICATION_HEADERS = {
   written: 'Brine-Written',
   reference: 'Brine-Body',
 } as const;
+
+/** A job that is to be sent once more, under the same jid and a new serial. */
+export interface Again {
+  readonly jid: string;
+  /** Of the job's own message in PUBLICATIONS. */
+  readonly seq: number;
+  /** In ms since 1970. */
+  readonly notAfter: number;
+  /** Set where few of its minions have not returned: it goes to these alone. */
+  readonly waiting?: readonly string[];
+  /**
+   * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
+   * they are, and the publication for them.
+   */
+  readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
+}
+
+/** From here on the master AES key of this epoch holds. */
+export interface Marker {
+  readonly epoch: number;
+}
 
 /** What every message of PUBLICATIONS tells. */
 export interface PublishedBase {
@@ -39,10 +58,13 @@ export interface PublishedBase {
 /** One message of PUBLICATIONS. */
 export type Published = PublishedBase &
   (
-    | { readonly kind: 'job'; readonly record: JobRecord }
+    | { readonly kind: 'job'; readonly job: Job }
     | { readonly kind: 'again'; readonly again: Again }
     | { readonly kind: 'marker'; readonly marker: Marker }
   );
+
+/** A job as a reader of PUBLICATIONS gets it. */
+export type JobMessage = Published & { readonly kind: 'job' };
 
 /**
  * Reads a publication, its body too if that is elsewhere; undefined for what is none of ours.
@@ -55,7 +77,7 @@ export async function readPublished(bus: Bus, received: Received): Promise<Publi
   try {
     const reference = received.header(PUBLICATION_HEADERS.reference);
     const bytes = reference === '' ? received.data : await getBody(bus, 'pub', reference);
-    if (kind === 'job') return { ...base, kind, record: unpackJob(bytes) };
+    if (kind === 'job') return { ...base, kind, job: unpackJob(bytes) };
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (kind === 'again') {
       const again = readAgain(value);
@@ -94,4 +116,86 @@ function baseOf(bus: Bus, received: Received): PublishedBase {
 function readMarker(value: unknown): Marker | undefined {
   const epoch = isRecord(value) ? value['epoch'] : undefined;
   return typeof epoch === 'number' && Number.isSafeInteger(epoch) ? { epoch } : undefined;
+}
+
+const FORMAT = 1;
+const encoder = new Encoder({ ignoreUndefined: true });
+const decoder = new Decoder();
+
+/** Packs a job: msgpack of its fields by their names. */
+export function packJob(job: Job): Uint8Array {
+  return encoder.encode({ ...job, format: FORMAT });
+}
+
+/**
+ * Reads a packed job.
+ * @throws BusError `BUS_BAD_MESSAGE` for anything that {@link packJob} did not make.
+ */
+export function unpackJob(bytes: Uint8Array): Job {
+  let value: unknown;
+  try {
+    value = decoder.decode(bytes);
+  } catch (error) {
+    throw new BusError('BUS_BAD_MESSAGE', 'a job that is no msgpack', error);
+  }
+  if (!isJob(value)) throw new BusError('BUS_BAD_MESSAGE', 'a job of another form');
+  const { format: _format, ...job } = value;
+  return job;
+}
+
+function isJob(value: unknown): value is Job & { readonly format: number } {
+  if (typeof value !== 'object' || value === null) return false;
+  const job = value as Record<string, unknown>;
+  const texts = ['jid', 'principal', 'user', 'tgtType', 'host', 'requestId'];
+  const times = ['publishedAt', 'deadlineAt', 'notAfter'];
+  return (
+    job['format'] === FORMAT &&
+    texts.every((key) => typeof job[key] === 'string') &&
+    times.every((key) => typeof job[key] === 'number') &&
+    job['publication'] instanceof Uint8Array &&
+    job['load'] instanceof Uint8Array &&
+    (typeof job['fun'] === 'string' || isTexts(job['fun'])) &&
+    (typeof job['tgt'] === 'string' || isTexts(job['tgt'])) &&
+    isTexts(job['minions']) &&
+    isTexts(job['missing']) &&
+    (job['piece'] === undefined || typeof job['piece'] === 'string') &&
+    (job['durable'] === undefined || typeof job['durable'] === 'boolean') &&
+    typeof job['hidden'] === 'boolean'
+  );
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+/** Packs an {@link Again}: JSON, its publication in base64. */
+export function packAgain({ only, ...again }: Again): Buffer {
+  const base64 = only && Buffer.from(only.publication).toString('base64');
+  const restricted = only && { only: { minions: only.minions, publication: base64 } };
+  return Buffer.from(JSON.stringify({ ...again, ...restricted }));
+}
+
+/** Reads the JSON of {@link packAgain}; undefined for anything else. */
+export function readAgain(value: unknown): Again | undefined {
+  if (!isRecord(value)) return undefined;
+  const { jid, seq, notAfter, waiting } = value;
+  if (typeof jid !== 'string' || typeof seq !== 'number') return undefined;
+  if (typeof notAfter !== 'number') return undefined;
+  if (waiting !== undefined) {
+    return isListOfIds(waiting) ? { jid, seq, notAfter, waiting } : undefined;
+  }
+  if (value['only'] === undefined) return { jid, seq, notAfter };
+  const only = readOnly(value['only']);
+  return only && { jid, seq, notAfter, only };
+}
+
+function readOnly(value: unknown): Again['only'] {
+  if (!isRecord(value)) return undefined;
+  const { minions, publication } = value;
+  if (!isListOfIds(minions) || typeof publication !== 'string') return undefined;
+  return { minions, publication: Buffer.from(publication, 'base64') };
+}
+
+function isListOfIds(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((id) => typeof id === 'string');
 }

@@ -1,10 +1,10 @@
+import type { Job } from '@brine/job';
 import type { TestNats } from '@brine/testing';
 import { startNats } from '@brine/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import type { JobRecord } from './job-record.ts';
-import { packJob, unpackJob } from './job-record.ts';
 import type { Published } from './publication.ts';
+import { packJob, unpackJob } from './publication.ts';
 import { PublicationReader } from './publication-reader.ts';
 import { PublicationWriter } from './publication-writer.ts';
 import { waitWritten } from './write-acks.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(() => nats.close());
 
-function job(requestId: string, more: Partial<JobRecord> = {}): JobRecord {
+function job(requestId: string, more: Partial<Job> = {}): Job {
   return {
     jid: `2026${requestId}`,
     publication: Buffer.from([0x80]),
@@ -51,13 +51,13 @@ async function take(reader: PublicationReader, count: number): Promise<Published
   return items;
 }
 
-test('a job record comes back as it was packed, anything else is refused', () => {
+test('a job comes back as it was packed, anything else is refused', () => {
   const bytes = Buffer.from(packJob(job('r')));
   expect(unpackJob(bytes)).toEqual(job('r'));
   for (let length = 0; length < bytes.length; length++) {
     expect(() => unpackJob(bytes.subarray(0, length))).toThrow();
   }
-  expect(() => unpackJob(packJob({ ...job('r'), minions: [1] } as unknown as JobRecord))).toThrow();
+  expect(() => unpackJob(packJob({ ...job('r'), minions: [1] } as unknown as Job))).toThrow();
 });
 
 test('the same request is one job; its second append brings the stored one', async () => {
@@ -65,7 +65,7 @@ test('the same request is one job; its second append brings the stored one', asy
   const first = await writer.appendJob(job('once'));
   const again = await writer.appendJob(job('once', { jid: 'another' }));
   expect(first.duplicate).toBe(false);
-  expect(again).toEqual({ seq: first.seq, duplicate: true, record: job('once') });
+  expect(again).toEqual({ seq: first.seq, duplicate: true, job: job('once') });
 });
 
 test('a job for 100,000 targets is one message, and a duplicate of it is found whole', async () => {
@@ -75,8 +75,8 @@ test('a job for 100,000 targets is one message, and a duplicate of it is found w
   const { seq } = await writer.appendJob(large);
   const reader = new PublicationReader(publisher, { from: { seq } });
   const [published] = await take(reader, 1);
-  expect(published?.kind === 'job' && published.record.minions.length).toBe(100_000);
-  expect((await writer.appendJob(large)).record.minions.length).toBe(100_000);
+  expect(published?.kind === 'job' && published.job.minions.length).toBe(100_000);
+  expect((await writer.appendJob(large)).job.minions.length).toBe(100_000);
   reader.close();
 });
 
@@ -88,7 +88,7 @@ test('readers see jobs, agains and markers in one order, with rising times', asy
   await writer.appendMarker({ epoch: 2 });
   const reader = new PublicationReader(publisher, { from: { seq } });
   const [one, two, three] = await take(reader, 3);
-  expect(one).toMatchObject({ kind: 'job', record: job('order') });
+  expect(one).toMatchObject({ kind: 'job', job: job('order') });
   expect(two).toMatchObject({ kind: 'again', again: { jid: '2026order', seq, notAfter: 5 } });
   expect(three).toMatchObject({ kind: 'marker', marker: { epoch: 2 } });
   const times = [one, two, three].map((published) => published?.timeUs ?? 0);

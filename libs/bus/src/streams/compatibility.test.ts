@@ -91,7 +91,7 @@ describe.each(RELEASES)('what %s wrote', (release) => {
     const read = async (name: string) => readPublished(BUS, received(of(name)));
     const job = await read('job');
     if (job?.kind !== 'job') throw new Error('no job');
-    const { publication, load, ...rest } = job.record;
+    const { publication, load, ...rest } = job.job;
     const { publication: _, load: __, ...expected } = JOB;
     expect(rest).toEqual(expected);
     expect([publication, load].map((one) => Buffer.from(one))).toEqual([JOB.publication, JOB.load]);

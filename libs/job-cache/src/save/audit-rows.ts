@@ -1,16 +1,8 @@
+import type { AuditRow } from '@brine/job';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { Unfit } from './batch.ts';
 import { writeTexts } from './batch.ts';
-
-/** A row on record. */
-export interface AuditStored {
-  readonly writer: string;
-  readonly n: number;
-  readonly body: string;
-  readonly before: string;
-  readonly seal: string;
-}
 
 /** Rows of one page at most. */
 const PAGE_MAX = 5_000;
@@ -63,7 +55,7 @@ export class AuditRows {
    * Keeps rows; those that are there stay as they are. Resolves with what PostgreSQL refuses, when
    * the rest is kept; throws JobCacheError for outages.
    */
-  save(rows: readonly AuditStored[]): Promise<readonly Unfit<AuditStored>[]> {
+  save(rows: readonly AuditRow[]): Promise<readonly Unfit<AuditRow>[]> {
     return writeTexts(rows, {
       texts: ({ writer, n, body, before, seal }) => [
         JSON.stringify({ writer, n, body, before, seal }),
@@ -73,7 +65,7 @@ export class AuditRows {
   }
 
   /** All rows by writer and number, a page at a time, after a given row. Throws JobCacheError. */
-  page(after: { readonly writer: string; readonly n: number }): Promise<AuditStored[]> {
+  page(after: { readonly writer: string; readonly n: number }): Promise<AuditRow[]> {
     return this.#read(PAGE, [after.writer, after.n, PAGE_MAX]);
   }
 
@@ -85,7 +77,7 @@ export class AuditRows {
     readonly kind?: string;
     readonly principal?: string;
     readonly limit: number;
-  }): Promise<AuditStored[]> {
+  }): Promise<AuditRow[]> {
     const limit = Math.max(1, Math.min(wanted.limit, PAGE_MAX));
     return this.#read(NEWEST, [wanted.kind ?? null, wanted.principal ?? null, limit]);
   }

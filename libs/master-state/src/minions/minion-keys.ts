@@ -1,7 +1,8 @@
 import { type Bucket, type BucketEntry, escapeKey, splitKey } from '@brine/bus';
 import { PublicKey } from '@brine/crypt';
+import type { KeyState } from '@brine/job';
 import { mayHaveKey } from '@brine/job';
-import type { KeyState, MinionKey, MinionKeys, StoredMinionKey } from '@brine/master';
+import type { MinionKey, MinionKeys, StoredMinionKey } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState, unlessConflict } from '../hot-state.ts';
 

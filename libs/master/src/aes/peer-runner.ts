@@ -1,3 +1,4 @@
+import type { AuditOutcome } from '@brine/job';
 import { matchPcre } from '@brine/target';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { recordPeer } from '../audited.ts';
@@ -16,7 +17,7 @@ const WAIT_MAX_MS = 20_000;
  */
 export const minionRunner: PeerCommand = async (ports, request, minion, load) => {
   const call = allowedCall(ports, minion, load);
-  const record = (outcome: string): void =>
+  const record = (outcome: AuditOutcome): void =>
     recordPeer(ports, request, { kind: 'runner', outcome, minion, load });
   if (call === undefined) {
     record('refused');

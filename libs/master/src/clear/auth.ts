@@ -1,5 +1,5 @@
 import { type EncAlgo, isEncAlgo, isSigAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
-import { mayHaveKey } from '@brine/job';
+import { type AuditOutcome, mayHaveKey } from '@brine/job';
 import { mapOf, pack, RefusalText, type SaltMap, WireError } from '@brine/wire';
 import { clearReply, signedReply } from '@brine/wire/frames';
 import { type AuthRequest, buildAuthAccept, buildAuthVerdict, parseAuth } from '@brine/wire/load';
@@ -110,7 +110,8 @@ async function reply(
   verdict: AuthVerdict,
 ): Promise<LogInAnswer> {
   ports.count(`auth_${verdict.act}`);
-  const record = (outcome: string): void => recordLogin(ports, request, { ...signIn, outcome });
+  const record = (outcome: AuditOutcome): void =>
+    recordLogin(ports, request, { ...signIn, outcome });
   if (verdict.ret !== undefined) {
     record(verdict.act);
     await fireAuth(ports, request, signIn, verdict);

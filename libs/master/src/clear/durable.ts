@@ -1,8 +1,8 @@
-import { durableTtl } from '@brine/job';
+import { durableTtl, type Job } from '@brine/job';
 import { matchGlob } from '@brine/target';
 import { intOf, isMap, mapIn, type SaltMap, type SaltValue } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
-import type { Job, MasterPorts } from '../ports/ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** `--metadata`: a durable job, for seconds or `90s`, `15m`, `12h`, `2d`; 0 for none. */
 const DURABLE_METADATA = 'brine_durable';

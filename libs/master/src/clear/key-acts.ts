@@ -123,7 +123,7 @@ async function changeKey(
     const next = stored && nextKey(ports, stored, act, section, id);
     if (stored === undefined || next === undefined) return false;
     if (!(await ports.keys.store(id, next, stored))) continue;
-    const outcome = `${stored.state} to ${next.state}`;
+    const outcome = `${stored.state} to ${next.state}` as const;
     const who = { principal, ...(user === principal ? {} : { claimed: user }) };
     ports.audit?.record({ kind: 'key', outcome, ...who, method: 'wheel', target: id });
     const revoked = stored.state === 'accepted' && next.state !== 'accepted';

@@ -1,5 +1,5 @@
 import { readAcl } from '@brine/acl';
-import { ASKER_TRACES, isJid, type Jid, jobErrorTag } from '@brine/job';
+import { ASKER_TRACES, isJid, type Jid, type Job, jobErrorTag } from '@brine/job';
 import {
   intOf,
   isMap,
@@ -17,7 +17,7 @@ import {
   type PublishRequest,
 } from '@brine/wire/load';
 import { pyRepr } from '@brine/wire/text';
-import type { Job, MasterPorts, Request } from '../ports/ports.ts';
+import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { AnswerAbout } from '../ports/trace-ports.ts';
 import { handedDown, refusedByBlacklist } from './authorise.ts';
 import { authenticate, type Caller, isStranger } from './caller.ts';

@@ -1,11 +1,6 @@
 import type { Crypticle, EncAlgo, PublicKey, SigAlgo } from '@brine/crypt';
+import type { KeyState } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
-
-/**
- * The state of a minion's key, in the words of `salt-key`. `deleted` is a value, so that a stale
- * replica cannot bring a key back.
- */
-export type KeyState = 'accepted' | 'pending' | 'rejected' | 'deleted';
 
 /** What the master knows of one minion's key. */
 export interface MinionKey {

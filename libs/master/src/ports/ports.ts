@@ -1,4 +1,4 @@
-import type { Jid } from '@brine/job';
+import type { Jid, Job } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { AuditRecord } from './audit-port.ts';
 import type { MasterFunctions } from './function-ports.ts';
@@ -17,7 +17,6 @@ import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
 export type {
   AesKeys,
   Autosign,
-  KeyState,
   MasterKey,
   MinionKey,
   MinionKeys,
@@ -45,36 +44,6 @@ export interface EventToAppend {
 /** Appends events; resolves when the stream has acknowledged. */
 export interface Events {
   append(event: EventToAppend): Promise<{ readonly duplicate: boolean }>;
-}
-
-/** A job as one write: publication, row, `new` event and files are all derived from it. */
-export interface Job {
-  readonly jid: string;
-  /** msgpack of the publication without `serial`. */
-  readonly publication: Uint8Array;
-  /** msgpack of the clear load without `key`. */
-  readonly load: Uint8Array;
-  readonly principal: string;
-  readonly user: string;
-  readonly fun: string | readonly string[];
-  readonly tgt: string | readonly string[];
-  readonly tgtType: string;
-  readonly minions: readonly string[];
-  readonly missing: readonly string[];
-  /** Unix milliseconds. */
-  readonly publishedAt: number;
-  readonly deadlineAt: number;
-  /** After this moment a publisher no longer sends it. */
-  readonly notAfter: number;
-  /** `saltutil.find_job`: kept, but not listed. */
-  readonly hidden: boolean;
-  /** The host of the gateway that took the request; its event-bus writes the files. */
-  readonly host: string;
-  readonly requestId: string;
-  /** The request's id where the caller fixed the jid: such a job may come in several pieces. */
-  readonly piece?: string;
-  /** Until `notAfter` it is sent again to minions that were away. */
-  readonly durable?: boolean;
 }
 
 /** Publishes a job. */

@@ -1,0 +1,58 @@
+/*
+ * Terms of a job. Code, documents, metrics and log lines use these words and no others.
+ *
+ * job              a call of one or more functions on some minions, under one id
+ * jid              the id of a job: its start as `YYYYMMDDHHMMSSffffff` (jid.ts)
+ * load             the fields of a request as its sender wrote them; of a job, the `publish` load
+ * target           the expression in `tgt` and `tgt_type`; each minion judges it itself
+ * expected minions those that the master expects to return: what the target means by its own data
+ * missing          ids in a list target that the master does not know
+ * principal        the name that was proven to ask for the job; `user` is what the load says
+ * publication      what minions receive of a job: a map with a serial, sealed and signed
+ * serial           a number that rises with every publication under one AES key
+ * epoch            the time in which one AES key of the master holds
+ * repetition       the same job published once more, under the same jid and a new serial
+ * piece            one of several publications under a jid that its caller chose (`--batch`)
+ * return           what a minion answers to a job; the first one of a minion counts
+ * sighting         anything else that was seen of a minion in a job: it runs it, it was refused it
+ * ledger           for each minion of a job: waiting, returned, failed, late or never
+ * deadline         from then on a minion that has not returned counts as `never`
+ * not after        from then on publishers do not send the job any more
+ * durable          repeated until its `not after` to minions that were away (durable.ts)
+ * hidden           kept but not listed, such as the `saltutil.find_job` of a client that waits
+ * event            a tag and a map, for everything that listens on the event bus
+ * tag              the name of an event: `salt/job/<jid>/ret/<minion>` (tags.ts)
+ */
+
+/**
+ * A job as it is published. It is one message in the stream PUBLICATIONS. The publication, the row
+ * in PostgreSQL, the `new` event and the files of the host are all derived from that message.
+ * Times are unix milliseconds.
+ */
+export interface Job {
+  readonly jid: string;
+  /** msgpack of the publication, without its `serial`: that is the publisher's. */
+  readonly publication: Uint8Array;
+  /** msgpack of the load, without key, password and token. */
+  readonly load: Uint8Array;
+  /** The owner of the key, the token or the login; see `principal` above. */
+  readonly principal: string;
+  readonly user: string;
+  readonly fun: string | readonly string[];
+  readonly tgt: string | readonly string[];
+  readonly tgtType: string;
+  /** The expected minions. */
+  readonly minions: readonly string[];
+  readonly missing: readonly string[];
+  readonly publishedAt: number;
+  readonly deadlineAt: number;
+  readonly notAfter: number;
+  readonly hidden: boolean;
+  /** The host of the gateway that took the request; its event-bus writes the job's files. */
+  readonly host: string;
+  /** The id of the request. The stream stores one job for it, however often it is tried. */
+  readonly requestId: string;
+  /** The id of the request, where its caller chose the jid. */
+  readonly piece?: string;
+  readonly durable?: boolean;
+}
