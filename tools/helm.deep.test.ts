@@ -213,7 +213,7 @@ describe('the chart', { timeout: BUILD_MS }, () => {
   test('scales workers by a metric that workers tell', async (context) => {
     const { find } = await render(context);
     const { metrics = [] } = find('HorizontalPodAutoscaler', 'here-brine-worker-pool').spec ?? {};
-    const table = readFileSync(join(INFRA, 'metrics.md'), 'utf8').split('\n');
+    const table = readFileSync(new URL('../docs/metrics.md', import.meta.url), 'utf8').split('\n');
     for (const { pods } of metrics) {
       const line = table.find((one) => one.includes(`\`${pods.metric.name}\``));
       expect(line).toContain('worker-pool');

@@ -28,7 +28,7 @@ describe('readArguments', () => {
     [['--quick', '--plant', '15'], 'quick'],
     [['--micro'], 'micro'],
     [['--help', '--quick'], 'help'],
-    [['--readme', '--json', 'a.json'], 'readme'],
+    [['--document', '--json', 'a.json'], 'document'],
   ])('%j is mode %s', (args, mode) => {
     expect(readArguments(args, ROWS).mode).toBe(mode);
   });
@@ -40,7 +40,7 @@ describe('readArguments', () => {
     [['--minutes', ''], /--minutes is a number/],
     [['--fast'], /--fast/],
     [['--quick', '--micro'], /choose one of --micro, --quick/],
-    [['--readme'], /--readme needs --json/],
+    [['--document'], /--document needs --json/],
   ])('%j is refused with what would fit', (args, message) => {
     expect(() => readArguments(args, ROWS)).toThrow(UsageError);
     expect(() => readArguments(args, ROWS)).toThrow(message);

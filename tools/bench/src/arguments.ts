@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 /** What `npm run bench` was asked for. */
 export interface BenchArguments {
-  readonly mode: 'full' | 'quick' | 'micro' | 'readme' | 'help';
+  readonly mode: 'full' | 'quick' | 'micro' | 'document' | 'help';
   /** Rows to run; empty for all of the table. */
   readonly only: readonly string[];
   /** Masters beside Brine. */
@@ -42,7 +42,7 @@ export const USAGE = `npm run bench -- [options]    Brine beside stock salt-mast
   --minutes <n>        begin no row after this time (45)
   --json <file>        every sample, with commit and machine
   --markdown           the table alone
-  --readme             put the report of --json into README.md and infra/performance.md
+  --document           put the report of --json into docs/internals/measurements.md
   --micro              sealing, decoding, target matching, batching
   --quick              this checkout against --base: CPU per return; exit 1 when slower
       --base <commit|directory>  (HEAD, or HEAD~1 where nothing is changed)
@@ -61,7 +61,7 @@ const OPTIONS = {
   minutes: { type: 'string' },
   json: { type: 'string' },
   markdown: { type: 'boolean' },
-  readme: { type: 'boolean' },
+  document: { type: 'boolean' },
   micro: { type: 'boolean' },
   quick: { type: 'boolean' },
   base: { type: 'string' },
@@ -77,7 +77,7 @@ const OPTIONS = {
  */
 export function readArguments(args: readonly string[], rows: readonly string[]): BenchArguments {
   const { values } = parse(args);
-  const chosen = (['help', 'readme', 'micro', 'quick'] as const).filter((name) => values[name]);
+  const chosen = (['help', 'document', 'micro', 'quick'] as const).filter((name) => values[name]);
   const [mode = 'full'] = chosen;
   if (chosen.length > 1 && mode !== 'help') throw new UsageError(`choose one of ${listed(chosen)}`);
   const only = (values.only ?? '').split(',').filter((name) => name !== '');
@@ -85,8 +85,8 @@ export function readArguments(args: readonly string[], rows: readonly string[]):
   if (unknown.length > 0) {
     throw new UsageError(`no row ${unknown.join(', ')}; there are ${rows.join(', ')}`);
   }
-  if (mode === 'readme' && values.json === undefined) {
-    throw new UsageError('--readme needs --json <file> of a run');
+  if (mode === 'document' && values.json === undefined) {
+    throw new UsageError('--document needs --json <file> of a run');
   }
   return {
     mode,

@@ -16,8 +16,8 @@ import { ALL_ROWS } from './rows/all-rows.ts';
 import { chooseRows, runRows } from './run-rows.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
-/** Documents that show the last full table. */
-const DOCUMENTS = ['README.md', 'infra/performance.md'];
+/** The document that shows the last full table. */
+const DOCUMENT = 'docs/internals/measurements.md';
 /** Salt's and sysexits' EX_USAGE. */
 const EXIT_USAGE = 64;
 
@@ -40,8 +40,8 @@ async function main(words: readonly string[]): Promise<number> {
       return 0;
     case 'micro':
       return runMicro(ROOT);
-    case 'readme':
-      return renewDocuments(args.json ?? '');
+    case 'document':
+      return renewDocument(args.json ?? '');
     case 'quick':
       return args.prove > 0 ? prove(ROOT, args, say) : compare(ROOT, args, say);
     case 'full':
@@ -67,15 +67,13 @@ async function runTable(args: BenchArguments, words: readonly string[]): Promise
   return report.failures.length === 0 ? 0 : 1;
 }
 
-async function renewDocuments(json: string): Promise<number> {
+async function renewDocument(json: string): Promise<number> {
   const report = JSON.parse(await readFile(json, 'utf8')) as Report;
-  for (const name of DOCUMENTS) {
-    const path = join(ROOT, name);
-    const text = replaceTable(await readFile(path, 'utf8'), report);
-    const style = (await resolveConfig(path)) ?? {};
-    await writeFile(path, await format(text, { ...style, parser: 'markdown' }));
-    say(`${name} renewed`);
-  }
+  const path = join(ROOT, DOCUMENT);
+  const text = replaceTable(await readFile(path, 'utf8'), report);
+  const style = (await resolveConfig(path)) ?? {};
+  await writeFile(path, await format(text, { ...style, parser: 'markdown' }));
+  say(`${DOCUMENT} renewed`);
   return 0;
 }
 

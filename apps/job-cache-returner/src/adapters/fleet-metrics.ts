@@ -13,7 +13,7 @@ type Numbers = readonly FleetCount[];
 
 /**
  * The metrics of salt-exporter and of Salt 3008 about jobs and returns, out of what PostgreSQL
- * counted (names and labels: infra/metrics.md).
+ * counted (names and labels: docs/metrics.md).
  */
 export function fleetFamilies(all: Numbers, options: FleetMetricsOptions): readonly Family[] {
   const of = (metric: FleetCount['metric']): Numbers => all.filter((one) => one.metric === metric);
