@@ -1,4 +1,6 @@
-import { readFileSync, statSync } from 'node:fs';
+import { once } from 'node:events';
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { EventWriter } from '@brine/bus/events';
 import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { JobFiles, readUserKey } from '@brine/cachedir';
@@ -205,6 +207,16 @@ describe('event sockets', () => {
     for (const name of ['master_event_pub.ipc', 'master_event_pull.ipc']) {
       expect(statSync(host.sock(name)).mode & 0o777).toBe(0o600);
     }
+  });
+
+  it('take the place of what a stock master left there', async () => {
+    const left = createServer().listen(host.sock('left.ipc'));
+    await once(left, 'listening');
+    rmSync(host.sock('publish_pull.ipc'));
+    renameSync(host.sock('left.ipc'), host.sock('publish_pull.ipc'));
+    left.close();
+    await host.restart();
+    expect(statSync(host.sock('publish_pull.ipc')).isFile()).toBe(true);
   });
 
   it('may be read by all users with publisher_acl, and written by none', async () => {

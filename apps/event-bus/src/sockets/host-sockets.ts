@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   checkSocketPath,
@@ -142,5 +142,8 @@ async function openReaders(
 }
 
 async function writeMarker(path: string): Promise<void> {
+  // A stock master that ended left its own socket of this name, which cannot be opened.
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSocket() === true) await rm(path);
   await writeFile(path, '', { flag: 'a', mode: 0o600 });
 }
