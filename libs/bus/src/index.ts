@@ -1,7 +1,9 @@
 export type { BusOptions } from './connection/bus-options.ts';
 export { Bus, connectBus } from './connection/connect.ts';
 export { asError, BusError } from './connection/errors.ts';
+export { Hearing } from './connection/hearing.ts';
 export { isRecord } from './connection/js-api.ts';
+export { PauseWatch } from './connection/pause-watch.ts';
 export { isAtLeast, NATS_FLOOR, versionIn } from './connection/server-version.ts';
 export { readServers } from './connection/servers.ts';
 export { Bucket } from './kv/bucket.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
+import { PauseWatch } from '@brine/bus';
 import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
 import { REQUEST_MEMORY_MS, REQUEST_UNHEARD_MS } from '@brine/master-state';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
-import { Pauses } from './pauses.ts';
 import { addressOf, type Asker, type RequestMemory, type Workers } from './ports.ts';
 import { stalledText } from './stalled-texts.ts';
 
@@ -76,6 +76,8 @@ const KEEP_UNTIL_KNOWN_MS = 1_000;
 // is taken for slow (found by chaos: 10 s without a gateway). libzmq connects again each 0.1 s, and
 // no longer than need be: a new command alike, soon after, would get the old job, and no returns.
 const EARLY_MS = 500;
+// What lay in the sockets of a process that was paused is read within this after it.
+const READ_WITHIN_MS = 1_000;
 const MAX_KEPT = 1_000;
 // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
 const DROPPED_PAUSE_MS = 100;
@@ -103,7 +105,7 @@ export class PublishLane {
   readonly #heard = new Map<string, { readonly id: string; readonly at: number }>();
   readonly #users = new FairShare(USER_SHARE);
   readonly #since = performance.now();
-  readonly #pauses = new Pauses();
+  readonly #pauses = new PauseWatch({ everyMs: 500, gapMs: 1_000 });
   #joined = 0;
   #resumed = 0;
   #unremembered = 0;
@@ -157,7 +159,7 @@ export class PublishLane {
     const open: OpenPublish = { askers: [asker] };
     this.#open.set(hash, open);
     const askedAt = performance.now();
-    const { lainMs } = this.#pauses;
+    const lainMs = this.#pauses.lastedMs(READ_WITHIN_MS);
     const isEarly = askedAt - this.#since < EARLY_MS;
     const delivered = await this.#users.run(user, body.length, async () => {
       const claimed = await this.#claim(hash, id, askedAt + ANSWER_WITHIN_MS);

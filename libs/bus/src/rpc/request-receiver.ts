@@ -2,6 +2,7 @@ import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Bus } from '../connection/connect.ts';
 import { asError } from '../connection/errors.ts';
 import { canPublish } from '../connection/inbox.ts';
+import { PauseWatch } from '../connection/pause-watch.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import {
   isToken,
@@ -53,8 +54,8 @@ export class RequestReceiver {
   readonly #claims = new Claims((subject, word) => this.#say(subject, word));
   readonly #grants = new Map<string, (granted: boolean) => void>();
   readonly #subscriptions: Subscription[] = [];
-  readonly #timers: NodeJS.Timeout[] = [];
-  #renewedAt = performance.now();
+  #announcing: NodeJS.Timeout | undefined;
+  #renewals: PauseWatch | undefined;
   #draining = false;
   #drained: (() => void) | undefined;
   #drain: Promise<void> | undefined;
@@ -93,8 +94,13 @@ export class RequestReceiver {
     this.#subscriptions.push(
       connection.subscribe(subjects.hello, { callback: () => this.#announce() }),
     );
-    this.#timers.push(setInterval(() => this.#announce(), ANNOUNCE_MS));
-    this.#timers.push(setInterval(() => this.#renew(), RENEW_MS));
+    this.#announcing = setInterval(() => this.#announce(), ANNOUNCE_MS);
+    this.#renewals = new PauseWatch({
+      everyMs: RENEW_MS,
+      gapMs: CLAIM_MS,
+      onPause: () => this.#dropUnbegun(),
+      onBeat: () => this.#claims.now([...this.#held.values()].filter((one) => !one.cancelled)),
+    });
     this.#announce();
     void this.#bus.closed.then(() => this.#stop());
   }
@@ -131,7 +137,8 @@ export class RequestReceiver {
   }
 
   #stop(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#announcing);
+    this.#renewals?.close();
     if (!this.#bus.connection.isClosed()) {
       for (const subscription of this.#subscriptions) subscription.unsubscribe();
     }
@@ -250,19 +257,13 @@ export class RequestReceiver {
     this.#say(subjects.worker(this.#options.workerId), Buffer.from(announcement));
   }
 
-  #renew(): void {
-    const now = performance.now();
-    const stopped = now - this.#renewedAt > CLAIM_MS;
-    this.#renewedAt = now;
-    const mine: Held[] = [];
+  /** Claims lapse while this process is paused: another worker may be at work on these. */
+  #dropUnbegun(): void {
     for (const held of this.#held.values()) {
-      // Our claims have lapsed meanwhile: who else was tried may be at work on these.
-      if (stopped && !held.started) {
-        held.cancelled = true;
-        this.#answerWith(held, WORDS.refuse);
-      } else mine.push(held);
+      if (held.started) continue;
+      held.cancelled = true;
+      this.#answerWith(held, WORDS.refuse);
     }
-    this.#claims.now(mine);
   }
 
   /** Says something of a request to the gateway it came from. */

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { Bus } from '../connection/connect.ts';
+import { Hearing } from '../connection/hearing.ts';
 import { publish } from '../connection/inbox.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, type RequestClass, subjects } from '../subjects/names.ts';
 import { Bundler, BUNDLES, hearWords } from './bundle.ts';
-import { Hearing } from './hearing.ts';
 import { type ClassLimit, InHand, type RequestSenderStats } from './in-hand.ts';
 import {
   notBegun,
@@ -28,6 +28,8 @@ export interface RequestSenderOptions {
 
 /** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py), then asks again. */
 const AES_PATIENCE_MS = 4_000;
+/** How often it is looked for workers that are silent, ms. */
+const BEAT_MS = 500;
 
 /**
  * Sends requests to workers: a worker is chosen, claims the request at once and renews that while
@@ -69,11 +71,13 @@ export class RequestSender {
         for (const cls of REQUEST_CLASSES) this.#pump(cls);
       }),
     );
-    this.#hearing = new Hearing(
-      bus,
-      (now) => this.#hearAnew(now),
-      (now) => this.#board.forgetSilent(now),
-    );
+    this.#hearing = new Hearing(bus, {
+      everyMs: BEAT_MS,
+      gapMs: 3 * BEAT_MS,
+      graceMs: CLAIM_MS,
+      onAgain: (now) => this.#hearAgain(now),
+      onBeat: () => this.#forgetSilent(),
+    });
     void bus.closed.then(() => this.close());
   }
 
@@ -273,7 +277,12 @@ export class RequestSender {
     });
   }
 
-  #hearAnew(now: number): void {
+  #forgetSilent(): void {
+    const now = performance.now();
+    if (this.#hearing.silenceCounts(now)) this.#board.forgetSilent(now);
+  }
+
+  #hearAgain(now: number): void {
     this.#board.hearAll(now);
     if (this.#bus.status !== 'connected') return;
     publish(this.#bus.connection, subjects.hello, '');

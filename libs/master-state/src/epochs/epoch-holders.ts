@@ -1,7 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Bus } from '@brine/bus';
-import { isRecord } from '@brine/bus';
-import { SUBJECT_ROOT } from '@brine/bus';
+import { type Bus, Hearing, isRecord, SUBJECT_ROOT } from '@brine/bus';
 
 const SUBJECT = `${SUBJECT_ROOT}.epochs`;
 const ANNOUNCE_MS = 1_000;
@@ -26,9 +24,8 @@ export class EpochHolders {
   readonly #id = randomBytes(9).toString('hex');
   readonly #heard = new Map<string, Heard>();
   readonly #onPublisherGone = new Set<() => void>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #hearing: Hearing;
   readonly #stop: () => void;
-  #lookedAt = performance.now();
 
   constructor(bus: Bus, holding: () => number) {
     this.#bus = bus;
@@ -39,13 +36,18 @@ export class EpochHolders {
         if (error === null || error === undefined) this.#hear(msg.data);
       },
     });
-    // Nobody was heard meanwhile, which says nothing of anybody.
-    const stopListening = bus.onReconnect(() => this.#begunAnew());
     this.#stop = () => {
-      stopListening();
       if (!subscription.isClosed()) subscription.unsubscribe();
     };
-    this.#timer = setInterval(() => this.#tick(), ANNOUNCE_MS);
+    this.#hearing = new Hearing(bus, {
+      everyMs: ANNOUNCE_MS,
+      gapMs: 2 * ANNOUNCE_MS,
+      graceMs: 0,
+      onAgain: (now) => {
+        for (const heard of this.#heard.values()) heard.at = now;
+      },
+      onBeat: () => this.#beat(),
+    });
     this.announce();
   }
 
@@ -74,7 +76,7 @@ export class EpochHolders {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#hearing.close();
     this.#onPublisherGone.clear();
     this.#stop();
     this.#tell({ gone: true });
@@ -87,19 +89,11 @@ export class EpochHolders {
     connection.publish(SUBJECT, JSON.stringify(said));
   }
 
-  #tick(): void {
-    const now = performance.now();
-    // Whoever was stopped himself has heard nobody.
-    if (now - this.#lookedAt > 2 * ANNOUNCE_MS) this.#begunAnew();
-    this.#lookedAt = now;
+  #beat(): void {
     this.announce();
-    if (this.#bus.status !== 'connected') return;
-    for (const [id, { at }] of this.#heard) if (now - at > SILENT_MS) this.#forget(id);
-  }
-
-  #begunAnew(): void {
     const now = performance.now();
-    for (const heard of this.#heard.values()) heard.at = now;
+    if (!this.#hearing.silenceCounts(now)) return;
+    for (const [id, { at }] of this.#heard) if (now - at > SILENT_MS) this.#forget(id);
   }
 
   #forget(id: string): void {
