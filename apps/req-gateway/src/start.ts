@@ -6,7 +6,7 @@ import { Gateway } from '@brine/gateway';
 import { claimRequestId, requestAnswered } from '@brine/master-state';
 import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
-import { exposeMetrics, timedWorkers } from './adapters/metrics.ts';
+import { exposeMetrics, measureOutcomes } from './adapters/metrics.ts';
 import { LOST_TEXTS, tellOutages } from './adapters/outage-log.ts';
 import { tellStall } from './adapters/stall-log.ts';
 
@@ -38,7 +38,8 @@ export async function startGateway(
   const onStalled = (stall: Stall): void => {
     tellStall(bus, log, host, stall);
   };
-  const sender = new RequestSender(bus, { host, onStalled });
+  const onOutcome = measureOutcomes(context.metrics);
+  const sender = new RequestSender(bus, { host, onStalled, onOutcome });
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
     backlog: options.zmqBacklog,
@@ -48,7 +49,7 @@ export async function startGateway(
   const incarnation = randomBytes(9).toString('hex');
   const gateway = new Gateway({
     peers: server,
-    workers: timedWorkers(context.metrics, sender),
+    workers: sender,
     memory: memoryOf(bus, sender.id),
     spans: telemetry,
     minimumAuthVersion: options.minimumAuthVersion,

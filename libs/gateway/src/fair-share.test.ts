@@ -6,10 +6,8 @@ const OPTIONS = {
   atOnce: 2,
   atOnceAmongOthers: 2,
   countsForMs: 10_000,
-  maxWaiting: 100,
-  maxWaitingOfOne: 100,
-  maxWaitingBytes: 1_000,
-  restFactor: 1,
+  waiting: 100,
+  waitingBytes: 1_000,
 };
 
 beforeEach(() => {
@@ -63,7 +61,7 @@ test('a peer has a few under way, in its order, and others do not wait for it', 
 });
 
 test('who has more waiting rests while others ask too', async () => {
-  const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1, restFactor: 2 });
+  const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1 });
   const begunAt: number[] = [];
   const work = async (): Promise<void> => {
     begunAt.push(performance.now());
@@ -79,7 +77,7 @@ test('who has more waiting rests while others ask too', async () => {
   const other = share.run('b', 10, work);
   await pause(100);
   await other;
-  expect(await betweenTwo()).toBe(60);
+  expect(await betweenTwo()).toBe(40);
   await pause(2_000);
   expect(await betweenTwo()).toBe(20);
 });
@@ -117,9 +115,9 @@ test('a failure ends a turn as well, and is passed on', async () => {
 });
 
 test.each([
-  ['all waiting', { maxWaiting: 1 }],
-  ['one waiting', { maxWaitingOfOne: 1 }],
-  ['their bytes', { maxWaitingBytes: 10 }],
+  ['all waiting', { waiting: 1 }],
+  ['one waiting', { waitingOfOne: 1 }],
+  ['their bytes', { waitingBytes: 10 }],
 ])('beyond the limit of %s nobody waits', async (_, limit) => {
   const share = new FairShare({ ...OPTIONS, ...limit });
   const { begun, begin, end, results } = works(share);
@@ -132,7 +130,7 @@ test.each([
 });
 
 test('one whose line is full takes no place of another', async () => {
-  const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1, maxWaitingOfOne: 1 });
+  const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1, waitingOfOne: 1 });
   const { begun, begin } = works(share);
   for (const name of ['a1', 'a2', 'a3']) begin('a', name);
   for (const name of ['b1', 'b2']) begin('b', name);

@@ -1,26 +1,4 @@
-/** How much one peer may have under way. */
-export interface FairShareOptions {
-  /** Requests of one peer at the workers at a time. */
-  readonly atOnce: number;
-  /** The same while others ask too. */
-  readonly atOnceAmongOthers: number;
-  /**
-   * One that is under way for longer than this, in ms, does not count any more: it waits for
-   * something else than for us, and those behind it must not wait with it.
-   */
-  readonly countsForMs: number;
-  /** Requests of all peers that wait for their turn; beyond it nobody is made to wait. */
-  readonly maxWaiting: number;
-  /** The same for one peer: who writes another's name on his requests fills that one's line. */
-  readonly maxWaitingOfOne: number;
-  /** The same by the bytes of all: what waits here is in no other limit yet. */
-  readonly maxWaitingBytes: number;
-  /**
-   * While others ask too, who has more waiting rests so many times as long as his last request
-   * took: of a storm's share of the time, what comes between finds the rest free.
-   */
-  readonly restFactor: number;
-}
+import type { ShareLimits } from '@brine/bus/rpc';
 
 interface Peer {
   /** Under way and counted. */
@@ -31,18 +9,21 @@ interface Peer {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** No rest is longer, in ms: a slow master is not made slower for one who is patient. */
+/** No rest is longer, ms: a slow master is not made slower for a user who is patient. */
 const MAX_REST_MS = 100;
-/** Others ask too when one of them did within so many ms; alone nobody has to rest. */
+/** Others ask too if one of them did within so many ms. */
 const OTHERS_MS = 2_000;
 
 /**
- * Lets no peer have more than a few requests at the workers at a time; its further ones wait here.
+ * Lets no minion or user have more than a few requests at the workers at a time; its further ones
+ * wait here. While others ask too, a peer that has more waiting rests as long as its last request
+ * took, so that what comes between finds the rest of the time free.
+ *
  * A storm of one minion or of one user so takes the workers' time only in small pieces, and others
  * stand behind a few of its requests instead of behind all.
  */
 export class FairShare {
-  readonly #options: FairShareOptions;
+  readonly #limits: ShareLimits;
   readonly #peers = new Map<string, Peer>();
   /** Who asked last, and when last somebody else did. */
   #latest = { name: '', atMs: -OTHERS_MS };
@@ -52,8 +33,8 @@ export class FairShare {
   #delayed = 0;
   #overflowed = 0;
 
-  constructor(options: FairShareOptions) {
-    this.#options = options;
+  constructor(limits: ShareLimits) {
+    this.#limits = limits;
   }
 
   /** `delayed`: had to wait. `overflowed`: should have, but too many were waiting. */
@@ -95,13 +76,13 @@ export class FairShare {
   }
 
   #atOnce(name: string): number {
-    const { atOnce, atOnceAmongOthers } = this.#options;
+    const { atOnce, atOnceAmongOthers } = this.#limits;
     return this.#amongOthers(name) ? atOnceAmongOthers : atOnce;
   }
 
   #restOf(name: string, tookMs: number): number {
     if (!this.#amongOthers(name)) return 0;
-    return Math.min(MAX_REST_MS, tookMs * this.#options.restFactor);
+    return Math.min(MAX_REST_MS, tookMs);
   }
 
   #peerOf(name: string): Peer {
@@ -115,9 +96,9 @@ export class FairShare {
 
   /** Resolves when its turn has come; it is counted by then. */
   #turn(name: string, peer: Peer, bytes: number): Promise<void> | undefined {
-    const { maxWaiting, maxWaitingOfOne, maxWaitingBytes } = this.#options;
-    const full = this.#waiting >= maxWaiting || peer.waiting.length >= maxWaitingOfOne;
-    if (full || this.#waitingBytes + bytes > maxWaitingBytes) {
+    const { waiting, waitingBytes, waitingOfOne = waiting } = this.#limits;
+    const full = this.#waiting >= waiting || peer.waiting.length >= waitingOfOne;
+    if (full || this.#waitingBytes + bytes > waitingBytes) {
       this.#overflowed += 1;
       peer.running += 1;
       return undefined;
@@ -125,7 +106,7 @@ export class FairShare {
     this.#waiting += 1;
     this.#waitingBytes += bytes;
     this.#delayed += 1;
-    peer.timer ??= setTimeout(() => this.#newRound(name, peer), this.#options.countsForMs);
+    peer.timer ??= setTimeout(() => this.#newRound(name, peer), this.#limits.countsForMs);
     return new Promise((begin) => peer.waiting.push({ bytes, begin }));
   }
 
@@ -136,7 +117,7 @@ export class FairShare {
     peer.running = 0;
     this.#next(name, peer);
     if (peer.waiting.length === 0) return;
-    peer.timer = setTimeout(() => this.#newRound(name, peer), this.#options.countsForMs);
+    peer.timer = setTimeout(() => this.#newRound(name, peer), this.#limits.countsForMs);
   }
 
   #next(name: string, peer: Peer): void {

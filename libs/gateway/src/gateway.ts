@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { RequestOutcome, RequestSenderStats } from '@brine/bus/rpc';
+import { LIMITS, type RequestOutcome, type RequestSenderStats } from '@brine/bus/rpc';
 import { nowMs } from '@brine/telemetry';
-import { mapOf, pack } from '@brine/wire';
+import { mapOf, pack, RefusalText } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
-import { AuthLane, type AuthLaneStats, BAD_LOAD_REPLY } from './auth-lane.ts';
 import { askerOf, classify, type ClearRequest } from './classify.ts';
 import { FairShare } from './fair-share.ts';
 import type { Spans, Workers } from './ports.ts';
@@ -28,6 +27,22 @@ export interface GatewayPorts {
   readonly onLost?: (reason: LostReason) => void;
 }
 
+/** Counts of log-ins. */
+export interface LoginStats {
+  readonly waiting: number;
+  readonly inFlight: number;
+  /** Came while too many were in hand. */
+  readonly refused: number;
+  /** Left unanswered at their deadline. */
+  readonly silent: number;
+  /** Went before others, because a refused request waits for them. */
+  readonly urgent: number;
+  /** Let in one at a time, because returns were pressing. */
+  readonly gaveWay: number;
+  /** Their minion had hung up before their turn came. */
+  readonly abandoned: number;
+}
+
 /** What the gateway has in hand and has counted. */
 export interface GatewayStatus {
   readonly inFlight: number;
@@ -35,7 +50,7 @@ export interface GatewayStatus {
   readonly unanswered: number;
   /** Answered here, with a stock master's refusal. */
   readonly refused: number;
-  readonly auth: AuthLaneStats;
+  readonly auth: LoginStats;
   readonly publish: PublishLaneStats;
   /** Sealed requests that wait while others of their minion are under way. */
   readonly minions: FairShare['stats'];
@@ -43,23 +58,11 @@ export interface GatewayStatus {
   readonly workers: RequestSenderStats;
 }
 
-// Runner, wheel and token requests: a CLI of 3006.5 gives up after 30 s.
-const CLEAR_DEADLINE_MS = 28_000;
-// A storm of one minion is let in by small pieces, so that others stand behind a few of its
-// requests and not behind all; each is answered within milliseconds when all is well.
-const MINION_SHARE = {
-  atOnce: 2,
-  atOnceAmongOthers: 2,
-  countsForMs: 250,
-  maxWaiting: 20_000,
-  // The id of an envelope is not proven yet. A minion has a few requests on their way at a time.
-  maxWaitingOfOne: 64,
-  maxWaitingBytes: 256 * 1_048_576,
-  restFactor: 1,
-} as const;
-const TICK_MS = 100;
 const DRAIN_MS = 3_000;
 const DRAIN_LOOK_MS = 20;
+
+/** The one unsigned reply that a stock minion gets over. Salt: salt/crypt.py AsyncAuth.sign_in. */
+const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
 
 /**
  * Port 4506: takes requests off the socket, sends each to a worker by its class, hands the answer
@@ -67,11 +70,10 @@ const DRAIN_LOOK_MS = 20;
  */
 export class Gateway {
   readonly #ports: GatewayPorts;
-  readonly #auth: AuthLane;
   readonly #publish: PublishLane;
   readonly #sealed: SealedLane;
   readonly #refusedMinions = new RefusedMinions();
-  readonly #minions = new FairShare(MINION_SHARE);
+  readonly #minions = new FairShare(LIMITS.sealed.share);
   readonly #spans: GatewaySpans;
   readonly #incarnation: string;
   /** Numbers of connections whose requests name nobody. */
@@ -81,45 +83,42 @@ export class Gateway {
   #answered = 0;
   #unanswered = 0;
   #refused = 0;
+  readonly #logins = { refused: 0, silent: 0, urgent: 0, abandoned: 0 };
   #stopping = false;
 
   constructor(ports: GatewayPorts) {
     this.#ports = ports;
     this.#incarnation = ports.incarnation ?? randomBytes(9).toString('hex');
-    this.#auth = new AuthLane(ports.workers);
     this.#publish = new PublishLane(ports.workers, ports.memory);
     this.#sealed = new SealedLane(ports.workers, ports.onLost);
     this.#spans = new GatewaySpans(ports.spans);
   }
 
   get status(): GatewayStatus {
+    const workers = this.#ports.workers.stats();
+    const { waiting, inFlight } = workers.classes.auth;
     return {
       inFlight: this.#inFlight,
       answered: this.#answered,
       unanswered: this.#unanswered,
       refused: this.#refused,
-      auth: this.#auth.stats,
+      auth: { waiting, inFlight, ...this.#logins, gaveWay: workers.gaveWay },
       publish: this.#publish.stats,
       minions: this.#minions.stats,
       sealed: this.#sealed.stats,
-      workers: this.#ports.workers.stats(),
+      workers,
     };
   }
 
   /** Serves until the socket is closed; rejects when reading fails. */
   async run(): Promise<void> {
-    const ticks = setInterval(() => this.#auth.tick(), TICK_MS);
-    try {
-      for await (const request of this.#ports.peers) {
-        // Peers that are left without an answer now ask again, and then find the next process.
-        if (this.#stopping) continue;
-        this.#inFlight += 1;
-        void this.#serve(request).finally(() => {
-          this.#inFlight -= 1;
-        });
-      }
-    } finally {
-      clearInterval(ticks);
+    for await (const request of this.#ports.peers) {
+      // Peers that are left without an answer now ask again, and then find the next process.
+      if (this.#stopping) continue;
+      this.#inFlight += 1;
+      void this.#serve(request).finally(() => {
+        this.#inFlight -= 1;
+      });
     }
   }
 
@@ -158,21 +157,47 @@ export class Gateway {
         this.#serveSealed(id, request, found.minion, startMs),
       );
     }
-    if (found.class === 'auth') {
-      const urgent = this.#refusedMinions.take(found.minion);
-      const answer = await this.#auth.send(id, request, urgent);
-      this.#reply(request, answer?.body);
-      return this.#spans.request(answer, { id, startMs, minion: found.minion });
-    }
+    if (found.class === 'auth') return this.#serveLogin(id, request, found.minion, startMs);
     if (found.cmd === 'publish') {
       return this.#servePublish(id, request, found, startMs);
     }
-    const deadlineMs = Date.now() + CLEAR_DEADLINE_MS;
+    const deadlineMs = Date.now() + LIMITS.command.waitsMs;
     const by = { ...addressOf(request), ...askerOf(found) };
     const sent = { id, class: 'clear', body, deadlineMs, ...by } as const;
     const outcome = await this.#ports.workers.send(sent);
     this.#reply(request, clearAnswer(outcome));
     if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs });
+  }
+
+  async #serveLogin(
+    id: string,
+    request: ZmqRequest,
+    minion: string | undefined,
+    startMs: number,
+  ): Promise<void> {
+    const { body, peer } = request;
+    const urgent = this.#refusedMinions.take(minion);
+    if (urgent) this.#logins.urgent += 1;
+    const deadlineMs = Date.now() + LIMITS.login.waitsMs;
+    const isGone = (): boolean => peer.gone;
+    const by = { ...addressOf(request), urgent, isGone };
+    const outcome = await this.#ports.workers.send({ id, class: 'auth', body, deadlineMs, ...by });
+    this.#reply(request, this.#loginAnswer(outcome));
+    if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs, minion });
+  }
+
+  /**
+   * A log-in that no worker answers is left unanswered: its minion asks again. Only where there is
+   * no worker at all it gets `bad load`, the one text that means "not now".
+   */
+  #loginAnswer(outcome: RequestOutcome): Uint8Array | undefined {
+    if (outcome.kind === 'reply') return outcome.body;
+    if (outcome.kind === 'drop') return undefined;
+    if (outcome.why === 'limit') this.#logins.refused += 1;
+    else if (outcome.why === 'gone') this.#logins.abandoned += 1;
+    else if (!this.#ports.workers.ready) return BAD_LOAD_REPLY;
+    else this.#logins.silent += 1;
+    return undefined;
   }
 
   async #serveSealed(

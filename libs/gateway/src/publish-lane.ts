@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PauseWatch } from '@brine/bus';
-import type { RequestOutcome, RequestToSend } from '@brine/bus/rpc';
+import { LIMITS, type RequestOutcome, type RequestToSend } from '@brine/bus/rpc';
 import { REQUEST_MEMORY_MS, REQUEST_UNHEARD_MS } from '@brine/master-state';
 import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
@@ -56,13 +56,7 @@ export interface PublishLaneStats {
   readonly users: FairShare['stats'];
 }
 
-// A stock CLI sends the same bytes again after 5 s (Salt: salt/client LocalClient.pub); a text that
-// says that the master is down must come well before that.
-const ANSWER_WITHIN_MS = 2_800;
-// While workers live, or one had it and may have published it, a slow answer is better than a text
-// that leaves open whether there is a job: the CLI's further tries (at 5 and 10 s) join the first,
-// and all get its job id.
-const PATIENCE_MS = 14_000;
+const { waitsMs, waitsInHopeMs, retryMs, share } = LIMITS.publish;
 // An answer that comes when the CLI is about to hang up, or has, is given to its next try as well:
 // that came 1.2 s later on a starved machine. A host on which a publish takes so long starts no
 // other CLI in that time. Counted with the time that it lay unread here while we were stopped.
@@ -79,19 +73,6 @@ const EARLY_MS = 500;
 // What lay in the sockets of a process that was paused is read within this after it.
 const READ_WITHIN_MS = 1_000;
 const MAX_KEPT = 1_000;
-// A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
-const DROPPED_PAUSE_MS = 100;
-// A publish costs every service something; a storm of one user's is let in by small pieces.
-const USER_SHARE = {
-  atOnce: 2,
-  atOnceAmongOthers: 1,
-  countsForMs: 250,
-  maxWaiting: 2_000,
-  // The user's proof is part of the name, so nobody fills another's line.
-  maxWaitingOfOne: 2_000,
-  maxWaitingBytes: 64 * 1_048_576,
-  restFactor: 1,
-} as const;
 // More with the very same bytes within seconds is no CLI that tries again.
 const MAX_ASKERS = 64;
 
@@ -103,7 +84,7 @@ export class PublishLane {
   readonly #kept = new Map<string, KeptAnswer>();
   /** By the hash of their bytes: the last requests whose answers were heard, oldest first. */
   readonly #heard = new Map<string, { readonly id: string; readonly at: number }>();
-  readonly #users = new FairShare(USER_SHARE);
+  readonly #users = new FairShare(share);
   readonly #since = performance.now();
   readonly #pauses = new PauseWatch({ everyMs: 500, gapMs: 1_000 });
   #joined = 0;
@@ -162,7 +143,7 @@ export class PublishLane {
     const lainMs = this.#pauses.lastedMs(READ_WITHIN_MS);
     const isEarly = askedAt - this.#since < EARLY_MS;
     const delivered = await this.#users.run(user, body.length, async () => {
-      const claimed = await this.#claim(hash, id, askedAt + ANSWER_WITHIN_MS);
+      const claimed = await this.#claim(hash, id, askedAt + waitsMs);
       const sent = { class: 'clear', body, ...addressOf(asker), ...by } as const;
       return this.#deliver(claimed, sent, askedAt);
     });
@@ -194,7 +175,7 @@ export class PublishLane {
   ): Promise<Delivered> {
     const { id, isUnsure } = claimed;
     let { handed } = claimed;
-    let until = askedAt + ANSWER_WITHIN_MS;
+    let until = askedAt + waitsMs;
     for (;;) {
       const deadlineMs = Date.now() + until - performance.now();
       const outcome = await this.#workers.send({ ...sent, id, deadlineMs });
@@ -203,12 +184,12 @@ export class PublishLane {
         outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.why === 'deadline');
       if (!again) return { id, handed, isUnsure, outcome };
       const now = performance.now();
-      if (now >= askedAt + ANSWER_WITHIN_MS) {
+      if (now >= askedAt + waitsMs) {
         const isHopeless = !this.#workers.ready && !handed;
-        if (isHopeless || now >= askedAt + PATIENCE_MS) return { id, handed, isUnsure, outcome };
-        until = askedAt + PATIENCE_MS;
+        if (isHopeless || now >= askedAt + waitsInHopeMs) return { id, handed, isUnsure, outcome };
+        until = askedAt + waitsInHopeMs;
       }
-      await pause(DROPPED_PAUSE_MS);
+      await pause(retryMs);
     }
   }
 
@@ -242,8 +223,8 @@ export class PublishLane {
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
         // Nobody to ask is, as a rule, nobody to publish: NATS is away, or no worker is there.
-        if (performance.now() + DROPPED_PAUSE_MS >= untilMs) break;
-        await pause(DROPPED_PAUSE_MS);
+        if (performance.now() + retryMs >= untilMs) break;
+        await pause(retryMs);
       }
     }
     // A publish without a memory is better than none; counted, and shown in the status.

@@ -1,4 +1,4 @@
-import type { RequestToSend } from '@brine/bus/rpc';
+import { LIMITS, type RequestToSend } from '@brine/bus/rpc';
 import type { Workers } from './ports.ts';
 
 /** A sealed request in hand. */
@@ -35,15 +35,7 @@ export interface SealedLaneStats {
 /** Why a request was given up: its time was over, too much was kept, or the gateway ended. */
 export type LostReason = 'old' | 'full' | 'stopped';
 
-// A minion sends a return three times within 15 to 30 s and then forgets it; two minutes bridge the
-// restart of everything behind this gateway.
-const KEEP_MS = 120_000;
-const MAX_KEPT = 50_000;
-const MAX_KEPT_BYTES = 256 * 1_048_576;
-const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 5_000;
-// A stock minion waits 5 to 10 s for an answer (return_retry_timer, return_retry_timer_max).
-const PATIENCE_MS = 10_000;
+const { waitsMs, backlog, backlogBytes, firstRetryMs, longestRetryMs, lateMs } = LIMITS.sealed;
 
 /**
  * Sealed requests (returns above all): held as long as it takes, for the answer to be given
@@ -103,7 +95,7 @@ export class SealedLane {
 
   async #deliver(sealed: Sealed): Promise<void> {
     const { id, body, by, receivedMs } = sealed;
-    const left = sealed.at + KEEP_MS - performance.now();
+    const left = sealed.at + waitsMs - performance.now();
     const outcome = await this.#workers.send({
       id,
       class: 'aes',
@@ -114,7 +106,7 @@ export class SealedLane {
     });
     if (outcome.kind === 'reply') {
       if (sealed.tries > 0) this.#redelivered += 1;
-      if (performance.now() - sealed.at > PATIENCE_MS) this.#late += 1;
+      if (performance.now() - sealed.at > lateMs) this.#late += 1;
       else if (this.#waiting.size === 0) this.#told.clear();
       return sealed.answer(outcome);
     }
@@ -126,11 +118,10 @@ export class SealedLane {
   }
 
   #keep(sealed: Sealed): void {
-    const delay = Math.min(FIRST_RETRY_MS * 2 ** sealed.tries, LONGEST_RETRY_MS);
-    const full =
-      this.#waiting.size >= MAX_KEPT || this.#bytes + sealed.body.length > MAX_KEPT_BYTES;
+    const delay = Math.min(firstRetryMs * 2 ** sealed.tries, longestRetryMs);
+    const full = this.#waiting.size >= backlog || this.#bytes + sealed.body.length > backlogBytes;
     if (this.#closed) return this.#giveUp(sealed, 'stopped');
-    if (performance.now() + delay >= sealed.at + KEEP_MS) return this.#giveUp(sealed, 'old');
+    if (performance.now() + delay >= sealed.at + waitsMs) return this.#giveUp(sealed, 'old');
     if (full) return this.#giveUp(sealed, 'full');
     this.#waiting.add(sealed);
     this.#bytes += sealed.body.length;

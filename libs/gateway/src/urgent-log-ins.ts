@@ -1,6 +1,6 @@
-// A stock minion signs in 10 to 140 ms after a refused request; more than this is another cause.
-const REMEMBER_MS = 10_000;
-const MAX_MINIONS = 10_000;
+import { LIMITS } from '@brine/bus/rpc';
+
+const { urgentForMs, urgentMinions } = LIMITS.login;
 
 /**
  * Minions whose sealed request was just answered `bad load`: their next log-in is the one that a
@@ -13,7 +13,7 @@ export class RefusedMinions {
     if (minion === undefined) return;
     this.#at.delete(minion);
     this.#at.set(minion, performance.now());
-    if (this.#at.size <= MAX_MINIONS) return;
+    if (this.#at.size <= urgentMinions) return;
     for (const oldest of this.#at.keys()) {
       this.#at.delete(oldest);
       break;
@@ -26,6 +26,6 @@ export class RefusedMinions {
     const at = this.#at.get(minion);
     if (at === undefined) return false;
     this.#at.delete(minion);
-    return performance.now() - at < REMEMBER_MS;
+    return performance.now() - at < urgentForMs;
   }
 }

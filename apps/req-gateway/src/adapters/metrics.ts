@@ -1,6 +1,6 @@
 import { type Bus, REQUEST_CLASSES, type RequestClass } from '@brine/bus';
+import type { RequestSenderOptions } from '@brine/bus/rpc';
 import type { Gateway } from '@brine/gateway';
-import type { Workers } from '@brine/gateway';
 import { noteContext } from '@brine/gateway';
 import { addConnectionMetrics, type Sample, type ServiceContext } from '@brine/service';
 import type { RequestServer } from '@brine/zmq';
@@ -63,10 +63,12 @@ export function exposeMetrics(metrics: Metrics, { gateway, server, bus }: Measur
 }
 
 /**
- * The workers, with the time that each request took there. A value whose spans are recorded, by the
- * worker's word, has them as its exemplar.
+ * Measures what became of requests, and how long that took. A value whose spans are recorded, by
+ * the worker's word, has them as its exemplar.
  */
-export function timedWorkers(metrics: Metrics, workers: Workers): Workers {
+export function measureOutcomes(
+  metrics: Metrics,
+): Exclude<RequestSenderOptions['onOutcome'], undefined> {
   const seconds = metrics.histogram(
     'brine_gateway_request_seconds',
     'Time from the gateway to a worker and back, by class and outcome.',
@@ -77,19 +79,9 @@ export function timedWorkers(metrics: Metrics, workers: Workers): Workers {
     expired: seconds.of({ class: cls, outcome: 'expired' }),
   });
   const byClass = { auth: of('auth'), clear: of('clear'), aes: of('aes') };
-  return {
-    get ready() {
-      return workers.ready;
-    },
-    stats: () => workers.stats(),
-    send: async (request) => {
-      const start = performance.now();
-      const outcome = await workers.send(request);
-      const took = (performance.now() - start) / 1000;
-      byClass[request.class][outcome.kind].observe(took, () =>
-        outcome.kind === 'reply' ? noteContext(outcome.trace, request.id) : undefined,
-      );
-      return outcome;
-    },
+  return (request, outcome, tookMs) => {
+    byClass[request.class][outcome.kind].observe(tookMs / 1_000, () =>
+      outcome.kind === 'reply' ? noteContext(outcome.trace, request.id) : undefined,
+    );
   };
 }

@@ -1,12 +1,12 @@
-export type { RequestSenderStats } from './in-hand.ts';
+export type { ShareLimits } from './limits.ts';
+export { LIMITS } from './limits.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
 export type { Answering } from './queries.ts';
 export { ask, serve } from './queries.ts';
 export { RENEWALS } from './request-frame.ts';
 export type { Answer, IncomingRequest } from './request-receiver.ts';
 export { RequestReceiver } from './request-receiver.ts';
+export type { RequestSenderOptions, RequestSenderStats } from './request-sender.ts';
 export { RequestSender } from './request-sender.ts';
 export { serveStalled, tellStalled } from './stalled-record.ts';
 export type { Stall } from './suspects.ts';
-export type { Waiting } from './waiting-line.ts';
-export { WaitingLine } from './waiting-line.ts';

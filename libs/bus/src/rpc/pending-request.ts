@@ -33,6 +33,10 @@ export interface RequestToSend {
   readonly asker?: string;
   /** The peer's address. */
   readonly peer?: string;
+  /** It goes before the others of its class that wait. */
+  readonly urgent?: boolean;
+  /** Whether the peer has hung up: asked when its turn comes, and then it is not sent. */
+  readonly isGone?: () => boolean;
   /** When it came, in ms since 1970 with a fraction; for the trace. */
   readonly receivedMs?: number;
   /** In ms since 1970. */
@@ -44,14 +48,16 @@ export interface RequestToSend {
  * answer, because of the deadline, because too much is in hand already (`limit`), because a worker
  * that took it for once and all was lost (`lapsed`), because two workers that had it stalled or
  * died (`stalled`), because its asker has to rest after such a one (`rests`), or because its body
- * could not be put (`body`); `handed`: a worker may have had it, so that it may have been done.
+ * could not be put (`body`), or because its peer has hung up (`gone`); `handed`: a worker may have
+ * had it, so that it may have been done.
  */
 export type RequestOutcome =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
   | { readonly kind: 'drop' }
   | {
       readonly kind: 'expired';
-      readonly why: 'deadline' | 'limit' | 'lapsed' | 'stalled' | 'rests' | 'body' | 'closed';
+      readonly why:
+        'deadline' | 'limit' | 'lapsed' | 'stalled' | 'rests' | 'body' | 'gone' | 'closed';
       readonly handed: boolean;
     };
 
@@ -78,6 +84,10 @@ export class Pending {
   lapsesAt = 0;
   /** Since when it has lined up; infinite while a worker has it. */
   linedUpAt = Infinity;
+  /** It has been at a worker, or had its turn to be. */
+  hadTurn = false;
+  /** Since when the time that it takes is counted. */
+  timedFrom: number | undefined;
   /** Where the body is, if not in the message. */
   reference: string | undefined;
   /** A worker may do it this once: nobody else is tried. */

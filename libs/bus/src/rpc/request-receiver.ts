@@ -13,6 +13,7 @@ import {
 } from '../subjects/names.ts';
 import { Bundler, BUNDLES, unbundle } from './bundle.ts';
 import { ClassQueue, type Held } from './class-queue.ts';
+import { LIMITS } from './limits.ts';
 import {
   ANNOUNCE_MS,
   CLAIM_MS,
@@ -40,8 +41,6 @@ export interface RequestReceiverOptions {
   readonly onError?: (error: Error, request: IncomingRequest) => void;
 }
 
-const CONCURRENCY = { auth: 8, clear: 64, aes: 256 };
-const QUEUE = { auth: 64, clear: 256, aes: 1024 };
 const GRANT_MS = 2_000;
 
 /** Takes requests that gateways send to this worker, claims them at once, and answers. */
@@ -69,8 +68,8 @@ export class RequestReceiver {
     this.#words = new Bundler(bus);
     const queue = (cls: RequestClass): ClassQueue =>
       new ClassQueue(
-        options.concurrency?.[cls] ?? CONCURRENCY[cls],
-        options.queue?.[cls] ?? QUEUE[cls],
+        options.concurrency?.[cls] ?? LIMITS.worker[cls].concurrency,
+        options.queue?.[cls] ?? LIMITS.worker[cls].queue,
         (held) => this.#work(held),
       );
     this.#queues = { auth: queue('auth'), clear: queue('clear'), aes: queue('aes') };

@@ -2,11 +2,14 @@ import { randomBytes } from 'node:crypto';
 import type { Bus } from '../connection/connect.ts';
 import { Hearing } from '../connection/hearing.ts';
 import { publish } from '../connection/inbox.ts';
+import type { WheelTimer } from '../connection/timer-wheel.ts';
 import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, type RequestClass, subjects } from '../subjects/names.ts';
+import { Admission, type ClassStats } from './admission.ts';
 import { Bundler, BUNDLES, hearWords } from './bundle.ts';
-import { type ClassLimit, InHand, type RequestSenderStats } from './in-hand.ts';
+import type { ClassLimits } from './limits.ts';
 import {
+  type Expiry,
   notBegun,
   Pending,
   type RequestOutcome,
@@ -15,21 +18,42 @@ import {
 } from './pending-request.ts';
 import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
 import { busyWith, isStruck, type Stall, Suspects } from './suspects.ts';
-import { WaitingLine } from './waiting-line.ts';
 import { followWorkers, WorkerBoard } from './worker-board.ts';
 
 /** Who a gateway is, and how much it holds. */
 export interface RequestSenderOptions {
   readonly host: string;
-  readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimit>>>;
+  readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimits>>>;
   /** Told of an asker whose requests are refused. */
   readonly onStalled?: (stall: Stall) => void;
+  /**
+   * Told what became of each request, and how long it took: from when it came or, in a class whose
+   * requests go by turns, from its turn; not told of one that had none.
+   */
+  readonly onOutcome?: (request: RequestToSend, outcome: RequestOutcome, tookMs: number) => void;
 }
 
-/** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py), then asks again. */
-const AES_PATIENCE_MS = 4_000;
+/** What a gateway counts. */
+export interface RequestSenderStats {
+  readonly classes: Readonly<Record<RequestClass, ClassStats>>;
+  /** Workers that are alive and take requests. */
+  readonly workers: number;
+  /** Tries of another worker after a claim had lapsed. */
+  readonly retries: number;
+  readonly expired: number;
+  /** Requests that were refused because two workers stalled or died that had them. */
+  readonly stalled: number;
+  /** Requests that were turned away while their askers rest after such a one. */
+  readonly resting: number;
+  readonly refusedByLimit: number;
+  /** Log-ins that went one at a time, because sealed requests were pressing. */
+  readonly gaveWay: number;
+}
+
 /** How often it is looked for workers that are silent, ms. */
 const BEAT_MS = 500;
+/** How often it is looked whether those that give way may go, ms. */
+const LOOK_MS = 50;
 
 /**
  * Sends requests to workers: a worker is chosen, claims the request at once and renews that while
@@ -43,24 +67,26 @@ export class RequestSender {
   readonly #host: string;
   readonly #prefix: string;
   readonly #requests: Bundler;
+  readonly #onOutcome: RequestSenderOptions['onOutcome'];
   readonly #board = new WorkerBoard();
   readonly #tries = new Tries();
-  readonly #lines: Readonly<Record<RequestClass, WaitingLine<Pending>>>;
-  readonly #inHand: InHand;
+  readonly #admission: Admission;
   readonly #hearing: Hearing;
   readonly #suspects: Suspects;
   readonly #stops: (() => void)[] = [];
+  #looks: WheelTimer | undefined;
+  #retries = 0;
+  #expired = 0;
   #closed = false;
 
   constructor(bus: Bus, options: RequestSenderOptions) {
     this.#bus = bus;
     this.#host = options.host;
-    this.#inHand = new InHand(options.limits);
+    this.#onOutcome = options.onOutcome;
+    this.#admission = new Admission(() => this.#board.willing, options.limits);
     this.#suspects = new Suspects((one) => void this.#dispatch(one), options.onStalled);
     this.#prefix = `${REPLY_INBOX}.${this.id}.`;
     this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
-    const aes = new WaitingLine<Pending>(AES_PATIENCE_MS);
-    this.#lines = { auth: new WaitingLine(), clear: new WaitingLine(), aes };
     this.#stops.push(
       hearWords(bus, this.#prefix, {
         claimed: (slot) => this.#claimed(slot),
@@ -88,28 +114,40 @@ export class RequestSender {
 
   /** What is in hand and what was counted. */
   stats(): RequestSenderStats {
-    const inHand = this.#inHand.stats(
-      (cls) => this.#lines[cls].size + this.#suspects.held(cls).size,
-    );
-    return { ...inHand, ...this.#suspects.stats, workers: this.#board.willing };
+    const of = (cls: RequestClass): ClassStats =>
+      this.#admission.statsOf(cls, this.#suspects.held(cls).size);
+    return {
+      classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
+      workers: this.#board.willing,
+      retries: this.#retries,
+      expired: this.#expired,
+      ...this.#suspects.stats,
+      ...this.#admission.stats,
+    };
   }
 
   /** Sends one request; resolves with what became of it, at its deadline at the latest. */
   send(request: RequestToSend): Promise<RequestOutcome> {
     const left = request.deadlineMs - Date.now();
-    if (this.#closed) return Promise.resolve(notBegun('closed'));
-    if (left <= 0) return Promise.resolve(notBegun('deadline'));
+    if (this.#closed) return this.#refuse(request, 'closed');
+    if (left <= 0) return this.#refuse(request, 'deadline');
     const now = performance.now();
-    if (this.#suspects.turnsAway(request, now)) return Promise.resolve(notBegun('rests'));
-    if (!this.#inHand.take(request.class, request.body.length))
-      return Promise.resolve(notBegun('limit'));
+    if (this.#suspects.turnsAway(request, now)) return this.#refuse(request, 'rests');
+    if (!this.#admission.take(request)) return this.#refuse(request, 'limit');
     const asker = this.#suspects.begins(request);
     return new Promise((resolve) => {
       const pending = new Pending(request, asker, now + left, resolve);
+      if (!this.#admission.goesByTurns(request.class)) pending.timedFrom = now;
       this.#watch(pending);
       if (request.body.length > INLINE_MAX_BYTES) void this.#putBody(pending);
-      else this.#dispatch(pending);
+      else this.#lineUp(pending);
     });
+  }
+
+  #refuse(request: RequestToSend, why: Expiry): Promise<RequestOutcome> {
+    const outcome = notBegun(why);
+    if (!this.#admission.goesByTurns(request.class)) this.#onOutcome?.(request, outcome, 0);
+    return Promise.resolve(outcome);
   }
 
   /** Gives up all that is in hand, as expired. */
@@ -118,7 +156,7 @@ export class RequestSender {
     this.#closed = true;
     this.#hearing.close();
     const waiting = REQUEST_CLASSES.flatMap((cls) => [
-      ...this.#lines[cls],
+      ...this.#admission.waiting(cls),
       ...this.#suspects.held(cls),
     ]);
     for (const pending of new Set([...this.#tries.pending, ...waiting]))
@@ -135,7 +173,15 @@ export class RequestSender {
       return;
     }
     if (this.#closed) this.#settle(pending, pending.expired('closed'));
-    else if (!pending.settled) this.#dispatch(pending);
+    else if (!pending.settled) this.#lineUp(pending);
+  }
+
+  /** Sends it, unless others wait whose turn is before it. */
+  #lineUp(pending: Pending): void {
+    const cls = pending.request.class;
+    if (!this.#admission.goesByTurns(cls)) return void this.#dispatch(pending);
+    this.#admission.wait(pending, performance.now());
+    this.#pump(cls);
   }
 
   /**
@@ -146,26 +192,28 @@ export class RequestSender {
     const { request, asker } = pending;
     const now = performance.now();
     if (this.#suspects.holds(pending, now)) {
-      this.#lines[request.class].remove(pending);
+      this.#admission.leave(pending);
       return true;
     }
     // Nobody else came: those that were tried and are alive may have it again.
     if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
-    const worker =
-      this.#bus.status === 'connected'
-        ? this.#board.choose(request.class, pending.tried, now, busyWith(asker))
-        : undefined;
+    const isNext = this.#bus.status === 'connected' && this.#admission.isNext(pending, now);
+    if (isNext && !pending.hadTurn && request.isGone?.() === true) {
+      this.#settle(pending, pending.expired('gone'));
+      return true;
+    }
+    const worker = isNext
+      ? this.#board.choose(request.class, pending.tried, now, busyWith(asker))
+      : undefined;
     if (worker === undefined) {
-      pending.linedUpAt = Math.min(pending.linedUpAt, now);
-      this.#lines[request.class].add(pending);
+      this.#admission.wait(pending, now);
       return false;
     }
-    this.#lines[request.class].remove(pending);
-    if (pending.tried.size > 0) this.#inHand.retries++;
+    this.#admission.goes(pending, now);
+    if (pending.tried.size > 0) this.#retries++;
     const slot = this.#tries.begin(pending, worker.id);
     pending.wasHeard = this.#board.isOnTime(worker, now);
     this.#suspects.goes(pending, worker.id);
-    pending.linedUpAt = Infinity;
     pending.lapsesAt = now + CLAIM_MS;
     this.#board.count(worker.id, request.class, 1);
     const subject = subjects.request(request.class, worker.id);
@@ -199,7 +247,7 @@ export class RequestSender {
     const { pending, worker } = attempt;
     if (pending.current === undefined) {
       // It was given up and lines up for another worker, but the first is at work after all.
-      this.#lines[pending.request.class].remove(pending);
+      this.#admission.leave(pending);
       pending.current = slot;
     }
     if (pending.current === slot) {
@@ -291,21 +339,31 @@ export class RequestSender {
 
   /** Sends those that line up, as far as workers have room. */
   #pump(cls: RequestClass): void {
-    for (const pending of this.#lines[cls]) {
+    if (this.#closed) return;
+    for (const pending of this.#admission.waiting(cls)) {
       const sent = this.#dispatch(pending);
-      // Nobody has room for one that anybody may have; so nobody has for the rest.
-      if (!sent && pending.tried.size === 0) return;
+      // If no worker can take one that any may have, none can take the others either.
+      if (!sent && pending.tried.size === 0) break;
     }
+    if (this.#looks !== undefined || !this.#admission.isGivingWay(cls)) return;
+    if (!this.#admission.isWaiting(cls)) return;
+    this.#looks = this.#bus.wheel.set(LOOK_MS, () => {
+      this.#looks = undefined;
+      this.#pump(cls);
+    });
   }
 
   #settle(pending: Pending, outcome: RequestOutcome): void {
     if (!pending.settle(outcome)) return;
+    if (pending.timedFrom !== undefined) {
+      this.#onOutcome?.(pending.request, outcome, performance.now() - pending.timedFrom);
+    }
     const cls = pending.request.class;
-    if (outcome.kind === 'expired') this.#inHand.expired++;
-    this.#inHand.give(cls, pending.request.body.length);
-    if (pending.current === undefined) this.#lines[cls].remove(pending);
+    if (outcome.kind === 'expired') this.#expired++;
+    this.#admission.give(pending);
     this.#suspects.ends(pending, outcome.kind !== 'expired');
-    for (const worker of this.#tries.end(pending)) this.#board.count(worker, cls, -1);
-    if (this.#lines[cls].size > 0) this.#pump(cls);
+    const workers = this.#tries.end(pending);
+    for (const worker of workers) this.#board.count(worker, cls, -1);
+    if (workers.length > 0 && this.#admission.isWaiting(cls)) this.#pump(cls);
   }
 }

@@ -198,7 +198,7 @@ test('without a worker until its deadline a request expires', async () => {
 });
 
 test('too much is refused at once, and what is in hand expires at close', async () => {
-  const limits = { auth: { count: 1, bytes: 100 } };
+  const limits = { auth: { count: 1, bytes: 100, patienceMs: Infinity } };
   const limited = new RequestSender(gateway, { host: 'gw', limits });
   const held = limited.send(request({ class: 'auth' }));
   const refused = await limited.send(request({ class: 'auth' }));

@@ -1,0 +1,150 @@
+import type { RequestClass } from '../subjects/names.ts';
+import { type ClassLimits, LIMITS } from './limits.ts';
+import type { Pending, RequestToSend } from './pending-request.ts';
+import { WaitingLine } from './waiting-line.ts';
+
+/** What a gateway has in hand for one class. */
+export interface ClassStats {
+  readonly inFlight: number;
+  readonly waiting: number;
+  readonly bytes: number;
+}
+
+/** One class of requests in hand. */
+interface ClassInHand {
+  count: number;
+  bytes: number;
+  /** Those of them that have had their turn, and are not done. */
+  turns: number;
+  /** Those that have no worker: urgent ones go first. */
+  readonly urgent: WaitingLine<Pending>;
+  readonly usual: WaitingLine<Pending>;
+}
+
+/**
+ * Decides for each request of a gateway: refused at once because too much is in hand, made to wait,
+ * or sent. The numbers are in {@link LIMITS}.
+ */
+export class Admission {
+  readonly #limits: Readonly<Record<RequestClass, ClassLimits>>;
+  readonly #workers: () => number;
+  readonly #inHand: Readonly<Record<RequestClass, ClassInHand>>;
+  /** When the next one may go of those that give way. */
+  #notBefore = 0;
+  #refused = 0;
+  #gaveWay = 0;
+
+  /** `workers`: how many take requests. */
+  constructor(
+    workers: () => number,
+    limits: Partial<Readonly<Record<RequestClass, ClassLimits>>> = {},
+  ) {
+    this.#workers = workers;
+    this.#limits = { ...LIMITS.inHand, ...limits };
+    const { auth, clear, aes } = this.#limits;
+    this.#inHand = { auth: nothing(auth), clear: nothing(clear), aes: nothing(aes) };
+  }
+
+  /** `refused`: by a limit. `gaveWay`: went alone, because sealed requests were pressing. */
+  get stats(): { readonly refusedByLimit: number; readonly gaveWay: number } {
+    return { refusedByLimit: this.#refused, gaveWay: this.#gaveWay };
+  }
+
+  /** What is in hand of a class; `apart` of it waits elsewhere. */
+  statsOf(cls: RequestClass, apart: number): ClassStats {
+    const { count, bytes, urgent, usual } = this.#inHand[cls];
+    const waiting = urgent.size + usual.size + apart;
+    return { inFlight: count - waiting, waiting, bytes };
+  }
+
+  /** Takes one in hand; false, and counted, where a limit forbids it. */
+  take({ class: cls, body }: Pick<RequestToSend, 'class' | 'body'>): boolean {
+    const inHand = this.#inHand[cls];
+    const limits = this.#limits[cls];
+    if (inHand.count >= limits.count || inHand.bytes + body.length > limits.bytes) {
+      this.#refused += 1;
+      return false;
+    }
+    inHand.count += 1;
+    inHand.bytes += body.length;
+    return true;
+  }
+
+  /** Lets one go that was taken in hand. */
+  give(pending: Pending): void {
+    const { class: cls, body } = pending.request;
+    const inHand = this.#inHand[cls];
+    inHand.count -= 1;
+    inHand.bytes -= body.length;
+    if (pending.hadTurn) inHand.turns -= 1;
+    this.leave(pending);
+  }
+
+  /** Lets one wait for a worker; it keeps its place if it waits already. */
+  wait(pending: Pending, now: number): void {
+    pending.linedUpAt = Math.min(pending.linedUpAt, now);
+    this.#lineOf(pending).add(pending);
+  }
+
+  /** Takes one out of its line. */
+  leave(pending: Pending): void {
+    this.#lineOf(pending).remove(pending);
+  }
+
+  /** Whether any of a class wait. */
+  isWaiting(cls: RequestClass): boolean {
+    const { urgent, usual } = this.#inHand[cls];
+    return urgent.size + usual.size > 0;
+  }
+
+  /** Those that wait, in the order in which they are to be served. */
+  *waiting(cls: RequestClass): Generator<Pending, void> {
+    yield* this.#inHand[cls].urgent;
+    yield* this.#inHand[cls].usual;
+  }
+
+  /** Whether those of a class have to wait for their turns even while workers have room. */
+  goesByTurns(cls: RequestClass): boolean {
+    return this.#limits[cls].perWorker !== undefined;
+  }
+
+  /** Whether it is this one's turn: a further try of one that had its turn needs none. */
+  isNext(pending: Pending, now: number): boolean {
+    const { class: cls, urgent } = pending.request;
+    const { perWorker } = this.#limits[cls];
+    if (perWorker === undefined || pending.hadTurn) return true;
+    const { turns } = this.#inHand[cls];
+    if (turns >= perWorker * Math.max(1, this.#workers())) return false;
+    return urgent === true || !this.isGivingWay(cls) || (turns === 0 && now >= this.#notBefore);
+  }
+
+  /** Whether those of a class go one by one now, because sealed requests are pressing. */
+  isGivingWay(cls: RequestClass): boolean {
+    const { givesWay } = this.#limits[cls];
+    return givesWay !== undefined && this.#inHand.aes.count >= givesWay.atSealed;
+  }
+
+  /** One goes to a worker. */
+  goes(pending: Pending, now: number): void {
+    const { class: cls, urgent } = pending.request;
+    this.leave(pending);
+    pending.linedUpAt = Infinity;
+    if (pending.hadTurn) return;
+    pending.hadTurn = true;
+    pending.timedFrom ??= now;
+    this.#inHand[cls].turns += 1;
+    if (urgent === true || !this.isGivingWay(cls)) return;
+    this.#gaveWay += 1;
+    this.#notBefore = now + (this.#limits[cls].givesWay?.gapMs ?? 0);
+  }
+
+  #lineOf({ request }: Pending): WaitingLine<Pending> {
+    const inHand = this.#inHand[request.class];
+    return request.urgent === true ? inHand.urgent : inHand.usual;
+  }
+}
+
+function nothing({ patienceMs }: ClassLimits): ClassInHand {
+  const urgent = new WaitingLine<Pending>(patienceMs);
+  return { count: 0, bytes: 0, turns: 0, urgent, usual: new WaitingLine(patienceMs) };
+}
