@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { type Bus, connectBus } from '@brine/bus';
+import { connectBus } from '@brine/bus';
 import { RequestSender, type Stall } from '@brine/bus/rpc';
-import type { RequestMemory } from '@brine/gateway';
 import { Gateway } from '@brine/gateway';
-import { claimRequestId, requestAnswered } from '@brine/master-state';
+import { RequestIds } from '@brine/master-state';
 import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { exposeMetrics, measureOutcomes } from './adapters/metrics.ts';
@@ -12,8 +11,6 @@ import { tellStall } from './adapters/stall-log.ts';
 
 // Envelope and ids around a load of the largest size.
 const ENVELOPE_SLACK_BYTES = 65_536;
-// Asking for a request's id is one hop and one read; a publish must be answered within 3 s.
-const MEMORY_TIMEOUT_MS = 400;
 // Connections with nothing in hand are ended; what is in hand is mostly answered within this.
 const CLOSE_MS = 3_000;
 // With a successor there is time: runner and wheel requests take up to 28 s, and returns that no
@@ -50,7 +47,7 @@ export async function startGateway(
   const gateway = new Gateway({
     peers: server,
     workers: sender,
-    memory: memoryOf(bus, sender.id),
+    memory: new RequestIds(bus, sender.id),
     spans: telemetry,
     minimumAuthVersion: options.minimumAuthVersion,
     incarnation,
@@ -82,14 +79,5 @@ export async function startGateway(
       sender.close();
       await bus.close();
     },
-  };
-}
-
-function memoryOf(bus: Bus, gateway: string): RequestMemory {
-  return {
-    claim: (hash, id) => claimRequestId(bus, { hash, id, gateway }, MEMORY_TIMEOUT_MS),
-    answered: (hash, id) => requestAnswered(bus, { hash, id, gateway }, MEMORY_TIMEOUT_MS),
-    heard: (hash, id) =>
-      requestAnswered(bus, { hash, id, gateway, heard: true }, MEMORY_TIMEOUT_MS),
   };
 }

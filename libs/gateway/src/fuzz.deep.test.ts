@@ -1,6 +1,6 @@
 import { Bucket } from '@brine/bus';
 import { RequestReceiver, RequestSender } from '@brine/bus/rpc';
-import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
+import { RequestIds, serveRequestIds } from '@brine/master-state';
 import {
   mutated,
   randomFrom,
@@ -44,11 +44,7 @@ beforeAll(async () => {
   gateway = new Gateway({
     peers: server,
     workers: sender,
-    memory: {
-      claim: (hash, id) => claimRequestId(bus, { hash, id, gateway: 'f' }, 400),
-      answered: (hash, id) => requestAnswered(bus, { hash, id, gateway: 'f' }, 400),
-      heard: (hash, id) => requestAnswered(bus, { hash, id, gateway: 'f', heard: true }, 400),
-    },
+    memory: new RequestIds(bus, 'f'),
     spans: { recordSpan: () => undefined },
     minimumAuthVersion: 0,
   });

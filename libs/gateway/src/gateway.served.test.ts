@@ -1,6 +1,6 @@
 import { Bucket } from '@brine/bus';
 import { type Answer, type IncomingRequest, RequestReceiver, RequestSender } from '@brine/bus/rpc';
-import { claimRequestId, requestAnswered, serveRequestIds } from '@brine/master-state';
+import { RequestIds, serveRequestIds } from '@brine/master-state';
 import { startNats, type TestNats, ZmtpPeer } from '@brine/testing';
 import { until, workTakes } from '@brine/testing/waits';
 import { isMap, mapOf, pack, textOf, unpack } from '@brine/wire';
@@ -45,12 +45,7 @@ async function startGateway(): Promise<Started> {
   const gateway = new Gateway({
     peers: server,
     workers: sender,
-    memory: {
-      claim: (hash, id) => claimRequestId(bus, { hash, id, gateway: incarnation }, 400),
-      answered: (hash, id) => requestAnswered(bus, { hash, id, gateway: incarnation }, 400),
-      heard: (hash, id) =>
-        requestAnswered(bus, { hash, id, gateway: incarnation, heard: true }, 400),
-    },
+    memory: new RequestIds(bus, incarnation),
     spans: { recordSpan },
     minimumAuthVersion: 3,
     incarnation,

@@ -11,12 +11,6 @@ export { KeptPillars } from './minions/pillar-cache.ts';
 export { BucketSessionKeys } from './minions/session-keys.ts';
 export { BucketSyndics } from './minions/syndics.ts';
 export { BucketOnce } from './requests/once.ts';
-export {
-  claimRequestId,
-  REQUEST_MEMORY_MS,
-  REQUEST_UNHEARD_MS,
-  requestAnswered,
-  serveRequestIds,
-} from './requests/request-ids.ts';
+export { RequestIds, SAME_BYTES, serveRequestIds } from './requests/request-ids.ts';
 export { BucketTokens } from './tokens.ts';
 export { BucketUserKeys } from './user-keys.ts';

@@ -2,7 +2,7 @@ import { Bucket, type Bus } from '@brine/bus';
 import { RequestSender } from '@brine/bus/rpc';
 import { startNats, type TestNats } from '@brine/testing';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { claimRequestId, requestAnswered, serveRequestIds } from './request-ids.ts';
+import { RequestIds, serveRequestIds } from './request-ids.ts';
 
 let nats: TestNats;
 let gateway: Bus;
@@ -18,6 +18,24 @@ afterEach(async () => {
   await nats.close();
 });
 
+interface Asked {
+  readonly hash: string;
+  readonly id: string;
+  readonly gateway: string;
+}
+
+function claim({ hash, id, gateway: name }: Asked): Promise<string> {
+  return new RequestIds(gateway, name, 10_000).claim(hash, id);
+}
+
+function answered({ hash, id, gateway: name }: Asked): Promise<void> {
+  return new RequestIds(gateway, name, 10_000).answered(hash, id);
+}
+
+function heard({ hash, id, gateway: name }: Asked): Promise<void> {
+  return new RequestIds(gateway, name, 10_000).heard(hash, id);
+}
+
 async function serve(): Promise<void> {
   const worker = await nats.connect('worker-pool');
   serveRequestIds(worker, new Bucket(worker, 'brine_requests'));
@@ -28,8 +46,8 @@ test('the same bytes at the next gateway process keep the id of the unanswered r
   await serve();
   const first = { hash: HASH, id: 'r1', gateway: 'g1' };
   const second = { hash: HASH, id: 'r2', gateway: 'g2' };
-  expect(await claimRequestId(gateway, first, 10_000)).toBe('r1');
-  expect(await claimRequestId(gateway, second, 10_000)).toBe('r1');
+  expect(await claim(first)).toBe('r1');
+  expect(await claim(second)).toBe('r1');
 });
 
 /** A gateway that lives, as workers see it. */
@@ -42,73 +60,71 @@ async function living(): Promise<string> {
 test('once answered, the same bytes at another gateway are a new request', async () => {
   await serve();
   const first = { hash: HASH, id: 'r1', gateway: await living() };
-  await claimRequestId(gateway, first, 10_000);
-  await requestAnswered(gateway, first, 10_000);
+  await claim(first);
+  await answered(first);
   const second = { hash: HASH, id: 'r2', gateway: 'g2' };
-  expect(await claimRequestId(gateway, second, 10_000)).toBe('r2');
+  expect(await claim(second)).toBe('r2');
   // A late word about the first does not close the second.
-  await requestAnswered(gateway, first, 10_000);
-  expect(await claimRequestId(gateway, { ...second, id: 'r3', gateway: 'g3' }, 10_000)).toBe('r2');
+  await answered(first);
+  expect(await claim({ ...second, id: 'r3', gateway: 'g3' })).toBe('r2');
 });
 
 test('an answer may have died with its gateway: the same bytes are that request once more', async () => {
   await serve();
   const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
-  await claimRequestId(gateway, gone, 10_000);
-  await requestAnswered(gateway, gone, 10_000);
+  await claim(gone);
+  await answered(gone);
   const next = { hash: HASH, gateway: await living() };
-  expect(await claimRequestId(gateway, { ...next, id: 'r2' }, 10_000)).toBe('r1');
-  await requestAnswered(gateway, { ...next, id: 'r1' }, 10_000);
+  expect(await claim({ ...next, id: 'r2' })).toBe('r1');
+  await answered({ ...next, id: 'r1' });
   // Answered by one that lives.
-  expect(await claimRequestId(gateway, { ...next, id: 'r3' }, 10_000)).toBe('r3');
+  expect(await claim({ ...next, id: 'r3' })).toBe('r3');
 });
 
 test('what all who asked have heard is a new request after a gateway that ended', async () => {
   await serve();
   const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
-  await claimRequestId(gateway, gone, 10_000);
-  await requestAnswered(gateway, gone, 10_000);
-  await requestAnswered(gateway, { ...gone, heard: true }, 10_000);
-  expect(await claimRequestId(gateway, { ...gone, id: 'r2', gateway: 'g2' }, 10_000)).toBe('r2');
+  await claim(gone);
+  await answered(gone);
+  await heard(gone);
+  expect(await claim({ ...gone, id: 'r2', gateway: 'g2' })).toBe('r2');
 });
 
 test('long after the answer of a gateway that is gone the same bytes are a new request', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   await serve();
   const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
-  await claimRequestId(gateway, gone, 10_000);
-  await requestAnswered(gateway, gone, 10_000);
+  await claim(gone);
+  await answered(gone);
   vi.setSystemTime(Date.now() + 6_000);
-  expect(await claimRequestId(gateway, { ...gone, id: 'r2', gateway: 'g2' }, 10_000)).toBe('r2');
+  expect(await claim({ ...gone, id: 'r2', gateway: 'g2' })).toBe('r2');
 });
 
 test('a gateway that asks again has answered its own request', async () => {
   await serve();
-  expect(await claimRequestId(gateway, { hash: HASH, id: 'r1', gateway: 'g1' }, 10_000)).toBe('r1');
-  expect(await claimRequestId(gateway, { hash: HASH, id: 'r2', gateway: 'g1' }, 10_000)).toBe('r2');
+  expect(await claim({ hash: HASH, id: 'r1', gateway: 'g1' })).toBe('r1');
+  expect(await claim({ hash: HASH, id: 'r2', gateway: 'g1' })).toBe('r2');
 });
 
 test('gateways that ask at once get one id', async () => {
   await serve();
   const ids = await Promise.all(
-    ['a', 'b', 'c'].map((name) =>
-      claimRequestId(gateway, { hash: HASH, id: name, gateway: name }, 2000),
-    ),
+    ['a', 'b', 'c'].map((name) => claim({ hash: HASH, id: name, gateway: name })),
   );
   expect(new Set(ids).size).toBe(1);
 });
 
 test('a note from before the clock was put back is of no known age', async () => {
   await serve();
-  await claimRequestId(gateway, { hash: HASH, id: 'r1', gateway: 'g1' }, 10_000);
+  await claim({ hash: HASH, id: 'r1', gateway: 'g1' });
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
   const second = { hash: HASH, id: 'r2', gateway: 'g2' };
-  expect(await claimRequestId(gateway, second, 10_000)).toBe('r2');
+  expect(await claim(second)).toBe('r2');
 });
 
 test('without a worker the gateway is told so at once', async () => {
-  const claim = { hash: HASH, id: 'r1', gateway: 'g1' };
-  await expect(claimRequestId(gateway, claim, 1000)).rejects.toMatchObject({
+  const first = { hash: HASH, id: 'r1', gateway: 'g1' };
+  await expect(claim(first)).rejects.toMatchObject({
     code: 'BUS_NO_ANSWER',
   });
 });

@@ -1,36 +1,63 @@
-import type { Bucket } from '@brine/bus';
-import type { Bus } from '@brine/bus';
-import { BusError } from '@brine/bus';
-import { escapeKey } from '@brine/bus';
-import { isRecord } from '@brine/bus';
-import { isToken, REPLY_INBOX } from '@brine/bus';
-import type { Answering } from '@brine/bus/rpc';
-import { ask, serve } from '@brine/bus/rpc';
-import { RENEWALS } from '@brine/bus/rpc';
-import type { SaltValue } from '@brine/wire';
-import { isMap, mapOf, textOf } from '@brine/wire';
+import {
+  type Bucket,
+  type Bus,
+  BusError,
+  escapeKey,
+  isRecord,
+  isToken,
+  REPLY_INBOX,
+} from '@brine/bus';
+import { type Answering, ask, RENEWALS, serve } from '@brine/bus/rpc';
+import { isMap, mapOf, type SaltValue, textOf } from '@brine/wire';
 
 const CLAIM = 'brine.requests.claim';
 const ANSWERED = 'brine.requests.answered';
 
 /**
- * How long an unanswered request may be taken up again, ms: a stock CLI sends the same bytes after
- * 5 s, up to three times (Salt: salt/client LocalClient.pub).
+ * How long the same bytes are the same publish. A stock CLI sends them again 5 s after the first
+ * time, up to three times (Salt: salt/client LocalClient.pub). All but the last two are in ms.
  */
-export const REQUEST_MEMORY_MS = 20_000;
-
-/**
- * How long after its answer a request of a gateway that is gone may be taken up, ms: the answer may
- * have died with the gateway, and then the CLI sends the same bytes 5 s after the first time. Two
- * commands alike within that time, and a gateway killed between them, are taken for one.
- */
-export const REQUEST_UNHEARD_MS = 6_000;
-
-/** How long a gateway has to be found gone, ms; the server says at once that nobody listens. */
-const PRESENCE_MS = 150;
+export const SAME_BYTES = {
+  /** An unanswered request may be taken up by another gateway. */
+  unansweredMs: 20_000,
+  /**
+   * An answer whose CLI had hung up, or may have died with its gateway, waits for the next try,
+   * which comes 5 s later at the latest. Two commands alike within that time, and a gateway killed
+   * between them, are taken for one.
+   */
+  unheardMs: 6_000,
+  /**
+   * An answer that took so long comes when the CLI is about to hang up, or has. Counted with the
+   * time that the request lay unread while the gateway was paused.
+   */
+  slowMs: 4_500,
+  /**
+   * A slow answer is given to the next try too: that came 1.2 s later on a starved machine. A host
+   * on which a publish takes so long starts no other CLI in that time.
+   */
+  slowKeptMs: 2_500,
+  /** An answer is kept until it is known who heard it: a CLI that did not tries again at once. */
+  untilKnownMs: 1_000,
+  /**
+   * What is read so soon after the start was sent at an unknown time before, and counts as slow
+   * (found by chaos: 10 s without a gateway). libzmq connects again each 0.1 s. Not longer: the
+   * same command again, soon after, would get the old job, and no returns.
+   */
+  earlyMs: 500,
+  /** What lay in the sockets of a paused gateway is read within this after the pause. */
+  readAfterPauseMs: 1_000,
+  /** A gateway waits so long for a worker that knows the ids: one hop and one read. */
+  askMs: 400,
+  /** Another gateway is found gone within this; the server says at once that none listens. */
+  presenceMs: 150,
+  /** Answers, and ids of answered requests, that a gateway remembers. */
+  maxKept: 1_000,
+  /** More with the very same bytes within seconds is no CLI that tries again. */
+  maxAskers: 64,
+} as const;
 
 /** What a gateway asks: the id under which the bytes of this hash are to be sent. */
-export interface RequestClaim {
+interface RequestClaim {
   /** Hash of the request's bytes, hex. */
   readonly hash: string;
   /** The id to use if nobody has an unanswered one. */
@@ -50,32 +77,51 @@ interface Note {
   readonly heard?: boolean;
 }
 
-/**
- * Asks for the id of a publish request, so that the same bytes sent again after a gateway was
- * killed run no second job.
- * @throws BusError as {@link ask}.
- */
-export async function claimRequestId(
-  bus: Bus,
-  claim: RequestClaim,
-  timeoutMs: number,
-): Promise<string> {
-  const answer = await ask(bus, CLAIM, mapOf({ ...claim }), timeoutMs);
-  const id = isMap(answer) ? textOf(answer, 'id') : undefined;
-  if (id === undefined) throw new BusError('BUS_BAD_MESSAGE', 'no request id in the answer');
-  return id;
-}
+/** The ids of unanswered publish requests, for one gateway: workers know them. */
+export class RequestIds {
+  readonly #bus: Bus;
+  readonly #gateway: string;
+  readonly #timeoutMs: number;
 
-/**
- * Tells that the request was answered: the same bytes are a new request from now on.
- * @throws BusError as {@link ask}.
- */
-export async function requestAnswered(
-  bus: Bus,
-  claim: RequestClaim,
-  timeoutMs: number,
-): Promise<void> {
-  await ask(bus, ANSWERED, mapOf({ ...claim }), timeoutMs);
+  /** `gateway`: its process, the {@link RequestSender.id}. */
+  constructor(bus: Bus, gateway: string, timeoutMs: number = SAME_BYTES.askMs) {
+    this.#bus = bus;
+    this.#gateway = gateway;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /**
+   * The id to send the bytes of this hash under: so the same bytes, sent again after a gateway was
+   * killed, run no second job.
+   * @throws BusError as {@link ask}.
+   */
+  async claim(hash: string, id: string): Promise<string> {
+    const answer = await this.#ask(CLAIM, { hash, id });
+    const known = isMap(answer) ? textOf(answer, 'id') : undefined;
+    if (known === undefined) throw new BusError('BUS_BAD_MESSAGE', 'no request id in the answer');
+    return known;
+  }
+
+  /**
+   * Tells that the request was answered: the same bytes are a new request from now on.
+   * @throws BusError as {@link ask}.
+   */
+  async answered(hash: string, id: string): Promise<void> {
+    await this.#ask(ANSWERED, { hash, id });
+  }
+
+  /**
+   * Tells that all who asked were there to hear the answer, so that none asks again.
+   * @throws BusError as {@link ask}.
+   */
+  async heard(hash: string, id: string): Promise<void> {
+    await this.#ask(ANSWERED, { hash, id, heard: true });
+  }
+
+  #ask(subject: string, about: Omit<RequestClaim, 'gateway'>): Promise<SaltValue> {
+    const claim: RequestClaim = { ...about, gateway: this.#gateway };
+    return ask(this.#bus, subject, mapOf({ ...claim }), this.#timeoutMs);
+  }
 }
 
 /**
@@ -121,8 +167,8 @@ async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boo
   if (note.gateway === claim.gateway || note.heard === true) return false;
   // A note from the future: a clock was put back since, and it is of no known age.
   const age = Math.abs(Date.now() - note.at);
-  if (!note.answered) return age < REQUEST_MEMORY_MS;
-  return age < REQUEST_UNHEARD_MS && (await isGone(bus, note.gateway));
+  if (!note.answered) return age < SAME_BYTES.unansweredMs;
+  return age < SAME_BYTES.unheardMs && (await isGone(bus, note.gateway));
 }
 
 /** Whether nobody listens any more where a gateway takes the words of workers. */
@@ -131,7 +177,7 @@ async function isGone(bus: Bus, gateway: string): Promise<boolean> {
   try {
     // An empty list of claims: a gateway that lives has nothing to do and nothing to say.
     const subject = `${REPLY_INBOX}.${gateway}.${RENEWALS}`;
-    await bus.inbox.request(subject, '', { timeoutMs: PRESENCE_MS });
+    await bus.inbox.request(subject, '', { timeoutMs: SAME_BYTES.presenceMs });
     return false;
   } catch (error) {
     if (error instanceof BusError && error.code === 'BUS_NO_ANSWER') return true;
