@@ -73,8 +73,11 @@ function packageOf({ name, floor, purpose }: NewLib): object {
 }
 
 function readmeOf({ name, purpose }: NewLib): string {
-  const today = new Date().toISOString().slice(0, 10);
-  return `# @brine/${name}\n\n${purpose}\n\n## Decisions (${today})\n\n- None yet.\n`;
+  return [
+    `# @brine/${name}\n\n${purpose}\n`,
+    '```\nsrc/index.ts   the door\n```\n',
+    'Open first: `src/index.ts`.\n',
+  ].join('\n');
 }
 
 function addReference(path: string, lib: string): void {
