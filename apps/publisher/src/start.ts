@@ -7,30 +7,31 @@ import {
   type Sent,
   tellSent,
 } from '@brine/bus/jobs';
-import { ask } from '@brine/bus/rpc';
 import type { ConfigValue } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from '@brine/master-state';
 import { loadOrCreateMasterKeys } from '@brine/pki';
-import type { Unreturned } from '@brine/publishing';
-import { AgainRule, burstWindow, startWindow } from '@brine/publishing';
-import { Burst } from '@brine/publishing';
-import { DurableSender, waitUnlessAborted } from '@brine/publishing';
-import { BucketHighWater } from '@brine/publishing';
-import { Publisher } from '@brine/publishing';
-import { Sealer } from '@brine/publishing';
+import {
+  AgainRule,
+  BucketHighWater,
+  Burst,
+  burstWindow,
+  DurableSender,
+  Publisher,
+  Sealer,
+  startWindow,
+  waitUnlessAborted,
+} from '@brine/publishing';
 import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
-import { isMap, listOf, mapOf, textOf } from '@brine/wire';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
-import { durableStoreOf, logInsOf } from './adapters/durable-store.ts';
+import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
-import { expiredTeller } from './adapters/tell-expired.ts';
+import { expiredTeller } from './adapters/expired-jobs.ts';
 
-/** Publications stored within this before the start are read again; older ones are over, ms. */
+/** Publications stored within this before the start are read again; older ones have ended, ms. */
 const READ_BACK_MS = 30_000;
-/** Messages whose times give the serial to go on from. */
+/** Messages before the start whose times give the serial to continue from. */
 const SEED_COUNT = 1_000;
-const STORE_TIMEOUT_MS = 1_500;
 
 /** What a publisher reaches outside of this process; the simulation has others. */
 export const PUBLISHER_EDGES = {
@@ -66,20 +67,20 @@ export async function startPublisher(
     sealer: new Sealer(privateKey, options),
     topics: options,
     onDurable: () => durable.wake(),
-    ...told(context, bus),
+    ...receivers(context, bus),
   });
-  // Whom a job is for below other masters is known only once these have heard it.
+  // The minions below other masters are known only once those masters have received the job.
   const unreturned = options.orderMasters ? async () => undefined : unreturnedBy(bus);
   const again = new AgainRule(publisher.jobs, writer, unreturned);
   const durable = durableSender(bus, writer, (what, error) => log.warn({ err: error }, what));
   const reader = await startReading(bus, publisher);
   again.open(startWindow(Date.now()));
-  // Few of its minions may come to us: that would be no burst.
+  // Perhaps few of its minions connect here, which would be no burst.
   epochs.onPublisherGone(() => again.open(startWindow(Date.now()), { beside: true }));
   exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
   const ending = new AbortController();
   publisher.run(reader, ending.signal).catch((error: unknown) => {
-    // Cut off in the midst of a job, which another publisher sends too, or reads back.
+    // Stopped in the middle of a job, which another publisher sends too or reads back.
     if (!ending.signal.aborted) context.fail(error);
   });
   durable.run().catch(context.fail);
@@ -95,14 +96,14 @@ export async function startPublisher(
       again: again.stats,
       durable: durable.stats,
     }),
-    // Those it served are deaf from its end on.
+    // The minions of the process that ended receive nothing until they connect again.
     alone: () => again.open(startWindow(Date.now()), { beside: true }),
     close: async () => {
       again.close();
       durable.close();
       ending.abort();
       reader.close();
-      // Who is connected is deaf from here on: nothing is waited for before.
+      // Connected minions receive nothing from here on, so nothing is awaited before it.
       await server.close();
       await highWater.flush();
       epochs.close();
@@ -111,8 +112,8 @@ export async function startPublisher(
   };
 }
 
-/** Whom a publisher tells of what it does. */
-function told({ telemetry, log }: ServiceContext, bus: Bus) {
+/** Receivers of what a publisher does: traces, workers, the log and the record of sightings. */
+function receivers({ telemetry, log }: ServiceContext, bus: Bus) {
   return {
     spans: telemetry,
     tellSent: (sent: Sent) => tellSent(bus, sent),
@@ -146,7 +147,7 @@ async function startReading(bus: Bus, publisher: Publisher): Promise<Publication
   return new PublicationReader(bus, { from: { seq: startSeq } });
 }
 
-/** Told at the start, where somebody reads it. */
+/** Throws at the start for a port that is none, so that it is seen at once. */
 function furtherPorts(configured: readonly ConfigValue[]): number[] {
   return configured.map((port) => {
     if (typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536)
@@ -168,22 +169,4 @@ function durableSender(
     wait: waitUnlessAborted,
     onTrouble,
   });
-}
-
-function unreturnedBy(bus: Bus): Unreturned {
-  return async (sinceMs) => {
-    try {
-      const answer = await ask(bus, 'brine.jobs.outstanding', mapOf({ sinceMs }), STORE_TIMEOUT_MS);
-      if (!Array.isArray(answer)) return undefined;
-      return new Map(
-        answer.filter(isMap).map((job) => {
-          const waiting = listOf(job, 'waiting') ?? [];
-          return [textOf(job, 'jid') ?? '', waiting.filter((id) => typeof id === 'string')];
-        }),
-      );
-    } catch {
-      // Not there, or busy: the caller sends again rather than loses.
-      return undefined;
-    }
-  };
 }

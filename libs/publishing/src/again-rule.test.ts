@@ -1,8 +1,7 @@
 import type { Again } from '@brine/bus/jobs';
 import type { Job } from '@brine/job';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AgainRule, burstWindow, MAX_NAMED, startWindow } from './again-rule.ts';
-import { RecentJobs } from './recent-jobs.ts';
+import { AgainRule, burstWindow, MAX_NAMED, RecentJobs, startWindow } from './again-rule.ts';
 
 let now: number;
 let jobs: RecentJobs;

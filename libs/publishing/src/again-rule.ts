@@ -1,16 +1,17 @@
+import type { Job } from '@brine/job';
+import { appendField } from '@brine/wire';
 import type { Publications, Unreturned } from './ports.ts';
-import type { RecentJobs } from './recent-jobs.ts';
 
 /** Counts of the again rule. */
 export interface AgainStats {
-  /** Times at which subscribers were found to have been deaf. */
+  /** How often subscribers were found to have missed publications. */
   readonly windows: number;
   /** Jobs stored again, by this publisher or by another for the same slot. */
   readonly again: number;
   readonly failed: number;
 }
 
-/** When jobs are stored again after subscribers were deaf, and which. */
+/** When jobs are stored again after subscribers missed some, and which. */
 export interface Window {
   /** Jobs stored at or after this time count, ms since 1970. */
   readonly fromMs: number;
@@ -25,39 +26,41 @@ export interface Window {
 export const MAX_LATER_JOBS = 80;
 const MAX_PER_LOOK = 200;
 /**
- * Up to so many minions are named in what is stored again; the list goes to every subscriber, as
- * any publication does.
+ * A repetition names its minions up to this number. The list goes to every subscriber, as any
+ * publication does.
  */
 export const MAX_NAMED = 100;
-// Several publishers look at about the same time; what they store within this is the same slot.
+// Several publishers look at about the same time. Within one slot the stream stores a job once.
 const SLOT_MS = 4_000;
 
 /**
- * What was stored again in time may come to its turn late, behind jobs that nobody had read yet at
- * the look: then it is left out.
+ * A repetition that was stored in time may be read late, behind jobs that were not read yet at the
+ * look. Beyond this number of later jobs it is not sent.
  */
 export const MAX_LATER_WHEN_SENT = MAX_LATER_JOBS + 15;
 
-// A publisher that died again before its looks has left its own deaf time to this one, and that may
-// have begun with a third. A job whose `notAfter` has passed is not sent in any case.
+// The publisher before may have died before its own looks, and the one before that too, so the
+// window begins earlier than its own gap. A job whose `notAfter` has passed is never sent.
 const EARLIER_DEATHS_MS = 20_000;
 
-/** A publisher that starts: minions hear nothing for 1 to 11 s after they lost 4505. */
+/** For a publisher that starts: minions receive nothing for 1 to 11 s after they lost 4505. */
 export function startWindow(nowMs: number): Window {
   return { fromMs: nowMs - EARLIER_DEATHS_MS, looksMs: [3_000, 7_000, 12_000] };
 }
 
-/** Subscribers came in a burst: they lost another publisher, or the network, up to 11 s ago. */
+/** For a burst of subscribers: they lost another publisher or the network up to 11 s ago. */
 export function burstWindow(nowMs: number): Window {
   return { fromMs: nowMs - 12_000, looksMs: [1_000, 4_000, 11_000] };
 }
 
 /**
- * A PUB keeps nothing for absent peers, and stock minions are deaf for 1 to 11 s after a publisher
- * went. So jobs of that time which are not returned are stored again in PUBLICATIONS, under the
- * same jid: they go out with a new serial, who ran them drops them by the jid, the others run them.
- * Where few have not returned it is for these alone: a minion that was restarted since its return
- * remembers no jid and would run it twice.
+ * A PUB socket keeps nothing for absent peers, and stock minions receive nothing for 1 to 11 s after
+ * a publisher went. So jobs of that time that are not returned are stored again in PUBLICATIONS
+ * under the same jid. They go out with a new serial. A minion that ran the job drops it by its jid;
+ * the others run it.
+ *
+ * Where few minions have not returned, the repetition names these alone: a minion that restarted
+ * since its return remembers no jid and would run the job twice.
  */
 export class AgainRule {
   readonly #jobs: RecentJobs;
@@ -82,8 +85,8 @@ export class AgainRule {
   }
 
   /**
-   * Looks at the times of the window; while an earlier one is open, only `beside` it: else once
-   * that is over, for who came too late for its last look.
+   * Looks at the times of the window. While an earlier window is open this one waits for its end,
+   * for subscribers that came after its last look; `beside` opens it at once.
    */
   open(window: Window, { beside = false } = {}): void {
     if (this.#closed) return;
@@ -113,7 +116,7 @@ export class AgainRule {
     this.open(window);
   }
 
-  /** Stores again what was stored since then and is not returned. Never rejects. */
+  /** Stores again the jobs since `fromMs` that are not returned. Never rejects. */
   async look(fromMs: number): Promise<void> {
     const now = Date.now();
     const jobs = this.#jobs.since(fromMs).filter((job) => {
@@ -121,7 +124,7 @@ export class AgainRule {
       return !job.hidden && job.notAfter > now && later < MAX_LATER_JOBS;
     });
     if (jobs.length === 0) return;
-    // A store that does not answer is no reason to lose a job: then all are sent again.
+    // No job may be lost because the store does not answer: all are sent again then.
     const unreturned = await this.#unreturned(fromMs);
     const slot = String(Math.floor(now / SLOT_MS));
     for (const { jid, seq, notAfter } of jobs.slice(-MAX_PER_LOOK)) {
@@ -143,4 +146,99 @@ export class AgainRule {
     this.#timers.clear();
     this.#closed = true;
   }
+}
+
+/** One job that was read off the stream lately. */
+export interface RecentJob {
+  readonly jid: string;
+  readonly seq: number;
+  /** When the stream stored it, ms since 1970. */
+  readonly timeMs: number;
+  readonly notAfter: number;
+  readonly hidden: boolean;
+  /** How many jobs were read before it. */
+  readonly index: number;
+}
+
+// Enough for a window of 24 s. At more jobs a minute than this none is sent again.
+const MAX_JOBS = 5_000;
+
+/**
+ * The jobs that were read off the stream lately, sent or not. The stream has the whole jobs; kept
+ * here for minutes, their lists of minions would fill the old generation of the heap.
+ */
+export class RecentJobs {
+  #jobs: RecentJob[] = [];
+  #count = 0;
+
+  /** Jobs noted since the start. */
+  get count(): number {
+    return this.#count;
+  }
+
+  note({ jid, notAfter, hidden }: Job, seq: number, timeUs: number): void {
+    const timeMs = Math.floor(timeUs / 1000);
+    this.#jobs.push({ jid, seq, timeMs, notAfter, hidden, index: this.#count });
+    this.#count += 1;
+    if (this.#jobs.length > MAX_JOBS) this.#jobs = this.#jobs.slice(-MAX_JOBS / 2);
+  }
+
+  /** Jobs stored at or after this time. */
+  since(timeMs: number): readonly RecentJob[] {
+    return this.#jobs.filter((job) => job.timeMs >= timeMs);
+  }
+
+  /** How many jobs came after the one at this sequence; Infinity where that is not known here. */
+  later(seq: number): number {
+    const job = this.#jobs.findLast((one) => one.seq === seq);
+    return job === undefined ? Infinity : this.#count - job.index - 1;
+  }
+}
+
+/**
+ * A single minion that restarts misses publications of a stock master too. Many connections at once
+ * mean that a publisher or the network failed. A syndic stands for a fleet, so one is enough.
+ */
+const MIN_BURST = { minions: 3, syndics: 1 } as const;
+const MIN_SHARE = 0.1;
+const WITHIN_MS = 2_000;
+
+/** Detects a burst of new subscribers. */
+export class Burst {
+  readonly #least: number;
+  #since = 0;
+  #count = 0;
+
+  /** `syndics`: with `order_masters`, any of a few peers may stand for all minions of a master. */
+  constructor(of: keyof typeof MIN_BURST) {
+    this.#least = MIN_BURST[of];
+  }
+
+  /** Notes one new connection; `peers` is how many there are now. True once per burst. */
+  connected(nowMs: number, peers: number): boolean {
+    if (nowMs - this.#since > WITHIN_MS) {
+      this.#since = nowMs;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    const enough = Math.max(this.#least, Math.ceil(peers * MIN_SHARE));
+    return this.#count === enough;
+  }
+}
+
+/** The same publication for these minions alone, whatever its target was. */
+export function listedFor(publication: Uint8Array, minions: readonly string[]): Buffer {
+  return appendField(appendField(publication, 'tgt', [...minions]), 'tgt_type', 'list');
+}
+
+/**
+ * A job for those of its minions that are among `waiting`. Undefined where none of them is: of a job
+ * in pieces (`--batch`) each piece has minions of its own.
+ */
+export function narrowed(job: Job, waiting: readonly string[]): Job | undefined {
+  const own = new Set(job.minions);
+  const minions = waiting.filter((id) => own.has(id));
+  if (minions.length === 0) return undefined;
+  const publication = listedFor(job.publication, minions);
+  return { ...job, tgtType: 'list', minions, publication };
 }

@@ -3,8 +3,8 @@ import type { Job } from '@brine/job';
 import { isJid } from '@brine/job';
 import { isMap, mapOf, pack, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
-import type { DurableTask, LogIns } from './durable-ports.ts';
 import { DurableSender } from './durable-sender.ts';
+import type { DurableTask, LogIns } from './ports.ts';
 
 const PUBLICATION = pack(
   mapOf({ fun: 'state.apply', arg: ['x'], tgt: '*', tgt_type: 'glob', jid: 'j', master_id: 'm' }),

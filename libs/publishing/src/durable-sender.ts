@@ -1,12 +1,15 @@
-import { durablePieces, JidMaker } from '@brine/job';
-import { questionOf, repetitionOf } from './durable-messages.ts';
-import type { DurablePublications, DurableStore, DurableTask, LogIns } from './durable-ports.ts';
+import type { Again } from '@brine/bus/jobs';
+import { durablePieces, JidMaker, type Job } from '@brine/job';
+import { mapOf, pack, unpackMap } from '@brine/wire';
+import { buildPublish, buildPublishedJob } from '@brine/wire/load';
+import { listedFor } from './again-rule.ts';
+import type { DurablePublications, DurableStore, DurableTask, LogIns } from './ports.ts';
 
 /** Counts of the re-sends. */
 export interface DurableStats {
   /** Durable jobs that were open at the last look. */
   readonly open: number;
-  /** Minions asked and sent it again, each time counted. */
+  /** Minions that were asked, and that were sent the job again; each time counts. */
   readonly asked: number;
   readonly sentAgain: number;
   /** Looks that failed: the store or the stream was away. */
@@ -24,23 +27,30 @@ export interface DurableParts {
   readonly onTrouble: (what: string, error: unknown) => void;
 }
 
-// Looks while jobs are open, and while none is known: another publisher may have seen one, or a
-// publication of before our start.
+// How often it looks while jobs are open, and while none is known: another publisher may have seen
+// one, or one was published before this publisher started.
 const BUSY_LOOK_MS = 1_000;
 const IDLE_LOOK_MS = 10_000;
 const FRESH_MS = 30_000;
-// At a start the store is seldom there yet.
+// At a start the store is seldom there yet, so the first failures are not logged.
 const TOLD_AT = 3;
-// Each piece goes to all minions, who open it: ten a second.
+// Each piece goes to all minions, and each of them opens it: ten pieces a second.
 const PIECE_PAUSE_MS = 100;
 const TASKS_PER_LOOK = 50;
-// Of more log-ins than this between two looks the rest wait for their turn.
+// Log-ins between two looks; minions beyond this number wait for the next regular turn.
 const HEARD_MAX = 10_000;
+// A question or a repetition that was not sent within this is out of date.
+const NOT_AFTER_MS = 15_000;
+/** Salt: `timeout` of a minion's find_job is the client's gather_job_timeout, 10 s. */
+const QUESTION_DEADLINE_MS = 60_000;
+const FIND_JOB = 'saltutil.find_job';
+/** The user of the questions, in logs of minions and in the job cache. */
+const ASKER = 'brine';
 
 /**
- * Sends durable jobs again to minions that were away. The store decides what and when, one owner at
- * a time (libs/job durable.ts); this appends it to PUBLICATIONS under ids that make a second append
- * harmless, and confirms. Nothing is kept here but log-ins, which only make it sooner.
+ * Sends durable jobs again to minions that were away. The store decides what and when, for one owner
+ * at a time (libs/job durable.ts). The sender appends it to PUBLICATIONS under an id that makes a
+ * second append harmless, and confirms. It remembers only log-ins, which bring a turn forward.
  */
 export class DurableSender {
   readonly #parts: DurableParts;
@@ -52,7 +62,7 @@ export class DurableSender {
   #logIns: LogIns | undefined;
   #stats = { open: 0, asked: 0, sentAgain: 0, failed: 0 };
   #failures = 0;
-  /** The store may learn of a job a little after we did. */
+  /** The store may read a job a little later than the publisher did. */
   #busyUntil = 0;
 
   constructor(parts: DurableParts) {
@@ -77,14 +87,14 @@ export class DurableSender {
       if (busy) this.#listen();
       else this.#listenNoMore();
       this.#wake = new AbortController();
-      // While jobs are open it is looked each second; waking does not make it more.
+      // While jobs are open it looks each second; waking does not make that more often.
       const signal = busy ? this.#stop.signal : this.#either();
       await this.#parts.wait(busy ? BUSY_LOOK_MS : IDLE_LOOK_MS, signal);
     }
     this.#listenNoMore();
   }
 
-  /** Does what is due now. Never rejects: what failed is given out again by the store. */
+  /** Does what is due now. Never rejects: the store gives out failed work again. */
   async look(): Promise<void> {
     try {
       for (let tasks = 0; tasks < TASKS_PER_LOOK && !this.#stop.signal.aborted; tasks += 1) {
@@ -124,12 +134,12 @@ export class DurableSender {
     }
   }
 
-  /** What the store has noted; a log-in that came meanwhile stays. */
+  /** Drops log-ins that the store has taken; one that came since stays. */
   #forget(noted: ReadonlyMap<string, number>): void {
     for (const [id, at] of noted) if (this.#heard.get(id) === at) this.#heard.delete(id);
   }
 
-  /** Of one publisher alone: no worker makes jids with a suffix. */
+  /** Unique to this publisher: no worker makes jids with a suffix. */
   #probeJid(): string {
     return `${this.#jids.next(this.#parts.now())}_${this.#mark}`;
   }
@@ -157,6 +167,44 @@ export class DurableSender {
     this.#logIns?.close();
     this.#logIns = undefined;
   }
+}
+
+/** The question whether minions run a job: a job of its own, hidden as those of a CLI. */
+function questionOf(task: DurableTask, ids: readonly string[], now: number): Job {
+  const { jid, probe, turn } = task;
+  const minions = [...ids];
+  const requestId = `ask:${task.requestId}:${turn}:${minions[0] ?? ''}`;
+  const asked = {
+    fun: FIND_JOB,
+    arg: [jid],
+    tgt: minions,
+    tgtType: 'list',
+    jid: probe,
+    ret: '',
+    user: ASKER,
+  };
+  const masterId = unpackMap(task.publication).get('master_id');
+  const rest = mapOf(masterId === undefined ? {} : { master_id: masterId });
+  return {
+    ...{ jid: probe, minions, missing: [], hidden: true, host: '', requestId, piece: requestId },
+    ...{ fun: FIND_JOB, tgt: minions, tgtType: 'list', user: ASKER, principal: 'brine durable' },
+    publication: pack(buildPublishedJob({ ...asked, rest })),
+    load: pack(buildPublish(asked)),
+    publishedAt: now,
+    deadlineAt: now + QUESTION_DEADLINE_MS,
+    notAfter: Math.min(now + NOT_AFTER_MS, task.notAfter),
+  };
+}
+
+/** The same job for these minions alone. */
+function repetitionOf(task: DurableTask, ids: readonly string[], now: number): Again {
+  const minions = [...ids];
+  return {
+    jid: task.jid,
+    seq: task.seq,
+    notAfter: Math.min(now + NOT_AFTER_MS, task.notAfter),
+    only: { minions, publication: listedFor(task.publication, minions) },
+  };
 }
 
 /** Resolves after so many ms, or at once when the signal is aborted. */

@@ -5,8 +5,8 @@ import { vectorFile } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { ZmqError } from '@brine/zmq';
 import { expect, test } from 'vitest';
+import { Sealer } from './frames.ts';
 import { Publisher } from './publisher.ts';
-import { Sealer } from './sealer.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const KEY: AesEpoch = { epoch: 1, keyString: Buffer.alloc(56, 7).toString('base64') };

@@ -1,4 +1,4 @@
-import type { Again, Published } from '@brine/bus/jobs';
+import type { Again, AppendedJob, Published } from '@brine/bus/jobs';
 import type { Job } from '@brine/job';
 import type { AesEpoch } from '@brine/master-state';
 import type { SpanRecord } from '@brine/telemetry';
@@ -19,29 +19,29 @@ export interface Epochs {
   rotate(): Promise<AesEpoch>;
 }
 
-/** What was published: `PublicationWriter`. */
+/** The stream of jobs: `PublicationWriter`. */
 export interface Publications {
   storedJob(seq: number): Promise<Job>;
   appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;
 }
 
-/** The highest serial that was ever sent, kept where it outlives the stream. */
+/** The highest serial that was ever sent, stored where it outlives the stream. */
 export interface HighWater {
-  /** For one epoch; 0 where none is kept. */
+  /** Of one epoch; 0 where none is stored. */
   read(epoch: number): Promise<number>;
-  /** Keeps it, now or within a second; never throws. */
+  /** Stores it within a second; never throws. */
   note(epoch: number, serial: number): void;
 }
 
 /**
- * Jobs (by jid) that some minions have not returned, and these minions, by the store; undefined
- * when it does not say.
+ * Asks the store for the jobs since a time that are not returned: jid → minions that have not.
+ * Undefined when the store does not answer.
  */
 export type Unreturned = (
   sinceMs: number,
 ) => Promise<ReadonlyMap<string, readonly string[]> | undefined>;
 
-/** Where spans go: `Telemetry`. */
+/** Receives spans: `Telemetry`. */
 export interface Spans {
   traces(jid: string): boolean;
   recordSpan(record: SpanRecord): void;
@@ -57,8 +57,44 @@ export interface PublisherStatus {
   readonly sentAgain: number;
   /** Not sent, because they were too old, or too many jobs have come since. */
   readonly expired: number;
-  /** Not sent, because the job was purged, can not be sealed or not be handled at all. */
+  /** Not sent, because the job was purged or could not be sealed or handled. */
   readonly lost: number;
   /** New AES keys because a clock went back. */
   readonly clockRotations: number;
+}
+
+/** One piece of work from the store (libs/job-cache DurableTask). */
+export interface DurableTask {
+  readonly jid: string;
+  readonly requestId: string;
+  readonly turn: number;
+  readonly look: number;
+  readonly kind: 'ask' | 'send';
+  readonly minions: readonly string[];
+  /** The jid of the question. */
+  readonly probe: string;
+  readonly seq: number;
+  readonly notAfter: number;
+  /** The job as minions get it, less its serial. */
+  readonly publication: Uint8Array;
+}
+
+/** The store of durable jobs. Both methods reject while it does not answer. */
+export interface DurableStore {
+  take(
+    heard: ReadonlyMap<string, number>,
+    probe: string,
+  ): Promise<{ readonly task: DurableTask | undefined; readonly open: number }>;
+  confirm(task: DurableTask): Promise<void>;
+}
+
+/** Where questions and repetitions go: `PublicationWriter`. */
+export interface DurablePublications {
+  appendJob(job: Job): Promise<Pick<AppendedJob, 'duplicate'>>;
+  appendAgain(again: Again, options: { readonly slot: string }): Promise<unknown>;
+}
+
+/** Log-ins of minions as they happen, until it is closed. */
+export interface LogIns extends AsyncIterable<{ readonly id: string; readonly atMs: number }> {
+  close(): void;
 }

@@ -9,9 +9,9 @@ import { isMap, mapOf, pack, type SaltMap, textOf, unpack } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
-import { BucketHighWater } from './high-water.ts';
+import { Sealer } from './frames.ts';
 import { Publisher } from './publisher.ts';
-import { Sealer } from './sealer.ts';
+import { BucketHighWater } from './serials.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const masterKey = PrivateKey.parse(keys[0]!.pem);

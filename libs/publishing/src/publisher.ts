@@ -2,9 +2,8 @@ import type { Again, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
 import { type Job, publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
 import { ZmqError } from '@brine/zmq';
-import { MAX_LATER_WHEN_SENT } from './again-rule.ts';
-import { EpochChoice } from './epoch-choice.ts';
-import { narrowed } from './listed.ts';
+import { MAX_LATER_WHEN_SENT, narrowed, RecentJobs } from './again-rule.ts';
+import { messagesOf, type Sealer, type TopicRules } from './frames.ts';
 import type {
   Epochs,
   Feed,
@@ -14,10 +13,7 @@ import type {
   Spans,
   Subscribers,
 } from './ports.ts';
-import { RecentJobs } from './recent-jobs.ts';
-import type { Sealer } from './sealer.ts';
-import { SerialClock } from './serial-clock.ts';
-import { messagesOf, type TopicRules } from './topics.ts';
+import { EpochChoice, SerialClock } from './serials.ts';
 
 /** What a publisher works with. */
 export interface PublisherPorts {
@@ -27,18 +23,18 @@ export interface PublisherPorts {
   readonly highWater: HighWater;
   readonly sealer: Sealer;
   readonly spans: Spans;
-  /** Tells the workers that a job went out. */
+  /** Sends the workers the time at which a job went out. */
   readonly tellSent: (sent: Sent) => void;
   readonly topics: TopicRules;
-  /** Told of a job that was past its time and went out to nobody from here. */
+  /** Called for a job that was past its time, so that this publisher did not send it. */
   readonly onExpired: (jid: string) => void;
   /** Called for each job that is to be sent again to minions that are away. */
   readonly onDurable: () => void;
-  /** Told of what went wrong and is mended or counted here. */
+  /** Called for a fault that is mended or counted here. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }
 
-/** A clock may be stepped back so far without anybody taking notice, in microseconds. */
+/** A step back of the clock up to this is ignored, in microseconds. */
 const CLOCK_SLACK_US = 1_000_000;
 /** The high water is written once a second. */
 const HIGH_WATER_SLACK_US = 2_000_000;
@@ -49,7 +45,7 @@ const AGAIN_MAX = 1_000;
 const KEY_RETRY_MS = 250;
 const KEY_TRIES = 120;
 
-/** Whether the socket of the minions is closed, which is no fault of what was to be sent. */
+/** Whether the socket of the minions is closed: the message itself is sound then. */
 function isClosed(error: unknown): boolean {
   return error instanceof ZmqError && error.code === 'SALT_ZMQ_CLOSED';
 }
@@ -112,7 +108,7 @@ export class Publisher {
     }
   }
 
-  /** Sends until the feed ends; what is left in it then is for others. */
+  /** Sends until the feed ends. Other publishers send what is left in it then. */
   async run(feed: Feed, signal?: AbortSignal): Promise<void> {
     const isOver = (): boolean => signal?.aborted === true;
     for await (const published of feed) {
@@ -120,7 +116,7 @@ export class Publisher {
       try {
         await this.#take(published);
       } catch (error) {
-        // Cut off in the midst of it: another publisher sends it too.
+        // Stopped in the middle of a message: another publisher sends it too.
         if (isOver() || isClosed(error)) throw error;
         this.#lost += 1;
         published.failed(error);
@@ -147,24 +143,25 @@ export class Publisher {
       const { again } = published;
       const job = await this.#jobOf(again);
       if (job === undefined) return;
+      const { notAfter } = again;
       const before = this.#countAgain(job.jid);
-      const sending = { kind: 'again', startMs, before } as const;
-      const sent = await this.#send(job, serial, again.notAfter, sending);
+      const sent = await this.#send({ kind: 'again', job, serial, notAfter, startMs, before });
       if (sent) this.#sentAgain += 1;
       return;
     }
     const { job } = published;
     this.jobs.note(job, published.seq, published.timeUs);
     if (job.durable === true) this.#ports.onDurable();
-    const sending = { kind: 'publish', startMs, before: 0 } as const;
-    const sent = await this.#send(job, serial, job.notAfter, sending);
-    // What was stored before our start an earlier publisher may have sent.
+    const { notAfter } = job;
+    const sent = await this.#send({ kind: 'publish', job, serial, notAfter, startMs, before: 0 });
+    // An earlier publisher may have sent a job that was stored before this one started.
     const isOurs = published.timeUs / 1000 > this.#startedMs;
-    if (!sent && isOurs && Date.now() > job.notAfter) this.#ports.onExpired(job.jid);
+    if (!sent && isOurs && Date.now() > notAfter) this.#ports.onExpired(job.jid);
   }
 
-  async #send(job: Sendable, serial: number, notAfter: number, sending: Sending): Promise<boolean> {
-    if (Date.now() > notAfter) {
+  async #send(sending: Sending): Promise<boolean> {
+    const { job, serial } = sending;
+    if (Date.now() > sending.notAfter) {
       this.#expired += 1;
       return false;
     }
@@ -172,7 +169,7 @@ export class Publisher {
     try {
       frame = this.#ports.sealer.frame(job.publication, serial);
     } catch (error) {
-      // A publication that is no map: nothing a worker of ours stored. The next ones must go out.
+      // A publication that is no map: no worker stored it. The next ones must go out.
       this.#lost += 1;
       this.#ports.onTrouble(`publication ${job.jid} can not be sealed`, error);
       return false;
@@ -186,14 +183,13 @@ export class Publisher {
     }
     this.#sent += 1;
     this.#ports.highWater.note(this.#epoch, serial);
-    this.#trace(job, sending, sentMs, { 'brine.serial': serial, 'brine.copies': copies });
+    this.#trace(sending, sentMs, { 'brine.serial': serial, 'brine.copies': copies });
     return true;
   }
 
-  /** The worker that gets the return makes of the told time the minion's part of the trace. */
+  /** The worker that gets the return makes of this time the minion's part of the trace. */
   #trace(
-    job: Sendable,
-    { kind, startMs, before }: Sending,
+    { kind, job, startMs, before }: Sending,
     sentMs: number,
     attributes: Readonly<Record<string, number>>,
   ): void {
@@ -216,7 +212,7 @@ export class Publisher {
     });
   }
 
-  /** Who has run it would run it again. */
+  /** Whether so many jobs followed that a minion that ran it would run it again. */
   #isForgotten({ only, seq }: Again): boolean {
     const isForgotten = only === undefined && this.jobs.later(seq) >= MAX_LATER_WHEN_SENT;
     if (isForgotten) this.#expired += 1;
@@ -230,7 +226,7 @@ export class Publisher {
     return count;
   }
 
-  async #jobOf({ jid, seq, only, waiting }: Again): Promise<Sendable | undefined> {
+  async #jobOf({ jid, seq, only, waiting }: Again): Promise<Sending['job'] | undefined> {
     if (only !== undefined) return { jid, tgtType: 'list', ...only };
     try {
       const job = await this.#ports.publications.storedJob(seq);
@@ -244,7 +240,7 @@ export class Publisher {
     }
   }
 
-  /** Nothing is sent before the key is here: sealed with another it would reach nobody. */
+  /** Waits for the key: no minion can open a frame that another key sealed. */
   async #useEpoch(epoch: number): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -260,7 +256,7 @@ export class Publisher {
     }
   }
 
-  /** While it runs, serials can not go back; but a process that starts later could not know. */
+  /** Serials rise for as long as a process runs. One that starts later would begin lower. */
   #watchClock(timeUs: number): void {
     const fresh = Math.abs(Date.now() - timeUs / 1000) < FRESH_MS;
     if (fresh && timeUs + CLOCK_SLACK_US < this.#serials.last) {
@@ -285,14 +281,14 @@ export class Publisher {
   }
 }
 
-/** A sending of one job, for its trace. */
-export interface Sending {
+/** One sending of a job. */
+interface Sending {
   readonly kind: 'publish' | 'again';
-  /** When the message was taken in hand. */
+  readonly job: Pick<Job, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;
+  readonly serial: number;
+  readonly notAfter: number;
+  /** When the publisher began with the message of the stream. */
   readonly startMs: number;
-  /** How often it was sent before. */
+  /** How often the job was sent before. */
   readonly before: number;
 }
-
-/** What of a job is needed to send it. */
-export type Sendable = Pick<Job, 'jid' | 'publication' | 'tgtType' | 'minions' | 'piece'>;

@@ -1,7 +1,5 @@
 import type { Bus } from '@brine/bus';
-import type { AgainRule } from '@brine/publishing';
-import type { DurableSender } from '@brine/publishing';
-import type { Publisher } from '@brine/publishing';
+import type { AgainRule, DurableSender, Publisher } from '@brine/publishing';
 import { addConnectionMetrics, type ServiceContext } from '@brine/service';
 import type { PublishServer } from '@brine/zmq';
 
@@ -45,5 +43,5 @@ export function exposeMetrics(metrics: ServiceContext['metrics'], parts: Measure
   counter('durable_asked', 'Minions asked about durable jobs.', () => durable.stats.asked);
   counter('durable_sent', 'Minions sent a durable job again.', () => durable.stats.sentAgain);
   counter('durable_failed', 'Looks at durable jobs that failed.', () => durable.stats.failed);
-  counter('again_windows', 'Times subscribers had been deaf.', () => again.stats.windows);
+  counter('again_windows', 'Times subscribers had missed publications.', () => again.stats.windows);
 }

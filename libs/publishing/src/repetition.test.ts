@@ -1,7 +1,7 @@
 import type { Job } from '@brine/job';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { narrowed } from './listed.ts';
+import { narrowed } from './again-rule.ts';
 
 const JOB: Job = {
   jid: '20261123010203000004',

@@ -1,6 +1,6 @@
 import type { PublicationTimes } from '@brine/bus/jobs';
 import { expect, test } from 'vitest';
-import { EpochChoice } from './epoch-choice.ts';
+import { EpochChoice } from './serials.ts';
 
 type Place = Parameters<EpochChoice['of']>[0];
 

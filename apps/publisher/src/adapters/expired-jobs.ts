@@ -1,12 +1,12 @@
 import type { EventWriter } from '@brine/bus/events';
 import { mapOf, pack } from '@brine/wire';
 
-/** Words about expired jobs on their way at once; of further ones nothing is kept. */
+/** Sightings being written at once; further ones are left out. */
 const MAX_IN_HAND = 256;
 
 /**
- * Keeps as evidence that a job was not sent because it was past its time. `onTrouble` is told of
- * the first that could not be kept in a row: evidence is missing then, and nothing else.
+ * Writes as a sighting that a job was not sent because it was past its time. `onTrouble` is called
+ * for the first failure in a row; only evidence is missing then.
  */
 export function expiredTeller(
   events: Pick<EventWriter, 'append'>,

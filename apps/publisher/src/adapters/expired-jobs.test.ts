@@ -1,7 +1,7 @@
 import { until } from '@brine/testing/waits';
 import { listOf, textOf, unpackMap } from '@brine/wire';
 import { expect, it, vi } from 'vitest';
-import { expiredTeller } from './tell-expired.ts';
+import { expiredTeller } from './expired-jobs.ts';
 
 it('keeps that a job expired for all minions, once however often it is told', async () => {
   const append = vi.fn(() => Promise.resolve({ seq: 1, duplicate: false }));

@@ -1,11 +1,12 @@
 import type { Bus } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import { ask } from '@brine/bus/rpc';
-import type { DurableStore, DurableTask, LogIns } from '@brine/publishing';
+import type { DurableStore, DurableTask, LogIns, Unreturned } from '@brine/publishing';
 import { bytesOf, intOf, isMap, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 
 /** A task may bring 100,000 ids and a publication of a megabyte. */
 const TIMEOUT_MS = 10_000;
+const UNRETURNED_TIMEOUT_MS = 1_500;
 
 /** The durable jobs as the job cache serves them (`brine.jobs.durable_take`, `…_confirm`). */
 export function durableStoreOf(bus: Bus): DurableStore {
@@ -24,7 +25,7 @@ export function durableStoreOf(bus: Bus): DurableStore {
   };
 }
 
-/** Log-ins as the workers tell them (`auth_events`). */
+/** Log-ins, from the events that workers write for them (`auth_events`). */
 export function logInsOf(bus: Bus): LogIns {
   const reader = new EventReader(bus, { kinds: ['auth'] });
   return {
@@ -50,5 +51,24 @@ function readTask(task: SaltMap): DurableTask {
     seq: intOf(task, 'seq') ?? 0,
     notAfter: intOf(task, 'notAfter') ?? 0,
     publication: bytesOf(task, 'publication') ?? new Uint8Array(0),
+  };
+}
+
+/** Jobs that are not returned, as the job cache serves them (`brine.jobs.outstanding`). */
+export function unreturnedBy(bus: Bus): Unreturned {
+  return async (sinceMs) => {
+    try {
+      const answer = await ask(bus, 'brine.jobs.outstanding', mapOf({ sinceMs }), UNRETURNED_TIMEOUT_MS);
+      if (!Array.isArray(answer)) return undefined;
+      return new Map(
+        answer.filter(isMap).map((job) => {
+          const waiting = listOf(job, 'waiting') ?? [];
+          return [textOf(job, 'jid') ?? '', waiting.filter((id) => typeof id === 'string')];
+        }),
+      );
+    } catch {
+      // Away or busy: the caller sends all of them again rather than loses one.
+      return undefined;
+    }
   };
 }

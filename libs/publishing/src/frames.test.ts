@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Burst } from './burst.ts';
-import { SerialClock } from './serial-clock.ts';
-import { messagesOf } from './topics.ts';
+import { Burst } from './again-rule.ts';
+import { messagesOf } from './frames.ts';
+import { SerialClock } from './serials.ts';
 
 test('serials rise strictly, whatever the times are', () => {
   fc.assert(
