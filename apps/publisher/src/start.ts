@@ -24,9 +24,9 @@ import {
 } from '@brine/publishing';
 import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
+import { expiredTeller } from './adapters/expired-jobs.ts';
 import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
-import { expiredTeller } from './adapters/expired-jobs.ts';
 
 /** Publications stored within this before the start are read again; older ones have ended, ms. */
 const READ_BACK_MS = 30_000;

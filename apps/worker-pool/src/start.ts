@@ -23,8 +23,8 @@ import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.
 import { exposeMetrics, requestMetrics } from './adapters/metrics.ts';
 import { type HotState, openHotState } from './adapters/open-hot-state.ts';
 import { portsOf } from './adapters/ports-of.ts';
-import { StreamEvents } from './adapters/publications.ts';
 import { StoredAcks } from './adapters/stored-acks.ts';
+import { StreamEvents } from './adapters/streams.ts';
 import { CachedPillars } from './pillars/cached-pillars.ts';
 import { ThreadedPillars } from './pillars/pillars.ts';
 import { openTraces, type WorkerTraces } from './traces/traces.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AuditedAct, AuditOutcome } from '@brine/job';
 import { isMap, listOf, mapIn, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import type { Proven } from './clear/principal.ts';
+import type { Proven } from './clear/caller.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
 
 const KINDS = {

@@ -11,8 +11,7 @@ import {
 } from '@brine/wire';
 import { checkLoad } from '@brine/wire/frames';
 import { keepRefusal } from './aes/refused-return.ts';
-import type { MasterPorts } from './ports/ports.ts';
-import type { Request } from './ports/ports.ts';
+import type { MasterPorts, Request } from './ports/ports.ts';
 import type { TokenChecks } from './token-check.ts';
 
 /** An opened and checked request of a minion. */

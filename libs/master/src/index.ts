@@ -1,31 +1,35 @@
 export { Answerer } from './answer.ts';
 export { MasterUnavailableError } from './errors.ts';
-export type { AuditRecord } from './ports/audit-port.ts';
-export type { FunctionCall, FunctionOutcome, MasterFunctions } from './ports/function-ports.ts';
-export type { AccessRules, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
-export type { Mines } from './ports/mine-ports.ts';
 export type {
   AesKeys,
-  Answer,
   Autosign,
+  MasterKey,
+  MinionKey,
+  MinionKeys,
+  SessionKeys,
+  StoredMinionKey,
+  Syndics,
+} from './ports/key-ports.ts';
+export type { AccessRules, Logins, TokenRecord, Tokens } from './ports/login-ports.ts';
+export type {
+  Answer,
+  AnswerAbout,
+  AuditRecord,
   Events,
   EventToAppend,
+  FunctionCall,
+  FunctionOutcome,
   JobQueries,
-  MasterKey,
+  MasterFunctions,
   MasterOptsReply,
   MasterPorts,
   MasterRules,
   MinionData,
-  MinionKey,
-  MinionKeys,
   Pillars,
   Publications,
   RefusedWork,
-  SessionKeys,
+  ReturnToTrace,
   StoredMinionData,
-  StoredMinionKey,
-  Syndics,
   UserKeys,
 } from './ports/ports.ts';
-export type { Begun, ExternalTops, Once, ServedPorts } from './ports/served-ports.ts';
-export type { AnswerAbout, ReturnToTrace } from './ports/trace-ports.ts';
+export type { Begun, ExternalTops, Mines, Once, ServedPorts } from './ports/served-ports.ts';

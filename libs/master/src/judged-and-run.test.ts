@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { minionPub } from './aes/peers.ts';
 import { runClearCommand } from './clear/commands.ts';
-import type { FunctionCall } from './ports/function-ports.ts';
+import type { FunctionCall } from './ports/ports.ts';
 
 /*
  * Rights with limits on arguments: whatever the form of a load, what runs is what was judged.

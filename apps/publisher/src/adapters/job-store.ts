@@ -58,7 +58,12 @@ function readTask(task: SaltMap): DurableTask {
 export function unreturnedBy(bus: Bus): Unreturned {
   return async (sinceMs) => {
     try {
-      const answer = await ask(bus, 'brine.jobs.outstanding', mapOf({ sinceMs }), UNRETURNED_TIMEOUT_MS);
+      const answer = await ask(
+        bus,
+        'brine.jobs.outstanding',
+        mapOf({ sinceMs }),
+        UNRETURNED_TIMEOUT_MS,
+      );
       if (!Array.isArray(answer)) return undefined;
       return new Map(
         answer.filter(isMap).map((job) => {

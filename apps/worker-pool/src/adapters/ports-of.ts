@@ -22,8 +22,8 @@ import { loginsOf } from './logins.ts';
 import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
 import type { HotState } from './open-hot-state.ts';
-import { type StreamEvents, StreamPublications } from './publications.ts';
 import { masterRules } from './rules.ts';
+import { type StreamEvents, StreamPublications } from './streams.ts';
 
 /** What the ports of a worker are made of. */
 interface Parts {

@@ -1,12 +1,13 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
+import { streamInfo } from '../connection/js-api.ts';
 import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from '../connection/message-version.ts';
 import type { KeepStray } from '../streams/stray.ts';
 import { strayOf } from '../streams/stray.ts';
 import type { ReadFrom, Received } from '../streams/stream-reader.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
 import type { PublicationKind } from '../subjects/names.ts';
-import { STREAMS, subjects } from '../subjects/names.ts';
+import { isPublicationKind, STREAMS, subjects } from '../subjects/names.ts';
 import type { Published } from './publication.ts';
 import { readPublished } from './publication.ts';
 
@@ -24,18 +25,18 @@ export interface PublicationReaderOptions {
    */
   readonly from?: ReadFrom;
   readonly ackWaitMs?: number;
-  /** What it has in its hands is its own, however long, until it is dead. */
+  /** Messages it has taken are given to no other reader until this process ends. */
   readonly holds?: boolean;
   readonly maxAckPending?: number;
-  /** A durable place that nobody used for so long is forgotten, in ms; default never. */
+  /** A durable place that was unused for this long is forgotten, in ms; default never. */
   readonly forgetAfterMs?: number;
-  /** Gets what can not be read; without it that is passed over, counted and told. */
+  /** Receives messages that can not be read; without it they are skipped, counted and logged. */
   readonly keepStray?: KeepStray;
 }
 
 /**
- * A body that can not be fetched just now is tried for so long before the next message is read.
- * A durable reader gets it again then; of one without a place it is passed over.
+ * How often a body that can not be fetched is tried before the next message is read. A durable
+ * reader gets the message again then; a reader without a place skips it.
  */
 const FETCH_TRIES = 20;
 const FETCH_RETRY_MS = 500;
@@ -78,7 +79,7 @@ export class PublicationReader implements AsyncIterable<Published> {
     return this.#reader.resets;
   }
 
-  /** Messages in the stream that were none of ours or had lost their body, and were passed over. */
+  /** Messages that were skipped: foreign ones, and ones that had lost their body. */
   get strays(): number {
     return this.#strays;
   }
@@ -119,7 +120,7 @@ export class PublicationReader implements AsyncIterable<Published> {
       } catch (error) {
         const isBusError = error instanceof BusError;
         if (isBusError && error.code === 'BUS_FORBIDDEN') throw error;
-        // The reader ends with its connection; the message is for others.
+        // The reader ends with its connection; other readers get the message.
         if (isBusError && error.code === 'BUS_CLOSED') return undefined;
         if (!isBusError || !error.retryable) {
           this.#pass(received, error);
@@ -144,4 +145,69 @@ export class PublicationReader implements AsyncIterable<Published> {
 
 function bad(text: string): BusError {
   return new BusError('BUS_BAD_MESSAGE', text);
+}
+
+/** When one message of PUBLICATIONS was stored. */
+export interface PublicationTime {
+  readonly seq: number;
+  readonly kind: PublicationKind;
+  /** In microseconds since 1970. */
+  readonly timeUs: number;
+}
+
+/** The last messages of PUBLICATIONS, without what is in them. */
+export interface PublicationTimes {
+  /** In stream order; every message from the first one here up to `lastSeq`. */
+  readonly times: readonly PublicationTime[];
+  /** Of the stream when it was looked at; 0 when nothing was ever stored. */
+  readonly lastSeq: number;
+}
+
+/** Messages looked back over at most; to read more would take minutes. */
+const MAX_LOOK_BACK = 100_000;
+const READ_TIMEOUT_MS = 30_000;
+
+/**
+ * Reads when the last messages were stored: at least `count` of them, and all since `sinceMs`.
+ * @throws BusError `BUS_STREAM_AWAY` where there is no stream, `BUS_TIMEOUT`, `BUS_CLOSED`.
+ */
+export async function readPublicationTimes(
+  bus: Bus,
+  want: { readonly count: number; readonly sinceMs: number },
+): Promise<PublicationTimes> {
+  const info = await streamInfo(bus, STREAMS.publications);
+  if (info === undefined) throw new BusError('BUS_STREAM_AWAY', 'no stream of publications');
+  const { firstSeq, lastSeq } = info;
+  if (info.messages === 0) return { times: [], lastSeq };
+  for (let count = want.count; ; count *= 4) {
+    const from = Math.max(firstSeq, lastSeq - count + 1);
+    const times = await readTimes(bus, from, lastSeq);
+    const reaches = (times[0]?.timeUs ?? 0) < want.sinceMs * 1_000;
+    if (reaches || from === firstSeq || count >= MAX_LOOK_BACK) return { times, lastSeq };
+  }
+}
+
+async function readTimes(bus: Bus, from: number, lastSeq: number): Promise<PublicationTime[]> {
+  const reader = new StreamReader(bus, {
+    stream: STREAMS.publications,
+    from: { seq: from },
+    headersOnly: true,
+  });
+  const timer = setTimeout(() => reader.close(), READ_TIMEOUT_MS);
+  const times: PublicationTime[] = [];
+  try {
+    for (;;) {
+      const batch = await reader.take(1_000);
+      if (batch.length === 0)
+        throw new BusError('BUS_TIMEOUT', 'publications were not read in time');
+      for (const { seq, subject, timeUs, pending } of batch) {
+        const kind = subject.split('.')[2] ?? '';
+        if (isPublicationKind(kind)) times.push({ seq, kind, timeUs });
+        if (seq >= lastSeq || pending === 0) return times;
+      }
+    }
+  } finally {
+    clearTimeout(timer);
+    reader.close();
+  }
 }

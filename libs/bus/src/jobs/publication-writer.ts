@@ -30,8 +30,8 @@ export class PublicationWriter {
   }
 
   /**
-   * Stores a job, known by its request: the same request stores it once, whoever asks. `written` is
-   * the address from {@link waitWritten} that those who derive something from the job answer to.
+   * Stores a job. One request stores it once, however many workers try. `written` is
+   * the address from {@link waitWritten}, for the answers of services that derive something from it.
    * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_BAD_MESSAGE`.
    */
   async appendJob(job: Job, options: { readonly written?: string } = {}): Promise<AppendedJob> {
@@ -54,8 +54,8 @@ export class PublicationWriter {
   }
 
   /**
-   * Stores that a job is to be sent once more; for one `slot` it is stored once, whichever of
-   * several publishers is first. Throws as {@link appendJob}.
+   * Stores that a job is to be sent once more. For one `slot` it is stored once, even if several
+   * publishers try. Throws as {@link appendJob}.
    */
   async appendAgain(again: Again, options: { readonly slot?: string } = {}): Promise<Appended> {
     const { slot } = options;
@@ -106,4 +106,44 @@ export class PublicationWriter {
     }
     return published.job;
   }
+}
+
+/** The wait for the services that derive something from a job. */
+export interface WrittenWait {
+  /** Goes with the job as its `written` option. */
+  readonly subject: string;
+  /** Resolves once all have answered or the time is up, with those that are missing. */
+  readonly done: Promise<{ readonly missing: readonly string[] }>;
+  /** Ends the wait; `done` resolves with those missing by then. */
+  readonly cancel: () => void;
+}
+
+/**
+ * Waits until all of `expected` (`store`, `host:<name>`) say that they wrote what they derive from a
+ * job, for `timeoutMs` at most. Begin before the job is appended, and append it with `subject`.
+ * @throws BusError `BUS_BUSY`.
+ */
+export function waitWritten(bus: Bus, expected: readonly string[], timeoutMs: number): WrittenWait {
+  const missing = new Set(expected);
+  let finish: () => void = () => undefined;
+  const done = new Promise<{ readonly missing: readonly string[] }>((resolve) => {
+    finish = () => {
+      slot.close();
+      timer.clear();
+      resolve({ missing: [...missing] });
+    };
+  });
+  const slot = bus.inbox.open(
+    '',
+    (msg) => {
+      missing.delete(Buffer.from(msg.data).toString('utf8'));
+      if (missing.size === 0) finish();
+    },
+    (error) => {
+      if (error instanceof BusError) finish();
+    },
+  );
+  const timer = bus.wheel.set(timeoutMs, finish);
+  if (missing.size === 0) finish();
+  return { subject: slot.subject, done, cancel: finish };
 }

@@ -13,18 +13,18 @@ export const PUBLICATION_HEADERS = {
   reference: 'Brine-Body',
 } as const;
 
-/** A job that is to be sent once more, under the same jid and a new serial. */
+/** A repetition: a job that is to be sent once more, under the same jid and a new serial. */
 export interface Again {
   readonly jid: string;
   /** Of the job's own message in PUBLICATIONS. */
   readonly seq: number;
   /** In ms since 1970. */
   readonly notAfter: number;
-  /** Set where few of its minions have not returned: it goes to these alone. */
+  /** Set where few of its minions have not returned: the repetition is for these alone. */
   readonly waiting?: readonly string[];
   /**
-   * Set where it goes to some minions only, possibly after the stream has forgotten the job: who
-   * they are, and the publication for them.
+   * Set where it goes to some minions only, perhaps after the stream has dropped the job: these
+   * minions, and the publication for them.
    */
   readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
 }
@@ -34,7 +34,7 @@ export interface Marker {
   readonly epoch: number;
 }
 
-/** What every message of PUBLICATIONS tells. */
+/** What all messages of PUBLICATIONS have. */
 export interface PublishedBase {
   readonly seq: number;
   /** When the stream was made; sequences mean something only within one incarnation. */
@@ -43,15 +43,15 @@ export interface PublishedBase {
   readonly timeUs: number;
   /** 1 the first time; more after a missing ack. */
   readonly deliveries: number;
-  /** Tells the worker that waits for it what has been derived: `store`, `host:<name>`. */
+  /** Tells the worker that waits for it that `by` wrote its part: `store`, `host:<name>`. */
   readonly written: (by: string) => void;
   /** Where it stands in the stream. */
   readonly subject: string;
-  /** Tells that it could not be handled: it comes again some times, then moves aside. */
+  /** Says that it could not be handled: it is delivered a few times more, then set aside. */
   readonly failed: (error: unknown) => void;
   /** Tells the stream that this durable reader is done with it. */
   readonly ack: () => void;
-  /** Asks for it again after some ms. */
+  /** Asks for another delivery after some ms. */
   readonly nak: (delayMs: number) => void;
 }
 
@@ -63,11 +63,11 @@ export type Published = PublishedBase &
     | { readonly kind: 'marker'; readonly marker: Marker }
   );
 
-/** A job as a reader of PUBLICATIONS gets it. */
+/** A message of PUBLICATIONS that is a job. */
 export type JobMessage = Published & { readonly kind: 'job' };
 
 /**
- * Reads a publication, its body too if that is elsewhere; undefined for what is none of ours.
+ * Reads a publication, also its body where that is stored elsewhere. Undefined for a foreign message.
  * @throws BusError `BUS_BODY_GONE` and as `Inbox.request` does.
  */
 export async function readPublished(bus: Bus, received: Received): Promise<Published | undefined> {
@@ -86,7 +86,7 @@ export async function readPublished(bus: Bus, received: Received): Promise<Publi
     const marker = readMarker(value);
     return marker === undefined ? undefined : { ...base, kind, marker };
   } catch (error) {
-    // What is not readable now never will be; what could not be fetched may be later.
+    // A malformed message stays malformed; a failed fetch may succeed later.
     if (error instanceof SyntaxError) return undefined;
     if (error instanceof BusError && error.code === 'BUS_BAD_MESSAGE') return undefined;
     throw error;

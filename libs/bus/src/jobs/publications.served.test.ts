@@ -6,8 +6,7 @@ import type { Bus } from '../connection/connect.ts';
 import type { Published } from './publication.ts';
 import { packJob, unpackJob } from './publication.ts';
 import { PublicationReader } from './publication-reader.ts';
-import { PublicationWriter } from './publication-writer.ts';
-import { waitWritten } from './write-acks.ts';
+import { PublicationWriter, waitWritten } from './publication-writer.ts';
 
 let nats: TestNats;
 let worker: Bus;

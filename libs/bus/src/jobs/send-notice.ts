@@ -2,7 +2,7 @@ import type { Bus } from '../connection/connect.ts';
 import { publish } from '../connection/inbox.ts';
 import { subjects } from '../subjects/names.ts';
 
-/** That a publisher handed a job to its socket. */
+/** A publisher handed a job to its socket. */
 export interface Sent {
   readonly jid: string;
   /** The piece of a job whose caller fixed the jid. */
@@ -17,12 +17,12 @@ export interface Sent {
   readonly ids?: readonly string[];
 }
 
-/** Ids that go along with one message; those of a larger piece are not told. */
+/** Ids of one message; a larger piece goes without them. */
 const IDS_MAX = 2_000;
 
 /**
- * Tells whoever listens, once, that a job went out. Nothing waits for it and nothing but the times
- * in a trace depends on it, so it is no message of a stream.
+ * Publishes, once, that a job went out. Only the times in a trace depend on it, so it is no message
+ * of a stream.
  */
 export function tellSent(bus: Bus, sent: Sent): void {
   if (bus.status !== 'connected') return;
@@ -31,7 +31,8 @@ export function tellSent(bus: Bus, sent: Sent): void {
 }
 
 /**
- * Hears of jobs that go out from here on; returns how to stop. What can not be read is left out.
+ * Calls `take` for each job that goes out from now on, until the returned function is called.
+ * Unreadable messages are ignored.
  */
 export function hearSent(bus: Bus, take: (sent: Sent) => void): () => void {
   const subscription = bus.connection.subscribe(subjects.sent, {
@@ -51,7 +52,7 @@ export function readSent(data: Uint8Array): Sent | undefined {
   try {
     value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'));
   } catch {
-    return undefined; // No word of a publisher; the trace says then that the time is unknown.
+    return undefined; // Not from a publisher; the trace then says that the time is unknown.
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const { jid, piece, sentMs, before, minions, ids } = value as Record<string, unknown>;

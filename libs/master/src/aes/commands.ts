@@ -9,8 +9,7 @@ import {
   WireError,
 } from '@brine/wire';
 import type { AesRequest } from '../channel.ts';
-import type { MasterPorts, Request } from '../ports/ports.ts';
-import type { AnswerAbout } from '../ports/trace-ports.ts';
+import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { receiveFile } from './file-recv.ts';
 import {
   allEnvs,

@@ -3,7 +3,7 @@ import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf, pack, type SaltMap, type SaltValue, scanMap } from '@brine/wire';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { MasterUnavailableError } from '../errors.ts';
-import type { FunctionCall } from '../ports/function-ports.ts';
+import type { FunctionCall } from '../ports/ports.ts';
 import { runAesCommand } from './commands.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

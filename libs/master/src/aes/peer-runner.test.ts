@@ -2,7 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
+import type { FunctionCall, FunctionOutcome } from '../ports/ports.ts';
 import { minionRunner } from './peer-runner.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');

@@ -4,8 +4,7 @@ import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire'
 import { recordPeer } from '../audited.ts';
 import { withoutInternal } from '../clear/function-call.ts';
 import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
-import type { FunctionCall } from '../ports/function-ports.ts';
-import type { MasterPorts } from '../ports/ports.ts';
+import type { FunctionCall, MasterPorts } from '../ports/ports.ts';
 import { type PeerCommand, rightsOf } from './peers.ts';
 
 /** Longest wait for a runner: a request is not kept longer by the gateway. The runner goes on. */

@@ -13,9 +13,8 @@ import {
 } from '@brine/wire';
 import { parsePublish, type PublishRequest } from '@brine/wire/load';
 import { recordPeer } from '../audited.ts';
-import type { Expected } from '../clear/expected-minions.ts';
-import { expectedWithin } from '../clear/expected-within.ts';
-import { publishJob } from '../clear/publish.ts';
+import { expectedWithin } from '../clear/expected-minions.ts';
+import { type AllowedJob, publishJob } from '../clear/new-job.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 
 /*
@@ -93,35 +92,19 @@ export function rightsOf(
 }
 
 async function publishFor(ports: MasterPorts, request: Request, minion: string, load: SaltMap) {
-  const asked = await allowedJob(ports, minion, load);
-  if (asked === undefined) {
+  const job = await allowedJob(ports, minion, load);
+  if (job === undefined) {
     ports.count('peer_publish_refused');
     recordPeer(ports, request, { kind: 'publish', outcome: 'refused', minion, load });
     return undefined;
   }
-  const principal = `${PRINCIPAL}${minion}`;
-  const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
-  const { expected } = asked;
-  if (expected.minions.length === 0) return undefined;
+  if (job.expected.minions.length === 0) return undefined;
   ports.count('peer_publish');
-  const published = await publishJob(ports, request, {
-    load: asked.load,
-    asked: asked.job,
-    caller,
-    handed: undefined,
-    expected,
-  });
+  const published = await publishJob(ports, request, job);
   const done = published === undefined || 'refused' in published ? undefined : published;
   const outcome = done === undefined ? 'error' : 'done';
   recordPeer(ports, request, { kind: 'publish', outcome, minion, load, published: done });
   return done;
-}
-
-/** A job as it is published, and whom it is expected at. */
-interface AllowedJob {
-  readonly job: PublishRequest;
-  readonly load: SaltMap;
-  readonly expected: Expected;
 }
 
 /** The job where the minion may publish it. Rights come first: a target costs work. */
@@ -137,7 +120,7 @@ async function allowedJob(
   if (fun === undefined || target === undefined || !load.has('ret')) return undefined;
   // A minion that makes others publish would be a loop without end.
   if ([fun].flat().some((one) => one.startsWith('publish.'))) return undefined;
-  const job = mapOf({
+  const publish = mapOf({
     cmd: 'publish',
     fun: typeof fun === 'string' ? fun : [...fun],
     arg: [...arg],
@@ -149,10 +132,13 @@ async function allowedJob(
     user: ports.rules.user,
     kwargs: mapOf({ id: minion }),
   });
-  const asked = parsed(job);
+  const asked = parsed(publish);
   if (asked === undefined) return undefined;
   const expected = await expectedWithin(ports, acl, asked, NEVER);
-  return expected && { job: asked, load: job, expected };
+  if (expected === undefined) return undefined;
+  const principal = `${PRINCIPAL}${minion}`;
+  const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
+  return { load: publish, asked, caller, handed: undefined, expected };
 }
 
 function parsed(job: SaltMap): PublishRequest | undefined {

@@ -10,8 +10,7 @@ import {
   type SaltMap,
   scanMap,
 } from '@brine/wire';
-import type { MasterPorts, Request } from '../ports/ports.ts';
-import type { AnswerAbout } from '../ports/trace-ports.ts';
+import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { WORDS_OF_THE_MASTER } from './may-fire.ts';
 import { keepRefusal } from './refused-return.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';

@@ -3,7 +3,8 @@ import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { buildSyndicReturn } from '@brine/wire/load';
 import { expect, it } from 'vitest';
-import type { MinionKey, Request } from '../ports/ports.ts';
+import type { MinionKey } from '../ports/key-ports.ts';
+import type { Request } from '../ports/ports.ts';
 import { takeReturn } from './return.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
 

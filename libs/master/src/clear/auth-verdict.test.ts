@@ -1,6 +1,6 @@
 import type { KeyState } from '@brine/job';
 import { describe, expect, it } from 'vitest';
-import type { MinionKey } from '../ports/ports.ts';
+import type { MinionKey } from '../ports/key-ports.ts';
 import { type AuthFacts, judgeAuth } from './auth-verdict.ts';
 
 const key = (state: KeyState, pub = 'A'): MinionKey => ({ state, pub, denied: [] });

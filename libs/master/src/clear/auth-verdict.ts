@@ -1,4 +1,4 @@
-import type { MinionKey } from '../ports/ports.ts';
+import type { MinionKey } from '../ports/key-ports.ts';
 
 /** What is known when a minion asks to sign in. */
 export interface AuthFacts {

@@ -1,16 +1,27 @@
 import { type Acl, grantedTo, publisherAcl, readAcl } from '@brine/acl';
-import { type SaltMap, textOf } from '@brine/wire';
+import { constantTimeEqual } from '@brine/crypt';
+import { type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import type { TokenRecord } from '../ports/login-ports.ts';
+import type { TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
-import { isEnabled, logIn } from './log-in.ts';
-import type { CallerKind } from './principal.ts';
-import type { Proven } from './principal.ts';
-import type { ClearRequest } from './principal.ts';
-import { authenticateKey } from './principal.ts';
-import { findToken } from './tokens.ts';
 
-/** Who asks, and what he may. */
+/** How a caller proved its name: by a token, a login module, or a local key. */
+export type CallerKind = 'token' | 'eauth' | 'user';
+
+/** The name that was proven to ask, and by what. */
+export interface Proven {
+  readonly kind: CallerKind;
+  /** Owner of the local key, the token or the login, whatever the load calls itself. */
+  readonly principal: string;
+}
+
+/** A request in the clear. */
+export interface ClearRequest extends Request {
+  /** Called as soon as a name is proven, whatever becomes of the request. */
+  readonly onProven?: (proven: Proven) => void;
+}
+
+/** A caller that was let in, and its rights. */
 export interface Caller extends Proven {
   /** The user whose rights count. */
   readonly user: string;
@@ -18,7 +29,7 @@ export interface Caller extends Proven {
   readonly acl: Acl | undefined;
 }
 
-/** Somebody who is not let in, in the words of Salt's error map. */
+/** A caller that was not let in, in the words of Salt's error map. */
 export interface Stranger {
   readonly kind: CallerKind;
   readonly name: string;
@@ -32,9 +43,9 @@ const ERROR_NAMES = {
 } as const;
 
 /**
- * Who asks (salt/auth/__init__.py `check_authentication`). `credentials` holds the token, or the
- * name and password: the load itself for runners and wheels, its `kwargs` for a publish. Without
- * either the load's local key counts. Texts and their odd full stops are Salt's.
+ * Finds out who asks (salt/auth/__init__.py `check_authentication`). `credentials` has the token, or
+ * the name and password: the load itself for runners and wheels, its `kwargs` for a publish.
+ * Without either the load's local key counts. Texts and their odd full stops are Salt's.
  */
 export async function authenticate(
   ports: MasterPorts,
@@ -61,13 +72,13 @@ export function refusalOf({ name, message }: Stranger): SaltMap {
   return buildErrorReply(name, message);
 }
 
-/** The words for somebody who is known and may not do this (salt/master.py ClearFuncs.runner). */
+/** The refusal of a known caller that may not do this (salt/master.py ClearFuncs.runner). */
 export function notAllowed({ kind, user }: Caller): Stranger {
   const message = `Authentication failure of type "${kind}" occurred for user ${user}.`;
   return { kind, name: ERROR_NAMES[kind], message };
 }
 
-/** The key of a user without any right is no log-in in Salt, but it is proven whose it is. */
+/** In Salt the key of a user without any right is no log-in; here it still proves the name. */
 async function byKey(
   ports: MasterPorts,
   request: ClearRequest,
@@ -129,4 +140,115 @@ function granted(ports: MasterPorts, module: string, name: string, groups: reado
 function stranger(ports: MasterPorts, kind: CallerKind, message: string): Stranger {
   ports.count(`refused_${kind}`);
   return { kind, name: ERROR_NAMES[kind], message };
+}
+
+/** The holder of a local key. */
+interface KeyHolder {
+  /** The user whose rights count (`bob` for `sudo_bob`). */
+  readonly user: string;
+  /** Whose key it is, whatever the load says. */
+  readonly owner: string;
+  /** Whether the key gives all rights, or those of `publisher_acl`. */
+  readonly full: boolean;
+}
+
+/** Before the name of a user that called by sudo (salt/auth/__init__.py AuthUser). */
+export const SUDO_PREFIX = 'sudo_';
+
+/**
+ * Checks a local key (salt/auth/__init__.py `authenticate_key`). The keys are those that the
+ * event-bus of each host wrote to `<cachedir>/.<user>_key`. Undefined means refused.
+ *
+ * In Salt any local key lets in a load that names root, `sudo_…` or no user, even the key of a user
+ * with few rights in `publisher_acl`. Here that takes a key of root or of the master's own user.
+ *
+ * A key that is not known yet is looked up once more at the source before it is refused: a host
+ * that has just started hands out keys that this worker may not have read.
+ */
+async function authenticateKey(ports: MasterPorts, load: SaltMap): Promise<KeyHolder | undefined> {
+  const key = textOf(load, 'key');
+  if (key === undefined || key === '') return undefined;
+  const user = textOf(load, 'user');
+  const known = checkKey(ports, key, user);
+  if (known !== undefined) return known;
+  await ports.userKeys.refresh();
+  return checkKey(ports, key, user);
+}
+
+/** Whether this is a key of root, of the master's user, or of the user that the master runs as. */
+export function isMastersKey(ports: MasterPorts, key: string): boolean {
+  return masterOfKey(ports, key) !== undefined;
+}
+
+/** The one of these users whose key it is. */
+function masterOfKey({ userKeys, rules }: MasterPorts, key: string): string | undefined {
+  const users = [...new Set(['root', rules.user, rules.runningUser])];
+  return users.filter((user) => holds(userKeys.of(user), key)).at(0);
+}
+
+function checkKey(
+  ports: MasterPorts,
+  key: string,
+  user: string | undefined,
+): KeyHolder | undefined {
+  const owner = masterOfKey(ports, key);
+  if (user === undefined) return owner === undefined ? undefined : { user: '', owner, full: true };
+  if (user.startsWith(SUDO_PREFIX)) {
+    if (owner === undefined) return undefined;
+    const access = ports.rules.access;
+    const limited = access?.sudoAcl === true && Object.keys(access.publisherAcl).length > 0;
+    return { user: user.slice(SUDO_PREFIX.length), owner, full: !limited };
+  }
+  if (owner !== undefined) return { user, owner, full: true };
+  const { user: own, runningUser } = ports.rules;
+  if (user === 'root' || user === own || user === runningUser) return undefined;
+  return holds(ports.userKeys.of(user), key) ? { user, owner: user, full: false } : undefined;
+}
+
+/** Compares with all keys, so that the time it takes says nothing. */
+function holds(keys: readonly string[], key: string): boolean {
+  return keys.reduce((found, known) => constantTimeEqual(known, key) || found, false);
+}
+
+/** Digests of all hashes that make tokens; nothing else is ever looked up. */
+const TOKEN = /^[0-9a-f]{32,128}$/;
+
+/**
+ * The record of a token that is valid now. An expired one is deleted and not used once more
+ * (CVE-2021-3144); what has not the form of a token is not looked up (CVE-2020-11652).
+ */
+export async function findToken(
+  ports: MasterPorts,
+  token: SaltValue | undefined,
+): Promise<TokenRecord | undefined> {
+  if (typeof token !== 'string' || !TOKEN.test(token)) return undefined;
+  const record = await ports.tokens.find(token);
+  if (record === undefined) return undefined;
+  if (record.expire * 1000 >= ports.now()) return record;
+  await ports.tokens.forget(token);
+  ports.count('token_expired');
+  return undefined;
+}
+
+/**
+ * Asks the login module that the credentials name, where `external_auth` has rights for it. While it
+ * waits for the module, other requests have its place.
+ */
+export async function logIn(
+  ports: MasterPorts,
+  request: Request,
+  credentials: SaltMap,
+): Promise<Vouched | undefined> {
+  const module = textOf(credentials, 'eauth');
+  const username = textOf(credentials, 'username');
+  const password = textOf(credentials, 'password');
+  if (module === undefined || !isEnabled(ports, module)) return undefined;
+  if (username === undefined || password === undefined) return undefined;
+  request.stepAside?.();
+  return ports.logins.vouch(module, username, password, request.peer ?? request.gatewayHost);
+}
+
+/** Whether `external_auth` has rights for a login module. */
+function isEnabled({ rules }: MasterPorts, module: string): boolean {
+  return Object.hasOwn(rules.access?.externalAuth ?? {}, module);
 }

@@ -2,11 +2,9 @@ import { checkNames, mapOf, type SaltMap, type SaltValue, textOf, WireError } fr
 import { buildErrorReply } from '@brine/wire/load';
 import { recordClear } from '../audited.ts';
 import { MasterUnavailableError } from '../errors.ts';
-import type { MasterPorts, Request } from '../ports/ports.ts';
-import type { AnswerAbout } from '../ports/trace-ports.ts';
+import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
-import type { Proven } from './principal.ts';
-import type { ClearRequest } from './principal.ts';
+import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
 import { runner, wheel } from './special.ts';

@@ -4,8 +4,7 @@ import { memoryMaster, vectorFile } from '@brine/testing';
 import { mapOf } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
 import type { MasterPorts, MasterRules } from '../ports/ports.ts';
-import { coversJob } from './authorise.ts';
-import { expectedMinions } from './expected-minions.ts';
+import { coversJob, expectedMinions } from './expected-minions.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const masterKey = PrivateKey.parse(auth.master_key.pem);

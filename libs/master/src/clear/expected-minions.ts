@@ -1,4 +1,4 @@
-import type { Acl } from '@brine/acl';
+import { type Acl, mayPublish } from '@brine/acl';
 import {
   checkMinions,
   dataNeeded,
@@ -11,29 +11,29 @@ import { type SaltValue, textOf } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** Whom the master expects to answer, and the ids of a list that it does not know. */
+/** The minions that the master expects to return, and the ids of a list that it does not know. */
 export interface Expected {
   readonly minions: string[];
   readonly missing: string[];
 }
 
 /** A target as a caller names it. */
-export type AskedTarget = Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>;
+type AskedTarget = Pick<PublishRequest, 'tgt' | 'tgtType' | 'kwargs'>;
 
 /**
- * Whom the master expects to answer (salt/utils/minions.py CkMinions.check_minions). It does not
- * limit who runs the job: each minion judges the target itself.
+ * The minions that the master expects to return (salt/utils/minions.py CkMinions.check_minions).
+ * That does not limit the job: each minion judges the target itself.
  */
 export async function expectedMinions(ports: MasterPorts, asked: AskedTarget): Promise<Expected> {
   return checkMinions(targetOf(asked), await targetView(ports, asked.tgtType, asked.tgt));
 }
 
 /**
- * Whom a target could mean, whatever the pillars of minions hold, save for the terms that are
- * `spared`. Without such a term no pillar is looked at, so nothing of it shows in the answer, nor
- * in the time that it takes.
+ * The minions that a target could mean, whatever their pillars are; only the `spared` terms are
+ * judged by real pillars. Without a spared term no pillar is read, so neither the answer nor the
+ * time it takes depends on one.
  */
-export async function couldMean(
+async function couldMean(
   ports: MasterPorts,
   asked: AskedTarget,
   spared: ReadonlySet<string>,
@@ -47,12 +47,12 @@ function targetOf({ tgt, tgtType, kwargs }: AskedTarget): Target {
   return { tgt, tgtType, ...(delimiter === undefined ? {} : { delimiter }) };
 }
 
-/** What of its terms ask what is in a pillar. */
-export function pillarTermsOf({ rules }: MasterPorts, asked: AskedTarget): PillarTerms {
+/** The terms of a target that depend on a pillar. */
+function pillarTermsOf({ rules }: MasterPorts, asked: AskedTarget): PillarTerms {
   return pillarTerms(targetOf(asked), rules.nodegroups);
 }
 
-/** What targets are judged by: of the data of all minions is read what this one asks for. */
+/** What a target is judged by. Of the data of minions only what this target asks for is read. */
 export async function targetView(
   ports: MasterPorts,
   tgtType: string,
@@ -78,10 +78,10 @@ export async function targetView(
 }
 
 /**
- * Tells for each target of a list of rights who surely is meant by it: a minion of which nothing
- * is known is not, whatever `cacheless_targets` and `minion_data_cache` say of jobs.
+ * The minions that surely are meant by each target of a list of rights. A minion without known data
+ * is not, whatever `cacheless_targets` and `minion_data_cache` say for jobs.
  */
-export async function surelyMeant(
+async function surelyMeant(
   ports: MasterPorts,
   acl: Acl,
 ): Promise<(target: string) => ReadonlySet<string>> {
@@ -97,4 +97,87 @@ export async function surelyMeant(
     const known = { ...view, cacheless: 'drop', dataCache: true } as const;
     return new Set(checkMinions({ tgt, tgtType }, known).minions);
   };
+}
+
+/** Needs no right: a CLI asks by it whether a job still runs (salt/master.py ClearFuncs.publish). */
+const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
+
+/** Words of a target, and characters of each text in it: each costs a look at every minion. */
+const WORDS_MAX = 1_000;
+const TEXT_MAX = 1_048_576;
+/** Nodegroups that a target names; each may be long. */
+const GROUPS_MAX = 50;
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * The expected minions of a job that a list of rights covers; undefined where it does not. For every
+ * caller but the master's own user: users, tokens, minions, and the runners that they call.
+ *
+ * A target that asks for a value in pillars could be used to find that value out. So it must name
+ * one exact value (Salt: `pillar_exact`), and the rights must cover every minion that it could mean:
+ * the answer is then the same for a right and a wrong guess. Terms that stand in the caller's own
+ * rights are free. The checks that cost least come first.
+ *
+ * @param always functions that need no right
+ */
+export async function expectedWithin(
+  ports: MasterPorts,
+  acl: Acl,
+  asked: Pick<PublishRequest, 'fun' | 'arg'> & AskedTarget,
+  always: ReadonlySet<string> = ALWAYS,
+): Promise<Expected | undefined> {
+  const nowhere = { minions: [], beyond: false, matching: () => NONE };
+  if (!mayPublish(acl, asked, nowhere, always)) return undefined;
+  if (!isBounded(asked)) {
+    ports.count('target_too_large');
+    return undefined;
+  }
+  const { terms, inexact } = pillarTermsOf(ports, asked);
+  if (terms.length === 0) {
+    const expected = await expectedMinions(ports, asked);
+    return (await coversJob(ports, acl, asked, expected.minions, always)) ? expected : undefined;
+  }
+  const own = ownTerms(ports, acl);
+  if (inexact.some((term) => !own.has(term))) {
+    ports.count('target_guesses_pillars');
+    return undefined;
+  }
+  const spared = new Set(terms.filter((term) => own.has(term)));
+  const minions = await couldMean(ports, asked, spared);
+  // Functions that need no right do need one to ask about pillars.
+  if (!(await coversJob(ports, acl, asked, minions, NONE))) return undefined;
+  return expectedMinions(ports, asked);
+}
+
+/** The pillar terms in the rights themselves. */
+function ownTerms(ports: MasterPorts, acl: Acl): ReadonlySet<string> {
+  return new Set(
+    acl.flatMap((entry) =>
+      entry.kind === 'on'
+        ? pillarTermsOf(ports, { tgt: entry.target, tgtType: 'compound' }).terms
+        : [],
+    ),
+  );
+}
+
+function isBounded({ tgt, tgtType }: AskedTarget): boolean {
+  const texts = typeof tgt === 'string' ? [tgt] : tgt;
+  if (texts.some((text) => text.length > TEXT_MAX)) return false;
+  // The ids of a list are looked up, each once.
+  if (typeof tgt !== 'string' && !tgtType.toLowerCase().startsWith('compound')) return true;
+  const words = texts.flatMap((text) => text.split(/\s+/, WORDS_MAX + 1));
+  return words.length <= WORDS_MAX && words.filter((word) => /^N@/.test(word)).length <= GROUPS_MAX;
+}
+
+/** Whether a list of rights covers a job for these minions. */
+export async function coversJob(
+  ports: MasterPorts,
+  acl: Acl,
+  asked: Pick<PublishRequest, 'fun' | 'arg'>,
+  minions: readonly string[],
+  always: ReadonlySet<string> = ALWAYS,
+): Promise<boolean> {
+  const matching = await surelyMeant(ports, acl);
+  return mayPublish(acl, asked, { minions, beyond: ports.rules.orderMasters, matching }, always);
 }

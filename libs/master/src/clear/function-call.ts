@@ -1,5 +1,5 @@
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { FunctionCall } from '../ports/function-ports.ts';
+import type { FunctionCall } from '../ports/ports.ts';
 
 /** What of a call its load says. */
 export type AskedFunction = Pick<FunctionCall, 'kind' | 'fun' | 'args' | 'kwargs'>;

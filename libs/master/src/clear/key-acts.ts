@@ -2,7 +2,8 @@ import { CryptError } from '@brine/crypt';
 import { compileGlob } from '@brine/target';
 import { isMap, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
-import type { MasterPorts, MinionKey, StoredMinionKey } from '../ports/ports.ts';
+import type { MinionKey, StoredMinionKey } from '../ports/key-ports.ts';
+import type { MasterPorts } from '../ports/ports.ts';
 
 /** What can be done to keys. */
 export type KeyAct = 'accept' | 'reject' | 'delete';

@@ -3,7 +3,7 @@ import { ASKER_TRACES, type Jid, spanIdOf, traceIdOf } from '@brine/job';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapIn, mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
-import type { AnswerAbout } from '../ports/trace-ports.ts';
+import type { AnswerAbout } from '../ports/ports.ts';
 import { publish } from './publish.ts';
 
 interface ClearVector {

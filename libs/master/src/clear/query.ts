@@ -10,8 +10,7 @@ import {
 import { buildErrorReply } from '@brine/wire/load';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { authenticate, isStranger, notAllowed, refusalOf } from './caller.ts';
-import { type ClearRequest } from './principal.ts';
+import { authenticate, type ClearRequest, isStranger, notAllowed, refusalOf } from './caller.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 

@@ -1,12 +1,17 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
 import { mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
-import type { MasterPorts } from '../ports/ports.ts';
-import { authenticate, type Caller, isStranger, notAllowed, refusalOf } from './caller.ts';
+import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
+import {
+  authenticate,
+  type Caller,
+  type ClearRequest,
+  isStranger,
+  notAllowed,
+  refusalOf,
+  SUDO_PREFIX,
+} from './caller.ts';
 import { readCall } from './function-call.ts';
-import { type ClearRequest } from './principal.ts';
-import { SUDO_PREFIX } from './principal.ts';
 import { callWheel } from './wheel.ts';
 
 /** Runners that one worker runs at the same time; each may wait for minions. */

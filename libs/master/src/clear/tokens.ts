@@ -4,14 +4,10 @@ import { intOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@
 import { fromJson } from '@brine/wire/text';
 import type { AccessRules, TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts } from '../ports/ports.ts';
-import { logIn } from './log-in.ts';
-import type { ClearRequest } from './principal.ts';
+import { type ClearRequest, findToken, logIn } from './caller.ts';
 
 /** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
 const TOKEN_ENTROPY_BYTES = 512;
-
-/** Digests of all hashes that make tokens; nothing else is ever looked up. */
-const TOKEN = /^[0-9a-f]{32,128}$/;
 
 /** A token lives for this long at most, whoever asks for more: 365 days, in seconds. */
 const TOKEN_LIFE_MAX_S = 365 * 86_400;
@@ -68,23 +64,6 @@ export async function deleteToken(ports: MasterPorts, args: SaltMap): Promise<Sa
   await ports.tokens.forget(token);
   ports.count('token_revoked');
   return true;
-}
-
-/**
- * The record of a token that is valid now. An expired one is deleted and not used once more
- * (CVE-2021-3144); what has not the form of a token is not looked up (CVE-2020-11652).
- */
-export async function findToken(
-  ports: MasterPorts,
-  token: SaltValue | undefined,
-): Promise<TokenRecord | undefined> {
-  if (typeof token !== 'string' || !TOKEN.test(token)) return undefined;
-  const record = await ports.tokens.find(token);
-  if (record === undefined) return undefined;
-  if (record.expire * 1000 >= ports.now()) return record;
-  await ports.tokens.forget(token);
-  ports.count('token_expired');
-  return undefined;
 }
 
 /** Seconds; only whom `token_expire_user_override` names may choose. */

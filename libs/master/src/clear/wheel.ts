@@ -1,8 +1,7 @@
 import { fingerprint } from '@brine/crypt';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
-import type { FunctionCall, FunctionOutcome } from '../ports/function-ports.ts';
-import type { MasterPorts } from '../ports/ports.ts';
+import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
 import { changeKeys, type KeyAct, listKeys, matchKeys, textsOfKeys } from './key-acts.ts';
 
 interface WheelFunction {

@@ -1,7 +1,5 @@
-import type { Jid, Job } from '@brine/job';
+import type { AuditedAct, Jid, Job } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import type { AuditRecord } from './audit-port.ts';
-import type { MasterFunctions } from './function-ports.ts';
 import type {
   AesKeys,
   Autosign,
@@ -12,18 +10,6 @@ import type {
 } from './key-ports.ts';
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
-import type { AnswerAbout, ReturnToTrace } from './trace-ports.ts';
-
-export type {
-  AesKeys,
-  Autosign,
-  MasterKey,
-  MinionKey,
-  MinionKeys,
-  SessionKeys,
-  StoredMinionKey,
-  Syndics,
-} from './key-ports.ts';
 
 /** An event for the bus, as it goes into the EVENTS stream. */
 export interface EventToAppend {
@@ -245,3 +231,82 @@ export type Answer =
       readonly about?: AnswerAbout;
     }
   | { readonly kind: 'drop' };
+
+/** What the decision to trace a return depends on. */
+export interface ReturnToTrace {
+  readonly jid: string;
+  readonly minion: string;
+  /** It says itself that it failed. */
+  readonly failed: boolean;
+  /** When the gateway had it, in unix ms; undefined where it did not say. */
+  readonly receivedMs: number | undefined;
+}
+
+/** What was answered, for its trace. */
+export type AnswerAbout =
+  | {
+      readonly kind: 'publish';
+      readonly jid: string;
+      readonly piece?: string;
+      readonly link?: string;
+      /** The asking command records the root of the job's trace itself. */
+      readonly askerTraces?: boolean;
+    }
+  | {
+      readonly kind: 'return';
+      readonly jid: string;
+      readonly minion: string;
+      readonly failed: boolean;
+      readonly link?: string;
+      readonly traced: boolean;
+      /** It was stored before. */
+      readonly again: boolean;
+    }
+  | {
+      readonly kind: 'login' | 'pillar' | 'event' | 'query';
+      readonly minion?: string;
+      readonly link?: string;
+    };
+
+/** The record of what was done and by whom. Its methods neither throw nor wait. */
+export interface AuditRecord {
+  record(act: AuditedAct): void;
+  /**
+   * Records a refusal, or another act that no proven caller asked for. Strangers can cause any
+   * number of these: beyond an allowance they are counted, and the next row says how many.
+   */
+  recordRefusal(act: AuditedAct): void;
+}
+
+/** A call of a runner or wheel function. */
+export interface FunctionCall {
+  readonly kind: 'runner' | 'wheel';
+  readonly fun: string;
+  readonly jid: string;
+  /** As events name him. */
+  readonly user: string;
+  /** Who was proven to have called. */
+  readonly principal: string;
+  /** He is not the master's own user: what the function publishes for him is judged as his. */
+  readonly limited?: true;
+  readonly args: readonly SaltValue[];
+  readonly kwargs: SaltMap;
+}
+
+/** What a function returned, or the text of its failure. */
+export interface FunctionOutcome {
+  readonly value: SaltValue;
+  readonly success: boolean;
+}
+
+/** What functions of the master need beside the other ports. */
+export interface MasterFunctions {
+  /** Whether there is a runner function of this name. */
+  knows(fun: string): boolean;
+  /** Runs a runner function. Never rejects: a failure is an outcome. */
+  run(call: FunctionCall): Promise<FunctionOutcome>;
+  /** Does something beside the request that asked for it; its errors go to the log. */
+  inBackground(work: () => Promise<void>): void;
+  /** How many such works are not done yet. */
+  running(): number;
+}

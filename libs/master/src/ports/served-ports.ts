@@ -1,5 +1,4 @@
-import type { SaltValue } from '@brine/wire';
-import type { Mines } from './mine-ports.ts';
+import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A file that the file server has. */
 export interface ServedFile {
@@ -55,6 +54,19 @@ export interface Files {
   lists(saltenv: string, back?: readonly string[]): Promise<ServedLists>;
   /** Environments by backend. */
   envs(back?: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>;
+}
+
+/**
+ * What minions put into the mine: one map of values by function for each, shared by all workers.
+ */
+export interface Mines {
+  /** Undefined where a minion put nothing there. */
+  fetch(id: string): Promise<SaltMap | undefined>;
+  /**
+   * Replaces the map of a minion by what `next` makes of it; undefined removes it. Called again
+   * with the newer map where another worker wrote meanwhile. False: it became too large.
+   */
+  change(id: string, next: (now: SaltMap | undefined) => SaltMap | undefined): Promise<boolean>;
 }
 
 /** What became of the first sending of a request. */

@@ -1,7 +1,7 @@
 import { type Appended, BusError } from '@brine/bus';
 import type { EventToAppend } from '@brine/bus/events';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { StreamEvents } from './publications.ts';
+import { StreamEvents } from './streams.ts';
 
 let room: number;
 let events: StreamEvents;
