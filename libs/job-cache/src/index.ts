@@ -1,6 +1,6 @@
 export { isRefused, JobCacheError, messageOf, stateOf } from './connection/errors.ts';
 export { grantRoles } from './connection/roles.ts';
-export { DURATION_BOUNDS } from './counters/count-rows.ts';
+export { DURATION_BOUNDS } from './counters/counting.ts';
 export type { DurationExample } from './counters/duration-examples.ts';
 export type { FleetCount } from './counters/fleet-counts.ts';
 export { FleetCounts } from './counters/fleet-counts.ts';

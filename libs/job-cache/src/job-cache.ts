@@ -21,6 +21,7 @@ import { silentMinions, type SilentPage } from './read/silent-minions.ts';
 import { adoptOrphans } from './save/adopt-orphans.ts';
 import { AuditRows } from './save/audit-rows.ts';
 import type { Unfit } from './save/batch.ts';
+import { SlowRows } from './save/batch.ts';
 import { saveLogIns } from './save/log-ins.ts';
 import { quarantine, type Refusal } from './save/quarantine.ts';
 import type {
@@ -34,7 +35,6 @@ import type {
 import { JidMemory, saveJobs } from './save/save-jobs.ts';
 import { saveReturns, type SavingState } from './save/save-returns.ts';
 import { saveSightings } from './save/sightings.ts';
-import { SlowRows } from './save/slow-rows.ts';
 import { migrate } from './schema/migrate.ts';
 import { Partitions } from './schema/partitions.ts';
 import { archiveOlderThan, dropOlderThan } from './schema/retention.ts';

@@ -4,11 +4,108 @@ import { listOf, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from '../save/rows.ts';
 import type { CountLabels } from './count-labels.ts';
 import { SEPARATOR } from './count-labels.ts';
-import type { Counting } from './count-rows.ts';
-import { durationBucket } from './count-rows.ts';
 
 /** A duration beyond this is no duration: a clock or a jid is wrong. Ms. */
 const MAX_DURATION_MS = 7 * 24 * 3600 * 1000;
+
+/** Names of numbers in brine.counters. */
+export type CounterName =
+  'jobs' | 'targeted' | 'returns' | 'scheduled' | 'responses' | 'duration' | 'duration_sum';
+
+/** One number that rows of a kind add to: 1 each, or their amount. */
+interface Increment {
+  readonly metric: CounterName;
+  readonly labels: readonly string[];
+  readonly amount?: boolean;
+}
+
+/** What a row adds to the numbers, once it is really stored. */
+export interface Counting {
+  /** Rows with the same text add to the same numbers. */
+  readonly kind: string;
+  /** Made once for each kind of a batch. */
+  readonly increments: () => readonly Increment[];
+  /** What is summed beside the number of rows: targeted minions, milliseconds. */
+  readonly amount: number;
+  /** The labels of a return's duration. */
+  readonly duration?: readonly [fun: string, bucket: string];
+}
+
+/** A row with its key, as the counting statement needs it. */
+export interface CountedRow {
+  readonly row: { readonly jid: string; readonly id?: string };
+  readonly counting: Counting;
+}
+
+/**
+ * Bounds of salt_job_duration_milliseconds: those of Salt 3008
+ * (salt/config `metrics:histogram_boundaries`).
+ */
+export const DURATION_BOUNDS: readonly number[] = [
+  1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
+];
+
+/** The bucket of a duration in DURATION_BOUNDS; the last has no bound. */
+export function durationBucket(ms: number): number {
+  let at = 0;
+  while (at < DURATION_BOUNDS.length && ms > (DURATION_BOUNDS[at] ?? Infinity)) at += 1;
+  return at;
+}
+
+/**
+ * Two CTEs that add to brine.counters what the rows of another one count. They go behind it in the
+ * same statement, so that a row and its numbers are stored together or not at all. `stored` is the
+ * condition that joins it to `r`: the row's `j` (jid), `i` (minion), `g` (kind), `d` (amount).
+ * `counts` tells what each kind of row adds, where that is not each row and its amount.
+ * The rows are locked in one order, after all others, so that no two writers wait in a circle.
+ */
+export function countRowsSql(
+  stored: string,
+  rowsParameter: number,
+  counts = { rows: 'count(*)', amount: 'sum(r.d)' },
+): string {
+  return `
+counted AS (
+  SELECT r.g, ${counts.rows} AS n, ${counts.amount} AS d
+  FROM jsonb_to_recordset($${rowsParameter}::jsonb) AS r(j text, i text, g integer, d float8)
+  JOIN ${stored}
+  GROUP BY r.g
+),
+added AS (
+  INSERT INTO brine.counters AS c (metric, labels, lane, value)
+  SELECT k.m, k.l, (pg_backend_pid() % 8)::smallint,
+    sum(CASE WHEN k.a THEN counted.d ELSE counted.n END)
+  FROM counted
+  JOIN jsonb_to_recordset($${rowsParameter + 1}::jsonb) AS k(g integer, m text, l text, a boolean)
+    ON k.g = counted.g
+  GROUP BY k.m, k.l
+  -- A row that adds nothing makes no number of zero.
+  HAVING sum(counted.n) <> 0 OR sum(counted.d) <> 0
+  ORDER BY k.m, k.l
+  ON CONFLICT (metric, labels, lane) DO UPDATE SET value = c.value + excluded.value
+)`;
+}
+
+/** The two parameters of {@link countRowsSql}: the rows, and what each kind of row adds to. */
+export function countParameters(rows: readonly CountedRow[]): [rows: string, kinds: string] {
+  const numbers = new Map<string, number>();
+  const kinds: string[] = [];
+  const parts: string[] = [];
+  for (const { row, counting } of rows) {
+    let g = numbers.get(counting.kind);
+    if (g === undefined) {
+      g = numbers.size;
+      numbers.set(counting.kind, g);
+      for (const { metric, labels, amount } of counting.increments()) {
+        const l = JSON.stringify(labels.join(SEPARATOR));
+        kinds.push(`{"g":${g},"m":"${metric}","l":${l},"a":${amount === true}}`);
+      }
+    }
+    const key = `"j":${JSON.stringify(row.jid)},"i":${JSON.stringify(row.id ?? '')}`;
+    parts.push(`{${key},"g":${g},"d":${counting.amount}}`);
+  }
+  return [`[${parts.join(',')}]`, `[${kinds.join(',')}]`];
+}
 
 /** What a job counts as, once it is published. */
 export function countingOfJob(row: JobRow, load: SaltMap, labels: CountLabels): Counting {

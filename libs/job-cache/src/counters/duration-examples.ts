@@ -1,6 +1,6 @@
 import type { ReturnRow } from '../save/rows.ts';
 import { SEPARATOR } from './count-labels.ts';
-import type { Counting } from './count-rows.ts';
+import type { Counting } from './counting.ts';
 
 /** A return that stands for those of its function which took as long. */
 export interface DurationExample {

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import { SEPARATOR } from './count-labels.ts';
-import type { CounterName } from './count-rows.ts';
+import type { CounterName } from './counting.ts';
 import type { LastValueName } from './last-values.ts';
 
 /** Key of the advisory lock of whoever tells the numbers; any constant of ours. */

@@ -1,5 +1,4 @@
 import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
-import { SlowRows } from './slow-rows.ts';
 
 /** Rows of one statement: beyond this the gain per row is gone (measured: see README). */
 const MAX_ROWS = 500;
@@ -8,6 +7,13 @@ const MAX_BYTES = 8 * 1024 * 1024;
 
 /** Parts of a statement that took too long: each level costs its whole time, so these are few. */
 const SLOW_PARTS = 8;
+
+/** Tries of a row alone before its timeout may be its own fault. */
+const SLOW_TRIES = 3;
+/** Rows remembered at once; a batch has 500, and of further ones each try is the first. */
+const SLOW_ROWS = 1_000;
+/** So many slow statements in a row: PostgreSQL is slow, not one of the rows. */
+const SLOW_STREAK = 6;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -185,4 +191,48 @@ export function statementParameters(rows: readonly PreparedRow[]): [json: string
     start += row.raw.byteLength;
   }
   return [`[${parts.join(',')}]`, Buffer.concat(rows.map((row) => row.raw))];
+}
+
+/**
+ * Rows whose statement took too long although they were alone in it. Once may mean that PostgreSQL
+ * is busy. After some tries, while other rows were written, it is the row's own fault.
+ */
+export class SlowRows {
+  readonly #tries = new Map<string, { tries: number; readonly since: number }>();
+  #written = 0;
+  #streak = 0;
+
+  /** Whether a row was too slow alone before. */
+  has(key: string): boolean {
+    return this.#tries.size > 0 && this.#tries.has(key);
+  }
+
+  /** A statement was done in time. */
+  wrote(): void {
+    this.#written += 1;
+    this.#streak = 0;
+  }
+
+  /** A statement took too long. True when every statement does. */
+  isEverythingSlow(): boolean {
+    this.#streak += 1;
+    return this.#streak >= SLOW_STREAK;
+  }
+
+  /**
+   * Notes a try of a row alone. `again` while there are tries left; then whether it is the row's
+   * own fault: `guilty` where others were written since its first try, else `unsure`.
+   */
+  judge(key: string): 'again' | 'unsure' | 'guilty' {
+    const known = this.#tries.get(key) ?? { tries: 0, since: this.#written };
+    known.tries += 1;
+    if (this.#tries.size < SLOW_ROWS) this.#tries.set(key, known);
+    if (known.tries < SLOW_TRIES) return 'again';
+    return this.#written > known.since ? 'guilty' : 'unsure';
+  }
+
+  /** The row was written, or put away. */
+  forget(key: string): void {
+    this.#tries.delete(key);
+  }
 }

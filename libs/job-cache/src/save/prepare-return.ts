@@ -11,7 +11,7 @@ import {
   unpackMap,
 } from '@brine/wire';
 import type { CountLabels } from '../counters/count-labels.ts';
-import type { Counting } from '../counters/count-rows.ts';
+import type { Counting } from '../counters/counting.ts';
 import { countingOfReturn } from '../counters/counting.ts';
 import type { LastValue } from '../counters/last-values.ts';
 import { lastValuesOfReturn } from '../counters/last-values.ts';

@@ -2,14 +2,14 @@ import { unpackMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
-import { type Counting, countParameters, countRowsSql } from '../counters/count-rows.ts';
+import { type Counting, countParameters, countRowsSql } from '../counters/counting.ts';
 import { countingOfJob } from '../counters/counting.ts';
+import type { SlowRows } from './batch.ts';
 import { type PreparedRow, statementParameters, writeInBatches } from './batch.ts';
 import { fullLoad } from './full-ret.ts';
 import { quarantine } from './quarantine.ts';
 import { refusalOfJob } from './refused-rows.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
-import type { SlowRows } from './slow-rows.ts';
 
 /** The origins of a job's row, lowest first: the lowest counts (000001.sql). */
 const ORIGIN = { publication: 0, syndic: 1, bornOfReturn: 2 } as const;

@@ -1,9 +1,10 @@
 import type { Pool } from 'pg';
 import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
-import { countParameters, countRowsSql } from '../counters/count-rows.ts';
+import { countParameters, countRowsSql } from '../counters/counting.ts';
 import type { DurationExamples } from '../counters/duration-examples.ts';
 import { keepLastValues } from '../counters/last-values.ts';
+import type { SlowRows } from './batch.ts';
 import { statementParameters, writeInBatches, type Writing } from './batch.ts';
 import { type PreparedReturn, prepareReturn } from './prepare-return.ts';
 import { quarantine } from './quarantine.ts';
@@ -11,7 +12,6 @@ import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 import { type JidMemory, saveJobs } from './save-jobs.ts';
 import { RETURN_INPUT, settleKnownReturns } from './settle-returns.ts';
 import { saveSightings } from './sightings.ts';
-import type { SlowRows } from './slow-rows.ts';
 
 /**
  * What a minion wrote itself (000005.sql) gives way to its return of the stream.

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { PreparedRow } from './batch.ts';
 import { writeInBatches } from './batch.ts';
-import { SlowRows } from './slow-rows.ts';
+import { SlowRows } from './batch.ts';
 
 const TOO_SLOW = Object.assign(new Error('statement timeout'), { code: '57014' });
 

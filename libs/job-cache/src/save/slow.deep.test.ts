@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { select } from '../connection/query.ts';
 import { JobCache } from '../job-cache.ts';
-import { SlowRows } from './slow-rows.ts';
+import { SlowRows } from './batch.ts';
 
 let server: TestPostgres;
 let pool: pg.Pool;
