@@ -10,7 +10,7 @@ import {
   WireError,
 } from '@brine/wire';
 import { checkLoad } from '@brine/wire/frames';
-import { keepRefusal } from './aes/refused-return.ts';
+import { keepRefusal } from './aes/return-refusal.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
 import type { TokenChecks } from './token-check.ts';
 

@@ -28,8 +28,8 @@ import { isNewToEvents, onceKey, onceOnly } from './once.ts';
 import { minionRunner } from './peer-runner.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
 import { rememberPillarRequest, renderPillar } from './pillar.ts';
-import { keepRefusal } from './refused-return.ts';
 import { takeReturn } from './return.ts';
+import { keepRefusal } from './return-refusal.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
 

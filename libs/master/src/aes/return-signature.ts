@@ -2,7 +2,7 @@ import { CryptError, type PublicKey, type SigAlgo } from '@brine/crypt';
 import { cutFields, type MapScan } from '@brine/wire';
 import { toBinMap } from '@brine/wire/frames';
 import type { MasterPorts, MasterRules } from '../ports/ports.ts';
-import { keepRefusal } from './refused-return.ts';
+import { keepRefusal } from './return-refusal.ts';
 
 /**
  * What a signature does not cover, in the two forms that stock minions with `minion_sign_messages`

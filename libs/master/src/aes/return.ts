@@ -12,7 +12,7 @@ import {
 } from '@brine/wire';
 import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { WORDS_OF_THE_MASTER } from './may-fire.ts';
-import { keepRefusal } from './refused-return.ts';
+import { keepRefusal } from './return-refusal.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';
 
 /** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
