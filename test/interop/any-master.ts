@@ -11,7 +11,7 @@ import {
   saltVenv,
   type SaltVersion,
 } from '@brine/testing';
-import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
+import { dialectOf } from '../../apps/event-bus/src/adapters/installed-salt.ts';
 
 /** Longest that a command waits, in ms. */
 const COMMAND_MS = 170_000;

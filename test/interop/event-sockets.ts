@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { Readers } from '@brine/host';
 import type { SaltVenv, SaltVersion } from '@brine/testing';
 import { releaseOf, saltVenv } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { splitEvent } from '@brine/wire/frames';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HostSockets } from '../../apps/event-bus/src/sockets/host-sockets.ts';
-import { dialectOf } from '../../apps/event-bus/src/sockets/installed-salt.ts';
-import { Readers } from '../../apps/event-bus/src/sockets/readers.ts';
+import { HostSockets } from '../../apps/event-bus/src/adapters/host-sockets.ts';
+import { dialectOf } from '../../apps/event-bus/src/adapters/installed-salt.ts';
 
 /** Reads two events with the real library, then fires one of its own. */
 const CLIENT = `
@@ -75,7 +75,7 @@ export function describeEventSockets(versions: readonly SaltVersion[]): void {
       // The first two in one write: a single read of the client may hold many frames.
       readers.fireMap('salt/job/1/new', mapOf({ jid: '1', minions: ['m1'] }), Date.now());
       const raw = pack(mapOf({ id: 'm1', return: Buffer.from([0xff, 0]), text: 'é' }));
-      readers.fire({ tag: 'salt/job/1/ret/m1', data: raw, timeMs: Date.now() });
+      readers.fire({ kind: 'ret', tag: 'salt/job/1/ret/m1', body: raw, timeMs: Date.now() });
 
       expect(await exited, errors).toBe(0);
       expect(lines.slice(1)).toMatchObject([

@@ -1,7 +1,7 @@
 import type { JobFiles } from '@brine/cachedir';
+import type { EventForReaders, Readers } from '@brine/host';
 import type { SaltMap } from '@brine/wire';
 import { pack } from '@brine/wire';
-import type { EventForReaders, Readers } from '../../apps/event-bus/src/sockets/readers.ts';
 
 type OnEvent = (tag: string, packed: Uint8Array) => void;
 
@@ -16,7 +16,7 @@ export class EventSocket {
 
   /** As the event-bus of the host fires. */
   get readers(): Readers {
-    const fire = ({ tag, data }: EventForReaders): void => this.#fire(tag, data);
+    const fire = ({ tag, body }: EventForReaders): void => this.#fire(tag, body);
     const fireMap = (tag: string, data: SaltMap): void => this.#fire(tag, pack(data));
     const arrivals = (): Promise<void> => Promise.resolve();
     const readers = { count: 1, arrivals, fire, fireMap };

@@ -1,7 +1,7 @@
 import { trimStreams } from '@brine/bus';
+import { startFeeds } from '@brine/host';
 import type { RunningService } from '@brine/service';
-import { startFeeds } from '../../apps/event-bus/src/feeds/feeds.ts';
-import { Returner } from '../../apps/job-cache-returner/src/returner.ts';
+import { Returner } from '../../apps/job-cache-returner/src/start.ts';
 import { startPublisher } from '../../apps/publisher/src/start.ts';
 import { startGateway } from '../../apps/req-gateway/src/start.ts';
 import { startWorker } from '../../apps/worker-pool/src/start.ts';

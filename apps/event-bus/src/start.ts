@@ -1,8 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Bus, connectBus, ensureStreams } from '@brine/bus';
-import { type EventToAppend, EventWriter } from '@brine/bus/events';
+import { EventWriter } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
+import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
+import type { Event } from '@brine/job';
 import {
   heldSocket,
   natsOf,
@@ -10,22 +12,19 @@ import {
   type ServiceContext,
   tagPrefixCounter,
 } from '@brine/service';
+import { HostSockets } from './adapters/host-sockets.ts';
 import { startHousekeeping } from './adapters/housekeeping.ts';
-import { exposeMetrics } from './adapters/metrics.ts';
-import { Releasers } from './adapters/releasers.ts';
-import { type Feeds, startFeeds } from './feeds/feeds.ts';
-import { MinionTimes } from './feeds/minion-times.ts';
-import { startHostKeys } from './keys/host-keys.ts';
-import { sealedForMs } from './keys/rotation.ts';
-import { HostSockets } from './sockets/host-sockets.ts';
 import {
   dialectOf,
   findInstalledSalt,
   type InstalledSalt,
   type SocketDialect,
-} from './sockets/installed-salt.ts';
-import { LocalEvents } from './sockets/local-events.ts';
-import { Readers } from './sockets/readers.ts';
+} from './adapters/installed-salt.ts';
+import { startHostKeys } from './adapters/keys/host-keys.ts';
+import { sealedForMs } from './adapters/keys/rotation.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
+import { MinionTimes } from './adapters/minion-times.ts';
+import { Releasers } from './adapters/releasers.ts';
 
 /**
  * Folders of the cachedir that a stock master makes at its start and that stock tools then take for
@@ -196,7 +195,7 @@ function localEvents(
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
   // A failure to connect is thrown where the connection is awaited.
   writer.catch(() => undefined);
-  const append = async (event: EventToAppend): Promise<unknown> => {
+  const append = async (event: Event): Promise<unknown> => {
     const appended = await (await writer).append(event);
     fired(event.tag);
     return appended;

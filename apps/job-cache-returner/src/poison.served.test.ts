@@ -17,7 +17,7 @@ import {
 import { isMap, mapOf, pack, type SaltMap } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Returner } from './returner.ts';
+import { Returner } from './start.ts';
 
 const WAIT = { timeout: 20_000 };
 

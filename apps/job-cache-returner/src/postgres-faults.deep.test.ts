@@ -14,7 +14,7 @@ import {
 import { faultLasts, loadPauses } from '@brine/testing/waits';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { Returner } from './returner.ts';
+import { Returner } from './start.ts';
 
 const RETURNS = 600;
 const FAULT_MS = 1_500;

@@ -1,17 +1,51 @@
+import type { Bus, Stray } from '@brine/bus';
 import { connectBus } from '@brine/bus';
+import { EventReader, tellCommitted } from '@brine/bus/events';
+import { PublicationReader } from '@brine/bus/jobs';
+import type { Answering } from '@brine/bus/rpc';
+import { serve } from '@brine/bus/rpc';
+import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cache';
 import {
+  type Metrics,
   natsOf,
   postgresUrlOf,
   type RunningService,
   type ServiceContext,
+  type TracedJob,
   tracedJobs,
 } from '@brine/service';
-import { MAX_MINION_LABELS, Returner } from './returner.ts';
+import type { StoreContext } from '@brine/storing';
+import { Backoff, keepStray, takeJobs, takeReturns } from '@brine/storing';
+import type { Log, Telemetry } from '@brine/telemetry';
+import { isMap } from '@brine/wire';
+import { startMaintenance } from './adapters/maintenance.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
+import { QUERIES, QueryError } from './adapters/queries/queries.ts';
+import { StoreMetrics } from './adapters/store-metrics.ts';
 
-/** Minions with metrics of their own, by `brine.metrics.per_minion`; there is always a bound. */
+/** Name of both durable consumers: several processes share the streams under it. */
+const DURABLE = 'store';
+
+/** Events of one group; the statements are cut smaller by bytes. */
+const MAX_GROUP = 500;
+/**
+ * How long a group waits for more, in ms. No reply depends on the store by default, and a statement
+ * for a few rows costs PostgreSQL and this process as much as one for fifty.
+ */
+const LINGER_MS = 20;
+/** Groups in flight at once: one waits for PostgreSQL while the next is made ready. */
+const GROUPS_IN_FLIGHT = 2;
+/** Longer than a statement of 50 MB takes, so that only a dead process is delivered again. */
+const ACK_WAIT_MS = 30_000;
+/** Messages in flight of all processes together. */
+const MAX_ACK_PENDING = 4_000;
+
+/** Minions that have metrics of their own by default: two series each. */
+const MAX_MINION_LABELS = 500;
+/** The same by `brine.metrics.per_minion`; there is always a bound. */
 const MINION_LABELS = { never: 0, auto: MAX_MINION_LABELS, always: 5_000 } as const;
 
-/** Connects to NATS and PostgreSQL and stores what jobs and returns come, until closed. */
+/** Connects to NATS and PostgreSQL and stores jobs and returns as they come, until closed. */
 export async function startReturner(context: ServiceContext): Promise<RunningService> {
   const { options, log, telemetry, metrics, signal } = context;
   const databaseUrl = postgresUrlOf(context);
@@ -41,4 +75,180 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
     ready: () => bus.status === 'connected' && returner.ready,
     status: () => ({ bus: bus.status, ...returner.status }),
   };
+}
+
+/** What the returner needs. */
+export interface ReturnerPorts {
+  readonly bus: Bus;
+  readonly databaseUrl: string;
+  /** History is kept this long, in ms; 0 keeps all. */
+  readonly keepMs: number;
+  /** False: returns are counted, their content is not stored. Default true. */
+  readonly keepReturns?: boolean;
+  /** True: older history goes to the archive. Default false: it is dropped. */
+  readonly archive?: boolean;
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'recordSpan'>;
+  readonly metrics: Metrics;
+  /** With more minions than this they have no metrics of their own; default 500. */
+  readonly maxMinionLabels?: number;
+  /** Whether workers wait for commits (`brine.ack: store`). */
+  readonly tellCommits?: boolean;
+  /** The trace of a job; without it metrics have no exemplars. */
+  readonly traced?: TracedJob;
+  /** Aborted at a stop: what can not be stored then goes back to the stream. */
+  readonly signal: AbortSignal;
+  /** After so long without an acknowledgement the stream delivers again, in ms; 30,000. */
+  readonly ackWaitMs?: number;
+  /** Opens the database; another one in the simulation. */
+  readonly connect?: typeof JobCache.connect;
+}
+
+/** The store of jobs and returns, from the streams to PostgreSQL. */
+export class Returner {
+  readonly #ports: ReturnerPorts;
+  readonly #backoff: Backoff;
+  readonly #counts: StoreMetrics;
+  readonly #jobs: PublicationReader;
+  readonly #returns: EventReader;
+  readonly #answering: Answering[] = [];
+  readonly #fleet: FleetCounts;
+  #cache: JobCache | undefined;
+  #context: StoreContext | undefined;
+  /** Ends when all strays so far are kept. */
+  #keeping: Promise<void> = Promise.resolve();
+  #closing: Promise<void> | undefined;
+  /** Resolves when everything has ended; rejects with a fault that a retry can not mend. */
+  readonly finished: Promise<void>;
+
+  /** Starts at once; PostgreSQL may come later. */
+  constructor(ports: ReturnerPorts) {
+    const { bus, log } = ports;
+    this.#ports = ports;
+    this.#counts = new StoreMetrics(ports.metrics, log);
+    this.#backoff = new Backoff(
+      {
+        onOutage: (error) => log.error({ err: error }, 'PostgreSQL is away, holding returns'),
+        onRecovered: (seconds) => log.info({ seconds }, 'PostgreSQL is back'),
+      },
+      ports.signal,
+    );
+    const place = {
+      durable: DURABLE,
+      ackWaitMs: ports.ackWaitMs ?? ACK_WAIT_MS,
+      maxAckPending: MAX_ACK_PENDING,
+    };
+    const readers = { ...place, keepStray: (stray: Stray) => this.#keepStray(stray) };
+    this.#jobs = new PublicationReader(bus, { ...readers, kinds: ['job'] });
+    const kinds = ['ret', 'auth', 'sighting', 'audit'] as const;
+    this.#returns = new EventReader(bus, { ...readers, kinds });
+    this.#fleet = new FleetCounts(ports.databaseUrl);
+    exposeMetrics(ports.metrics, {
+      bus,
+      counts: this.#fleet,
+      cache: () => this.#cache,
+      away: () => this.#backoff.waiting,
+      maxMinionLabels: ports.maxMinionLabels ?? MAX_MINION_LABELS,
+      traced: ports.traced ?? (() => undefined),
+    });
+    this.finished = this.#run();
+  }
+
+  /** True while jobs and returns are stored as they come. */
+  get ready(): boolean {
+    const reading = this.#jobs.reading && this.#returns.reading;
+    return this.#cache !== undefined && !this.#backoff.waiting && reading;
+  }
+
+  /** What `/status` shows. */
+  get status(): object {
+    const strays = this.#jobs.strays + this.#returns.strays;
+    const resets = this.#jobs.resets + this.#returns.resets;
+    return { ...this.#counts.totals, holding: this.#backoff.waiting, strays, resets };
+  }
+
+  /** Stops reading, stores what is in flight, closes. Calling it again returns the same promise. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #run(): Promise<void> {
+    const { bus, databaseUrl, keepMs, archive = false } = this.#ports;
+    const { log, telemetry, tellCommits } = this.#ports;
+    const maxMinionLabels = this.#ports.maxMinionLabels ?? MAX_MINION_LABELS;
+    const onMinionsFolded = (): void =>
+      log.info({ maxMinionLabels }, 'many minions: metrics do not tell of each any more');
+    const onConnectionError = (error: Error): void => log.debug({ err: error }, 'connection lost');
+    const connect = this.#ports.connect ?? ((url, options) => JobCache.connect(url, options));
+    const cache = await this.#backoff.retry(
+      () =>
+        connect(databaseUrl, {
+          onConnectionError,
+          maxMinionLabels,
+          onMinionsFolded,
+          keepReturns: this.#ports.keepReturns ?? true,
+        }),
+      // Nothing is in flight yet: wait for missing rights or tables too.
+      (error) => isRefused(error) || (error instanceof JobCacheError && error.retryable),
+    );
+    if (cache === undefined) return this.#giveBack();
+    this.#cache = cache;
+    const context: StoreContext = (this.#context = {
+      cache,
+      backoff: this.#backoff,
+      telemetry,
+      counts: this.#counts,
+      committed: tellCommits === true ? (seqs) => tellCommitted(bus, seqs) : () => undefined,
+      now: () => performance.timeOrigin + performance.now(),
+    });
+    this.#serve(cache);
+    const stopMaintenance = startMaintenance(cache, { keepMs, archive, log });
+    try {
+      const groups = this.#returns.batches(MAX_GROUP, LINGER_MS);
+      const takers = Array.from({ length: GROUPS_IN_FLIGHT }, () => takeReturns(groups, context));
+      await Promise.all([takeJobs(this.#jobs, context), ...takers]);
+      await this.#keeping;
+    } finally {
+      await stopMaintenance();
+    }
+  }
+
+  /** One after the other: either there are few, or every message is one. */
+  #keepStray(stray: Stray): void {
+    const context = this.#context;
+    if (context === undefined) return stray.nak(0);
+    this.#keeping = this.#keeping.then(() => keepStray(stray, context));
+    this.#keeping.catch((error: unknown) => this.#ports.log.fatal({ err: error }, 'not kept'));
+  }
+
+  /** Gives back what was read ahead where PostgreSQL never came: no need to wait for the ack. */
+  async #giveBack(): Promise<void> {
+    for await (const job of this.#jobs) job.nak(0);
+    for await (const event of this.#returns) event.nak(0);
+  }
+
+  #serve(cache: JobCache): void {
+    for (const [name, query] of QUERIES) {
+      this.#answering.push(
+        serve(this.#ports.bus, `brine.jobs.${name}`, (request) => {
+          if (!isMap(request)) throw new QueryError('a question is a map');
+          const { bus } = this.#ports;
+          return query(cache, request, { bus, incarnation: () => this.#returns.incarnation });
+        }),
+      );
+    }
+  }
+
+  async #close(): Promise<void> {
+    await Promise.all(this.#answering.map((one) => one.close()));
+    this.#jobs.close();
+    this.#returns.close();
+    try {
+      await this.finished;
+    } finally {
+      await this.#fleet.close();
+      await this.#cache?.close();
+    }
+  }
 }

@@ -21,16 +21,9 @@ export type { StreamUsage } from './streams/trim-streams.ts';
 export { streamUsage, trimStreams } from './streams/trim-streams.ts';
 export type { BucketKey } from './subjects/escape.ts';
 export { escapeKey, splitKey, unescapeKey } from './subjects/escape.ts';
-export type {
-  BucketName,
-  EventKind,
-  RequestClass,
-  ServiceName,
-  StreamName,
-} from './subjects/names.ts';
+export type { BucketName, RequestClass, ServiceName, StreamName } from './subjects/names.ts';
 export {
   BUCKETS,
-  EVENT_KINDS,
   isToken,
   REPLY_INBOX,
   REQUEST_CLASSES,

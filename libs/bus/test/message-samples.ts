@@ -1,9 +1,9 @@
 // One of each kind of message that goes over NATS, as today's code writes it.
-import type { Job } from '@brine/job';
+import type { Event, Job } from '@brine/job';
 import { mapOf } from '@brine/wire';
 import type { Bus } from '../src/connection/connect.ts';
 import { tellCommitted } from '../src/events/commit-notice.ts';
-import { type EventToAppend, EventWriter } from '../src/events/event-writer.ts';
+import { EventWriter } from '../src/events/event-writer.ts';
 import { type Again } from '../src/jobs/publication.ts';
 import { PublicationWriter } from '../src/jobs/publication-writer.ts';
 import { type Sent, tellSent } from '../src/jobs/send-notice.ts';
@@ -76,7 +76,7 @@ export const EVENTS = {
     jid: JID,
     minion: 'web 1',
   },
-} as const satisfies Record<string, EventToAppend>;
+} as const satisfies Record<string, Event>;
 
 export const REQUEST: RequestHead = {
   id: 'abc-1',

@@ -9,6 +9,8 @@ export {
   stepDurable,
 } from './durable.ts';
 export { durableTtl } from './durable-ttl.ts';
+export type { Event, EventKind, EventPosition, StreamEvent } from './event.ts';
+export { EVENT_KINDS, isEventKind } from './event.ts';
 export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export type { Job } from './job.ts';

@@ -5,9 +5,8 @@ import {
   type StreamUsage,
   streamUsage,
 } from '@brine/bus';
+import type { LocalEvents, Readers } from '@brine/host';
 import { addConnectionMetrics, type Metrics, type Sample } from '@brine/service';
-import type { LocalEvents } from '../sockets/local-events.ts';
-import type { Readers } from '../sockets/readers.ts';
 
 /** How often the streams are asked how full they are. */
 const STREAMS_EVERY_MS = 5_000;

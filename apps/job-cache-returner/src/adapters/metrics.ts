@@ -9,18 +9,16 @@ export interface MeasuredParts {
   readonly counts: FleetCounts;
   /** Undefined until PostgreSQL is there. */
   readonly cache: () => JobCache | undefined;
-  readonly holding: () => boolean;
+  readonly away: () => boolean;
   readonly maxMinionLabels: number;
   readonly traced: TracedJob;
 }
 
 /** Figures of the store for `/metrics`, and of the whole master where this process tells them. */
 export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
-  const { bus, counts, cache, holding, maxMinionLabels, traced } = parts;
+  const { bus, counts, cache, away, maxMinionLabels, traced } = parts;
   addConnectionMetrics(metrics, bus);
-  metrics.gaugeOf('brine_store_holding', '1 while PostgreSQL takes nothing.', () =>
-    Number(holding()),
-  );
+  metrics.gaugeOf('brine_store_holding', '1 while PostgreSQL takes nothing.', () => Number(away()));
   metrics.gaugeOf(
     'brine_store_tells_fleet',
     '1 where this process tells the metrics of jobs and returns of the whole master.',

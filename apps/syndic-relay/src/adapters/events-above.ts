@@ -1,5 +1,5 @@
 import { BusError } from '@brine/bus';
-import type { StoredEvent } from '@brine/bus/events';
+import type { EventMessage } from '@brine/bus/events';
 import type { JobMessage, Published } from '@brine/bus/jobs';
 import { type Jid, jobNewTag, jobPublishTag } from '@brine/job';
 import type { EventToForward } from '@brine/syndic';
@@ -15,7 +15,7 @@ export type Wait = (ms: number) => Promise<void>;
 
 /** Events of the stream in groups, as they go up. */
 export async function* eventsAbove(
-  batches: AsyncIterable<readonly StoredEvent[]>,
+  batches: AsyncIterable<readonly EventMessage[]>,
   wait: Wait,
 ): AsyncGenerator<readonly EventToForward[], void> {
   for await (const batch of batches) yield batch.map((event) => eventAbove(event, wait));
@@ -34,7 +34,7 @@ export async function* jobsAbove(
   }
 }
 
-function eventAbove(event: StoredEvent, wait: Wait): EventToForward {
+function eventAbove(event: EventMessage, wait: Wait): EventToForward {
   const { tag, jid, minion, size, timeMs, seq, incarnation } = event;
   return {
     key: `${incarnation}:${seq}`,
@@ -50,10 +50,10 @@ function eventAbove(event: StoredEvent, wait: Wait): EventToForward {
 }
 
 /** Undefined for what is no map, or lost its body. */
-async function bodyOf(event: StoredEvent, wait: Wait): Promise<SaltMap | undefined> {
+async function bodyOf(event: EventMessage, wait: Wait): Promise<SaltMap | undefined> {
   for (;;) {
     try {
-      return unpackMap(await event.body());
+      return unpackMap(await event.fetch());
     } catch (error) {
       if (!(error instanceof BusError)) return undefined;
       if (error.code === 'BUS_CLOSED' || error.code === 'BUS_FORBIDDEN') throw error;

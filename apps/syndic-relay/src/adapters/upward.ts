@@ -1,6 +1,7 @@
-import type { Bus, EventKind } from '@brine/bus';
+import type { Bus } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
+import type { EventKind } from '@brine/job';
 import type { Clock, Jobs, LaneParts, LaneSettings, LaneStats, RelayLog } from '@brine/syndic';
 import type { MasterAbove, SyndicMode } from '@brine/syndic';
 import { ForwardLane } from '@brine/syndic';

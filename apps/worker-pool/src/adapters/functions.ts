@@ -98,7 +98,7 @@ export class WorkerRunners implements MasterFunctions {
 
   async #listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }> {
     const reader = new EventReader(this.#options.bus, { kinds: ['ret', 'job', 'syndic'] });
-    handleEach(reader, async (event) => onEvent(event.tag, await event.body())).catch(
+    handleEach(reader, async (event) => onEvent(event.tag, await event.fetch())).catch(
       (err: unknown) => this.#options.onTrouble('events were not read', err),
     );
     const untilMs = Date.now() + LISTEN_WAIT_MS;

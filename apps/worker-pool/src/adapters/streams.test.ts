@@ -1,5 +1,5 @@
 import { type Appended, BusError } from '@brine/bus';
-import type { EventToAppend } from '@brine/bus/events';
+import type { Event } from '@brine/job';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StreamEvents } from './streams.ts';
 
@@ -10,7 +10,7 @@ beforeEach(() => {
   vi.useFakeTimers();
   room = 100;
   events = new StreamEvents({
-    append: async ({ body }: EventToAppend): Promise<Appended> => {
+    append: async ({ body }: Event): Promise<Appended> => {
       if (body.length > room) throw new BusError('BUS_STREAM_FULL', 'no room');
       return { seq: 1, duplicate: false };
     },

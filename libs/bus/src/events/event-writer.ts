@@ -1,31 +1,25 @@
+import type { Event, EventKind } from '@brine/job';
+import { parseTag } from '@brine/job';
 import type { Bus } from '../connection/connect.ts';
 import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.ts';
 import type { Appended } from '../streams/append.ts';
 import { append, newMessageId } from '../streams/append.ts';
 import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
-import { readStored } from '../streams/message-at.ts';
 import { escapeHeader } from '../subjects/escape.ts';
-import type { EventKind } from '../subjects/names.ts';
-import { STREAMS, subjects } from '../subjects/names.ts';
-import { EVENT_HEADERS, returnOf, StoredEvent } from './stored-event.ts';
+import { subjects } from '../subjects/names.ts';
 
-/** An event on its way into the stream. */
-export interface EventToAppend {
-  readonly kind: EventKind;
-  readonly tag: string;
-  /** A msgpack map. */
-  readonly body: Uint8Array;
-  /**
-   * By which the stream knows that it has the event already; without one each append is another.
-   */
-  readonly msgId?: string;
-  readonly jid?: string;
-  readonly minion?: string;
-  /** A W3C traceparent that the sender gave; a span link. */
-  readonly link?: string;
-  /** The spans of this event are recorded, so whoever takes it further records its own. */
-  readonly traced?: boolean;
-}
+/**
+ * The headers of an event in the stream. The tag is one, so that readers match it without decoding
+ * the body. A return's job and minion stand in its tag and need no headers.
+ */
+export const EVENT_HEADERS = {
+  tag: 'Brine-Tag',
+  jid: 'Brine-Jid',
+  minion: 'Brine-Minion',
+  link: 'Brine-Link',
+  traced: 'Brine-Traced',
+  reference: 'Brine-Body',
+} as const;
 
 /** Appends events to EVENTS and waits for the stream's acknowledgement. */
 export class EventWriter {
@@ -39,21 +33,12 @@ export class EventWriter {
   }
 
   /**
-   * Stores one event; a body above 256 KB is stored before, by reference.
+   * Stores one event. A body above 256 KB is stored before it, in the object store, and the message
+   * names it.
    * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_REFUSED`.
    */
-  async append(event: EventToAppend): Promise<Appended> {
-    const headers: Record<string, string> = {
-      [EVENT_HEADERS.tag]: escapeHeader(event.tag),
-    };
-    if (!saysTag(event)) {
-      if (event.jid !== undefined) headers[EVENT_HEADERS.jid] = escapeHeader(event.jid);
-      if (event.minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(event.minion);
-    }
-    if (event.link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(event.link);
-    if (event.traced === true) headers[EVENT_HEADERS.traced] = '1';
-    // The first form needs no word, which each return would carry.
-    if (MESSAGE_VERSION > 1) headers[VERSION_HEADER] = String(MESSAGE_VERSION);
+  async append(event: Event): Promise<Appended> {
+    const headers = headersOf(event);
     let payload = event.body;
     if (payload.length > INLINE_MAX_BYTES) {
       headers[EVENT_HEADERS.reference] = await putBody(this.#bus, 'evt', payload);
@@ -67,16 +52,28 @@ export class EventWriter {
       msgId: event.msgId === undefined ? newMessageId() : escapeHeader(event.msgId),
     });
   }
-
-  /** The event at a sequence, as a duplicate's `seq` tells it; undefined once it was purged. */
-  async stored(seq: number): Promise<StoredEvent | undefined> {
-    const received = await readStored(this.#bus, STREAMS.events, seq);
-    return received === undefined ? undefined : StoredEvent.read(this.#bus, received);
-  }
 }
 
-/** Whether its tag says which job and minion a return is of: then no header need say it. */
-function saysTag({ kind, tag, jid, minion }: EventToAppend): boolean {
-  const told = returnOf(kind, tag);
-  return told !== undefined && told.jid === jid && told.id === minion;
+function headersOf(event: Event): Record<string, string> {
+  const { kind, tag, jid, minion, link, traced } = event;
+  const headers: Record<string, string> = { [EVENT_HEADERS.tag]: escapeHeader(tag) };
+  const inTag = returnOf(kind, tag);
+  if (inTag === undefined || inTag.jid !== jid || inTag.id !== minion) {
+    if (jid !== undefined) headers[EVENT_HEADERS.jid] = escapeHeader(jid);
+    if (minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(minion);
+  }
+  if (link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(link);
+  if (traced === true) headers[EVENT_HEADERS.traced] = '1';
+  // A message of version 1 carries no version: the header would be in every return.
+  if (MESSAGE_VERSION > 1) headers[VERSION_HEADER] = String(MESSAGE_VERSION);
+  return headers;
+}
+
+/** The job and the minion that the tag of a return names, where it is of that form. */
+export function returnOf(
+  kind: EventKind,
+  tag: string,
+): { readonly jid: string; readonly id: string } | undefined {
+  const parsed = kind === 'ret' ? parseTag(tag) : undefined;
+  return parsed?.kind === 'job-return' ? parsed : undefined;
 }

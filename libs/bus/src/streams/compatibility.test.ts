@@ -18,7 +18,7 @@ import {
 import type { Bus } from '../connection/connect.ts';
 import { isNewer, MESSAGE_VERSION } from '../connection/message-version.ts';
 import { readRuns, runsOf } from '../events/commit-notice.ts';
-import { StoredEvent } from '../events/stored-event.ts';
+import { EventMessage } from '../events/event-reader.ts';
 import { readPublished } from '../jobs/publication.ts';
 import { readSent } from '../jobs/send-notice.ts';
 import { unbundle } from '../rpc/bundle.ts';
@@ -79,12 +79,12 @@ describe.each(RELEASES)('what %s wrote', (release) => {
   const bytes = (name: string): Buffer => Buffer.from(of(name).data, 'base64');
 
   test.each(Object.entries(EVENTS))('%s is read', (name, event) => {
-    const read = StoredEvent.read(BUS, received(of(name)));
+    const read = EventMessage.read(BUS, received(of(name)));
     const { kind, tag, jid, minion, body } = event;
     expect(read).toMatchObject({ kind, tag, jid, minion });
     expect(read?.traced).toBe('traced' in event);
     expect(read?.link).toBe('link' in event ? event.link : undefined);
-    expect(Buffer.from(read?.inline ?? [])).toEqual(body);
+    expect(Buffer.from(read?.body ?? [])).toEqual(body);
   });
 
   test('jobs, jobs again and markers are read', async () => {

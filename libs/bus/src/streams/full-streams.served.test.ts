@@ -11,7 +11,7 @@ import { until } from '@brine/testing/waits';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Bus, connectBus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { EventReader } from '../events/event-reader.ts';
+import { eventAt, EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
@@ -136,7 +136,8 @@ test.each(WAYS)(
     };
     const owner = await connect('event-bus');
     await ensureStreams(owner, { totalBytes });
-    const writer = new EventWriter(await connect('worker-pool'));
+    const worker = await connect('worker-pool');
+    const writer = new EventWriter(worker);
     const { stored, refusal } = await fill(writer);
     expect(codeOf(refusal)).toMatch(/^BUS_STREAM_(FULL|AWAY)$/);
     expect(stored.length).toBeGreaterThan(50);
@@ -147,8 +148,8 @@ test.each(WAYS)(
     });
     expect(next).toBeGreaterThan(stored.at(-1) ?? Infinity);
     for (const seq of stored) {
-      const event = await writer.stored(seq);
-      expect(BODY.equals(await (event?.body() ?? Buffer.alloc(0))), `event ${seq}`).toBe(true);
+      const event = await eventAt(worker, seq);
+      expect(BODY.equals(await (event?.fetch() ?? Buffer.alloc(0))), `event ${seq}`).toBe(true);
     }
   },
   90_000,

@@ -1,7 +1,7 @@
 import type { Bus } from '../connection/connect.ts';
 import { headersIn } from '../connection/headers.ts';
 import { isNewer } from '../connection/message-version.ts';
-import { StoredEvent } from '../events/stored-event.ts';
+import { EventMessage } from '../events/event-reader.ts';
 import type { Published } from '../jobs/publication.ts';
 import { readPublished } from '../jobs/publication.ts';
 import { STREAMS } from '../subjects/names.ts';
@@ -15,7 +15,7 @@ import type { Received } from './stream-reader.ts';
 export async function readStray(
   bus: Bus,
   { stream, headers, ...message }: StrayMessage,
-): Promise<StoredEvent | Published | undefined> {
+): Promise<EventMessage | Published | undefined> {
   const header = headersIn(headers);
   if (isNewer(header)) return undefined;
   const received: Received = {
@@ -28,6 +28,6 @@ export async function readStray(
     pending: 0,
     deliveries: 1,
   };
-  if (stream === STREAMS.events) return StoredEvent.read(bus, received);
+  if (stream === STREAMS.events) return EventMessage.read(bus, received);
   return readPublished(bus, received);
 }

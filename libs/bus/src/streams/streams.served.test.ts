@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import { askJetStream } from '../connection/js-api.ts';
 import { MESSAGE_VERSION } from '../connection/message-version.ts';
-import { EventReader } from '../events/event-reader.ts';
+import type { EventMessage } from '../events/event-reader.ts';
+import { eventAt, EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
-import type { StoredEvent } from '../events/stored-event.ts';
 import { append } from './append.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
@@ -57,7 +57,7 @@ test('an event comes out as it went in, with its place and time', async () => {
     link: '00-1-2-01',
   });
   expect(event).toMatchObject({ seq, size: 3, deliveries: 1 });
-  expect(Buffer.from((await event?.body()) ?? [])).toEqual(Buffer.from([0x81, 0x01, 0x02]));
+  expect(Buffer.from((await event?.fetch()) ?? [])).toEqual(Buffer.from([0x81, 0x01, 0x02]));
   expect(event?.timeMs).toBeGreaterThanOrEqual(before - 5);
   expect(Date.parse(event?.incarnation ?? '')).toBeLessThanOrEqual(before);
   reader.close();
@@ -70,9 +70,9 @@ test('an event that is stored already is told as a duplicate, and can be read th
   const again = await writer.append({ ...event, body: Buffer.from([0x90]) });
   expect(first.duplicate).toBe(false);
   expect(again).toEqual({ seq: first.seq, duplicate: true });
-  const stored = await writer.stored(again.seq);
+  const stored = await eventAt(worker, again.seq);
   expect(stored).toMatchObject({ tag: 'salt/auth', seq: first.seq });
-  expect(Buffer.from((await stored?.body()) ?? [])).toEqual(empty);
+  expect(Buffer.from((await stored?.fetch()) ?? [])).toEqual(empty);
 });
 
 test('what only a newer release reads is left to it, and neither lost nor in the way', async () => {
@@ -100,9 +100,9 @@ test('a body of 20 MB goes by reference and comes back whole', async () => {
   const { seq } = await new EventWriter(worker).append({ kind: 'ret', tag: 'big', body });
   const reader = new EventReader(store, { from: { seq } });
   const [event] = await firstOf(reader, 1);
-  expect(event?.inline).toBeUndefined();
+  expect(event?.body).toBeUndefined();
   expect(event?.size).toBe(body.length);
-  expect(Buffer.compare((await event?.body()) ?? empty, body)).toBe(0);
+  expect(Buffer.compare((await event?.fetch()) ?? empty, body)).toBe(0);
   reader.close();
 });
 
@@ -184,7 +184,7 @@ test('the owner trims what all durable readers are done with and what is old eno
   }
   expect(await trimStreams(bus, { keepMs: 0 })).toEqual([]); // nobody has read it yet
   const reader = new EventReader(bus, { durable: 'store' });
-  const events: StoredEvent[] = await firstOf(reader, 5);
+  const events: EventMessage[] = await firstOf(reader, 5);
   for (const event of events.slice(0, 3)) event.ack();
   await bus.flush();
   expect(await trimStreams(bus)).toEqual([]); // too young

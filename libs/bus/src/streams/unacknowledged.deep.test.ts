@@ -2,9 +2,9 @@ import { startNats, type TestNats } from '@brine/testing';
 import { quietFor, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
+import type { EventMessage } from '../events/event-reader.ts';
 import { EventReader } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
-import type { StoredEvent } from '../events/stored-event.ts';
 
 const ACK_WAIT_MS = 600;
 
@@ -27,7 +27,7 @@ async function readers(durable: string, holds: boolean, ackWaitMs = ACK_WAIT_MS)
     EventReader,
     EventReader,
   ];
-  const taken: StoredEvent[] = [];
+  const taken: EventMessage[] = [];
   await expect.poll(() => first.reading && second.reading).toBe(true);
   const gather = (async () => {
     for await (const event of second) {
@@ -54,11 +54,11 @@ const append = async (names: readonly string[]): Promise<void> => {
 };
 
 /** Events until the first reader has one in its hands. */
-async function heldBy(first: EventReader, prefix: string): Promise<StoredEvent> {
-  let held: StoredEvent | undefined;
+async function heldBy(first: EventReader, prefix: string): Promise<EventMessage> {
+  let held: EventMessage | undefined;
   void first[Symbol.asyncIterator]()
     .next()
-    .then(({ value }) => (held = value as StoredEvent));
+    .then(({ value }) => (held = value as EventMessage));
   let n = 0;
   return until('the first reader has an event', async () => {
     await append([`${prefix}-${n++}`]);

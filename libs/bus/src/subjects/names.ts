@@ -1,3 +1,5 @@
+import type { EventKind } from '@brine/job';
+
 /** The root of every subject of ours. */
 export const SUBJECT_ROOT = 'brine';
 
@@ -29,30 +31,6 @@ export const BUCKETS = [
 
 /** One of the buckets' names. */
 export type BucketName = (typeof BUCKETS)[number];
-
-/**
- * The kinds of events; the last token of their subject. Two are for the store alone: `sighting`,
- * what was seen of minions that have not returned, and `audit`, rows that are on record.
- */
-export const EVENT_KINDS = [
-  'ret',
-  'minion',
-  'auth',
-  'key',
-  'local',
-  'syndic',
-  'job',
-  'sighting',
-  'audit',
-] as const;
-
-/** A kind of event. */
-export type EventKind = (typeof EVENT_KINDS)[number];
-
-/** Tells whether a text names a kind of event. */
-export function isEventKind(text: string): text is EventKind {
-  return (EVENT_KINDS as readonly string[]).includes(text);
-}
 
 /** The kinds of publications; the last token of their subject. */
 export const PUBLICATION_KINDS = ['job', 'again', 'marker'] as const;

@@ -1,4 +1,4 @@
-import type { AuditedAct, Jid, Job } from '@brine/job';
+import type { AuditedAct, Event, Jid, Job } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type {
   AesKeys,
@@ -11,21 +11,8 @@ import type {
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
 
-/** An event for the bus, as it goes into the EVENTS stream. */
-export interface EventToAppend {
-  readonly kind: 'ret' | 'minion' | 'syndic' | 'auth' | 'key' | 'job' | 'local' | 'sighting';
-  readonly tag: string;
-  /** msgpack map. */
-  readonly body: Uint8Array;
-  /** The same id for all tries of the same thing. */
-  readonly msgId: string;
-  readonly jid?: string;
-  readonly minion?: string;
-  /** W3C trace context the sender gave; becomes a span link. */
-  readonly link?: string;
-  /** The return's spans are recorded. */
-  readonly traced?: boolean;
-}
+/** An event for the stream EVENTS, which stores it once however often it is appended. */
+export type EventToAppend = Event & { readonly msgId: string };
 
 /** Appends events; resolves when the stream has acknowledged. */
 export interface Events {

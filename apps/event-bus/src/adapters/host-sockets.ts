@@ -1,0 +1,149 @@
+import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReaderSocket } from '@brine/host';
+import {
+  checkSocketPath,
+  EventPublisher,
+  EventReceiver,
+  type HeldSocket,
+  IpcError,
+} from '@brine/ipc';
+import type { IpcFraming } from '@brine/wire/frames';
+import type { SocketDialect } from './installed-salt.ts';
+
+/** Names below sock_dir (Salt: salt/utils/event.py, salt/transport/zeromq.py). */
+const PUB = 'master_event_pub.ipc';
+const PULL = 'master_event_pull.ipc';
+/** Stock tools only ask whether these exist: `salt` the first, salt-api both. */
+const MARKERS = ['publish_pull.ipc', 'workers.ipc'];
+
+const LEAVE_LOOK_MS = 100;
+
+/** What the sockets of a host are made from. */
+export interface HostSocketsOptions {
+  readonly sockDir: string;
+  /** Of the sockets in sock_dir itself. */
+  readonly dialect: SocketDialect;
+  /** True with publisher_acl or external_auth: then other users may read events. */
+  readonly readableByAll: boolean;
+  readonly onEvent: (event: Uint8Array) => Promise<void>;
+  readonly onTrouble: (text: string) => void;
+  /** Sockets that outlive this process, where its supervisor holds them. */
+  readonly held?: HeldSocket;
+}
+
+/**
+ * The sockets of one host: in sock_dir with the framing of the Salt installed there, and complete
+ * again in `bare/` and `prefixed/`, so that tools of any version can be pointed at what they read.
+ */
+export class HostSockets {
+  readonly readerSockets: readonly ReaderSocket[];
+  readonly #receivers: readonly EventReceiver[];
+
+  private constructor(sockets: readonly ReaderSocket[], receivers: readonly EventReceiver[]) {
+    this.readerSockets = sockets;
+    this.#receivers = receivers;
+  }
+
+  /** Opens all sockets; what was opened is closed again when one fails. Throws IpcError. */
+  static async open(options: HostSocketsOptions): Promise<HostSockets> {
+    const sockets: ReaderSocket[] = [];
+    const receivers: EventReceiver[] = [];
+    const opened = new HostSockets(sockets, receivers);
+    try {
+      for (const { dir, dialect } of directories(options)) {
+        await mkdir(dir, { recursive: true, mode: 0o755 });
+        const { onEvent, held } = options;
+        sockets.push(await openReaders(dir, dialect, options));
+        const path = join(dir, PULL);
+        receivers.push(await EventReceiver.listen({ path, onEvent, ...(held ? { held } : {}) }));
+        for (const name of MARKERS) await writeMarker(join(dir, name));
+      }
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
+    return opened;
+  }
+
+  status(): object {
+    const readers = this.readerSockets.map(({ publisher }) => ({
+      path: publisher.path,
+      framing: publisher.framing,
+      ...publisher.stats(),
+    }));
+    return { readers, writers: this.#receivers.map((one) => ({ path: one.path, ...one.stats() })) };
+  }
+
+  /** Tools that are connected. */
+  get connected(): number {
+    const readers = this.readerSockets.map(({ publisher }) => publisher.readers);
+    const writers = this.#receivers.map((receiver) => receiver.stats().writers);
+    return [...readers, ...writers].reduce((sum, one) => sum + one, 0);
+  }
+
+  /** Takes no more connections; resolves when the last tool that is connected has hung up. */
+  async left(signal: AbortSignal): Promise<void> {
+    for (const { publisher } of this.readerSockets) publisher.stopListening();
+    for (const receiver of this.#receivers) receiver.stopListening();
+    while (this.connected > 0 && !signal.aborted) {
+      await new Promise((resolve) => setTimeout(resolve, LEAVE_LOOK_MS));
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([
+      ...this.#receivers.map((receiver) => receiver.close()),
+      ...this.readerSockets.map(({ publisher }) => publisher.close()),
+    ]);
+  }
+}
+
+interface Place {
+  readonly dir: string;
+  readonly dialect: SocketDialect;
+}
+
+function directories(options: HostSocketsOptions): readonly Place[] {
+  const { sockDir, dialect } = options;
+  const places: Place[] = [{ dir: sockDir, dialect }];
+  const further: readonly (readonly [IpcFraming, boolean])[] = [
+    ['bare', true],
+    ['prefixed', false],
+  ];
+  for (const [framing, zone] of further) {
+    const dir = join(sockDir, framing);
+    try {
+      checkSocketPath(join(dir, PULL));
+      places.push({ dir, dialect: { framing, zone } });
+    } catch (error) {
+      if (!(error instanceof IpcError)) throw error;
+      // The main sockets fit, so the master works; only this convenience does not.
+      options.onTrouble(`no sockets for other Salt versions: ${error.message}`);
+    }
+  }
+  return places;
+}
+
+async function openReaders(
+  dir: string,
+  { framing, zone }: SocketDialect,
+  { readableByAll, held }: HostSocketsOptions,
+): Promise<ReaderSocket> {
+  const mode = readableByAll ? 0o666 : 0o600;
+  const path = join(dir, PUB);
+  const publisher = await EventPublisher.listen({
+    path,
+    framing,
+    mode,
+    ...(held ? { held } : {}),
+  });
+  return { publisher, zone };
+}
+
+async function writeMarker(path: string): Promise<void> {
+  // A stock master that ended left its own socket of this name, which cannot be opened.
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.isSocket() === true) await rm(path);
+  await writeFile(path, '', { flag: 'a', mode: 0o600 });
+}

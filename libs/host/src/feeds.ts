@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import type { Bus } from '@brine/bus';
+import { handleEach } from '@brine/bus';
+import type { EventMessage } from '@brine/bus/events';
+import { EventReader } from '@brine/bus/events';
+import { type JobMessage, PublicationReader } from '@brine/bus/jobs';
+import type { JobFiles } from '@brine/cachedir';
+import { publishingPart } from '@brine/job';
+import { nowMs, type Telemetry } from '@brine/telemetry';
+import { EventFeed } from './event-feed.ts';
+import { JobFeed } from './job-feed.ts';
+import type { Readers } from './readers.ts';
+import { ReturnFiles } from './return-files.ts';
+
+/** What the feeds of a host work with. */
+export interface FeedsOptions {
+  readonly bus: Bus;
+  readonly files: JobFiles;
+  readonly readers: Readers;
+  readonly host: string;
+  /** Readers could connect from this time on, in unix ms. */
+  readonly sinceMs: number;
+  readonly maxEventSize: number;
+  /** Told of each event as it comes. */
+  readonly onEvent?: (event: EventMessage) => void;
+  readonly spans: Pick<Telemetry, 'recordSpan'>;
+  /** Whether local tools look for jobs in files (`master_job_cache: local_cache`). */
+  readonly jobFiles: boolean;
+  /** Also write `return.p` of every return. */
+  readonly returnFiles: boolean;
+  /** Also keep the time of each job's last return. */
+  readonly endTimes: boolean;
+  readonly onTrouble: (text: string, error?: unknown) => void;
+  /** The feed of a stream has ended for good. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The running feeds. */
+export interface Feeds {
+  readonly reading: boolean;
+  status(): object;
+  /** Gives its place in the streams to a successor; who is connected is told of all as before. */
+  yield(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A host that was gone so long starts anew; its place must not hold up the purge for ever. */
+const FORGET_AFTER_MS = 24 * 3600 * 1000;
+/** A host that is new reads this far back, so that no job of its first second is overlooked. */
+const FIRST_LOOK_BACK_MS = 60_000;
+/** The clocks of this host and of the NATS server may differ by this much. */
+const CLOCK_SLACK_MS = 1_000;
+/** Jobs whose files are being written at the same time. */
+const JOBS_AT_ONCE = 8;
+/** Events for which it is looked once who has connected meanwhile. */
+const EVENTS_AT_ONCE = 256;
+
+/**
+ * Reads the streams for one host: jobs to files and readers, events to readers, returns to files.
+ */
+export function startFeeds(options: FeedsOptions): Feeds {
+  const { bus, files, readers, onTrouble } = options;
+  const token = hostToken(options.host);
+  const events = new EventFeed({
+    readers,
+    files,
+    maxEventSize: options.maxEventSize,
+    onTrouble,
+  });
+  const jobs = new JobFeed({
+    files: options.jobFiles ? files : undefined,
+    readers,
+    announceSinceMs: options.sinceMs - CLOCK_SLACK_MS,
+    writer: `host:${options.host}`,
+    announced: (jid) => events.announced(jid),
+    onTrouble: (jid, error) => onTrouble(`files of job ${jid} could not be written`, error),
+  });
+  let publications = new PublicationReader(bus, {
+    kinds: ['job'],
+    durable: `host-${token}`,
+    from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
+    forgetAfterMs: FORGET_AFTER_MS,
+  });
+  // No durable place: who was not connected gets nothing old.
+  const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
+  const place = { seq: 0 };
+  let takingJobs = runJobs(publications, jobs, options, place);
+  const running = [takingJobs, runEvents(live, events, options)];
+  const closers: (() => void)[] = [() => publications.close(), () => live.close()];
+  const returns = options.returnFiles ? returnFeed(options, token) : undefined;
+  if (returns !== undefined) {
+    running.push(returns.files.run());
+    closers.push(returns.stop);
+  }
+  let yielded: Promise<void> | undefined;
+  const yieldPlace = async (): Promise<void> => {
+    returns?.stop();
+    publications.close();
+    await takingJobs;
+    // From here on without a place that the server keeps: both of us see every job, and what is
+    // written twice is the same.
+    const from = place.seq > 0 ? { seq: place.seq + 1 } : { timeMs: options.sinceMs };
+    publications = new PublicationReader(bus, { kinds: ['job'], from });
+    takingJobs = runJobs(publications, jobs, options, place);
+    takingJobs.catch(options.onFailure);
+    running.push(takingJobs);
+  };
+  for (const run of running) run.catch(options.onFailure);
+  return {
+    get reading() {
+      return publications.reading && live.reading;
+    },
+    status: () => ({
+      jobs: jobs.stats(),
+      events: events.stats(),
+      ...(returns && { returns: returns.files.stats() }),
+      resets: publications.resets + live.resets,
+    }),
+    yield: () => (yielded ??= yieldPlace()),
+    close: async () => {
+      await yielded;
+      for (const close of closers) close();
+      await Promise.allSettled(running);
+      events.close();
+    },
+  };
+}
+
+/** Writes the returns of the stream to the files of this host. */
+function returnFeed(
+  { bus, files, sinceMs, endTimes, onTrouble }: FeedsOptions,
+  token: string,
+): { readonly files: ReturnFiles; readonly stop: () => void } {
+  const reader = new EventReader(bus, {
+    kinds: ['ret'],
+    durable: `returns-${token}`,
+    from: { timeMs: sinceMs - FIRST_LOOK_BACK_MS },
+    forgetAfterMs: FORGET_AFTER_MS,
+  });
+  const written = new ReturnFiles({
+    files,
+    reader,
+    endTimes,
+    onTrouble: (error) => onTrouble('a return could not be written', error),
+  });
+  return { files: written, stop: () => reader.close() };
+}
+
+async function runJobs(
+  publications: PublicationReader,
+  jobs: JobFeed,
+  options: FeedsOptions,
+  place: { seq: number },
+): Promise<void> {
+  const inHand = new Set<Promise<void>>();
+  for await (const published of publications) {
+    place.seq = published.seq;
+    if (published.kind !== 'job') continue;
+    const handling = handleJob(jobs, published, options)
+      .catch((error: unknown) => published.failed(error))
+      .finally(() => inHand.delete(handling));
+    inHand.add(handling);
+    if (inHand.size >= JOBS_AT_ONCE) await Promise.race(inHand);
+  }
+  await Promise.all(inHand);
+}
+
+async function handleJob(
+  jobs: JobFeed,
+  published: JobMessage,
+  { spans, host }: FeedsOptions,
+): Promise<void> {
+  const startMs = nowMs();
+  await jobs.handle(published.job, published);
+  const { jid, piece } = published.job;
+  spans.recordSpan({
+    name: 'announce',
+    jid,
+    part: publishingPart(`announce.${host}`, piece),
+    parentPart: publishingPart('record', piece),
+    startMs,
+    endMs: nowMs(),
+  });
+}
+
+function runEvents(
+  live: EventReader,
+  events: EventFeed,
+  { readers, onEvent }: FeedsOptions,
+): Promise<void> {
+  return handleEach(afterArrivals(live, readers), (event) => {
+    if (event.kind === 'sighting' || event.kind === 'audit') return; // For the store alone.
+    onEvent?.(event);
+    return events.handle(event);
+  });
+}
+
+/** The events, each once those are readers who connected before it came: one may be its asker. */
+async function* afterArrivals(live: EventReader, readers: Readers): AsyncGenerator<EventMessage> {
+  for await (const batch of live.batches(EVENTS_AT_ONCE)) {
+    await readers.arrivals();
+    yield* batch;
+  }
+}
+
+/** A host's name as part of the name of a durable place; made unique where it had to be changed. */
+export function hostToken(host: string): string {
+  const plain = host.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 60);
+  if (plain === host) return plain;
+  return `${plain}-${createHash('sha256').update(host).digest('hex').slice(0, 8)}`;
+}

@@ -1,0 +1,88 @@
+import type { JobMessage } from '@brine/bus/jobs';
+import type { JobFiles } from '@brine/cachedir';
+import type { Jid, Job } from '@brine/job';
+import { jobNewTag, jobPublishTag } from '@brine/job';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import { isMap, mapIn, unpack } from '@brine/wire';
+import { buildNewJob } from '@brine/wire/load';
+import type { Readers } from './readers.ts';
+
+/** How a job is settled. */
+type JobDelivery = Pick<JobMessage, 'timeUs' | 'deliveries' | 'written' | 'ack' | 'failed'>;
+
+/** What {@link JobFeed} works with. */
+export interface JobFeedParts {
+  /** Undefined where local tools look for jobs elsewhere (`master_job_cache`). */
+  readonly files: JobFiles | undefined;
+  readonly readers: Readers;
+  /** Jobs stored before (unix ms) get their files, but who reads now did not wait for them. */
+  readonly announceSinceMs: number;
+  /** `host:<name>`, for whoever waits until this host has written the job. */
+  readonly writer: string;
+  /** Called when the job was announced to the readers. */
+  readonly announced: (jid: string) => void;
+  readonly onTrouble: (jid: string, error: unknown) => void;
+}
+
+/** Makes of each job the files that stock tools look for, then the events they wait for. */
+export class JobFeed {
+  readonly #parts: JobFeedParts;
+  readonly #counts = { jobs: 0, failedFiles: 0 };
+
+  constructor(parts: JobFeedParts) {
+    this.#parts = parts;
+  }
+
+  stats(): { readonly jobs: number; readonly failedFiles: number } {
+    return { ...this.#counts };
+  }
+
+  /**
+   * Handles one job: files, `new`, `publish`, then tells that it is written. Handling it again
+   * writes the same files. When the files can not be written, the readers are told all the same.
+   */
+  async handle(job: Job, message: JobDelivery): Promise<void> {
+    const load = loadOf(job);
+    let failure: { readonly error: unknown } | undefined;
+    try {
+      const { jid, minions } = job;
+      await this.#parts.files?.writeJob({ jid, load, minions, nocache: isNotCached(load) });
+      this.#counts.jobs += 1;
+    } catch (error) {
+      failure = { error };
+      this.#counts.failedFiles += 1;
+      this.#parts.onTrouble(job.jid, error);
+    }
+    const first = message.deliveries <= 1 || failure === undefined;
+    // Who waits for this job connected before it was published.
+    await this.#parts.readers.arrivals();
+    if (first) this.#announce(job, load, message.timeUs / 1000);
+    if (failure !== undefined) return message.failed(failure.error);
+    message.written(this.#parts.writer);
+    message.ack();
+  }
+
+  #announce(job: Job, load: SaltMap, timeMs: number): void {
+    const { readers, announced } = this.#parts;
+    const jid = job.jid as Jid;
+    if (timeMs >= this.#parts.announceSinceMs) {
+      readers.fireMap(jobNewTag(jid), buildNewJob({ ...job, arg: load.get('arg') ?? [] }), timeMs);
+      readers.fire({ kind: 'job', tag: jobPublishTag(jid), body: job.publication, timeMs });
+    }
+    announced(job.jid);
+  }
+}
+
+/** The load as Salt stores it: with the jid it was given, never with the caller's key. */
+function loadOf(job: Job): SaltMap {
+  const value = unpack(job.load);
+  const load: SaltMap = isMap(value) ? value : new Map<SaltValue, SaltValue>();
+  load.set('jid', job.jid);
+  load.delete('key');
+  return load;
+}
+
+/** Salt: salt/master.py ClearFuncs._prep_jid takes it out of the keywords of the load. */
+function isNotCached(load: SaltMap): boolean {
+  return mapIn(load, 'kwargs')?.get('nocache') === true;
+}

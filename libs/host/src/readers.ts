@@ -1,0 +1,118 @@
+import type { EventPublisher } from '@brine/ipc';
+import type { StreamEvent } from '@brine/job';
+import { parseTag } from '@brine/job';
+import type { SaltMap } from '@brine/wire';
+import { mapOf, pack, scanMap, trimEvent, VALUE_TRIMMED, WireError } from '@brine/wire';
+import type { IpcFraming } from '@brine/wire/frames';
+import { ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
+
+/** One socket and how its readers want events. */
+export interface ReaderSocket {
+  readonly publisher: EventPublisher;
+  /** Does `_stamp` end in `+00:00`? */
+  readonly zone: boolean;
+}
+
+/**
+ * An event for the local readers, its body at hand. `timeMs` becomes its `_stamp`, except that
+ * local tools stamp their events (kind `local`) themselves.
+ */
+export type EventForReaders = Pick<StreamEvent, 'kind' | 'tag' | 'timeMs'> & {
+  readonly body: Uint8Array;
+};
+
+/**
+ * Wakes a CLI that overlooked its returns. No tool asks for this tag. A tool that shows all events
+ * shows a few of them just after it connected.
+ */
+const TICK_TAG = 'brine/tick';
+const TICK_BODY = pack(mapOf({}), 'bin');
+/** Stands for the body while no reader is connected. */
+const NO_BODY = new Uint8Array(0);
+
+/** Writes events to all sockets of this host, each in its own framing. */
+export class Readers {
+  readonly #sockets: readonly ReaderSocket[];
+  readonly #maxEventSize: number;
+  #fired = 0;
+  #unreadable = 0;
+
+  constructor(sockets: readonly ReaderSocket[], maxEventSize: number) {
+    this.#sockets = sockets;
+    this.#maxEventSize = maxEventSize;
+  }
+
+  /** How many readers are connected to any socket. */
+  get count(): number {
+    return this.#sockets.reduce((sum, { publisher }) => sum + publisher.readers, 0);
+  }
+
+  /** Resolves when every tool that connected before this call is a reader. */
+  async arrivals(): Promise<void> {
+    await Promise.all(this.#sockets.map(({ publisher }) => publisher.arrivals()));
+  }
+
+  stats(): {
+    readonly fired: number;
+    readonly unreadable: number;
+    readonly droppedReaders: number;
+  } {
+    const dropped = this.#sockets.map(({ publisher }) => publisher.stats().droppedReaders);
+    return {
+      fired: this.#fired,
+      unreadable: this.#unreadable,
+      droppedReaders: dropped.reduce((sum, one) => sum + one, 0),
+    };
+  }
+
+  /** Sends an event to the readers of this moment. A body that is no map is counted, not sent. */
+  fire(event: EventForReaders): void {
+    this.#fired += 1;
+    if (this.count === 0) return;
+    const frames = new Map<string, Uint8Array>();
+    const wakes = parseTag(event.tag).kind === 'job-return';
+    try {
+      for (const { publisher, zone } of this.#sockets) {
+        if (publisher.readers === 0) continue;
+        const key = `${publisher.framing} ${zone}`;
+        let frame = frames.get(key);
+        if (frame === undefined) {
+          frame = this.#frame(event, publisher.framing, zone);
+          frames.set(key, frame);
+        }
+        publisher.publishFrame(frame);
+        if (wakes && publisher.framing === 'bare') {
+          publisher.wakeNewReaders(ipcFrame(packEvent(TICK_TAG, TICK_BODY), 'bare'));
+        }
+      }
+    } catch (error) {
+      if (!(error instanceof WireError)) throw error;
+      this.#unreadable += 1;
+    }
+  }
+
+  /** As {@link fire} for an event of this process. */
+  fireMap(tag: string, map: SaltMap, timeMs: number): void {
+    const body = this.count === 0 ? NO_BODY : pack(map, 'bin');
+    this.fire({ kind: 'job', tag, body, timeMs });
+  }
+
+  #frame(event: EventForReaders, framing: IpcFraming, zone: boolean): Uint8Array {
+    const { kind, tag, body, timeMs } = event;
+    const isStamped = kind === 'local' && scanMap(body).range('_stamp') !== undefined;
+    const data = isStamped ? toBinMap(body) : restampEvent(body, stamp(timeMs, zone));
+    return ipcFrame(packEvent(tag, trimEvent(data, this.#maxEventSize)), framing);
+  }
+}
+
+/** UTC, ISO 8601 with microseconds, as Python's isoformat writes it. */
+export function stamp(timeMs: number, zone: boolean): string {
+  const iso = new Date(Math.floor(timeMs)).toISOString().slice(0, -1);
+  const micros = Math.floor((timeMs % 1) * 1000);
+  return `${iso}${String(micros).padStart(3, '0')}${zone ? '+00:00' : ''}`;
+}
+
+/** Stands for the body of an event that is too large to be fetched at all. */
+export function trimmedStandIn(fields: Readonly<Record<string, string | undefined>>): SaltMap {
+  return mapOf({ ...fields, return: VALUE_TRIMMED });
+}

@@ -1,0 +1,71 @@
+/**
+ * The kinds of events; the last token of their subject. Two are for the store alone: `sighting`,
+ * what was seen of minions that have not returned, and `audit`, rows that are on record.
+ */
+export const EVENT_KINDS = [
+  'ret',
+  'minion',
+  'auth',
+  'key',
+  'local',
+  'syndic',
+  'job',
+  'sighting',
+  'audit',
+] as const;
+
+/** A kind of event. */
+export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** Tells whether a text names a kind of event. */
+export function isEventKind(text: string): text is EventKind {
+  return (EVENT_KINDS as readonly string[]).includes(text);
+}
+
+/**
+ * An event: something that happened at a tag, for everyone who listens there. A minion's return is
+ * one (kind `ret`). The worker makes it, the stream EVENTS keeps it, and the store, the sockets of a
+ * host and the master above get it in this shape. Headers, rows and socket frames are made of it
+ * where it leaves the process.
+ */
+export interface Event {
+  readonly kind: EventKind;
+  /** Salt's event tag, as `salt/job/<jid>/ret/<minion>`. */
+  readonly tag: string;
+  /** A msgpack map. */
+  readonly body: Uint8Array;
+  /** The job that it is about, where it is about one. */
+  readonly jid?: string | undefined;
+  /** The minion that it is from or about. */
+  readonly minion?: string | undefined;
+  /** A W3C traceparent that the sender gave; becomes a span link. */
+  readonly link?: string | undefined;
+  /** The spans of this event are recorded: each service that takes it on records its own. */
+  readonly traced?: boolean;
+  /**
+   * The same for all tries to append one event: the stream keeps it once. Without one each append
+   * is another event. Events that come out of the stream have none.
+   */
+  readonly msgId?: string;
+}
+
+/** Where the stream keeps an event, and since when. */
+export interface EventPosition {
+  /** When the stream was made: one that is deleted and made again counts from 1 again. */
+  readonly incarnation: string;
+  readonly seq: number;
+  /** The subject that it was stored under. */
+  readonly subject: string;
+  /** When the stream stored it, in ms since 1970. */
+  readonly timeMs: number;
+}
+
+/** An event as it comes out of the stream. */
+export interface StreamEvent extends Omit<Event, 'body' | 'msgId'>, EventPosition {
+  /** Undefined for a large body: the message only says where that is, and {@link fetch} gets it. */
+  readonly body: Uint8Array | undefined;
+  /** Of the body, in bytes. */
+  readonly size: number;
+  /** The body, wherever it is. Rejects where it is gone, or can not be had now. */
+  fetch(): Promise<Uint8Array>;
+}

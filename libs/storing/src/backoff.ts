@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** First and greatest wait between two tries, in ms; each is drawn from half of it to all of it. */
+const WAIT_MS = { first: 100, most: 2_000 } as const;
+
+/** Errors that are reported of one outage. */
+const MAX_TOLD = 8;
+
+/** What is reported of outages. */
+export interface BackoffPorts {
+  /** Called when an outage begins, and once for each further error of it, up to a few. */
+  readonly onOutage: (error: unknown) => void;
+  /** Called when it is over. */
+  readonly onRecovered: (seconds: number) => void;
+}
+
+/**
+ * Tries work again until PostgreSQL (or the object store) takes it. Nothing is acknowledged before
+ * that, so the stream delivers it again if this process dies.
+ */
+export class Backoff {
+  readonly #ports: BackoffPorts;
+  readonly #signal: AbortSignal;
+  /** Pieces of work that wait for their next try: an outage ends with the last of them. */
+  #failing = 0;
+  #sinceMs = 0;
+  /** Errors that were reported of this outage: some take turns while connections are tried. */
+  readonly #told = new Set<string>();
+
+  constructor(ports: BackoffPorts, signal: AbortSignal) {
+    this.#ports = ports;
+    this.#signal = signal;
+  }
+
+  /** True during an outage. */
+  get waiting(): boolean {
+    return this.#failing > 0;
+  }
+
+  /**
+   * Does the work, again while an outage makes it fail. Resolves with undefined once this process
+   * is to stop. Throws an error that is no outage.
+   */
+  async retry<T extends object>(
+    work: () => Promise<T>,
+    isOutage: (error: unknown) => boolean = isRetryable,
+  ): Promise<T | undefined> {
+    let failing = false;
+    for (let wait: number = WAIT_MS.first; ; wait = Math.min(wait * 2, WAIT_MS.most)) {
+      try {
+        const result = await work();
+        if (failing) this.#recovered();
+        return result;
+      } catch (error) {
+        if (failing && !isOutage(error)) this.#failing -= 1;
+        if (!isOutage(error)) throw error;
+        this.#outage(error, !failing);
+        failing = true;
+      }
+      if (this.#signal.aborted) return undefined;
+      const drawn = wait * (0.5 + Math.random() / 2);
+      await sleep(drawn, undefined, { signal: this.#signal }).catch(() => undefined); // Seen below.
+      if (this.#signal.aborted) return undefined;
+    }
+  }
+
+  #outage(error: unknown, begins: boolean): void {
+    if (this.#failing === 0) {
+      this.#sinceMs = performance.now();
+      this.#told.clear();
+    }
+    if (begins) this.#failing += 1;
+    const text = error instanceof Error ? error.message : '';
+    if (this.#told.has(text) || this.#told.size >= MAX_TOLD) return;
+    this.#told.add(text);
+    this.#ports.onOutage(error);
+  }
+
+  #recovered(): void {
+    this.#failing -= 1;
+    if (this.#failing > 0) return;
+    this.#ports.onRecovered((performance.now() - this.#sinceMs) / 1000);
+  }
+}
+
+/** Errors of our edges say whether the same may succeed later. */
+function isRetryable(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'retryable' in error
+    ? error.retryable === true
+    : false;
+}

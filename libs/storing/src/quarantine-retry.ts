@@ -1,0 +1,98 @@
+import { type Bus, BusError, readStray } from '@brine/bus';
+import type { EventMessage } from '@brine/bus/events';
+import type { Published } from '@brine/bus/jobs';
+import {
+  isRefused,
+  type JobCache,
+  type Quarantined,
+  refusedDurable,
+  refusedJob,
+  refusedReturn,
+  type RefusedRow,
+} from '@brine/job-cache';
+import { durableRow, jobRow } from './take-jobs.ts';
+import { noticeIn, noticeInQuarantine, storeAll } from './take-notices.ts';
+import { returnRow } from './take-returns.ts';
+
+/** Where a row is tried again. */
+export interface RetryParts {
+  readonly cache: JobCache;
+  readonly bus: Bus;
+}
+
+/**
+ * Tries a row in quarantine again, as if it had just come, and takes it out once it is stored. A
+ * row that is refused again stays, with the new reason. Returns whether it is stored. Throws for
+ * outages.
+ */
+export async function retryQuarantined(row: Quarantined, parts: RetryParts): Promise<boolean> {
+  const isStored = await store(row, parts);
+  await parts.cache.quarantined.tried(row.number, isStored);
+  return isStored;
+}
+
+async function store(row: Quarantined, parts: RetryParts): Promise<boolean> {
+  try {
+    const refused = await storeAgain(row, parts);
+    // A stray that can be read now, and is refused as what it is, is put away as that.
+    return refused !== undefined && !refused.some(({ kind }) => kind === row.kind);
+  } catch (error) {
+    if (isAway(error)) throw error;
+    return false;
+  }
+}
+
+/** True for an outage, which says nothing of the row. Every other error is the row's own fault. */
+function isAway(error: unknown): boolean {
+  if (isRefused(error)) return false;
+  return error instanceof Error && 'retryable' in error && error.retryable === true;
+}
+
+/** Returns the rows that are still refused; undefined for a row that can not be read. */
+async function storeAgain(
+  row: Quarantined,
+  { cache, bus }: RetryParts,
+): Promise<readonly RefusedRow[] | undefined> {
+  switch (row.kind) {
+    case 'job':
+      return (await cache.saveJobs([refusedJob(row)])).refused;
+    case 'durable':
+      return cache.durable.open([refusedDurable(row)]);
+    case 'return':
+      return (await cache.saveReturns([refusedReturn(row)])).refused;
+    case 'seen':
+      return storeAll(cache, [noticeInQuarantine(row)]);
+    case 'stray':
+      return storeStray(row, { cache, bus });
+  }
+}
+
+async function storeStray(
+  { told, subject, raw, seq, incarnation }: Quarantined,
+  { cache, bus }: RetryParts,
+): Promise<readonly RefusedRow[] | undefined> {
+  const { stream, headers, timeUs } = told;
+  if (typeof stream !== 'string' || typeof headers !== 'string') return undefined;
+  const at = typeof timeUs === 'number' ? timeUs : 0;
+  const position = typeof told['incarnation'] === 'string' ? told['incarnation'] : incarnation;
+  const message = { stream, subject, headers, data: raw, seq, incarnation: position, timeUs: at };
+  const read = await readStray(bus, message);
+  if (read === undefined) return undefined;
+  return 'tag' in read ? storeEvent(read, cache) : storePublished(read, cache);
+}
+
+async function storeEvent(event: EventMessage, cache: JobCache): Promise<readonly RefusedRow[]> {
+  const body = await event.fetch();
+  if (event.kind !== 'ret') return storeAll(cache, [noticeIn(event, body)]);
+  return (await cache.saveReturns([returnRow(event, body)])).refused;
+}
+
+async function storePublished(
+  published: Published,
+  cache: JobCache,
+): Promise<readonly RefusedRow[]> {
+  if (published.kind !== 'job') throw new BusError('BUS_BAD_MESSAGE', 'a publication of no job');
+  const { refused } = await cache.saveJobs([jobRow(published)]);
+  if (published.job.durable !== true) return refused;
+  return [...refused, ...(await cache.durable.open([durableRow(published)]))];
+}
