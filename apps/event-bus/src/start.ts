@@ -32,16 +32,16 @@ import { Releasers } from './adapters/releasers.ts';
  */
 const STOCK_DIRS = ['proc', 'jobs', 'syndics', 'tokens'] as const;
 
-/** Minions whose times are told, by `brine.metrics.per_minion`. */
+/** Minions whose times are metrics, by `brine.metrics.per_minion`. */
 const MINION_TIMES = { never: 0, auto: 500, always: 5_000 } as const;
 
 type MasterOptions = ServiceContext['options'];
 type Trouble = (text: string, error?: unknown) => void;
 
 /**
- * Starts the event bus of a host. The order matters: the sockets are there within milliseconds of a
- * restart, the streams before anybody may write, and only when files, keys and feeds are in place
- * is the service ready.
+ * Starts the event bus of a host. The order matters. The sockets are there within milliseconds of a
+ * restart, and the streams before a service may write. The service is ready when files, keys and
+ * feeds are in place.
  */
 export async function startEventBus(context: ServiceContext): Promise<RunningService> {
   const { options, log } = context;
@@ -87,7 +87,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     hasSalt: salt !== undefined,
   });
   releasers.add(() => feeds.close());
-  // What one process of a host may hold: it goes to a successor before the rest.
+  // Only one process of a host may do this: a successor gets it before the rest.
   const forOne = new Releasers();
   releasers.add(() => forOne.run());
   const keys = await startHostKeys(context, bus, forOne, trouble);
@@ -126,7 +126,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   };
 }
 
-/** The sockets of this host; the options say who may read them, and what they speak. */
+/** The sockets of this host; the options set their mode and their framing. */
 function openSockets(
   options: MasterOptions,
   salt: InstalledSalt | undefined,
@@ -191,7 +191,7 @@ function localEvents(
   fired: (tag: string) => void,
   onTrouble: Trouble,
 ): LocalEvents {
-  // Whoever fires before the streams are there waits for them; the socket holds the rest back.
+  // Events that are fired before the streams are there wait for them; the socket queues the rest.
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
   // A failure to connect is thrown where the connection is awaited.
   writer.catch(() => undefined);
@@ -205,7 +205,7 @@ function localEvents(
   );
 }
 
-/** The operator's word first; else what the Salt of this host reads. */
+/** The option decides; `auto` follows the Salt of this host. */
 export function chooseDialect(
   framing: 'auto' | 'bare' | 'prefixed',
   salt: InstalledSalt | undefined,

@@ -7,7 +7,7 @@ import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.
 /** What a drop file asks for: a new AES key, or nothing (then it is only removed). */
 export type DropFile = 'none' | 'rotate' | 'foreign';
 
-/** Inotify may be missing or exhausted: looked for this often anyway, in milliseconds. */
+/** Inotify may be missing or exhausted, so a timer looks this often too, in milliseconds. */
 const LOOK_EVERY_MS = 2_000;
 
 /** `<cachedir>/.dfn`, by which `salt-key -d` and `-r` ask for a new AES key. */

@@ -15,7 +15,7 @@ export interface JobToWrite {
   readonly jid: string;
   /** The clear load, without the caller's key. */
   readonly load: SaltMap;
-  /** Who is expected to return; no file is written where it is undefined. */
+  /** The minions that are expected to return; undefined writes no file of them. */
   readonly minions?: readonly string[] | undefined;
   /** Its returns are not to be kept. */
   readonly nocache?: boolean;
@@ -45,8 +45,8 @@ export class JobFiles {
   }
 
   /**
-   * Writes what a waiting CLI needs. `.load.p` is last: whoever sees it sees everything. Writing
-   * the same job again is harmless.
+   * Writes the files that a waiting CLI needs. `.load.p` is last: once it is there, all are.
+   * Writing the same job again is harmless.
    */
   async writeJob(job: JobToWrite): Promise<void> {
     const dir = this.dir(job.jid);
@@ -60,8 +60,8 @@ export class JobFiles {
   }
 
   /**
-   * Writes a job of which only a return is known (salt-call, a schedule). What was published has
-   * its own files, which this never replaces; a publication that still comes replaces these.
+   * Writes a job of which only a return is known (salt-call, a schedule). It never replaces the
+   * files of a published job; a publication that still comes replaces these.
    */
   async writeBornJob(job: JobToWrite & { readonly minions: readonly string[] }): Promise<void> {
     const dir = this.dir(job.jid);

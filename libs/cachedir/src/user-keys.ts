@@ -44,8 +44,8 @@ export async function readUserKey(cachedir: string, user: string): Promise<strin
 
 /**
  * Makes sure that a user has a key file, 0600 and owned by that user. A key that was found and is
- * also `known` (the master accepts it already) is kept; anything else is replaced by `fresh()`, so
- * that a file that somebody put there is never believed.
+ * also `known` (the master accepts it already) is kept. Any other is replaced by `fresh()`, so a
+ * file that another user put there is never trusted.
  */
 export async function ensureUserKey(options: {
   readonly cachedir: string;
@@ -95,7 +95,7 @@ async function fromNameService(user: string): Promise<string | undefined> {
     const { stdout } = await promisify(execFile)('getent', ['passwd', user], { timeout: 3_000 });
     return stdout.split('\n').find((line) => line.startsWith(`${user}:`));
   } catch {
-    // No such user (exit 2), or a host without getent: both mean that nobody is known.
+    // No such user (exit 2), or a host without getent: both mean an unknown user.
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** What belongs to the return, or to the event, and not to the job that it tells of. */
+/** Fields of the return, or of its event, that are none of its job. */
 const RETURN_FIELDS = new Set<SaltValue>([
   'return',
   'retcode',
@@ -15,9 +15,9 @@ const RETURN_FIELDS = new Set<SaltValue>([
 ]);
 
 /**
- * The load of a job of which only a return is known. A stock master saves the return itself, whose
- * jobs have no target then (Salt: salt/utils/job.py store_job); here the sender is the target, as
- * the job cache in PostgreSQL tells it.
+ * The load of a job of which only a return is known. A stock master saves the return itself, so its
+ * job has no target (Salt: salt/utils/job.py store_job). Here the sender is the target, as in
+ * PostgreSQL.
  */
 export function bornLoad(jid: string, id: string, data: SaltMap): SaltMap {
   const load: SaltMap = new Map([...data].filter(([key]) => !RETURN_FIELDS.has(key)));

@@ -21,7 +21,7 @@ export interface FeedsOptions {
   /** Readers could connect from this time on, in unix ms. */
   readonly sinceMs: number;
   readonly maxEventSize: number;
-  /** Told of each event as it comes. */
+  /** Called with each event as it comes. */
   readonly onEvent?: (event: EventMessage) => void;
   readonly spans: Pick<Telemetry, 'recordSpan'>;
   /** Whether local tools look for jobs in files (`master_job_cache: local_cache`). */
@@ -39,20 +39,20 @@ export interface FeedsOptions {
 export interface Feeds {
   readonly reading: boolean;
   status(): object;
-  /** Gives its place in the streams to a successor; who is connected is told of all as before. */
+  /** Gives its place in the streams to a successor, and goes on serving the connected readers. */
   yield(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A host that was gone so long starts anew; its place must not hold up the purge for ever. */
+/** A host that was gone so long loses its place: it must not hold up the purge for ever. */
 const FORGET_AFTER_MS = 24 * 3600 * 1000;
-/** A host that is new reads this far back, so that no job of its first second is overlooked. */
+/** A new host reads this far back, so that it misses no job of its first second. */
 const FIRST_LOOK_BACK_MS = 60_000;
 /** The clocks of this host and of the NATS server may differ by this much. */
 const CLOCK_SLACK_MS = 1_000;
 /** Jobs whose files are being written at the same time. */
 const JOBS_AT_ONCE = 8;
-/** Events for which it is looked once who has connected meanwhile. */
+/** Events of one look for readers that have connected meanwhile. */
 const EVENTS_AT_ONCE = 256;
 
 /**
@@ -81,7 +81,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     from: { timeMs: options.sinceMs - FIRST_LOOK_BACK_MS },
     forgetAfterMs: FORGET_AFTER_MS,
   });
-  // No durable place: who was not connected gets nothing old.
+  // No durable place: readers get no event from before they connected.
   const live = new EventReader(bus, { from: { timeMs: options.sinceMs - CLOCK_SLACK_MS } });
   const place = { seq: 0 };
   let takingJobs = runJobs(publications, jobs, options, place);
@@ -97,8 +97,8 @@ export function startFeeds(options: FeedsOptions): Feeds {
     returns?.stop();
     publications.close();
     await takingJobs;
-    // From here on without a place that the server keeps: both of us see every job, and what is
-    // written twice is the same.
+    // From here on without a durable place: this process and its successor both see every job, and
+    // write the same files.
     const from = place.seq > 0 ? { seq: place.seq + 1 } : { timeMs: options.sinceMs };
     publications = new PublicationReader(bus, { kinds: ['job'], from });
     takingJobs = runJobs(publications, jobs, options, place);
@@ -195,7 +195,9 @@ function runEvents(
   });
 }
 
-/** The events, each once those are readers who connected before it came: one may be its asker. */
+/**
+ * The events. Each waits until the tools that connected before it are readers: one asked for it.
+ */
 async function* afterArrivals(live: EventReader, readers: Readers): AsyncGenerator<EventMessage> {
   for await (const batch of live.batches(EVENTS_AT_ONCE)) {
     await readers.arrivals();

@@ -15,16 +15,18 @@ export interface JobFeedParts {
   /** Undefined where local tools look for jobs elsewhere (`master_job_cache`). */
   readonly files: JobFiles | undefined;
   readonly readers: Readers;
-  /** Jobs stored before (unix ms) get their files, but who reads now did not wait for them. */
+  /**
+   * Jobs from before this time (unix ms) get their files and no events: no reader waits for them.
+   */
   readonly announceSinceMs: number;
-  /** `host:<name>`, for whoever waits until this host has written the job. */
+  /** `host:<name>`, under which this host reports to the worker that it has written a job. */
   readonly writer: string;
   /** Called when the job was announced to the readers. */
   readonly announced: (jid: string) => void;
   readonly onTrouble: (jid: string, error: unknown) => void;
 }
 
-/** Makes of each job the files that stock tools look for, then the events they wait for. */
+/** Makes the files that stock tools look for of each job, then the events they wait for. */
 export class JobFeed {
   readonly #parts: JobFeedParts;
   readonly #counts = { jobs: 0, failedFiles: 0 };
@@ -38,8 +40,8 @@ export class JobFeed {
   }
 
   /**
-   * Handles one job: files, `new`, `publish`, then tells that it is written. Handling it again
-   * writes the same files. When the files can not be written, the readers are told all the same.
+   * Handles one job: files, `new`, `publish`, then the report that it is written. Handling it again
+   * writes the same files. The events go out even when the files can not be written.
    */
   async handle(job: Job, message: JobDelivery): Promise<void> {
     const load = loadOf(job);
@@ -54,7 +56,7 @@ export class JobFeed {
       this.#parts.onTrouble(job.jid, error);
     }
     const first = message.deliveries <= 1 || failure === undefined;
-    // Who waits for this job connected before it was published.
+    // A tool that waits for this job connected before it was published.
     await this.#parts.readers.arrivals();
     if (first) this.#announce(job, load, message.timeUs / 1000);
     if (failure !== undefined) return message.failed(failure.error);

@@ -26,8 +26,8 @@ export interface ReturnFilesParts {
 }
 
 /**
- * Writes `return.p` of every return, for stock `salt-run jobs.*` on this host. In the background
- * and at its own pace: nobody waits for it, and the stream keeps what is not written yet.
+ * Writes `return.p` of every return, for stock `salt-run jobs.*` on this host. It runs in the
+ * background at its own pace; the stream keeps the backlog.
  */
 export class ReturnFiles {
   readonly #files: JobFiles;
@@ -55,7 +55,9 @@ export class ReturnFiles {
     }
   }
 
-  /** After the returns: who reads an end time sees them. A lost one comes with the next. */
+  /**
+   * After the returns, so that they are there once an end time is. A lost one comes with the next.
+   */
   async #writeEndTimes(events: readonly EventMessage[]): Promise<void> {
     const last = new Map<string, number>();
     for (const { tag, timeMs } of events) {
@@ -96,7 +98,7 @@ export class ReturnFiles {
     } catch (error) {
       this.#counts.failed += 1;
       this.#onTrouble(error);
-      // What is no return will never be one; a full disk may have room later.
+      // Another form will never be a return; a full disk may have room later.
       if (error instanceof WireError) event.ack();
       else if (isOutage(error)) event.nak(RETRY_MS);
       else event.failed(error);
@@ -104,7 +106,7 @@ export class ReturnFiles {
   }
 }
 
-/** What the disk or the stream may be over with: it is tried for as long as it takes. */
+/** True for an outage of the disk or the stream: it is tried for as long as it takes. */
 function isOutage(error: unknown): boolean {
   if (error instanceof BusError) return error.retryable;
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

@@ -45,8 +45,8 @@ const MAX_BUFFERED_BYTES = 256 * 1024 * 1024;
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /**
- * A reader of the master's event socket. Connect before publishing: what was fired earlier never
- * comes. Iteration ends when closed; it throws IpcError when the connection is lost.
+ * A reader of the master's event socket. Connect before publishing: events that were fired earlier
+ * never come. Iteration ends when closed; it throws IpcError when the connection is lost.
  */
 export class EventClient implements AsyncIterable<LocalEvent> {
   readonly #socket: Socket;
@@ -68,7 +68,7 @@ export class EventClient implements AsyncIterable<LocalEvent> {
     socket.on('close', () => this.#end(lost(options.path)));
   }
 
-  /** Connects; throws IpcError SALT_IPC_CONNECT when nobody serves the socket. */
+  /** Connects; throws IpcError SALT_IPC_CONNECT when no process serves the socket. */
   static async connect(options: EventClientOptions): Promise<EventClient> {
     const timeoutMs = options.timeoutMs ?? CONNECT_TIMEOUT_MS;
     return new EventClient(await connectTo(options.path, timeoutMs), options);
@@ -140,7 +140,7 @@ export interface FireOptions {
 /**
  * Writes one event to the master's pull socket; `data` is a map packed in bin mode that holds
  * `_stamp`. Resolves when the system has taken all bytes; the socket answers nothing. Throws
- * IpcError when nobody serves it.
+ * IpcError when no process serves it.
  */
 export async function fireEvent(
   tag: string,

@@ -33,14 +33,14 @@ export interface EventPublisherStats {
   readonly refusedReaders: number;
 }
 
-/** A `salt` CLI that waits for 10,000 returns of 5 KB while its machine is busy stays connected. */
+/** A `salt` CLI on a busy machine stays connected while 10,000 returns of 5 KB wait for it. */
 const MAX_BUFFERED_BYTES = 64 * 1024 * 1024;
 const MAX_TOTAL_BUFFERED_BYTES = 512 * 1024 * 1024;
 const MAX_READERS = 1024;
-/** Who has read for longer than this reads in time: it is no CLI that just started. */
+/** A reader that is connected for longer than this is no CLI that just started. */
 const NEW_READER_MS = 15_000;
 
-/** Connections that the system holds for us until we take them (Node's `backlog`). */
+/** Connections that the system queues until this process accepts them (Node's `backlog`). */
 const BACKLOG = 511;
 
 /**
@@ -83,9 +83,9 @@ export class EventPublisher {
   }
 
   /**
-   * Resolves when whoever connected before this call is a reader. For a client the system connects
-   * at once, and it may have asked for something then whose event is here before we have taken its
-   * connection: a turn of the loop takes one, however many there are. It would wait in vain.
+   * Resolves when every client that connected before this call is a reader. The system completes a
+   * connection at once, but this process accepts only one per turn of the loop. A client may have
+   * asked for something meanwhile, and its event would come before the client is a reader.
    */
   async arrivals(): Promise<void> {
     const taken = (): number => this.#counts.accepted + this.#counts.refusedReaders;
@@ -131,7 +131,7 @@ export class EventPublisher {
     return { readers: this.#readers.size, ...this.#counts };
   }
 
-  /** Takes no more readers; those there are are served on. */
+  /** Accepts no more readers, and goes on serving the connected ones. */
   stopListening(): void {
     this.#server.close();
   }
@@ -159,9 +159,9 @@ export class EventPublisher {
     this.#counts.accepted += 1;
     this.#readers.set(socket, performance.now());
     socket.once('close', () => this.#readers.delete(socket));
-    // A reader that goes away is no fault of ours; 'close' follows.
+    // A reader that goes away is no fault; 'close' follows.
     socket.on('error', () => socket.destroy());
-    // Readers write nothing; what they write all the same is thrown away, and their end is seen.
+    // Reads to see the end of the connection; readers have nothing to say.
     socket.resume();
   }
 
@@ -170,7 +170,7 @@ export class EventPublisher {
     const since = performance.now() - NEW_READER_MS;
     if (frame === undefined) return;
     for (const [reader, connectedAt] of this.#readers) {
-      // Who has bytes waiting anyway is not asleep.
+      // A reader with bytes waiting wakes by itself.
       if (connectedAt > since && reader.writableLength === 0) reader.write(frame);
     }
   }

@@ -56,7 +56,7 @@ export class EventReceiver {
     return { writers: this.#writers.size, ...this.#counts };
   }
 
-  /** Takes no more writers; those there are are read on. */
+  /** Accepts no more writers, and goes on reading the connected ones. */
   stopListening(): void {
     this.#server.close();
   }
@@ -82,7 +82,7 @@ export class EventReceiver {
     }
     this.#writers.add(socket);
     socket.once('close', () => this.#writers.delete(socket));
-    // A writer that goes away in the middle of a frame has said nothing; 'close' follows.
+    // A writer that goes away in the middle of a frame sent no event; 'close' follows.
     socket.on('error', () => socket.destroy());
     void this.#read(socket);
   }

@@ -20,13 +20,13 @@ export function checkSocketPath(path: string): void {
   );
 }
 
-/** Gives a socket for the path that another process has bound; nothing where it can not. */
+/** Gives a socket for the path that another process has bound; undefined where there is none. */
 export type HeldSocket = (path: string) => Promise<object | undefined>;
 
 /**
- * Listens on a unix socket with the file mode `mode`. What a dead process has left there is
- * replaced; a socket on which somebody answers is not (SALT_IPC_IN_USE). One that is held for us is
- * listened on, perhaps beside our predecessor.
+ * Listens on a unix socket with the file mode `mode`. A socket that a dead process left there is
+ * replaced; one that still answers is not (SALT_IPC_IN_USE). A socket that the supervisor passes
+ * down is used as it is, perhaps beside the process before this one.
  */
 export async function listenOn(
   server: Server,
@@ -38,7 +38,7 @@ export async function listenOn(
   let handle = await held?.(path);
   if (handle === undefined) {
     await clearPath(path);
-    // Who holds sockets for us could not bind while the old file was there.
+    // The supervisor could not bind while the old file was there.
     handle = await held?.(path);
   }
   await new Promise<void>((resolve, reject) => {

@@ -45,17 +45,17 @@ export interface JobCacheOptions {
   readonly maxConnections?: number;
   /** Connections of questions at most; default 3. They have their own: no writer waits for them. */
   readonly maxReads?: number;
-  /** A statement of a writer may run so long in the server, in ms; default 120,000. */
+  /** How long a statement of a writer may run in the server, in ms; default 120,000. */
   readonly statementMs?: number;
   /** A question that takes longer fails, in ms; default 15,000. */
   readonly readMs?: number;
-  /** Gets faults of idle connections, which need no answer: the pool opens others. */
+  /** Called with faults of idle connections. The pool opens others by itself. */
   readonly onConnectionError?: (error: Error) => void;
   /** Metrics count each minion by itself up to as many; default 500, 0 never. */
   readonly maxMinionLabels?: number;
-  /** Told once when there are more minions than that. */
+  /** Called once when there are more minions than that. */
   readonly onMinionsFolded?: () => void;
-  /** False: returns are counted and what they say is not kept. Default true. */
+  /** False: returns are counted, their content is not stored. Default true. */
   readonly keepReturns?: boolean;
   /** Unix ms; for tests. */
   readonly now?: () => number;
@@ -65,7 +65,7 @@ export interface JobCacheOptions {
 const MAX_MINION_LABELS = 500;
 /** A statement may run this long in the server, in ms; a 50 MB return takes a few seconds. */
 const STATEMENT_TIMEOUT_MS = 120_000;
-/** A page of a question takes less than a second, and who asks waits 4 s (apps/worker-pool). */
+/** A page of a question takes less than a second, and the workers wait 4 s (apps/worker-pool). */
 const READ_TIMEOUT_MS = 15_000;
 /**
  * The job cache in PostgreSQL. All writes are idempotent and commute: giving the same rows again,
@@ -77,13 +77,13 @@ export class JobCache {
   readonly #reads: Pool;
   readonly #partitions: Partitions;
   readonly #state: SavingState;
-  /** Returns of this process that stand for the durations of others. */
+  /** Returns of this process that are exemplars of the durations. */
   readonly durationExamples = new DurationExamples();
   /** What is on record. */
   readonly audit: AuditRows;
   /** Jobs that are sent again to minions that were away. */
   readonly durable: DurableJobs;
-  /** What was refused and waits for somebody to look at it. */
+  /** The rows in quarantine. */
   readonly quarantined: QuarantinedRows;
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
@@ -144,19 +144,19 @@ export class JobCache {
   }
 
   /**
-   * Stores what was seen of minions of a job; who is seen running prolongs it. Resolves with what
-   * PostgreSQL refuses.
+   * Stores what was seen of minions of a job. A minion that runs it prolongs it. Resolves with the
+   * rows that PostgreSQL refuses.
    */
   saveSightings(rows: readonly SightingRow[]): Promise<readonly Unfit<SightingRow>[]> {
     return saveSightings(this.#pool, rows);
   }
 
-  /** Stores log-ins, of each minion the last 8. Resolves with what PostgreSQL refuses. */
+  /** Stores log-ins, the last 8 of each minion. Resolves with the rows that PostgreSQL refuses. */
   saveLogIns(rows: readonly LogInRow[]): Promise<readonly Unfit<LogInRow>[]> {
     return saveLogIns(this.#pool, rows);
   }
 
-  /** Puts away, with its bytes, what no row can be made of. */
+  /** Puts bytes that no row can be made of into quarantine. */
   quarantine(refusal: Refusal, error: unknown): Promise<RefusedRow> {
     return quarantine(this.#pool, refusal, error);
   }
@@ -227,7 +227,7 @@ export class JobCache {
     return this.#partitions.ensureAhead(this.#now());
   }
 
-  /** Forgets what is older than a time (unix ms); returns the number of dropped partitions. */
+  /** Drops days that are older than a time (unix ms); returns the number of dropped partitions. */
   async dropOlderThan(beforeMs: number): Promise<number> {
     const dropped = await dropOlderThan(this.#pool, beforeMs);
     if (dropped > 0) this.#partitions.forget();
@@ -259,7 +259,7 @@ export class JobCache {
     }
   }
 
-  /** Closes the connections after what is in hand. Calling it again returns the same promise. */
+  /** Closes the connections once they are idle. Calling it again returns the same promise. */
   close(): Promise<void> {
     this.#closed ??= Promise.all([this.#pool.end(), this.#reads.end()]).then(() => undefined);
     return this.#closed;

@@ -23,10 +23,9 @@ export function isEventKind(text: string): text is EventKind {
 }
 
 /**
- * An event: something that happened at a tag, for everyone who listens there. A minion's return is
- * one (kind `ret`). The worker makes it, the stream EVENTS keeps it, and the store, the sockets of a
- * host and the master above get it in this shape. Headers, rows and socket frames are made of it
- * where it leaves the process.
+ * An event. A minion's return is one (kind `ret`). A worker makes it, the stream EVENTS keeps it,
+ * and the store, the sockets of a host and the master above get it in this shape. Headers, rows and
+ * socket frames are made of it where it leaves a process.
  */
 export interface Event {
   readonly kind: EventKind;

@@ -1,7 +1,7 @@
 import type { SaltMap } from '@brine/wire';
 import type { Clock, EventToForward, MasterAbove, RelayLog } from './ports.ts';
 
-/** What is delivered: built for as many as a request takes, told when they are above. */
+/** One kind of request: how it is built of some events, and what follows when it is above. */
 export interface Parcel<T> {
   load(some: readonly T[]): SaltMap;
   taken(some: readonly T[]): void;
@@ -24,9 +24,9 @@ const LONGEST_PAUSE_MS = 5_000;
 const REFUSALS_MAX = 10;
 
 /**
- * Brings requests to a master above until it has them, however long it is away. What it refuses is
- * sent in halves, so that one bad return holds up no other; what it refuses alone, again and again,
- * is given up, as is what has become older than masters keep.
+ * Sends requests to a master above until it has them, however long it is away. A refused request is
+ * sent in halves, so that one bad return delays no other. An event that is refused alone, again and
+ * again, is given up, and so is one that is older than masters keep jobs.
  */
 export class Delivery {
   readonly #parts: DeliveryParts;

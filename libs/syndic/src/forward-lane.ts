@@ -43,16 +43,16 @@ export interface LaneStats {
   readonly retries: number;
   /** Older than is kept, refused for good, or not to be read: given up. */
   readonly lost: number;
-  /** Events, not returns, that were too old to tell anybody. */
+  /** Events, not returns, that were too old to forward. */
   readonly stale: number;
 }
 
-/** As much goes in one request; a stock master needs 5 to 10 ms for each return. */
+/** Most returns and bytes of one request; a stock master needs 5 to 10 ms for each return. */
 const GROUP_MAX = 200;
 const GROUP_BYTES = 4 * 1024 * 1024;
-/** What is not about a job is no news after so long. */
+/** Events that are not about a job are forwarded up to this age. */
 const NEWS_MS = 10 * 60_000;
-/** What came twice because its acknowledgement was late is known by its key. */
+/** Keys of forwarded events: one whose acknowledgement was late comes twice. */
 const RECENT_MAX = 10_000;
 
 /** An event that goes up. */
@@ -63,8 +63,8 @@ interface Taken<T> {
 
 /**
  * Brings the events of this master to one above, in order. Each is acknowledged here only once the
- * master above has it; while that is away the lane waits with what it has in hand, and whoever
- * keeps the rest for it keeps it.
+ * master above has it. While that is away the lane waits with the events in flight, and the stream
+ * keeps the backlog.
  */
 export class ForwardLane {
   readonly #parts: LaneParts;
@@ -105,7 +105,7 @@ export class ForwardLane {
 
   /**
    * Forwards these; resolves once each is above, passed over or given up. Rejects with the signal's
-   * reason, after it has given back what it had in hand.
+   * reason, after it has given back the events in flight.
    */
   async forward(group: readonly EventToForward[], signal: AbortSignal): Promise<void> {
     const left = new Set(group);
@@ -144,7 +144,7 @@ export class ForwardLane {
     }
   }
 
-  /** What can not be read is given up: it would be no other at the next try. */
+  /** An event that can not be read is given up: the next try would fail alike. */
   #unread(event: EventToForward): void {
     this.#counts.unread += 1;
     if (this.#counts.unread === 1) {
@@ -179,7 +179,7 @@ export class ForwardLane {
     return this.#parts.isFor(job, typeof asker === 'string' ? asker : undefined);
   }
 
-  /** Who is to return is worth knowing as long as returns may come. */
+  /** A list of expected minions is news as long as returns may come. */
   #isNews(event: EventToForward, data: SaltMap): boolean {
     if (data.has('minions')) return true;
     if (this.#parts.clock.nowMs() - event.timeMs <= NEWS_MS) return true;
@@ -240,7 +240,7 @@ export class ForwardLane {
     return loads;
   }
 
-  /** The oldest job is forgotten, not the one that was told first (salt/minion.py). */
+  /** Forgets the oldest job, not the one that was forwarded first (salt/minion.py). */
   #rememberLoad(jid: string): void {
     this.#loads.add(jid);
     if (this.#loads.size <= this.#settings.loadsRemembered) return;

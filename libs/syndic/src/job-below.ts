@@ -10,7 +10,7 @@ export interface BelowSettings {
   readonly masterId: string | undefined;
   /** `timeout` in seconds, for a job that says none. */
   readonly timeout: number;
-  /** `order_masters`: masters below are told how long is waited. */
+  /** `order_masters`: the job says to masters below how long its caller waits. */
   readonly orderMasters: boolean;
   /** `ext_job_cache`, which each local client adds to a job's returners; empty for none. */
   readonly extJobCache: string;

@@ -2,8 +2,8 @@ import type { SaltMap } from '@brine/wire';
 import type { PublishRequest } from '@brine/wire/load';
 
 /**
- * What became of a request to a master above: it has it, it is there and will not, or nobody
- * knows, because it is away.
+ * What became of a request to a master above: it has it, it refuses it, or it is away, and then
+ * whether it has the request is unknown.
  */
 export type Sent = 'taken' | 'refused' | 'away';
 
@@ -27,13 +27,13 @@ export interface EventToForward {
   readonly timeMs: number;
   /** Undefined where it can not be read (any more). */
   data(): Promise<SaltMap | undefined>;
-  /** Whoever keeps it for us need not keep it longer. */
+  /** The stream need not keep it any longer. */
   ack(): void;
   /** It shall come again. */
   giveBack(): void;
 }
 
-/** What is known here of a job. */
+/** A job as it is known here. */
 export interface KnownJob {
   /** The masters above that asked for it, by their tokens; none for a job of this master's own. */
   readonly askers: ReadonlySet<string>;
@@ -53,7 +53,8 @@ export type PublishedBelow = 'published' | 'nobody' | 'refused' | 'away';
 /** This master, as its own local clients have it. */
 export interface MasterBelow {
   /**
-   * Publishes a job; the same `id` publishes it once, whoever asks. `nobody`: no minion matches.
+   * Publishes a job; the same `id` publishes it once, whichever relay asks. `nobody`: no minion
+   * matches.
    * Never rejects.
    */
   publish(request: PublishRequest, id: string): Promise<PublishedBelow>;

@@ -20,7 +20,7 @@ const BYTES_MAX = 64 * 1024 * 1024;
 const ID_BYTES = 40;
 const JOB_BYTES = 300;
 
-/** The jobs of the last time: who asked for them, and their loads. */
+/** The most recent jobs: the masters above that asked for them, and their loads. */
 export class RecentJobs {
   readonly #jobs = new LRUCache<string, Remembered>({
     max: JOBS_MAX,
@@ -64,7 +64,7 @@ function loadWithMinions(packed: Uint8Array, jid: string, minions: readonly stri
   return load;
 }
 
-/** Of a load that is none the rest is told: its returns go up all the same. */
+/** A load that can not be read counts as empty: its returns go up all the same. */
 function readable(packed: Uint8Array): SaltMap {
   try {
     const value = unpack(packed);

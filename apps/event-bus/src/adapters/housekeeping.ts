@@ -14,7 +14,7 @@ export interface HousekeepingOptions {
   readonly onRelief: (text: string) => void;
 }
 
-/** A stream that fills is looked at more often than it is trimmed while there is room. */
+/** Streams are trimmed less often than this while they have room. */
 const LOOK_EVERY_MS = 5_000;
 const PURGE_EVERY_MS = 60_000;
 const CLEAN_EVERY_MS = 15 * 60_000;
@@ -63,7 +63,7 @@ export function startHousekeeping(options: HousekeepingOptions): {
   };
 }
 
-/** Runs `work` again and again, never twice at once; `close` waits for the run in hand. */
+/** Runs `work` again and again, never twice at once; `close` waits for the current run. */
 function repeat(
   firstMs: number,
   everyMs: number,

@@ -1,6 +1,6 @@
 import type { Metrics, Sample } from '@brine/service';
 
-/** Of an event, what says whose it is. */
+/** The fields of an event that are noted. */
 export interface MinionEvent {
   readonly tag: string;
   readonly minion: string | undefined;
@@ -14,9 +14,10 @@ export type AcceptedMinions = () => Iterable<string>;
 const BEACONS = 'salt/beacon/';
 
 /**
- * When minions were heard of, as salt-exporter tells it: any event of theirs, and the status beacon
- * as their heartbeat. Only accepted minions are told of, and none where they are more than `max`;
- * one whose beacon has not come counts as heard of when it was first seen to be accepted.
+ * When minions were last heard, in the metrics of salt-exporter: any event of theirs, and the
+ * status beacon as their heartbeat. Only accepted minions have metrics, and none where there are
+ * more than `max`. A minion whose beacon has not come counts as heard when it was first seen to be
+ * accepted.
  */
 export class MinionTimes {
   readonly #max: number;
@@ -68,7 +69,7 @@ export class MinionTimes {
   }
 }
 
-/** Keeps the latest times of so many; beyond that nothing is told, so any may go. */
+/** Keeps the times of so many minions. Beyond that there are no metrics, so any may go. */
 function keep(times: Map<string, number>, minion: string, timeMs: number, max: number): void {
   if (times.size > max && !times.has(minion)) {
     const oldest = times.keys().next().value;

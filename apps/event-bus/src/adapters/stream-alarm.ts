@@ -1,25 +1,25 @@
 import { STREAMS, type StreamUsage } from '@brine/bus';
 
-/** Share of a stream's room at which the operator is told. */
+/** Share of a stream's room from which on the service logs a warning. */
 export const ALARM_AT = 0.7;
-/** Share below which a stream that was told of has room again: not with each purge that helps. */
+/** Share below which a stream has room again; lower, so that not every purge is logged. */
 export const ROOM_AT = 0.65;
 
-/** What is told when a share is passed, the worse first. */
+/** The warnings, the worse first. */
 const LEVELS = [
   { share: 0.9, hint: 'once it is full returns stay without an answer and jobs are refused' },
   { share: ALARM_AT, hint: 'is a reader behind, as the store while PostgreSQL is away?' },
 ] as const;
 
-/** What is to be told of a stream; `over`: that it has room again. */
+/** A line about a stream for the log; `over`: it has room again. */
 export interface StreamWord {
   readonly text: string;
   readonly over: boolean;
 }
 
-/** Tells once that a stream fills, once that it is nearly full, and once that it has room again. */
+/** One line when a stream fills, one when it is nearly full, one when it has room again. */
 export class StreamAlarm {
-  /** By stream, the level that was told. */
+  /** By stream, the level that was logged. */
   readonly #told = new Map<string, number>();
 
   /** The share of the fullest stream. */

@@ -19,7 +19,7 @@ export function fleetFamilies(all: Numbers, options: FleetMetricsOptions): reado
   const of = (metric: FleetCount['metric']): Numbers => all.filter((one) => one.metric === metric);
   const [jobs, returns, scheduled] = [of('jobs'), of('returns'), of('scheduled')];
   const minions = new Set(of('responses').map(({ labels }) => labels[0]));
-  // From then on who stores counts under `other`, which is one more.
+  // Beyond the limit the store counts under `other`, which is one more label.
   const folded = minions.size > options.maxMinionLabels;
   const responses = folded ? of('responses').map(withoutMinion) : of('responses');
   const status = folded ? [] : of('function_status');

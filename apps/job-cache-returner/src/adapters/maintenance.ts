@@ -8,8 +8,8 @@ const ORPHAN_AGE_MS = 5_000;
 const PARTITIONS_EVERY_MS = 60 * 60 * 1000;
 
 /**
- * What has to be done now and then. Several processes may do it at once. What fails is done at the
- * next turn, and told once until a turn succeeds. Returns the way to stop it.
+ * Adopts returns without a job and keeps the partitions. Several processes may do it at once. A
+ * failure is logged once and tried again at the next turn. Returns the function that stops it.
  */
 export function startMaintenance(
   cache: Pick<JobCache, 'adoptOrphans' | 'ensurePartitions' | 'dropOlderThan' | 'archiveOlderThan'>,

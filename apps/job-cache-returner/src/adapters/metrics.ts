@@ -14,7 +14,7 @@ export interface MeasuredParts {
   readonly traced: TracedJob;
 }
 
-/** Figures of the store for `/metrics`, and of the whole master where this process tells them. */
+/** The metrics of the store, and those of the whole master while this process reports them. */
 export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): void {
   const { bus, counts, cache, away, maxMinionLabels, traced } = parts;
   addConnectionMetrics(metrics, bus);

@@ -18,8 +18,7 @@ export interface BelowParts {
 }
 
 /**
- * A publication is not sent to minions any more after 30 s (`brine.not_after`), so nobody waits
- * longer for a worker either.
+ * Publishers send no job that is older than 30 s (`brine.not_after`), so a worker must be quicker.
  */
 const PATIENCE_MS = 25_000;
 const RETRY_MS = 250;

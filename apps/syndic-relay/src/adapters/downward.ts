@@ -9,13 +9,13 @@ export interface DownwardStats {
   /** No minion here matches. */
   readonly nobody: number;
   readonly refused: number;
-  /** No worker took them in time, or too many were in hand. */
+  /** No worker took them in time, or too many were in flight. */
   readonly lost: number;
   /** This master's own, that came round. */
   readonly own: number;
 }
 
-/** Jobs that wait for a worker at once; a master above that sends more is not waited for. */
+/** Jobs that wait for a worker at once; further ones of a master above are lost. */
 const IN_HAND_MAX = 1_000;
 
 /** Publishes here what masters above publish. */

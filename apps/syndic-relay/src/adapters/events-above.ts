@@ -22,8 +22,8 @@ export async function* eventsAbove(
 }
 
 /**
- * Of each job of the stream what a stock master's bus has: `new`, by which the master above learns
- * who is to return, and `publish`.
+ * The two events of each job that a stock master's bus has: `new`, by which the master above learns
+ * the expected minions, and `publish`.
  */
 export async function* jobsAbove(
   published: AsyncIterable<Published>,

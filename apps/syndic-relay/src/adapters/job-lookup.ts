@@ -7,7 +7,7 @@ import { askerOf, RecentJobs } from '@brine/syndic';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 
-/** Of the stream of jobs the past that the owner of the streams keeps anyway (`trimStreams`). */
+/** How far back the stream of jobs is read: its owner keeps that much anyway (`trimStreams`). */
 const READ_BACK_MS = 15 * 60_000;
 const STORE_TIMEOUT_MS = 3_000;
 /** A return may be read before its job, which went into another stream. */
@@ -15,7 +15,7 @@ const LAG_MS = 300;
 /** While the store is away it is asked no more often. */
 const STORE_PAUSE_MS = 10_000;
 
-/** What is known of jobs: those of the last time from the stream, older ones from the store. */
+/** Looks up jobs: recent ones from the stream, older ones in the store. */
 export class JobLookup implements Jobs {
   readonly #recent = new RecentJobs();
   readonly #reader: PublicationReader;

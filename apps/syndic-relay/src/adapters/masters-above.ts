@@ -9,7 +9,7 @@ import type { PublishedJob } from '@brine/wire/load';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { UpperLink } from './upper-link.ts';
 
-/** Salt's default, which nobody means (salt/config DEFAULT_MASTER_OPTS). */
+/** Salt's default, which stands for no master (salt/config DEFAULT_MASTER_OPTS). */
 const UNSET: ReadonlySet<string> = new Set(['', 'masterofmasters']);
 
 /** More masters above than this are a mistake in the configuration. */
@@ -30,7 +30,7 @@ export interface MasterAboveLink {
   close(): Promise<void>;
 }
 
-/** Who signs in above: as salt-syndic the id and the keys of the minion configuration. */
+/** The identity above: as salt-syndic the id and the keys of the minion configuration. */
 export interface Syndic {
   readonly options: MinionOptions;
   readonly pair: KeyPair;

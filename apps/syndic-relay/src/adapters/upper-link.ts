@@ -12,7 +12,7 @@ import { buildMinionEvent } from '@brine/wire/load';
 export interface UpperLinkParts {
   /** As `syndic_master` names it. */
   readonly name: string;
-  /** Of the minion configuration: who signs in, and how. */
+  /** Of the minion configuration: the id and keys, and the way to sign in. */
   readonly options: MinionOptions;
   /** `syndic_finger`. */
   readonly finger: string;
@@ -33,7 +33,7 @@ export interface UpperLinkStatus {
   /** Signed in, and jobs are heard. */
   readonly hears: boolean;
   readonly jobs: number;
-  /** Why it does not hear, as far as is known. */
+  /** Why no jobs come, as far as is known. */
   readonly trouble: string | undefined;
 }
 

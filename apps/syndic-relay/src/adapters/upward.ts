@@ -38,7 +38,7 @@ export interface WayStatus extends LaneStats {
 const GROUP = 200;
 /** Returns of one job come close together; so long they may gather, in ms. */
 const LINGER_MS = 20;
-/** What a relay that was killed had in hand goes out again after this. */
+/** Events that a killed relay had in flight go out again after this. */
 const ACK_WAIT_MS = 30_000;
 /** What the store alone reads stays; publications come by a stream of their own. */
 const KINDS: Readonly<Record<SyndicMode, readonly EventKind[]>> = {
@@ -75,7 +75,7 @@ export class Upward {
       : new PublicationReader(bus, { ...place, kinds: ['job'] });
     const lane = { above: way.above, jobs, isFor: way.isFor, clock, log };
     this.#lane = new ForwardLane(lane, settings);
-    // Whoever waits above needs the list of minions at once; each message is one job already.
+    // Callers above need the list of minions at once; each message is one job already.
     this.#jobLane = new ForwardLane(lane, { ...settings, pauseMs: 0 });
   }
 
@@ -96,7 +96,7 @@ export class Upward {
     };
   }
 
-  /** Runs until the signal is aborted; rejects only with what can not be mended. */
+  /** Runs until the signal is aborted; rejects only with a fault that a retry can not mend. */
   async run(signal: AbortSignal): Promise<void> {
     // Before anything is given back, or it would come here again.
     signal.addEventListener('abort', () => this.close(), { once: true });
@@ -116,7 +116,7 @@ export class Upward {
     }
   }
 
-  /** What was read ahead is for the next relay, which need not wait until it is missed. */
+  /** Gives back what was read ahead, so that the next relay need not wait for the timeout. */
   async #giveBack(): Promise<void> {
     for await (const batch of this.#events.batches(GROUP)) for (const one of batch) one.nak(0);
     if (this.#jobs !== undefined) for await (const one of this.#jobs) one.nak(0);

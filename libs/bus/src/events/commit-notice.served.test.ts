@@ -35,7 +35,7 @@ test('neighbours become runs, whatever order they come in', () => {
   expect(runsOf([])).toEqual([]);
 });
 
-test('who waits for a position is told of it, and nobody of another', async () => {
+test('a wait for a position ends with its notice, and no other wait does', async () => {
   const commits = await open();
   const waits = [commits.committed(10, 5_000), commits.committed(12, 5_000)];
   const other = commits.committed(13, 300);
@@ -45,7 +45,7 @@ test('who waits for a position is told of it, and nobody of another', async () =
   expect(commits.size).toBe(0);
 });
 
-test('a commit that was told before anybody waited is known', async () => {
+test('a commit that was announced before the wait began is known', async () => {
   const commits = await open();
   const before = commits.committed(20, 5_000);
   tellCommitted(store, [20, 21]);
@@ -63,7 +63,7 @@ test('what the store never says is left out', async () => {
   expect(await wait).toBe(false);
 });
 
-test('who still waits at the end is told no', async () => {
+test('a wait that is left at the end resolves with false', async () => {
   const commits = await open();
   const wait = commits.committed(40, 60_000);
   commits.close();

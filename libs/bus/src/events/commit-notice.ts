@@ -5,14 +5,14 @@ import { subjects } from '../subjects/names.ts';
 /** A run of positions in EVENTS, both ends included. */
 type Run = readonly [from: number, to: number];
 
-/** Runs kept for a writer who learns its own position after the store has told of it. */
+/** Runs kept for a worker that learns the position of its event after the store announced it. */
 const KEPT_RUNS = 1_024;
 /** The longest run that is believed; a group of the store holds 500. */
 const LONGEST_RUN = 10_000;
 
 /**
- * Tells whoever listens which events are in PostgreSQL now: one message per batch. Nothing is lost
- * with it, so it is no message of a stream: who misses it can ask the store.
+ * Announces which events are in PostgreSQL now, with one message per batch. It is no message of a
+ * stream, because a worker that misses it can ask the store.
  */
 export function tellCommitted(bus: Bus, seqs: readonly number[]): void {
   if (bus.status !== 'connected' || seqs.length === 0) return;
@@ -30,7 +30,7 @@ export function runsOf(seqs: readonly number[]): Run[] {
   return runs;
 }
 
-/** Hears of what the store has committed, for those who wait for it. */
+/** Listens for the commits of the store, for replies that wait for one. */
 export class CommitWatch {
   readonly #bus: Bus;
   readonly #waiting = new Map<number, Set<(committed: boolean) => void>>();
@@ -42,7 +42,7 @@ export class CommitWatch {
     const subscription = bus.connection.subscribe(subjects.committed, {
       callback: (_error, msg) => this.#take(readRuns(msg.data)),
     });
-    // Positions are given again where the stream was put back meanwhile.
+    // A stream that was put back from a copy gives the same positions again.
     const forget = bus.onReconnect(() => (this.#recent = []));
     this.#stop = () => {
       forget();
@@ -50,12 +50,12 @@ export class CommitWatch {
     };
   }
 
-  /** How many wait. */
+  /** How many positions are waited for. */
   get size(): number {
     return this.#waiting.size;
   }
 
-  /** Whether the store tells within the time that this position of EVENTS is committed. */
+  /** True if the store announces within the time that this position of EVENTS is committed. */
   committed(seq: number, timeoutMs: number): Promise<boolean> {
     if (this.#recent.some(([from, to]) => from <= seq && seq <= to)) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -72,7 +72,7 @@ export class CommitWatch {
     });
   }
 
-  /** Hears no more; who waits still is told no. */
+  /** Stops listening. Every wait that is left resolves with false. */
   close(): void {
     this.#stop();
     for (const waiting of [...this.#waiting.values()]) {
@@ -97,7 +97,7 @@ export function readRuns(data: Uint8Array): readonly Run[] {
   try {
     value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('latin1'));
   } catch {
-    return []; // No word of the store: whoever waits asks it.
+    return []; // Not a notice. Waits time out, and then the worker asks the store.
   }
   return Array.isArray(value) ? value.filter(isRun) : [];
 }

@@ -4,7 +4,7 @@ import { messageOf } from './errors.ts';
 
 /** `postgres://user:password@a:5432,b:5432/brine?…`: what is before the hosts, they, the rest. */
 const SEVERAL = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?#@]*,[^/?#@]*)(.*)$/;
-/** Who writes needs the primary, whatever libpq's parameter says. */
+/** A writer needs the primary, whatever libpq's parameter says. */
 const SESSION_ATTRS = /([?&])target_session_attrs=[^&]*(?:&|$)/;
 /** As libpq judges `target_session_attrs=read-write`: a standby's transactions are read-only. */
 const IS_READ_ONLY = 'SHOW transaction_read_only';

@@ -1,7 +1,7 @@
 import type { Pool, QueryResultRow } from 'pg';
 import { asJobCacheError, isTooSlow, JobCacheError } from './errors.ts';
 
-/** Of the answer to who asked; the pool says no more than that it took too long to connect. */
+/** The reason in the answer; the pool only says that it took too long to connect. */
 const BUSY = 'all connections for questions are busy; ask again later';
 const TOO_SLOW = 'the question took PostgreSQL too long; ask for less';
 

@@ -8,7 +8,7 @@ const ROLES = new URL('../../sql/roles.sql', import.meta.url);
 /**
  * Brings the schema up to this release and gives the roles `brine_store`, `brine_returner` and
  * `brine_reader` their rights (sql/roles.sql); resolves with the number of the last migration. The
- * URL is that of the database's owner, who may make roles or finds them made.
+ * URL is that of the database's owner, with the right to make roles unless they exist.
  *
  * Throws JobCacheError as {@link migrate}, or SALT_JOBCACHE_QUERY where a right is missing.
  */

@@ -10,7 +10,7 @@ export const OTHER = 'other';
 /** Distinct values of a label; a metric's series are bounded by them. */
 const MAX_FUNCTIONS = 200;
 const MAX_STATES = 300;
-/** Minions choose the functions of returns that nobody asked for: they may fill this many only. */
+/** Minions choose the functions of unpublished returns, so these may fill only this many. */
 const MAX_FUNCTIONS_OF_MINIONS = 150;
 /** Longest label; a longer text counts as `other`. */
 const MAX_LABEL_CHARS = 120;

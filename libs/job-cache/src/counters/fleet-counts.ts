@@ -4,9 +4,9 @@ import { SEPARATOR } from './count-labels.ts';
 import type { CounterName } from './counting.ts';
 import type { LastValueName } from './last-values.ts';
 
-/** Key of the advisory lock of whoever tells the numbers; any constant of ours. */
+/** Key of the advisory lock of the process that reports the numbers; any constant of ours. */
 const TELLER_LOCK = 0x6272_6e65;
-/** Who has not been asked for so long lets another one tell: only asked processes can. Ms. */
+/** A process that Prometheus does not ask for so long gives up the lock, in ms. */
 const IDLE_MS = 180_000;
 const CONNECT_TIMEOUT_MS = 1_000;
 const STATEMENT_TIMEOUT_MS = 1_500;
@@ -39,9 +39,9 @@ interface Row {
 }
 
 /**
- * The numbers of the whole master, told by one process at a time, so that their sum over processes
- * is right and never twice. Who tells them holds a lock in PostgreSQL on the very connection that
- * it reads with: a process that is gone, or cut off, has lost it.
+ * The numbers of the whole master. One process at a time reports them, so that the sum over
+ * processes is right. That process has an advisory lock of PostgreSQL on the connection it reads
+ * with, and loses it when it dies or is cut off.
  */
 export class FleetCounts {
   readonly #url: string;
@@ -55,13 +55,13 @@ export class FleetCounts {
     this.#url = url;
   }
 
-  /** Whether this process tells the numbers. */
+  /** Whether this process reports the numbers. */
   get tells(): boolean {
     return this.#tells;
   }
 
   /**
-   * The numbers as they are now; undefined where another process tells them. Callers at the same
+   * The numbers as they are now; undefined while another process reports them. Calls at the same
    * time share one reading. Throws JobCacheError.
    */
   read(): Promise<readonly FleetCount[] | undefined> {
@@ -71,7 +71,7 @@ export class FleetCounts {
     return this.#reading;
   }
 
-  /** Lets another process tell. Idempotent; never rejects. */
+  /** Gives up the lock, for another process. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#reading?.catch(() => undefined); // Its caller knows.

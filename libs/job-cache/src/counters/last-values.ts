@@ -26,8 +26,8 @@ ON CONFLICT (metric, labels) DO UPDATE SET value = excluded.value, at = excluded
 WHERE l.at <= excluded.at`;
 
 /**
- * What a run of states says last: how long it took, and of a highstate whether it went well, by
- * minion (salt-exporter's metrics and its default filters).
+ * The last values of a run of states: how long it took, and for a highstate whether it went well,
+ * by minion (salt-exporter's metrics and its default filters).
  */
 export function lastValuesOfReturn(
   row: ReturnRow,

@@ -62,8 +62,8 @@ export interface OpenDurable {
 const STEPS_MAX = 50;
 
 /**
- * The durable jobs in PostgreSQL: one row each, taken by whoever asks first. A step is one
- * transaction, so any number of processes may ask and confirm, and any of them may die.
+ * The durable jobs in PostgreSQL: one row each, taken by the publisher that asks first. A step is
+ * one transaction, so any number of processes may ask and confirm, and any of them may die.
  */
 export class DurableJobs {
   readonly #pool: Pool;
@@ -92,9 +92,9 @@ export class DurableJobs {
   }
 
   /**
-   * Takes the next thing to be sent. Until it is confirmed nobody else gets it, for a minute.
-   * `heard` are log-ins (id → unix ms) that were seen since the last question; `probe` is a fresh
-   * jid. Throws JobCacheError.
+   * Takes the next thing to be sent. No other caller gets it for a minute, or until it is
+   * confirmed. `heard` are log-ins (id → unix ms) that were seen since the last question; `probe`
+   * is a fresh jid. Throws JobCacheError.
    */
   async take(
     heard: ReadonlyMap<string, number>,
@@ -117,7 +117,7 @@ export class DurableJobs {
     return row ?? { open: 0, waiting: 0 };
   }
 
-  /** What was taken is in the stream now. A second time it changes nothing. */
+  /** Confirms that the taken message is in the stream. A second call changes nothing. */
   async confirm(
     done: Pick<DurableTask, 'jid' | 'requestId' | 'turn' | 'look'>,
     now = this.#now(),
@@ -187,8 +187,8 @@ export class DurableJobs {
   }
 
   /**
-   * Does a step of one row in a transaction. A row that it fails with, and would at every try, goes
-   * to quarantine: it is the first that is due, and all others would wait behind it.
+   * Does a step of one row in a transaction. A row that fails, and would at every try, goes to
+   * quarantine: it is the first that is due, and all others would wait behind it.
    */
   async #onRow<T extends object | undefined>(
     work: (client: PoolClient, hold: (row: HeldDurable) => void) => Promise<T>,

@@ -68,7 +68,7 @@ export async function keep(
   await client.query(sql.KEEP, [jid, request_id, durableStateJson(state), waiting, state.dueAt]);
 }
 
-/** Ends a job that nobody waits for any more, or whose time is over. */
+/** Ends a job that waits for no minion any more, or whose time is over. */
 export async function close(
   client: PoolClient,
   row: HeldDurable,

@@ -42,7 +42,7 @@ FROM jsonb_to_recordset($1::jsonb) AS i(jid text, id text, fun text, retcode int
   success boolean, failed boolean, full_ret jsonb, raw text, received_at timestamptz,
   incarnation text, seq bigint, content uuid)`;
 
-/** What is there already stays; only a row that nobody published gives way to a publication. */
+/** Rows that are there stay; only a job that was not published gives way to a publication. */
 const INSERT_JOBS = `
 INSERT INTO brine.jobs AS j (${JOB_COLUMNS})
 SELECT jid, load, decode(load_raw, 'base64'), principal, "user", fun, tgt, tgt_type, minions,
@@ -102,11 +102,11 @@ const STATEMENTS: Readonly<Record<ExchangeKind, string>> = {
 };
 
 /**
- * Puts a file of `jobs.export` into the tables, all of it or nothing. What is there already stays
- * as it is, so the same file may come again. A large file comes in parts, each a file of its own;
- * `linesBefore` it are counted where its faults are named.
+ * Puts a file of `jobs.export` into the tables, all of it or nothing. Rows that are there already
+ * stay as they are, so the same file may come again. A large file comes in parts, each a file of
+ * its own; errors count their lines from the `linesBefore` this part.
  *
- * Throws ExchangeError for what the file is refused for, else JobCacheError (retryable in outages).
+ * Throws ExchangeError for a bad file, else JobCacheError (retryable in outages).
  */
 export async function importRows(pool: Pool, file: string, linesBefore = 0): Promise<ImportCounts> {
   let refused: ExchangeError | undefined;

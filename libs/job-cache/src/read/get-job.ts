@@ -19,7 +19,7 @@ export type Ledger = Readonly<Record<ReturnState, number>> & {
   readonly evidence: number;
 };
 
-/** Who told of a job: we did, somebody by the view `jids`, a syndic, or a return alone. */
+/** Where a job is known from: a publication, the view `jids`, a syndic, or a return alone. */
 export type JobOrigin = 'publication' | 'pgjsonb' | 'syndic' | 'return';
 
 /** Everything known of a job. Times are unix milliseconds. */

@@ -20,7 +20,7 @@ export async function getLoad(pool: Pool, jid: string): Promise<SaltMap | undefi
   return load;
 }
 
-/** A load as the database has it: its bytes, or only JSON where somebody else wrote the row. */
+/** A load as the database has it: its bytes, or only JSON in a row of another writer. */
 export interface LoadColumns {
   readonly raw: Buffer | null;
   readonly json: string | null;

@@ -5,7 +5,7 @@ import type { ReturnState } from './get-job.ts';
 /** Where a job stood at a moment. Times are unix ms. */
 export interface JobAt {
   readonly publishedMs: number;
-  /** The deadline as it was known then; undefined where nobody waits. */
+  /** The deadline as it was known then; undefined for a job without one. */
   readonly deadlineMs: number | undefined;
   /** Every minion's state then; undefined before the publication. */
   readonly states: ReadonlyMap<string, ReturnState> | undefined;

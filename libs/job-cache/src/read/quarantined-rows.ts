@@ -17,7 +17,7 @@ export interface QuarantineFilter {
   readonly state?: string;
 }
 
-/** What is told of a row in quarantine. Times are unix milliseconds. */
+/** A row in quarantine as lists show it. Times are unix milliseconds. */
 export interface QuarantinedHead {
   /** Its name here. */
   readonly number: number;
@@ -74,7 +74,7 @@ const DONE = `DELETE FROM brine.quarantine WHERE number = $1`;
 
 const DROP = `DELETE FROM brine.quarantine WHERE ${MATCHES}`;
 
-/** What lies in quarantine, until somebody tries it again or drops it. */
+/** The rows in quarantine. They stay until an operator retries or drops them. */
 export class QuarantinedRows {
   readonly #pool: Pool;
   readonly #reads: Pool;
@@ -109,7 +109,7 @@ export class QuarantinedRows {
     return { ...row, told: told as Quarantined['told'] };
   }
 
-  /** Notes that a row was tried again: stored now, it goes, else stays. Throws JobCacheError. */
+  /** Notes a retry: a row that is stored now goes, others stay. Throws JobCacheError. */
   async tried(number: number, isStored: boolean): Promise<void> {
     await this.#change(isStored ? DONE : TRIED, [number]);
   }

@@ -4,7 +4,7 @@ import { select } from '../connection/query.ts';
 /** Returns of one question. */
 export const MAX_ASKED_RETURNS = 1_000;
 
-/** In quarantine it is kept and seen, so whoever sent it need not send it again. */
+/** A return in quarantine counts too: it is kept, so its minion need not send it again. */
 const STORED = `
 SELECT asked.n::integer AS n
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked(jid, id, n)

@@ -25,7 +25,7 @@ WHERE ($1::text IS NULL OR body::jsonb->>'kind' = $1)
   AND ($2::text IS NULL OR $2 IN (body::jsonb->>'principal', body::jsonb->>'claimed'))
 ORDER BY at DESC, writer, n DESC LIMIT $3`;
 
-/** Of log-ins that were proven: the others are told under `claimed` (libs/job AuditedAct). */
+/** Only log-ins that were proven: the others have `claimed` instead (libs/job AuditedAct). */
 const LOG_INS = `
 SELECT DISTINCT ON (body::jsonb->>'principal')
   body::jsonb->>'principal' AS id, (body::jsonb->>'version')::int AS version

@@ -2,7 +2,7 @@ import type { SaltMap } from '@brine/wire';
 import { cutFields, listOf, storableText, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from './rows.ts';
 
-/** What belongs to the return and not to the job that it tells of. */
+/** Fields of the return that are none of its job. */
 const RETURN_FIELDS = [
   'return',
   'retcode',
@@ -18,9 +18,9 @@ const RETURN_FIELDS = [
 const TEXT_MAX = 1_000;
 
 /**
- * The job that a return tells of by itself: one that nobody published (salt-call, a schedule) names
- * its target (salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`).
- * Targeted is the sender alone. Undefined for an ordinary return.
+ * The job of a return that names its own target: it was not published (salt-call, a schedule), and
+ * salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`. Its only
+ * target is the sender. Undefined for an ordinary return.
  */
 export function bornJob(row: ReturnRow, load: SaltMap): JobRow | undefined {
   const tgt = textOf(load, 'tgt');

@@ -8,17 +8,17 @@ import { toJson } from '@brine/wire/text';
  */
 export const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
-/** What the JSON of a return has in any case: small, and what the ledger and people look for. */
+/** Fields that the JSON of a return always has: they are small, and the ledger needs them. */
 const KEPT_OF_RETURN = ['jid', 'id', 'fun', 'retcode', 'success', 'out'] as const;
 /** The same of a job. */
 const KEPT_OF_JOB = ['jid', 'fun', 'tgt', 'tgt_type', 'user', 'ret'] as const;
 
-/** The longest text of a field that is kept where the whole is not. */
+/** The longest text of such a field. */
 const MAX_KEPT_CHARACTERS = 1_000;
 
 /**
- * The JSON of a return for the column `full_ret`. What is too large for it is told by reference:
- * `"return": {"$raw": <bytes>}`, and stands whole in the column `raw` of the same row.
+ * The JSON of a return for the column `full_ret`. A return that is too large for it is a reference,
+ * `"return": {"$raw": <bytes>}`, to the column `raw` of the same row.
  */
 export function fullRet(load: SaltMap, raw: Uint8Array): string {
   return wholeJson(load, raw) ?? referredRet(load, raw);
@@ -29,7 +29,7 @@ export function referredRet(load: SaltMap, raw: Uint8Array): string {
   return referred(load, KEPT_OF_RETURN, 'return', raw);
 }
 
-/** The JSON of a job for the column `load`; of a large one `arg` is told by reference. */
+/** The JSON of a job for the column `load`; a large one has a reference for its `arg`. */
 export function fullLoad(load: SaltMap, raw: Uint8Array): string {
   return wholeJson(load, raw) ?? referred(load, KEPT_OF_JOB, 'arg', raw);
 }

@@ -3,7 +3,7 @@ import { JobCacheError, messageOf, stateOf } from '../connection/errors.ts';
 import type { RefusedRow, StreamPosition } from './rows.ts';
 import { saveSightings } from './sightings.ts';
 
-/** What is refused once more keeps its place, with the reason of now. */
+/** A row that is refused once more keeps its place and gets the new reason. */
 const QUARANTINE = `
 INSERT INTO brine.quarantine AS q (kind, jid, id, incarnation, seq, sqlstate, reason, raw, subject,
   stored_at, told)
@@ -13,7 +13,7 @@ ON CONFLICT (kind, incarnation, seq) DO UPDATE
 
 /** Longest text that is kept of a name or reason. */
 const MAX_TEXT = 1000;
-/** Of what stands in the index: PostgreSQL takes 2,704 bytes there, and a character has up to 4. */
+/** It stands in an index: PostgreSQL takes 2,704 bytes there, and a character has up to 4. */
 const MAX_INCARNATION = 200;
 /** The year 9999, in ms: PostgreSQL knows later times, people do not. */
 const MAX_TIME_MS = 253_402_300_799_000;
@@ -26,13 +26,14 @@ export interface Refusal extends StreamPosition {
   readonly raw: Uint8Array;
   /** When the stream stored it, unix milliseconds. */
   readonly receivedAt?: number;
-  /** What else it takes to try it again. */
+  /** Further facts that a retry needs. */
   readonly told?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Puts a refused row away with its bytes, until somebody drops it. Texts lose what a text column
- * can not hold; the bytes and `told` do not. Of a return it is told why its minion seems silent.
+ * Puts a refused row away with its bytes, until an operator drops it. Texts lose characters that a
+ * text column can not hold; the bytes and `told` do not. A refused return also becomes a sighting,
+ * so that `jobs.why` can say why its minion seems silent.
  *
  * Throws JobCacheError, always as an outage: what can not be put away either must not be
  * acknowledged.
@@ -63,7 +64,7 @@ export async function quarantine(pool: Pool, row: Refusal, error: unknown): Prom
   return { kind, jid, id, state };
 }
 
-/** The row in quarantine tells it too, so where this is refused nothing is lost. */
+/** The row in quarantine says the same, so nothing is lost if this is refused. */
 async function tellWhySilent(pool: Pool, row: Refusal, state: string): Promise<void> {
   const { jid, id, receivedAt: at = Date.now() } = row;
   const detail = { reason: 'quarantine', state };

@@ -1,4 +1,4 @@
-/** Where a row comes from in the stream: of several the lowest counts. */
+/** Where a row comes from in the stream: of several rows the lowest counts. */
 export interface StreamPosition {
   /** Which life of the stream: a deleted and re-created one counts from 1 again. */
   readonly incarnation: string;
@@ -12,7 +12,7 @@ export interface JobRow extends StreamPosition {
   readonly jid: string;
   /** The clear load without its key, as raw msgpack. */
   readonly load: Uint8Array;
-  /** Who was authenticated (Salt: the effective user or `eauth:name`). */
+  /** The name that was proven (Salt: the effective user or `eauth:name`). */
   readonly principal: string;
   /** The `user` field of the load. */
   readonly user: string;
@@ -35,8 +35,9 @@ export interface JobRow extends StreamPosition {
   /** True where there was no publication: salt-call, schedule, runner. Default false. */
   readonly bornOfReturn?: boolean;
   /**
-   * The syndic that told of the job: `minions` are those its master expects. They add to those of
-   * the publication; without one, what is told here is the job. Default: nobody did.
+   * The syndic that reported the job: `minions` are those that its master expects. They add to
+   * those of the publication. Without a publication this is the job. Default: no syndic reported
+   * it.
    */
   readonly syndic?: string;
 }

@@ -10,8 +10,8 @@ import type { ReturnRow, SightingRow } from './rows.ts';
 const FIND_JOB = 'saltutil.find_job';
 
 /**
- * A jid that has no job yet may get one when its time is as near as this; of others, which a
- * hostile minion may name at will, nothing is kept. Other masters' clocks are up to 14 h off UTC.
+ * A jid without a job may still get one if its time is as near as this. Sightings of older jids,
+ * which a hostile minion may invent, are not kept. Other masters' clocks are up to 14 h off UTC.
  */
 const YOUNG_MS = 24 * 3600 * 1000;
 
@@ -77,7 +77,7 @@ early AS (
 )
 SELECT count(*)::integer AS prolonged FROM until`;
 
-/** What an answer to find_job tells of the job asked about; undefined for other returns. */
+/** The sighting in an answer to find_job; undefined for other returns. */
 export function sightingOfReturn(
   row: ReturnRow,
   load: SaltMap,
@@ -86,7 +86,7 @@ export function sightingOfReturn(
   if (fun !== FIND_JOB) return undefined;
   const asked = listOf(load, 'fun_args')?.[0];
   const answer = load.get('return');
-  // A text is the trace of a failure: it tells nothing of the job.
+  // A text is the trace of a failure and says nothing about the job.
   if (typeof asked !== 'string' || !isMap(answer)) return undefined;
   const pid = intOf(answer, 'pid');
   return {

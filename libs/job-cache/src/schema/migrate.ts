@@ -76,7 +76,7 @@ async function readApplied(client: PoolClient): Promise<readonly string[]> {
   const found = await client.query<{ there: boolean }>(
     "SELECT to_regclass('brine.migrations') IS NOT NULL AS there",
   );
-  // Who may only store rows (roles.sql) may not even say IF NOT EXISTS.
+  // A role that may only store rows (roles.sql) may not even say IF NOT EXISTS.
   if (found.rows[0]?.there !== true) {
     await client.query('CREATE SCHEMA IF NOT EXISTS brine');
     await client.query(`CREATE TABLE IF NOT EXISTS brine.migrations (

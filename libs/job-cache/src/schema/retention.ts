@@ -6,7 +6,7 @@ const LOCK_TIMEOUT_MS = 5_000;
 const WAIT_SHORTLY = `SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`;
 /** How long a table of a day may take to be read through, in ms. */
 const ATTACH_TIMEOUT_MS = 3_600_000;
-/** Of a minion that has not logged in for so long nothing can be said, in days. */
+/** Log-ins of a minion are dropped when its last one is so old, in days. */
 const LOG_IN_DAYS = 30;
 
 /** The default partitions hold odd jids of all days; each table's time of a row. */
@@ -33,7 +33,7 @@ WITH moved AS (DELETE FROM ${from} WHERE ${time} < $1 RETURNING *)
 INSERT INTO ${to} SELECT * FROM moved ON CONFLICT DO NOTHING`;
 }
 
-/** Not the quarantine: what lies there is history too, until somebody has looked at it. */
+/** Not the quarantine: its rows stay until an operator has looked at them. */
 const TIDY = [
   `DELETE FROM brine.log_ins WHERE at[cardinality(at)] < now() - interval '${LOG_IN_DAYS} days'`,
 ];
@@ -58,8 +58,8 @@ export async function dropOlderThan(pool: Pool, beforeMs: number): Promise<numbe
  * As {@link dropOlderThan}, but nothing is lost: days become partitions of the tables in the
  * schema brine_archive (Salt's `archive_jobs`). Returns the number of partitions taken out.
  *
- * Attaching reads a table through, so it comes in a transaction of its own, when nobody writes
- * there any more; what a death leaves in between is attached at the next time.
+ * Attaching reads a table through, so it has a transaction of its own, when no writer uses the
+ * table any more. A table that a death leaves in between is attached at the next run.
  */
 export async function archiveOlderThan(pool: Pool, beforeMs: number): Promise<number> {
   const day = dayOf(beforeMs);

@@ -17,7 +17,7 @@ const UNSIGNED_FIELDS: readonly (readonly string[])[] = [
 /** `signing_algorithm` of the minion; its requests do not bind it to what they name. */
 const ALGORITHMS: readonly SigAlgo[] = ['PKCS1v15-SHA1', 'PKCS1v15-SHA224'];
 
-/** Whether anything depends on signatures: a check costs an RSA operation and the bytes anew. */
+/** True if an option asks for signatures: a check costs an RSA operation and a copy of the load. */
 export function checksSignatures(rules: MasterRules): boolean {
   return rules.requireMinionSignMessages === true || rules.dropMessagesSignatureFail === true;
 }
@@ -63,7 +63,7 @@ function keyOf(ports: MasterPorts, minion: string, pem: string): PublicKey | und
   try {
     return ports.keys.parsed(minion, pem);
   } catch (cause) {
-    // An accepted key that is no key: nobody can have signed with its private half.
+    // An accepted key that is no key has no private half that could have signed.
     if (cause instanceof CryptError) return undefined;
     throw cause;
   }

@@ -19,26 +19,24 @@ import { checksSignatures, isSignatureGood } from './return-signature.ts';
 const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
 
 /**
- * Fields that must not travel on: the token is a credential, and readers of a job's events would
- * take some for the master's word. No stock minion returns those.
+ * Fields that must not travel on. The token is a credential; readers of a job's events would take
+ * the others for the master's word. No stock minion returns those.
  */
 const LEFT_OUT = ['tok', 'nonce', ...WORDS_OF_THE_MASTER] as const;
 
 /** Stands for a field that is not there; no msgpack value begins with this byte. */
 const ABSENT = Buffer.from([0xc1]);
 
-/** Functions whose failed states are told one by one (salt/utils/event.py SUB_EVENT). */
+/** Functions whose failed states are events of their own (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
 
-/** What else the name of a state holds must not become a tag of the minion's choice. */
+/** The name of a state is the minion's text: only one of this form becomes a tag. */
 const STATE_FUNCTION = /^[a-z]\w*\.[a-z_]\w*$/i;
 
-/**
- * Sub events of one return; a run with more failed states than this is told by its return alone.
- */
+/** Sub events of one return. Failed states beyond this number show in the return alone. */
 const SUB_EVENTS_MAX = 1000;
 
-/** What a return says of itself, for the answer's trace. */
+/** The facts of a return that its trace shows. */
 export type ReturnedJob = AnswerAbout & { readonly kind: 'return' };
 
 /**
@@ -90,14 +88,14 @@ export async function takeReturn(
   return returned;
 }
 
-/** Salt's readers show a return under its `resource_id`: of a minion that would be its own word. */
+/** Salt's readers show a return under its `resource_id`, which the sender chooses freely. */
 function speaksForAnother({ keys }: MasterPorts, scan: MapScan, minion: string): boolean {
   if (!scan.has('resource_id')) return false;
   const resource = scan.text('resource_id');
   return resource !== minion && keys.cached(resource ?? '')?.state === 'accepted';
 }
 
-/** A return that is told and not kept: its event is of a kind the store does not read. */
+/** A return that is an event and no row: its event is of a kind that the store does not read. */
 async function fireUnkept(
   ports: MasterPorts,
   request: Request,
@@ -108,7 +106,7 @@ async function fireUnkept(
   await ports.events.append({ kind: 'job', tag, body, minion, msgId: `nocache:${request.id}` });
 }
 
-/** A return of a job that nobody published (a schedule): it gets a job id here. */
+/** A return of a job that was not published (a schedule): it gets a job id here. */
 async function takeUnpublished(
   ports: MasterPorts,
   request: Request,

@@ -30,7 +30,7 @@ export async function startKeySync(options: {
   readonly bus: Bus;
   readonly pkiDir: string;
   readonly onTrouble: (text: string, error?: unknown) => void;
-  /** Told of each change of a key's state that began with a file of this host. */
+  /** Called with each change of a key's state that began with a file of this host. */
   readonly onAct?: (act: KeyAct) => Promise<void>;
 }): Promise<KeyFilesSync> {
   const { pkiDir, onTrouble } = options;

@@ -3,7 +3,7 @@ import { BusError, escapeKey, unescapeKey } from '@brine/bus';
 import { mayHaveKey } from '@brine/job';
 import type { KeyRecord, KeyRecords, StoredKey } from '@brine/pki';
 
-/** What of a bucket the key records need. */
+/** The functions of a bucket that the key records need. */
 export type KeyBucket = Pick<Bucket, 'create' | 'update' | 'watch'>;
 
 const STATES: ReadonlySet<unknown> = new Set(['accepted', 'pending', 'rejected', 'deleted']);
@@ -38,7 +38,7 @@ export class BucketKeyRecords implements KeyRecords {
     return this.#watch.whenReady();
   }
 
-  /** Says whom to tell of changes, and when all has been read again. */
+  /** Sets the functions that are called with changes, and after a new read of all records. */
   follow(onChange: (id: string) => void, onReady: () => void): void {
     this.#onChange = onChange;
     this.#onReady = onReady;

@@ -9,7 +9,7 @@ export interface RotationParts {
   /** Makes a new AES key for all services; resolves when it holds. */
   readonly rotate: () => Promise<unknown>;
   readonly fire: (tag: string, data: Uint8Array) => Promise<unknown>;
-  /** Waits until deleted key files are in the record of keys, or for no longer than it should. */
+  /** Waits, for a bounded time, until deleted key files are in the record of keys. */
   readonly settled: () => Promise<unknown>;
   /** Whether the key in use has reached the age at which it is renewed. */
   readonly isOld: () => boolean;

@@ -6,11 +6,11 @@ import { ensureUserKey } from '@brine/cachedir';
 import type { SecretBox } from '@brine/crypt';
 import { newKeyString } from '@brine/crypt';
 
-/** Whose keys a host has. */
+/** The options that name the users with keys. */
 export interface UserKeysOptions {
   readonly host: string;
   readonly cachedir: string;
-  /** `user`: whom the master runs as. */
+  /** `user`, as which the master runs. */
   readonly user: string;
   readonly publisherAcl: Readonly<Record<string, unknown>>;
   /** `client_acl_verify`: also users of the host that a pattern in publisher_acl matches. */
@@ -23,8 +23,8 @@ const MAX_USERS = 500;
 const PLAIN_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.@$\\-]*$/;
 
 /**
- * Makes sure that each user who may publish has a key file here and that the workers know all of
- * them: the keys of a host stand, sealed, in one entry of the bucket of secrets.
+ * Makes sure that each user with the right to publish has a key file here, and that the workers
+ * know it. The keys of a host stand, sealed, in one entry of the bucket of secrets.
  */
 export async function syncUserKeys(
   options: UserKeysOptions,
@@ -45,7 +45,7 @@ export async function syncUserKeys(
   return keys;
 }
 
-/** A key file that somebody has removed is written again within this time. */
+/** A key file that was removed is written again within this time. */
 const LOOK_EVERY_MS = 60_000;
 
 /** As {@link syncUserKeys}, then again and again, so that removed files come back. */
@@ -121,7 +121,7 @@ async function hostUsers(): Promise<readonly string[]> {
     .filter((name) => name !== '');
 }
 
-/** Keys that do not open were sealed under another master.pem: then all are made anew. */
+/** Keys that do not open were sealed under another master.pem: then all are replaced. */
 function openKeys(sealed: Uint8Array, box: SecretBox): Readonly<Record<string, string>> {
   let value: unknown;
   try {

@@ -10,7 +10,7 @@ type Query = (
   context: { readonly bus: Bus },
 ) => Promise<SaltValue>;
 
-/** Rows are tried again for so long, in ms; then whoever asked asks for the next ones. */
+/** Rows are tried again for so long, in ms; then the caller asks for the next ones. */
 const RETRY_MS = 1_500;
 const LIST_DEFAULT = 50;
 
@@ -52,7 +52,7 @@ async function drop(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   return mapOf({ dropped: await cache.quarantined.drop(chosen(request)) });
 }
 
-/** Nothing that is left out by mistake may mean all rows. */
+/** A filter that was left out by mistake must not mean all rows. */
 function chosen(request: SaltMap): QuarantineFilter {
   const filter = filterOf(request);
   if (boolOf(request, 'all') === true || Object.keys(filter).length > 0) return filter;

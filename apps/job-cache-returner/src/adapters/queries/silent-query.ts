@@ -44,7 +44,7 @@ function minionMap(minion: SilentMinion, incarnation: string | undefined): SaltM
   });
 }
 
-/** By which way a return came where it was not through the events that are read here. */
+/** The way a return came by, if not through the events that this process reads. */
 function elsewhere(
   from: string | undefined,
   returnedMs: number | undefined,
