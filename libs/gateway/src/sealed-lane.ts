@@ -1,4 +1,5 @@
 import { LIMITS, type RequestToSend } from '@brine/bus/rpc';
+import { backoffMs } from '@brine/job';
 import type { Workers } from './ports.ts';
 
 /** A sealed request in hand. */
@@ -36,6 +37,7 @@ export interface SealedLaneStats {
 export type LostReason = 'old' | 'full' | 'stopped';
 
 const { waitsMs, backlog, backlogBytes, firstRetryMs, longestRetryMs, lateMs } = LIMITS.sealed;
+const RETRIES = { firstMs: firstRetryMs, longestMs: longestRetryMs };
 
 /**
  * Sealed requests (returns above all): held as long as it takes, for the answer to be given
@@ -118,7 +120,7 @@ export class SealedLane {
   }
 
   #keep(sealed: Sealed): void {
-    const delay = Math.min(firstRetryMs * 2 ** sealed.tries, longestRetryMs);
+    const delay = backoffMs(RETRIES, sealed.tries + 1);
     const full = this.#waiting.size >= backlog || this.#bytes + sealed.body.length > backlogBytes;
     if (this.#closed) return this.#giveUp(sealed, 'stopped');
     if (performance.now() + delay >= sealed.at + waitsMs) return this.#giveUp(sealed, 'old');

@@ -1,4 +1,6 @@
 export type { AuditedAct, AuditOutcome, AuditRow } from './audited-act.ts';
+export type { BackoffRange } from './backoff.ts';
+export { backoffMs } from './backoff.ts';
 export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
 export {
   confirmDurable,

@@ -62,7 +62,7 @@ test('a server that does not start is tried for as long as it takes, and told of
   let failed = 0;
   const server = await startPostgres({
     dir,
-    restartMs: { first: 1, most: 20 },
+    restarts: { firstMs: 1, longestMs: 20 },
     onLog: (line) => (failed += Number(line.startsWith('PostgreSQL ended while it started'))),
     onDown: ({ message }) => told.push(message.replace(/:.*/s, '')),
     onUp: (pid) => pids.push(pid),

@@ -2,6 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { BackoffRange } from '@brine/job';
+import { backoffMs } from '@brine/job';
 import { JobCacheError, messageOf } from '@brine/job-cache';
 import { serverAccount } from './account.ts';
 import { embeddedBinaries } from './binaries.ts';
@@ -21,8 +23,8 @@ export interface StartPostgresOptions {
    * Default true.
    */
   readonly restart?: boolean;
-  /** First and greatest wait before a restart, in ms; default 200 and 10,000. */
-  readonly restartMs?: { readonly first: number; readonly most: number };
+  /** Waits before restarts; default from 200 ms to 10 s. */
+  readonly restarts?: BackoffRange;
   /** Told that it ended unasked, and once that it does not start again, however often tried. */
   readonly onDown?: (error: JobCacheError) => void;
   /** Told that it serves again. */
@@ -47,9 +49,8 @@ export interface RunningPostgres {
 
 /** A free port may be taken by somebody else before the server has it: tries. */
 const PORT_ATTEMPTS = 5;
-/** First and greatest wait before a restart, in ms. */
-const RESTART_MS = { first: 200, most: 10_000 } as const;
-/** A server that ran this long, in ms, starts the waits anew, as with the services. */
+const RESTARTS: BackoffRange = { firstMs: 200, longestMs: 10_000 };
+/** After a run of this length, in ms, the waits begin with the first, as with the services. */
 const HEALTHY_MS = 30_000;
 
 /**
@@ -107,12 +108,13 @@ function supervised(
   options: StartPostgresOptions,
   release: () => void,
 ): RunningPostgres {
-  const { restart = true, restartMs = RESTART_MS, onDown, onUp } = options;
+  const { restart = true, restarts = RESTARTS, onDown, onUp } = options;
   let server = first;
   let stopped: Promise<void> | undefined;
   const stopping = new AbortController();
   const follow = async (): Promise<JobCacheError | undefined> => {
-    const waits = new Waits(restartMs);
+    let failures = 0;
+    const nextWaitMs = (): number => backoffMs(restarts, ++failures);
     for (;;) {
       const startedAt = performance.now();
       const said = await server.exited;
@@ -120,8 +122,8 @@ function supervised(
       const error = new JobCacheError('SALT_JOBCACHE_EMBEDDED', `PostgreSQL ended: ${said}`);
       if (!restart) return error;
       onDown?.(error);
-      if (performance.now() - startedAt > HEALTHY_MS) waits.anew();
-      const next = await startAgain(spec, { waits, onDown, signal: stopping.signal });
+      if (performance.now() - startedAt > HEALTHY_MS) failures = 0;
+      const next = await startAgain(spec, { nextWaitMs, onDown, signal: stopping.signal });
       if (next === undefined) return undefined;
       server = next;
       onUp?.(server.pid);
@@ -147,39 +149,18 @@ function supervised(
   };
 }
 
-/** Waits before restarts: each the double of the one before. */
-class Waits {
-  readonly #range: { readonly first: number; readonly most: number };
-  #next: number;
-
-  constructor(range: { readonly first: number; readonly most: number }) {
-    this.#range = range;
-    this.#next = range.first;
-  }
-
-  next(): number {
-    const wait = this.#next;
-    this.#next = Math.min(wait * 2, this.#range.most);
-    return wait;
-  }
-
-  anew(): void {
-    this.#next = this.#range.first;
-  }
-}
-
 /** The next run; undefined when we are asked to stop meanwhile. */
 async function startAgain(
   spec: ServerSpec,
   way: {
-    readonly waits: Waits;
+    readonly nextWaitMs: () => number;
     readonly onDown: StartPostgresOptions['onDown'];
     readonly signal: AbortSignal;
   },
 ): Promise<Server | undefined> {
-  const { waits, onDown, signal } = way;
+  const { nextWaitMs, onDown, signal } = way;
   for (let told = false; ;) {
-    await sleep(waits.next(), undefined, { signal }).catch(() => undefined); // Aborted: seen below.
+    await sleep(nextWaitMs(), undefined, { signal }).catch(() => undefined); // Aborted: seen below.
     if (signal.aborted) return undefined;
     try {
       const server = await runServer(spec);

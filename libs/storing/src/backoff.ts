@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs } from '@brine/job';
 
-/** First and greatest wait between two tries, in ms; each is drawn from half of it to all of it. */
-const WAIT_MS = { first: 100, most: 2_000 } as const;
+/** Waits between tries; each is drawn from half of it to all of it. */
+const WAITS = { firstMs: 100, longestMs: 2_000 } as const;
 
 /** Errors that are reported of one outage. */
 const MAX_TOLD = 8;
@@ -46,7 +47,7 @@ export class Backoff {
     isOutage: (error: unknown) => boolean = isRetryable,
   ): Promise<T | undefined> {
     let failing = false;
-    for (let wait: number = WAIT_MS.first; ; wait = Math.min(wait * 2, WAIT_MS.most)) {
+    for (let failures = 1; ; failures += 1) {
       try {
         const result = await work();
         if (failing) this.#recovered();
@@ -58,7 +59,7 @@ export class Backoff {
         failing = true;
       }
       if (this.#signal.aborted) return undefined;
-      const drawn = wait * (0.5 + Math.random() / 2);
+      const drawn = backoffMs(WAITS, failures) * (0.5 + Math.random() / 2);
       await sleep(drawn, undefined, { signal: this.#signal }).catch(() => undefined); // Seen below.
       if (this.#signal.aborted) return undefined;
     }

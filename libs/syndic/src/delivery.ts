@@ -1,3 +1,4 @@
+import { backoffMs } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 import type { Clock, EventToForward, MasterAbove, RelayLog } from './ports.ts';
 
@@ -18,8 +19,7 @@ interface WithEvent {
   readonly event: EventToForward;
 }
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
+const PAUSES = { firstMs: 250, longestMs: 5_000 };
 /** A master that answers one and the same request by a refusal so often will not take it. */
 const REFUSALS_MAX = 10;
 
@@ -58,7 +58,7 @@ export class Delivery {
     const { above, clock } = this.#parts;
     let some = this.#stillKept(all);
     let refusals = 0;
-    for (let pauseMs = FIRST_PAUSE_MS; some.length > 0;) {
+    for (let tries = 1; some.length > 0; tries += 1) {
       signal.throwIfAborted();
       const sent = await above.send(parcel.load(some), signal);
       signal.throwIfAborted();
@@ -67,8 +67,7 @@ export class Delivery {
       this.#counts.retries += 1;
       if (sent === 'refused' && some.length > 1) return this.#halves(some, parcel, signal);
       if (sent === 'refused' && ++refusals >= REFUSALS_MAX) return this.#giveUp(some, 'refused');
-      await clock.sleep(pauseMs, signal);
-      pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+      await clock.sleep(backoffMs(PAUSES, tries), signal);
       some = this.#stillKept(some);
     }
   }

@@ -1,4 +1,5 @@
 import { CryptError } from '@brine/crypt';
+import { backoffMs } from '@brine/job';
 import { WireError } from '@brine/wire';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterRequests, MinionLog } from '../ports.ts';
@@ -58,16 +59,16 @@ export class Authenticator {
 
   /** Signs in however long it takes; throws only what ends the process, or at the signal. */
   async signInAtLast(signal: AbortSignal): Promise<Credentials> {
-    let waitMs = this.#times.acceptanceWaitTime * 1000;
-    for (;;) {
+    const firstMs = this.#times.acceptanceWaitTime * 1000;
+    // Salt: salt/crypt.py, a maximum of 0 (the default) leaves every wait as long as the first.
+    const longestMs = Math.max(firstMs, this.#times.acceptanceWaitTimeMax * 1000);
+    for (let failures = 1; ; failures += 1) {
       try {
         return await this.renew(undefined, signal);
       } catch (error) {
         signal.throwIfAborted();
-        await this.#afterFailure(error, waitMs, signal);
+        await this.#afterFailure(error, backoffMs({ firstMs, longestMs }, failures), signal);
       }
-      const longest = this.#times.acceptanceWaitTimeMax * 1000;
-      if (longest > 0) waitMs = Math.min(longest, waitMs * 2);
     }
   }
 
