@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** Log-ins that wait for their proof, and proofs that are remembered; the oldest are forgotten. */
 const REMEMBERED_MAX = 50_000;
 
@@ -18,14 +20,12 @@ interface Told {
  * offered. Its next sealed request that this worker opens shows it.
  */
 export class ProvenLogIns {
-  readonly #unproven = new Set<string>();
-  readonly #told = new Map<string, Told>();
+  readonly #unproven = new LRUCache<string, true>({ max: REMEMBERED_MAX });
+  readonly #told = new LRUCache<string, Told>({ max: REMEMBERED_MAX });
 
   /** A log-in was accepted. */
   began(id: string): void {
-    this.#unproven.delete(id);
-    this.#unproven.add(id);
-    dropOldest(this.#unproven);
+    this.#unproven.set(id, true);
   }
 
   /**
@@ -37,17 +37,7 @@ export class ProvenLogIns {
     if (this.#unproven.size === 0 || !this.#unproven.delete(id)) return false;
     const told = this.#told.get(id);
     if (told?.version === version && Math.abs(now - told.at) < TOLD_AGAIN_MS) return false;
-    this.#told.delete(id);
     this.#told.set(id, { version, at: now });
-    dropOldest(this.#told);
     return true;
-  }
-}
-
-function dropOldest(known: Set<string> | Map<string, Told>): void {
-  if (known.size <= REMEMBERED_MAX) return;
-  for (const oldest of known.keys()) {
-    known.delete(oldest);
-    return;
   }
 }

@@ -1,4 +1,5 @@
 import { checkMinionToken, type PublicKey } from '@brine/crypt';
+import { LRUCache } from 'lru-cache';
 
 /** Tokens kept; each is one RSA block, so this is at most a few MB. */
 const TOKENS_KEPT_MAX = 20_000;
@@ -9,17 +10,13 @@ const TOKENS_KEPT_MAX = 20_000;
  * A changed public key is another entry: nothing has to be forgotten in time.
  */
 export class TokenChecks {
-  readonly #good = new Map<PublicKey, Uint8Array>();
+  readonly #good = new LRUCache<PublicKey, Uint8Array>({ max: TOKENS_KEPT_MAX });
 
   /** Whether `tok` was made with the private half of this key. */
   check(key: PublicKey, tok: Uint8Array): boolean {
     const good = this.#good.get(key);
     if (good !== undefined && Buffer.compare(good, tok) === 0) return true;
     if (!checkMinionToken(key, Buffer.from(tok))) return false;
-    if (this.#good.size >= TOKENS_KEPT_MAX) {
-      const oldest = this.#good.keys().next();
-      if (oldest.done !== true) this.#good.delete(oldest.value);
-    }
     // A copy: the request's buffer must not stay alive for one field.
     this.#good.set(key, Uint8Array.from(tok));
     return true;

@@ -1,9 +1,9 @@
 import type { SaltMap } from '@brine/wire';
 import { textOf } from '@brine/wire';
 import { buildMinionEvents } from '@brine/wire/load';
+import { LRUCache } from 'lru-cache';
 import { Delivery } from './delivery.ts';
 import type { Clock, EventToForward, Jobs, KnownJob, MasterAbove, RelayLog } from './ports.ts';
-import { RecentKeys } from './recent-keys.ts';
 import type { ReturnToForward } from './return-batch.ts';
 import { syndicReturn } from './return-batch.ts';
 import type { SyndicMode } from './roads.ts';
@@ -70,7 +70,7 @@ export class ForwardLane {
   readonly #parts: LaneParts;
   readonly #settings: LaneSettings;
   readonly #delivery: Delivery;
-  readonly #done = new RecentKeys(RECENT_MAX);
+  readonly #done = new LRUCache<string, true>({ max: RECENT_MAX });
   readonly #loads: Set<string> = new Set();
   readonly #counts = { returns: 0, events: 0, passed: 0, unread: 0, stale: 0 };
 
@@ -251,7 +251,7 @@ export class ForwardLane {
 
   #settle(some: readonly Taken<unknown>[]): void {
     for (const { event } of some) {
-      this.#done.add(event.key);
+      this.#done.set(event.key, true);
       event.ack();
     }
   }

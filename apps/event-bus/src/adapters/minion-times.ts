@@ -1,4 +1,5 @@
 import type { Metrics, Sample } from '@brine/service';
+import { LRUCache } from 'lru-cache';
 
 /** The fields of an event that are noted. */
 export interface MinionEvent {
@@ -22,20 +23,23 @@ const BEACONS = 'salt/beacon/';
 export class MinionTimes {
   readonly #max: number;
   readonly #accepted: AcceptedMinions;
-  readonly #events = new Map<string, number>();
-  readonly #beats = new Map<string, number>();
+  readonly #events: LRUCache<string, number>;
+  readonly #beats: LRUCache<string, number>;
 
   constructor(accepted: AcceptedMinions, max: number) {
     this.#accepted = accepted;
     this.#max = max;
+    // A cache without any place can not be made; with none allowed, nothing is put there.
+    this.#events = new LRUCache({ max: Math.max(1, max) });
+    this.#beats = new LRUCache({ max: Math.max(1, max) });
   }
 
   /** Notes an event. */
   saw({ tag, minion, timeMs }: MinionEvent): void {
     if (minion === undefined || this.#max === 0) return;
-    keep(this.#events, minion, timeMs, this.#max);
+    this.#events.set(minion, timeMs);
     if (tag.startsWith(BEACONS) && tag.split('/', 4)[3] === 'status') {
-      keep(this.#beats, minion, timeMs, this.#max);
+      this.#beats.set(minion, timeMs);
     }
   }
 
@@ -58,7 +62,7 @@ export class MinionTimes {
     );
   }
 
-  #times(times: Map<string, number>, first: number | undefined): readonly Sample[] {
+  #times(times: LRUCache<string, number>, first: number | undefined): readonly Sample[] {
     const minions = [...this.#accepted()];
     if (minions.length > this.#max) return [];
     return minions.flatMap((minion) => {
@@ -67,13 +71,4 @@ export class MinionTimes {
       return at === undefined ? [] : [{ labels: { minion }, value: Math.floor(at / 1000) }];
     });
   }
-}
-
-/** Keeps the times of so many minions. Beyond that there are no metrics, so any may go. */
-function keep(times: Map<string, number>, minion: string, timeMs: number, max: number): void {
-  if (times.size > max && !times.has(minion)) {
-    const oldest = times.keys().next().value;
-    if (oldest !== undefined) times.delete(oldest);
-  }
-  times.set(minion, timeMs);
 }

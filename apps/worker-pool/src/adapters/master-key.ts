@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { EncAlgo, PrivateKey, SigAlgo } from '@brine/crypt';
 import type { MasterKey } from '@brine/master';
 import type { MasterKeys } from '@brine/pki';
+import { LRUCache } from 'lru-cache';
 import { Piscina } from 'piscina';
 import type { RsaTask, RsaThreadData } from './rsa-thread.ts';
 
@@ -28,7 +29,7 @@ export class ThreadedMasterKey implements MasterKeyService {
   readonly publicPem: string;
   readonly #key: PrivateKey;
   #pool: Piscina<RsaTask, Uint8Array> | undefined;
-  readonly #aesSignatures = new Map<string, Promise<Buffer>>();
+  readonly #aesSignatures = new LRUCache<string, Promise<Buffer>>({ max: SIGNATURES_KEPT_MAX });
 
   /** Present where `master_sign_pubkey` is set: a minion that does not expect it stays out. */
   readonly publicKeySignature?: (algo: SigAlgo) => Promise<string>;
@@ -64,10 +65,6 @@ export class ThreadedMasterKey implements MasterKeyService {
     const made = Promise.resolve(this.#key.x931Encrypt(Buffer.from(digest, 'ascii')));
     this.#aesSignatures.set(keyString, made);
     made.catch(() => this.#aesSignatures.delete(keyString));
-    const oldest = this.#aesSignatures.keys().next();
-    if (this.#aesSignatures.size > SIGNATURES_KEPT_MAX && oldest.done !== true) {
-      this.#aesSignatures.delete(oldest.value);
-    }
     return made;
   }
 

@@ -1,4 +1,5 @@
 import { unpackMap } from '@brine/wire';
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
@@ -203,23 +204,17 @@ function originOf({ bornOfReturn, syndic }: JobRow): number {
   return syndic === undefined ? ORIGIN.publication : ORIGIN.syndic;
 }
 
-/** How many jids are remembered; the oldest are forgotten first. */
 const MAX_JIDS = 10_000;
 
-/** Remembers which jids have a job in the database, so that batches of returns need not ask. */
+/** Jids that have a job in the database, so that batches of returns need not ask. */
 export class JidMemory {
-  readonly #jids = new Set<string>();
+  readonly #jids = new LRUCache<string, true>({ max: MAX_JIDS });
 
   has(jid: string): boolean {
     return this.#jids.has(jid);
   }
 
   add(jid: string): void {
-    this.#jids.add(jid);
-    if (this.#jids.size <= MAX_JIDS) return;
-    for (const oldest of this.#jids) {
-      this.#jids.delete(oldest);
-      return;
-    }
+    this.#jids.set(jid, true);
   }
 }
