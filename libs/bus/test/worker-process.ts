@@ -1,5 +1,6 @@
 // A worker in a process of its own: answers each request with its own id, after a while if asked
 // to. One that says `block` it never comes back from.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectBus } from '../src/connection/connect.ts';
 import { RequestReceiver } from '../src/rpc/request-receiver.ts';
 
@@ -9,7 +10,7 @@ const receiver = new RequestReceiver(bus, { workerId, host: 'test' });
 receiver.serve(async (request) => {
   process.stdout.write(`got ${request.id}\n`);
   while (Buffer.from(request.body).toString() === 'block');
-  await new Promise((resolve) => setTimeout(resolve, Number(delayMs)));
+  await sleep(Number(delayMs));
   return { kind: 'reply', body: Buffer.from(workerId) };
 });
 process.stdout.write('ready\n');

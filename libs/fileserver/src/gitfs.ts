@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FileBackend, FileLists, FoundFile } from './backend.ts';
 import { NO_FILES } from './backend.ts';
 import { BlobFiles } from './git/blob-files.ts';
@@ -96,7 +97,7 @@ export class GitfsBackend implements FileBackend {
   }
 
   async #firstFetch(): Promise<void> {
-    const waited = new Promise((resolve) => setTimeout(resolve, FIRST_WAIT_MS).unref());
+    const waited = sleep(FIRST_WAIT_MS, undefined, { ref: false });
     await Promise.race([this.#started, waited]);
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './commands.ts';
 
 /**
@@ -15,7 +16,7 @@ export async function waitUntilGone(pid: number, timeoutMs: number): Promise<boo
   const until = performance.now() + timeoutMs;
   while (isAlive(pid)) {
     if (performance.now() > until) return false;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await sleep(20);
   }
   return true;
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmod, mkdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
@@ -143,7 +144,7 @@ async function running(
   });
   const pid = await Promise.race([firstNumber(child), exited.then(() => undefined)]);
   const until = performance.now() + (options.readyTimeoutMs ?? 15_000);
-  while (!gone && performance.now() < until && !(await isReady(logFile))) await pause(20);
+  while (!gone && performance.now() < until && !(await isReady(logFile))) await sleep(20);
   const stop = (graceMs = 10_000): Promise<void> => {
     stopping ??= stopChild(child, pid, exited, graceMs);
     return stopping;
@@ -241,10 +242,6 @@ function tryPort(port: number): Promise<number | undefined> {
 async function roomIn(dir: string): Promise<number> {
   const { bavail, bsize } = await statfs(dir);
   return Math.floor(Math.min(16 * GIB, bavail * bsize * 0.6));
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /** Streams that were made when there were no accounts lie in the server's nameless one. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { applyToFiles } from './apply-to-files.ts';
 import { PkiError } from './errors.ts';
 import type { KeyJournal } from './journal.ts';
@@ -100,7 +100,7 @@ export class KeySync {
     while (this.#guard.suspects > 0 || this.#dirty.size > 0 || this.#draining !== undefined) {
       if (performance.now() > until || this.#closed || this.#guard.alarm || this.#away)
         return false;
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_LOOK_MS));
+      await sleep(SETTLE_LOOK_MS);
     }
     return this.#mayAct();
   }

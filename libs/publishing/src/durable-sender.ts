@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Again } from '@brine/bus/jobs';
 import { durablePieces, JidMaker, type Job } from '@brine/job';
 import { mapOf, pack, unpackMap } from '@brine/wire';
@@ -208,14 +209,6 @@ function repetitionOf(task: DurableTask, ids: readonly string[], now: number): A
 }
 
 /** Resolves after so many ms, or at once when the signal is aborted. */
-export function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, signal.aborted ? 0 : ms);
-    signal.addEventListener('abort', done, { once: true });
-  });
+export async function waitUnlessAborted(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Again, PublicationTimes, Published, Sent } from '@brine/bus/jobs';
 import { type Job, publishingPart } from '@brine/job';
 import { nowMs } from '@brine/telemetry';
@@ -251,7 +252,7 @@ export class Publisher {
       } catch (error) {
         if (tries === KEY_TRIES) throw error;
         if (tries === 1) this.#ports.onTrouble(`no AES key of epoch ${String(epoch)} yet`, error);
-        await new Promise((resolve) => setTimeout(resolve, KEY_RETRY_MS));
+        await sleep(KEY_RETRY_MS);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfigError,
   type ConfigLocation,
@@ -201,7 +202,7 @@ function endOnce(
 
 async function untilReady(running: RunningService, signal: AbortSignal): Promise<void> {
   while (!signal.aborted && !running.ready()) {
-    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS));
+    await sleep(READY_POLL_MS, undefined, { signal }).catch(() => undefined); // Seen above.
   }
 }
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, type Log, type LogOptions, type SaltLogLevel } from './log.ts';
 import { startOtlpExport } from './otlp-export.ts';
 import { isSampled, jobTraceId, spanOf, type SpanRecord } from './span.ts';
@@ -116,7 +117,8 @@ function makeTelemetry(log: Log, sink: SpanSink, ratio: number): Telemetry {
 
   const shutdown = async (): Promise<void> => {
     try {
-      await Promise.race([sink.close(), deadline(SHUTDOWN_DEADLINE_MS)]);
+      const late = sleep(SHUTDOWN_DEADLINE_MS, undefined, { ref: false });
+      await Promise.race([sink.close(), late]);
     } catch (error) {
       log.warn({ err: error }, 'the last spans could not be sent');
     }
@@ -131,8 +133,4 @@ function makeTelemetry(log: Log, sink: SpanSink, ratio: number): Telemetry {
     stats: () => ({ recorded, dropped: sink.dropped + failed }),
     shutdown: () => (closing ??= shutdown()),
   };
-}
-
-function deadline(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Crypticle } from '@brine/crypt';
 import { ThinPeer } from '@brine/zmq';
 import { between, delayOf } from './behaviours.ts';
@@ -98,7 +99,7 @@ export class SimMinion {
     const peer = this.#subscriber;
     this.#subscriber = undefined;
     peer?.close();
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await sleep(waitMs);
     if (this.#closed) return;
     await this.subscribe().catch(() => this.#later());
   }

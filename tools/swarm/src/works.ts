@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { mapOf, pack } from '@brine/wire';
 import { buildMinionEvent, buildReturn } from '@brine/wire/load';
 import { monotonicMs, unixMs } from './clock.ts';
@@ -105,7 +106,7 @@ export function connectWork(minions: readonly SimMinion[], around: Surroundings)
         return done('answered', resent);
       }
       if (end.kind !== 'pending') return done(end.kind, resent);
-      await new Promise((resolve) => setTimeout(resolve, PENDING_WAIT_MS));
+      await sleep(PENDING_WAIT_MS);
     }
     done('refused', resent);
   };

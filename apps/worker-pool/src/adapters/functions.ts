@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bus, handleEach } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
 import {
@@ -108,7 +109,7 @@ export class WorkerRunners implements MasterFunctions {
         reader.close();
         throw new Error('the stream of events is away');
       }
-      await new Promise((resolve) => setTimeout(resolve, LISTEN_LOOK_MS));
+      await sleep(LISTEN_LOOK_MS);
     }
     return { close: () => reader.close() };
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { AesEpochs, forgetMinion } from '@brine/master-state';
@@ -65,7 +66,7 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     ready: () => epochs.ready && watches.every((watch) => watch.ready),
     readyWithin: (timeoutMs: number) => {
       const all = Promise.all(watches.map((watch) => watch.whenReady()));
-      const late = new Promise<false>((resolve) => setTimeout(resolve, timeoutMs, false).unref());
+      const late = sleep(timeoutMs, false, { ref: false });
       return Promise.race([all.then(() => epochs.ready), late]);
     },
     close: () => {

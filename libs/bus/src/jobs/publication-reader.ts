@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { streamInfo } from '../connection/js-api.ts';
@@ -131,7 +132,7 @@ export class PublicationReader implements AsyncIterable<Published> {
           else this.#pass(received, error);
           return undefined;
         }
-        await new Promise((resolve) => setTimeout(resolve, FETCH_RETRY_MS));
+        await sleep(FETCH_RETRY_MS);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import type { StreamInfo } from '../connection/js-api.ts';
@@ -126,7 +127,7 @@ export class BucketWatch {
       }
       this.#feed = undefined;
       this.#setReady(false);
-      if (!this.#closed) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      if (!this.#closed) await sleep(RETRY_MS);
     }
   }
 

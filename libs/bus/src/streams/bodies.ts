@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import type { StreamName } from '../subjects/names.ts';
@@ -90,7 +91,7 @@ async function getChunk(bus: Bus, stream: StreamName, subject: string): Promise<
     if (tries === GET_TRIES) {
       throw new BusError('BUS_BODY_GONE', `${subject} is not stored (${code})`);
     }
-    await new Promise((resolve) => setTimeout(resolve, GET_RETRY_MS));
+    await sleep(GET_RETRY_MS);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { askJetStream, isFull, JS_ERRORS, streamInfo } from '../connection/js-api.ts';
@@ -84,7 +85,7 @@ export async function waitForStreams(bus: Bus, timeoutMs = 30_000): Promise<void
       const text = `not there yet: ${[...missing].join(', ')} (event-bus makes them)`;
       throw new BusError('BUS_STREAM_AWAY', text);
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await sleep(100);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { streamInfo } from '../connection/js-api.ts';
@@ -109,7 +110,7 @@ export class StreamReader {
       });
     }
     if (this.#error !== undefined && this.#queue.length === 0) throw this.#error;
-    if (lingerMs > 0 && this.#queue.length < max && !this.#closed) await pause(lingerMs);
+    if (lingerMs > 0 && this.#queue.length < max && !this.#closed) await sleep(lingerMs);
     const taken = this.#queue.splice(0, max);
     for (const { feed } of taken) feed?.taken();
     return taken.map(({ received }) => received);
@@ -151,7 +152,7 @@ export class StreamReader {
         this.#trouble = error.message;
       }
       this.#feed = undefined;
-      if (!this.#closed) await pause(RETRY_MS);
+      if (!this.#closed) await sleep(RETRY_MS);
     }
   }
 
@@ -206,8 +207,4 @@ export class StreamReader {
     const time = new Date(Math.max(from.timeMs, this.#lastTimeMs)).toISOString();
     return { deliver_policy: 'by_start_time', opt_start_time: time };
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BucketWatch } from '@brine/bus';
 import type { Bus } from '@brine/bus';
 import { Bucket } from '@brine/bus';
@@ -292,6 +293,6 @@ function readNote(bytes: Uint8Array): number | undefined {
 async function until(timeoutMs: number, done: () => boolean): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!done() && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    await sleep(POLL_MS);
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '@brine/bus';
 import { handleEach } from '@brine/bus';
 import { BusError } from '@brine/bus';
@@ -63,7 +64,7 @@ export class EpochMarkers {
       if (performance.now() > until) {
         throw new BusError('BUS_TIMEOUT', 'the markers of the AES epochs were not read in time');
       }
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+      await sleep(POLL_MS);
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readAcl } from '@brine/acl';
 import { isJid } from '@brine/job';
 import { expandNodegroup, matchPcre, type Target } from '@brine/target';
@@ -58,7 +59,7 @@ export const minionPublish: PeerCommand = async (ports, request, minion, load) =
     ports.now() + Math.min((Number.isFinite(seconds) ? seconds : 0) * 1000, WAIT_MAX_MS);
   let returns = await returnsOf(ports, published.jid, published.minions);
   while (returns.size < published.minions.length && ports.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await sleep(LOOK_MS);
     returns = await returnsOf(ports, published.jid, published.minions);
   }
   if (textOf(load, 'form') === 'full') {

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { listenAddress, SALT_KEEPALIVE_IDLE_MS } from '../endpoint.ts';
 import { ZmqError } from '../errors.ts';
 import { ZmtpConnection, type ZmtpConnectionOptions } from './connection.ts';
@@ -148,7 +149,7 @@ export class ZmtpListener {
         connection.finish();
         if (++ended === LEAVE_AT_ONCE) break;
       }
-      await new Promise((resolve) => setTimeout(resolve, LEAVE_LOOK_MS));
+      await sleep(LEAVE_LOOK_MS);
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Closing } from '../closing.ts';
 import { Fleet } from '../load/fleet.ts';
 import type { MasterUnderTest } from '../masters/master.ts';
@@ -33,7 +34,7 @@ async function runHerd({ installed, say, minionsMax }: RowContext): Promise<read
   say('herd: restart, keys are kept');
   const before = (await fleet.swarm.stats()).total.logIns;
   master = await master.restart({ keepKeys: true });
-  await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+  await sleep(RECONNECT_MS);
   const job = await fleet.publish(JOB_WAIT_MS);
   const again = (await fleet.swarm.stats()).total.logIns - before;
 
