@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { Asides } from '../streams/asides.ts';
 import type { ServiceName } from '../subjects/names.ts';
 import { SERVICE_INBOXES } from '../subjects/names.ts';
 import type { BusOptions } from './bus-options.ts';
+import { connectGathering } from './client-internals.ts';
 import { asError, BusError } from './errors.ts';
-import { connectGathering } from './gathering-transport.ts';
 import { Inbox } from './inbox.ts';
 import { isAtLeast, NATS_FLOOR } from './server-version.ts';
 import { endOfCertificate, readServers } from './servers.ts';
@@ -186,7 +187,8 @@ async function connectWithin(
         const text = `no NATS server answers at ${shown}: ${asError(error).message}`;
         throw new BusError('BUS_UNREACHABLE', text, error);
       }
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      const { signal } = options;
+      await sleep(RETRY_MS, undefined, { ...(signal && { signal }) }).catch(() => undefined);
     }
   }
 }
