@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Refusal, RefusalText, type SaltMap, scanMap } from '@brine/wire';
 import { type ClearEnvelope, peekEnvelope, readEnvelope, refusalReply } from '@brine/wire/frames';
 
-/** A clear request, and whose it is. */
+/** A clear request, and the user that sent it. */
 export interface ClearRequest {
   readonly class: 'clear';
   readonly cmd?: string;
-  /** Whose storm of these is to hold up nobody else; names nobody. */
+  /** Stands for the user, and does not tell the name: a storm of one must not delay others. */
   readonly user?: string;
-  /** Not the master's own user, whom no limit is to keep from his master. */
+  /** Not the master's own user, which no limit may keep from its master. */
   readonly byLogin?: boolean;
 }
 
@@ -51,7 +51,7 @@ function clear(envelope: ClearEnvelope): Classified {
   const cmd = envelope.load.get('cmd');
   if (cmd !== '_auth') {
     if (typeof cmd !== 'string') return { class: 'clear' };
-    // Whoever gives a token or a log-in is judged by it, whatever else he gives.
+    // If there is a token or a log-in, the request is judged by it, whatever else it has.
     const byLogin = envelope.load.has('token') || envelope.load.has('eauth');
     return { class: 'clear', cmd, user: userOf(envelope.load), byLogin };
   }
@@ -59,12 +59,12 @@ function clear(envelope: ClearEnvelope): Classified {
   return withMinion('auth', typeof id === 'string' ? id : undefined);
 }
 
-/** Whose requests are limited where workers stall on them. */
+/** The user whose requests are limited if workers stall on them. */
 export function askerOf({ user, byLogin }: ClearRequest): { readonly asker?: string } {
   return byLogin === true && user !== undefined ? { asker: user } : {};
 }
 
-/** With the proof in it, so that nobody takes the turns of a user whose name he knows. */
+/** The proof is part of it: a name alone is not enough to take another user's turns. */
 function userOf(load: SaltMap): string {
   const hash = createHash('sha256');
   for (const field of ['user', 'username', 'eauth', 'key', 'token', 'password']) {

@@ -25,7 +25,7 @@ const OTHERS_MS = 2_000;
 export class FairShare {
   readonly #limits: ShareLimits;
   readonly #peers = new Map<string, Peer>();
-  /** Who asked last, and when last somebody else did. */
+  /** The last peer that asked, and when one before it did. */
   #latest = { name: '', atMs: -OTHERS_MS };
   #otherAtMs = -OTHERS_MS;
   #waiting = 0;

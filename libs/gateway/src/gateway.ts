@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { LIMITS, type RequestOutcome, type RequestSenderStats } from '@brine/bus/rpc';
 import { nowMs } from '@brine/telemetry';
-import { mapOf, pack, RefusalText } from '@brine/wire';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 import { askerOf, classify, type ClearRequest } from './classify.ts';
 import { FairShare } from './fair-share.ts';
+import { BAD_LOAD_REPLY, commandAnswer } from './no-answer.ts';
 import type { Spans, Workers } from './ports.ts';
 import { addressOf, type Asker, type Peers, type RequestMemory } from './ports.ts';
 import { PublishLane, type PublishLaneStats } from './publish-lane.ts';
 import { type LostReason, SealedLane, type SealedLaneStats } from './sealed-lane.ts';
 import { GatewaySpans } from './spans.ts';
-import { stalledText } from './stalled-texts.ts';
 import { RefusedMinions } from './urgent-log-ins.ts';
 
 /** What the gateway works with. */
@@ -23,7 +22,7 @@ export interface GatewayPorts {
   readonly minimumAuthVersion: number;
   /** Names this process in request ids. */
   readonly incarnation?: string;
-  /** Told once for each reason that sealed requests are given up for, in each outage. */
+  /** Called once for each reason that sealed requests are given up for, in each outage. */
   readonly onLost?: (reason: LostReason) => void;
 }
 
@@ -61,9 +60,6 @@ export interface GatewayStatus {
 const DRAIN_MS = 3_000;
 const DRAIN_LOOK_MS = 20;
 
-/** The one unsigned reply that a stock minion gets over. Salt: salt/crypt.py AsyncAuth.sign_in. */
-const BAD_LOAD_REPLY = pack(RefusalText.BAD_LOAD);
-
 /**
  * Port 4506: takes requests off the socket, sends each to a worker by its class, hands the answer
  * back. Holds no keys and changes no byte. Every request gets one id for all its tries.
@@ -76,7 +72,7 @@ export class Gateway {
   readonly #minions = new FairShare(LIMITS.sealed.share);
   readonly #spans: GatewaySpans;
   readonly #incarnation: string;
-  /** Numbers of connections whose requests name nobody. */
+  /** Numbers of connections whose requests have no name. */
   readonly #nameless = new WeakMap<ZmqPeer, number>();
   #next = 0;
   #inFlight = 0;
@@ -165,7 +161,7 @@ export class Gateway {
     const by = { ...addressOf(request), ...askerOf(found) };
     const sent = { id, class: 'clear', body, deadlineMs, ...by } as const;
     const outcome = await this.#ports.workers.send(sent);
-    this.#reply(request, clearAnswer(outcome));
+    this.#reply(request, commandAnswer(outcome));
     if (outcome.kind === 'reply') this.#spans.request(outcome, { id, startMs });
   }
 
@@ -223,12 +219,12 @@ export class Gateway {
     const user = found.user ?? this.#peerName(request);
     const by = askerOf(found);
     const answer = await this.#publish.send(id, request.body, request, user, by);
-    // Joined: whoever sends the first one's answer sends this one's too.
+    // It joined another: its answer goes out with that one's.
     if (answer === undefined) return;
     const { askers } = answer;
     const handed = askers.map((one) => this.#reply(one, answer.body));
     this.#spans.request(answer, { id, startMs, askers: askers.length });
-    // With the socket gone nobody heard: the same bytes come again, here or elsewhere. Not to be
+    // If the socket is gone, none heard: the same bytes come again, here or elsewhere. Not to be
     // asked any later: a stock CLI hangs up within a millisecond of its answer.
     answer.handed(handed.filter(Boolean).length);
   }
@@ -247,18 +243,4 @@ export class Gateway {
     if (number === undefined) this.#nameless.set(peer, (number = this.#next++));
     return `peer ${number}`;
   }
-}
-
-/**
- * The answer to a clear request other than publish. Clients raise what stands under `error` by its
- * name (Salt: salt/utils/error.py raise_error).
- */
-function clearAnswer(outcome: RequestOutcome): Uint8Array | undefined {
-  if (outcome.kind === 'reply') return outcome.body;
-  if (outcome.kind === 'drop') return undefined;
-  const message =
-    outcome.why === 'lapsed'
-      ? 'The worker that had the request was lost; it may have been carried out'
-      : (stalledText(outcome) ?? 'The master did not answer in time');
-  return pack(mapOf({ error: mapOf({ name: 'SaltClientError', message }) }));
 }

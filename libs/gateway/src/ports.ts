@@ -11,17 +11,17 @@ export interface Workers {
 
 /** Peers, as the gateway needs them: `RequestServer`. */
 export interface Peers extends AsyncIterable<ZmqRequest> {
-  /** False where nobody is there any more to take it. */
+  /** False if the peer is gone. */
   reply(peer: ZmqPeer, body: Uint8Array): boolean;
 }
 
-/** Who remembers the ids of unanswered publish requests over the life of a gateway. */
+/** What remembers the ids of unanswered publish requests beyond the life of a gateway. */
 export interface RequestMemory {
-  /** The id to send these bytes under. Rejects when nobody can be asked. */
+  /** The id to send these bytes under. Rejects if no worker can be asked. */
   claim(hash: string, id: string): Promise<string>;
-  /** The request of this id was answered. Rejects when nobody can be told. */
+  /** The request of this id was answered. Rejects as `claim`. */
   answered(hash: string, id: string): Promise<void>;
-  /** The answer was heard by all who asked; told when a gateway ends. Rejects as `answered`. */
+  /** All peers that asked heard the answer; said when a gateway ends. Rejects as `claim`. */
   heard(hash: string, id: string): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface Spans {
   recordSpan(record: SpanRecord): void;
 }
 
-/** Who gets the answer. */
+/** The peer that gets the answer. */
 export type Asker = Pick<ZmqRequest, 'peer'>;
 
 /** The address that a request came from, for workers; none where the peer has hung up. */

@@ -1,11 +1,10 @@
 import { LIMITS, type RequestOutcome, type RequestToSend } from '@brine/bus/rpc';
-import { mapOf, pack } from '@brine/wire';
 import { FairShare } from './fair-share.ts';
+import { publishFailure } from './no-answer.ts';
 import { addressOf, type Asker, type RequestMemory, type Workers } from './ports.ts';
 import { type Answer, type Claimed, SameBytes, type SameBytesStats } from './same-bytes.ts';
-import { stalledText } from './stalled-texts.ts';
 
-/** What became of a publish: the answer, for all who asked with the same bytes. */
+/** What became of a publish: the answer, for all peers that sent the same bytes. */
 export interface PublishAnswer extends Answer {
   readonly askers: readonly Asker[];
   /** To be called once it is known how many of them were there to hear the answer. */
@@ -104,29 +103,4 @@ export class PublishLane {
     this.#failed += 1;
     return { body: publishFailure(outcome, delivered, this.#workers.ready) };
   }
-}
-
-/**
- * What a stock CLI prints cleanly: `{"error": text}` to a publish
- * (Salt: salt/client LocalClient.pub raises PublishError of it). That there is no job is said only
- * where no worker can have made one.
- */
-function publishFailure(
-  outcome: Exclude<RequestOutcome, { kind: 'reply' }>,
-  { handed, isUnsure }: Claimed,
-  ready: boolean,
-): Buffer {
-  const stalled = stalledText(outcome);
-  if (handed) {
-    const see = 'the job may have been published, see jobs.list_jobs';
-    return pack(mapOf({ error: `${stalled ?? 'The master did not answer in time'}; ${see}` }));
-  }
-  const why =
-    stalled ??
-    (outcome.kind === 'expired' && outcome.why === 'limit'
-      ? 'The master has too many requests in hand; try again later'
-      : ready
-        ? 'The master is busy: no worker had room'
-        : 'The master is not ready: no worker answers');
-  return pack(mapOf({ error: isUnsure ? why : `${why}; the job was not published` }));
 }

@@ -14,7 +14,7 @@ export interface Answer {
 /** A publish that is under way. */
 export interface Open {
   readonly hash: string;
-  /** All who asked with its bytes. */
+  /** All peers that sent its bytes. */
   readonly askers: Asker[];
   /** When it was read, by the monotonic clock. */
   readonly askedAt: number;
@@ -114,6 +114,10 @@ export class SameBytes {
   /**
    * The id to send the bytes under. Asked for until there is an answer: what was published without
    * would be another job after the death of this process, when its CLI asks the next one.
+   *
+   * The worker that publishes could look the id up itself and save the round trip. But a gateway
+   * whose workers have no room must still learn whether one before it handed the bytes over: only
+   * then it may say that there is no job.
    */
   async claim({ hash }: Open, id: string, until: number): Promise<Claimed> {
     const { retryMs } = LIMITS.publish;

@@ -40,7 +40,7 @@ const { waitsMs, backlog, backlogBytes, firstRetryMs, longestRetryMs, lateMs } =
 const RETRIES = { firstMs: firstRetryMs, longestMs: longestRetryMs };
 
 /**
- * Sealed requests (returns above all): held as long as it takes, for the answer to be given
+ * Sealed requests (returns above all): they wait as long as it takes, and the answer is given
  * whenever the work is done. A worker that could not store a return leaves it unanswered; then the
  * bytes are kept here and delivered again under the same id, which is stored and counted once. No
  * error text is ever given: after three refusals within milliseconds a stock minion drops its
@@ -53,12 +53,12 @@ export class SealedLane {
   #redelivered = 0;
   #late = 0;
   readonly #lostBy: Record<LostReason, number> = { old: 0, full: 0, stopped: 0 };
-  /** What was told of already, until all is delivered again. */
+  /** Reasons that were reported already, until all is delivered again. */
   readonly #told = new Set<LostReason>();
   readonly #onLost: (reason: LostReason) => void;
   #closed = false;
 
-  /** `onLost` is told of the first request that is given up for a reason, in each outage. */
+  /** `onLost` is called for the first request that is given up for a reason, in each outage. */
   constructor(workers: Workers, onLost: (reason: LostReason) => void = () => undefined) {
     this.#workers = workers;
     this.#onLost = onLost;

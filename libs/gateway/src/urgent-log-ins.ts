@@ -1,31 +1,27 @@
 import { LIMITS } from '@brine/bus/rpc';
-
-const { urgentForMs, urgentMinions } = LIMITS.login;
+import { LRUCache } from 'lru-cache';
 
 /**
- * Minions whose sealed request was just answered `bad load`: their next log-in is the one that a
- * return waits for, so it goes before those of minions that only start.
+ * Minions whose sealed request was just answered `bad load`: a return waits for their next log-in,
+ * so it goes before those of minions that only start.
  */
 export class RefusedMinions {
-  readonly #at = new Map<string, number>();
+  readonly #minions = new LRUCache<string, true>({
+    max: LIMITS.login.urgentMinions,
+    ttl: LIMITS.login.urgentForMs,
+    perf: { now: () => performance.now() },
+    ttlResolution: 0,
+  });
 
   add(minion: string | undefined): void {
-    if (minion === undefined) return;
-    this.#at.delete(minion);
-    this.#at.set(minion, performance.now());
-    if (this.#at.size <= urgentMinions) return;
-    for (const oldest of this.#at.keys()) {
-      this.#at.delete(oldest);
-      break;
-    }
+    if (minion !== undefined) this.#minions.set(minion, true);
   }
 
-  /** Whether a log-in of this minion is one that a request waits for; forgets it. */
+  /** Whether a request waits for a log-in of this minion; forgets it. */
   take(minion: string | undefined): boolean {
     if (minion === undefined) return false;
-    const at = this.#at.get(minion);
-    if (at === undefined) return false;
-    this.#at.delete(minion);
-    return performance.now() - at < urgentForMs;
+    const isUrgent = this.#minions.has(minion);
+    this.#minions.delete(minion);
+    return isUrgent;
   }
 }

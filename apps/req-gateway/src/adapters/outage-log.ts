@@ -2,14 +2,14 @@ import type { Bus } from '@brine/bus';
 import type { LostReason } from '@brine/gateway';
 import type { Log } from '@brine/telemetry';
 
-/** What an operator is told when sealed requests are given up; once for each outage. */
+/** What the log says when sealed requests are given up; once for each outage. */
 export const LOST_TEXTS: Readonly<Record<LostReason, string>> = {
   old: 'giving up requests that could not be delivered for 120 s',
   full: 'giving up requests: too many wait to be delivered',
   stopped: 'giving up requests that are not delivered yet, to stop',
 };
 
-/** Tells the log when NATS goes and when it comes back, once each, with what is held. */
+/** Logs when NATS goes and when it comes back, once each, with what waits. */
 export function tellOutages(
   bus: Pick<Bus, 'onDisconnect' | 'onReconnect'>,
   log: Pick<Log, 'error' | 'info'>,

@@ -10,7 +10,7 @@ export function tellStall(
   { request, requests, workers }: Stall,
 ): void {
   const { id, class: cls, asker, peer } = request;
-  // Who asks in the clear has no name here.
+  // The askers of clear requests have no name here.
   const minion = cls === 'aes' && asker !== undefined ? { minion: asker } : {};
   const fields = { id, class: cls, ...minion, peer, requests, workers };
   log.error(fields, 'two workers stalled or died over a request: it is refused');

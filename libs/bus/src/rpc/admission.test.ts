@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { RequestClass } from '../subjects/names.ts';
-import { Admission } from './admission.ts';
+import { Admission, WaitingLine } from './admission.ts';
 import { Pending } from './pending-request.ts';
 import { Suspects } from './suspects.ts';
 
@@ -47,4 +47,44 @@ test('a class with turns has so many at each worker, and a further try needs no 
   expect(admission.statsOf('auth', 0)).toMatchObject({ inFlight: 1, waiting: 1 });
   admission.give(first);
   expect(admission.isNext(next, 0)).toBe(true);
+});
+
+interface Peer {
+  readonly name: string;
+  readonly linedUpAt: number;
+}
+
+function lineOf(ages: readonly number[], patienceMs?: number): WaitingLine<Peer> {
+  const line = new WaitingLine<Peer>(patienceMs);
+  const now = performance.now();
+  ages.forEach((age, index) => line.add({ name: `p${index}`, linedUpAt: now - age }));
+  return line;
+}
+
+const namesOf = (line: Iterable<Peer>): string[] => [...line].map(({ name }) => name);
+
+test('the oldest comes first', () => {
+  expect(namesOf(lineOf([300, 200, 100]))).toEqual(['p0', 'p1', 'p2']);
+});
+
+test('a line that has grown old is served from its young end', () => {
+  expect(namesOf(lineOf([5_000, 2_000, 100], 4_000))).toEqual(['p2', 'p1', 'p0']);
+  expect(namesOf(lineOf([3_000, 2_000, 100], 4_000))).toEqual(['p0', 'p1', 'p2']);
+});
+
+test('who leaves is left out, from either end and while the line is walked', () => {
+  const line = lineOf([30, 20, 10]);
+  const [first, middle, last] = [...line];
+  for (const peer of line) {
+    if (peer === first) line.remove(middle as Peer);
+    else expect(peer).toBe(last);
+  }
+  line.remove(last as Peer);
+  line.remove(last as Peer);
+  expect(namesOf(line)).toEqual(['p0']);
+  line.remove(first as Peer);
+  expect(line.size).toBe(0);
+  line.add(middle as Peer);
+  line.add(middle as Peer);
+  expect(namesOf(line)).toEqual(['p1']);
 });

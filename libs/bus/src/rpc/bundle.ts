@@ -91,7 +91,7 @@ export function unbundle(data: Uint8Array): readonly Bundled[] | undefined {
   return items;
 }
 
-/** Told of what workers say. */
+/** Called for what workers say. */
 export interface WordHandlers {
   /** A worker has the request of this slot, or still has it. */
   readonly claimed: (slot: string) => void;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Held } from './class-queue.ts';
+import type { QueuedRequest } from './class-queue.ts';
 import { Claims } from './request-receiver.ts';
 
 let said: string[];
@@ -15,7 +15,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-function held(gateway: string, slot: string): Held {
+function queued(gateway: string, slot: string): QueuedRequest {
   const key = `${gateway}.${slot}`;
   const head = { id: slot, host: 'h', deadlineMs: 0 };
   const state = { cancelled: false, started: true, done: false };
@@ -23,20 +23,20 @@ function held(gateway: string, slot: string): Held {
 }
 
 test('what came together is claimed together, one message for each gateway', () => {
-  for (const slot of ['1', '2']) claims.soon(held('ga', slot));
-  claims.soon(held('gb', '3'));
+  for (const slot of ['1', '2']) claims.soon(queued('ga', slot));
+  claims.soon(queued('gb', '3'));
   expect(said).toEqual([]);
   vi.advanceTimersByTime(50);
   expect(said).toEqual(['_INBOX.gw.ga.renew 1 2', '_INBOX.gw.gb.renew 3']);
-  claims.soon(held('ga', '4'));
+  claims.soon(queued('ga', '4'));
   vi.advanceTimersByTime(50);
   expect(said[2]).toBe('_INBOX.gw.ga.renew 4');
 });
 
 test('what is answered at once is not claimed', () => {
-  const quick = held('ga', '1');
+  const quick = queued('ga', '1');
   claims.soon(quick);
-  claims.soon(held('ga', '2'));
+  claims.soon(queued('ga', '2'));
   quick.done = true;
   vi.advanceTimersByTime(50);
   expect(said).toEqual(['_INBOX.gw.ga.renew 2']);

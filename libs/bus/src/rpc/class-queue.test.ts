@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { ClassQueue, type Held } from './class-queue.ts';
+import { ClassQueue, type QueuedRequest } from './class-queue.ts';
 
-function held(key: string): Held {
+function queued(key: string): QueuedRequest {
   const head = { id: key, host: 'h', deadlineMs: Infinity };
   const state = { cancelled: false, started: false, done: false };
   return { gateway: 'g', slot: key, key, cls: 'clear', head, body: Buffer.alloc(0), ...state };
@@ -13,7 +13,7 @@ test('who steps aside leaves its place to the next one, and gives it back once o
     one.started = true;
     return new Promise((end) => ends.set(one.key, end));
   });
-  const all = ['a', 'b', 'c'].map(held);
+  const all = ['a', 'b', 'c'].map(queued);
   for (const one of all) queue.push(one);
   queue.next();
   expect([...ends.keys()]).toEqual(['a']);

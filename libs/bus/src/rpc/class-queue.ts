@@ -3,7 +3,7 @@ import type { RequestHead } from './request-frame.ts';
 import type { ClassLoad } from './worker-board.ts';
 
 /** A request in a worker's hands. */
-export interface Held {
+export interface QueuedRequest {
   readonly gateway: string;
   readonly slot: string;
   /** Both of these: unique among what is in hand. */
@@ -21,14 +21,14 @@ export interface Held {
 export class ClassQueue {
   readonly #concurrency: number;
   readonly #room: number;
-  readonly #work: (held: Held) => Promise<void>;
-  #waiting: Held[] = [];
+  readonly #work: (queued: QueuedRequest) => Promise<void>;
+  #waiting: QueuedRequest[] = [];
   #head = 0;
   #running = 0;
   /** At work in no place. */
-  readonly #aside = new Set<Held>();
+  readonly #aside = new Set<QueuedRequest>();
 
-  constructor(concurrency: number, queue: number, work: (held: Held) => Promise<void>) {
+  constructor(concurrency: number, queue: number, work: (queued: QueuedRequest) => Promise<void>) {
     this.#concurrency = concurrency;
     this.#room = concurrency + queue;
     this.#work = work;
@@ -47,41 +47,41 @@ export class ClassQueue {
   }
 
   /** Takes one in hand unless there is no room; {@link next} lets it run. */
-  push(held: Held): boolean {
+  push(queued: QueuedRequest): boolean {
     if (this.hand >= this.#room) return false;
-    this.#waiting.push(held);
+    this.#waiting.push(queued);
     return true;
   }
 
   /** Lets those run that there are places for. */
   next(): void {
     while (this.#running < this.#concurrency) {
-      const held = this.#shift();
-      if (held === undefined) return;
+      const queued = this.#shift();
+      if (queued === undefined) return;
       this.#running++;
-      void this.#work(held).finally(() => {
-        if (!this.#aside.delete(held)) this.#running--;
+      void this.#work(queued).finally(() => {
+        if (!this.#aside.delete(queued)) this.#running--;
         this.next();
       });
     }
   }
 
   /** Frees the place of one that is at work and goes on working. */
-  stepAside(held: Held): void {
-    if (!held.started || held.done || this.#aside.has(held)) return;
-    this.#aside.add(held);
+  stepAside(queued: QueuedRequest): void {
+    if (!queued.started || queued.done || this.#aside.has(queued)) return;
+    this.#aside.add(queued);
     this.#running--;
     this.next();
   }
 
-  #shift(): Held | undefined {
-    const held = this.#waiting[this.#head];
-    if (held === undefined) return undefined;
+  #shift(): QueuedRequest | undefined {
+    const queued = this.#waiting[this.#head];
+    if (queued === undefined) return undefined;
     this.#head++;
     if (this.#head > 64 && this.#head * 2 > this.#waiting.length) {
       this.#waiting = this.#waiting.slice(this.#head);
       this.#head = 0;
     }
-    return held;
+    return queued;
   }
 }

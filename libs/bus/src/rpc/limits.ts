@@ -15,13 +15,13 @@ export interface ClassLimits {
   readonly patienceMs: number;
   /** At the workers at once, for each worker; without it as many as they have room for. */
   readonly perWorker?: number;
-  /** While so many sealed requests are in hand, one at a time goes, and not one right after another. */
+  /** While so many sealed requests are in hand they go one at a time, so many ms apart. */
   readonly givesWay?: { readonly atSealed: number; readonly gapMs: number };
 }
 
 /** What a request waits for its turn among those of its minion or user. */
 export interface ShareLimits {
-  /** At the workers at once while nobody else asks, and while others do. */
+  /** At the workers at once while no other peer asks, and while others do. */
   readonly atOnce: number;
   readonly atOnceAmongOthers: number;
   /**
@@ -62,7 +62,7 @@ export const LIMITS = {
       // return and seven of a log-in.
       givesWay: { atSealed: 256, gapMs: 10 },
     },
-    // Runner and wheel requests, and publishes whose users' lines are full.
+    // Publishes, and runner and wheel requests.
     clear: { count: 5_000, bytes: 256 * MIB, patienceMs: Infinity },
     // A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py), then asks again.
     aes: { count: 50_000, bytes: 512 * MIB, patienceMs: 4_000 },

@@ -2,24 +2,24 @@ import type { WheelTimer } from '../connection/timer-wheel.ts';
 import type { RequestClass } from '../subjects/names.ts';
 import { packRequest, type RequestHead } from './request-frame.ts';
 
-/** Whoever asks, as far as workers fell silent with requests of his. */
+/** A minion or user that asks, and the workers that fell silent with its requests. */
 export interface Asker {
-  /** His name; the request's id where nobody is named, and then it is this one request. */
+  /** Its name. A request without one stands alone, under its id. */
   readonly name: string;
   /** Requests in hand. */
   count: number;
   /** Those of them with which a worker fell silent. */
   struck: number;
-  /** Who got his last one. */
+  /** The worker that got its last one. */
   worker: string | undefined;
-  /** Workers that fell silent with one of his and have not been heard since. */
+  /** Workers that fell silent with one of these and have not been heard since. */
   readonly silent: Set<string>;
   /** When the last of these did. */
   silentAt: number;
-  /** Until then nothing of his is sent. */
+  /** Until then none of its requests is sent. */
   restsUntil: number;
   rests: number;
-  /** Until when this is remembered though nothing of his is in hand. */
+  /** Until when this is remembered though none of its requests is in hand. */
   knownUntil: number;
 }
 
@@ -29,7 +29,7 @@ export interface RequestToSend {
   readonly id: string;
   readonly class: RequestClass;
   readonly body: Uint8Array;
-  /** Who asks, so that what he costs others is known by it; this request stands alone without. */
+  /** The minion or user that asks: its share and its stalls are counted by it. */
   readonly asker?: string;
   /** The peer's address. */
   readonly peer?: string;
@@ -90,7 +90,7 @@ export class Pending {
   timedFrom: number | undefined;
   /** Where the body is, if not in the message. */
   reference: string | undefined;
-  /** A worker may do it this once: nobody else is tried. */
+  /** A worker may do it this once: no other is tried. */
   once = false;
   /** The reply was made and is being fetched. */
   fetching = false;

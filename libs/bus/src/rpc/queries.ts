@@ -8,7 +8,7 @@ import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { SERVICE_INBOXES, SUBJECT_ROOT } from '../subjects/names.ts';
 
 /**
- * Answers one question; what it throws is told to who asked, by its message and by whether it is
+ * Answers one question. If it throws, the asker gets the error's message, and whether it is
  * `retryable`.
  */
 export type QueryHandler = (question: SaltValue) => Promise<SaltValue> | SaltValue;
@@ -51,7 +51,7 @@ export function serve(bus: Bus, subject: string, handler: QueryHandler): Answeri
   });
   return {
     close: async () => {
-      // Questions that the server has sent us already are in nobody else's hands.
+      // No other service has the questions that the server has sent us already.
       if (bus.status === 'connected') await inTime(subscription.drain());
       else if (!bus.connection.isClosed()) subscription.unsubscribe();
       await Promise.all(inHand);
@@ -70,7 +70,7 @@ async function inTime(drained: Promise<void>): Promise<void> {
 
 /**
  * Asks a question and waits for the answer.
- * @throws BusError `BUS_NO_ANSWER` (nobody serves it), `BUS_TIMEOUT`, `BUS_QUERY_FAILED` or, where
+ * @throws BusError `BUS_NO_ANSWER` (no service has it), `BUS_TIMEOUT`, `BUS_QUERY_FAILED` or, where
  *   the same may be answered later, `BUS_QUERY_AWAY` with the text of the failure, `BUS_FORBIDDEN`.
  */
 export async function ask(

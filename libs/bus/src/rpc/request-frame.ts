@@ -2,7 +2,7 @@ import { MESSAGE_VERSION } from '../connection/message-version.ts';
 import { isToken, REPLY_INBOX } from '../subjects/names.ts';
 
 /**
- * How long a claim holds that is not renewed, in ms. A publish is answered within 3 s, so that a
+ * How long a claim lasts that is not renewed, in ms. A publish is answered within 3 s, so that a
  * second worker needs its part of them; a second try of a request changes nothing twice.
  */
 export const CLAIM_MS = 1_200;

@@ -12,7 +12,7 @@ import {
   subjects,
 } from '../subjects/names.ts';
 import { Bundler, BUNDLES, unbundle } from './bundle.ts';
-import { ClassQueue, type Held } from './class-queue.ts';
+import { ClassQueue, type QueuedRequest } from './class-queue.ts';
 import { LIMITS } from './limits.ts';
 import {
   ANNOUNCE_MS,
@@ -28,16 +28,16 @@ import {
 } from './request-frame.ts';
 import { packAnnouncement } from './worker-board.ts';
 
-/** Who a worker is, and how much it takes. */
+/** A worker's name, and how much it takes. */
 export interface RequestReceiverOptions {
   /** Unique for each start of a worker; letters, digits, `_`, `-`. */
   readonly workerId: string;
   readonly host: string;
-  /** How many run at once, for each class; log-ins have places of their own and starve nobody. */
+  /** How many run at once, for each class. */
   readonly concurrency?: Partial<Readonly<Record<RequestClass, number>>>;
   /** How many wait here beside them, for each class. */
   readonly queue?: Partial<Readonly<Record<RequestClass, number>>>;
-  /** Told of a handler that threw; its request is dropped. */
+  /** Called if a handler throws; its request is dropped. */
   readonly onError?: (error: Error, request: IncomingRequest) => void;
 }
 
@@ -49,7 +49,7 @@ export class RequestReceiver {
   readonly #options: RequestReceiverOptions;
   readonly #words: Bundler;
   readonly #queues: Readonly<Record<RequestClass, ClassQueue>>;
-  readonly #held = new Map<string, Held>();
+  readonly #taken = new Map<string, QueuedRequest>();
   readonly #claims = new Claims((subject, word) => this.#say(subject, word));
   readonly #grants = new Map<string, (granted: boolean) => void>();
   readonly #subscriptions: Subscription[] = [];
@@ -70,7 +70,7 @@ export class RequestReceiver {
       new ClassQueue(
         options.concurrency?.[cls] ?? LIMITS.worker[cls].concurrency,
         options.queue?.[cls] ?? LIMITS.worker[cls].queue,
-        (held) => this.#work(held),
+        (queued) => this.#work(queued),
       );
     this.#queues = { auth: queue('auth'), clear: queue('clear'), aes: queue('aes') };
   }
@@ -98,7 +98,7 @@ export class RequestReceiver {
       everyMs: RENEW_MS,
       gapMs: CLAIM_MS,
       onPause: () => this.#dropUnbegun(),
-      onBeat: () => this.#claims.now([...this.#held.values()].filter((one) => !one.cancelled)),
+      onBeat: () => this.#claims.now([...this.#taken.values()].filter((one) => !one.cancelled)),
     });
     this.#announce();
     void this.#bus.closed.then(() => this.#stop());
@@ -127,7 +127,7 @@ export class RequestReceiver {
   async #drainOnce(): Promise<void> {
     this.#draining = true;
     this.#announce();
-    if (this.#held.size > 0) {
+    if (this.#taken.size > 0) {
       await new Promise<void>((resolve) => (this.#drained = resolve));
     }
     this.#words.flush();
@@ -161,44 +161,44 @@ export class RequestReceiver {
     if (Date.now() >= head.deadlineMs) return; // its sender has given it up by itself
     const key = `${gateway}.${slot}`;
     const state = { cancelled: false, started: false, done: false };
-    const held: Held = { gateway, slot, key, cls, head, body, ...state };
-    if (isNewerRequest(head) || this.#draining || !this.#queues[cls].push(held)) {
-      this.#answerWith(held, WORDS.refuse);
+    const queued: QueuedRequest = { gateway, slot, key, cls, head, body, ...state };
+    if (isNewerRequest(head) || this.#draining || !this.#queues[cls].push(queued)) {
+      this.#answerWith(queued, WORDS.refuse);
       return;
     }
-    this.#held.set(key, held);
-    this.#claims.soon(held);
+    this.#taken.set(key, queued);
+    this.#claims.soon(queued);
     this.#queues[cls].next();
   }
 
-  async #work(held: Held): Promise<void> {
-    const { head } = held;
+  async #work(queued: QueuedRequest): Promise<void> {
+    const { head } = queued;
     try {
-      if (held.cancelled || head.deadlineMs <= Date.now()) return;
-      held.started = true;
-      const answer = await this.#answer(held);
-      if (answer.kind === 'drop') this.#answerWith(held, WORDS.drop);
+      if (queued.cancelled || head.deadlineMs <= Date.now()) return;
+      queued.started = true;
+      const answer = await this.#answer(queued);
+      if (answer.kind === 'drop') this.#answerWith(queued, WORDS.drop);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
-        this.#answerWith(held, packReply(answer.body, answer.trace));
+        this.#answerWith(queued, packReply(answer.body, answer.trace));
       } else {
         const reference = await putBody(this.#bus, 'rep', answer.body);
-        this.#answerWith(held, packReplyElsewhere(reference, answer.trace));
+        this.#answerWith(queued, packReplyElsewhere(reference, answer.trace));
       }
     } catch (error) {
       // The body could not be fetched or put: another worker may be luckier.
-      this.#answerWith(held, WORDS.refuse);
-      this.#options.onError?.(asError(error), this.#request(held, held.body));
+      this.#answerWith(queued, WORDS.refuse);
+      this.#options.onError?.(asError(error), this.#request(queued, queued.body));
     } finally {
-      held.done = true;
-      this.#held.delete(held.key);
-      if (this.#held.size === 0) this.#drained?.();
+      queued.done = true;
+      this.#taken.delete(queued.key);
+      if (this.#taken.size === 0) this.#drained?.();
     }
   }
 
-  async #answer(held: Held): Promise<Answer> {
-    const { reference } = held.head;
-    const body = reference === undefined ? held.body : await getBody(this.#bus, 'req', reference);
-    const request = this.#request(held, body);
+  async #answer(queued: QueuedRequest): Promise<Answer> {
+    const { reference } = queued.head;
+    const body = reference === undefined ? queued.body : await getBody(this.#bus, 'req', reference);
+    const request = this.#request(queued, body);
     try {
       if (this.#handler === undefined) return { kind: 'drop' };
       return await this.#handler(request);
@@ -208,8 +208,8 @@ export class RequestReceiver {
     }
   }
 
-  #request(held: Held, body: Uint8Array): IncomingRequest {
-    const { head, cls } = held;
+  #request(queued: QueuedRequest, body: Uint8Array): IncomingRequest {
+    const { head, cls } = queued;
     return {
       id: head.id,
       class: cls,
@@ -218,13 +218,13 @@ export class RequestReceiver {
       gatewayHost: head.host,
       receivedMs: head.receivedMs,
       deadlineMs: head.deadlineMs,
-      takeOnce: () => this.#takeOnce(held),
-      stepAside: () => this.#queues[cls].stepAside(held),
+      takeOnce: () => this.#takeOnce(queued),
+      stepAside: () => this.#queues[cls].stepAside(queued),
     };
   }
 
-  #takeOnce(held: Held): Promise<boolean> {
-    const { key } = held;
+  #takeOnce(queued: QueuedRequest): Promise<boolean> {
+    const { key } = queued;
     return new Promise((resolve) => {
       const settle = (granted: boolean): void => {
         timer.clear();
@@ -233,17 +233,17 @@ export class RequestReceiver {
       };
       const timer = this.#bus.wheel.set(GRANT_MS, () => settle(false));
       this.#grants.set(key, settle);
-      this.#answerWith(held, WORDS.askGrant);
+      this.#answerWith(queued, WORDS.askGrant);
     });
   }
 
-  /** `<gateway>.<slot> 1`: nobody else is tried. `… 0`: somebody else has it. */
+  /** `<gateway>.<slot> 1`: no other worker is tried. `… 0`: another worker has it. */
   #granted(msg: Msg): void {
     const [key = '', granted] = Buffer.from(msg.data).toString('latin1').split(' ');
     this.#grants.get(key)?.(granted === '1');
     if (granted === '1') return;
-    const held = this.#held.get(key);
-    if (held !== undefined && !held.started) held.cancelled = true;
+    const queued = this.#taken.get(key);
+    if (queued !== undefined && !queued.started) queued.cancelled = true;
   }
 
   #announce(): void {
@@ -258,15 +258,15 @@ export class RequestReceiver {
 
   /** Claims lapse while this process is paused: another worker may be at work on these. */
   #dropUnbegun(): void {
-    for (const held of this.#held.values()) {
-      if (held.started) continue;
-      held.cancelled = true;
-      this.#answerWith(held, WORDS.refuse);
+    for (const queued of this.#taken.values()) {
+      if (queued.started) continue;
+      queued.cancelled = true;
+      this.#answerWith(queued, WORDS.refuse);
     }
   }
 
   /** Says something of a request to the gateway it came from. */
-  #answerWith({ gateway, slot }: Held, word: Uint8Array): void {
+  #answerWith({ gateway, slot }: QueuedRequest, word: Uint8Array): void {
     this.#words.add(`${REPLY_INBOX}.${gateway}.${BUNDLES}`, slot, word);
   }
 
@@ -284,15 +284,15 @@ const CLAIM_AFTER_MS = 20;
  */
 export class Claims {
   readonly #say: (subject: string, word: Uint8Array) => void;
-  #waiting: Held[] = [];
+  #waiting: QueuedRequest[] = [];
 
   constructor(say: (subject: string, word: Uint8Array) => void) {
     this.#say = say;
   }
 
   /** Claims a request soon, unless it is `done` by then. */
-  soon(held: Held): void {
-    this.#waiting.push(held);
+  soon(queued: QueuedRequest): void {
+    this.#waiting.push(queued);
     if (this.#waiting.length > 1) return;
     setTimeout(() => {
       const waiting = this.#waiting;
@@ -302,12 +302,12 @@ export class Claims {
   }
 
   /** Claims these, or renews their claims. */
-  now(mine: readonly Held[]): void {
+  now(mine: readonly QueuedRequest[]): void {
     const slots = new Map<string, string[]>();
-    for (const held of mine) {
-      const list = slots.get(held.gateway);
-      if (list === undefined) slots.set(held.gateway, [held.slot]);
-      else list.push(held.slot);
+    for (const queued of mine) {
+      const list = slots.get(queued.gateway);
+      if (list === undefined) slots.set(queued.gateway, [queued.slot]);
+      else list.push(queued.slot);
     }
     for (const [gateway, list] of slots) {
       this.#say(`${REPLY_INBOX}.${gateway}.${RENEWALS}`, Buffer.from(list.join(' ')));
@@ -329,14 +329,14 @@ export interface IncomingRequest {
   /** In ms since 1970. */
   readonly deadlineMs: number;
   /**
-   * Asks the gateway that nobody else be tried from here on, for work that leaves traces outside of
-   * the streams (runners, wheels, tokens). False: somebody else has it, or the gateway is silent;
-   * then the work must not be done.
+   * Asks the gateway to try no other worker from here on, for work that leaves traces outside of
+   * the streams (runners, wheels, tokens). False: another worker has it, or the gateway is silent.
+   * Then the work must not be done.
    */
   readonly takeOnce: () => Promise<boolean>;
   /**
    * Gives its place to the next one of its class, and goes on: for a wait whose length others
-   * choose. Whoever calls this has to bound such waits.
+   * choose. The caller has to bound such waits.
    */
   readonly stepAside: () => void;
 }

@@ -20,15 +20,15 @@ import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
 import { busyWith, isStruck, type Stall, Suspects } from './suspects.ts';
 import { followWorkers, WorkerBoard } from './worker-board.ts';
 
-/** Who a gateway is, and how much it holds. */
+/** A gateway's host, how much it takes in hand, and what is called for its requests. */
 export interface RequestSenderOptions {
   readonly host: string;
   readonly limits?: Partial<Readonly<Record<RequestClass, ClassLimits>>>;
-  /** Told of an asker whose requests are refused. */
+  /** Called for an asker whose requests are refused. */
   readonly onStalled?: (stall: Stall) => void;
   /**
-   * Told what became of each request, and how long it took: from when it came or, in a class whose
-   * requests go by turns, from its turn; not told of one that had none.
+   * Called with what became of each request, and how long it took: from when it came or, in a class
+   * whose requests go by turns, from its turn. Not called for one that had none.
    */
   readonly onOutcome?: (request: RequestToSend, outcome: RequestOutcome, tookMs: number) => void;
 }
@@ -56,9 +56,9 @@ const BEAT_MS = 500;
 const LOOK_MS = 50;
 
 /**
- * Sends requests to workers: a worker is chosen, claims the request at once and renews that while
- * it works; a lapsed claim is tried on another worker under the same id. While nobody takes
- * requests they are held until their deadline. One subscription and one timer wheel serve them all.
+ * Sends requests to workers. A worker claims its request at once and renews the claim while it
+ * works; if the claim lapses, another worker is tried under the same id. While no worker takes
+ * requests, they wait until their deadline. One subscription and one timer wheel serve them all.
  */
 export class RequestSender {
   /** This sender's name in the subjects that workers answer on. */
@@ -115,7 +115,7 @@ export class RequestSender {
   /** What is in hand and what was counted. */
   stats(): RequestSenderStats {
     const of = (cls: RequestClass): ClassStats =>
-      this.#admission.statsOf(cls, this.#suspects.held(cls).size);
+      this.#admission.statsOf(cls, this.#suspects.waiting(cls).size);
     return {
       classes: { auth: of('auth'), clear: of('clear'), aes: of('aes') },
       workers: this.#board.willing,
@@ -157,7 +157,7 @@ export class RequestSender {
     this.#hearing.close();
     const waiting = REQUEST_CLASSES.flatMap((cls) => [
       ...this.#admission.waiting(cls),
-      ...this.#suspects.held(cls),
+      ...this.#suspects.waiting(cls),
     ]);
     for (const pending of new Set([...this.#tries.pending, ...waiting]))
       this.#settle(pending, pending.expired('closed'));
@@ -186,16 +186,16 @@ export class RequestSender {
 
   /**
    * Sends to a worker, or lets it line up until one has room: false. One in line keeps its place;
-   * a suspect may be held elsewhere.
+   * a suspect may wait elsewhere.
    */
   #dispatch(pending: Pending): boolean {
     const { request, asker } = pending;
     const now = performance.now();
-    if (this.#suspects.holds(pending, now)) {
+    if (this.#suspects.mustWait(pending, now)) {
       this.#admission.leave(pending);
       return true;
     }
-    // Nobody else came: those that were tried and are alive may have it again.
+    // No other worker came: those that were tried and are alive may have it again.
     if (now - pending.linedUpAt > CLAIM_MS) pending.tried.clear();
     const isNext = this.#bus.status === 'connected' && this.#admission.isNext(pending, now);
     if (isNext && !pending.hadTurn && request.isGone?.() === true) {
@@ -254,7 +254,7 @@ export class RequestSender {
       pending.lapsesAt = performance.now() + CLAIM_MS;
       pending.wasHeard = true;
       if (pending.struck) this.#suspects.goesOn(pending);
-      // Another one has it now: who has not begun with it need not.
+      // Another worker has it now: one that has not begun need not.
     } else this.#tell(slot, false);
     if (pending.struck) this.#suspects.heard(worker, performance.now());
   }

@@ -32,7 +32,7 @@ function strike(pending: Pending, ...workers: readonly string[]): void {
     suspects.goes(pending, worker);
     suspects.lapsed(pending, worker, now);
   }
-  suspects.holds(pending, now);
+  suspects.mustWait(pending, now);
 }
 
 /** Two workers are lost to this asker; gives how long he rests then, in ms. */
@@ -46,12 +46,12 @@ function stall(asker: string): number {
   return now - from;
 }
 
-test('a request that lost two workers is held, and refused once that is clear', () => {
+test('a request that lost two workers is waiting, and refused once that is clear', () => {
   const pending = begin('m');
   strike(pending, 'a');
-  expect(suspects.held('aes').size).toBe(0);
+  expect(suspects.waiting('aes').size).toBe(0);
   strike(pending, 'b');
-  expect(suspects.held('aes').has(pending)).toBe(true);
+  expect(suspects.waiting('aes').has(pending)).toBe(true);
   expect(suspects.refused(pending, now + 4_900)).toEqual([]);
   expect(suspects.refused(pending, now + 5_100)).toEqual([pending]);
   expect(stalls).toEqual([{ request: pending.request, requests: 1, workers: ['a', 'b'] }]);
@@ -91,7 +91,7 @@ test('of a crowd one suspect goes at a time, then more as they go well', () => {
     suspects.goes(one, 'a');
     suspects.lapsed(one, 'a', now);
   }
-  const goes = (): Pending[] => crowd.filter((one) => !one.guarded && !suspects.holds(one, now));
+  const goes = (): Pending[] => crowd.filter((one) => !one.guarded && !suspects.mustWait(one, now));
   const [first] = goes();
   suspects.goes(first as Pending, 'b');
   expect(goes()).toEqual([]);
@@ -109,7 +109,7 @@ test('of a crowd one suspect goes at a time, then more as they go well', () => {
 test('while one request of an asker is suspected, his others wait for it', () => {
   const [one, other] = [begin('m'), begin('m')];
   strike(one, 'a');
-  expect(suspects.holds(other, now)).toBe(true);
+  expect(suspects.mustWait(other, now)).toBe(true);
   suspects.goes(one, 'b');
   suspects.ends(one, true);
   expect(freed).toEqual([other]);

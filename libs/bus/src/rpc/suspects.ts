@@ -6,7 +6,7 @@ import type { Pending, RequestToSend } from './pending-request.ts';
 export interface Stall {
   /** One of the requests that are refused for it. */
   readonly request: RequestToSend;
-  /** So many of his are. */
+  /** So many of its asker's are refused. */
   readonly requests: number;
   readonly workers: readonly string[];
 }
@@ -14,22 +14,22 @@ export interface Stall {
 /** So many workers may fall silent with the requests of one asker. */
 const MAX_SILENT = 2;
 /**
- * Who is heard again within this had only been slow, in ms: machines that are starved of their
- * processors stop all their processes for a second or two.
+ * A worker that is heard again within this had only been slow, in ms: machines that are starved of
+ * their processors stop all their processes for a second or two.
  */
 const SLOW_MS = 2_000;
 /** Workers that were silent for so long have stalled or died, in ms. */
 const STALLED_MS = 5_000;
 /**
- * How long an asker rests when two workers were lost to him: each time twice as long, in ms. The
+ * How long an asker rests after two workers were lost to it: each time twice as long, in ms. The
  * first time it may have been chance, and the third try of a minion has to come through.
  */
 const REST_MS = 2_000;
 const LONGEST_REST_MS = 300_000;
-/** How long after his rest it is remembered that he had to rest, in ms. */
+/** How long after a rest it is remembered, in ms. */
 const KNOWN_MS = 300_000;
-/** Requests of one asker that may wait until it is clear what became of his first ones. */
-const MAX_HELD_OF_ONE = 256;
+/** Requests of one asker that may wait until it is clear what became of its first ones. */
+const MAX_WAITING_OF_ONE = 256;
 /** So many suspects have to go well for one more to go at the same time. */
 const WELL_FOR_ONE_MORE = 32;
 const MAX_KNOWN = 10_000;
@@ -45,9 +45,9 @@ interface Gate {
  * A request that blocks the event loop of its worker, or ends it, would do so to one worker after
  * the other. So it is given to two at most. All that a silent worker had is suspected, and goes on
  * one by one, so that of a crowd only the one to blame meets a second worker that falls silent.
- * What one asker has in hand goes to one worker, and waits while another of his is suspected: he
- * costs two workers however many he sends. Then he rests, each time longer, and is left without an
- * answer meanwhile.
+ * What one asker has in hand goes to one worker, and waits while another of its requests is
+ * suspected: it costs two workers however many it sends. Then it rests, each time longer, and its
+ * requests are left unanswered meanwhile.
  *
  * A worker that says that it leaves, or is heard again soon, is not counted; nor is silence while
  * this process cannot hear.
@@ -61,7 +61,7 @@ export class Suspects {
     clear: { out: 0, well: 0 },
     aes: { out: 0, well: 0 },
   };
-  readonly #held: Readonly<Record<RequestClass, Set<Pending>>> = {
+  readonly #waiting: Readonly<Record<RequestClass, Set<Pending>>> = {
     auth: new Set(),
     clear: new Set(),
     aes: new Set(),
@@ -72,7 +72,7 @@ export class Suspects {
   #resting = 0;
 
   /**
-   * `onFree`: a request that was held may be sent. `onStalled`: told once of each asker that two
+   * `onFree`: a request that waited may be sent. `onStalled`: called once for each asker that two
    * workers were lost to.
    */
   constructor(
@@ -88,23 +88,23 @@ export class Suspects {
     return { stalled: this.#stalled, resting: this.#resting };
   }
 
-  /** Requests that are held. */
-  held(cls: RequestClass): ReadonlySet<Pending> {
-    return this.#held[cls];
+  /** Requests that wait. */
+  waiting(cls: RequestClass): ReadonlySet<Pending> {
+    return this.#waiting[cls];
   }
 
-  /** Whether its asker rests, or has too much held for one more. */
+  /** Whether its asker rests, or has too many waiting for one more. */
   turnsAway({ asker: name, id }: RequestToSend, now: number): boolean {
     if (this.#known.size === 0) return false;
     const asker = this.#askers.get(name ?? id);
     if (asker === undefined) return false;
-    const waits = asker.silent.size > 0 && asker.count >= MAX_HELD_OF_ONE;
+    const waits = asker.silent.size > 0 && asker.count >= MAX_WAITING_OF_ONE;
     const isAway = waits || now < asker.restsUntil;
     if (isAway) this.#resting += 1;
     return isAway;
   }
 
-  /** A request is taken in hand: whoever asks. */
+  /** A request is taken in hand: gives its asker. */
   begins({ asker: name, id }: RequestToSend): Asker {
     const asker = this.#askers.get(name ?? id) ?? newAsker(name ?? id);
     asker.count += 1;
@@ -112,25 +112,25 @@ export class Suspects {
     return asker;
   }
 
-  /** Holds a request that is not to be sent now: true. */
-  holds(pending: Pending, now: number): boolean {
+  /** Keeps a request waiting that is not to be sent now: true. */
+  mustWait(pending: Pending, now: number): boolean {
     const { asker, struck, request } = pending;
     const { size } = asker.silent;
-    const isHeld =
+    const waits =
       size >= MAX_SILENT ||
       now < asker.restsUntil ||
-      // Another one of his is tried first.
+      // Another one of its asker is tried first.
       (size > 0 && asker.struck > 0 && !struck) ||
       (struck && !pending.guarded && !isOpen(this.#gates[request.class]));
-    if (isHeld) this.#held[request.class].add(pending);
-    return isHeld;
+    if (waits) this.#waiting[request.class].add(pending);
+    return waits;
   }
 
   /** A request goes to a worker. */
   goes(pending: Pending, worker: string): void {
     const { asker, struck, request } = pending;
     asker.worker = worker;
-    this.#held[request.class].delete(pending);
+    this.#waiting[request.class].delete(pending);
     if (!struck || pending.guarded) return;
     pending.guarded = true;
     this.#gates[request.class].out += 1;
@@ -138,7 +138,7 @@ export class Suspects {
 
   /** Its worker has turned its loop since it has the request: that one is not to blame. */
   goesOn(pending: Pending): void {
-    this.#held[pending.request.class].delete(pending);
+    this.#waiting[pending.request.class].delete(pending);
     if (pending.guarded) this.#release(pending, true);
   }
 
@@ -163,16 +163,16 @@ export class Suspects {
     this.free(now);
   }
 
-  /** Sends what is held for no reason any more, and forgets what is long past. */
+  /** Sends what waits for no reason any more, and forgets what is long past. */
   free(now: number): void {
     for (const asker of this.#known) {
       if (now < asker.knownUntil || asker.count > 0) continue;
       this.#known.delete(asker);
       this.#askers.delete(asker.name);
     }
-    for (const line of Object.values(this.#held)) {
+    for (const line of Object.values(this.#waiting)) {
       for (const pending of line) {
-        if (this.holds(pending, now)) continue;
+        if (this.mustWait(pending, now)) continue;
         line.delete(pending);
         this.#onFree(pending);
       }
@@ -183,9 +183,9 @@ export class Suspects {
   refused(pending: Pending, now: number): readonly Pending[] {
     const { asker, request } = pending;
     const isClear = asker.silent.size >= MAX_SILENT && now - asker.silentAt >= STALLED_MS;
-    const held = this.#held[request.class];
-    if (!isClear || !held.has(pending)) return [];
-    const refused = [...held].filter((one) => one.asker === asker);
+    const waiting = this.#waiting[request.class];
+    if (!isClear || !waiting.has(pending)) return [];
+    const refused = [...waiting].filter((one) => one.asker === asker);
     const struck = refused.filter(isStruck);
     this.#stalled += struck.length;
     this.#onStalled({ request, workers: [...asker.silent], requests: struck.length });
@@ -197,7 +197,7 @@ export class Suspects {
   /** A request has come to its end; `well` where a worker answered it. */
   ends(pending: Pending, well: boolean): void {
     const { asker, request } = pending;
-    this.#held[request.class].delete(pending);
+    this.#waiting[request.class].delete(pending);
     if (pending.guarded) this.#release(pending, well);
     asker.count -= 1;
     if (pending.struck) asker.struck -= 1;
@@ -212,7 +212,7 @@ export class Suspects {
     const gate = this.#gates[pending.request.class];
     gate.out -= 1;
     gate.well = well ? gate.well + 1 : 0;
-    if (this.#held[pending.request.class].size > 0) this.free(performance.now());
+    if (this.#waiting[pending.request.class].size > 0) this.free(performance.now());
   }
 
   #rest(asker: Asker, now: number): void {
@@ -241,7 +241,7 @@ function isOpen({ out, well }: Gate): boolean {
   return out < 1 + Math.floor(well / WELL_FOR_ONE_MORE);
 }
 
-/** Whether a worker fell silent with this one; sent anew under its id, it is the same. */
+/** Whether a worker fell silent with this one; sent again under its id, it is the same. */
 export function isStruck({ struck, asker, request }: Pending): boolean {
   return struck || asker.name === request.id;
 }

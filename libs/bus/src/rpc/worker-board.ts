@@ -91,10 +91,10 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
 export class WorkerBoard {
   readonly #workers = new Map<string, WorkerView>();
   #list: readonly WorkerView[] = [];
-  /** Who gets what comes next of class `aes`, how much of it, and how long. */
+  /** The worker that gets what comes next of class `aes`, how much of it, and how long. */
   #kept: { worker: WorkerView; left: number; readonly until: number } | undefined;
 
-  /** Whether anybody takes requests. */
+  /** Whether any worker takes requests. */
   get ready(): boolean {
     return this.#list.some((worker) => !worker.draining && !worker.suspect);
   }
@@ -104,7 +104,7 @@ export class WorkerBoard {
     return this.#list.filter((worker) => !worker.draining && !worker.suspect).length;
   }
 
-  /** Notes what a worker told of itself. */
+  /** Notes what a worker announced. */
   announced(id: string, announcement: Announcement, now: number): void {
     const known = this.#workers.get(id);
     const seat = (cls: RequestClass): Seat => {
@@ -134,7 +134,7 @@ export class WorkerBoard {
     if (this.#workers.size !== this.#list.length) this.#list = [...this.#workers.values()];
   }
 
-  /** After a time in which nobody could be heard, everybody counts as heard. */
+  /** After a time in which no worker could be heard, all count as heard. */
   hearAll(now: number): void {
     for (const worker of this.#list) worker.heardAt = now;
   }

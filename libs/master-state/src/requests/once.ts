@@ -5,16 +5,16 @@ import { pack, type SaltValue, unpack } from '@brine/wire';
 import { fromHotState, unlessConflict } from '../hot-state.ts';
 
 /**
- * Whoever began has ended, or is gone: the longest work is a runner that a minion waits for, 20 s,
- * and a gateway gives what a dead worker had to another one within seconds.
+ * The worker that began has ended, or is gone: the longest work is a runner that a minion waits
+ * for, 20 s, and a gateway gives what a dead worker had to another one within seconds.
  */
 const TAKE_OVER_MS = 30_000;
 /** A gateway delivers a request again for two minutes, a minion sends one again for a minute. */
 const AWAITED_MS = 300_000;
-/** Longer replies are not kept: what comes again is told nothing then. */
+/** Longer replies are not kept: a repetition gets an empty one. */
 const REPLY_MAX_BYTES = 4_096;
 
-/** Where a sending is noted whose reply nobody needs again. */
+/** Noted for a sending whose reply is not needed again. */
 const NO_REPLY = new Uint8Array();
 
 /** What is known of a request. The reply may be a secret, and is sealed. */
@@ -45,7 +45,7 @@ export class BucketOnce implements Once {
     const created = this.#bucket.create(escapeKey(key), value);
     if ((await unlessConflict(WHAT, created)) !== undefined) return { kind: 'begun' };
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));
-    // It went out of the bucket just now: whoever sends again finds that out.
+    // It went out of the bucket just now: the next sending finds that out.
     if (first === undefined) return { kind: 'under-way' };
     const note = read(first);
     if (note.sealed !== undefined) return { kind: 'done', reply: this.#replyIn(note.sealed) };
@@ -59,7 +59,7 @@ export class BucketOnce implements Once {
   }
 
   async note(key: string, by: string): Promise<number> {
-    // Nobody is at it who would end it: another command with the same nonce need not wait.
+    // No work is under way that would end it: another command with this nonce need not wait.
     const created = this.#bucket.create(escapeKey(key), pack([by, NO_REPLY]));
     if ((await unlessConflict(WHAT, created)) !== undefined) return 0;
     const first = await fromHotState(WHAT, this.#bucket.get(escapeKey(key)));

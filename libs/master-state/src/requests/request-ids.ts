@@ -36,7 +36,7 @@ export const SAME_BYTES = {
    * on which a publish takes so long starts no other CLI in that time.
    */
   slowKeptMs: 2_500,
-  /** An answer is kept until it is known who heard it: a CLI that did not tries again at once. */
+  /** An answer is kept until it is known which CLIs heard it: one that did not tries at once. */
   untilKnownMs: 1_000,
   /**
    * What is read so soon after the start was sent at an unknown time before, and counts as slow
@@ -60,11 +60,11 @@ export const SAME_BYTES = {
 interface RequestClaim {
   /** Hash of the request's bytes, hex. */
   readonly hash: string;
-  /** The id to use if nobody has an unanswered one. */
+  /** The id to use if these bytes have no unanswered one. */
   readonly id: string;
   /** The gateway's process, its {@link RequestSender.id}; its own requests it joins by itself. */
   readonly gateway: string;
-  /** Of an answered one: all who asked were there to hear the answer, so none asks again. */
+  /** Of an answered one: all that asked were there to hear the answer, so none asks again. */
   readonly heard?: boolean;
 }
 
@@ -111,7 +111,7 @@ export class RequestIds {
   }
 
   /**
-   * Tells that all who asked were there to hear the answer, so that none asks again.
+   * Tells that all that asked were there to hear the answer, so that none asks again.
    * @throws BusError as {@link ask}.
    */
   async heard(hash: string, id: string): Promise<void> {
@@ -144,7 +144,7 @@ export function serveRequestIds(bus: Bus, requests: Bucket): readonly Answering[
 
 async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise<string> {
   const key = escapeKey('publish', claim.hash);
-  // Two gateways may ask at once; who loses the race looks again.
+  // Two gateways may ask at once; the one that loses the race looks again.
   for (let tries = 0; tries < 3; tries++) {
     const entry = await requests.get(key);
     const note = entry === undefined ? undefined : readNote(entry.value);
@@ -171,9 +171,9 @@ async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boo
   return age < SAME_BYTES.unheardMs && (await isGone(bus, note.gateway));
 }
 
-/** Whether nobody listens any more where a gateway takes the words of workers. */
+/** Whether a gateway has stopped to listen for the words of workers. */
 async function isGone(bus: Bus, gateway: string): Promise<boolean> {
-  if (!isToken(gateway)) return true; // No name of a gateway: nobody can be asked.
+  if (!isToken(gateway)) return true; // No name of a gateway: none can be asked.
   try {
     // An empty list of claims: a gateway that lives has nothing to do and nothing to say.
     const subject = `${REPLY_INBOX}.${gateway}.${RENEWALS}`;
