@@ -3,14 +3,15 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-// Before all else: without a listener Node opens its inspector at this signal, and every local user
-// can speak to it. What runs for long tells of it (libs/service).
+// Before all else: Node's default action for this signal is to open its inspector, and every local
+// user can connect to that. Services install a listener of their own later (libs/service).
 process.on('SIGUSR1', () => undefined);
 
-const main = new URL('../dist/main.js', import.meta.url);
-if (!existsSync(main)) {
+const commandLine = new URL('../dist/command-line.js', import.meta.url);
+if (!existsSync(commandLine)) {
   const root = fileURLToPath(new URL('../../../', import.meta.url));
   process.stderr.write(`brine is not built yet. Run this first:\n  cd ${root} && npm run build\n`);
   process.exit(1);
 }
-await import(main.href);
+const { runProcess } = await import(commandLine.href);
+await runProcess(process.argv);

@@ -1,14 +1,14 @@
-import { unhandled } from './display-settings.ts';
-import { EXIT, Exit } from './exit-codes.ts';
-import { HelpExit } from './options/parser.ts';
-import type { Terminal } from './terminal.ts';
+import { basename } from 'node:path';
+import { EXIT, Exit, HelpExit, unhandled } from './exit-codes.ts';
+import { BRINE_VERSION } from './options/common-groups.ts';
+import { ProcessTerminal, type Terminal } from './terminal.ts';
 
 /** A command: takes its arguments, gives its exit code. */
 type Command = (args: readonly string[], terminal: Terminal) => Promise<number>;
 
 interface Entry {
   readonly help: string;
-  /** Loaded when it is called: each command pays for itself only. */
+  /** Imported when it is called, so that a command loads nothing that only others need. */
   readonly load: () => Promise<Command>;
 }
 
@@ -23,7 +23,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'key',
     {
-      help: 'list, accept, reject, delete minion keys (sync: are the files followed?)',
+      help: 'list, accept, reject, delete minion keys (sync: does key sync run?)',
       load: async () => (await import('./commands/key.ts')).runKey,
     },
   ],
@@ -38,7 +38,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'master',
     {
       help: 'start all services of a master on this host',
-      load: async () => (await import('./commands/daemons.ts')).startMaster,
+      load: async () => (await import('./commands/master.ts')).startMaster,
     },
   ],
   [
@@ -52,14 +52,14 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     'status',
     {
       help: 'show the services of the master on this host',
-      load: async () => (await import('./commands/daemons.ts')).status,
+      load: async () => (await import('./commands/status.ts')).runStatus,
     },
   ],
   [
     'restart',
     {
       help: 'replace the services of this host one by one, under load, as after an upgrade',
-      load: async () => (await import('./commands/daemons.ts')).restart,
+      load: async () => (await import('./commands/restart.ts')).runRestart,
     },
   ],
   [
@@ -72,7 +72,7 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'doctor',
     {
-      help: 'look for what opens the master of this host to others, or will stop it',
+      help: 'look for what exposes the master of this host, or will stop it',
       load: async () => (await import('./commands/doctor.ts')).runDoctor,
     },
   ],
@@ -108,8 +108,15 @@ const LINK_NAMES: ReadonlyMap<string, string> = new Map([
   ['salt-minion', 'minion'],
 ]);
 
-/** Version of this program. */
-export const BRINE_VERSION = '0.1.0';
+/** Runs this process as the command that its arguments name, and ends it. */
+export async function runProcess([, script = 'brine', ...args]: readonly string[]): Promise<never> {
+  const terminal = new ProcessTerminal();
+  const code = await runCommandLine(basename(script), args, terminal);
+  // A pipe takes part of the output now and the rest later. An exit before that would cut it.
+  await terminal.flush();
+  // Sockets and timers of libraries must not keep a finished command alive.
+  process.exit(code);
+}
 
 /**
  * Runs the command that the program's name or its first argument says.
@@ -149,7 +156,7 @@ export async function runCommandLine(
   }
 }
 
-/** What ended the command, as an exit code; nobody sees a stack unless asked for. */
+/** What ended the command, as an exit code. A stack is shown only with --hard-crash. */
 function codeOf(error: unknown, args: readonly string[], terminal: Terminal): number {
   if (error instanceof HelpExit) terminal.out(error.page);
   if (error instanceof Exit) {
@@ -174,7 +181,7 @@ function overview(): string {
     'Commands:',
     ...lines,
     '',
-    '`brine <command> --help` tells more. Called through a link named salt, salt-key, salt-run,',
+    '`brine <command> --help` says more. Called through a link named salt, salt-key, salt-run,',
     'salt-master or salt-minion, it behaves as that command.',
     '',
   ].join('\n');

@@ -1,12 +1,18 @@
-/** The exit codes of Salt's commands (Salt: salt/defaults/exitcodes.py). */
+import { logLine, type Terminal } from './terminal.ts';
+
+/** Every exit code of the program. Salt's own are in salt/defaults/exitcodes.py. */
 export const EXIT = {
   ok: 0,
   generic: 1,
   /** Nothing returned, or the login failed. */
   noReturn: 2,
+  /** Another master has the ports of this host (Salt: salt/cli/daemons.py). */
+  portsTaken: 4,
   /** A command line that is not complete (Salt: salt/utils/parsers.py). */
   incomplete: 42,
   usage: 64,
+  /** A second signal ended the master before its ordered stop was done (128 + SIGINT). */
+  forced: 130,
 } as const;
 
 /** Ends a command: thrown where Salt calls sys.exit. */
@@ -21,4 +27,25 @@ export class Exit extends Error {
     this.code = code;
     this.text = text;
   }
+}
+
+/** A page for stdout instead of a run. */
+export class HelpExit extends Exit {
+  readonly page: string;
+
+  constructor(page: string) {
+    super(EXIT.ok);
+    this.page = page;
+  }
+}
+
+/** Reports an error as Salt's last resort does and gives the exit. */
+export function unhandled(terminal: Terminal, text: string): Exit {
+  logLine(
+    terminal,
+    'ERROR',
+    `An un-handled exception was caught by Salt's global exception handler:`,
+  );
+  terminal.err(`${text}\n`);
+  return new Exit(EXIT.generic);
 }

@@ -3,22 +3,22 @@ import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
 import { EXIT, Exit } from './exit-codes.ts';
+import { type ParsedOptions, textValue } from './options/command-form.ts';
 import { GIVE_OPTIONS } from './options/common-groups.ts';
-import { type ParsedOptions, textValue } from './options/option.ts';
-import { logLine, tellIneffective, type Terminal } from './terminal.ts';
+import { logLine, type Terminal, warnIneffective } from './terminal.ts';
 
 /**
  * Reads the master's configuration for a command.
  * @throws Exit 1 where it is broken; Salt reads it twice and says so twice.
  */
 export function readMasterConfig(options: ParsedOptions, terminal: Terminal): MasterOptions {
-  tellIneffective(terminal, options);
-  tellOfSaltfile(terminal);
+  warnIneffective(terminal, options);
+  warnOfSaltfile(terminal);
   const configDir = textValue(options, 'config_dir');
   try {
     const loaded = loadMasterConfig({ configDir });
     for (const warning of loaded.warnings) {
-      // Of the others the master tells when it starts.
+      // The master logs the others when it starts.
       if (warning.ofCommands === true) logLine(terminal, 'WARNING', warning.text);
       if (warning.kind !== 'missing') continue;
       const shown = configDir ?? loaded.options.configDir;
@@ -33,8 +33,8 @@ export function readMasterConfig(options: ParsedOptions, terminal: Terminal): Ma
   }
 }
 
-/** Salt takes options from such a file where nothing names it (Salt: parsers.py SaltfileMixIn). */
-function tellOfSaltfile(terminal: Terminal): void {
+/** Salt reads options from such a file even if nothing names it (parsers.py SaltfileMixIn). */
+function warnOfSaltfile(terminal: Terminal): void {
   const named = process.env['SALT_SALTFILE'];
   const places = named ? [named] : [resolve('Saltfile'), join(homedir(), '.salt', 'Saltfile')];
   const found = places.find((path) => existsSync(path));
@@ -58,7 +58,7 @@ export function specificUser(): string {
   return user === 'root' && caller !== undefined ? `sudo_${caller}` : user;
 }
 
-/** Whose key file is read (Salt: salt/client/__init__.py __read_master_key). */
+/** The user of the key file (Salt: salt/client/__init__.py __read_master_key). */
 export function keyUser(user: string, masterUser: string): string {
   return user === 'root' || user.startsWith('sudo_') ? masterUser : user;
 }

@@ -8,11 +8,11 @@ export interface Terminal {
   readonly err: (text: string) => void;
   /** True where stdout is a terminal: then colours are on. */
   readonly isTerminal: boolean;
-  /** False where Ctrl-C belongs to somebody else than the command that waits for returns. */
+  /** False if the waiting command must leave Ctrl-C to its caller. */
   readonly ownsSignals: boolean;
   /** Prints a question and reads a line; undefined at the end of input. */
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
-  /** Resolves once the reader has taken everything, or has gone away. */
+  /** Resolves when the reader has everything, or is gone. */
   flush?(): Promise<void>;
   /** As `ask` on stderr; what is typed on a terminal is not shown. */
   askSecret(question: string): Promise<string | undefined>;
@@ -92,8 +92,8 @@ export function logLine(terminal: Terminal, level: 'ERROR' | 'WARNING', text: st
   terminal.err(`[${level.padEnd(8)}] ${text}\n`);
 }
 
-/** Tells of the options that were given and have no effect. */
-export function tellIneffective(
+/** Warns of given options that have no effect. */
+export function warnIneffective(
   terminal: Terminal,
   { ineffective }: { readonly ineffective: readonly string[] },
 ): void {

@@ -3,9 +3,9 @@ import { keepInspectorShut } from '@brine/service';
 import { type DemoDirectory, makeDemoDirectory } from '../demo/demo-directory.ts';
 import { Demo, DemoError } from '../demo/demo-run.ts';
 import { EXIT } from '../exit-codes.ts';
-import { BASE_OPTIONS } from '../options/common-groups.ts';
-import { flag, isOn } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
+import { flag, isOn } from '../options/command-form.ts';
+import { BASE_OPTIONS, BRINE_VERSION } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** `brine demo`: a master, two minions and three jobs, in a directory that is removed again. */
@@ -14,7 +14,7 @@ export async function runDemo(args: readonly string[], terminal: Terminal): Prom
     prog: 'brine demo',
     usage: '[options]',
     description: 'Starts a master and two minions, runs three jobs, shows their traces, stops.',
-    version: '0.1.0',
+    version: BRINE_VERSION,
     groups: [
       {
         title: 'Options',

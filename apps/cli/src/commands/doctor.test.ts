@@ -6,7 +6,7 @@ import { type LoadedConfig, loadMasterConfig, type MasterOptions } from '@brine/
 import { ensureKeyDirs } from '@brine/pki';
 import { natsCertificates } from '@brine/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import type { LogInVersions } from '../doctor/versions.ts';
+import type { LogInVersions } from '../doctor/check-versions.ts';
 import { examine } from './doctor.ts';
 
 let dir: string;

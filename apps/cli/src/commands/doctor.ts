@@ -1,29 +1,32 @@
-import { parseArgs } from 'node:util';
+import { JobRecords } from '@brine/client';
 import {
   ConfigError,
   type LoadedConfig,
   loadMasterConfig,
   type MasterOptions,
 } from '@brine/config';
-import { checkCertificates } from '../doctor/certificates.ts';
-import { checkFiles } from '../doctor/files.ts';
+import { checkCertificates } from '../doctor/check-certificates.ts';
+import { checkFiles } from '../doctor/check-files.ts';
+import { checkForce } from '../doctor/check-force.ts';
+import { checkKeys } from '../doctor/check-keys.ts';
+import { checkLimits } from '../doctor/check-limits.ts';
+import { checkOptions } from '../doctor/check-options.ts';
+import { checkVersions, type LogInVersions } from '../doctor/check-versions.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { checkForce } from '../doctor/force.ts';
-import { checkKeys } from '../doctor/keys.ts';
-import { checkLimits } from '../doctor/limits.ts';
-import { checkOptions } from '../doctor/options.ts';
-import { checkVersions, type LogInVersions } from '../doctor/versions.ts';
-import type { Terminal } from '../terminal.ts';
+import { EXIT } from '../exit-codes.ts';
+import { openLocalMaster } from '../local-master.ts';
+import { text, textValue } from '../options/command-form.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { logLine, type Terminal } from '../terminal.ts';
 
-const HELP = `Usage: brine doctor [-c <config dir>] [--out json]
+const DESCRIPTION = `Looks for what exposes the master of this host, and for what will stop it:
+private files, keys, options, exposed servers, clock, limits. It also names options that are not in
+force. If the master runs, it lists the minions that a higher minimum_auth_version would cut off.
 
-Looks for what opens a master of this host to others or will stop it: private files, keys, options,
-exposed servers, clock, limits; and which options are not in force. Where the master runs, it lists
-the minions that a raised minimum_auth_version would cut off. Ends with 1 where something is bad.
-Changes nothing.
-`;
+Exit code 1 if something is bad. Changes nothing.`;
 
-/** How long a master that may not run is waited for. */
+/** How long to wait for the master, which may not run. */
 const ASK_MS = 10_000;
 
 /** Everything the doctor looks at, the worst first. */
@@ -44,39 +47,27 @@ export async function examine(
   return findings.sort((one, other) => rank[one.level] - rank[other.level]);
 }
 
-/** `brine doctor`: prints what it finds. Resolves with the exit code. */
+/** `brine doctor`: prints what it finds. Gives the exit code. */
 export async function runDoctor(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      'config-dir': { type: 'string', short: 'c' },
-      out: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  if (values.help === true) {
-    terminal.out(HELP);
-    return 0;
-  }
+  const parser = new OptionParser(
+    brineForm('doctor', DESCRIPTION, [text(['--out', '--output'], 'output', 'json, or lines.')]),
+  );
+  const options = parser.parse(args);
   let loaded: LoadedConfig<MasterOptions>;
   try {
-    loaded = loadMasterConfig({ configDir: values['config-dir'] });
+    loaded = loadMasterConfig({ configDir: textValue(options, 'config_dir') });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    terminal.err(`[ERROR   ] ${error.message}\n`);
-    return 1;
+    logLine(terminal, 'ERROR', error.message);
+    return EXIT.generic;
   }
-  const { openMasterLink } = await import('../master-link.ts');
-  const { JobRecords } = await import('@brine/client');
-  const link = openMasterLink(loaded.options, terminal, { timeoutMs: ASK_MS });
-  const jobs = new JobRecords(link.client);
-  const findings = await examine(loaded, () => jobs.logInVersions()).finally(() => link.close());
+  const master = openLocalMaster(loaded.options, terminal, { timeoutMs: ASK_MS });
+  const jobs = new JobRecords(master.client);
+  const findings = await examine(loaded, () => jobs.logInVersions()).finally(() => master.close());
   terminal.out(
-    values.out === 'json'
+    textValue(options, 'output') === 'json'
       ? `${JSON.stringify(findings, null, 4)}\n`
-      : findings
-          .map(({ level, check, text }) => `${level.padEnd(4)}  ${check}: ${text}\n`)
-          .join(''),
+      : findings.map((one) => `${one.level.padEnd(4)}  ${one.check}: ${one.text}\n`).join(''),
   );
-  return findings.some(({ level }) => level === 'bad') ? 1 : 0;
+  return findings.some(({ level }) => level === 'bad') ? EXIT.generic : EXIT.ok;
 }

@@ -1,32 +1,22 @@
 import { confirmKeySync, readKeySyncAlarm } from '@brine/pki';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { BASE_OPTIONS } from '../options/common-groups.ts';
-import { flag, isOn } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
+import { flag, isOn } from '../options/command-form.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
 /**
- * `brine key sync [--confirm]`: why the key files of this host are no longer followed, and the word
- * that they were meant to vanish. An unmounted volume must not delete a fleet, so the event-bus
- * asks before it takes many files at once for deleted.
+ * `brine key sync [--confirm]`: shows why changes of key files take no effect, and confirms that
+ * vanished files were meant to go. An unmounted volume must not delete a fleet: when many files
+ * vanish at once, the event-bus waits for this confirmation.
  */
 export async function runKeySync(args: readonly string[], terminal: Terminal): Promise<number> {
-  const parser = new OptionParser({
-    prog: 'brine key sync',
-    usage: '[options]',
-    description: 'Shows whether the key files of this host are followed.',
-    version: '0.1.0',
-    groups: [
-      {
-        title: 'Options',
-        options: [
-          ...BASE_OPTIONS,
-          flag(['--confirm'], 'confirm', 'The files that vanished were meant to: delete the keys.'),
-        ],
-      },
-    ],
-  });
+  const parser = new OptionParser(
+    brineForm('key sync', 'Shows whether changes of key files on this host take effect.', [
+      flag(['--confirm'], 'confirm', 'Delete the keys of the files that vanished.'),
+    ]),
+  );
   const options = parser.parse(args);
   if (options.args.length > 0) throw parser.error(`unexpected: ${options.args.join(' ')}`);
   const { pkiDir } = readMasterConfig(options, terminal);

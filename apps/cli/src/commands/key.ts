@@ -1,16 +1,16 @@
-import { emptyOutputFile, Printer } from '../display-settings.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
 import { actOn, askFirst, type KeyAction } from '../keys/act.ts';
 import { generateKeys, signMasterKey } from '../keys/generate.ts';
+import { KEY_FORM } from '../keys/key-options.ts';
 import { KeyRing } from '../keys/key-ring.ts';
 import { listKeys, printFingerprints, printKeys } from '../keys/list.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { KEY_FORM } from '../options/key-form.ts';
-import { isOn, numberValue, type ParsedOptions, textValue } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { emptyOutputFile, Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
 
-// In this order; the first one that was asked for is done (Salt: salt/key.py _update_opts).
+// The first of these that was given is done (Salt: salt/key.py _update_opts).
 const VERBS = [
   'gen_keys',
   'gen_signature',
@@ -77,7 +77,7 @@ function isAsked(options: ParsedOptions, verb: string): boolean {
   return isOn(options, verb) || textValue(options, verb) !== undefined;
 }
 
-/** Verbs for all keys: with an id behind them something else was meant. */
+/** Verbs for all keys. They take no ids: with an id, another verb was meant. */
 const FOR_ALL = [
   ['accept_all', 'Accept all', '-a', 'accept'],
   ['reject_all', 'Reject all', '-r', 'reject'],
@@ -87,7 +87,7 @@ const FOR_ALL = [
 function checkOptions(parser: OptionParser, options: ParsedOptions): void {
   for (const [verb, name, instead, act] of FOR_ALL) {
     if (!isOn(options, verb) || options.args.length === 0) continue;
-    // Salt's words (salt/cli/key.py), which it has for -D alone, and ends with 0.
+    // Salt says this only for -D and then exits with 0 (salt/cli/key.py).
     const text = `${name} takes no arguments. Use ${instead} to ${act} specified keys`;
     throw new Exit(EXIT.usage, `Error: ${text}\n`);
   }

@@ -1,289 +1,52 @@
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import {
-  ConfigError,
-  type LoadedConfig,
-  loadMasterConfig,
-  type LogLevel,
-  type MasterOptions,
-  refusalOf,
-} from '@brine/config';
-import {
-  type ClaimedHost,
-  type DebugSignal,
-  type HealthServer,
-  HostTakenError,
-  keepInspectorShut,
-  LogFormatError,
-  logOptions,
-  type LogOutput,
-  masterServices,
-  openLogOutput,
-  readState,
-  refusedAsRoot,
-  startJoinedMetrics,
-  superviseServices,
-  type Supervisor,
-} from '@brine/service';
-import { createLog, type Log } from '@brine/telemetry';
-import { claimMaster } from './claim.ts';
-import { type Neighbour, openNats, openPostgres } from './embedded.ts';
+import { LOG_LEVELS, type LogLevel } from '@brine/config';
+import { flag, isOn, text, textValue, withoutEffect } from '../options/command-form.ts';
+import { BASE_OPTIONS, loggingGroup, SALT_VERSION } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { type Terminal, warnIneffective } from '../terminal.ts';
 
-/** Release of Brine, as its package says. */
-const VERSION = '0.1.0';
-/** Salt's exit code of a start that failed (salt/defaults/exitcodes.py EX_GENERIC). */
-const EXIT_FAILED = 1;
-const EXIT_FORCED = 130;
-/** Salt's exit code where the ports are taken (salt/cli/daemons.py). */
-const EXIT_TAKEN = 4;
-/** How long `-d` waits for the master to have taken its pid file. */
-const DAEMON_WAIT_MS = 30_000;
-const APPS = fileURLToPath(new URL('../../../', import.meta.url));
-
-/** What `brine master` takes. */
-export interface MasterArguments {
-  readonly configDir?: string | undefined;
-  readonly logLevel?: LogLevel | undefined;
-  readonly logFile?: string | undefined;
-  readonly logLevelLogfile?: LogLevel | undefined;
-  readonly daemon?: boolean | undefined;
-  readonly pidFile?: string | undefined;
+/** `salt-master`: starts all services of a master on this host, and runs until a signal. */
+export async function startMaster(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parser = new OptionParser({
+    prog: 'salt-master',
+    usage: '[options]',
+    description: 'Starts all services of a master on this host.',
+    version: SALT_VERSION,
+    groups: [
+      {
+        title: 'Options',
+        options: [
+          ...BASE_OPTIONS,
+          withoutEffect(text(['-u', '--user'], 'user', ''), 'start it as that user'),
+          flag(['-d', '--daemon'], 'daemon', 'Run in the background.'),
+          text(['--pid-file'], 'pidfile', 'File for the process id instead of the option pidfile.'),
+          withoutEffect(
+            flag(['--disable-keepalive'], 'disable_keepalive', ''),
+            'services that end are started again',
+          ),
+        ],
+      },
+      loggingGroup(true, true),
+    ],
+  });
+  const options = parser.parse(args);
+  warnIneffective(terminal, options);
+  const level = (dest: string): LogLevel | undefined =>
+    LOG_LEVELS.find((name) => name === textValue(options, dest));
+  const { runMaster } = await import('../master/run-master.ts');
+  stopWithParent();
+  return runMaster({
+    configDir: textValue(options, 'config_dir'),
+    logLevel: level('log_level'),
+    logFile: textValue(options, 'log_file'),
+    logLevelLogfile: level('log_level_logfile'),
+    daemon: isOn(options, 'daemon'),
+    pidFile: textValue(options, 'pidfile'),
+  });
 }
 
-/**
- * `brine master`: runs all services on this host, with NATS and PostgreSQL of its own where none
- * are named, until a signal. Resolves with the exit code.
- */
-export async function runMaster(args: MasterArguments): Promise<number> {
-  const debug = keepInspectorShut();
-  let loaded: LoadedConfig<MasterOptions>;
-  try {
-    loaded = readOptions(args);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    tell(`[ERROR   ] ${error.message}`);
-    return EXIT_FAILED;
-  }
-  const { options, warnings } = loaded;
-  // Salt's words, which it writes before there is a log.
-  for (const { kind, text } of warnings) if (kind === 'missing') tell(text);
-  const refusal = refusedAsRoot(options.user) ?? refusalOf(warnings);
-  if (refusal !== undefined) return failed(refusal);
-  const missing = masterServices(
-    settingsOf(
-      options,
-      () => '',
-      '',
-      () => 'quiet',
-    ),
-  ).find(({ entry }) => !existsSync(entry));
-  if (missing) return failed(`${missing.name} is not built: run \`npm run build\` first`);
-  let claimed: ClaimedHost;
-  try {
-    claimed = await claimMaster(options);
-  } catch (error) {
-    if (!(error instanceof HostTakenError)) throw error;
-    tell(`brine master: ${error.message}`);
-    return EXIT_TAKEN;
-  }
-  let output: LogOutput;
-  try {
-    const console = (text: string): void => void process.stderr.write(text);
-    output = openLogOutput(options, console, (text) => tell(`[WARNING ] ${text}`));
-  } catch (error) {
-    claimed.release();
-    if (!(error instanceof LogFormatError)) throw error;
-    return failed(error.message);
-  }
-  if (args.daemon !== true) return serve(loaded, output, { claimed, debug });
-  // The process that stays claims it anew.
-  claimed.release();
-  return startDaemon(args, options);
-}
-
-/** The options of the file, with those of the command line before them. Throws ConfigError. */
-function readOptions(args: MasterArguments): LoadedConfig<MasterOptions> {
-  const { options, warnings } = loadMasterConfig({ configDir: args.configDir });
-  const given = {
-    logLevel: args.logLevel ?? options.logLevel,
-    logFile: args.logFile ?? options.logFile,
-    logLevelLogfile: args.logLevelLogfile ?? options.logLevelLogfile,
-    pidfile: args.pidFile === undefined ? options.pidfile : resolve(args.pidFile),
-  };
-  return { options: { ...options, ...given }, warnings };
-}
-
-async function serve(
-  { options, warnings }: LoadedConfig<MasterOptions>,
-  output: LogOutput,
-  { claimed, debug }: { readonly claimed: ClaimedHost; readonly debug: DebugSignal },
-): Promise<number> {
-  const source = { service: 'master', pid: process.pid };
-  const write = (line: string): void => output.write(source, line.trimEnd());
-  const level = output.levelOf(source.service);
-  const log = createLog({ service: source.service, level, destination: { write } });
-  logOptions(log, warnings);
-  const stopping = stopSignals();
-  const neighbours: Neighbour<unknown>[] = [];
-  let supervisor: Supervisor | undefined;
-  debug.tellBy(
-    (text, facts) => log.warn(facts, text),
-    () => ({ services: supervisor?.services() }),
-  );
-  let metrics: HealthServer | undefined;
-  try {
-    // May be passed through: PostgreSQL runs as a user of its own where we are root.
-    mkdirSync(options.brine.stateDir, { recursive: true, mode: 0o711 });
-    const [nats, postgres] = await openBoth(options, log, neighbours);
-    if (!stopping.signal.aborted) {
-      supervisor = superviseServices(
-        masterServices(settingsOf(options, nats.value, postgres.value, output.levelOf)),
-        {
-          log,
-          onLine: output.write,
-          stateDir: options.brine.stateDir,
-          pidfile: options.pidfile,
-          leavePort: (port) => claimed.leavePort(port),
-          stopDeadlineMs: options.brine.stopDeadline * 1000 + 1000,
-        },
-      );
-      stopping.onForce(() => supervisor?.kill());
-      // It tells in the log and in services.json what came of it.
-      process.on('SIGUSR2', () => void supervisor?.roll().catch(() => undefined));
-      metrics = await serveMetrics(options, supervisor, log);
-      void supervisor.started.then(() => {
-        if (!stopping.signal.aborted) log.info({ id: options.id }, 'the master serves');
-      });
-    }
-    await stopping.first;
-    return 0;
-  } catch (error) {
-    log.fatal({ err: error }, 'the master does not start');
-    tell(`brine master: ${(error as Error).message}`);
-    return EXIT_FAILED;
-  } finally {
-    await supervisor?.stop();
-    await metrics?.close();
-    for (const neighbour of neighbours.toReversed()) await neighbour.stop();
-    claimed.release();
-    log.info('stopped');
-  }
-}
-
-/** The joined endpoint, where one is asked for. Jobs matter more: a taken port is only told. */
-async function serveMetrics(
-  options: MasterOptions,
-  supervisor: Supervisor,
-  log: Log,
-): Promise<HealthServer | undefined> {
-  const { metrics, healthHost } = options.brine;
-  if (metrics.port === 0) return undefined;
-  try {
-    const server = await startJoinedMetrics({
-      services: () => supervisor.services(),
-      ready: () => supervisor.ready(),
-      healthHost,
-      ...metrics,
-      version: VERSION,
-    });
-    log.info({ host: metrics.host, port: server.port }, 'metrics are served');
-    return server;
-  } catch (error) {
-    log.error({ err: error, port: metrics.port }, 'metrics are not served: is the port taken?');
-    return undefined;
-  }
-}
-
-/** Both at once; what has started is stopped where the other fails. */
-async function openBoth(
-  options: MasterOptions,
-  log: Log,
-  opened: Neighbour<unknown>[],
-): Promise<[Awaited<ReturnType<typeof openNats>>, Awaited<ReturnType<typeof openPostgres>>]> {
-  const keep = <T extends Neighbour<unknown>>(neighbour: T): T => {
-    opened.push(neighbour);
-    return neighbour;
-  };
-  const nats = openNats(options, log).then(keep);
-  const postgres = openPostgres(options, log).then(keep);
-  await Promise.allSettled([nats, postgres]);
-  return [await nats, await postgres];
-}
-
-function settingsOf(
-  options: MasterOptions,
-  natsUrl: Parameters<typeof masterServices>[0]['natsUrl'],
-  databaseUrl: string,
-  logLevel: LogOutput['levelOf'],
-): Parameters<typeof masterServices>[0] {
-  return {
-    appsDir: APPS,
-    configDir: options.configDir,
-    workers: options.brine.workers,
-    logLevel,
-    natsUrl,
-    databaseUrl,
-    host: options.brine.host,
-  };
-}
-
-/** The first signal asks for an ordered stop; the second ends everything at once. */
-function stopSignals() {
-  const controller = new AbortController();
-  let force = (): void => undefined;
-  let resolveFirst = (): void => undefined;
-  const first = new Promise<void>((resolve) => (resolveFirst = resolve));
-  const onSignal = (): void => {
-    if (controller.signal.aborted) {
-      force();
-      process.exit(EXIT_FORCED);
-    }
-    controller.abort();
-    resolveFirst();
-  };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onSignal);
-  return { first, signal: controller.signal, onForce: (kill: () => void) => void (force = kill) };
-}
-
-/** `-d`: the same command in a session of its own; returns when it has begun to run. */
-async function startDaemon(args: MasterArguments, options: MasterOptions): Promise<number> {
-  const program = process.argv[1] ?? '';
-  const given = [
-    ['-l', args.logLevel],
-    ['--log-file', args.logFile],
-    ['--log-file-level', args.logLevelLogfile],
-    ['--pid-file', args.pidFile],
-  ].flatMap(([name = '', value]) => (value === undefined ? [] : [name, value]));
-  const child = spawn(
-    process.execPath,
-    [...process.execArgv, program, 'master', '-c', options.configDir, ...given],
-    { detached: true, stdio: 'ignore' },
-  );
-  let ended = false;
-  child.once('exit', () => (ended = true));
-  const until = Date.now() + DAEMON_WAIT_MS;
-  while (!ended && Date.now() < until) {
-    if (readState(options.brine.stateDir)?.pid === child.pid) {
-      child.unref();
-      return 0;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  if (!ended) child.unref();
-  if (child.exitCode === EXIT_TAKEN) {
-    tell('brine master: not started, another master has taken its ports meanwhile');
-    return EXIT_TAKEN;
-  }
-  return ended ? failed(`the master ended at once; see ${options.logFile}`) : 0;
-}
-
-function failed(text: string): number {
-  tell(`brine master: ${text}`);
-  return EXIT_FAILED;
-}
-
-function tell(text: string): void {
-  process.stderr.write(`${text}\n`);
+/** The demonstration starts a master as its child. When it is gone, the master stops. */
+function stopWithParent(): void {
+  if (process.env['BRINE_PARENT_WATCH'] !== '1' || !process.connected) return;
+  delete process.env['BRINE_PARENT_WATCH'];
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
 }

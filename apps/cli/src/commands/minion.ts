@@ -3,19 +3,19 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { keepInspectorShut } from '@brine/service';
 import { EXIT, Exit } from '../exit-codes.ts';
+import { flag, textValue } from '../options/command-form.ts';
 import { BASE_OPTIONS, loggingGroup, SALT_VERSION } from '../options/common-groups.ts';
-import { flag, textValue } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
-import { tellIneffective, type Terminal } from '../terminal.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { type Terminal, warnIneffective } from '../terminal.ts';
 
-/** Where the minion's program lies; also used by the demonstration. */
+/** The path of the minion's program. */
 export function minionProgram(): string {
   const path = fileURLToPath(new URL('../../../minion/dist/main.js', import.meta.url));
   if (existsSync(path)) return path;
   throw new Exit(EXIT.generic, `The minion is not built (${path}): run npm run build first\n`);
 }
 
-/** `salt-minion`: runs the minion in the foreground until it ends or is told to. */
+/** `salt-minion`: runs the minion in the foreground until it ends or gets a signal. */
 export async function runMinion(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser({
     prog: 'salt-minion',
@@ -31,7 +31,7 @@ export async function runMinion(args: readonly string[], terminal: Terminal): Pr
     ],
   });
   const options = parser.parse(args);
-  tellIneffective(terminal, options);
+  warnIneffective(terminal, options);
   if (options.values.get('daemon') === true) {
     throw parser.error('-d is not in this version: let the service manager run it');
   }

@@ -1,97 +1,106 @@
-import { parseArgs } from 'node:util';
 import { SERVER_NAME, SERVICE_NAMES } from '@brine/bus';
 import { loadMasterConfig } from '@brine/config';
-import type { AuthorityChange, CertificateStatus } from '@brine/pki';
-import { PkiError, ServiceCertificates } from '@brine/pki';
-import { RENEW_DAYS } from '../doctor/certificates.ts';
-import { EXIT } from '../exit-codes.ts';
+import {
+  type AuthorityChange,
+  type CertificateStatus,
+  PkiError,
+  ServiceCertificates,
+} from '@brine/pki';
+import { RENEW_DAYS } from '../doctor/check-certificates.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
+import {
+  type CommandForm,
+  flag,
+  isOn,
+  listValue,
+  numberValue,
+  text,
+  textValue,
+} from '../options/command-form.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-const HELP = `Usage: brine pki init [--host <name>]...   make an authority and all certificates
-       brine pki renew [--host <name>]...  make all certificates anew, by the same authority
-       brine pki renew --authority         go one step on to another authority: three times
-       brine pki show [--out json]         list them; ends with 1 where one needs renewal
+const DAYS = 365;
+const FORM: CommandForm = brineForm(
+  'pki',
+  `Makes, renews and shows the certificates by which services and the NATS server know each other
+beyond loopback. Each lies in a directory of its name below <pki_dir>/services
+(brine.nats.certificates). Bring it to the host of that service and to that of the NATS server.
+Nothing needs a restart.
 
-The certificates with which services and the NATS server know each other beyond loopback. Each
-lies in a directory of its name below <pki_dir>/services (brine.nats.certificates): bring it to
-the host of that service and of the NATS server. Nothing needs a restart.
-
-  --host <name>      how the NATS server is reached, beside localhost; may be repeated
-  --if-missing       with init: nothing is done where there is an authority
-  --days <n>         how long certificates are good, 365 if not given
-  --dir <directory>  instead of the one in the configuration
-  -c <config dir>    where the configuration is
-`;
+  init               make an authority and all certificates
+  renew              make all certificates again, by the same authority
+  renew --authority  go one step on to another authority; three steps in all
+  show               list them; exit code 1 if one needs renewal`,
+  [
+    {
+      names: ['--host'],
+      dest: 'host',
+      kind: 'list',
+      help: 'A name of the NATS server beside localhost; may be repeated.',
+    },
+    flag(['--if-missing'], 'if_missing', 'With init: do nothing if there is an authority.'),
+    flag(['--authority'], 'authority', 'With renew: change the authority.'),
+    {
+      ...{ names: ['--days'], dest: 'days', kind: 'int', default: DAYS },
+      help: `Days for which certificates are valid; ${DAYS} by default.`,
+    },
+    text(['--dir'], 'dir', 'A directory instead of the configured one.'),
+    text(['--out', '--output'], 'output', 'With show: json, or lines.'),
+  ],
+  '[options] init|renew|show',
+);
 
 const DAY_MS = 86_400_000;
-const DAYS = 365;
 
 const RELOAD = 'then let the NATS server read them again: nats-server --signal reload, or SIGHUP';
 const NEXT: Readonly<Record<AuthorityChange, string>> = {
   trusted:
-    'A new authority is believed beside the old one, which still signs.\n' +
+    'A new authority is trusted beside the old one, which still signs.\n' +
     `Bring every ca.crt to its host, ${RELOAD}.\nAfter that: brine pki renew --authority\n`,
   signing:
-    'All certificates are made by the new authority; the old one is still believed.\n' +
+    'All certificates are made by the new authority; the old one is still trusted.\n' +
     `Bring every directory to its host, ${RELOAD}.\n` +
-    'After that, and once services connected anew: brine pki renew --authority\n',
-  done: `The old authority is forgotten. Bring every ca.crt to its host, ${RELOAD}.\n`,
+    'After that, and once every service has reconnected: brine pki renew --authority\n',
+  done: `The old authority is no longer trusted. Bring every ca.crt to its host, ${RELOAD}.\n`,
 };
 
 /** `brine pki`: makes, renews and shows the certificates of services. Gives the exit code. */
 export async function runPki(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      'config-dir': { type: 'string', short: 'c' },
-      dir: { type: 'string' },
-      host: { type: 'string', multiple: true },
-      days: { type: 'string' },
-      authority: { type: 'boolean' },
-      'if-missing': { type: 'boolean' },
-      out: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  const [verb] = positionals;
-  const days = Number(values.days ?? DAYS);
-  if (values.help === true) {
-    terminal.out(HELP);
-    return EXIT.ok;
-  }
-  if (positionals.length !== 1 || !Number.isInteger(days) || days < 1) {
-    terminal.err(HELP);
-    return EXIT.usage;
-  }
+  const parser = new OptionParser(FORM);
+  const options = parser.parse(args);
+  const [verb, ...more] = options.args;
+  const days = numberValue(options, 'days') ?? DAYS;
+  if (more.length > 0) throw parser.error(`unexpected: ${more.join(' ')}`);
+  if (days < 1) throw parser.error('--days is below 1');
+  const hosts = listValue(options, 'host');
+  const configDir = textValue(options, 'config_dir');
   const dir =
-    values.dir ??
-    loadMasterConfig({ configDir: values['config-dir'] }).options.brine.nats.certificates;
+    textValue(options, 'dir') ?? loadMasterConfig({ configDir }).options.brine.nats.certificates;
   const names = { clients: SERVICE_NAMES, server: SERVER_NAME };
   const certificates = new ServiceCertificates(dir, names);
   try {
     switch (verb) {
       case 'init':
-        if (values['if-missing'] === true && (await certificates.hasAuthority())) return EXIT.ok;
-        await certificates.init(values.host ?? [], days);
+        if (isOn(options, 'if_missing') && (await certificates.hasAuthority())) return EXIT.ok;
+        await certificates.init(hosts ?? [], days);
         break;
       case 'renew':
-        if (values.authority === true) {
+        if (isOn(options, 'authority')) {
           terminal.out(NEXT[await certificates.changeAuthority(days)]);
           return EXIT.ok;
         }
-        await certificates.renew(days, values.host);
+        await certificates.renew(days, hosts);
         break;
       case 'show':
-        return await show(certificates, values.out === 'json', terminal);
+        return await show(certificates, textValue(options, 'output') === 'json', terminal);
       default:
-        terminal.err(HELP);
-        return EXIT.usage;
+        throw parser.error('give one of init, renew, show');
     }
   } catch (error) {
     if (!(error instanceof PkiError)) throw error;
-    terminal.err(`brine pki: ${error.message}\n`);
-    return EXIT.generic;
+    throw new Exit(EXIT.generic, `brine pki: ${error.message}\n`);
   }
   terminal.out(`Made in ${dir}. Bring each directory to its host, ${RELOAD}.\n`);
   if (verb === 'init') terminal.out('Keep `authority` where only you read it.\n');

@@ -14,12 +14,21 @@ import {
   splitKeywords,
   UnknownKeywordError,
 } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { emptyOutputFile, Printer } from '../display-settings.ts';
+import { beginRunnerSpan } from '../command-span.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
+import { openLocalMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { openMasterLink } from '../master-link.ts';
+import {
+  type CommandForm,
+  flag,
+  isOn,
+  numberValue,
+  type ParsedOptions,
+  text,
+  textValue,
+  withoutEffect,
+} from '../options/command-form.ts';
 import {
   ARGUMENT_OPTIONS,
   BASE_OPTIONS,
@@ -29,29 +38,19 @@ import {
   SALT_VERSION,
   timeoutOption,
 } from '../options/common-groups.ts';
-import {
-  flag,
-  isOn,
-  numberValue,
-  type ParsedOptions,
-  text,
-  textValue,
-  withoutEffect,
-} from '../options/option.ts';
-import { type CommandForm } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { emptyOutputFile, Printer } from '../printer.ts';
 import type { RemoteCall } from '../runners/by-login.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
-import { credentialsFor } from '../salt/login.ts';
-import { mayTrace, recordCommand, spanTime } from '../salt/request-span.ts';
+import { credentialsFor } from '../salt/credentials.ts';
 import type { Terminal } from '../terminal.ts';
 
-const PROFILE = 'traces tell the times: brine trace';
+const PROFILE = 'see the times with brine trace';
 
 const RUN_FORM: CommandForm = {
   prog: 'salt-run',
   usage: '[options] <function> [arguments]',
-  description: 'Runs a function on the master: looks up jobs, tells which minions are up.',
+  description: 'Runs a function on the master: looks up jobs, shows which minions are up.',
   version: SALT_VERSION,
   groups: [
     {
@@ -59,13 +58,21 @@ const RUN_FORM: CommandForm = {
       options: [
         ...BASE_OPTIONS,
         timeoutOption(1),
-        flag(['-d', '--doc', '--documentation'], 'doc', 'Show what functions there are.'),
-        flag(['--async'], 'async', 'Run it in the master; its events tell what it returns.'),
+        flag(
+          ['-d', '--doc', '--documentation'],
+          'doc',
+          'Show the functions and their documentation.',
+        ),
+        flag(
+          ['--async'],
+          'async',
+          'Run it in the master and do not wait; an event has the result.',
+        ),
         withoutEffect(flag(['--skip-grains'], 'skip_grains', ''), 'the master has no grains'),
         ...ARGUMENT_OPTIONS,
         withoutEffect(text(['--jid'], 'jid', ''), 'the master gives each run a job id'),
-        flag(['--missing'], 'missing', 'jobs.rerun: those that have not returned.'),
-        text(['--since'], 'since', 'jobs.export: all jobs since this time.'),
+        flag(['--missing'], 'missing', 'For jobs.rerun: minions that have not returned.'),
+        text(['--since'], 'since', 'For jobs.export: all jobs since this time.'),
       ],
     },
     loggingGroup(true),
@@ -103,57 +110,49 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   }
   const fun = FUNCTIONS.get(name);
   if (fun === undefined) {
-    // Salt ends with 0 here: a script would take a runner that never ran for done.
+    // Salt exits with 0 here. A script would then count a runner that never ran as done.
     printer.show(`'${name}' is not available.`, 'nested');
     return EXIT.generic;
   }
   const noParse = (textValue(options, 'no_parse') ?? '').split(',');
   const seconds = options.given.has('timeout') ? (numberValue(options, 'timeout') ?? 0) : 0;
-  const span = await beginRunSpan(config, name);
-  const link = openMasterLink(config, terminal, {
+  const span = await beginRunnerSpan(config, name);
+  const master = openLocalMaster(config, terminal, {
     ...(seconds > 0 ? { timeoutMs: seconds * 1000 } : {}),
     ...(span === undefined ? {} : { traceparent: span.traceparent }),
   });
-  const jobs = new JobRecords(link.client);
+  const jobs = new JobRecords(master.client);
   try {
     const context = {
-      client: link.client,
+      client: master.client,
       jobs,
       out: terminal.out,
       auditSeal: () => auditSealOf(config.pkiDir),
     };
     const given = [...parseArguments(words, noParse), ...ownOptions(options)];
-    const remote = await remoteCall({ options, config, terminal, client: link.client }, fun, given);
+    const remote = await remoteCall(
+      { options, config, terminal, client: master.client },
+      fun,
+      given,
+    );
     if (remote !== undefined) {
       const { runInMaster } = await import('../runners/by-login.ts');
-      return await runInMaster(link, remote, { printer, terminal, options });
+      return await runInMaster(master, remote, { printer, terminal, options });
     }
     return await call(fun, given, context, printer, options);
   } finally {
     await span?.finish();
-    await link.close();
+    await master.close();
   }
 }
 
-/** Needs `master.pem`, so only who may read it can judge the record. */
+/** Needs `master.pem`: only users that can read it can check the audit record. */
 async function auditSealOf(pkiDir: string) {
   const { AuditSeal } = await import('@brine/crypt');
   return AuditSeal.fromMasterKey(await readFile(join(pkiDir, 'master.pem'), 'utf8'));
 }
 
-/** A runner is a trace of its own; the requests it leads to link to it. */
-async function beginRunSpan(config: MasterOptions, fun: string) {
-  if (!mayTrace(config)) return undefined;
-  const startMs = spanTime();
-  const { newContext, traceparent } = await import('@brine/telemetry');
-  const context = newContext();
-  const attributes = { 'salt.fun': fun };
-  const finish = (): Promise<void> =>
-    recordCommand(config, { name: 'cli run', startMs, context, attributes });
-  return { traceparent: traceparent(context), finish };
-}
-
-/** The call for the master, where somebody logs in, nobody waits, or only a master can do it. */
+/** The call for the master: with a login, with `--async`, or if it runs in a master only. */
 async function remoteCall(
   run: Parameters<typeof credentialsFor>[0],
   fun: RunnerFunction,
@@ -164,7 +163,7 @@ async function remoteCall(
   return isHere ? undefined : { fun: fun.name, args, credentials };
 }
 
-/** Options that are keyword arguments of functions of ours in another form. */
+/** Options of Brine's own functions, as keyword arguments. */
 function ownOptions(options: ParsedOptions): SaltMap[] {
   const since = textValue(options, 'since');
   return [
@@ -201,7 +200,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
-      // Only the job cache gives this name: nothing was found out, so this is no success.
+      // The job cache did not answer: this is no success.
       if (error.name === 'SaltReqTimeoutError') throw new Exit(EXIT.generic, `${error.message}\n`);
       show(error.message);
       return EXIT.ok;
@@ -215,7 +214,7 @@ async function call(
   }
 }
 
-/** The functions whose name begins so; with `-d` as plain text. False where there is none. */
+/** Shows the functions with this prefix, with `-d` as plain text. False if there is none. */
 function showDocs(prefix: string, plain: boolean, printer: Printer, out: Terminal['out']): boolean {
   const found = [...FUNCTIONS.values()]
     .filter(({ name }) => isUnder(prefix, name, plain))
@@ -229,7 +228,7 @@ function showDocs(prefix: string, plain: boolean, printer: Printer, out: Termina
   return true;
 }
 
-/** `-d` takes a whole part of a name (`jobs`), a name alone its beginning; nothing is all. */
+/** `-d jobs` matches whole parts of a name; without `-d` any beginning does; empty matches all. */
 function isUnder(prefix: string, name: string, plain: boolean): boolean {
   return name === prefix || name.startsWith(plain && prefix !== '' ? `${prefix}.` : prefix);
 }

@@ -1,38 +1,37 @@
 import {
   BatchSizeError,
   type Command,
-  type CompoundCommandError,
   MasterUnreachableError,
   NodegroupError,
   RefusedError,
   RequestTimeoutError,
 } from '@brine/client';
-import { emptyOutputFile, Printer, unhandled } from '../display-settings.ts';
-import { EXIT } from '../exit-codes.ts';
+import { mayTrace } from '../command-span.ts';
+import { EXIT, unhandled } from '../exit-codes.ts';
+import { openLocalMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { openMasterLink } from '../master-link.ts';
-import { isOn, numberValue, type ParsedOptions, textValue } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
-import { SALT_FORM, TARGET_KINDS } from '../options/salt-form.ts';
-import { login } from '../salt/login.ts';
-import { readCommand, type SaltCommand } from '../salt/read-command.ts';
-import { runAndShow } from '../salt/run-and-show.ts';
-import type { SaltRun } from '../salt/salt-run.ts';
+import { isOn, numberValue, type ParsedOptions } from '../options/command-form.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { emptyOutputFile, Printer } from '../printer.ts';
+import { credentialsFor } from '../salt/credentials.ts';
+import { runAndShow, type SaltRun } from '../salt/run-and-show.ts';
+import {
+  checkTargetKinds,
+  isBatched,
+  optionKwargs,
+  readCommand,
+  SALT_FORM,
+  type SaltCommand,
+} from '../salt/salt-options.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
 /** `salt`: publishes a command and shows the returns. Gives the exit code. */
 export async function runSalt(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(SALT_FORM);
   const options = await withInput(parser, parser.parse(args), terminal);
-  const targets = parser.namesOf(TARGET_KINDS, options);
   emptyOutputFile(options, parser);
   const config = readMasterConfig(options, terminal);
-  if (targets.length > 1) {
-    const names = targets.join('/');
-    throw parser.error(
-      `The options ${names} are mutually exclusive. Please only choose one of them`,
-    );
-  }
+  checkTargetKinds(options, parser);
   if (isOn(options, 'config_dump')) {
     const { dumpConfig } = await import('../config-dump.ts');
     terminal.out(dumpConfig(config));
@@ -44,66 +43,67 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
     fun: typeof parsed.fun === 'string' ? parsed.fun : parsed.fun.join(','),
   });
   if (isOn(options, 'preview_target')) {
-    // Judging targets is the heaviest part of this command, and hardly ever needed here.
+    // Loaded here alone: judging targets is the heaviest part of this command.
     const { previewTarget } = await import('../salt/preview.ts');
     return previewTarget(parsed, config, printer, terminal);
   }
   const seconds = numberValue(options, 'timeout') ?? 0;
   const given = options.given.has('timeout') && seconds > 0;
-  const link = openMasterLink(config, terminal, given ? { timeoutMs: seconds * 1000 } : {});
+  const master = openLocalMaster(config, terminal, given ? { timeoutMs: seconds * 1000 } : {});
   try {
-    return await runWith({ options, config, terminal, printer, link }, parsed);
+    return await run({ options, config, terminal, printer, client: master.client }, parsed);
   } finally {
-    await link.close();
+    await master.close();
   }
 }
 
-async function runWith(run: Omit<SaltRun, 'command'>, parsed: SaltCommand): Promise<number> {
-  const { options, config } = run;
-  const batched = isOn(options, 'static') || textValue(options, 'batch') !== undefined;
-  const kwargs = await login(run, parsed);
-  const command: Command = { ...parsed, kwargs };
+async function run(base: Omit<SaltRun, 'command'>, parsed: SaltCommand): Promise<number> {
+  const { options, config } = base;
+  const batched = isBatched(options);
+  const kwargs = optionKwargs(options);
+  for (const [name, value] of await credentialsFor(base)) kwargs.set(name, value);
+  const command: Command = { ...parsed, kwargs, recordsRoot: mayTrace(config) };
   try {
     const limit = numberValue(options, 'batch_safe_limit') || config.batchSafeLimit;
     if (batched || limit > 1) {
       const { runInBatches } = await import('../salt/batches.ts');
-      return await runInBatches({ ...run, command }, batched ? undefined : limit);
+      return await runInBatches({ ...base, command }, batched ? undefined : limit);
     }
-    return await runAndShow({ ...run, command });
+    return await runAndShow({ ...base, command });
   } catch (error) {
     if (!isSaltError(error)) throw error;
-    return showError(run, error, batched);
+    return showError(base, error, batched);
   }
 }
 
-type SaltError =
-  | MasterUnreachableError
-  | RequestTimeoutError
-  | RefusedError
-  | NodegroupError
-  | BatchSizeError
-  | CompoundCommandError;
+const SALT_ERRORS = [
+  MasterUnreachableError,
+  RequestTimeoutError,
+  RefusedError,
+  NodegroupError,
+  BatchSizeError,
+] as const;
+
+type SaltError = InstanceType<(typeof SALT_ERRORS)[number]>;
 
 function isSaltError(error: unknown): error is SaltError {
-  return (
-    error instanceof MasterUnreachableError ||
-    error instanceof RequestTimeoutError ||
-    error instanceof RefusedError ||
-    error instanceof NodegroupError ||
-    error instanceof BatchSizeError
-  );
+  return SALT_ERRORS.some((kind) => error instanceof kind);
 }
 
 /** Salt prints these as a result and exits with 0, but for `--async` and batches. */
-function showError(run: Omit<SaltRun, 'command'>, error: SaltError, batched: boolean): number {
+function showError(
+  { terminal, options, printer }: Omit<SaltRun, 'command'>,
+  error: SaltError,
+  batched: boolean,
+): number {
   if (error instanceof MasterUnreachableError && error.hint !== undefined) {
-    logLine(run.terminal, 'ERROR', error.hint);
+    logLine(terminal, 'ERROR', error.hint);
   }
-  if (error instanceof RequestTimeoutError) logLine(run.terminal, 'ERROR', error.message);
-  if (isOn(run.options, 'async') || batched) {
-    throw unhandled(run.terminal, `${pythonName(error)}: ${error.message}`);
+  if (error instanceof RequestTimeoutError) logLine(terminal, 'ERROR', error.message);
+  if (isOn(options, 'async') || batched) {
+    throw unhandled(terminal, `${pythonName(error)}: ${error.message}`);
   }
-  run.printer.show(error.message, '', 1);
+  printer.show(error.message, '', 1);
   return EXIT.ok;
 }
 
@@ -114,7 +114,7 @@ function pythonName(error: SaltError): string {
   return error instanceof RefusedError ? error.name : 'SaltClientError';
 }
 
-/** `--args-stdin`: what is read there replaces the options, its arguments are added. */
+/** `--args-stdin`: the options read there replace the given ones, the arguments are added. */
 async function withInput(
   parser: OptionParser,
   options: ParsedOptions,

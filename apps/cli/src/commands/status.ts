@@ -1,49 +1,47 @@
-import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
 import { livingSupervisor, type ProbedService, probeService, readState } from '@brine/service';
+import { EXIT } from '../exit-codes.ts';
+import { readMasterConfig } from '../master-config.ts';
+import { text, textValue } from '../options/command-form.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import type { Terminal } from '../terminal.ts';
 
-/** Exit code while the master does not serve. */
-const EXIT_NOT_SERVING = 1;
-/** More of them do not fit on a line; `--out json` has all. */
+/** Figures of a service on its line; `--out json` has all. */
 const FIGURES_MAX = 8;
-
-/** What `brine status` takes. */
-export interface StatusArguments {
-  readonly configDir?: string | undefined;
-  readonly out?: string | undefined;
-}
 
 /** The state of a master on this host. */
 export interface MasterStatus {
   readonly id: string;
-  /** True while every service serves (the idle syndic-relay is not asked for). */
+  /** True while every service serves; the syndic-relay does not count. */
   readonly serving: boolean;
   readonly pid: number | undefined;
   readonly startedAt: string | undefined;
   readonly publishPort: number;
   readonly retPort: number;
   readonly services: readonly ProbedService[];
-  /** Keys by state; undefined where the directory can not be read. */
+  /** Keys by state; undefined where the directory cannot be read. */
   readonly minions: Readonly<Record<string, number>> | undefined;
 }
 
-/** `brine status`: prints how the master of this host is. Resolves with the exit code. */
-export async function showStatus(args: StatusArguments): Promise<number> {
-  let options: MasterOptions;
-  try {
-    options = loadMasterConfig({ configDir: args.configDir }).options;
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`[ERROR   ] ${error.message}\n`);
-    return EXIT_NOT_SERVING;
-  }
-  const status = await readStatus(options);
-  const text = args.out === 'json' ? `${JSON.stringify(status, null, 4)}\n` : drawStatus(status);
-  process.stdout.write(text);
-  return status.serving ? 0 : EXIT_NOT_SERVING;
+/** `brine status`: shows how the master of this host is. Gives 1 while it does not serve. */
+export async function runStatus(args: readonly string[], terminal: Terminal): Promise<number> {
+  const parser = new OptionParser(
+    brineForm(
+      'status',
+      'Shows the services of the master on this host. Exit code 0 while all serve, else 1.',
+      [text(['--out', '--output'], 'output', 'json, or a table.')],
+    ),
+  );
+  const options = parser.parse(args);
+  const status = await readStatus(readMasterConfig(options, terminal));
+  const asJson = textValue(options, 'output') === 'json';
+  terminal.out(asJson ? `${JSON.stringify(status, null, 4)}\n` : drawStatus(status));
+  return status.serving ? EXIT.ok : EXIT.generic;
 }
 
-/** Asks the supervisor's file and every service. */
+/** Reads the supervisor's file and asks every service. */
 export async function readStatus(options: MasterOptions): Promise<MasterStatus> {
   const state = readState(options.brine.stateDir);
   const alive = livingSupervisor(state) !== undefined;
@@ -69,7 +67,7 @@ async function countKeys(pkiDir: string): Promise<Record<string, number> | undef
     const shelves = await new KeyStore(pkiDir).list();
     return Object.fromEntries(Object.entries(shelves).map(([state, ids]) => [state, ids.length]));
   } catch {
-    // No keys yet, or not ours to read: the status of the services is still worth showing.
+    // No keys yet, or not readable: the status of the services is still worth showing.
     return undefined;
   }
 }

@@ -3,36 +3,32 @@ import { isJid } from '@brine/job';
 import { formatTrace, readTrace, type Trace, traceDir, type TraceNode } from '@brine/telemetry';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { BASE_OPTIONS } from '../options/common-groups.ts';
-import { flag, isOn } from '../options/option.ts';
-import { OptionParser } from '../options/parser.ts';
+import { flag, isOn } from '../options/command-form.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Services write spans every 250 ms: while a job's are that young, more are on their way. */
+/** Services write spans every 250 ms: after younger spans more may follow. */
 const SETTLE_MS = 400;
-/** Longest wait for a job whose returns keep coming. */
+/** Longest wait while returns keep coming. */
 const SETTLE_WITHIN_MS = 2_000;
+
+const DESCRIPTION = `Shows the way of one job through all services, with times.
+
+It reads the trace files of this host (<cachedir>/traces). Services on other hosts have files of
+their own. With a collector (OTEL_EXPORTER_OTLP_ENDPOINT) there are no files: the command prints
+the trace id to look for at the collector.`;
 
 /** `brine trace <jid>`: the way of one job through all services, as a tree with times. */
 export async function runTrace(args: readonly string[], terminal: Terminal): Promise<number> {
-  const parser = new OptionParser({
-    prog: 'brine trace',
-    usage: '[options] <jid>',
-    description:
-      'Shows the way of one job through all services, with times. It reads the trace files ' +
-      'of this host (<cachedir>/traces); services on other hosts keep theirs. With a collector ' +
-      '(OTEL_EXPORTER_OTLP_ENDPOINT) there are none: look there for the trace id, which is told.',
-    version: '0.1.0',
-    groups: [
-      {
-        title: 'Options',
-        options: [
-          ...BASE_OPTIONS,
-          flag(['--json'], 'json', 'Print one JSON object: the spans as they hang together.'),
-        ],
-      },
-    ],
-  });
+  const parser = new OptionParser(
+    brineForm(
+      'trace',
+      DESCRIPTION,
+      [flag(['--json'], 'json', 'Print the tree of spans as one JSON object.')],
+      '[options] <jid>',
+    ),
+  );
   const options = parser.parse(args);
   const [jid, ...more] = options.args;
   if (jid === undefined || more.length > 0) throw parser.error('one job id is needed');

@@ -9,7 +9,7 @@ export const DEMO_MINIONS: readonly string[] = ['one.demo', 'two.demo'];
 
 /** Everything the demonstration keeps on disk. */
 export interface DemoDirectory {
-  /** Holds the master's configuration: what `-c` is given. */
+  /** The directory for `-c`, with the master's configuration. */
   readonly root: string;
   readonly masterLog: string;
   readonly minionLog: (id: string) => string;
@@ -19,8 +19,8 @@ export interface DemoDirectory {
 
 /**
  * Makes a private directory with the configuration of a master and of two minions, on free ports
- * of the loopback. It may be passed through, because PostgreSQL runs as a user of its own where
- * we are root.
+ * of the loopback. Other users may pass through it: under root, PostgreSQL runs as a user of its
+ * own.
  */
 export async function makeDemoDirectory(): Promise<DemoDirectory> {
   const root = mkdtempSync(join(tmpdir(), 'brine-demo-'));
@@ -78,7 +78,7 @@ function yaml(options: Readonly<Record<string, string | number | undefined>>): s
   return `${lines.join('\n')}\n`;
 }
 
-/** Ports nobody listens on now. Held until all are found, so that they differ. */
+/** Free ports. Each stays open until all are found, so that they differ. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from(

@@ -24,7 +24,7 @@ export class DemoProcess {
     this.name = name;
     this.log = log;
     const file = openSync(log, 'a');
-    // The channel tells the child when we are gone, however we went.
+    // The channel closes when this process ends in any way, and the child notices.
     this.#child = spawn(process.execPath, [...process.execArgv, program, ...args], {
       stdio: ['ignore', file, file, 'ipc'],
       env: { ...process.env, ...env, BRINE_PARENT_WATCH: '1' },
@@ -59,7 +59,7 @@ export class DemoProcess {
     }
   }
 
-  /** Asks the process to stop and waits; ends it by force where that takes too long. */
+  /** Asks the process to stop and waits. Kills it if that takes too long. */
   async stop(): Promise<void> {
     if (!this.#running) return;
     this.#child.kill('SIGTERM');
@@ -68,7 +68,7 @@ export class DemoProcess {
     clearTimeout(timer);
   }
 
-  /** Ends the process at once; for the last moment of our own. */
+  /** Kills the process at once, for the exit handler of this process. */
   kill(): void {
     if (this.#running) this.#child.kill('SIGKILL');
   }

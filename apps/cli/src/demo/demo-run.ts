@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { displayOf } from '@brine/client';
-import { JobRecords } from '@brine/client';
+import { displayOf, JobRecords } from '@brine/client';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';
 import { formatTrace, readTrace, traceDir } from '@brine/telemetry';
@@ -10,7 +9,7 @@ import { minionProgram } from '../commands/minion.ts';
 import { runSalt } from '../commands/salt.ts';
 import { readStatus } from '../commands/status.ts';
 import { KeyRing } from '../keys/key-ring.ts';
-import { openMasterLink } from '../master-link.ts';
+import { openLocalMaster } from '../local-master.ts';
 import type { Terminal } from '../terminal.ts';
 import { DEMO_MINIONS, type DemoDirectory } from './demo-directory.ts';
 import { DemoProcess } from './demo-process.ts';
@@ -22,10 +21,10 @@ const LOOK_EVERY_MS = 150;
 /** How long a job's row and the last spans of its trace may take to be there. */
 const RECORD_MS = 10_000;
 
-/** Of no interest to somebody who sees it for the first time. */
+/** Fields of a row that a first look does not need. */
 const ROW_DETAILS = ['load', 'hidden', 'incarnation', 'requestId', 'origin', 'missing', 'seq'];
 
-/** A step of the demonstration that did not work, with what to look at. */
+/** A step of the demonstration that failed, with advice. */
 export class DemoError extends Error {
   readonly advice: string;
 
@@ -129,9 +128,9 @@ export class Demo {
 
   /** Shows what PostgreSQL knows of a job. */
   async showRecord(jid: string): Promise<void> {
-    const link = openMasterLink(this.#config, this.#terminal);
+    const master = openLocalMaster(this.#config, this.#terminal);
     try {
-      const records = new JobRecords(link.client);
+      const records = new JobRecords(master.client);
       let row = await records.row(jid);
       const until = Date.now() + RECORD_MS;
       while (Date.now() < until && (row === undefined || waiting(row.get('ledger')))) {
@@ -150,7 +149,7 @@ export class Demo {
       const color = this.#terminal.isTerminal;
       this.#terminal.out(`${displayOf(row, 'nested', { color }).text}\n\n`);
     } finally {
-      await link.close();
+      await master.close();
     }
   }
 
@@ -185,7 +184,7 @@ export class Demo {
     for (const process of this.#processes) process.kill();
   }
 
-  /** The terminal for a command of ours: Ctrl-C stops the demonstration, not the command. */
+  /** The terminal for a command that the demonstration runs: Ctrl-C stops the demonstration. */
   #view(out: (text: string) => void): Terminal {
     const { isTerminal, err } = this.#terminal;
     return {

@@ -1,6 +1,6 @@
 /** What the doctor says of one thing. */
 export interface Finding {
-  /** `bad` is a hole or will be an outage; `warn` is a choice that weakens; `ok` was looked at. */
+  /** `bad`: a hole, or a coming outage; `warn`: a choice that weakens; `ok`: checked. */
   readonly level: 'ok' | 'warn' | 'bad';
   /** Steady name of the check, as `private-files`. */
   readonly check: string;
@@ -10,7 +10,7 @@ export interface Finding {
   readonly minions?: readonly string[];
 }
 
-/** Findings of one kind that are named one by one; the rest is counted. */
+/** How many names of one kind are listed; the rest is counted. */
 const NAMED_MAX = 10;
 
 /** A few of many names, and how many more there are. */

@@ -4,12 +4,12 @@ import type { MasterOptions } from '@brine/config';
 import { CryptError, PublicKey } from '@brine/crypt';
 import { fireEvent } from '@brine/ipc';
 import { mapOf, pack, type SaltMap } from '@brine/wire';
-import type { Printer } from '../display-settings.ts';
-import { isOn, type ParsedOptions, textValue } from '../options/option.ts';
+import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts';
+import type { Printer } from '../printer.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 import { type KeyChoice, type KeyRing, type KeySection, SHELF_OF } from './key-ring.ts';
 
-/** What can be done to keys. */
+/** Actions on keys. */
 export type KeyAction = 'accept' | 'reject' | 'delete';
 
 /** What choosing keys needs. */
@@ -136,13 +136,13 @@ async function askForNewAesKey(config: MasterOptions): Promise<void> {
   }
 }
 
-/** Fires `salt/key`, as stock salt-key does; nobody listens where no master runs. */
+/** Fires `salt/key`, as stock salt-key does. Without a running master the event is lost. */
 async function tell(config: MasterOptions, data: SaltMap): Promise<void> {
   const path = join(config.sockDir, 'master_event_pull.ipc');
   data.set('_stamp', `${new Date().toISOString().replace('Z', '')}000+00:00`);
   try {
     await fireEvent('salt/key', pack(data, 'bin'), { path });
   } catch {
-    // No master: the files are what counts, and they are changed.
+    // No master runs. The files are changed, and they are what counts.
   }
 }

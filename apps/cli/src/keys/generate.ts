@@ -1,13 +1,13 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { fingerprint, PrivateKey } from '@brine/crypt';
 import { loadOrCreatePair } from '@brine/pki';
 import { mapOf, type SaltValue } from '@brine/wire';
-import type { Printer } from '../display-settings.ts';
 import { EXIT } from '../exit-codes.ts';
-import { isOn, numberValue, type ParsedOptions, textValue } from '../options/option.ts';
-import { readTextIfThere, writeText } from './files.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
+import type { Printer } from '../printer.ts';
+import { readTextIfThere } from './key-ring.ts';
 
 /** `--gen-keys`: makes a pair where there is none and shows its fingerprint, as 3006 does. */
 export async function generateKeys(
@@ -52,7 +52,7 @@ async function sign(options: ParsedOptions, config: MasterOptions): Promise<Salt
   const signature = PrivateKey.parse(pem).sign(Buffer.from(pub), 'PKCS1v15-SHA1');
   const dir = textValue(options, 'signature_path') ?? config.pkiDir;
   const path = join(dir, 'master_pubkey_signature');
-  await writeText(path, `${signature.toString('base64')}\n`);
+  await writeFile(path, `${signature.toString('base64')}\n`);
   return true;
 }
 

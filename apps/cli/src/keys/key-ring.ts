@@ -1,9 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { type KeyListing, type KeyShelf, KeyStore, PkiError } from '@brine/pki';
 import { compileGlob } from '@brine/target';
-import { readTextIfThere } from './files.ts';
 
 /** The names that Salt's commands give to the states of keys. */
 export type KeySection = 'minions' | 'minions_pre' | 'minions_rejected' | 'minions_denied';
@@ -60,7 +60,7 @@ export class KeyRing {
     return found;
   }
 
-  /** The text of a key file as it lies there: the last line end counts for fingerprints of 3008. */
+  /** The unchanged text of a key file: 3008's fingerprints depend on the last line end. */
   text(section: KeySection, id: string): Promise<string | undefined> {
     return readTextIfThere(join(this.#pkiDir, section, id));
   }
@@ -98,6 +98,16 @@ export class KeyRing {
       rejected: await names('rejected'),
       denied: await names('denied'),
     };
+  }
+}
+
+/** The text of a file; undefined where there is none. */
+export async function readTextIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
   }
 }
 

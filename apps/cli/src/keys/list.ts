@@ -1,7 +1,7 @@
 import { fingerprint } from '@brine/crypt';
 import { compileGlob } from '@brine/target';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { Printer } from '../display-settings.ts';
+import type { Printer } from '../printer.ts';
 import type { KeyRing, KeySection } from './key-ring.ts';
 
 const SECTION_BY_WORD: readonly (readonly [word: string, section: KeySection])[] = [
@@ -54,7 +54,7 @@ async function texts(
     const keys: SaltMap = new Map();
     for (const id of ids) {
       const text = await ring.text(section, id);
-      // Gone since the directory was read: no longer there to be shown.
+      // Removed since the directory was read.
       if (text !== undefined) keys.set(id, view(text));
     }
     shown.set(section, keys);

@@ -1,4 +1,14 @@
-import { flag, type Option, type OptionGroup, text, withoutEffect } from './option.ts';
+import {
+  type CommandForm,
+  flag,
+  type Option,
+  type OptionGroup,
+  text,
+  withoutEffect,
+} from './command-form.ts';
+
+/** The version of this program. */
+export const BRINE_VERSION = '0.1.0';
 
 /** The release whose texts and rules the commands follow. */
 export const SALT_VERSION = '3008.2 (Argon)';
@@ -13,13 +23,29 @@ export const BASE_OPTIONS: readonly Option[] = [
     names: ['-V', '--versions-report'],
     dest: 'versions_report',
     kind: 'report',
-    help: 'Show the versions of everything that takes part and exit.',
+    help: 'Show the versions of Brine and its parts and exit.',
   },
   { names: ['-h', '--help'], dest: 'help', kind: 'help', help: 'Show this page and exit.' },
   text(['-c', '--config-dir'], 'config_dir', 'Directory of the configuration file.'),
-  flag(['--hard-crash'], 'hard_crash', 'Show the stack of an error nobody expected.'),
+  flag(['--hard-crash'], 'hard_crash', 'Show the stack of an unexpected error.'),
   withoutEffect(text(['--saltfile'], 'saltfile', ''), GIVE_OPTIONS),
 ];
+
+/** The form of a command that Salt does not have. */
+export function brineForm(
+  command: string,
+  description: string,
+  own: readonly Option[] = [],
+  usage = '[options]',
+): CommandForm {
+  return {
+    prog: `brine ${command}`,
+    usage,
+    description,
+    version: BRINE_VERSION,
+    groups: [{ title: 'Options', options: [...BASE_OPTIONS, ...own] }],
+  };
+}
 
 /** `-t`. */
 export function timeoutOption(seconds: number): Option {
@@ -60,12 +86,12 @@ const SORTED_LOG_LEVELS = [
 ];
 
 /**
- * Logging; `-l` means something else to salt-key. Commands that are no daemon have no log file:
- * what they would write there goes to stderr.
+ * Logging options. `-l` means something else to salt-key. Only daemons have a log file: other
+ * commands write to stderr.
  */
 export function loggingGroup(short: boolean, ofDaemon = false): OptionGroup {
   const file = (option: Option): Option =>
-    ofDaemon ? option : withoutEffect(option, 'what it tells goes to stderr');
+    ofDaemon ? option : withoutEffect(option, 'this command logs to stderr');
   return {
     title: 'Logging Options',
     options: [

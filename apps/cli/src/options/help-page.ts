@@ -1,5 +1,4 @@
-import type { Option, OptionGroup } from './option.ts';
-import type { CommandForm } from './option.ts';
+import type { CommandForm, Option, OptionGroup } from './command-form.ts';
 
 const HELP_COLUMN = 26;
 const WIDTH = 79;

@@ -5,16 +5,16 @@ import {
   RequestTimeoutError,
 } from '@brine/client';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
-import type { Printer } from '../display-settings.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
-import type { MasterLink } from '../master-link.ts';
-import { isOn, type ParsedOptions } from '../options/option.ts';
+import type { LocalMaster } from '../local-master.ts';
+import { isOn, type ParsedOptions } from '../options/command-form.ts';
+import type { Printer } from '../printer.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
-/** Runners may wait for minions: this long at most, in ms (Salt: `rest_timeout`). */
+/** Longest wait for a runner, which may wait for minions, in ms (Salt: `rest_timeout`). */
 const WAIT_MS = 300_000;
 
-/** What a runner is called with, and who calls it. */
+/** A runner, its arguments and the caller's credentials. */
 export interface RemoteCall {
   readonly fun: string;
   readonly args: readonly SaltValue[];
@@ -35,8 +35,8 @@ interface Outcome {
 }
 
 /**
- * Runs a runner in the master, as whoever logs in, and waits for its event `ret`
- * (Salt: RunnerClient.cmd_sync). Without `listen` only its job id is waited for.
+ * Runs a runner in the master, with the caller's credentials, and waits for its event `ret`
+ * (Salt: RunnerClient.cmd_sync). Without `listen` it waits only for the job id.
  * @throws RefusedError with Salt's text; Error where no answer comes.
  */
 async function runByLogin(
@@ -94,9 +94,9 @@ async function inTime(returned: Promise<Uint8Array>, fun: string): Promise<Uint8
   }
 }
 
-/** Runs it there and shows what it returns; with `--async` only under which tag it runs. */
+/** Runs a runner in the master and shows its result; with `--async` only the tag of its events. */
 export async function runInMaster(
-  link: MasterLink,
+  master: LocalMaster,
   call: RemoteCall,
   shown: {
     readonly printer: Printer;
@@ -108,9 +108,9 @@ export async function runInMaster(
   const waits = !isOn(options, 'async');
   try {
     const { tag, value, success } = await runByLogin(
-      link.client,
+      master.client,
       call,
-      waits ? (onEvent) => link.listen(onEvent) : undefined,
+      waits ? (onEvent) => master.listen(onEvent) : undefined,
     );
     if (!waits) logLine(terminal, 'WARNING', `${ASYNC} ${tag}`);
     else if (!isOn(options, 'quiet')) printer.show(value, 'nested');

@@ -1,8 +1,9 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { asText, type JobRecords, type RunnerFunction, timeOf, UNKNOWN_JOB } from '@brine/client';
+import { type JobRecords, type RunnerFunction, timeOf, UNKNOWN_JOB } from '@brine/client';
 import { intOf, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 
 /** Lines and characters of a part of an import; a line alone may be longer. */
 const PART_LINES = 1_000;
@@ -20,7 +21,7 @@ const exportJobs: RunnerFunction = {
     'described in the README of libs/job-cache.',
   async run({ args, kwargs }, { jobs, out }) {
     const file = textOf(kwargs, 'file');
-    const jids = args.map(asText);
+    const jids = args.map(pyStr);
     const startMs = timeOf(kwargs.get('since'));
     if (kwargs.has('since') && startMs === undefined) throw new Error('since is no time');
     if (startMs !== undefined) jids.push(...(await jobs.list({ startMs })).keys());
@@ -42,7 +43,7 @@ const exportJobs: RunnerFunction = {
   },
 };
 
-/** The lines of a file, each with its end. Throws where a jid is not known: nothing is left out. */
+/** The lines of a file, each with its end. @throws Error for an unknown jid: no job is left out */
 async function* exportedLines(jobs: JobRecords, jids: readonly string[]): AsyncGenerator<string> {
   const { EXCHANGE_KINDS, ExchangeReader, exchangeHead } = await import('@brine/job-cache');
   const reader = new ExchangeReader();
@@ -74,7 +75,7 @@ const importJobs: RunnerFunction = {
     'there already stays as it is, so a file may come twice, and an import that was cut off is ' +
     'completed by doing it again.',
   async run({ named }, { jobs }) {
-    const path = asText(named.get('file') ?? '');
+    const path = pyStr(named.get('file') ?? '');
     for await (const _line of checkedLines(path)) continue;
     const { ExchangeReader, exchangeHead } = await import('@brine/job-cache');
     const sums = new Map<string, number>();
@@ -85,7 +86,7 @@ const importJobs: RunnerFunction = {
       const lines = [exchangeHead(0), ...part];
       const reader = new ExchangeReader();
       for (const line of lines) reader.read(line);
-      // The lines of the file before the part, less the head that the part has itself.
+      // Lines of the file before this part; the part has a head of its own.
       const counts = await jobs.importPart(`${[...lines, reader.tail()].join('\n')}\n`, before);
       for (const name of counts.keys()) {
         if (typeof name !== 'string') continue;

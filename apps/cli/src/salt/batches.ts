@@ -2,13 +2,12 @@ import { batchSize, type BatchStep, runBatch } from '@brine/client';
 import { JidMaker } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
+import { beginJobSpan } from '../command-span.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
-import { isOn, numberValue, textValue } from '../options/option.ts';
+import { isOn, numberValue, textValue } from '../options/command-form.ts';
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
-import { beginJobRoot } from './job-root.ts';
-import { runAndShow } from './run-and-show.ts';
-import type { SaltRun } from './salt-run.ts';
+import { runAndShow, type SaltRun } from './run-and-show.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 
@@ -16,29 +15,29 @@ const NO_MATCH = 'No minions matched the target. No command was sent, no jid was
  * `-b`, `--static` and, where more than `safeLimit` minions are targeted, `--batch-safe-limit`
  * (Salt: salt/cli/salt.py _run_batch). Gives the exit code.
  */
-export async function runInBatches(asked: SaltRun, safeLimit?: number): Promise<number> {
-  const root = beginJobRoot(asked, 'cli batch');
-  const { run } = root;
+export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<number> {
   const { options, terminal, config } = run;
+  const isAsync = isOn(options, 'async');
+  const span = beginJobSpan(config, run.command, { name: 'cli batch', isAsync });
   let size = textValue(options, 'batch');
   if (safeLimit !== undefined) {
     const { targetedMinions } = await import('./preview.ts');
     const minions = await targetedMinions(run.command, config);
-    if (minions.length < safeLimit) return runAndShow(asked);
+    if (minions.length < safeLimit) return runAndShow(run);
     terminal.out('\nNOTICE: Too many minions targeted, switching to batch execution.\n');
     size = textValue(options, 'batch_safe_size') ?? String(config.batchSafeSize);
   }
-  if (isOn(options, 'async') && size !== undefined) {
+  if (isAsync && size !== undefined) {
     throw new Exit(EXIT.usage, 'salt: error: --async with --batch is not in this version\n');
   }
-  // A size that is none is to be told before anything is sent.
+  // Checks the size before anything is sent.
   if (size !== undefined) batchSize(size, 1);
   const interrupt = whenInterrupted(terminal);
   const jid = new JidMaker().next(Date.now());
   let published = false;
-  const finish = (): Promise<void> => root.finish(published ? jid : undefined);
+  const finish = (): Promise<void> => span.finish(published ? jid : undefined);
   interrupt.beforeExit = finish;
-  const all = runBatch(run.link.client, withoutDisplay(run), {
+  const all = runBatch(run.client, withoutDisplay(run), {
     size: size ?? '100%',
     waitMs: (numberValue(options, 'batch_wait') ?? 0) * 1000,
     failhard: isOn(options, 'failhard'),
@@ -55,7 +54,7 @@ export async function runInBatches(asked: SaltRun, safeLimit?: number): Promise<
   }
 }
 
-/** Tells when the first part of a batch goes out. */
+/** Calls `onStart` when a part of the batch goes out. */
 async function* noticing(
   steps: AsyncIterable<BatchStep>,
   onStart: () => void,
@@ -72,7 +71,7 @@ function withoutDisplay({ command }: SaltRun): SaltRun['command'] {
   return { ...command, kwargs };
 }
 
-/** `--static`: one display at the end; silent minions are left out without a word. */
+/** `--static`: one display at the end. As in Salt, it does not mention silent minions. */
 async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Promise<number> {
   const all: SaltMap = new Map();
   for await (const step of steps) {

@@ -5,9 +5,9 @@ const BEFORE_EXIT_MS = 500;
 
 /** What happens on Ctrl-C while a command waits. */
 export interface Interrupt {
-  /** Set once the job is published: then the text tells how to find it again. */
+  /** Set once the job is published: the text then says how to look it up. */
   jid: string | undefined;
-  /** What is done before the process ends; waited for up to half a second. */
+  /** Runs before the process ends, for half a second at most. */
   beforeExit: (() => Promise<void>) | undefined;
   dispose(): void;
 }

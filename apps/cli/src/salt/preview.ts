@@ -2,14 +2,14 @@ import type { Command } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { KeyStore, PkiError } from '@brine/pki';
 import { checkMinions, type TargetView } from '@brine/target';
-import type { Printer } from '../display-settings.ts';
 import { EXIT } from '../exit-codes.ts';
+import type { Printer } from '../printer.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
-// Only the workers hold what minions told of themselves.
+// Only the workers have the minions' grains and pillars.
 const DATA_TARGETS = new Set(['grain', 'grain_pcre', 'pillar', 'pillar_pcre', 'ipcidr', 'range']);
 
-/** The accepted minions that a target names, as far as their ids tell. */
+/** The accepted minions that a target names by their ids. */
 export async function targetedMinions(
   command: Pick<Command, 'tgt' | 'tgtType'>,
   config: MasterOptions,

@@ -1,27 +1,45 @@
 import {
+  type Command,
   highestRetcode,
   type JobReturn,
+  type LocalClient,
   noResponseText,
   type PublishedCommand,
 } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { beginJobSpan } from '../command-span.ts';
 import { EXIT } from '../exit-codes.ts';
-import { isOn, numberValue } from '../options/option.ts';
+import { isOn, numberValue, type ParsedOptions } from '../options/command-form.ts';
+import type { Printer } from '../printer.ts';
+import type { Terminal } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
-import { beginJobRoot, type JobRoot } from './job-root.ts';
-import type { SaltRun } from './salt-run.ts';
 import { type Row, summaryText } from './summary.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 
+/** Everything one run of `salt` works with. */
+export interface SaltRun {
+  readonly options: ParsedOptions;
+  readonly config: MasterOptions;
+  readonly terminal: Terminal;
+  readonly printer: Printer;
+  readonly client: LocalClient;
+  readonly command: Command;
+}
+
 /** Publishes the command and shows each return as it comes. Gives the exit code. */
-export async function runAndShow(asked: SaltRun): Promise<number> {
-  const root = beginJobRoot(asked, 'cli request');
-  const { run } = root;
-  const { options, terminal, printer } = run;
-  if (isOn(options, 'async')) return publishOnly(root);
+export async function runAndShow(run: SaltRun): Promise<number> {
+  const { options, terminal, printer, config, command } = run;
+  const isAsync = isOn(options, 'async');
+  const span = beginJobSpan(config, command, { name: 'cli request', isAsync });
+  if (isAsync) {
+    const jid = await publishOnly(run);
+    await span.finish(jid);
+    return EXIT.ok;
+  }
   const interrupt = whenInterrupted(terminal);
-  interrupt.beforeExit = () => root.finish(interrupt.jid);
+  interrupt.beforeExit = () => span.finish(interrupt.jid);
   try {
     const job = await publish(run);
     if (job === undefined) {
@@ -32,26 +50,25 @@ export async function runAndShow(asked: SaltRun): Promise<number> {
     }
     interrupt.jid = job.jid;
     if (isOn(options, 'progress')) return await waitSilently(run, job);
-    if (run.command.fun === 'sys.doc') return await showDocs(run, job);
+    if (command.fun === 'sys.doc') return await showDocs(run, job);
     announce(run, job.jid);
     return await showReturns(run, job);
   } finally {
-    await root.finish(interrupt.jid);
+    await span.finish(interrupt.jid);
     interrupt.dispose();
   }
 }
 
-/** `--async`. */
-async function publishOnly({ run, finish }: JobRoot): Promise<number> {
-  const job = await run.link.client.publish(run.command);
-  if (job === undefined) run.terminal.out(NO_MATCH);
-  run.terminal.out(`Executed command with job ID: ${job?.jid ?? 0}\n`);
-  await finish(job?.jid);
-  return EXIT.ok;
+/** `--async`: gives the job id, undefined where no minion matched. */
+async function publishOnly({ client, command, terminal }: SaltRun): Promise<string | undefined> {
+  const job = await client.publish(command);
+  if (job === undefined) terminal.out(NO_MATCH);
+  terminal.out(`Executed command with job ID: ${job?.jid ?? 0}\n`);
+  return job?.jid;
 }
 
 async function publish(run: SaltRun): Promise<PublishedCommand | undefined> {
-  const { client } = run.link;
+  const { client } = run;
   const subset = numberValue(run.options, 'subset') ?? 0;
   if (subset <= 0) return client.publish(run.command, { listen: true });
   const { recordsRoot: _recordsRoot, ...command } = run.command;
@@ -81,12 +98,12 @@ function announce({ options, terminal }: SaltRun, jid: string): void {
 }
 
 async function showReturns(run: SaltRun, job: PublishedCommand): Promise<number> {
-  const { options, terminal, printer, link } = run;
+  const { options, terminal, printer, client } = run;
   const rows: Row[] = [];
   const silent: string[] = [];
   let failed = false;
   const unexpected = isOn(options, 'verbose');
-  for await (const item of link.client.returns(job, { ...kwargsOf(run), unexpected })) {
+  for await (const item of client.returns(job, { ...kwargsOf(run), unexpected })) {
     const row = rowOf(item, job.jid);
     if (item.kind === 'missing') silent.push(item.id);
     if (!printer.show(new Map([[row.id, row.ret]]), row.out, row.retcode)) continue;
@@ -116,15 +133,15 @@ function rowOf(item: JobReturn, jid: string): Row {
 function kwargsOf({ command }: SaltRun): { kwargs?: SaltMap } {
   const { kwargs } = command;
   if (kwargs === undefined) return {};
-  // The question who still runs the job is put by list: only the credentials are needed.
+  // For find_job, which targets a list: of the options it needs only the credentials.
   const wanted = new Set<SaltValue>(['eauth', 'username', 'password', 'token']);
   const credentials = new Map([...kwargs].filter(([name]) => wanted.has(name)));
   return credentials.size > 0 ? { kwargs: credentials } : {};
 }
 
-/** `-p` without the package for the bar: Salt runs the job and shows nothing. */
+/** `-p`: as Salt without the package for the bar, it runs the job and shows nothing. */
 async function waitSilently(run: SaltRun, job: PublishedCommand): Promise<number> {
-  for await (const item of run.link.client.returns(job, kwargsOf(run))) void item;
+  for await (const item of run.client.returns(job, kwargsOf(run))) void item;
   return EXIT.ok;
 }
 
@@ -132,7 +149,7 @@ async function waitSilently(run: SaltRun, job: PublishedCommand): Promise<number
 async function showDocs(run: SaltRun, job: PublishedCommand): Promise<number> {
   const docs = new Map<string, string>();
   let any = false;
-  for await (const item of run.link.client.returns(job, kwargsOf(run))) {
+  for await (const item of run.client.returns(job, kwargsOf(run))) {
     any = true;
     if (item.kind !== 'return' || !isMap(item.ret)) continue;
     for (const [fun, text] of item.ret) {

@@ -1,25 +1,31 @@
-import { JobRecords } from '@brine/client';
-import type { SaltRun } from './salt-run.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { JobRecords, type LocalClient } from '@brine/client';
+import type { Printer } from '../printer.ts';
+import type { Terminal } from '../terminal.ts';
 
-/** Ids of one question: a page of answers. */
+/** Ids of one query: a page of answers. */
 const IDS_OF_QUESTION = 500;
-/** The store of an answer to find_job lingers 20 ms for others, and takes a few itself. */
+/** Answers to find_job are stored in batches of 20 ms, and storing takes a few ms more. */
 const SETTLE_MS = 250;
 
 /**
- * `--why`: below Salt's own texts, the cause of each minion's silence. With another outputter it
- * goes to stderr, so that what scripts read stays what it was.
+ * `--why`: the cause of each minion's silence, below Salt's own texts. With `--out` it goes to
+ * stderr, so that stdout stays as scripts expect it.
  */
 export async function showWhy(
-  { link, terminal, printer }: SaltRun,
+  {
+    client,
+    terminal,
+    printer,
+  }: { readonly client: LocalClient; readonly terminal: Terminal; readonly printer: Printer },
   jid: string,
   silent: readonly string[],
 ): Promise<void> {
   if (silent.length === 0) return;
   const write = (text: string): void =>
     printer.options.output === undefined ? terminal.out(text) : terminal.err(text);
-  await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-  const jobs = new JobRecords(link.client);
+  await sleep(SETTLE_MS);
+  const jobs = new JobRecords(client);
   write('\nWhy:\n');
   for (let from = 0; from < silent.length; from += IDS_OF_QUESTION) {
     const ids = silent.slice(from, from + IDS_OF_QUESTION);

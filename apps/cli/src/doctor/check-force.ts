@@ -9,7 +9,7 @@ const LEVELS: Readonly<Record<ConfigWarning['kind'], Finding['level']>> = {
   harmless: 'ok',
 };
 
-/** A row for each option that is set and not in force, as the master says them when it starts. */
+/** One finding for each set option that is not in force, as the master logs them at its start. */
 export function checkForce(warnings: readonly ConfigWarning[]): Finding[] {
   const findings = warnings.map(({ kind, text, option }): Finding => {
     const end = kind === 'refused' ? '; the master does not start with it' : '';

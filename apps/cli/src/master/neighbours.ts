@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readServers, SERVICE_NAMES } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { type NatsServer, resolveNatsServer, startNatsServer } from '@brine/nats-server';
@@ -6,21 +7,21 @@ import { startPostgres } from '@brine/postgres-server';
 import { Backoff, MASTER_SERVICES, type MasterServiceName } from '@brine/service';
 import type { Log } from '@brine/telemetry';
 
-/** NATS or PostgreSQL, ours or somebody else's. */
+/** NATS or PostgreSQL: a server of this master's own, or one that is configured. */
 export interface Neighbour<T> {
   readonly value: T;
-  /** Stops it where it is ours. Never rejects. */
+  /** Stops the server if it is this master's own. Never rejects. */
   stop(): Promise<void>;
 }
 
-/** Where each service finds NATS: the server that is named, or one of our own. */
+/** Where each service finds NATS: the configured server, or one that is started here. */
 export async function openNats(
   options: MasterOptions,
   log: Log,
 ): Promise<Neighbour<(service: MasterServiceName) => string>> {
   const named = options.brine.nats.url;
   if (named !== undefined && named !== '') {
-    // Services would start again and again, and each say this in the log.
+    // Checked here, because otherwise each service would start again and again over it.
     for (const name of MASTER_SERVICES) readServers({ ...options.brine.nats, url: named, name });
     return { value: () => named, stop: async () => {} };
   }
@@ -63,7 +64,7 @@ export async function openNats(
   };
 }
 
-/** Where the job cache is: the PostgreSQL that is named, or one of our own. */
+/** Where the job cache is: the configured PostgreSQL, or one that is started here. */
 export async function openPostgres(options: MasterOptions, log: Log): Promise<Neighbour<string>> {
   const named = options.brine.postgres.url;
   if (named !== undefined && named !== '') return { value: named, stop: async () => {} };
@@ -94,8 +95,4 @@ async function restart(
     log.error({ err: error }, 'NATS does not start');
     return undefined;
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -7,7 +7,7 @@ import { CERTIFICATE_FILES } from '@brine/crypt';
 import { type Finding, some } from './finding.ts';
 
 const DAY_MS = 86_400_000;
-/** From so many days before its end on a certificate is said to need renewal. */
+/** A certificate needs renewal this many days before its end. */
 export const RENEW_DAYS = 30;
 
 /** Whether the certificates that lie on this host are private, whole, and good for a while. */
@@ -42,7 +42,7 @@ const FAULTS: readonly (Pick<Finding, 'level' | 'text'> & { readonly fault: Faul
   { fault: 'soon', level: 'warn', text: `it ends within ${RENEW_DAYS} days: brine pki renew` },
 ];
 
-/** Undefined where there is no directory for the name: not every service is on every host. */
+/** Undefined if the name has no directory: not every service is on every host. */
 async function examine(
   dir: string,
   name: string,
@@ -60,7 +60,7 @@ async function examine(
     if (left <= 0) return { name, fault: 'expired' };
     return left < RENEW_DAYS * DAY_MS ? { name, fault: 'soon' } : { name };
   } catch {
-    // Not there, not readable for us, or no certificate: a service could not use it either.
+    // Missing, not readable, or no certificate: a service could not use it either.
     return { name, fault: 'broken' };
   }
 }

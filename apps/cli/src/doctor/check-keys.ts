@@ -7,7 +7,7 @@ import { type Finding, some } from './finding.ts';
 
 /** NIST SP 800-131A: shorter RSA keys are no longer to be trusted. */
 const BITS_MIN = 2048;
-/** Keys that are read; a fleet has one kind of them. */
+/** Keys that are read: a sample, because a fleet has one kind of keys. */
 const READ_MAX = 10_000;
 
 /** Whether the keys of master and minions are long enough, and none are left to decide on. */
@@ -48,7 +48,7 @@ export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
   return findings;
 }
 
-/** What lies among the keys and is none: directories, links, names that no minion may have. */
+/** Entries among the keys that are none: directories, links, names that no minion may have. */
 async function oddFiles(pkiDir: string, listing: KeyListing): Promise<string[]> {
   const odd: string[] = [];
   for (const shelf of KEY_SHELVES) {
@@ -66,7 +66,7 @@ function bitsOf(pem: string): number | undefined {
     const key = createPublicKey(pem);
     return key.asymmetricKeyType === 'rsa' ? key.asymmetricKeyDetails?.modulusLength : undefined;
   } catch {
-    // No key at all: told by the caller.
+    // Not a key; the caller reports it.
     return undefined;
   }
 }

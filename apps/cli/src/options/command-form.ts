@@ -13,20 +13,21 @@ export interface CommandForm {
 export interface Option {
   /** `-t`, `--timeout`; the first long name stands in error texts. */
   readonly names: readonly string[];
-  /** Under which the value is kept. */
+  /** The name of its value. */
   readonly dest: string;
+  /** `off` is a flag that turns a default off, `list` a text that may be repeated. */
   readonly kind:
-    'flag' | 'off' | 'text' | 'int' | 'float' | 'choice' | 'help' | 'version' | 'report';
+    'flag' | 'off' | 'text' | 'list' | 'int' | 'float' | 'choice' | 'help' | 'version' | 'report';
   readonly choices?: readonly string[];
   readonly default?: OptionValue;
   readonly metavar?: string;
   readonly help: string;
-  /** What to do instead, where the option is taken for compatibility and has no effect. */
+  /** What to do instead of an option that is accepted for compatibility without effect. */
   readonly instead?: string;
 }
 
 /** The value of an option; undefined where it was not given and has no default. */
-export type OptionValue = string | number | boolean | undefined;
+export type OptionValue = string | number | boolean | readonly string[] | undefined;
 
 /** Options under a heading of the help page. */
 export interface OptionGroup {
@@ -37,7 +38,7 @@ export interface OptionGroup {
 /** What a command line says. */
 export interface ParsedOptions {
   readonly values: ReadonlyMap<string, OptionValue>;
-  /** Destinations that the command line set, as against defaults. */
+  /** Names of values that the command line set, as opposed to defaults. */
   readonly given: ReadonlySet<string>;
   readonly args: readonly string[];
   /** A line for each option that was given and has no effect. */
@@ -60,7 +61,7 @@ export function text(
   return preset === undefined ? option : { ...option, default: preset };
 }
 
-/** An option that is taken for compatibility; who gives it is told that it has no effect. */
+/** An option that is accepted for compatibility. The command warns that it has no effect. */
 export function withoutEffect(option: Option, instead: string): Option {
   return { ...option, help: `Without effect: ${instead}.`, instead };
 }
@@ -69,6 +70,12 @@ export function withoutEffect(option: Option, instead: string): Option {
 export function textValue(options: ParsedOptions, dest: string): string | undefined {
   const value = options.values.get(dest);
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The texts of a `list` option, undefined where it was not given. */
+export function listValue(options: ParsedOptions, dest: string): readonly string[] | undefined {
+  const value = options.values.get(dest);
+  return Array.isArray(value) ? value : undefined;
 }
 
 /** The number of an option. */

@@ -2,9 +2,9 @@ import { appendFileSync, existsSync, truncateSync } from 'node:fs';
 import { DEFAULT_STATE_DISPLAY, displayOf, type DisplayOptions, jointOf } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { EXIT, Exit } from './exit-codes.ts';
-import { isOn, numberValue, type ParsedOptions, textValue } from './options/option.ts';
-import type { OptionParser } from './options/parser.ts';
+import { unhandled } from './exit-codes.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from './options/command-form.ts';
+import type { OptionParser } from './options/option-parser.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
 /** Shows results as the options and the configuration say. */
@@ -53,8 +53,8 @@ export class Printer {
   }
 
   /**
-   * Prints parts of one map, in the order of its keys, as they come and as fast as they are read;
-   * where their texts do not make up its text, the map.
+   * Prints parts of one map, in the order of its keys, as they come and as fast as the reader takes
+   * them. If the outputter cannot join parts, prints the map at the end.
    * @throws as show.
    */
   async showParts(parts: AsyncIterable<SaltMap>, out: string | undefined): Promise<void> {
@@ -76,7 +76,7 @@ export class Printer {
     else this.show(whole, out);
   }
 
-  /** The text of a part; of each entry by itself where one of them can not be shown. */
+  /** The texts of a part: one, or one per entry if the outputter cannot show all of them. */
   #bodies(
     part: SaltMap,
     out: string | undefined,
@@ -110,7 +110,7 @@ export class Printer {
 
 /**
  * Empties the output file, as Salt does when it reads the options.
- * @throws Exit 64 where it may not.
+ * @throws Exit 64 if the file is not writable.
  */
 export function emptyOutputFile(parsed: ParsedOptions, parser: OptionParser): void {
   const file = textValue(parsed, 'output_file');
@@ -120,17 +120,6 @@ export function emptyOutputFile(parsed: ParsedOptions, parser: OptionParser): vo
   } catch (error) {
     throw parser.error(`${file}: Access denied: ${describe(error, file)}`);
   }
-}
-
-/** Reports an error as Salt's last resort does and gives the exit. */
-export function unhandled(terminal: Terminal, text: string): Exit {
-  logLine(
-    terminal,
-    'ERROR',
-    `An un-handled exception was caught by Salt's global exception handler:`,
-  );
-  terminal.err(`${text}\n`);
-  return new Exit(EXIT.generic);
 }
 
 const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number, text: string]> =
@@ -144,7 +133,7 @@ const PYTHON_ERRORS: ReadonlyMap<string, readonly [name: string, number: number,
   ]);
 
 /** An error of the operating system in Python's words. */
-export function describe(error: unknown, path: string): string {
+function describe(error: unknown, path: string): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const known = PYTHON_ERRORS.get(code);
   if (known === undefined) return error instanceof Error ? error.message : String(error);

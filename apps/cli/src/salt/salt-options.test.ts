@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Exit } from '../exit-codes.ts';
-import { OptionParser } from '../options/parser.ts';
-import { SALT_FORM } from '../options/salt-form.ts';
+import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
-import { readCommand, type SaltCommand } from './read-command.ts';
+import { readCommand, SALT_FORM, type SaltCommand } from './salt-options.ts';
 
 const PARSER = new OptionParser(SALT_FORM);
 

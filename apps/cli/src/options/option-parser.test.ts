@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { EXIT, Exit } from '../exit-codes.ts';
-import type { Option } from './option.ts';
-import { HelpExit, OptionParser } from './parser.ts';
+import { EXIT, Exit, HelpExit } from '../exit-codes.ts';
+import type { Option } from './command-form.ts';
+import { OptionParser } from './option-parser.ts';
 
 const option = (names: string[], dest: string, kind: Option['kind'], more = {}): Option => ({
   ...{ names, dest, kind, help: 'Does something.' },

@@ -1,12 +1,17 @@
 import {
+  type CommandForm,
+  flag,
+  type Option,
+  text,
+  withoutEffect,
+} from '../options/command-form.ts';
+import {
   BASE_OPTIONS,
   eauthGroup,
   loggingGroup,
   outputGroup,
   SALT_VERSION,
-} from './common-groups.ts';
-import type { CommandForm } from './option.ts';
-import { flag, type Option, text, withoutEffect } from './option.ts';
+} from '../options/common-groups.ts';
 
 const ACTIONS: readonly Option[] = [
   text(['-l', '--list'], 'list', "List keys: 'acc', 'pre' or 'un', 'rej', 'den', 'all'.", ''),

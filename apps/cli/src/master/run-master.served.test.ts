@@ -18,7 +18,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 
 // Not Salt's own: another master may have those while tests run.
 const NO_PORTS = 'publish_port: 0\nret_port: 0\n';
-const MASTER = new URL('./master.ts', import.meta.url).pathname;
+const MASTER = new URL('./run-master.ts', import.meta.url).pathname;
 
 let dir: string;
 

@@ -1,7 +1,7 @@
-import { EXIT, Exit } from '../exit-codes.ts';
+import { EXIT, Exit, HelpExit } from '../exit-codes.ts';
+import type { CommandForm, Option, OptionValue, ParsedOptions } from './command-form.ts';
+import { BRINE_VERSION } from './common-groups.ts';
 import { helpPage } from './help-page.ts';
-import type { CommandForm } from './option.ts';
-import type { Option, OptionValue, ParsedOptions } from './option.ts';
 
 /**
  * Reads a command line as Python's optparse does: long options may be abbreviated, short ones
@@ -62,7 +62,7 @@ export class OptionParser {
     return helpPage(this.#form);
   }
 
-  /** Of these options the ones that are on, by their long names. */
+  /** The long names of those of these options that are on. */
   namesOf(dests: readonly string[], options: ParsedOptions): string[] {
     return dests
       .filter((dest) => options.values.get(dest) === true)
@@ -111,11 +111,15 @@ export class OptionParser {
   #takeValue(option: Option, name: string, state: ParseState): void {
     const word = state.rest.shift();
     if (word === undefined) throw this.error(`${name} option requires 1 argument`);
-    state.values.set(option.dest, this.#convert(option, name, word));
+    state.values.set(option.dest, this.#convert(option, name, word, state));
     noteGiven(option, state);
   }
 
-  #convert(option: Option, name: string, word: string): OptionValue {
+  #convert(option: Option, name: string, word: string, { values }: ParseState): OptionValue {
+    if (option.kind === 'list') {
+      const before = values.get(option.dest);
+      return [...(Array.isArray(before) ? before.map(String) : []), word];
+    }
     if (option.kind === 'int') {
       const value = integerOf(word);
       if (value !== undefined) return value;
@@ -142,16 +146,6 @@ export class OptionParser {
   }
 }
 
-/** A page for stdout instead of a run. */
-export class HelpExit extends Exit {
-  readonly page: string;
-
-  constructor(page: string) {
-    super(EXIT.ok);
-    this.page = page;
-  }
-}
-
 interface ParseState {
   readonly rest: string[];
   readonly args: string[];
@@ -169,10 +163,10 @@ function noteGiven(option: Option, { given, ineffective }: ParseState): void {
 }
 
 function takesValue(option: Option): boolean {
-  return ['text', 'int', 'float', 'choice'].includes(option.kind);
+  return ['text', 'list', 'int', 'float', 'choice'].includes(option.kind);
 }
 
-/** As optparse: `0x` and `0b` are bases, any other zero in front is that of an octal number. */
+/** As optparse: `0x` and `0b` name a base; any other leading zero means octal. */
 const INTEGERS: readonly (readonly [form: RegExp, base: number])[] = [
   [/^0x([\da-f]+(?:_[\da-f]+)*)\s*$/, 16],
   [/^0b([01]+(?:_[01]+)*)\s*$/, 2],
@@ -194,7 +188,7 @@ function integerOf(word: string): number | undefined {
 function versionsReport(version: string): string {
   const { node, v8, uv, openssl } = process.versions;
   const rows = [
-    ['Brine', '0.1.0'],
+    ['Brine', BRINE_VERSION],
     ['Salt', version],
     ['Node.js', node],
     ['OpenSSL', openssl],

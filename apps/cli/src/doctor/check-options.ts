@@ -1,7 +1,7 @@
 import type { MasterOptions } from '@brine/config';
 import type { Finding } from './finding.ts';
 
-/** Versions below this lack what keeps one minion from speaking for another (CVE-2025-62349). */
+/** Below this version one minion can speak for another (CVE-2025-62349). */
 const VERSION_MIN = 3;
 const LOOPBACK = /^(?:localhost|127\.|\[?::1\]?$)/;
 
@@ -71,6 +71,6 @@ function checkExposed({ brine }: MasterOptions): Finding[] {
 
 function hostOf(url: string | undefined): string | undefined {
   if (url === undefined) return undefined;
-  // Several servers stand behind each other; credentials before the host are not shown.
+  // The URL may list several servers. Credentials before a host are not shown.
   return URL.canParse(url) ? new URL(url).hostname : undefined;
 }

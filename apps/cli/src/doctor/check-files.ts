@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { type Finding, some } from './finding.ts';
 
-/** Others may do nothing at all with these; the group may, where the options say so. */
+/** Others must have no access to these. The group may, if the options say so. */
 const PRIVATE_NAMES = /^(?:.*\.pem|\.[^/]*_key|.*\.brine-keys.*|credentials.*|.*\.creds)$/;
 
-/** Files that decide who is let in: whoever may write them is the master. */
+/** Files that decide which minions are accepted: to write them is to control the master. */
 const DECIDING = ['autosignFile', 'autorejectFile'] as const;
 
 interface Found {
@@ -15,7 +15,7 @@ interface Found {
   readonly mtimeMs: number;
 }
 
-/** Whether private files are private, and deciding ones can not be written by others. */
+/** Whether private files are private, and only the owner can write the deciding ones. */
 export async function checkFiles(options: MasterOptions): Promise<Finding[]> {
   const { pkiDir, cachedir, permissivePkiAccess } = options;
   const entries = (await Promise.all([pkiDir, cachedir].map(entriesOf))).flat();
@@ -48,7 +48,7 @@ export async function checkFiles(options: MasterOptions): Promise<Finding[]> {
   return [...findings, clockFinding(entries)];
 }
 
-/** A file from the future tells that the clock was set back: publications and jids go by it. */
+/** A file from the future shows that the clock went back. Publications and jids depend on it. */
 function clockFinding(entries: readonly Found[]): Finding {
   const newest = Math.max(0, ...entries.map(({ mtimeMs }) => mtimeMs));
   const ahead = Math.round((newest - Date.now()) / 1000);
@@ -62,7 +62,7 @@ async function entriesOf(dir: string): Promise<Found[]> {
   try {
     names = await readdir(dir);
   } catch {
-    // Not there yet: a master that never ran has nothing to hide.
+    // No directory yet: the master never ran and has no secrets.
     return [];
   }
   const all = await Promise.all(names.map((name) => found(join(dir, name))));

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readUserKey } from '@brine/cachedir';
 import { type ClientPorts, type ClientSettings, LocalClient, type Nodegroups } from '@brine/client';
 import { clientInterface, type MasterOptions } from '@brine/config';
@@ -8,25 +9,25 @@ import { RequestClient, tcpEndpoint } from '@brine/zmq';
 import { keyUser, specificUser } from './master-config.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
-/** How often a lost event socket is tried again, in milliseconds. */
+/** Milliseconds between two tries to connect to the event socket. */
 const RECONNECT_MS = 250;
-/** How long the event socket of a master that is being restarted is waited for, in milliseconds. */
+/** How long to wait for the event socket while the master restarts, in milliseconds. */
 const EVENTS_WAIT_MS = 15_000;
 
-/** A client and the sockets behind it. */
-export interface MasterLink {
+/** The master of this host: a client, and the two sockets that it works by. */
+export interface LocalMaster {
   readonly client: LocalClient;
-  /** Hands on the events of this host, until closed. */
+  /** Calls the handler with each event of this host, until closed. */
   listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }>;
   close(): Promise<void>;
 }
 
 /** Joins a client to the master of this host. Nothing is opened before it is needed. */
-export function openMasterLink(
+export function openLocalMaster(
   options: MasterOptions,
   terminal: Terminal,
   overrides: Partial<Pick<ClientSettings, 'timeoutMs' | 'gatherJobTimeoutMs' | 'traceparent'>> = {},
-): MasterLink {
+): LocalMaster {
   const endpoint = tcpEndpoint(clientInterface(options), options.retPort);
   const request = new RequestClient({ endpoint });
   const user = specificUser();
@@ -65,7 +66,7 @@ async function readKey(options: MasterOptions, user: string): Promise<string | u
   try {
     return await readUserKey(options.cachedir, user);
   } catch {
-    // No such file, or not ours to read: the master refuses an empty key by itself.
+    // No such file, or not readable. The master refuses an empty key.
     return undefined;
   }
 }
@@ -78,7 +79,7 @@ function nodegroupsOf(groups: Readonly<Record<string, unknown>>): Nodegroups {
   return new Map(entries);
 }
 
-/** The files of a master are there, so its event socket will be: a restart takes a second. */
+/** Retries: a restart of the master takes a second, and its files say that there is one. */
 async function connectEvents(
   path: string,
   framing: MasterOptions['brine']['eventFraming'],
@@ -89,7 +90,7 @@ async function connectEvents(
       return await EventClient.connect({ path, framing });
     } catch (error) {
       if (Date.now() >= until) throw error;
-      await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+      await sleep(RECONNECT_MS);
     }
   }
 }
@@ -108,15 +109,15 @@ async function listen(
       try {
         for await (const event of current) onEvent(event.tag, event.packed);
       } catch {
-        // The master is being restarted; what was missed stands in the job cache.
+        // The master restarts. The job cache has what was missed.
       }
       while (!closed) {
-        await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+        await sleep(RECONNECT_MS);
         try {
           current = await EventClient.connect({ path, framing });
           break;
         } catch {
-          // Not there yet; the wait for returns has its own end.
+          // Not there yet. The wait for returns has a timeout of its own.
         }
       }
     }

@@ -9,7 +9,7 @@ const CHECK = 'raised_auth_version';
 /** The payload version of each minion's newest log-in. */
 export type LogInVersions = () => AsyncIterable<{ readonly id: string; readonly version: number }>;
 
-/** Whom each higher `minimum_auth_version` would cut off, by how they have logged in last. */
+/** The minions that each higher `minimum_auth_version` would cut off, by their last log-in. */
 export async function checkVersions(
   options: MasterOptions,
   logIns: LogInVersions,
