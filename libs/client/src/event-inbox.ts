@@ -11,8 +11,8 @@ interface PackedEvent {
   readonly packed: Uint8Array;
 }
 
-// Events that come while a publish is unanswered may belong to it and are kept packed; more than
-// this in that short time cannot all be ours.
+// An event that comes before the answer to a publish may belong to its job. It is kept packed. More
+// than this in that short time cannot all be of one job.
 const MAX_EARLY_EVENTS = 100_000;
 
 /** The events of one wait, in their order. */
@@ -21,23 +21,23 @@ export class EventQueue {
   readonly #queue: ClientEvent[] = [];
   readonly #wanted: ((tag: string) => boolean)[] = [];
   #early: PackedEvent[] = [];
-  #holding = 0;
+  #unanswered = 0;
   #wake: (() => void) | undefined;
 
   constructor(inbox: EventInbox) {
     this.#inbox = inbox;
   }
 
-  /** Keeps everything from now on, until the publish that goes out now has been answered. */
-  hold(): void {
-    this.#holding += 1;
+  /** Keeps every event from now on, until the publish that goes out now is answered. */
+  keepAll(): void {
+    this.#unanswered += 1;
   }
 
-  /** Ends `hold`; from now on events with such tags are kept as well. */
-  release(wanted?: (tag: string) => boolean): void {
+  /** Ends `keepAll`. Of its events, and from now on, those with wanted tags are taken. */
+  keepWanted(wanted?: (tag: string) => boolean): void {
     if (wanted !== undefined) this.#wanted.push(wanted);
-    this.#holding -= 1;
-    if (this.#holding > 0) return;
+    this.#unanswered -= 1;
+    if (this.#unanswered > 0) return;
     const early = this.#early;
     this.#early = [];
     for (const event of early) this.take(event);
@@ -45,7 +45,7 @@ export class EventQueue {
 
   /** Takes an event from the inbox. */
   take(event: PackedEvent): void {
-    if (this.#holding > 0) {
+    if (this.#unanswered > 0) {
       if (this.#early.length < MAX_EARLY_EVENTS) this.#early.push(event);
       return;
     }
@@ -73,7 +73,7 @@ export class EventQueue {
     return this.#queue.shift();
   }
 
-  /** Ends the queue: nothing is kept for it any more. */
+  /** Ends the queue: the inbox keeps nothing for it any more. */
   close(): void {
     this.#inbox.forget(this);
   }
@@ -88,14 +88,14 @@ export class EventInbox {
     for (const queue of this.#queues) queue.take({ tag, packed });
   };
 
-  /** A queue for one wait; to be closed. */
+  /** A queue for one wait. The caller closes it. */
   open(): EventQueue {
     const queue = new EventQueue(this);
     this.#queues.add(queue);
     return queue;
   }
 
-  /** Takes a queue out. */
+  /** Removes a queue. */
   forget(queue: EventQueue): void {
     this.#queues.delete(queue);
   }

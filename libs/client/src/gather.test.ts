@@ -1,8 +1,7 @@
 import { mapOf, pack, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { EventInbox } from './event-inbox.ts';
-import { gatherReturns } from './gather.ts';
-import { type GatherSettings } from './wait.ts';
+import { gatherReturns, type GatherSettings } from './gather.ts';
 
 const JID = '20261120171037123456';
 const FIND_JID = '20261120171042000000';
@@ -31,8 +30,8 @@ async function shown(
 ) {
   const inbox = new EventInbox();
   const queue = inbox.open();
-  queue.hold();
-  queue.release(() => true);
+  queue.keepAll();
+  queue.keepWanted(() => true);
   for (const [tag, data] of events) inbox.take(tag, pack(mapOf(data), 'bin'));
   const lines: string[] = [];
   const rows: Record<string, SaltValue> = {};
@@ -115,8 +114,8 @@ test('an answer to find_job speaks for whoever gives it, if it was asked', async
   ];
   const inbox = new EventInbox();
   const queue = inbox.open();
-  queue.hold();
-  queue.release(() => true);
+  queue.keepAll();
+  queue.keepWanted(() => true);
   const rows: string[] = [];
   const lines: string[] = [];
   const publish = async () => {

@@ -10,8 +10,8 @@ import {
 } from '@brine/wire';
 import { clearReply } from '@brine/wire/frames';
 import { describe, expect, it } from 'vitest';
+import type { JobReturn } from './command.ts';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
-import type { JobReturn } from './load.ts';
 import { type ClientSettings, LocalClient } from './local-client.ts';
 import type { ClientPorts } from './ports.ts';
 

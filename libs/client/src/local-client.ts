@@ -1,14 +1,18 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap, listOf, mapIn, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
 import { pyRepr } from '@brine/wire/text';
+import {
+  type Command,
+  type JobReturn,
+  type LoadSettings,
+  type PublishedCommand,
+  publishLoad,
+} from './command.ts';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { EventInbox, type EventQueue } from './event-inbox.ts';
-import { gatherReturns } from './gather.ts';
-import type { PublishedCommand } from './load.ts';
-import { type JobReturn } from './load.ts';
-import { type Command, type LoadSettings, publishLoad } from './load.ts';
+import { gatherReturns, type GatherSettings } from './gather.ts';
 import type { ClientPorts } from './ports.ts';
-import { type GatherSettings } from './wait.ts';
 
 /** How a client publishes and waits. Times in milliseconds. */
 export interface ClientSettings extends LoadSettings {
@@ -26,11 +30,11 @@ export interface ClientSettings extends LoadSettings {
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;
-/** A request that was lost with its connection is sent again after this; it counts as no try. */
+/** Pause before a request lost with its connection is sent again. A loss does not count as a try. */
 const LOST_PAUSE_MS = 100;
-/** So many losses within one try are a port that drops every caller, not a master that restarts. */
+/** More losses than a restart of the master causes: the port drops every caller. */
 const LOSSES_MAX = 100;
-/** Below this a busy master is taken for a dead one. Stock clients use `-t` as it is. */
+/** With less, a busy master would count as a dead one. Stock clients use `-t` as it is. */
 const MIN_REQUEST_TIMEOUT_MS = 5_000;
 
 /** Publishes jobs and gathers their returns (Salt: salt/client/__init__.py LocalClient). */
@@ -47,9 +51,9 @@ export class LocalClient {
   }
 
   /**
-   * Publishes a command. With `listen`, the event socket is connected before, so that no return
-   * can be missed; `into` is a queue that is to take the events of this job as well.
-   * @returns undefined where no minion matched: nothing was sent then.
+   * Publishes a command. With `listen` it connects to the event socket first, so that no return is
+   * missed. `into` is a queue that takes the events of this job too.
+   * @returns undefined if no minion matched: the master published nothing then.
    * @throws MasterUnreachableError RequestTimeoutError RefusedError NodegroupError
    */
   async publish(
@@ -67,18 +71,18 @@ export class LocalClient {
     if (options.listen !== true && options.into === undefined) return this.#send(load);
     await this.#connect();
     const events = options.into ?? this.#inbox.open();
-    events.hold();
+    events.keepAll();
     let published: PublishedCommand | undefined;
     try {
       published = await this.#send(load);
       return published === undefined ? undefined : { ...published, events };
     } finally {
-      events.release(published === undefined ? undefined : this.#tagsOf(published.jid));
+      events.keepWanted(published === undefined ? undefined : this.#tagsOf(published.jid));
       if (published === undefined && options.into === undefined) events.close();
     }
   }
 
-  /** The returns of a job as they come, at last the minions that gave none. */
+  /** The returns of a job as they come, then the minions that did not return. */
   returns(
     job: PublishedCommand,
     options: {
@@ -145,7 +149,7 @@ export class LocalClient {
   async #send(load: SaltMap): Promise<PublishedCommand | undefined> {
     let reply = await this.#exchange(load);
     if (isEmpty(reply)) {
-      // The master may have been restarted: its keys are new then.
+      // A restarted master has new keys.
       const key = await this.#ports.master.readKey();
       if (key === this.#key) {
         throw new RefusedError('EauthAuthenticationError', NOT_PERMITTED);
@@ -172,14 +176,14 @@ export class LocalClient {
     let losses = 0;
     for (let tries = 0; tries < REQUEST_TRIES; tries += 1) {
       try {
-        // The same bytes each time: the master tells a second try from a second command by them.
+        // The same bytes each time: by them the master knows a second try from a second command.
         return unpack(await this.#ports.request.request(body, { timeoutMs }));
       } catch (error) {
         failure = error;
         if (!isLost(error) || losses >= LOSSES_MAX) continue;
         losses += 1;
         tries -= 1;
-        await new Promise((resolve) => setTimeout(resolve, LOST_PAUSE_MS));
+        await sleep(LOST_PAUSE_MS);
       }
     }
     throw new RequestTimeoutError({ cause: failure });
@@ -190,7 +194,7 @@ const NOT_PERMITTED =
   'Failed to authenticate! This is most likely because this user is not permitted to execute ' +
   'commands, but there is a small possibility that a disk error occurred (check disk/inode usage).';
 
-/** The request port's error of a connection that went away with the request in hand. */
+/** True for the request port's error of a connection lost with a request in flight. */
 function isLost(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'SALT_ZMQ_LOST';
 }

@@ -47,7 +47,7 @@ function expand(
   first: boolean,
 ): string[] {
   const group = nodegroups.get(name);
-  // An unknown group inside a group, or one that holds itself, matches nobody.
+  // An unknown group inside a group, or one that contains itself, matches no minion.
   if (group === undefined || seen.has(name) || seen.size >= MAX_DEPTH) return [];
   const words = typeof group === 'string' ? splitWords(group) : group;
   const inner = new Set([...seen, name]);

@@ -15,7 +15,7 @@ export interface EventPort {
   ): Promise<{ close(): void | Promise<void> }>;
 }
 
-/** What this host knows of the master beside the two sockets. */
+/** The master's files on this host. */
 export interface MasterPort {
   /** False where no master runs on this host (Salt: `publish_pull.ipc` in `sock_dir`). */
   isPresent(): boolean;
@@ -23,7 +23,7 @@ export interface MasterPort {
   readKey(): Promise<string>;
 }
 
-/** Everything a client needs of the outside. */
+/** Everything that a client needs from outside. */
 export interface ClientPorts {
   readonly request: RequestPort;
   readonly events: EventPort;

@@ -41,7 +41,7 @@ function yamlOutput(data: SaltValue, context: OutputContext): string {
   return indent >= 0 ? new YamlEmitter(indent).dump(data) : new YamlEmitter(0, true).dump(data);
 }
 
-/** How the person at the command line wants the results. */
+/** How the user wants the results. */
 export interface DisplayOptions {
   /** `--out`; it wins over what a return asks for, except `highstate`. */
   readonly output?: string;
@@ -98,7 +98,7 @@ export function displayOf(
 }
 
 /** The name of the outputter that shows a value (Salt: salt/output/__init__.py get_printout). */
-export function chooseOutputter(wanted: string | undefined, options: DisplayOptions): string {
+function chooseOutputter(wanted: string | undefined, options: DisplayOptions): string {
   let name = wanted;
   if (options.output !== undefined && options.output !== 'highstate') name = options.output;
   if ((name === undefined || name === '') && options.static === true) {
@@ -107,4 +107,33 @@ export function chooseOutputter(wanted: string | undefined, options: DisplayOpti
   }
   if (name === 'text') return 'txt';
   return name === undefined || name === '' ? 'nested' : name;
+}
+
+/** How the texts of parts of a map, in the order of its keys, join to the text of the map. */
+export interface Joint {
+  readonly open: string;
+  readonly between: string;
+  readonly close: string;
+  /** The text of a part inside the whole; empty if the outputter could not show the part. */
+  readonly body: (text: string) => string;
+}
+
+/**
+ * How the chosen outputter joins parts of a map; undefined if it cannot. With it, a result without
+ * bound is shown as it comes and is never in memory as a whole.
+ */
+export function jointOf(out: string | undefined, options: DisplayOptions): Joint | undefined {
+  const name = chooseOutputter(out, options);
+  const isOneLine = typeof options.indent === 'number' && options.indent < 0;
+  if (name === 'json') {
+    const end = isOneLine ? '' : '\n';
+    return {
+      open: `{${end}`,
+      between: `,${end === '' ? ' ' : end}`,
+      close: `${end}}\n`,
+      body: (text) => text.slice(1 + end.length, -1 - end.length),
+    };
+  }
+  if (name !== 'nested' && (name !== 'yaml' || isOneLine)) return undefined;
+  return { open: '', between: '\n', close: '\n', body: (text) => text };
 }

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { mapOf, unpack } from '@brine/wire';
+import { mapOf, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
-import type { DisplayOptions } from './display.ts';
-import { displayOf } from './display.ts';
-import { jointOf } from './joint.ts';
+import { displayOf, type DisplayOptions, jointOf } from './display.ts';
 
 interface Recorded {
   /** The value as Salt packed it, hex. */

@@ -11,7 +11,7 @@ export interface HostDisplay {
   readonly changed: boolean;
 }
 
-/** Where a display stands: states may hold the returns of other minions. */
+/** The position of a display: states may contain the returns of other minions. */
 export interface HostPlace {
   readonly context: OutputContext;
   readonly level: number;

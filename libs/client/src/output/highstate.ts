@@ -8,7 +8,7 @@ export function highstateOutput(data: SaltValue, context: OutputContext): string
   return showStates(data, context, 1);
 }
 
-// Orchestrations hold state returns of minions in the changes of a state; hence the level.
+// An orchestration has state returns of minions in the changes of its states; hence the level.
 function showStates(data: SaltValue, context: OutputContext, level: number): string {
   const bare = unwrap(data);
   if (typeof bare === 'string') return bare;

@@ -1,6 +1,5 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
-import { isNumber, sortedValues } from '@brine/wire/text';
+import { isNumber, pyRepr, sortedValues } from '@brine/wire/text';
 import type { OutputContext } from './outputter.ts';
 
 /**

@@ -1,6 +1,5 @@
 import { isMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
-import { pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire/text';
+import { pyRepr, pyStr, sortedValues, splitLines, stripEscapes } from '@brine/wire/text';
 import { type Colors, colorsOf } from './colors.ts';
 import { type OutputContext, UnfitDataError } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';

@@ -1,6 +1,5 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
-import { compareText, pyLength, pyStr, sortedValues, typeName } from '@brine/wire/text';
+import { compareText, pyLength, pyRepr, pyStr, sortedValues, typeName } from '@brine/wire/text';
 
 const WIDTH = 80;
 

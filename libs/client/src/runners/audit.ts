@@ -1,9 +1,9 @@
 import { AUDIT_BEGINNING } from '@brine/crypt';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { RowSeal, RunnerFunction } from './function.ts';
 import type { AuditLine } from './job-records.ts';
+import type { RowSeal, RunnerFunction } from './runner-function.ts';
 
-/** Faults that are named; the rest is counted. */
+/** How many faults are listed; the rest is counted. */
 const FAULTS_SHOWN_MAX = 100;
 const LIST_DEFAULT = 50;
 
@@ -15,8 +15,8 @@ export interface AuditFaults {
 }
 
 /**
- * Checks rows in the order of writers and numbers. A fault names the first row of a writer at which
- * its chain does not hold; what follows it is judged by its own seals.
+ * Checks rows in the order of writers and numbers. A fault names the first row at which the chain of
+ * a writer breaks. The rows after it are checked by their own seals.
  */
 export class AuditCheck {
   readonly #seal: RowSeal;

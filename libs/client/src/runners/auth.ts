@@ -1,7 +1,7 @@
 import { mapOf } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 import { RefusedError } from '../errors.ts';
-import { type RunnerFunction } from './function.ts';
-import { asText } from './text.ts';
+import { type RunnerFunction } from './runner-function.ts';
 
 const makeToken: RunnerFunction = {
   name: 'auth.mk_token',
@@ -22,9 +22,9 @@ const makeToken: RunnerFunction = {
 const deleteToken: RunnerFunction = {
   name: 'auth.del_token',
   parameters: [['token']],
-  doc: 'Takes an eauth token back: nobody can use it from now on.',
+  doc: 'Revokes an eauth token.',
   async run({ named }, { client }) {
-    const args = mapOf({ token: asText(named.get('token') ?? '') });
+    const args = mapOf({ token: pyStr(named.get('token') ?? '') });
     const reply = await client.command(mapOf({ cmd: 'brine_query', query: 'del_token', args }));
     return { value: reply.get('value') ?? null };
   },

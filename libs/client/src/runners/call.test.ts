@@ -2,7 +2,7 @@ import { mapOf } from '@brine/wire';
 import { expect, test } from 'vitest';
 import type { LocalClient } from '../local-client.ts';
 import { callRunner } from './call.ts';
-import type { RunnerFunction } from './function.ts';
+import type { RunnerFunction } from './runner-function.ts';
 
 const lookup: RunnerFunction = {
   name: 'jobs.lookup',

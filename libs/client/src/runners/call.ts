@@ -1,13 +1,13 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { RefusedError } from '../errors.ts';
+import { JobRecords } from './job-records.ts';
 import {
   bindArguments,
   InvalidArgumentsError,
   type RunnerContext,
   type RunnerFunction,
   UnknownKeywordError,
-} from './function.ts';
-import { JobRecords } from './job-records.ts';
+} from './runner-function.ts';
 
 /** What a runner is called with. */
 export interface RunnerCall {
@@ -17,8 +17,8 @@ export interface RunnerCall {
 }
 
 /**
- * Runs a runner where nobody looks on: what it returns is its value, and a failure the text that
- * Salt's event `ret` has then. Never rejects.
+ * Runs a runner without a terminal. A failure gives the text that Salt's event `ret` has then.
+ * Never rejects.
  */
 export async function callRunner(
   fun: RunnerFunction | undefined,

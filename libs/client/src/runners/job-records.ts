@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 import { RefusedError } from '../errors.ts';
 import type { LocalClient } from '../local-client.ts';
-import { asText } from './text.ts';
 
 /** Jobs of one page of a query. */
 const PAGE_JOBS = 1_000;
@@ -11,7 +11,7 @@ const PAGE_JOBS = 1_000;
 const IMPORT_TRIES = 30;
 const IMPORT_WAIT_MS = 1_000;
 
-/** A conditions of `jobs.list_jobs`. */
+/** Conditions of `jobs.list_jobs`. */
 export interface JobSearch {
   readonly functions?: readonly string[];
   readonly targets?: readonly string[];
@@ -19,7 +19,7 @@ export interface JobSearch {
   readonly startMs?: number;
   readonly endMs?: number;
   readonly leaveOutHidden?: boolean;
-  /** At most so many, the newest. */
+  /** The newest of them, at most this many. */
   readonly limit?: number;
 }
 
@@ -66,8 +66,8 @@ export class JobRecords {
   }
 
   /**
-   * All jobs, oldest first, in parts: their number has no bound, so nobody holds them all. A part
-   * may be empty.
+   * All jobs, oldest first, in parts: their number has no bound, so they are never in memory all at
+   * once. A part may be empty.
    */
   async *pages(search: JobSearch): AsyncGenerator<SaltMap, void> {
     let after: string | undefined;
@@ -157,8 +157,8 @@ export class JobRecords {
   }
 
   /**
-   * Puts a part of such a file, a file by itself, into the job cache; gives the counts of its rows.
-   * A part that takes longer than an answer may is asked for again: what is there already stays.
+   * Puts a part of such a file, itself a whole file, into the job cache. Gives the counts of its
+   * rows. After a timeout the part is sent again: rows that are there already stay.
    */
   async importPart(file: string, linesBefore: number): Promise<SaltMap> {
     for (let tries = 1; ; tries += 1) {
@@ -180,7 +180,7 @@ export class JobRecords {
     return Array.isArray(value) ? value.filter(isMap) : [];
   }
 
-  /** What lies in quarantine (job-cache-returner `quarantine`), the newest first. */
+  /** The rows in quarantine (job-cache-returner `quarantine`), the newest first. */
   async quarantine(
     question: SaltMap,
   ): Promise<{ readonly total: number; readonly rows: readonly SaltMap[] }> {
@@ -254,8 +254,8 @@ export class JobRecords {
 /** Names or globs: a list, or one text with commas (Salt: salt/utils/args.py split_input). */
 export function splitInput(value: SaltValue | undefined): string[] | undefined {
   if (value === undefined || value === null || value === '') return undefined;
-  const items = Array.isArray(value) ? value : asText(value).split(',');
-  return items.map((item) => asText(item).trim());
+  const items = Array.isArray(value) ? value : pyStr(value).split(',');
+  return items.map((item) => pyStr(item).trim());
 }
 
 /** The minions that a load was meant for. */

@@ -1,10 +1,10 @@
 import { isJid, jidStartTime } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { type BoundArguments, type RunnerFunction, runOnMinions } from './function.ts';
+import { pyStr } from '@brine/wire/text';
 import { type JobRecords, type JobSearch, minionsOf, splitInput } from './job-records.ts';
-import { asText } from './text.ts';
+import { type BoundArguments, type RunnerFunction, runOnMinions } from './runner-function.ts';
 
-/** What Salt's runner says of a jid that is not there. */
+/** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
 
 /** A job as Salt's runner shows it (Salt: salt/runners/jobs.py _format_jid_instance). */
@@ -35,7 +35,7 @@ function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | unde
 
 /** The argument `jid` as text: a jid without quotes is a number to the parser of arguments. */
 export function jidOf(given: BoundArguments): string {
-  return asText(given.named.get('jid') ?? '');
+  return pyStr(given.named.get('jid') ?? '');
 }
 
 async function listJob(jobs: JobRecords, jid: string): Promise<SaltMap> {
@@ -207,7 +207,7 @@ const lastRun: RunnerFunction = {
 const active: RunnerFunction = {
   name: 'jobs.active',
   parameters: [PROGRESS],
-  doc: 'Asks all minions what they run now; and durable jobs that wait for some.',
+  doc: 'Lists the jobs that minions run now, and the durable jobs that wait for minions.',
   async run(_given, { client, jobs }) {
     const command = { tgt: '*', tgtType: 'glob', fun: 'saltutil.running', arg: [] };
     const found: SaltMap = new Map();
@@ -221,13 +221,13 @@ const active: RunnerFunction = {
       found.set(jid, shown.set('Durable', durableShown(job)));
     }
     for (const [jid, job] of found) {
-      if (isMap(job)) job.set('Returned', [...(await jobs.returns(asText(jid))).keys()]);
+      if (isMap(job)) job.set('Returned', [...(await jobs.returns(pyStr(jid))).keys()]);
     }
     return { value: found };
   },
 };
 
-/** What becomes of a durable job: how many are waited for, until when, who was sent it again. */
+/** A durable job: how many minions it waits for, until when, and which were sent it again. */
 function durableShown(job: SaltMap): SaltMap {
   const until = job.get('notAfter');
   return mapOf({

@@ -1,8 +1,8 @@
 import { listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { type RunnerFunction } from './function.ts';
+import { pyStr } from '@brine/wire/text';
 import { type JobRecords, splitInput } from './job-records.ts';
 import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
-import { asText } from './text.ts';
+import { type RunnerFunction } from './runner-function.ts';
 
 /** States of minions that have not returned; `late` ones have. */
 const SILENT_STATES: ReadonlySet<SaltValue> = new Set(['waiting', 'never']);
@@ -61,7 +61,7 @@ const rerun: RunnerFunction = {
     if (given.named.get('missing') !== true) {
       throw new Error('say --missing: only minions that have not returned are asked again');
     }
-    const ids = [...(await missingOf(jobs, jid)).keys()].map((id) => asText(id));
+    const ids = [...(await missingOf(jobs, jid)).keys()].map((id) => pyStr(id));
     if (ids.length === 0) return { value: 'Every minion of this job has returned.' };
     const load = await jobs.load(jid);
     const fun = load?.get('fun');
@@ -72,7 +72,7 @@ const rerun: RunnerFunction = {
     const job = await client.publish({
       tgt: ids,
       tgtType: 'list',
-      fun: Array.isArray(fun) ? fun.map(asText) : asText(fun),
+      fun: Array.isArray(fun) ? fun.map(pyStr) : pyStr(fun),
       arg: listOf(load, 'arg') ?? [],
       kwargs: mapOf({ metadata: new Map([...metadata, ['rerun_of', jid]]) }),
       ...(returners === undefined || returners === '' ? {} : { ret: returners }),

@@ -1,11 +1,11 @@
 import { mapOf, type SaltValue, textOf } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 import {
   type BoundArguments,
   type RunnerContext,
   type RunnerFunction,
   runOnMinions,
-} from './function.ts';
-import { asText } from './text.ts';
+} from './runner-function.ts';
 
 const PARAMETERS: RunnerFunction['parameters'] = [
   ['tgt', '*'],
@@ -19,14 +19,14 @@ interface Presence {
   readonly down: string[];
 }
 
-/** Who of the accepted minions answers a ping (Salt: salt/runners/manage.py _ping). */
+/** The accepted minions that answer a ping (Salt: salt/runners/manage.py _ping). */
 async function ping(given: BoundArguments, { client }: RunnerContext): Promise<Presence> {
   const timeout = given.named.get('timeout');
   const returns = await runOnMinions(
     client,
     {
-      tgt: asText(given.named.get('tgt') ?? '*'),
-      tgtType: asText(given.named.get('tgt_type') ?? 'glob'),
+      tgt: pyStr(given.named.get('tgt') ?? '*'),
+      tgtType: pyStr(given.named.get('tgt_type') ?? 'glob'),
       fun: 'test.ping',
       arg: [],
     },
@@ -76,7 +76,7 @@ const arg: RunnerFunction = {
   open: true,
   doc: 'Shows the arguments it was given.',
   async run({ args, kwargs }) {
-    const shown = new Map([...kwargs].filter(([key]) => !asText(key).startsWith('__')));
+    const shown = new Map([...kwargs].filter(([key]) => !pyStr(key).startsWith('__')));
     return { value: mapOf({ args: [...args], kwargs: shown }) };
   },
 };
@@ -90,9 +90,9 @@ const execute: RunnerFunction = {
     const [tgt, fun, ...rest] = args;
     const words = rest.length === 1 && Array.isArray(rest[0]) ? rest[0] : rest;
     const returns = await runOnMinions(client, {
-      tgt: asText(tgt ?? ''),
+      tgt: pyStr(tgt ?? ''),
       tgtType: textOf(kwargs, 'tgt_type') ?? 'glob',
-      fun: asText(fun ?? ''),
+      fun: pyStr(fun ?? ''),
       arg: words,
     });
     const shown = new Map<SaltValue, SaltValue>();

@@ -1,5 +1,10 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { BoundArguments, RunnerContext, RunnerFunction, RunnerMaster } from './function.ts';
+import type {
+  BoundArguments,
+  RunnerContext,
+  RunnerFunction,
+  RunnerMaster,
+} from './runner-function.ts';
 
 /** What a pillar is asked for: the arguments of `pillar.show_…` (salt/runners/pillar.py). */
 async function asked(
@@ -28,7 +33,7 @@ const showPillar: RunnerFunction = {
   parameters: [],
   open: true,
   inMaster: true,
-  doc: 'Shows the pillar of a minion, made anew: show_pillar [id] [saltenv=…] [pillarenv=…].',
+  doc: 'Compiles and shows the pillar of a minion: show_pillar [id] [saltenv=…] [pillarenv=…].',
   async run(given, context) {
     const master = masterOf(context);
     return { value: await master.pillar(await asked(given, master, '*')) };

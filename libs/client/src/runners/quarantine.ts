@@ -1,10 +1,10 @@
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { type BoundArguments, type RunnerFunction } from './function.ts';
-import { asText } from './text.ts';
+import { pyStr } from '@brine/wire/text';
+import { type BoundArguments, type RunnerFunction } from './runner-function.ts';
 
 const LIST_DEFAULT = 50;
 
-/** By what rows are chosen. */
+/** How rows are chosen. */
 const FILTERS = [
   ['kind', null],
   ['jid', null],
@@ -50,10 +50,10 @@ const drop: RunnerFunction = {
 
 function filterOf({ named }: BoundArguments): SaltMap {
   const given = FILTERS.map(([name]) => [name, named.get(name) ?? null] as const);
-  return new Map(given.flatMap(([name, value]) => (value === null ? [] : [[name, asText(value)]])));
+  return new Map(given.flatMap(([name, value]) => (value === null ? [] : [[name, pyStr(value)]])));
 }
 
-/** Rows by number, all, or those of a filter; nothing is meant by nothing. */
+/** Rows by number, all, or those of a filter. Without any of these it chooses none. */
 function chosen(given: BoundArguments): SaltMap {
   const filter = filterOf(given);
   const rows = given.named.get('rows') ?? null;
@@ -62,10 +62,10 @@ function chosen(given: BoundArguments): SaltMap {
     return filter;
   }
   if (rows === 'all') return filter.set('all', true);
-  const texts = Array.isArray(rows) ? rows.map(asText) : asText(rows).split(',');
+  const texts = Array.isArray(rows) ? rows.map(pyStr) : pyStr(rows).split(',');
   const numbers = texts.map((text) => (/^ *\d+ *$/.test(text) ? Number(text) : NaN));
   if (numbers.some((one) => !Number.isSafeInteger(one))) {
-    throw new Error(`no numbers of rows: ${asText(rows)}`);
+    throw new Error(`no numbers of rows: ${pyStr(rows)}`);
   }
   return filter.set('numbers', numbers);
 }
@@ -92,5 +92,5 @@ function shownRow(row: SaltMap): SaltMap {
   });
 }
 
-/** What PostgreSQL refused, and what becomes of it. */
+/** The functions about rows that PostgreSQL refused. */
 export const QUARANTINE_RUNNER: readonly RunnerFunction[] = [list, retry, drop];

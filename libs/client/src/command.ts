@@ -4,7 +4,7 @@ import { buildPublish } from '@brine/wire/load';
 import type { EventQueue } from './event-inbox.ts';
 import { expandCompound, expandNodegroup, type Nodegroups } from './nodegroup.ts';
 
-/** What a minion returned, or that it did not. */
+/** A minion's return, or the fact that it sent none. */
 export type JobReturn =
   | {
       readonly kind: 'return';
@@ -20,11 +20,11 @@ export type JobReturn =
 export interface PublishedCommand {
   readonly jid: string;
   readonly minions: readonly string[];
-  /** The job's events, where they are listened to. */
+  /** The job's events, if the publish asked for them. */
   readonly events?: EventQueue;
 }
 
-/** A command as the person gave it. */
+/** A command as the user gave it. */
 export interface Command {
   readonly tgt: string | readonly string[];
   /** `glob`, `list`, `pcre`, `grain`, `compound`, `nodegroup`, … */
@@ -37,23 +37,20 @@ export interface Command {
   readonly jid?: string;
   /** What Salt puts in `kwargs`: delimiter, metadata, credentials, … */
   readonly kwargs?: SaltMap;
-  /** The caller records the root of the job's trace; the master hangs its own part below. */
+  /** The caller records the root of the job's trace; the master's spans are its children. */
   readonly recordsRoot?: boolean;
 }
 
-/** Who publishes, and the settings that shape a publish load. */
+/** The user that publishes, and the settings that shape a publish load. */
 export interface LoadSettings {
   readonly user: string;
   readonly nodegroups: Nodegroups;
   /** For the text about an unknown node group. */
   readonly configFile: string;
   readonly extJobCache?: string;
-  /** W3C trace context of who publishes, as a link in the job's trace. */
+  /** W3C trace context of the caller, for a link in the job's trace. */
   readonly traceparent?: string;
-  /**
-   * Rights within which the master is to judge what is published, as those of a user of a master
-   * above: for somebody who is not the master's own user.
-   */
+  /** Rights that limit the publish: those of a user of a higher master (syndic). */
   readonly authList?: readonly string[];
   /** With `order_masters` the load carries the time-out, in seconds. */
   readonly orderMastersTimeout?: number;

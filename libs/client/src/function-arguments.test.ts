@@ -2,7 +2,12 @@ import { readFileSync } from 'node:fs';
 import { mapOf, SaltFloat, type SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
 import { describe, expect, it } from 'vitest';
-import { CompoundCommandError, parseArguments, parseCompound, yamlArgument } from './arguments.ts';
+import {
+  CompoundCommandError,
+  parseArguments,
+  parseCompound,
+  yamlArgument,
+} from './function-arguments.ts';
 
 describe('an argument is read as YAML', () => {
   const cases: readonly (readonly [string, SaltValue])[] = [

@@ -1,9 +1,8 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
-import type { JobReturn } from '../load.ts';
-import type { Command } from '../load.ts';
+import { pyStr } from '@brine/wire/text';
+import type { Command, JobReturn } from '../command.ts';
 import type { LocalClient } from '../local-client.ts';
 import type { JobRecords } from './job-records.ts';
-import { asText } from './text.ts';
 
 /** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
 export interface RowSeal {
@@ -17,17 +16,17 @@ export interface RowSeal {
 export interface RunnerContext {
   readonly client: LocalClient;
   readonly jobs: JobRecords;
-  /** Shows something at once, where somebody looks on. */
+  /** Writes to the terminal at once; does nothing without one. */
   readonly out: (text: string) => void;
-  /** Drawn from the key of the master; rejects where that is not at hand. */
+  /** Derived from the master's key; rejects where that key is not readable. */
   readonly auditSeal: () => Promise<RowSeal>;
   /** The master that the runner runs in; absent at a command line. */
   readonly master?: RunnerMaster;
 }
 
-/** What only a master can tell its runners. */
+/** What a runner can ask only inside a master. */
 export interface RunnerMaster {
-  /** What a minion told of itself. */
+  /** The grains that a minion sent. */
   grains(id: string): Promise<SaltMap | undefined>;
   /** The pillar for `id`, `grains`, `saltenv`, `pillarenv`, `override` and `ext`. */
   pillar(asked: SaltMap): Promise<SaltMap>;
@@ -35,7 +34,7 @@ export interface RunnerMaster {
   pillarTop(asked: SaltMap): Promise<SaltValue>;
 }
 
-/** Arguments by name, defaults filled in; `args` and `kwargs` hold what has no name. */
+/** Arguments by name, with defaults. `args` and `kwargs` have what fits no parameter. */
 export interface BoundArguments {
   readonly named: ReadonlyMap<string, SaltValue>;
   readonly args: readonly SaltValue[];
@@ -46,7 +45,7 @@ export interface BoundArguments {
 export interface Shown {
   readonly value: SaltValue;
   readonly outputter?: string;
-  /** Instead of the value, where it may be large: parts of one map, in the order of its keys. */
+  /** Instead of a value that may be large: parts of one map, in the order of its keys. */
   readonly pages?: AsyncIterable<SaltMap>;
 }
 
@@ -57,7 +56,7 @@ export interface RunnerFunction {
   readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
   /** Takes any further arguments and keywords. */
   readonly open?: true;
-  /** Runs in a master only; a command line asks one. */
+  /** Runs in a master only; the command line sends it there. */
   readonly inMaster?: true;
   readonly doc: string;
   run(given: BoundArguments, context: RunnerContext): Promise<Shown>;
@@ -71,7 +70,7 @@ export class InvalidArgumentsError extends Error {
   }
 }
 
-/** A keyword that the function does not have: Salt then shows what functions there are. */
+/** A keyword that the function does not have. Salt then shows the functions that there are. */
 export class UnknownKeywordError extends Error {
   constructor(text: string) {
     super(text);
@@ -106,7 +105,7 @@ export function bindArguments(fun: RunnerFunction, given: GivenArguments): Bound
   const names = fun.parameters.map(([name]) => name);
   const unknown = [...keywords].filter(([key]) => typeof key !== 'string' || !names.includes(key));
   if (unknown.length > 0) {
-    const shown = unknown.map(([key, value]) => `${asText(key)}=${asText(value)}`).join(', ');
+    const shown = unknown.map(([key, value]) => `${pyStr(key)}=${pyStr(value)}`).join(', ');
     throw new UnknownKeywordError(`The following keyword arguments are not valid: ${shown}`);
   }
   const short = fun.name.split('.').at(-1) ?? fun.name;
@@ -148,7 +147,7 @@ function missingText(short: string, names: readonly string[]): string {
   return `${short}() missing ${names.length} required positional argument${plural}: ${list}`;
 }
 
-/** Publishes a command and gathers its returns; undefined where nobody matched. */
+/** Publishes a command and gathers its returns; undefined if no minion matched. */
 export async function runOnMinions(
   client: LocalClient,
   command: Command,

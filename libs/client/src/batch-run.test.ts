@@ -1,6 +1,6 @@
 import { isMap, listOf, mapIn, mapOf, pack, type SaltValue, textOf, unpack } from '@brine/wire';
 import { describe, expect, it } from 'vitest';
-import { batchSize, type BatchStep, runBatch } from './batch.ts';
+import { batchSize, type BatchStep, runBatch } from './batch-run.ts';
 import { BatchSizeError } from './errors.ts';
 import { LocalClient } from './local-client.ts';
 

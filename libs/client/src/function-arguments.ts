@@ -8,9 +8,9 @@ import {
   YamlWorkError,
 } from '@brine/yaml';
 
-// `name=value` where the name is an identifier that may also hold `.` and `-`
-// (Salt: salt/utils/args.py KWARG_REGEX). The value must not begin with `=` and not hold a
-// line end, so such a text stays as it is.
+// `name=value` where the name is an identifier that may also have `.` and `-`
+// (Salt: salt/utils/args.py KWARG_REGEX). A value that begins with `=` or has a
+// line end does not count: such a text stays as it is.
 const KEYWORD = /^([\p{L}\p{Nl}_][\p{L}\p{N}\p{Mn}\p{Pc}.-]*)=(?!=)(.*)$/u;
 // Texts without any YAML syntax, for which the parser need not be loaded.
 const SIMPLE = /^[A-Za-z0-9_+./][A-Za-z0-9_+./-]*$/;
@@ -54,8 +54,8 @@ function withoutJidNumber(value: SaltValue): SaltValue {
 }
 
 /**
- * One argument as YAML; what is no number, boolean, None, list or dictionary stays the text it
- * is, and so does broken YAML (Salt: salt/utils/args.py yamlify_arg).
+ * One argument as YAML. Anything but a number, boolean, None, list or dictionary stays a text, and
+ * so does broken YAML (Salt: salt/utils/args.py yamlify_arg).
  * @throws YamlWorkError
  */
 export function yamlArgument(text: string, work = YamlWork.ofFile()): SaltValue {
@@ -81,7 +81,7 @@ export function yamlArgument(text: string, work = YamlWork.ofFile()): SaltValue 
 
 function simpleArgument(text: string): SaltValue {
   const meaning = resolvePlain(text);
-  // Everything that needs care about its type goes the long way.
+  // Other values need the full parser.
   if (meaning.kind === 'bool') return meaning.value;
   if (meaning.kind === 'null') return null;
   return meaning.kind === 'int' || meaning.kind === 'float' ? plainValue(text, meaning) : text;

@@ -1,8 +1,6 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { Command, JobReturn, PublishedCommand } from './command.ts';
 import { BatchSizeError } from './errors.ts';
-import type { JobReturn } from './load.ts';
-import type { Command } from './load.ts';
-import type { PublishedCommand } from './load.ts';
 import type { LocalClient } from './local-client.ts';
 
 /** How a batch runs. */
@@ -17,7 +15,7 @@ export interface BatchSettings {
   readonly jid: string;
 }
 
-/** What happens in a batch, in the order in which it is to be printed. */
+/** What happens in a batch, in the order in which it is printed. */
 export type BatchStep =
   | { readonly kind: 'no-match' }
   | { readonly kind: 'down'; readonly id: string }
@@ -50,8 +48,8 @@ export function batchSize(spec: string, minions: number): number {
 }
 
 /**
- * Runs a command on some minions at a time: first `test.ping` tells who is there, then each
- * return makes room for the next minion (Salt: salt/cli/batch.py).
+ * Runs a command on some minions at a time. First `test.ping` finds the minions that answer; then
+ * each return makes room for the next minion (Salt: salt/cli/batch.py).
  */
 export async function* runBatch(
   client: LocalClient,
@@ -105,7 +103,7 @@ export async function* runBatch(
 }
 
 interface Presence {
-  /** Undefined where nobody matched. */
+  /** Undefined if no minion matched. */
   readonly up: readonly string[] | undefined;
   readonly down: readonly string[];
 }
@@ -147,7 +145,7 @@ export function highestRetcode(retcode: SaltValue | undefined): number {
   return typeof retcode === 'number' ? retcode : 0;
 }
 
-/** The parts of a batch that are on their way; their returns in the order of arrival. */
+/** The parts of a batch in flight, and their returns in the order of arrival. */
 class Parts {
   readonly #client: LocalClient;
   readonly #command: Command;
@@ -163,7 +161,7 @@ class Parts {
     this.#jid = jid;
   }
 
-  /** How many minions have not returned, or have without it having been taken. */
+  /** Minions in flight: no return yet, or one that `next` has not given yet. */
   get active(): number {
     return this.#waiting.size;
   }
