@@ -1,3 +1,3 @@
-import { runMinionProcess } from './process.ts';
+import { runMinionProcess } from './start.ts';
 
 process.exit(await runMinionProcess(process.argv.slice(2), process.env));

@@ -1,7 +1,6 @@
 import { fingerprint, PrivateKey } from '@brine/crypt';
 import { MemoryKeyFile, TestClock, TestMaster } from '@brine/testing';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { mapOf, pack, textOf } from '@brine/wire';
+import { mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { FinishedJob } from './index.ts';
 import { Minion } from './minion.ts';

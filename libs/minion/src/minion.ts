@@ -1,19 +1,17 @@
 import type { PrivateKey } from '@brine/crypt';
 import { minionStartTag } from '@brine/job';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap, mapOf } from '@brine/wire';
+import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { buildMinionEvent } from '@brine/wire/load';
 import { asctime } from './asctime.ts';
 import { MasterSession } from './channel/session.ts';
 import { MinionError } from './errors.ts';
-import type { FunctionTable, MinionFunction } from './functions/function.ts';
 import { grainsFunctions } from './functions/grains-functions.ts';
+import type { FunctionTable, MinionFunction } from './functions/minion-function.ts';
 import { saltutilFunctions } from './functions/saltutil-functions.ts';
 import { sysFunctions } from './functions/sys-functions.ts';
 import { JobTable } from './jobs/job-table.ts';
-import type { FinishedJob } from './jobs/job-worker.ts';
-import { JobWorker } from './jobs/job-worker.ts';
-import { Returner } from './jobs/returner.ts';
+import { type FinishedJob, JobWorker } from './jobs/job-worker.ts';
+import { ReturnSender } from './jobs/return-sender.ts';
 import { hostFunctions } from './modules/index.ts';
 import type { Clock, MasterKeyFile, MasterPort, MinionLog } from './ports.ts';
 import { RunnerPool } from './runner/pool.ts';
@@ -28,15 +26,15 @@ export interface MinionParts {
   readonly clock: Clock;
   readonly log: MinionLog;
   collectGrains(): Promise<SaltMap>;
-  /** Told of each job that is over. */
+  /** Called with each finished job. */
   finished(job: FinishedJob): void;
 }
 
-// Salt forks for each job without a bound; this is far above what a host stands.
+// Salt forks for each job without a bound; this is far above what a host can take.
 const MAX_RUNNERS = 64;
 const SPARE_RUNNERS = 1;
 
-/** A minion: signs in, hears jobs, runs those that are for it, returns. */
+/** A minion: signs in, receives jobs, runs those that are for it, sends the returns. */
 export class Minion {
   readonly #parts: MinionParts;
   readonly #session: MasterSession;
@@ -56,7 +54,7 @@ export class Minion {
     this.#jobs = new JobTable(settings.minionJidQueueHwm);
   }
 
-  /** True once jobs are heard. */
+  /** True once it receives jobs. */
   get ready(): boolean {
     return this.#ready;
   }
@@ -118,7 +116,7 @@ export class Minion {
 
   #worker(signal: AbortSignal): JobWorker {
     const { settings, clock, log } = this.#parts;
-    const returner = new Returner({ channel: this.#session.channel, clock, log, signal }, settings);
+    const returner = new ReturnSender({ channel: this.#session.channel, clock, log, signal }, settings);
     return new JobWorker({
       id: settings.id,
       jobs: this.#jobs,

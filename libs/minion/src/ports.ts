@@ -17,13 +17,13 @@ export interface Publications extends AsyncIterable<Uint8Array> {
   close(): Promise<void>;
 }
 
-/** The roads to the master. */
+/** The connections to the master. */
 export interface MasterPort {
   /** For signing in: never waits behind returns. */
   readonly auth: MasterRequests;
   /** For everything else. */
   readonly requests: MasterRequests;
-  /** `onLink` is told whenever the connection comes up, with `true`, or is lost. */
+  /** `onLink` gets `true` when the connection comes up, `false` when it is lost. */
   subscribe(publishPort: number, onLink?: (isUp: boolean) => void): Publications;
 }
 
@@ -42,7 +42,7 @@ export interface Clock {
   random(): number;
 }
 
-/** Where the minion writes what it does; pino fits. */
+/** The minion's log; pino fits. */
 export interface MinionLog {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;

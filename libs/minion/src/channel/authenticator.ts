@@ -3,8 +3,13 @@ import { backoffMs } from '@brine/job';
 import { WireError } from '@brine/wire';
 import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterRequests, MinionLog } from '../ports.ts';
-import type { Credentials, SignInIdentity, SignInOutcome } from './sign-in.ts';
-import { beginSignIn, finishSignIn } from './sign-in.ts';
+import {
+  beginSignIn,
+  type Credentials,
+  finishSignIn,
+  type SignInIdentity,
+  type SignInOutcome,
+} from './sign-in.ts';
 
 /** What the authenticator needs. */
 export interface AuthenticatorParts {
@@ -85,7 +90,7 @@ export class Authenticator {
     await clock.sleep(waitMs, signal);
   }
 
-  /** As many tries as Salt makes before it waits; a clear word from the master ends them. */
+  /** As many tries as Salt makes before it waits. A definite answer of the master ends them. */
   async #round(signal: AbortSignal): Promise<Credentials> {
     let last: unknown;
     for (let i = 0; i < Math.max(1, this.#times.authTries); i += 1) {

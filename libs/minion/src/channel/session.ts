@@ -5,9 +5,8 @@ import { MinionError } from '../errors.ts';
 import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 import { Authenticator } from './authenticator.ts';
-import type { ChannelRequest } from './channel.ts';
-import { Channel } from './channel.ts';
-import { PublicationReader } from './publications.ts';
+import { FrameReader } from './frame-reader.ts';
+import { MasterChannel, type ChannelRequest } from './master-channel.ts';
 
 /** What a session takes from the configuration. */
 export type SessionSettings = Pick<
@@ -36,24 +35,24 @@ export interface SessionParts {
   readonly log: MinionLog;
 }
 
-/** Who hears publications. */
+/** What a session reports. */
 export interface Listener {
-  /** The subscription is there, or late: whoever waits for this minion may be told now. */
+  /** The subscription is there, or late: the minion may announce its start now. */
   opened(): void;
   /** The subscription's connection has come up, with `true`, or is lost and will be made again. */
   link?(isUp: boolean): void;
-  /** A job, whomever it is for. */
+  /** A job, for this minion or another. */
   job(job: PublishedJob): void;
 }
 
-// A job is published to a minion as soon as its start is known: be there before it is told.
+// Users publish to a minion as soon as it announced its start, so it subscribes first.
 const CONNECT_WAIT_MS = 5_000;
 
 /** One master as a minion or a syndic has it: requests go there, jobs come from there. */
 export class MasterSession {
   readonly #parts: SessionParts;
   readonly #authenticator: Authenticator;
-  readonly #channel: Channel;
+  readonly #channel: MasterChannel;
 
   constructor(parts: SessionParts) {
     const { settings, key, masterKeyFile, master, clock, log } = parts;
@@ -69,11 +68,11 @@ export class MasterSession {
     const auth = { me, requests: master.auth, masterKeyFile, clock, log };
     this.#authenticator = new Authenticator(auth, settings);
     const { requests } = master;
-    this.#channel = new Channel({ me, requests, authenticator: this.#authenticator, clock });
+    this.#channel = new MasterChannel({ me, requests, authenticator: this.#authenticator, clock });
   }
 
   /** Sealed requests to the master. */
-  get channel(): Pick<Channel, 'send' | 'pillar'> {
+  get channel(): Pick<MasterChannel, 'send' | 'pillar'> {
     return this.#channel;
   }
 
@@ -116,7 +115,7 @@ export class MasterSession {
     heard: (job: PublishedJob) => void,
   ): Promise<void> {
     const { settings, log } = this.#parts;
-    const reader = new PublicationReader(this.#authenticator, settings, log);
+    const reader = new FrameReader(this.#authenticator, settings, log);
     for await (const frame of publications) {
       if (signal.aborted) return;
       try {

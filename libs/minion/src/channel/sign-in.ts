@@ -1,14 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { EncAlgo, PrivateKey, SigAlgo } from '@brine/crypt';
-import { Crypticle, fingerprint, newKeyString, normalisePem, PublicKey } from '@brine/crypt';
-import type { SaltMap } from '@brine/wire';
-import { bytesOf, mapIn, unpackMap } from '@brine/wire';
+import {
+  Crypticle,
+  type EncAlgo,
+  fingerprint,
+  newKeyString,
+  normalisePem,
+  type PrivateKey,
+  PublicKey,
+  type SigAlgo,
+} from '@brine/crypt';
+import { bytesOf, mapIn, type SaltMap, unpackMap } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
-import type { AuthAccept } from '@brine/wire/load';
-import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
+import { type AuthAccept, buildAuth, parseAuthAnswer } from '@brine/wire/load';
 import { MinionError } from '../errors.ts';
 
-/** Who signs in, and how. */
+/** The minion that signs in, and its algorithms. */
 export interface SignInIdentity {
   readonly id: string;
   readonly key: PrivateKey;
@@ -20,7 +26,7 @@ export interface SignInIdentity {
   readonly hashType: string;
 }
 
-/** What a minion holds once it is signed in. */
+/** What a minion has once it is signed in. */
 export interface Credentials {
   readonly masterKey: PublicKey;
   readonly masterPub: string;
@@ -64,7 +70,7 @@ export function beginSignIn(me: SignInIdentity, masterPub: string | undefined): 
 
 /**
  * Checks the answer to an `_auth` (Salt: salt/crypt.py AsyncAuth.sign_in, handle_signin_response).
- * The key of an unknown master is believed (first use) after it has proved to hold it.
+ * An unknown master's key is trusted on first use, after the master proved to have it.
  * Throws MinionError: `exitCode` set where trying again is of no use; WireError, CryptError.
  */
 export function finishSignIn(

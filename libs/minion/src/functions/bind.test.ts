@@ -1,9 +1,13 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
 import { bindArguments, splitArguments } from './bind.ts';
-import { execute } from './execute.ts';
-import type { MinionFunction } from './function.ts';
-import { ArgumentError, ExecutionError, InvocationError } from './function.ts';
+import {
+  ArgumentError,
+  ExecutionError,
+  InvocationError,
+  type MinionFunction,
+} from './minion-function.ts';
+import { runFunction } from './run-function.ts';
 
 const kwarg = (values: Record<string, SaltValue>): SaltMap =>
   new Map<SaltValue, SaltValue>([['__kwarg__', true], ...Object.entries(values)]);
@@ -111,13 +115,13 @@ describe('what a function raises is told in words of Salt', () => {
     [new ExecutionError('no'), 'ERROR: no'],
     [new ArgumentError('no'), 'Passed invalid arguments to m.f: no\nIts doc.'],
   ])('%s', async (error, text) => {
-    expect(await execute('m.f', raising(error), [], PUBLISHED)).toEqual({
+    expect(await runFunction('m.f', raising(error), [], PUBLISHED)).toEqual({
       ...{ return: text, retcode: 1, success: false, out: 'nested' },
     });
   });
 
   test('anything else with its stack', async () => {
-    const { return: text } = await execute('m.f', raising(new Error('no')), [], PUBLISHED);
+    const { return: text } = await runFunction('m.f', raising(new Error('no')), [], PUBLISHED);
     expect(text).toMatch(/^The minion function caused an exception: Error: no\n +at /);
   });
 });
@@ -141,7 +145,7 @@ describe('a return', () => {
     ['false', false, 0, 0],
     ['a code of its own', new Map([['result', false]]), 7, 7],
   ])('of %s has the right code', async (_rule, value, given, code) => {
-    const outcome = await execute('m.f', giving(value, given), [], PUBLISHED);
+    const outcome = await runFunction('m.f', giving(value, given), [], PUBLISHED);
     expect(outcome).toEqual({ return: value, retcode: code, success: code === 0 });
   });
 });

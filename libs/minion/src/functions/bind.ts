@@ -1,7 +1,11 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap } from '@brine/wire';
-import type { Call, MinionFunction } from './function.ts';
-import { ArgumentError, InvocationError, shownText } from './function.ts';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
+import {
+  ArgumentError,
+  type Call,
+  InvocationError,
+  type MinionFunction,
+} from './minion-function.ts';
 
 /** Arguments as they come in a publication, split into positional and named ones. */
 export interface GivenArguments {
@@ -9,7 +13,7 @@ export interface GivenArguments {
   readonly kwargs: SaltMap;
 }
 
-/** Maps with `__kwarg__: true` hold named arguments (Salt: salt/minion.py load_args_and_kwargs). */
+/** Maps with `__kwarg__: true` have named arguments (Salt: salt/minion.py load_args_and_kwargs). */
 export function splitArguments(given: readonly SaltValue[]): GivenArguments {
   const args: SaltValue[] = [];
   const kwargs: SaltMap = new Map();
@@ -48,8 +52,7 @@ export function bindArguments(
   fillDefaults(short, parameters, named);
   const kwargs: SaltMap = new Map(rest);
   // Salt hands what it knows of the job to every function that takes any name.
-  if (takesKwargs)
-    for (const [key, value] of published) kwargs.set(`__pub_${shownText(key)}`, value);
+  if (takesKwargs) for (const [key, value] of published) kwargs.set(`__pub_${pyStr(key)}`, value);
   return { named, args: given.args.slice(parameters.length), kwargs };
 }
 
@@ -66,9 +69,7 @@ function bindNamed(
     else rest.set(key, value);
   }
   if (!takesKwargs && rest.size > 0) {
-    const list = [...rest]
-      .map(([key, value]) => `${shownText(key)}=${shownText(value)}`)
-      .join(', ');
+    const list = [...rest].map(([key, value]) => `${pyStr(key)}=${pyStr(value)}`).join(', ');
     throw new InvocationError(`The following keyword arguments are not valid: ${list}`);
   }
   return { named, rest };

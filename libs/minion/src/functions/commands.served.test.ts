@@ -1,16 +1,14 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { pack, unpack } from '@brine/wire';
+import { pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 import { describe, expect, test } from 'vitest';
 import { hostFunctions } from '../modules/index.ts';
-import type { Outcome } from './execute.ts';
-import { execute } from './execute.ts';
-import { shownText } from './function.ts';
+import { type Outcome, runFunction } from './run-function.ts';
 
 const kwarg = (values: Record<string, SaltValue>): SaltMap =>
   new Map<SaltValue, SaltValue>([['__kwarg__', true], ...Object.entries(values)]);
 
 const run = (name: string, ...args: SaltValue[]): Promise<Outcome> =>
-  execute(name, hostFunctions.get(name)!, args, new Map([['jid', '1']]));
+  runFunction(name, hostFunctions.get(name)!, args, new Map([['jid', '1']]));
 
 describe('commands', () => {
   test('both outputs come in order, without white space at the end', async () => {
@@ -41,7 +39,7 @@ describe('commands', () => {
   test('a command that takes too long is ended with all that it started', async () => {
     const started = Date.now();
     const outcome = await run('cmd.run', 'sleep 30 & sleep 30', kwarg({ timeout: 1 }));
-    expect(shownText(outcome.return)).toContain('Timed out after 1 seconds');
+    expect(pyStr(outcome.return)).toContain('Timed out after 1 seconds');
     expect(outcome.retcode).toBe(1);
     expect(Date.now() - started).toBeLessThan(5_000);
   });

@@ -1,13 +1,11 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { SaltFloat } from '@brine/wire';
+import { SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 import { describe, expect, test } from 'vitest';
 import { collectGrains } from '../grains/collect.ts';
-import { linuxGrains, parseOsRelease } from '../grains/os-release.ts';
+import { linuxGrains, parseOsRelease } from '../grains/os-grains.ts';
 import { hostFunctions } from '../modules/index.ts';
-import type { Outcome } from './execute.ts';
-import { execute, missingFunction } from './execute.ts';
-import { shownText } from './function.ts';
 import { grainsFunctions } from './grains-functions.ts';
+import { missingFunction, type Outcome, runFunction } from './run-function.ts';
 import { saltutilFunctions } from './saltutil-functions.ts';
 import { docsOf, sysFunctions } from './sys-functions.ts';
 
@@ -17,7 +15,7 @@ const kwarg = (values: Record<string, SaltValue>): SaltMap =>
 async function run(name: string, ...args: SaltValue[]): Promise<Outcome> {
   const fun = hostFunctions.get(name);
   if (fun === undefined) return missingFunction(name, docsOf(hostFunctions, [`${name}*`]));
-  return execute(name, fun, args, new Map([['jid', '1']]));
+  return runFunction(name, fun, args, new Map([['jid', '1']]));
 }
 
 describe('arguments', () => {
@@ -34,7 +32,7 @@ describe('arguments', () => {
   ])('%s(%j) is refused in words of Python', async (name, args, text) => {
     const outcome = await run(name, ...args);
     expect(outcome).toMatchObject({ success: false, retcode: 1, out: 'nested' });
-    expect(shownText(outcome.return).split('\n')[0]).toBe(
+    expect(pyStr(outcome.return).split('\n')[0]).toBe(
       `Passed invalid arguments to ${name}: ${text}`,
     );
   });
@@ -73,7 +71,7 @@ describe('functions', () => {
       return: 'ERROR: no',
       retcode: 1,
     });
-    expect(shownText((await run('test.exception', 'boom')).return)).toMatch(
+    expect(pyStr((await run('test.exception', 'boom')).return)).toMatch(
       /^The minion function caused an exception: Error: boom/,
     );
     expect(await run('test.retcode', 7)).toMatchObject({
@@ -82,7 +80,7 @@ describe('functions', () => {
       success: false,
     });
     const failing = { doc: '', run: () => new Map<SaltValue, SaltValue>([['result', false]]) };
-    expect(await execute('x.y', failing, [], new Map())).toMatchObject({ retcode: 1 });
+    expect(await runFunction('x.y', failing, [], new Map())).toMatchObject({ retcode: 1 });
   });
   test('numbers stay what they are', async () => {
     const { return: value } = await run('test.fib', 100);
@@ -126,7 +124,7 @@ describe('what a minion knows of itself', () => {
   const table = new Map([...grainsFunctions(own), ...saltutilFunctions(own)]);
   const ask = async (name: string, ...args: SaltValue[]): Promise<SaltValue> => {
     const fun = table.get(name) ?? sysFunctions(table).get(name);
-    return (await execute(name, fun!, args, new Map())).return;
+    return (await runFunction(name, fun!, args, new Map())).return;
   };
   test('grains are found by path', async () => {
     expect(await ask('grains.get', 'roles:1')).toBe('db');

@@ -1,7 +1,10 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap } from '@brine/wire';
-import type { Call, FunctionTable, MinionFunction } from './function.ts';
-import { textArgument } from './function.ts';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import {
+  type Call,
+  type FunctionTable,
+  type MinionFunction,
+  textArgument,
+} from './minion-function.ts';
 import type { OwnState } from './own-state.ts';
 
 /** The modules `grains` and `pillar`: what the minion knows of itself. */

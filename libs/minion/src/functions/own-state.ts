@@ -19,6 +19,6 @@ export interface OwnState {
   jobs(): readonly RunningJob[];
   /** Ends the process of a job; false where there is none. */
   signalJob(jid: string, signal: NodeJS.Signals): boolean;
-  /** Collects grains anew and gets the pillar for them. */
+  /** Collects grains again and gets the pillar for them. */
   refresh(): Promise<void>;
 }

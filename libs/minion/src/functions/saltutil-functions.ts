@@ -1,7 +1,5 @@
-import type { SaltMap } from '@brine/wire';
-import { mapOf } from '@brine/wire';
-import type { FunctionTable, MinionFunction } from './function.ts';
-import { textArgument } from './function.ts';
+import { mapOf, type SaltMap } from '@brine/wire';
+import { type FunctionTable, type MinionFunction, textArgument } from './minion-function.ts';
 import type { OwnState, RunningJob } from './own-state.ts';
 
 /** The module `saltutil`: the jobs of this minion, and its view of itself. */

@@ -1,7 +1,7 @@
 import { matchGlob } from '@brine/target';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import type { FunctionTable, MinionFunction } from './function.ts';
-import { shownText } from './function.ts';
+import { pyStr } from '@brine/wire/text';
+import type { FunctionTable, MinionFunction } from './minion-function.ts';
 
 /** The docs of all functions whose names match one of the globs; all without globs. */
 export function docsOf(table: FunctionTable, globs: readonly string[]): SaltMap {
@@ -12,14 +12,14 @@ export function docsOf(table: FunctionTable, globs: readonly string[]): SaltMap 
 
 /** The module `sys`, about the functions of a table that is complete when they are called. */
 export function sysFunctions(table: FunctionTable): FunctionTable {
-  const names = (globs: readonly SaltValue[]): string[] => chosen(table, globs.map(shownText));
+  const names = (globs: readonly SaltValue[]): string[] => chosen(table, globs.map(pyStr));
   return new Map<string, MinionFunction>([
     [
       'sys.list_functions',
       {
         doc: 'List the functions for all modules.',
         takes: 'args',
-        run: (call) => names(call.args.map((glob) => asFunctionGlob(shownText(glob)))),
+        run: (call) => names(call.args.map((glob) => asFunctionGlob(pyStr(glob)))),
       },
     ],
     [
@@ -29,7 +29,7 @@ export function sysFunctions(table: FunctionTable): FunctionTable {
         takes: 'args',
         run: (call) => {
           const modules = new Set(names([]).map((name) => name.slice(0, name.indexOf('.'))));
-          const globs = call.args.map(shownText);
+          const globs = call.args.map(pyStr);
           return [...modules].filter(
             (name) => globs.length === 0 || globs.some((glob) => matchGlob(glob, name)),
           );
@@ -44,7 +44,7 @@ export function sysFunctions(table: FunctionTable): FunctionTable {
         run: (call) =>
           docsOf(
             table,
-            call.args.map((glob) => asFunctionGlob(shownText(glob))),
+            call.args.map((glob) => asFunctionGlob(pyStr(glob))),
           ),
       },
     ],

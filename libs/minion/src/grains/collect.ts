@@ -1,7 +1,7 @@
 import { arch, cpus, endianness, machine, release, totalmem, type, version } from 'node:os';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { networkGrains } from './network.ts';
-import { osGrains } from './os-release.ts';
+import { networkGrains } from './network-grains.ts';
+import { osGrains } from './os-grains.ts';
 
 /** What the configuration adds. */
 export interface GrainSettings {

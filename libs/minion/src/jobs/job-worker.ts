@@ -1,19 +1,14 @@
-import type { Jid } from '@brine/job';
-import { isJid } from '@brine/job';
+import { isJid, type Jid } from '@brine/job';
 import { matchMinion } from '@brine/target';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap, textOf } from '@brine/wire';
-import type { PublishedJob } from '@brine/wire/load';
-import { buildPublishedJob, buildReturn } from '@brine/wire/load';
-import type { Outcome } from '../functions/execute.ts';
-import { execute, missingFunction } from '../functions/execute.ts';
-import type { FunctionTable } from '../functions/function.ts';
+import { isMap, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { buildPublishedJob, buildReturn, type PublishedJob } from '@brine/wire/load';
+import type { FunctionTable } from '../functions/minion-function.ts';
 import type { RunningJob } from '../functions/own-state.ts';
+import { missingFunction, type Outcome, runFunction } from '../functions/run-function.ts';
 import { docsOf } from '../functions/sys-functions.ts';
 import { hostFunctions } from '../modules/index.ts';
 import type { Clock, MinionLog } from '../ports.ts';
-import type { RunnerPool } from '../runner/pool.ts';
-import { RunnerGone } from '../runner/pool.ts';
+import { RunnerGone, type RunnerPool } from '../runner/pool.ts';
 import type { JobTable } from './job-table.ts';
 
 /** A job that is over, for the trace. */
@@ -48,7 +43,7 @@ interface FunctionCall {
   readonly args: readonly SaltValue[];
 }
 
-/** Takes jobs: for us? new? then run it and return. */
+/** Takes jobs. Runs a job that is new and for this minion, and sends its return. */
 export class JobWorker {
   readonly #parts: JobWorkerParts;
   readonly #all: FunctionTable;
@@ -83,14 +78,14 @@ export class JobWorker {
     const several = Array.isArray(job.fun);
     const outcomes: [string, Outcome][] = [];
     const calls = callsOf(job);
-    // Also a job that still waits for a process is told as running; functions about the minion
-    // itself, such as `saltutil.running`, are over at once and not told.
+    // A job that waits for a process counts as running too. Functions about the minion itself, such
+    // as `saltutil.running`, end at once and are not listed.
     if (!calls.every((call) => this.#parts.own.has(call.fun))) {
       this.#parts.jobs.begin(running(job, process.pid));
     }
     for (const call of calls) {
       const outcome = await this.#outcome(call, job);
-      if (outcome === undefined) return; // ended from outside: Salt's minions return nothing then
+      if (outcome === undefined) return; // killed: Salt's minions return nothing then
       outcomes.push([call.fun, outcome]);
     }
     const endMs = this.#parts.clock.nowMs();
@@ -113,7 +108,7 @@ export class JobWorker {
     if (found === undefined) return missingFunction(fun, docsOf(this.#all, [`${fun}*`]));
     const published = publishedOf(job);
     if (!this.#parts.own.has(fun)) return this.#inRunner(call, job, published);
-    return execute(fun, found, args, published);
+    return runFunction(fun, found, args, published);
   }
 
   async #inRunner(

@@ -1,13 +1,19 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { SaltValue } from '@brine/wire';
-import { isMap, SaltFloat } from '@brine/wire';
-import type { Call, FunctionTable, MinionFunction, Parameter } from '../functions/function.ts';
-import { ExecutionError, InvocationError, shownText, textArgument } from '../functions/function.ts';
-import type { Command, CommandResult } from './run-command.ts';
-import { runCommand } from './run-command.ts';
+import { isMap, SaltFloat, type SaltValue } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
+import {
+  type Call,
+  ExecutionError,
+  type FunctionTable,
+  InvocationError,
+  type MinionFunction,
+  type Parameter,
+  textArgument,
+} from '../functions/minion-function.ts';
+import { type Command, type CommandResult, runCommand } from './run-command.ts';
 
-// Those of Salt's that this minion honours; the others are taken and have no effect.
+// Salt's keywords that this minion honours. It accepts the others without effect.
 const PARAMETERS: readonly Parameter[] = [
   { name: 'cmd' },
   { name: 'cwd', default: null },
@@ -71,7 +77,7 @@ function environment(call: Call): Record<string, string> {
   }
   const given = call.named.get('env') ?? null;
   for (const map of (Array.isArray(given) ? given : [given]).filter(isMap)) {
-    for (const [key, value] of map) env.set(shownText(key), shownText(value));
+    for (const [key, value] of map) env.set(pyStr(key), pyStr(value));
   }
   return Object.fromEntries(env);
 }
@@ -110,7 +116,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();
   } catch {
-    return false; // not there, or not for us: the next directory
+    return false; // missing or not executable: the next directory
   }
 }
 

@@ -1,4 +1,4 @@
-import type { FunctionTable } from '../functions/function.ts';
+import type { FunctionTable } from '../functions/minion-function.ts';
 import { cmdFunctions } from './cmd-functions.ts';
 import { testFunctions } from './test-functions.ts';
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { spawn } from 'node:child_process';
-import { ExecutionError } from '../functions/function.ts';
+import { ExecutionError } from '../functions/minion-function.ts';
 
 /** A command for the shell. */
 export interface Command {

@@ -1,9 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { SaltValue } from '@brine/wire';
-import { SaltFloat } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
-import type { Call, FunctionTable, MinionFunction } from '../functions/function.ts';
-import { ExecutionError, InvocationError, shownText } from '../functions/function.ts';
+import { SaltFloat, type SaltValue } from '@brine/wire';
+import { pyRepr, pyStr } from '@brine/wire/text';
+import {
+  type Call,
+  ExecutionError,
+  type FunctionTable,
+  InvocationError,
+  type MinionFunction,
+} from '../functions/minion-function.ts';
 
 const MAX_FIB = 10_000;
 const MAX_SLEEP_S = 7 * 86_400;
@@ -35,7 +39,7 @@ const argClean: MinionFunction = {
   run: (call) =>
     new Map<SaltValue, SaltValue>([
       ['args', [...call.args]],
-      ['kwargs', new Map([...call.kwargs].filter(([key]) => !shownText(key).startsWith('__pub_')))],
+      ['kwargs', new Map([...call.kwargs].filter(([key]) => !pyStr(key).startsWith('__pub_')))],
     ]),
 };
 
@@ -110,7 +114,7 @@ const exception: MinionFunction = {
   doc: 'Raise an exception.',
   parameters: [{ name: 'message', default: 'Test Exception' }],
   run: (call) => {
-    throw new Error(shownText(call.named.get('message') ?? null));
+    throw new Error(pyStr(call.named.get('message') ?? null));
   },
 };
 
@@ -118,7 +122,7 @@ const raiseError: MinionFunction = {
   doc: 'Say that the command could not be carried out.',
   parameters: [{ name: 'message', default: 'Test' }],
   run: (call) => {
-    throw new ExecutionError(shownText(call.named.get('message') ?? null));
+    throw new ExecutionError(pyStr(call.named.get('message') ?? null));
   },
 };
 

@@ -1,6 +1,15 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap, listOf, mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
-import type { Outcome } from '../functions/execute.ts';
+import {
+  isMap,
+  listOf,
+  mapIn,
+  mapOf,
+  pack,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+  unpackMap,
+} from '@brine/wire';
+import type { Outcome } from '../functions/run-function.ts';
 
 /** A message to a runner: a packed {@link RunRequest}. */
 export interface RunMessage {

@@ -1,9 +1,7 @@
-import type { ChildProcess } from 'node:child_process';
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Outcome } from '../functions/execute.ts';
-import type { RunRequest } from './messages.ts';
-import { isRunnerMessage, packRequest, readOutcome } from './messages.ts';
+import type { Outcome } from '../functions/run-function.ts';
+import { isRunnerMessage, packRequest, readOutcome, type RunRequest } from './messages.ts';
 
 /** Bounds of a pool. */
 export interface RunnerPoolOptions {
@@ -32,7 +30,7 @@ export class RunnerGone extends Error {
   }
 }
 
-// More jobs than this can wait for a process only through a mistake.
+// Only a mistake makes more jobs than this wait for a process.
 const MAX_WAITING = 1_000;
 
 /** Processes that run functions: forked before they are needed, used again, bounded. */
@@ -60,7 +58,7 @@ export class RunnerPool {
     const runner = await this.#take();
     const { pid, done } = await runner.run(request);
     const finished = done.finally(() => this.#release(runner));
-    finished.catch(() => undefined); // told to whoever awaits `done`
+    finished.catch(() => undefined); // the caller awaits `done`
     return { pid, done: finished, signal: (name) => runner.signal(name) };
   }
 
@@ -73,7 +71,7 @@ export class RunnerPool {
 
   #take(): Promise<Runner> {
     const idle = this.#idle.shift();
-    // The next job shall not wait either.
+    // So that the next job does not wait either.
     setImmediate(() => this.warm());
     if (idle !== undefined) return Promise.resolve(idle);
     if (this.#hasRoom()) return Promise.resolve(this.#fork());
@@ -85,7 +83,7 @@ export class RunnerPool {
     const next = this.#waiting.shift();
     if (next !== undefined) return next(runner.alive ? runner : this.#fork());
     if (!runner.alive) return this.warm();
-    // First in, as it has shown that it runs; the one at the end may still be starting.
+    // The first, because it has run before; the last may still be starting.
     this.#idle.unshift(runner);
     if (this.#idle.length > this.#options.spareRunners + 1) this.#idle.pop()?.end();
   }
@@ -115,7 +113,7 @@ class Runner {
     this.#child = fork(entry(), {
       serialization: 'advanced',
       execArgv: loaderArguments(),
-      // A runner must not speak on the channel of whoever supervises the minion.
+      // A runner must not use the IPC channel of the minion's own supervisor.
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
     this.#ready = new Promise((resolve, reject) => {
@@ -132,7 +130,7 @@ class Runner {
         onGone(this);
       });
     });
-    this.#ready.catch(() => undefined); // told to whoever runs something here
+    this.#ready.catch(() => undefined); // `run` awaits it
   }
 
   get alive(): boolean {
@@ -164,7 +162,7 @@ class Runner {
     return this.#child.kill(name);
   }
 
-  /** Lets an idle process go. */
+  /** Ends an idle process. */
   end(): void {
     if (this.#child.connected) this.#child.disconnect();
   }

@@ -1,8 +1,7 @@
 // A process that runs functions, one at a time, for the minion that forked it.
-import { execute, missingFunction } from '../functions/execute.ts';
+import { missingFunction, runFunction } from '../functions/run-function.ts';
 import { hostFunctions } from '../modules/index.ts';
-import type { RunMessage } from './messages.ts';
-import { packOutcome, readRequest } from './messages.ts';
+import { packOutcome, readRequest, type RunMessage } from './messages.ts';
 
 process.on('message', (message: RunMessage) => {
   void run(message.body).then((body) => process.send?.({ type: 'done', body }));
@@ -19,5 +18,5 @@ async function run(body: Uint8Array): Promise<Buffer> {
   const { fun, args, published } = readRequest(body);
   const found = hostFunctions.get(fun);
   if (found === undefined) return packOutcome(missingFunction(fun, new Map()));
-  return packOutcome(await execute(fun, found, args, published));
+  return packOutcome(await runFunction(fun, found, args, published));
 }

@@ -23,8 +23,7 @@ import { masterAddress, MasterLink } from '@brine/zmq';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-// Minions of this version are what the master's compatibility was measured with; some scripts
-// read the grain and expect Salt's numbers.
+// The release whose behaviour the minion follows. Scripts read the grain and expect Salt's numbers.
 const SALT_VERSION = '3008.2';
 const TRACE_FILE_BYTES = 16 * 1024 * 1024;
 const TRACE_TOTAL_BYTES = 128 * 1024 * 1024;
@@ -106,8 +105,8 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
 
 function recordJob(telemetry: Telemetry, id: string, job: FinishedJob): void {
   const { jid, fun, startMs, endMs, success, link } = job;
-  // It joins its job's trace where the publication says that this is recorded. Otherwise it is a
-  // trace of its own, as nobody here knows what the master samples; the jid is what joins them.
+  // It joins its job's trace if the publication says that the trace is recorded. Otherwise it is a
+  // trace of its own: the minion does not know what the master samples. The jid relates the two.
   const context = parseTraceparent(link);
   const joins = context?.traceId === jobTraceId(jid);
   // The cause by its id: of a batch each piece has a publication of its own.

@@ -1,10 +1,7 @@
-import type { Crypticle } from '@brine/crypt';
-import { CryptError, isSigAlgo, SerialMemory } from '@brine/crypt';
+import { CryptError, type Crypticle, isSigAlgo, SerialMemory } from '@brine/crypt';
 import { unpackMap, WireError } from '@brine/wire';
-import type { Publication } from '@brine/wire/frames';
-import { readPublication } from '@brine/wire/frames';
-import type { PublishedJob } from '@brine/wire/load';
-import { parsePublishedJob } from '@brine/wire/load';
+import { type Publication, readPublication } from '@brine/wire/frames';
+import { parsePublishedJob, type PublishedJob } from '@brine/wire/load';
 import type { MinionLog } from '../ports.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { Credentials } from './sign-in.ts';
@@ -16,7 +13,7 @@ export interface PublicationRules {
 }
 
 /** Opens frames of port 4505 (Salt: salt/channel/client.py AsyncPubChannel). */
-export class PublicationReader {
+export class FrameReader {
   readonly #authenticator: Authenticator;
   readonly #rules: PublicationRules;
   readonly #log: MinionLog;

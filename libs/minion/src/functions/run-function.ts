@@ -1,8 +1,11 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { isMap } from '@brine/wire';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { bindArguments, splitArguments } from './bind.ts';
-import type { MinionFunction } from './function.ts';
-import { ArgumentError, ExecutionError, InvocationError } from './function.ts';
+import {
+  ArgumentError,
+  ExecutionError,
+  InvocationError,
+  type MinionFunction,
+} from './minion-function.ts';
 
 /** What one function gave. */
 export interface Outcome {
@@ -24,8 +27,8 @@ export function missingFunction(name: string, docs: SaltMap): Outcome {
   return failure(map);
 }
 
-/** Runs a function and never throws: what went wrong is told in Salt's words (salt/minion.py). */
-export async function execute(
+/** Runs a function. Never throws: an error becomes a return in Salt's words (salt/minion.py). */
+export async function runFunction(
   name: string,
   fun: MinionFunction,
   given: readonly SaltValue[],

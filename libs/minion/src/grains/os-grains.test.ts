@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { asctime } from '../asctime.ts';
 import { MinionError, type MinionErrorCode } from '../errors.ts';
-import { linuxGrains, parseOsRelease } from './os-release.ts';
+import { linuxGrains, parseOsRelease } from './os-grains.ts';
 
 describe('a line of os-release', () => {
   test.each([

@@ -1,5 +1,4 @@
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
 
 /** A parameter of a function that can be run on a minion. */
 export interface Parameter {
@@ -47,11 +46,6 @@ export class ExecutionError extends Error {
 /** Thrown where arguments do not fit the parameters (Python: TypeError). */
 export class ArgumentError extends Error {
   override readonly name = 'ArgumentError';
-}
-
-/** A value as text: text itself, else as Python shows it. */
-export function shownText(value: SaltValue): string {
-  return typeof value === 'string' ? value : pyRepr(value);
 }
 
 /** The text given for a parameter. @throws InvocationError for anything else. */

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CryptError, Crypticle, minionToken } from '@brine/crypt';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { pack, unpack } from '@brine/wire';
+import { pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { aesEnvelope } from '@brine/wire/frames';
 import {
   buildPillar,
@@ -15,7 +14,7 @@ import type { Authenticator } from './authenticator.ts';
 import type { Credentials, SignInIdentity } from './sign-in.ts';
 
 /** What a channel needs. */
-export interface ChannelParts {
+export interface MasterChannelParts {
   readonly me: SignInIdentity;
   readonly requests: MasterRequests;
   readonly authenticator: Authenticator;
@@ -40,11 +39,11 @@ class StaleKey extends Error {}
 class Unsealed extends Error {}
 
 /** Sealed requests to the master; signs in again when the master has other keys. */
-export class Channel {
-  readonly #parts: ChannelParts;
+export class MasterChannel {
+  readonly #parts: MasterChannelParts;
   readonly #tok: Buffer;
 
-  constructor(parts: ChannelParts) {
+  constructor(parts: MasterChannelParts) {
     this.#parts = parts;
     this.#tok = minionToken(parts.me.key);
   }

@@ -56,7 +56,7 @@ export function linuxGrains(fields: ReadonlyMap<string, string>): SaltMap {
   const version = fields.get('VERSION_ID') ?? '';
   const parts = version.split('.').filter((part) => part !== '');
   const info: SaltValue[] = parts.map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  // Ubuntu's releases are told apart by both numbers (Salt: salt/grains/core.py).
+  // Both numbers together name a release of Ubuntu (Salt: salt/grains/core.py).
   const major = os === 'Ubuntu' ? version : (parts[0] ?? '');
   return new Map<SaltValue, SaltValue>([
     ['os', os],

@@ -1,12 +1,11 @@
-import type { SaltMap } from '@brine/wire';
-import { pack } from '@brine/wire';
-import type { Channel } from '../channel/channel.ts';
+import { pack, type SaltMap } from '@brine/wire';
+import type { MasterChannel } from '../channel/master-channel.ts';
 import type { Clock, MinionLog } from '../ports.ts';
 import type { MinionSettings } from '../settings.ts';
 
-/** What the returner needs. */
-export interface ReturnerParts {
-  readonly channel: Pick<Channel, 'send'>;
+/** What the sender needs. */
+export interface ReturnSenderParts {
+  readonly channel: Pick<MasterChannel, 'send'>;
   readonly clock: Clock;
   readonly log: MinionLog;
   readonly signal: AbortSignal;
@@ -22,15 +21,15 @@ interface Waiting {
   readonly bytes: number;
 }
 
-/** Brings returns to the master: three tries each, and again later what did not get through. */
-export class Returner {
-  readonly #parts: ReturnerParts;
+/** Sends returns to the master: three tries each, and more later if none got through. */
+export class ReturnSender {
+  readonly #parts: ReturnSenderParts;
   readonly #settings: MinionSettings;
   readonly #waiting: Waiting[] = [];
   #waitingBytes = 0;
   #resending = false;
 
-  constructor(parts: ReturnerParts, settings: MinionSettings) {
+  constructor(parts: ReturnSenderParts, settings: MinionSettings) {
     this.#parts = parts;
     this.#settings = settings;
   }
