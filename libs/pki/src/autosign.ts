@@ -1,16 +1,16 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { mayHaveKey } from '@brine/job';
-import { isSystemError, removeIfThere } from './files.ts';
+import { isSystemError, removeIfThere } from './atomic-files.ts';
 import { shelfDir } from './key-dirs.ts';
 
-/** What a signing file holds; `refused` says why its lines do not count. */
+/** The lines of a signing file; `refused` says why they do not count. */
 export interface SigningLines {
   readonly lines: readonly string[];
   readonly refused?: 'world-writable' | 'group-writable' | 'too-large';
 }
 
-/** A signing file is a short hand-kept list; 1 MiB is some 50,000 ids. */
+/** A signing file is a short list edited by hand; 1 MiB is some 50,000 ids. */
 const MAX_SIGNING_FILE_BYTES = 1024 * 1024;
 
 /** The lines that count in the text of an autosign_file or autoreject_file. */

@@ -3,19 +3,19 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { appendFile, open, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { mayHaveKey } from '@brine/job';
+import { readIfThere, removeIfThere, writeAtomic } from './atomic-files.ts';
 import { PkiError } from './errors.ts';
-import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
 import type { KeyState } from './key-dirs.ts';
 import type { AgreedKey } from './reconcile.ts';
 
 const FORMAT = 1;
 
-/** Rewritten when it holds this many lines more than twice its entries. */
+/** Rewritten when it has this many lines more than twice its entries. */
 const SLACK_LINES = 1000;
 
 /**
- * Where the journal of a pki_dir lies: beside it, so that a volume mounted there does not take the
- * journal along; inside, as a dot file, where the parent can not be written.
+ * The path of the journal of a pki_dir. It lies beside the directory, so that it stays when a
+ * volume mounted there goes. If the parent is not writable, it lies inside as a dot file.
  */
 export function journalPath(pkiDir: string): string {
   const beside = join(dirname(pkiDir), `${basename(pkiDir)}.brine-keys`);
@@ -26,7 +26,7 @@ export function journalPath(pkiDir: string): string {
     accessSync(dirname(pkiDir), constants.W_OK);
     return beside;
   } catch {
-    // Not writable for this user: the second place is the answer, not an error.
+    // Not writable for this user: use the second place.
     return inside;
   }
 }
@@ -137,7 +137,7 @@ export class KeyJournal {
   }
 }
 
-/** Why the sync stands still, for `brine key sync`. */
+/** Why the sync is stopped, for `brine key sync`. */
 export interface KeySyncAlarm {
   /** Unix time in milliseconds. */
   readonly since: number;
@@ -153,7 +153,7 @@ export async function readKeySyncAlarm(pkiDir: string): Promise<KeySyncAlarm | u
   return text === undefined ? undefined : (JSON.parse(text) as KeySyncAlarm);
 }
 
-/** Says that the vanished files were meant to vanish; false when there is no alarm. */
+/** Confirms that the vanished files are deleted; false when there is no alarm. */
 export async function confirmKeySync(pkiDir: string): Promise<boolean> {
   if ((await readKeySyncAlarm(pkiDir)) === undefined) return false;
   await writeAtomic(`${journalPath(pkiDir)}.confirm`, `${new Date().toISOString()}\n`, 0o600);
@@ -177,7 +177,7 @@ function parse(path: string, text: string): Loaded | undefined {
     const fields = parseLine(text);
     if (!Array.isArray(fields)) continue;
     const [id, state, hash, denied, revision] = fields as unknown[];
-    // From a version that let other ids in: no file of theirs would be found.
+    // An older version allowed other ids, which have no files here.
     if (!mayHaveKey(id)) continue;
     entries.set(id, {
       ...(isState(state) && typeof hash === 'string' && { state, hash }),
@@ -188,7 +188,7 @@ function parse(path: string, text: string): Loaded | undefined {
   return { entries, lines: lines.length };
 }
 
-/** The last line may be torn by a crash: it is then as if it had not been written. */
+/** A crash may tear the last line, which then does not count. */
 function parseLine(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -44,7 +44,7 @@ export async function ensureKeyDirs(pkiDir: string): Promise<void> {
     const made = await mkdir(dir, { recursive: true, mode: 0o700 });
     if (made !== undefined) continue;
     const { mode } = await stat(dir);
-    // Group members may be let in on purpose (permissive_pki_access); others never.
+    // Operators may admit the group (permissive_pki_access), never others.
     if ((mode & 0o007) !== 0) await chmod(dir, mode & 0o770);
   }
 }

@@ -15,7 +15,7 @@ import { ShelfWatch } from './watch-shelves.ts';
 
 /** Ids handled at the same time: bounds open files and writes in flight. */
 const BATCH = 64;
-/** Ids whose content is read again in each rescan although nothing pointed at them. */
+/** Ids that each rescan reads again without any notice of a change. */
 const REREAD_PER_RESCAN = 1000;
 const SETTLE_LOOK_MS = 20;
 
@@ -56,8 +56,8 @@ export class KeySync {
   }
 
   /**
-   * Brings the ids together whose record or place has changed since the journal was written, then
-   * follows changes. That all other files still hold what they held is seen to in the background.
+   * Joins files and record of each id that changed since the journal was written, then follows
+   * changes. The content of all other files is checked in the background.
    */
   async start(): Promise<void> {
     this.#watch = new ShelfWatch(this.#store.pkiDir, (_shelf, id) => this.changed(id));
@@ -78,7 +78,7 @@ export class KeySync {
     void this.#drain();
   }
 
-  /** To be called when the shared record was read anew: looks at every id again. */
+  /** To be called when the shared record was read again from the start: looks at every id. */
   resync(): void {
     this.#everything();
     void this.#drain();
@@ -91,8 +91,8 @@ export class KeySync {
   }
 
   /**
-   * Looks at the files now, and waits until what has changed in them is in the record: a deleted
-   * file takes a second to be believed. False where that took longer, or the sync stands still.
+   * Looks at the files now, and waits until the record has their changes. A deleted file counts
+   * after a second. False if that took longer, or if the sync is stopped by an alarm.
    */
   async settled(timeoutMs: number): Promise<boolean> {
     const until = performance.now() + timeoutMs;
@@ -105,7 +105,7 @@ export class KeySync {
     return this.#mayAct();
   }
 
-  /** Stops following; what is in hand is finished and the journal written. */
+  /** Stops following. Finishes the ids in work and writes the journal. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -191,7 +191,7 @@ export class KeySync {
     return shelves;
   }
 
-  /** Content that changed while nobody watched is found over time; mtimes are never believed. */
+  /** Finds content that changed without a notice, over time. Modification times prove nothing. */
   #markForRereading(): void {
     for (let n = 0; n < REREAD_PER_RESCAN; n += 1) {
       const next = this.#reread.next();
@@ -215,7 +215,7 @@ export class KeySync {
     }
     const verdict = await this.#guard.judge(missing, this.#journal.present);
     if (verdict.resume) this.#everything();
-    for (const id of verdict.believed) this.#dirty.add(id);
+    for (const id of verdict.deleted) this.#dirty.add(id);
     const alarm = this.#guard.alarm;
     if (!alarm) return;
     const text = `key sync stopped: ${alarm.vanished} key files vanished at once`;
@@ -230,7 +230,7 @@ export class KeySync {
   }
 
   async #run(): Promise<void> {
-    // Lets a burst of notices about one file fall together.
+    // Joins a burst of notices about one file.
     await nextTurn();
     while (this.#dirty.size > 0 && this.#mayAct()) {
       const batch: string[] = [];
@@ -262,11 +262,11 @@ export class KeySync {
   async #bring(id: string, files: KeyFiles, stored: StoredKey | undefined): Promise<void> {
     const agreed = this.#journal.get(id);
     const decision = reconcileKey(agreed, files, stored);
-    if (decision.vanished && !this.#guard.believes(id)) {
+    if (decision.vanished && !this.#guard.isDeleted(id)) {
       this.#guard.suspect(id);
       return;
     }
-    // One that is believed to be deleted stays so until the record says it.
+    // An id that counts as deleted stays so until the record says it.
     if (!decision.vanished) this.#guard.forget(id);
     if (decision.conflict) this.#counts.conflicts += 1;
     if (decision.writeFiles) {

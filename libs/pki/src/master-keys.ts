@@ -1,8 +1,8 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { normalisePem, PrivateKey } from '@brine/crypt';
+import { readIfThere, writeAtomic, writeOnce } from './atomic-files.ts';
 import { PkiError } from './errors.ts';
-import { readIfThere, writeAtomic, writeOnce } from './files.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
 
 /** A private key with the PEM text of its public half, as Salt sends it (trimmed). */
@@ -32,8 +32,8 @@ export interface MasterKeyOptions {
 }
 
 /**
- * What the master's options say of its signing pair. A signature that was made elsewhere takes the
- * place of the pair, whose private half then need not be on this host.
+ * What the master's options say of its signing pair. With a signature that was made elsewhere, the
+ * pair's private half need not be on this host.
  */
 export function masterKeyOptions(options: {
   readonly id: string;
@@ -56,8 +56,8 @@ const PUBLIC_MODE = 0o644;
 /**
  * The master's key pair below `pkiDir`, made when there is none. Several services may start at
  * once: all get the pair of the first that finished. `keysize` is in bits (Salt's default 2048).
- * Throws {@link PkiError} when a key file exists but can not be read or parsed, and where a
- * signature made elsewhere is wanted and not there.
+ * Throws {@link PkiError} when a key file exists but cannot be read or parsed, and if a
+ * configured signature made elsewhere is missing.
  */
 export async function loadOrCreateMasterKeys(
   pkiDir: string,
@@ -82,7 +82,7 @@ export async function loadOrCreateMasterKeys(
 
 /**
  * `<dir>/<name>.pem` and `<dir>/<name>.pub`, made when there is none. The private key is the
- * truth: a missing or foreign public file is written anew from it.
+ * truth: a missing or foreign public file is written again from it.
  */
 export async function loadOrCreatePair(
   dir: string,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { normalisePem } from '@brine/crypt';
-import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
+import { readIfThere, removeIfThere, writeAtomic } from './atomic-files.ts';
 import type { KeyPair } from './master-keys.ts';
 import { loadOrCreatePair } from './master-keys.ts';
 

@@ -1,14 +1,14 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { isSystemError } from './files.ts';
+import { isSystemError } from './atomic-files.ts';
 
-// A link leads out of the directory, and to open a pipe would wait for ever.
+// A link leads out of the directory, and opening a pipe blocks for ever.
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Codes of what is no plain file: nothing, a link, a socket or device. */
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'] as const;
 
-/** Whether there is a plain file; a link to one is none. */
+/** Whether there is a plain file. A link to one does not count. */
 export function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }

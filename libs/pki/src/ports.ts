@@ -3,22 +3,22 @@ import type { KeyRecord, StoredKey } from './reconcile.ts';
 
 /** The shared record of key states, as the sync needs it. */
 export interface KeyRecords {
-  /** False while they are being read: what is absent then says nothing. */
+  /** False while records are being read: an absent one then says nothing. */
   ready(): boolean;
   ids(): Iterable<string>;
   get(id: string): StoredKey | undefined;
   /** Writes if the stored revision is still `expected` (undefined: nothing stored); the new
-   * revision, or undefined when somebody else was first. */
+   * revision, or undefined when another writer was first. */
   put(id: string, record: KeyRecord, expected: number | undefined): Promise<number | undefined>;
 }
 
-/** What {@link KeySync} is told besides its three parties. Times in milliseconds. */
+/** Options of {@link KeySync}. Times in milliseconds. */
 export interface KeySyncOptions {
   /** Default 10,000. */
   readonly rescanMs?: number;
   /** How long a file must be gone before that counts; default 1,000. */
   readonly vanishMs?: number;
-  /** Told of what goes wrong, once per kind until it went well again. */
+  /** Called with each error, once per kind until that kind of work succeeds again. */
   readonly onTrouble?: (text: string, cause?: unknown) => void;
 }
 

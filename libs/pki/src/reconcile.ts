@@ -25,7 +25,7 @@ export interface AgreedKey {
   readonly hash?: string;
   /** Hash of the denied key. */
   readonly denied?: string;
-  /** Revision of the record at that time; 0 where it can not be compared any more. */
+  /** Revision of the record at that time; 0 where it is no longer comparable. */
   readonly revision: number;
 }
 
@@ -35,7 +35,8 @@ export interface KeyDecision {
   readonly writeFiles: boolean;
   readonly writeRecord: boolean;
   /**
-   * A file that the journal knows is gone: only to be believed after a while, and not in masses.
+   * A file that the journal knows is gone. It counts as deleted only after a while, and not if many
+   * vanish at once.
    */
   readonly vanished: boolean;
   /** Both sides had changed in different ways; the record has won. */
@@ -115,10 +116,10 @@ export function recordFor(
   };
 }
 
-/** A peer that sends ever new keys must not grow a record without end. */
+/** Bounds the record of a peer that sends one new key after another. */
 const MAX_DENIED = 8;
 
-/** More vanished files at once than this are an accident until somebody says otherwise. */
+/** More files vanishing at once count as an accident until an operator confirms them. */
 export function vanishLimit(known: number): number {
   return Math.max(10, Math.floor(known / 20));
 }

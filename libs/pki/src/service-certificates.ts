@@ -3,19 +3,19 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CertificateSubject, Certified } from '@brine/crypt';
 import { CERTIFICATE_FILES, issueCertificate, makeAuthority } from '@brine/crypt';
+import { readIfThere, removeIfThere, writeAtomic } from './atomic-files.ts';
 import { PkiError } from './errors.ts';
-import { readIfThere, removeIfThere, writeAtomic } from './files.ts';
 
-/** Who gets a certificate. */
+/** The names that get certificates. */
 export interface CertificateNames {
   readonly clients: readonly string[];
   readonly server: string;
 }
 
-/** What is wrong with a certificate, where something is. */
+/** What is wrong with a certificate. */
 export type CertificateProblem = 'missing' | 'expired' | 'wrong key' | 'not of this authority';
 
-/** A certificate as it lies there. */
+/** A certificate as its file has it. */
 export interface CertificateStatus {
   readonly name: string;
   /** Unix milliseconds; 0 where it is missing. */
@@ -27,8 +27,8 @@ export interface CertificateStatus {
 }
 
 /**
- * How far a change of the authority is: `trusted`, the new one is believed everywhere and the old
- * one still signs; `signing`, the other way round; `done`, the old one is forgotten.
+ * The step of a change of the authority. `trusted`: all trust the new one and the old one still
+ * signs. `signing`: the new one signs and all still trust the old one. `done`: only the new one.
  */
 export type AuthorityChange = 'trusted' | 'signing' | 'done';
 
@@ -53,8 +53,8 @@ const LOOPBACK = ['localhost', '127.0.0.1', '::1'];
 const PEM = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----/g;
 
 /**
- * The certificates with which services and the NATS server know each other, in a directory: the
- * authority, and for each name a directory to bring to where it is needed.
+ * The certificates by which services and the NATS server know each other. One directory has the
+ * authority, and for each name a directory to copy to the host that needs it.
  */
 export class ServiceCertificates {
   readonly #dir: string;
@@ -85,8 +85,9 @@ export class ServiceCertificates {
   }
 
   /**
-   * Makes every certificate anew, with another key, by the same authority; the server's for the
-   * same hosts unless others are given. Throws PkiError SALT_PKI_AUTHORITY without an authority.
+   * Makes every certificate again, with another key, by the same authority. The server's is for the
+   * same hosts unless others are given.
+   * @throws PkiError SALT_PKI_AUTHORITY without an authority
    */
   async renew(days: number, hosts?: readonly string[]): Promise<void> {
     const authority = await this.#authority();
@@ -108,14 +109,14 @@ export class ServiceCertificates {
       await writeAtomic(path(CERTIFICATE_FILES.key), made.key, PRIVATE_MODE);
       await writeAtomic(path(CERTIFICATE_FILES.certificate), made.certificate, PUBLIC_MODE);
     };
-    // Making a key takes long, and is not done in this thread.
+    // All together, because making a key takes long.
     await Promise.all(subjects.map(renewOne));
   }
 
   /**
-   * Goes one step on the way to another authority; after each, what changed has to reach every
-   * host and the server before the next. Throws PkiError SALT_PKI_AUTHORITY where a certificate
-   * still needs what a step would take away.
+   * Goes one step on the way to another authority. The changed files must reach every host and the
+   * server before the next step.
+   * @throws PkiError SALT_PKI_AUTHORITY if a certificate still needs what a step would remove
    */
   async changeAuthority(days: number): Promise<AuthorityChange> {
     const current = await this.#authority();
@@ -185,7 +186,7 @@ export class ServiceCertificates {
     ]);
   }
 
-  /** Whom everybody believes: one authority, or two during a change. */
+  /** Writes the trusted authorities of all: one, or two during a change. */
   async #tellRoots(): Promise<void> {
     const { clients, server } = this.#names;
     const next = (await this.#read(AUTHORITY.next)) ?? '';
@@ -195,7 +196,7 @@ export class ServiceCertificates {
       ...blocksOf(next, 'CERTIFICATE'),
       ...blocksOf(old, 'CERTIFICATE'),
     ];
-    // A step that was cut short may have left one of them under two names.
+    // An interrupted step may have left one of them under two names.
     const text = [...new Set(roots.map((root) => `${root.trim()}\n`))].join('');
     for (const name of [...clients, server]) {
       await mkdir(join(this.#dir, name), { recursive: true, mode: 0o700 });
@@ -228,7 +229,7 @@ export class ServiceCertificates {
     throw new PkiError('SALT_PKI_AUTHORITY', `the authority's private key is not in ${path}`);
   }
 
-  /** The authority as it is believed: its private key may lie elsewhere. */
+  /** The certificate of the authority; its private key may be on another host. */
   async #root(): Promise<string> {
     const [root] = blocksOf((await this.#read(AUTHORITY.current)) ?? '', 'CERTIFICATE');
     if (root !== undefined) return root;

@@ -1,28 +1,29 @@
 import { existsSync } from 'node:fs';
-import { removeIfThere, writeAtomic } from './files.ts';
+import { removeIfThere, writeAtomic } from './atomic-files.ts';
 import type { KeySyncAlarm } from './journal.ts';
 import { vanishLimit } from './reconcile.ts';
 
-/** While stopped, the operator's word is looked for this often, in milliseconds. */
+/** How often a stopped sync looks for the operator's confirmation, in milliseconds. */
 const CONFIRM_LOOK_MS = 500;
 const SAMPLE = 20;
 
-/** Ids whose vanishing is now believed; `resume` after an alarm has ended. */
+/** Ids that now count as deleted; `resume` after an alarm has ended. */
 export interface VanishVerdict {
-  readonly believed: readonly string[];
+  readonly deleted: readonly string[];
   readonly resume: boolean;
 }
 
 /**
- * Decides when a vanished key file is a deletion: not before it was gone for a while (a move is a
- * deletion and a creation), and not when very many are gone at once (a volume is not mounted).
+ * Decides when a vanished key file is a deletion. It must be gone for a while, because a move is a
+ * deletion and a creation. If very many are gone at once, a volume may not be mounted: then an
+ * operator must confirm.
  */
 export class VanishGuard {
   readonly #path: string;
   readonly #waitMs: number;
   readonly #look: () => void;
   readonly #since = new Map<string, number>();
-  readonly #believed = new Set<string>();
+  readonly #deleted = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #alarm: KeySyncAlarm | undefined;
   #closed = false;
@@ -33,19 +34,19 @@ export class VanishGuard {
     this.#look = look;
   }
 
-  /** Set while the sync stands still. */
+  /** Set while the sync is stopped. */
   get alarm(): KeySyncAlarm | undefined {
     return this.#alarm;
   }
 
-  /** Files that are gone and not believed to be yet. */
+  /** Files that are gone and do not count as deleted yet. */
   get suspects(): number {
     return this.#since.size;
   }
 
   /** True when the file of this id counts as deleted. */
-  believes(id: string): boolean {
-    return this.#believed.has(id);
+  isDeleted(id: string): boolean {
+    return this.#deleted.has(id);
   }
 
   /** Notes that a file was not found; looks again when the time is up. */
@@ -57,33 +58,33 @@ export class VanishGuard {
   /** The id is settled, in whatever way. */
   forget(id: string): void {
     this.#since.delete(id);
-    this.#believed.delete(id);
+    this.#deleted.delete(id);
   }
 
   /**
-   * Judges from a fresh look at the directories: `missing` ids out of `known`. Those that are
-   * believed already count no more: deleting many takes longer than until the next look, which
-   * would stop again what was confirmed.
+   * Judges from a fresh look at the directories: `missing` ids out of `known`. Ids
+   * that count as deleted already are left out: deleting many takes longer than until the next
+   * look, which would raise the alarm again over what was confirmed.
    */
   async judge(missing: readonly string[], known: number): Promise<VanishVerdict> {
     const confirmed = this.#alarm !== undefined && existsSync(`${this.#path}.confirm`);
     const limit = vanishLimit(known);
-    const open = missing.filter((id) => !this.#believed.has(id));
+    const open = missing.filter((id) => !this.#deleted.has(id));
     if (open.length > limit && !confirmed) {
       await this.#raise(open, limit);
-      return { believed: [], resume: false };
+      return { deleted: [], resume: false };
     }
     const resume = this.#alarm !== undefined;
     const now = performance.now();
-    const believed = [...this.#since]
+    const deleted = [...this.#since]
       .filter(([, since]) => now - since >= this.#waitMs)
       .map(([id]) => id);
-    if (confirmed) believed.push(...open);
-    // Before anything is awaited: looks may overlap.
-    for (const id of believed) this.#believed.add(id);
-    if (this.#since.size > believed.length) this.#arm(this.#waitMs / 4);
+    if (confirmed) deleted.push(...open);
+    // Before the first await, because looks may overlap.
+    for (const id of deleted) this.#deleted.add(id);
+    if (this.#since.size > deleted.length) this.#arm(this.#waitMs / 4);
     await this.#lower();
-    return { believed, resume };
+    return { deleted, resume };
   }
 
   close(): void {

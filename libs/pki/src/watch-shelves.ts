@@ -4,7 +4,7 @@ import { mayHaveKey } from '@brine/job';
 import type { KeyShelf } from './key-dirs.ts';
 import { KEY_SHELVES, shelfDir } from './key-dirs.ts';
 
-/** Watches the key directories; a directory that went away is watched again by {@link renew}. */
+/** Watches the key directories. {@link renew} watches again a directory that went away. */
 export class ShelfWatch {
   readonly #pkiDir: string;
   readonly #onChange: (shelf: KeyShelf, id: string) => void;
@@ -16,7 +16,7 @@ export class ShelfWatch {
     this.renew();
   }
 
-  /** Starts watching what is not being watched; true when all directories are. */
+  /** Watches the directories that are not watched yet; true when all are. */
   renew(): boolean {
     for (const shelf of KEY_SHELVES) {
       if (!this.#watchers.has(shelf)) this.#start(shelf);
@@ -24,7 +24,7 @@ export class ShelfWatch {
     return this.#watchers.size === KEY_SHELVES.length;
   }
 
-  /** Forgets all watchers, for directories that may have been replaced, and starts anew. */
+  /** Starts all watchers again, because the directories may have been replaced. */
   restart(): boolean {
     this.close();
     return this.renew();
