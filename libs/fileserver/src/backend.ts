@@ -11,7 +11,7 @@ export interface FoundFile {
   readonly stat?: readonly number[];
 }
 
-/** What there is in one environment; paths relative, sorted by code points. */
+/** The paths of one environment: relative, sorted by code points. */
 export interface FileLists {
   readonly files: readonly string[];
   readonly dirs: readonly string[];
@@ -20,7 +20,7 @@ export interface FileLists {
   readonly links: ReadonlyMap<string, string>;
 }
 
-/** The answer for an environment that is not there. */
+/** The answer for an unknown environment. */
 export const NO_FILES: FileLists = { files: [], dirs: [], emptyDirs: [], links: new Map() };
 
 /** One source of files (Salt's `fileserver_backend`). */
@@ -35,7 +35,7 @@ export interface FileBackend {
     saltenv: string,
     query: ReadonlyMap<string, string>,
   ): Promise<FoundFile | undefined>;
-  /** Whether a file found elsewhere may be served to who asked in this environment. */
+  /** Whether a file of another environment may answer a request for this environment. */
   mayServe(file: FoundFile, saltenv: string): Promise<boolean>;
   lists(saltenv: string): Promise<FileLists>;
   /** Ends what it started. */

@@ -7,20 +7,20 @@ export interface Entry {
   readonly name: string;
   /** A directory, or a link to one. */
   readonly isDirectory: boolean;
-  /** What a symbolic link holds; absent for anything else. */
+  /** The target of a symbolic link; absent for anything else. */
   readonly link?: string;
 }
 
-/** What a directory held when it was read. */
+/** The entries of a directory when it was read. */
 export interface Scan {
-  /** Tells a directory from itself at another time. */
+  /** Differs after any change of the directory. */
   readonly identity: string;
-  /** Device and inode: a directory below itself is seen by it. */
+  /** Device and inode, to find a directory that links lead to again below itself. */
   readonly node: string;
   readonly entries: readonly Entry[];
   /** When it was read, by `performance.now()`. */
   readonly readAt: number;
-  /** It was left alone for a while before: the same identity means the same entries. */
+  /** Unchanged for a while before it was read: the same identity means the same entries. */
   readonly settled: boolean;
 }
 
@@ -57,7 +57,7 @@ async function entriesOf(path: string): Promise<Entry[]> {
   const found = await readdir(path, { withFileTypes: true });
   const entries: Entry[] = [];
   for (const entry of found) {
-    // A name that is not UTF-8 could not be asked for.
+    // No request can ask for a name that is not UTF-8.
     if (entry.name.includes('\ufffd')) continue;
     if (!entry.isSymbolicLink()) {
       entries.push({ name: entry.name, isDirectory: entry.isDirectory() });

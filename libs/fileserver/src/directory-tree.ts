@@ -10,9 +10,9 @@ export interface TreeRules {
   readonly followSymlinks: boolean;
   readonly ignoreSymlinks: boolean;
   readonly ignored: Ignored;
-  /** Salt's `fileserver_list_cache_time`, in ms: no older directory is believed unread. */
+  /** Salt's `fileserver_list_cache_time`, in ms: an older directory is read again. */
   readonly listCacheMs: number;
-  /** Told once when a tree holds more than is listed. */
+  /** Called once when a tree has more files than are listed. */
   readonly onTooLarge: (root: string) => void;
 }
 
@@ -38,8 +38,8 @@ interface Seen {
 }
 
 /**
- * One root of `file_roots`. Directories are read once and then only looked at: whatever is added,
- * removed or renamed changes the times of its directory.
+ * One root of `file_roots`. Each directory is read once, then only its times are checked: they
+ * change when an entry is added, removed or renamed.
  */
 export class DirectoryTree {
   readonly #root: string;
@@ -108,7 +108,7 @@ export class DirectoryTree {
   }
 
   #below(visit: Visit, scan: Scan): Visit[] {
-    // A link to a directory above would be walked until the kernel has enough of it.
+    // A link to a directory above would be followed until the kernel refuses.
     if (visit.above.includes(scan.node)) return [];
     const above = [...visit.above, scan.node];
     return scan.entries
@@ -132,7 +132,7 @@ export class DirectoryTree {
     );
     const realRoot = await realPath(normalPath(this.#root));
     for (const { visit, scan } of seen) {
-      // Of a link that is not followed only its own emptiness counts.
+      // A link that is not followed counts as empty by itself.
       if (visit.leaf) continue;
       if (visit.above.includes(scan.node)) continue;
       for (const entry of scan.entries) {

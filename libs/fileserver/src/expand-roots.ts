@@ -3,7 +3,7 @@ import { posix } from 'node:path';
 import { compileGlob } from '@brine/target';
 
 /**
- * Directories for a root that holds a glob, as it stands in `file_roots` (salt/config
+ * Directories for a root that contains a glob, as it stands in `file_roots` (salt/config
  * `_expand_glob_path`, Python's `glob.glob`: names with a leading dot only where the glob has
  * one). A root without `*`, `?`, `[` stays as it is.
  */

@@ -22,7 +22,7 @@ interface Known {
 
 /**
  * Hashes of files, remembered until a file's device, inode, size or times change. A file is read
- * in chunks; those who ask for the same file meanwhile get the same answer.
+ * in chunks; requests for the same file meanwhile share the answer.
  */
 export class FileHashes {
   readonly #algorithm: string;
@@ -55,7 +55,7 @@ export class FileHashes {
   async #read(path: string): Promise<string | undefined> {
     let handle: FileHandle;
     try {
-      // A pipe put in the file's place must not hold us.
+      // A pipe in the place of the file must not block the read.
       handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     } catch {
       return undefined;

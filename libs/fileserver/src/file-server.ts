@@ -5,7 +5,7 @@ import { FileHashes } from './file-hashes.ts';
 import { mergeLists } from './merge-lists.ts';
 import { readPiece } from './pieces.ts';
 
-/** A file and who found it. */
+/** A file and the backend that found it. */
 export interface Found extends FoundFile {
   readonly back: string;
 }

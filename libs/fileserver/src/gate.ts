@@ -17,7 +17,7 @@ export class Gate {
     try {
       return await task();
     } finally {
-      // The place goes on to the next in line, if there is one.
+      // The next in line, if any, gets the place.
       const next = this.#waiting.shift();
       if (next === undefined) this.#running -= 1;
       else next();

@@ -11,12 +11,12 @@ import { fileAt, type Tree } from './git/tree.ts';
 import { mergeLists } from './merge-lists.ts';
 import { byCodePoint, normalPath } from './paths.ts';
 
-/** What the git backend serves, and where it keeps it. */
+/** The remotes of the git backend, and its cache. */
 export interface GitfsOptions {
   readonly remotes: readonly RemoteConfig[];
   /** A directory of its own; workers of one host share it. */
   readonly cacheDir: string;
-  /** Told when a remote cannot be had, and when it can again. */
+  /** Called when a fetch of a remote fails, and when one succeeds again. */
   readonly tell: (remote: string, problem: string | undefined) => void;
 }
 
@@ -108,13 +108,13 @@ export class GitfsBackend implements FileBackend {
       return false;
     });
     const update = (): Promise<void> => this.#attempt(remote, () => remote.update());
-    // What an earlier start left is served while the first fetch runs.
+    // While the first fetch runs, files of an earlier start are served.
     const first = update();
     if (remote.refs.branches.size === 0) await first;
     if (updateInterval > 0) void first.then(() => this.#every(updateInterval * 1000, update));
   }
 
-  /** The task says whether it found the remote there. */
+  /** The task gives whether it reached the remote. */
   async #attempt(remote: GitRemote, task: () => Promise<boolean>): Promise<void> {
     const { url } = remote.config;
     try {

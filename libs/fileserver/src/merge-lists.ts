@@ -1,7 +1,7 @@
 import { type FileLists, NO_FILES } from './backend.ts';
 import { byCodePoint } from './paths.ts';
 
-/** What several places hold together; where two have a link of one name, the last one counts. */
+/** Joins the lists of several places. If two have a link of one name, the last one counts. */
 export function mergeLists(parts: readonly FileLists[]): FileLists {
   const [only = NO_FILES] = parts;
   if (parts.length <= 1) return only;

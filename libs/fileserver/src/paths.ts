@@ -38,7 +38,7 @@ export async function realPath(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
   } catch {
-    // Nothing there, or nothing to be seen: what there is of it counts.
+    // Missing or not readable: resolve the part that exists.
     if (path === '/' || links >= LINKS_MAX) return path;
   }
   const parent = await realPath(posix.dirname(path), links + 1);

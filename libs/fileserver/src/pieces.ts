@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { Gate } from './gate.ts';
 
-/** Files open at once for pieces; what comes beside them waits a moment. */
+/** Files open at once for pieces; further requests wait. */
 const OPEN_MAX = 64;
 const gate = new Gate(OPEN_MAX);
 

@@ -89,7 +89,7 @@ export class RootsBackend implements FileBackend {
 }
 
 /**
- * An environment becomes part of a path: none may lead out of where the operator put it. Salt
+ * An environment becomes part of a path, and must not lead out of the operator's directory. Salt
  * checks nothing here.
  */
 function isSafeEnv(saltenv: string): boolean {

@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process';
 import type { SaltValue } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
-import type { ExternalSettings } from './external-settings.ts';
+import type { ExternalSettings } from './source-settings.ts';
 
 const TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_BYTES = 32 * 1024 * 1024;
 
 /**
  * What a command prints, as YAML or JSON; `%s` stands for the minion's id (Salt:
- * salt/pillar/cmd_yaml.py, cmd_json.py). What cannot be read is told to the log and is nothing.
+ * salt/pillar/cmd_yaml.py, cmd_json.py). Unreadable output is logged and gives no data.
  * @throws TypeError where the command is no text
  * @throws Error for an id that a shell could read, or a command that cannot be run
  */

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { matchGlob, matchMinion } from '@brine/target';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import type { ExternalMinion, ExternalSettings } from './external-settings.ts';
+import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 const MAX_DEPTH = 32;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;

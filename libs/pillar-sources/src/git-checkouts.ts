@@ -13,7 +13,7 @@ const COMMIT_ID = /^[0-9a-f]{40}$/;
 /** Bytes of the longest name that a ref can have: a file name within the copy. */
 const REF_NAME_MAX_BYTES = 255;
 
-/** What a remote is asked for. */
+/** The refs wanted of a remote. */
 export interface GitPlace {
   readonly url: string;
   /** Exact names of branches or tags, the first that is there. */
@@ -23,7 +23,7 @@ export interface GitPlace {
 }
 
 /**
- * The directory with the files of a branch, tag or commit, fetched anew where that is due. Threads
+ * The directory with the files of a branch, tag or commit, fetched again when due. Threads
  * and workers of a host share it: a checkout is complete before it has its name.
  * @throws GitPillarError where the repository has no such ref, or no room for its files
  */
@@ -48,7 +48,7 @@ export function checkoutOf(place: GitPlace, settings: GitSettings): string {
 function fetchWhereDue(git: Git, url: string, mark: string, settings: GitSettings): void {
   const last = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (Date.now() - last < settings.updateIntervalMs) return;
-  // Marked first: others do not fetch at the same time, and who is away is not asked always.
+  // Marked first, so that others do not fetch too, and a remote that is away has rest.
   writeFileSync(mark, '');
   const specs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
   try {
@@ -59,7 +59,7 @@ function fetchWhereDue(git: Git, url: string, mark: string, settings: GitSetting
   }
 }
 
-/** Exact names only, as gitfs has it: minions choose them, and git reads much more into a text. */
+/** Exact names only, as in gitfs: minions choose them, and git's own syntax allows much more. */
 function commitOf(git: Git, { refs, ownRefs }: GitPlace): string | undefined {
   for (const ref of refs) {
     const found = commitNamed(git, ref);

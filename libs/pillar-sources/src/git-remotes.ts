@@ -1,5 +1,5 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { pythonText } from './python-text.ts';
+import { pyStr } from '@brine/wire/text';
 
 /** One remote of `ext_pillar: git`. */
 export interface GitPillarRemote {
@@ -14,7 +14,7 @@ export interface GitPillarRemote {
   readonly root: string;
 }
 
-/** What stands for all remotes that do not say it themselves (`git_pillar_…`). */
+/** Defaults of all remotes (`git_pillar_…`). */
 export interface GitPillarDefaults {
   readonly base: string;
   readonly branch: string;
@@ -41,7 +41,7 @@ export function gitPillarRemotes(
     if (typeof entry === 'string') return [remoteOf(entry, new Map(), defaults, asked)];
     if (!isMap(entry)) throw new Error('a remote of git_pillar is neither text nor map');
     return [...entry].map(([name, given]) =>
-      remoteOf(pythonText(name), ownOptions(given), defaults, asked),
+      remoteOf(pyStr(name), ownOptions(given), defaults, asked),
     );
   });
 }
@@ -50,8 +50,8 @@ function ownOptions(given: SaltValue): SaltMap {
   const maps = (Array.isArray(given) ? given : [given]).filter(isMap);
   const all: SaltMap = new Map(maps.flatMap((map) => [...map]));
   for (const name of all.keys()) {
-    if (!KNOWN.includes(pythonText(name))) {
-      throw new Error(`git_pillar: the option ${pythonText(name)} of a remote is not served`);
+    if (!KNOWN.includes(pyStr(name))) {
+      throw new Error(`git_pillar: the option ${pyStr(name)} of a remote is not served`);
     }
   }
   return all;
@@ -67,7 +67,7 @@ function remoteOf(
   const branch = second === undefined ? defaults.branch : first;
   const option = (name: keyof GitPillarDefaults): string => {
     const value = given.get(name);
-    return value === undefined || value === null ? defaults[name] : pythonText(value);
+    return value === undefined || value === null ? defaults[name] : pyStr(value);
   };
   if (given.has('mountpoint') && given.get('mountpoint') !== 'salt://') {
     throw new Error('git_pillar: mountpoint is not served');
@@ -76,7 +76,7 @@ function remoteOf(
   const everywhere = given.get('all_saltenvs');
   const ofMinion = asked === null || asked === '' || asked === 'base' ? base : asked;
   const wanted =
-    branch !== '__env__' ? branch : everywhere === undefined ? ofMinion : pythonText(everywhere);
+    branch !== '__env__' ? branch : everywhere === undefined ? ofMinion : pyStr(everywhere);
   const named = option('env');
   const all = branch === '__env__' && everywhere !== undefined;
   const env = all ? (asked ?? 'base') : named !== '' ? named : wanted === base ? 'base' : wanted;

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { type Git, GitPillarError } from './git.ts';
 
-/** What the checkouts of one repository may take; the least used go first. */
+/** Bounds of the checkouts of one repository; those unused for longest go first. */
 export const CHECKOUT_LIMITS = {
   /** Checkouts of one repository. */
   trees: 256,
@@ -21,7 +21,7 @@ export const CHECKOUT_LIMITS = {
   bytes: 1024 * 1024 * 1024,
 } as const;
 
-/** A checkout that was asked for this lately may be read at this moment: a pillar takes 45 s. */
+/** A checkout requested within this time may still be read: a pillar takes up to 45 s. */
 const READING_MS = 120_000;
 /** Its last use is noted at most this often. */
 const NOTE_MS = 30_000;
@@ -44,7 +44,7 @@ export function placeTree(
   const trees = join(dir, 'trees');
   const tree = join(trees, commit);
   noteUse(git, tree, commit);
-  // After the note: whoever makes room looks at it last.
+  // After the note of its use: making room removes the trees with the oldest notes first.
   if (existsSync(tree)) return tree;
   mkdirSync(trees, { recursive: true, mode: 0o700 });
   const bytes = sizeOf(git, commit);
@@ -145,7 +145,7 @@ function usedMsOf(tree: string): number {
   return (note ?? statSync(tree, { throwIfNoEntry: false }))?.mtimeMs ?? 0;
 }
 
-/** It loses its name at once: nobody finds half of it. */
+/** Renames it first, so that no reader finds half a tree. */
 function dropTree(dir: string, tree: string): void {
   const gone = mkdtempSync(join(dir, 'making-'));
   try {

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Git did not do what it was told. */
+/** Git failed. */
 export class GitPillarError extends Error {
   override readonly name = 'GitPillarError';
   readonly code = 'BRINE_PILLAR_GIT';
@@ -20,7 +20,7 @@ export interface GitSettings {
   readonly log: (level: 'error', text: string) => void;
 }
 
-/** Git in one repository, without a shell, never asking anybody. */
+/** Git in one repository, without a shell and without prompts. */
 export class Git {
   readonly #dir: string;
   readonly #env: NodeJS.ProcessEnv;
@@ -40,7 +40,7 @@ export class Git {
       GIT_ALLOW_PROTOCOL: 'file:git:http:https:ssh',
       GIT_SSH_COMMAND: `ssh -o BatchMode=yes${ssh}`,
       ...(settings.sslVerify ? {} : { GIT_SSL_NO_VERIFY: '1' }),
-      // By the environment: arguments are seen by everybody on the host.
+      // By the environment, because every user of the host can see arguments.
       ...(settings.user === ''
         ? {}
         : {

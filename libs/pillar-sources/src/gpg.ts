@@ -5,7 +5,7 @@ const MESSAGE = /-----BEGIN PGP MESSAGE-----[^]*?-----END PGP MESSAGE-----/g;
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** There is no gpg, or it could not open a message that it must open. */
+/** There is no gpg, or it could not open a message that must be opened. */
 export class GpgError extends Error {
   override readonly name = 'GpgError';
   readonly code = 'BRINE_PILLAR_GPG';

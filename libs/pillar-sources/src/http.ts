@@ -1,16 +1,15 @@
 import { isMap, type SaltValue } from '@brine/wire';
-import { readJson } from '@brine/wire/text';
+import { pyStr, readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
-import type { ExternalMinion, ExternalSettings } from './external-settings.ts';
-import { pythonText } from './python-text.ts';
+import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 const TIMEOUT_MS = 20_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /**
  * What a web service says of a minion; `%s` in its address stands for the id, `<grain>` for a
- * grain where `with_grains` is set (Salt: salt/pillar/http_json.py, http_yaml.py). A service that
- * cannot be reached, or says no map, is told to the log and is nothing.
+ * grain where `with_grains` is set (Salt: salt/pillar/http_json.py, http_yaml.py). An
+ * unreachable service, or an answer that is no map, is logged and gives no data.
  * @throws TypeError where there is no address
  */
 export async function readHttp(
@@ -47,8 +46,8 @@ function addressOf(url: string, minion: ExternalMinion, withGrains: boolean): st
   let isWhole = true;
   const full = plain.replaceAll(/<(.*?)>/g, (_whole, name: string) => {
     const grain = minion.grains.get(name);
-    const value = pythonText(grain ?? null);
-    // Dots would lead to another path of the service, however they are written.
+    const value = pyStr(grain ?? null);
+    // Dots would lead to another path of the service, in any encoding.
     if (grain === undefined || grain === null || /^\.*$/.test(value)) isWhole = false;
     return encodeURIComponent(value);
   });

@@ -1,6 +1,4 @@
 export { ClassTree, DEFAULT_CLASS_TREE } from './class-tree.ts';
-export { askExternal } from './external.ts';
-export type { ExternalSettings } from './external-settings.ts';
 export type { GitSettings } from './git.ts';
 export { checkoutOf } from './git-checkouts.ts';
 export type { GitPillarDefaults } from './git-remotes.ts';
@@ -8,6 +6,8 @@ export { gitPillarRemotes } from './git-remotes.ts';
 export type { GpgSettings } from './gpg.ts';
 export { decryptAll } from './gpg.ts';
 export { readHttp } from './http.ts';
-export type { PostgresSettings } from './postgres.ts';
-export { readPostgres } from './postgres.ts';
+export type { PostgresSettings } from './postgres-rows.ts';
+export { readPostgres } from './postgres-rows.ts';
+export { askExternal } from './quick-sources.ts';
 export { RootFiles } from './root-files.ts';
+export type { ExternalSettings } from './source-settings.ts';

@@ -6,8 +6,8 @@ const MAX_FILES = 100_000;
 const MAX_DEPTH = 64;
 
 /**
- * The files below `pillar_roots`, read when they are asked for. One object serves one pillar: what
- * it has read stays the same for it.
+ * The files below `pillar_roots`, read on demand. One object serves one pillar: a file read once
+ * stays the same for it.
  */
 export class RootFiles {
   readonly environments: readonly string[];

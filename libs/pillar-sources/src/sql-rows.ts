@@ -1,16 +1,16 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { pythonText } from './python-text.ts';
+import { pyStr } from '@brine/wire/text';
 
 /** One query of an SQL pillar, with its rules (Salt: salt/pillar/sql_base.py). */
 export interface SqlQuery {
-  /** Key under which its rows stand; null: at the top. */
+  /** Key of its rows in the pillar; null: at the top. */
   readonly root: string | null;
   readonly query: string;
   /** How many fields are keys; 0: all but the last. */
   readonly depth: number;
   readonly asList: boolean;
   readonly asJson: boolean;
-  /** Depths, from 1, whose keys become lists. */
+  /** Depths, from 1, at which keys become lists. */
   readonly withLists: readonly number[];
   readonly ignoreNull: boolean;
 }
@@ -21,7 +21,7 @@ export interface SqlQuery {
  */
 export function sqlQueries(args: SaltValue): SqlQuery[] {
   const named: [string | null, SaltValue][] = isMap(args)
-    ? [...args].map(([key, value]): [string, SaltValue] => [pythonText(key), value]).sort(byName)
+    ? [...args].map(([key, value]): [string, SaltValue] => [pyStr(key), value]).sort(byName)
     : (Array.isArray(args) ? args : [args]).map((value): [null, SaltValue] => [null, value]);
   return named.flatMap(([root, given]) => {
     const rules = rulesOf(given);

@@ -17,7 +17,7 @@ const TEXT_MAX = 1_048_576;
 /** Variables that the values of one minion may have expanded. */
 const EXPANDED_MAX = 20_000;
 
-/** A tree of classes that says something impossible; the text is Python's. */
+/** A tree of classes that cannot be merged; the text is Python's. */
 export class SaltclassError extends Error {
   override readonly name = 'SaltclassError';
   readonly code = 'SALT_SALTCLASS';
@@ -93,7 +93,7 @@ export class Expansion {
     for (const [found] of text.matchAll(/(?:^|[^\n])\$\{[^\n]*?\}/g)) {
       if ((this.#left -= 1) < 0) throw new SaltclassError('too many variables');
       if (found.startsWith('\\')) {
-        // What follows in the same text finds it no more: Salt's known limitation.
+        // A later variable in the same text is not expanded: Salt's known limitation.
         replaceIn(this.#whole, shown, shown.split(found).join(found.slice(1)));
         continue;
       }

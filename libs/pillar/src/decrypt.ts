@@ -1,6 +1,6 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import type { MinionMessages } from './minion-messages.ts';
 import type { PillarOptions, PillarPorts } from './ports.ts';
-import type { SentMessages } from './sent-messages.ts';
 
 /**
  * Decrypts the keys that `decrypt_pillar` names, in place (Salt: salt/pillar/__init__.py
@@ -10,7 +10,7 @@ export function decryptKeys(
   pillar: SaltMap,
   options: PillarOptions,
   ports: PillarPorts,
-  sent: SentMessages,
+  sent: MinionMessages,
 ): string[] {
   const errors: string[] = [];
   const { keys, delimiter, renderers } = options.decrypt;

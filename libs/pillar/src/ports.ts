@@ -18,10 +18,10 @@ export interface PillarPorts {
   readonly outside: Pick<Outside, 'now' | 'random' | 'filters'>;
   /** Functions for `salt['…']`. */
   functions(minion: PillarMinion): ReadonlyMap<string, PyFunction>;
-  /** Decrypts the messages in a value through gpg, but for those that must not be opened. */
+  /** Decrypts the messages in a value by gpg, except those that must not be opened. */
   decrypt(value: SaltValue, mayOpen: (message: string) => boolean): SaltValue;
   /**
-   * Asks an external pillar; undefined where there is none of this name. Throws where it fails.
+   * Computes an external pillar; undefined for an unknown name. Throws if it fails.
    */
   external(
     name: string,
@@ -33,7 +33,7 @@ export interface PillarPorts {
   log(level: 'critical' | 'error', text: string): void;
 }
 
-/** For whom a pillar is made. */
+/** The minion that a pillar is for. */
 export interface PillarMinion {
   readonly id: string;
   readonly grains: SaltMap;
@@ -45,7 +45,7 @@ export interface PillarMinion {
   readonly ext: SaltMap | null;
 }
 
-/** The master's options that rule the pillar; Salt's names in camel case. */
+/** The master's options for the pillar; Salt's names in camel case. */
 export interface PillarOptions {
   readonly renderer: string;
   readonly stateTop: string;

@@ -2,9 +2,9 @@ import { JinjaError, renderTemplate, saltErrorText, str } from '@brine/jinja';
 import { type SaltMap, type SaltValue, WireError } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
-import { templateFunctions } from './functions.ts';
+import { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
-import { SentMessages } from './sent-messages.ts';
+import { templateFunctions } from './template-functions.ts';
 
 /** A file that does not render; the text is Salt's. */
 export class RenderError extends Error {
@@ -20,7 +20,7 @@ const OLD_STYLE: Readonly<Record<string, string>> = {
   json_jinja: 'jinja|json',
 };
 
-/** Renderers that Salt has and Brine has not: files for them must not be empty without a word. */
+/** Renderers that Brine does not have: a file for one of them is an error, not an empty file. */
 const OF_SALT = [
   ...['py', 'pydsl', 'pyobjects', 'mako', 'cheetah', 'genshi', 'wempy', 'yamlex', 'stateconf'],
   ...['json5', 'hjson', 'dson', 'msgpack', 'toml', 'tomlmod', 'nacl', 'pass', 'aws_kms'],
@@ -42,8 +42,8 @@ export class SlsRenderer {
   readonly #ports: PillarPorts;
   readonly #options: PillarOptions;
   readonly #minion: PillarMinion;
-  /** What no renderer may decrypt. */
-  readonly sent: SentMessages;
+  /** Messages that no renderer may decrypt. */
+  readonly sent: MinionMessages;
   /** What templates see as `pillar`. */
   pillar: SaltMap = new Map();
 
@@ -51,7 +51,7 @@ export class SlsRenderer {
     this.#ports = ports;
     this.#options = options;
     this.#minion = minion;
-    this.sent = new SentMessages(minion, () =>
+    this.sent = new MinionMessages(minion, () =>
       ports.log('error', `PGP messages that minion ${minion.id} sent itself were not decrypted`),
     );
   }
@@ -73,7 +73,7 @@ export class SlsRenderer {
     if (unknown !== undefined) {
       const message = `The renderer "${unknown}" is not available`;
       if (OF_SALT.includes(unknown)) throw new RenderError(message);
-      // As salt/template.py check_render_pipe_str: a word that is no renderer makes no file of it.
+      // As salt/template.py check_render_pipe_str: an unknown renderer means an empty file.
       this.#ports.log('error', message);
       return new Map();
     }

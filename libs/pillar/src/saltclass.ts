@@ -3,9 +3,9 @@ import { matchGlob } from '@brine/target';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { loadYaml, YamlWork } from '@brine/yaml';
 import { type Dict, Expansion, mergeClass, SaltclassError } from './class-values.ts';
-import { templateFunctions } from './functions.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 import { minionOpts } from './render-sls.ts';
+import { templateFunctions } from './template-functions.ts';
 
 /** Classes that one minion may have. */
 const CLASSES_MAX = 2_000;
@@ -35,8 +35,8 @@ interface Node {
 }
 
 /**
- * `ext_pillar: saltclass` (salt/pillar/saltclass.py). Changes the pillar that it is handed, as in
- * Salt: templates of classes see in `__pillar__` what classes before them say.
+ * `ext_pillar: saltclass` (salt/pillar/saltclass.py). Changes the given pillar, as in Salt:
+ * templates of classes see in `__pillar__` the values of earlier classes.
  * @throws SaltclassError and what rendering throws
  */
 export function saltclassPillar(
@@ -92,7 +92,7 @@ class ClassReader {
     this.#names = names;
   }
 
-  /** Reads what there is of the minion (salt/utils/saltclass.py expanded_dict_from_minion). */
+  /** Reads the minion's node and classes (salt/utils/saltclass.py expanded_dict_from_minion). */
   node(): Node {
     const { id } = this.#minion;
     const path = this.#ports.files.nodes.findLast((file) => file.split('/').at(-1) === `${id}.yml`);
@@ -116,7 +116,7 @@ class ClassReader {
     return { classes, pillars, states: [...states], environment };
   }
 
-  /** Classes, those that they build on before them; each once. */
+  /** Classes after the classes that they build on; each once. */
   #inOrder(asked: unknown): Map<string, Dict> {
     const found = new Map<string, Dict>();
     for (const name of this.#matching(asked)) {

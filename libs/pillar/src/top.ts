@@ -81,7 +81,7 @@ export class TopFiles {
     }
   }
 
-  /** Who of the targets in these top files is this minion. */
+  /** The targets in these top files that match this minion. */
   match(tops: readonly SaltMap[], pillar: SaltMap): TopMatches {
     const mayMiss = new Map<string, string[]>();
     const matches = new Map<string, string[]>();

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { Gate } from '../gate.ts';
 import { type GitCall, streamGit } from './run-git.ts';
 
-/** Files that were not asked for this long are removed; they can be made again. */
+/** Files without a request for this long are removed; they can be made again. */
 const KEPT_MS = 24 * 60 * 60_000;
 /** A file says that it is in use at most this often. */
 const TOUCH_MS = 60 * 60_000;
 const EXPORTS_MAX = 4;
 
 /**
- * Contents out of git as plain files, by their id: what never changes can be served in pieces and
- * shared by all environments, remotes and workers of a host.
+ * Contents out of git as plain files, by their id. A blob never changes, so all environments,
+ * remotes and workers of a host share its file.
  */
 export class BlobFiles {
   readonly #dir: string;
@@ -44,7 +44,7 @@ export class BlobFiles {
     return flight;
   }
 
-  /** Removes files that nobody asked for lately, and drafts of workers that died. */
+  /** Removes files without a recent request, and unfinished files of workers that died. */
   async clean(): Promise<void> {
     const before = Date.now() - KEPT_MS;
     for (const part of await readdir(this.#dir).catch(() => [])) {

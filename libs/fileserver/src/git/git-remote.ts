@@ -16,7 +16,7 @@ const TREES_MAX = 32;
 /** One remote repository, kept as a bare copy below the cache. */
 export class GitRemote {
   readonly config: RemoteConfig;
-  /** The cache of this remote: another one for all that is fetched in another way. */
+  /** The cache of this remote. The same URL fetched in another way has another cache. */
   readonly dir: string;
   readonly #signal: AbortSignal;
   readonly #trees = new LRUCache<string, Promise<Tree>>({ max: TREES_MAX });
@@ -45,8 +45,8 @@ export class GitRemote {
   }
 
   /**
-   * Fetches and reads the refs; where another worker is at it reads them only, and says false.
-   * @throws GitError where the remote cannot be had; what was there before stays.
+   * Fetches and reads the refs. While another worker fetches, reads them only and gives false.
+   * @throws GitError if the fetch fails; the refs from before stay.
    */
   async update(): Promise<boolean> {
     const { depth, refspecs, url } = this.config;
@@ -61,7 +61,7 @@ export class GitRemote {
     return fetched !== undefined;
   }
 
-  /** What an environment holds; undefined where this remote does not have it. */
+  /** The files of an environment; undefined where this remote does not have it. */
   async treeOf(env: string): Promise<Tree | undefined> {
     if (!isExposed(this.config, env)) return undefined;
     const { refTypes, fallback } = this.config;
@@ -106,8 +106,8 @@ export class GitRemote {
 }
 
 /**
- * The name of a remote's cache. Two remotes share one only where they fetch the same in the same
- * way: what one may read with its key must not be served by the other.
+ * The name of a remote's cache. Two remotes share one only if they fetch the same in the same way:
+ * files that one key may read must not be served for another.
  */
 function cacheKey(config: RemoteConfig): string {
   const { url, name, refspecs, depth, user, password, privkey, proxy, sslVerify } = config;
@@ -115,7 +115,7 @@ function cacheKey(config: RemoteConfig): string {
   return createHash('sha256').update(JSON.stringify(fetched)).digest('hex').slice(0, 32);
 }
 
-/** Access by the environment, so that no secret stands in a list of processes. */
+/** Credentials by the environment, so that no list of processes shows them. */
 function accessEnv(config: RemoteConfig): Record<string, string> {
   const { url, user, password, insecureAuth, privkey, proxy, sslVerify } = config;
   const env: Record<string, string> = {};

@@ -114,8 +114,8 @@ function readRemote(url: string, own: Options, globals: Options): RemoteConfig {
 
 function envsOf(value: unknown, url: string): Record<string, EnvConfig> {
   const envs: Record<string, EnvConfig> = {};
-  for (const [env, held] of Object.entries(tableOf(value ?? {}, `${url}: saltenv`))) {
-    const config = tableOf(held, `${url}: saltenv ${env}`);
+  for (const [env, entry] of Object.entries(tableOf(value ?? {}, `${url}: saltenv`))) {
+    const config = tableOf(entry, `${url}: saltenv ${env}`);
     const { ref, root, mountpoint } = config;
     envs[env] = {
       ...(ref === undefined ? {} : { ref: textOf(ref, url, 'ref') }),

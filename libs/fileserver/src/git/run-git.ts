@@ -9,7 +9,7 @@ export interface GitCall {
   readonly input?: string;
 }
 
-/** Git did not do what it was told; the message is the end of what it printed. */
+/** Git failed; the message is the end of its output. */
 export class GitError extends Error {
   override readonly name = 'GitError';
   readonly code = 'FILESERVER_GIT';
@@ -21,7 +21,7 @@ const OUTPUT_MAX_BYTES = 128 * 1024 * 1024;
 const STDERR_MAX_CHARS = 4_000;
 
 /**
- * Runs git without a shell, in plain English, never asking anybody; resolves with its output.
+ * Runs git without a shell, with English messages and without prompts. Gives its output.
  * @throws GitError where it ends badly, prints too much or takes too long.
  */
 export async function runGit(args: readonly string[], call: GitCall): Promise<Buffer> {
@@ -37,8 +37,8 @@ export async function runGit(args: readonly string[], call: GitCall): Promise<Bu
 }
 
 /**
- * As {@link runGit}, but hands the output over as it comes; `take` says false to end it.
- * @throws GitError as there.
+ * As {@link runGit}, but gives the output in parts; `take` returns false to end it.
+ * @throws GitError as {@link runGit}
  */
 export function streamGit(
   args: readonly string[],
@@ -77,7 +77,7 @@ export function streamGit(
   return Promise.all([taken, ended]).then(() => undefined);
 }
 
-/** The environment of all calls: what git itself needs, and no question at a terminal. */
+/** The environment of all calls: what git needs, and no prompts. */
 function gitEnv(): NodeJS.ProcessEnv {
   const { PATH, HOME, SSH_AUTH_SOCK, GIT_SSL_CAINFO, SSL_CERT_FILE } = process.env;
   return {

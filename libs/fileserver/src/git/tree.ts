@@ -8,11 +8,11 @@ export interface Blob {
   readonly mode: number;
 }
 
-/** All of a commit. Paths are those of the repository. */
+/** All files of a commit, by their paths in the repository. */
 export interface Tree {
   readonly blobs: ReadonlyMap<string, Blob>;
   readonly dirs: readonly string[];
-  /** What the links hold. */
+  /** The targets of the links. */
   readonly links: ReadonlyMap<string, string>;
 }
 
@@ -29,7 +29,7 @@ export async function readTree(commit: string, call: GitCall): Promise<Tree> {
     const match = /^(\d+) (blob|tree|commit) ([0-9a-f]+)\t([\s\S]+)$/.exec(line);
     if (match === null) continue;
     const [, mode = '', type, sha = '', path = ''] = match;
-    // A name that is not UTF-8 could not be asked for.
+    // No request can ask for a name that is not UTF-8.
     if (path.includes('\ufffd')) continue;
     if (type === 'blob') blobs.set(path, { sha, mode: Number.parseInt(mode, 8) });
     if (type === 'tree') dirs.push(path);

@@ -6,8 +6,8 @@ import { dirname } from 'node:path';
 const STALE_MS = 15 * 60_000;
 
 /**
- * Runs a task while a file says that it runs, as one of several workers on one cache; undefined
- * where another one is at it. A lock of a process of this host that is gone does not count.
+ * Runs a task under a lock file, because several workers share one cache. Undefined while another
+ * worker has the lock. The lock of a dead process of this host does not count.
  */
 export async function withLock<T>(path: string, task: () => Promise<T>): Promise<T | undefined> {
   if (!(await take(path))) {

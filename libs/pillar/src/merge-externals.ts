@@ -1,20 +1,20 @@
 import { str } from '@brine/jinja';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import type { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
-import type { SentMessages } from './sent-messages.ts';
 
 const MALFORMED = 'The "ext_pillar" option is malformed';
 
-/** What the merging of external pillars works with. */
+/** The input for merging external pillars. */
 export interface Externals {
   readonly ports: PillarPorts;
   readonly options: PillarOptions;
   readonly minion: PillarMinion;
   readonly merge: (first: SaltMap, other: SaltMap) => SaltMap;
-  /** Takes what goes wrong. */
+  /** Gets each error. */
   readonly errors: string[];
-  /** Takes what the minion chose: it may not be decrypted. */
-  readonly sent: SentMessages;
+  /** Gets the values that the minion chose, which must not be decrypted. */
+  readonly sent: MinionMessages;
 }
 
 /** Asks the external pillars, merges what they say (Salt: salt/pillar/__init__.py ext_pillar). */
@@ -44,8 +44,8 @@ export function withExternals(external: Externals, start: SaltMap): SaltMap {
 }
 
 /**
- * Names of external pillars that a minion asked for and `on_demand_ext_pillar` does not have. Where
- * there is one, nothing of what the minion asked for is to be asked (CVE-2025-22237,
+ * Names of external pillars that a minion asked for and `on_demand_ext_pillar` does not have. If
+ * there is one, none of the minion's external pillars is computed (CVE-2025-22237,
  * CVE-2025-22241; Salt: salt/pillar/__init__.py `__valid_on_demand_ext_pillar`).
  */
 export function refusedOnDemand(
@@ -56,7 +56,7 @@ export function refusedOnDemand(
   return names.filter((name) => !onDemandExtPillar.includes(name));
 }
 
-/** What a minion asked for beside the configuration, where the master lets it. */
+/** The external pillars that a minion asked for and the master allows. */
 function onDemand({ options, minion, ports }: Externals): SaltMap[] {
   if (minion.ext === null) return [];
   const refused = refusedOnDemand(options, minion);
@@ -75,8 +75,8 @@ function oneExternal(
   try {
     const more = ports.external(name, minion, pillar, args);
     if (more !== undefined) return more;
-    // Salt only logs this and sends the pillar without: states then run on a hole. An operator who
-    // wants that says so with exclude_ext_pillar.
+    // Salt only logs this and sends the pillar without it: states then run without their data. To
+    // allow that, operators set exclude_ext_pillar.
     const text = `Failed to load ext_pillar ${name}: it is not served here`;
     errors.push(text);
     ports.log('critical', text);

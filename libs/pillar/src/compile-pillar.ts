@@ -2,8 +2,8 @@ import { str } from '@brine/jinja';
 import { matchGlob } from '@brine/target';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { decryptKeys } from './decrypt.ts';
-import { withExternals } from './external.ts';
 import { mergePillars } from './merge.ts';
+import { withExternals } from './merge-externals.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 import { minionOpts, RenderError, SlsRenderer } from './render-sls.ts';
 import { findSls, slsNames } from './sls-names.ts';
@@ -70,7 +70,7 @@ class PillarCompiler {
       pillar = this.#merge(before, this.#states(top.match(tops, before)));
     } else {
       const states = this.#states(top.match(tops, new Map()));
-      // What a malformed option makes of the external pillars does not undo the rest.
+      // A malformed option breaks the external pillars only.
       pillar = new Map([...states, ...this.#external(states)]);
     }
     this.#errors.push(...top.errors);
@@ -79,7 +79,7 @@ class PillarCompiler {
       const opts = minionOpts(this.#options.opts, this.#minion);
       pillar.set('master', opts.set('saltversion', saltVersion));
     }
-    // Salt decrypts after the override: then a minion could have anything decrypted.
+    // Before the override: Salt decrypts after it, and a minion could have any message decrypted.
     this.#errors.push(...decryptKeys(pillar, this.#options, this.#ports, this.#renderer.sent));
     if (this.#errors.length > 0) pillar.set('_errors', this.#errors);
     if (this.#minion.override.size > 0) pillar = this.#merge(pillar, this.#minion.override);
@@ -213,7 +213,7 @@ class PillarCompiler {
             ? known
             : this.#sls(name, context.saltenv, context.done, defaults, context.mayMiss, depth)
                 .state;
-        // A name that two patterns find is seen twice, and its errors are told twice (Salt).
+        // As in Salt, a name that two patterns match appears twice, and so do its errors.
         if (known === undefined) last = this.#errors.slice(before);
         else this.#errors.push(...last);
         if (isEmpty(found) || !isMap(found)) continue;

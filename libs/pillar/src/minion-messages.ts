@@ -1,26 +1,26 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import type { PillarMinion } from './ports.ts';
 
-/** Letters of a message that are looked for in one piece: 24 bytes are no accident. */
+/** Letters of a message to search for in one piece: 24 equal bytes are no accident. */
 const PIECE_LETTERS = 32;
 
-/** Pieces of one message that are looked for: what bounds the work. */
+/** Pieces of one message to search for, which bounds the work. */
 const PIECES_MAX = 16;
 
 const MARKERS = /-----[A-Z ]+-----/g;
 const NO_LETTER = /[^A-Za-z0-9+/]+/g;
 
 /**
- * Knows the PGP messages that a minion sent, wherever they come to stand in its pillar: by an
- * override, by grains in a template, by an external pillar that repeats them. A minion that has the
- * ciphertext of another one's secret must not get it decrypted. Line ends and quoting do not count.
+ * Recognizes the PGP messages that a minion sent, anywhere in its pillar: from an override, from
+ * grains in a template, from an external pillar that repeats them. A minion with the ciphertext of
+ * another minion's secret must not get it decrypted. Line ends and quoting do not count.
  */
-export class SentMessages {
+export class MinionMessages {
   readonly #values: SaltValue[];
   readonly #onWithheld: () => void;
   #letters: string | undefined;
 
-  /** `onWithheld` is told once, with the first message that is not to be opened. */
+  /** `onWithheld` is called once, with the first message that stays encrypted. */
   constructor(minion: PillarMinion, onWithheld: () => void) {
     const { id, grains, saltenv, pillarenv, override, ext } = minion;
     this.#values = [id, grains, saltenv, pillarenv, override, ext];
@@ -31,7 +31,7 @@ export class SentMessages {
     };
   }
 
-  /** Takes more of what the minion chose: the answer of an external pillar that it named. */
+  /** Adds more that the minion chose: the answer of an external pillar that it named. */
   add(value: SaltValue): void {
     this.#values.push(value);
     this.#letters = undefined;

@@ -1,6 +1,6 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { describe, expect, test } from 'vitest';
-import { compilePillar } from './compile.ts';
+import { compilePillar } from './compile-pillar.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
 
 const OPTIONS: PillarOptions = {

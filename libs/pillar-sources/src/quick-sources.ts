@@ -1,12 +1,11 @@
 import type { SaltValue } from '@brine/wire';
 import { readCommand } from './command.ts';
-import type { ExternalMinion } from './external-settings.ts';
-import type { ExternalSettings } from './external-settings.ts';
 import { readFileTree } from './file-tree.ts';
+import type { ExternalMinion, ExternalSettings } from './source-settings.ts';
 
 /**
- * Asks one of the external pillars that answer at once: `cmd_yaml`, `cmd_json`, `file_tree`
- * (Salt: salt/pillar/<name>.py). Undefined where there is none of this name.
+ * Computes one of the external pillars that answer at once: `cmd_yaml`, `cmd_json`, `file_tree`
+ * (Salt: salt/pillar/<name>.py). Undefined for an unknown name.
  * @throws Error with what went wrong, for `_errors`
  */
 export function askExternal(

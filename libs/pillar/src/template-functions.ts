@@ -14,7 +14,7 @@ import { mergePillars } from './merge.ts';
 
 type Call = (args: Map<string, unknown>) => unknown;
 
-/** What `salt['…']` can call that needs nothing but the minion's data. */
+/** The input of functions that need only the minion's data. */
 export interface FunctionData {
   readonly grains: SaltMap;
   /** The pillar as far as it is known. */

@@ -1,14 +1,14 @@
 import type { Nodegroups } from '@brine/target';
 import type { SaltMap } from '@brine/wire';
 
-/** For whom an external pillar is asked. */
+/** The minion for which an external pillar is computed. */
 export interface ExternalMinion {
   readonly id: string;
   readonly grains: SaltMap;
   readonly pillarenv: string | null;
 }
 
-/** What external pillars work with beside their arguments. */
+/** Settings of external pillars beside their arguments. */
 export interface ExternalSettings {
   /** Directories by environment, for a relative `root_dir`. */
   readonly pillarRoots: Readonly<Record<string, readonly string[]>>;
