@@ -8,12 +8,12 @@ interface CutShort {
   readonly ms: number;
 }
 
-/** So much of the end of each stream is told. */
+/** Characters of the end of each stream that the report shows. */
 const TOLD_CHARS = 4_000;
 
 /**
- * Of a command that was killed, by its time limit as a rule. Whether it had printed its answer by
- * then tells one that waited in vain from one that only did not end.
+ * Describes a command that was killed, usually by its time limit. If it had printed its answer by
+ * then, it only did not end; otherwise it waited in vain.
  */
 export function cutShort(
   command: readonly string[],

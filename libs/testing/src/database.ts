@@ -30,7 +30,7 @@ export async function makeDatabase(): Promise<TestDatabase> {
   return { url: otherDatabase(layer, name), drop, [Symbol.asyncDispose]: drop };
 }
 
-/** Runs a statement beside the template, to which nobody may be connected while it is copied. */
+/** Runs a statement on another database: copying the template needs it without connections. */
 async function administer(layer: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: otherDatabase(layer, 'postgres') });
   await client.connect();

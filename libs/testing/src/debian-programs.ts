@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** Metadata and 19 MB of package on a slow line. */
 const STEP_TIMEOUT_MS = 300_000;
 const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
-/** What a package needs and nothing that goes well with it. */
+/** Required packages only, no recommended ones. */
 const NEEDED = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
 
 /** A Debian package and the programs in it that are wanted. */

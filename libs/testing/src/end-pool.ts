@@ -7,7 +7,7 @@ export interface EndingPool {
 
 /**
  * Ends a pool of connected clients and waits until their connections are closed. The pool's own
- * end() only asks them to close; a server that stops meanwhile makes errors of them that nobody
+ * end() only asks them to close. If the server stops meanwhile, they fail with errors that no code
  * awaits.
  */
 export async function endPool(pool: EndingPool): Promise<void> {

@@ -11,9 +11,9 @@ import type {
   TokenRecord,
 } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import { memoryServed } from './served-ports.ts';
+import { memoryServed } from './memory-served.ts';
 
-/** The ports of a master in memory: everything a rule writes can be looked at afterwards. */
+/** The ports of a master in memory. Tests can read everything that a rule writes. */
 export interface MemoryMaster {
   readonly ports: MasterPorts;
   readonly events: EventToAppend[];

@@ -1,5 +1,5 @@
 import { encodeMessage } from '@brine/zmq';
-import { vectorFile } from './vectors.ts';
+import { vectorFile } from './recorded-vectors.ts';
 
 interface Vector {
   readonly request: string;
@@ -59,7 +59,7 @@ export function mutated(seeds: readonly Buffer[], random: () => number): Mutated
   }
 }
 
-/** What a text may be full of that stores, logs and terminals can not hold as it is. */
+/** Bytes in texts that stores, logs and terminals cannot take unchanged. */
 const HOSTILE_BYTES = ['00', 'eda0bd', 'f09f9882', '1b5b324a', 'e280ae', '0d0a', 'fffe', '7f'].map(
   (hex) => Buffer.from(hex, 'hex'),
 );

@@ -33,8 +33,8 @@ export function natsCertificates(dir: string, now?: () => number): ServiceCertif
 const STORE_BYTES = 1024 ** 3;
 
 /**
- * Starts a real nats-server in a directory of its own, with the streams made unless told not to;
- * with mutual TLS where asked for: `certificates`, of which the keys take some seconds.
+ * Starts a real nats-server in a directory of its own, by default with the streams. `certificates`
+ * turns on mutual TLS; making its keys takes some seconds.
  */
 export async function startNats(
   options: {

@@ -53,7 +53,7 @@ export function readRecordedSpans(cachedir: string): RecordedSpan[] {
     });
 }
 
-/** Spans that name a cause which nobody recorded. */
+/** Spans with a parent that was not recorded. */
 export function orphansOf(spans: readonly RecordedSpan[]): RecordedSpan[] {
   const known = new Set(spans.map(({ traceId, spanId }) => `${traceId} ${spanId}`));
   return spans.filter(

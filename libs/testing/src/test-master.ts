@@ -18,7 +18,7 @@ import {
 const ENC = 'OAEP-SHA1';
 const SIG = 'PKCS1v15-SHA1';
 
-/** A master that answers as Salt's does, and can be told to behave otherwise. */
+/** A master that answers as Salt's does; its fields change how. */
 export class TestMaster implements MasterPort {
   readonly key: PrivateKey;
   readonly loads: SaltMap[] = [];
@@ -32,7 +32,7 @@ export class TestMaster implements MasterPort {
   pillar: SaltValue = mapOf({ site: 'x' });
   signIns = 0;
   serial = 0;
-  /** Whether who subscribes gets a connection. */
+  /** Whether a subscriber gets a connection. */
   reachable = true;
   /** Tells the last subscriber that its connection is up, or lost. */
   link: (isUp: boolean) => void = () => undefined;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /*
  * Signs in files that a command of Brine would succeed now. A command costs half a second of CPU,
- * which those that are waited for want just then; a look at a file costs nothing.
+ * just when the processes that start need it. A look at a file costs nothing.
  */
 
 const POLL_MS = 50;
@@ -25,7 +25,7 @@ interface SupervisedService {
   readonly state: string;
 }
 
-/** Waits until there is a sign, or the time is up: then the command tells what is wrong. */
+/** Waits until there is a sign, or the time is up. The command then says what is wrong. */
 export async function waitForSign(sign: () => Promise<boolean>, until: number): Promise<void> {
   while (Date.now() < until && !(await sign())) await sleep(POLL_MS);
 }

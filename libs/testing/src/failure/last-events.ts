@@ -14,7 +14,7 @@ const BATCH = 256;
 
 /**
  * The last events in the stream of a master's own NATS server, a line each.
- * @throws Error where the server is not to be reached, or is not the master's own.
+ * @throws Error if the server is unreachable or not the master's own.
  */
 export async function lastEvents(stateDir: string, count: number): Promise<string[]> {
   const dir = join(stateDir, 'nats');

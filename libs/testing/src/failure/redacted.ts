@@ -8,7 +8,7 @@ const NAMED = /((?:pass(?:word|wd|phrase)|secret|token|bindpw)["']?\s*[:=]\s*["'
 /** The body of a PEM text; its line ends may be escaped. */
 const PEM = /(-----BEGIN [A-Z ]*PRIVATE KEY-----)[\s\S]*?(-----END|$)/g;
 
-/** A text without the secrets that can be told by their form. */
+/** A text without the secrets that their form gives away. */
 export function redactedText(text: string): string {
   return text
     .replace(PEM, `$1${LEFT_OUT}$2`)

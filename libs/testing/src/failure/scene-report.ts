@@ -64,7 +64,7 @@ function ofMaster(master: AskedMaster): Promise<string>[] {
   ];
 }
 
-/** A part that is not to be had says why, and the others stay. */
+/** A part that fails says why; the other parts stay. */
 async function section(title: string, make: () => Promise<string>): Promise<string> {
   try {
     return `${title}:\n${indented(await make())}`;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /** Longest wait for the report on one scene, in ms. */
 const REPORT_MS = 20_000;
 
-/** A directory with processes of a test, and what can be told of both. */
+/** A directory with processes of a test, and a report on both. */
 export interface Scene {
   readonly dir: string;
   /** Asks what still runs, reads what it left. */

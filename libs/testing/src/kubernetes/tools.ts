@@ -18,7 +18,7 @@ const BUILD_MS = 900_000;
 const TOOL_MS = 120_000;
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** Thrown where the tools can not be had; the message says why in one line. */
+/** Thrown if the tools cannot be installed; the message says why in one line. */
 export class KubernetesToolsMissingError extends Error {
   override readonly name = 'KubernetesToolsMissingError';
   readonly code = 'TEST_KUBERNETES';

@@ -7,7 +7,7 @@ import { freePorts, SaltProcess, waitForPort } from '../salt/index.ts';
 
 const START_MS = 30_000;
 
-/** Thrown where there is no HAProxy and none can be had; the message says why in one line. */
+/** Thrown if there is no HAProxy and none can be installed; the message says why in one line. */
 export class HaproxyMissingError extends Error {
   override readonly name = 'HaproxyMissingError';
   readonly code = 'TEST_HAPROXY';

@@ -15,7 +15,7 @@ const VANISHED = /No such file or directory/;
 
 /** A primary, and a standby that has each commit before it is acknowledged. */
 export interface PostgresPair extends AsyncDisposable {
-  /** Both hosts, as the store is told of them. */
+  /** Both hosts, as the store gets them. */
   readonly url: string;
   /** The primary of this moment alone. */
   primaryUrl(): string;
@@ -35,7 +35,7 @@ interface Node {
 /** Starts both, with the programs that Brine brings, and waits until the standby is synchronous. */
 export async function startPostgresPair(): Promise<PostgresPair> {
   const dir = await mkdtemp(join(tmpdir(), 'brine-pair-'));
-  // As root the servers run as another user, who has to enter the directory.
+  // Under root the servers run as another user, which must be able to enter the directory.
   await chmod(dir, 0o755);
   const ports = await freePorts(2);
   const nodes = ports.map((port, n): Node => ({ dir: join(dir, `${n}`), port, server: undefined }));

@@ -1,3 +1,3 @@
-export { postgresExporter, prometheusBinaries } from './binaries.ts';
+export { postgresExporter, prometheusBinaries } from './prometheus-binaries.ts';
 export type { Series, TestPrometheus } from './start.ts';
 export { promtool, startPrometheus } from './start.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePorts, SaltProcess } from '../salt/index.ts';
-import { prometheusBinaries } from './binaries.ts';
+import { prometheusBinaries } from './prometheus-binaries.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 100;

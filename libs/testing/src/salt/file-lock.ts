@@ -12,7 +12,7 @@ const MAX_WAIT_MS = 900_000;
 export async function withFileLock(path: string, work: () => Promise<void>): Promise<void> {
   const giveUpAt = Date.now() + MAX_WAIT_MS;
   while (!(await take(path))) {
-    if (Date.now() > giveUpAt) throw new Error(`${path} is held for 15 minutes`);
+    if (Date.now() > giveUpAt) throw new Error(`${path} has been locked for 15 minutes`);
     await dropIfDead(path);
     await sleep(POLL_MS);
   }

@@ -4,7 +4,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { cutShort } from '../cut-short.ts';
 import { type AskedMaster, type Scene, sceneReport, scenes } from '../failure/index.ts';
-import { freePorts, SaltProcess, waitForPort } from './process.ts';
+import { freePorts, SaltProcess, waitForPort } from './salt-process.ts';
 import { startTally } from './start-tally.ts';
 import type { SaltVenv } from './venv.ts';
 
@@ -41,7 +41,7 @@ export interface SaltHome {
  * A place of its own for real Salt processes: configuration, keys, caches, sockets, HOME, all
  * in one temporary directory, all on loopback. `close` ends what was started here and removes
  * the directory, unless `keepLogs` was called. In a test it removes it once the test is over, so
- * that a failure can be told with its logs.
+ * that the report of a failure can show its logs.
  */
 export class SaltSandbox implements Scene {
   readonly dir: string;

@@ -17,8 +17,8 @@ export interface UntilOptions {
 }
 
 /**
- * Waits for an event of which nothing tells: repeats `check` until it holds, and gives its value.
- * A check that throws, or gives false or undefined, does not hold yet. An `expect` gives neither;
+ * Waits for something that no event announces: repeats `check` until it passes and gives its value.
+ * A check that throws, or gives false or undefined, has not passed yet. An `expect` gives neither;
  * a check of several statements ends with `return true`.
  *
  * @param what what is waited for, as the error names it.

@@ -24,7 +24,7 @@ export class SaltProcess {
       child.once('exit', resolve);
       child.once('error', reject);
     });
-    this.#exited.catch(() => undefined); // reported by whoever awaits `exited`
+    this.#exited.catch(() => undefined); // `exited` reports it
   }
 
   /** Starts a command; what it prints goes to `logFile`. */
@@ -122,9 +122,9 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
 }
 
 /**
- * Below what kernels give to connections and to `listen(0)` (Linux: from 32,768 on), so that nobody
- * takes such a port before the process that it is for does. Each process of ours looks from a place
- * of its own.
+ * Below the ports that kernels give to connections and to `listen(0)` (Linux: from 32,768 on), so
+ * that no other socket takes the port before the process that it is for. Each test process starts
+ * to look at another port.
  */
 const FIRST_PORT = 10_000;
 const PORTS = 22_000;

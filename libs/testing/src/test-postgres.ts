@@ -18,7 +18,7 @@ export interface TestPostgres extends AsyncDisposable {
 /** Starts the embedded PostgreSQL on an empty data directory (about one second). */
 export async function startPostgres(): Promise<TestPostgres> {
   const dir = await mkdtemp(join(tmpdir(), 'brine-pg-'));
-  // As root the server runs as another user, who has to enter the directory.
+  // Under root the server runs as another user, which must be able to enter the directory.
   await chmod(dir, 0o755);
   let server: RunningPostgres;
   try {

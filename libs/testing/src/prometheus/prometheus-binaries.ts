@@ -17,7 +17,7 @@ const POSTGRES_EXPORTER: DebianPrograms<'prometheus-postgres-exporter'> = {
   missing,
 };
 
-/** Thrown where there is no Prometheus and none can be had; the message says why in one line. */
+/** Thrown if there is no Prometheus and none can be installed; the message says why in one line. */
 export class PrometheusMissingError extends Error {
   override readonly name = 'PrometheusMissingError';
   readonly code = 'TEST_PROMETHEUS';
