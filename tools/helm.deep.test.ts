@@ -243,7 +243,7 @@ describe('the chart', { timeout: BUILD_MS }, () => {
   });
 });
 
-// Made anew with: npx vitest run --project deep tools/helm.deep.test.ts -u
+// Written again by: npx vitest run --project deep tools/helm.deep.test.ts -u
 describe("the chart's NATS", { timeout: 120_000 }, () => {
   const common = {
     serverName: '$BRINE_NATS_SERVER_NAME',

@@ -174,7 +174,7 @@ describe('configuration', () => {
     expect(said.code, said.output).toBe(0);
   });
 
-  // Made anew with: npx vitest run --project served tools/infra.served.test.ts -u
+  // Written again by: npx vitest run --project served tools/infra.served.test.ts -u
   test('nats.conf is what the library makes', async () => {
     const made = natsConf({
       host: '0.0.0.0',

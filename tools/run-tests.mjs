@@ -78,7 +78,7 @@ async function runLayer(layer, only) {
   try {
     const code = await runVitest(layer, report, only);
     const { counts, failed, took } = readReport(report);
-    // A layer can fail beside its tests: a file that does not load, an error nobody caught.
+    // A layer can fail beside its tests: a file that does not load, an uncaught error.
     if (code !== 0 && counts.failed === 0) {
       failed.push(`${layer}: outside of its tests (exit ${code})`);
       counts.failed = 1;

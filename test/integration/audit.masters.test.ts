@@ -52,7 +52,7 @@ async function run<T>(...args: readonly string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** Undone afterwards, so that each case begins with a record that nobody touched. */
+/** Undone afterwards, so that each case begins with an untouched record. */
 async function afterTouch(sql: string): Promise<readonly string[]> {
   await database.query('CREATE TABLE brine.kept AS SELECT * FROM brine.audit');
   await database.query(sql);

@@ -10,7 +10,7 @@ let master: BrineMaster;
 let minion: SaltProcess;
 
 beforeAll(async () => {
-  // As somebody may leave it in an environment file.
+  // As it may stand in a forgotten environment file.
   master = await BrineMaster.start(
     { brine: { workers: 2 } },
     { env: { NODE_OPTIONS: '--inspect=127.0.0.1:0' } },
@@ -106,7 +106,7 @@ test('a service that is being started can not be caught before it listens to the
       signalled.add(now.pid);
       open.push(...(await inspectors([now.pid])));
     } catch {
-      return false; // Node itself did not run yet: then the signal ends it, and it starts anew.
+      return false; // Node itself did not run yet: the signal ends it, and it starts again.
     }
     return now.ready;
   };

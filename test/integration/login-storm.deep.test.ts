@@ -130,13 +130,13 @@ test(`publishes go on while ${STORM} logins wait for an answer`, async () => {
     `${(busy[way] / quiet[way]).toFixed(2)} times`;
   const counts = `${stillWaiting} logins waited, ${asked} were checked`;
   process.stdout.write(`${told('key')}; ${told('token')}; ${counts}\n`);
-  // The service answers nobody, and still hundreds are there: nobody stood behind them.
+  // The service answers no one, and hundreds of users are still served: no request waited for it.
   expect(stillWaiting).toBeGreaterThan(100);
   for (const way of ['key', 'token'] as const) {
     expect(busy[way]).toBeLessThan(quiet[way] * 10 + 500);
   }
 
-  // The service comes back. Nobody got in, and not all had to be asked about.
+  // The service comes back. No user got in, and the service was not asked about each.
   const answering = setInterval(() => {
     for (const answer of waiting.splice(0)) answer.end();
   }, 20);

@@ -181,7 +181,7 @@ describe('metrics equal what PostgreSQL counts', () => {
     ]) {
       expect(Object.values(await told(name, []))[0], name).toBeGreaterThan(0);
     }
-    // Nobody has to log in again when services come back, so one that is new has to.
+    // Known minions need no new log-in when services come back, so a new minion must log in.
     await master.startMinion('late');
     await master.acceptKeys(['late']);
     await expect

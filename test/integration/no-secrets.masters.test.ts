@@ -8,7 +8,7 @@ import { buildMinionEvent } from '@brine/wire/load';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SealedPeer } from './sealed-peer.ts';
 
-/** In every text here that nobody may find in a log: passwords, payloads, grains. */
+/** Part of every text here that no log may show: passwords, payloads, grains. */
 const MARK = 'hush-7f3a9c';
 const mark = (what: string): string => `${MARK}-${what}`;
 
@@ -184,7 +184,7 @@ it("no log, trace or metric tells a secret, an argument, a return or an event's 
   await expect
     .poll(() => spans().filter(({ name }) => /return|event/.test(name)).length, { timeout: 20_000 })
     .toBeGreaterThan(12);
-  // Returns are counted where they are stored, and that is told some seconds later.
+  // The store counts returns, and its figures arrive some seconds later.
   await expect.poll(() => metrics('text/plain'), { timeout: 20_000 }).toContain('"lab.fun"');
 
   const found = await outputs();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 const IDS = ['otlp-1', 'otlp-2'];
 const HOST = 'otlp-host';
 const JOBS = 6;
-/** Of an argument and a return: a collector is told neither. */
+/** Texts of an argument and a return: a collector gets neither. */
 const MARK = 'hush-51c0de';
 /** Everything on the way of a job, by service. */
 const HOPS: Readonly<Record<string, readonly string[]>> = {

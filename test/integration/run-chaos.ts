@@ -12,7 +12,7 @@ export interface ChaosRun<Report> {
   readonly report: () => Report;
 }
 
-/** Runs `npm run chaos` as somebody would type it. @throws Error where it was ended by a signal */
+/** Runs `npm run chaos` as typed at a terminal. @throws Error where it was ended by a signal */
 export async function runChaos<Report>(args: readonly string[]): Promise<ChaosRun<Report>> {
   const dir = await mkdtemp(join(tmpdir(), 'brine-chaos-test-'));
   try {

@@ -11,7 +11,7 @@ export interface ToolRun {
   readonly stderr: string;
 }
 
-/** Runs `npm run <tool>` as somebody would type it. @throws Error where it was ended by a signal */
+/** Runs `npm run <tool>` as typed at a terminal. @throws Error where it was ended by a signal */
 export function runTool(tool: 'chaos' | 'swarm', args: readonly string[]): Promise<ToolRun> {
   const main = ['--conditions=source', '--import', 'tsx', `tools/${tool}/src/main.ts`];
   return new Promise((resolve, reject) => {

@@ -121,7 +121,7 @@ describe('log-ins', () => {
     expect(await it.send(clear(authLoad(free)))).toMatch('"ret":true');
     for (const id of ['../../escaped', 'a/b', '/etc/x', 'x\0', '..']) {
       const outcome = await it.send(clear(new Map([...authLoad(it.a), ['id', id]])));
-      // True would mean that the key waits for somebody to accept it.
+      // True would mean that the key waits to be accepted.
       expect(outcome).toMatch(/^signed .*"ret":false|id contains a null byte/);
     }
     expect(it.escaped()).toEqual([]);

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => it?.close());
 
-/** What an actor proves who he is with, in the clear. */
+/** The credentials of an actor, in the clear. */
 function credentialsOf(actor: Actor): Readonly<Record<string, SaltValue>> {
   switch (actor) {
     case 'stranger':
@@ -42,7 +42,7 @@ async function outcomeOf({ form, cmd, fields }: Act, actor: Actor): Promise<stri
   }
   const load = sealedLoad(it.a, cmd, fields);
   if (actor === 'minion') return sendSealed(it.a, load);
-  // Everybody else may know the ids of minions, and has no key of theirs.
+  // All other actors may know the ids of minions, but have no key of theirs.
   load.set('tok', Buffer.alloc(256, 1));
   const sealedWith = new Crypticle(newKeyString());
   return it.send(sealed(load, { sealedWith, version: 3, outerId: 'a' }));

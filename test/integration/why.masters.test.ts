@@ -106,7 +106,7 @@ async function why(jid: string, ...ids: readonly string[]): Promise<Record<strin
   return Object.fromEntries(Object.entries(found).map(([id, { cause }]) => [id, cause]));
 }
 
-/** Asks until the store has what was told a moment ago. */
+/** Asks until the store has the last events. */
 const eventually = (jid: string, expected: Record<string, SilenceCause>): Promise<void> =>
   expect
     .poll(async () => why(jid, ...Object.keys(expected)), { timeout: 20_000, interval: 500 })

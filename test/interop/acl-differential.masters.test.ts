@@ -145,7 +145,7 @@ function compare(
   salts: readonly unknown[],
 ): void {
   const differences = questions.flatMap((question, at) => {
-    // What raises an error there is refused here, and rules that nobody can read are no rules.
+    // What raises an error there is refused here, and unreadable rules grant nothing.
     const theirs = JSON.stringify(salts[at] ?? null);
     const same = JSON.stringify(ours[at]) === theirs;
     const refused = theirs.startsWith('{"raised"') || theirs === '"misspelt"';

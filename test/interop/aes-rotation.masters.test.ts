@@ -21,7 +21,7 @@ import { authLoad, TablePeer } from '../../tools/request-table/peer.ts';
 
 /**
  * Minions of 3008.5 log in again each time the publisher was away. Those of 3007.17 then do so
- * about once a second, at a stock master too, until they are started again: nobody can count them.
+ * about once a second, at a stock master too, until they start again. So they are not counted.
  */
 const LOGS_IN_AGAIN = newestOf('3008');
 const VERSIONS = [newestOf('3006'), newestOf('3006'), LOGS_IN_AGAIN];
@@ -35,7 +35,7 @@ const [DELETED = ''] = STOCK_IDS;
 const STAYING = STOCK_IDS.filter((id) => id !== DELETED);
 /** Knows what a minion knows, and runs nothing; deleted with the first one. */
 const LISTENER = 'stock-0-listener';
-/** All who run something: whoever asked the listener too would wait for it. */
+/** All minions that run jobs. The listener is left out: it would never answer. */
 const RUNNING = `* and not ${LISTENER}`;
 const DELETED_GLOB = 'stock-0-*';
 const EVENT_SOCKET = 'master_event_pub.ipc';
@@ -108,7 +108,7 @@ function readable(key: Crypticle, from: number): readonly string[] {
   });
 }
 
-/** Runs a command, which says nothing, on all whom a glob names; these must have run it. */
+/** Runs a command without output on all minions of a glob; the given ones must have run it. */
 async function job(
   tgt: string,
   ids: readonly string[],

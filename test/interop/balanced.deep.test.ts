@@ -152,7 +152,7 @@ describe('two gateways and two publishers behind one balancer', () => {
     });
     expect(await type('b', 'after-idle')).toBeUndefined();
     expect((await runs()).get('after-idle')).toBe(IDS.length);
-    // Those, and nobody else.
+    // Those, and no other.
     expect(await ended()).toBe(MUTE_CONNECTIONS);
   }, 300_000);
 

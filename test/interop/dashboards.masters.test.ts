@@ -123,7 +123,7 @@ describe('the queries of the dashboards', () => {
     for (const close of closers.reverse()) await close();
   });
 
-  /** Jobs that succeed, fail, run states, and one that nobody knows. */
+  /** Jobs that succeed, fail, run states, and one unknown function. */
   async function work(): Promise<void> {
     const commands = [
       ['*', 'test.ping'],

@@ -137,7 +137,7 @@ describe('durable jobs and stock minions', () => {
     const busy = of(2);
     await expect.poll(() => returned('busy'), BACK).toEqual(expect.arrayContaining(without(busy)));
     const twice = [...ids(), busy.id].sort();
-    // He may, and need not: both are right after that time.
+    // It may answer or not: both are right after that time.
     const again = async (): Promise<boolean> => (await runs('busy')).length >= twice.length;
     const options = { withinMs: THREE_SENDINGS_MS };
     await until('it runs once more', again, options).catch(() => undefined);

@@ -17,7 +17,7 @@ const [A, B] = ['127.0.0.2', '127.0.0.3'];
 const BOTH: SaltConfig = { master: [A, B] };
 /**
  * As salt/minion.py eval_master asks for it. `distributed` is left out: it fails in these releases
- * before it speaks to anybody (binascii.crc32 of a text).
+ * before it connects (binascii.crc32 of a text).
  */
 const FAILOVER: SaltConfig = {
   ...BOTH,
@@ -115,7 +115,7 @@ describe('installs with the same master.pem', () => {
 
     await a.master.stop();
     await answer(b, [...both.ids, ...failover.ids, ...asked.ids]);
-    // Without a master they live, and ask nobody.
+    // Without a master they live, and ask none.
     for (const { pid } of disabled.processes) process.kill(Number(pid), 0);
     const { stdout } = await b.master.brine('key', ['-L', '--out', 'json']);
     expect(stdout).not.toContain('disabled');

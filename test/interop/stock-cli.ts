@@ -83,7 +83,7 @@ async function stockConfig(
 }
 
 /**
- * How often anybody asked whether a job still runs; such jobs are hidden from lists, not from disk.
+ * How often a client asked whether a job still runs. Lists hide such jobs, the disk does not.
  */
 async function findJobs(master: BrineMaster): Promise<number> {
   const dir = join(master.home.cacheDir, 'jobs');

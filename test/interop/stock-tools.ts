@@ -10,7 +10,7 @@ const WAIT_MS = 120_000;
 /** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** What the returner wants to be told (Salt: salt/returners/pgjsonb.py). */
+/** The options of the returner (Salt: salt/returners/pgjsonb.py). */
 export function returnerOptions(url: string): SaltConfig {
   const { hostname, port, username, password, pathname } = new URL(url);
   return {

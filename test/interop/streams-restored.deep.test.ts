@@ -84,7 +84,7 @@ describe('the streams are put back as they were a while ago', () => {
         const runs = ran.filter((line) => line === token).length;
         expect(runs, `runs of ${token}`).toBe(MINIONS.length);
       }
-      // A worker that was started anew counts from 0.
+      // A restarted worker counts from 0.
       const since = also === killServices ? 0 : before;
       expect((await logins()) - since).toBeLessThanOrEqual(LOGINS_MAX);
       await expectCountedOnce();

@@ -57,7 +57,7 @@ describe('real salt-syndics of two releases below Brine', () => {
         auto_accept: true,
         order_masters: true,
         master_id: 'upper',
-        // From the job on: within it the lower masters have to tell whom they expect.
+        // From the job on: in that time the lower masters must list the minions they expect.
         syndic_wait: 6,
         brine: {
           workers: 2,

@@ -13,7 +13,7 @@ import {
 import { askSalt, ORACLE_3007 } from './target-oracle.ts';
 
 /*
- * Whom a master expects that keeps minions of which it knows nothing (`cacheless_targets: keep`),
+ * The minions that a master expects if it keeps those without data (`cacheless_targets: keep`),
  * or that keeps no data at all (`minion_data_cache: false`): the judge is Salt 3007.13, the last
  * that does the first. How values compare is judged by the newest.
  */

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { newestOf, saltVenv, type SaltVersion } from '@brine/testing';
 
 const ORACLE = join(import.meta.dirname, 'target-oracle.py');
-/** The master's side of 3007, which keeps whom it knows nothing of. */
+/** The master's side of 3007, which keeps minions without data. */
 export const ORACLE_3007 = join(import.meta.dirname, 'target-oracle-3007.py');
 
 /** Puts questions to Salt's own matchers, or another script; one answer for each. */

@@ -43,7 +43,7 @@ export class Witness {
   /** What was acknowledged after the copy of the streams was made that is put back. */
   #isForgotten = false;
 
-  /** `onBroken`: told of what is broken where nobody could catch it. */
+  /** `onBroken` gets each broken rule, because no caller could catch an error here. */
   constructor(cluster: Cluster, kind: PlanKind, onBroken: (error: unknown) => void) {
     this.#cluster = cluster;
     this.#kind = kind;
@@ -133,7 +133,7 @@ export class Witness {
     this.#published.set(job.jid, [...(this.#published.get(job.jid) ?? []), published]);
   }
 
-  /** At each moment: all targeted are in one state each, and a closed job waits for nobody. */
+  /** At each moment each targeted minion is in one state, and a closed job waits for none. */
   #checkLedger(jid: string): void {
     const { targeted, ...states } = this.#cluster.store.ledger(jid);
     const sum = Object.values(states).reduce((total, count) => total + count, 0);
@@ -215,7 +215,7 @@ export class Witness {
     }
   }
 
-  /** A command is one job, and none where its client was told so. */
+  /** A command is one job, and none if the answer to its client said so. */
   #checkCommands(): void {
     const jidsOf = new Map<string, Set<string>>();
     for (const [jid, jobs] of this.#published) {

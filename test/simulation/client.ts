@@ -110,7 +110,7 @@ async function runBatches(
   for await (const step of runBatch(client, command, settings)) {
     if (step.kind === 'start') {
       active += step.ids.length;
-      // Later ones are told of before the return that made room for them.
+      // The start of later ones comes before the return that made room for them.
       batch.most = Math.max(batch.most, active - (isFirst ? 0 : 1));
       isFirst = false;
     }

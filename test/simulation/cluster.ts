@@ -45,7 +45,7 @@ export interface Surroundings {
 /** How a service starts. */
 export type Start = (around: Surroundings) => Promise<RunningService>;
 
-// Nobody is to break these: the shortest that are handled at all cost a tenth of the usual ones.
+// Not meant to be broken: the shortest keys that work, at a tenth of the usual cost.
 const KEY_BITS = 1_024;
 const keyOf = (): PrivateKey => {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: KEY_BITS });

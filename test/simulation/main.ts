@@ -15,7 +15,7 @@ if (asked.length > 2 || !Number.isSafeInteger(first) || !Number.isSafeInteger(co
 const kinds = new Map<string, number>();
 let turns = 0;
 let current = first;
-// What nobody waited for is a fault of its own.
+// A rejection without a handler is a fault of its own.
 process.on('unhandledRejection', (error) => {
   say(String(error instanceof Error ? error.stack : error));
   say(`seed ${current} (any): nothing fails unseen: ${String(error)}, 0`);

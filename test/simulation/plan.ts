@@ -232,7 +232,7 @@ function drawFaults(
       const step = random.between(-6_000, 3_000);
       if (kind === 'clock') {
         const stepAtMs = at();
-        // Who starts just then has only the stream to tell him that the clock was ahead.
+        // A service that starts just then learns only from the stream that the clock was ahead.
         const killAtMs = stepAtMs + random.between(100, 2_000);
         return [
           ...usual,

@@ -73,7 +73,7 @@ export class PublishPort {
     for (const subscriber of [...this.#subscribers]) this.#lose(subscriber);
   }
 
-  /** Subscribes if somebody is there. */
+  /** Subscribes if a publisher is there. */
   subscribe(onFrame: (frame: Buffer) => void, onLost: () => void): Subscription | undefined {
     if (!this.isBound) return undefined;
     const subscriber: Subscriber = { onFrame, onLost, isOver: false, at: 0 };

@@ -13,7 +13,7 @@ interface Asked {
 /** The connection that a request came by; its peer hangs up when it has waited long enough. */
 class Connection implements ZmqPeer {
   readonly address = '';
-  /** Undefined for somebody who sent a copy of another's bytes: nobody else hears his answer. */
+  /** Undefined for the sender of a copy of another's bytes: its answer goes to it alone. */
   readonly asked: Asked | undefined;
 
   constructor(asked: Asked | undefined) {
@@ -68,7 +68,7 @@ export class RequestPort {
     this.#queue = [];
     const waiting = this.#waiting;
     this.#waiting = [];
-    // Those that found nobody connect again within moments.
+    // Those that found no gateway connect again within moments.
     for (const asked of waiting)
       this.#time.after(this.#random.between(5, 120), () => this.#arrive(asked));
     const isOwner = (): boolean => this.#owner === owner;
@@ -145,7 +145,7 @@ export class RequestPort {
       return;
     }
     if (!isCopy) this.#open.set(asked.peer, asked);
-    // Who sends a copy of somebody's bytes is somebody else.
+    // The sender of a copy of another's bytes is another peer.
     const peer = new Connection(isCopy ? undefined : asked);
     this.#queue.push({ peer, body: Buffer.from(asked.body) });
     this.#wakeUp();
@@ -159,7 +159,7 @@ export class RequestPort {
     }
   }
 
-  /** False where nobody is there any more. */
+  /** False if the peer is gone. */
   #reply({ asked }: Connection, body: Buffer): boolean {
     if (asked === undefined) return true;
     if (asked.isOver || this.#open.get(asked.peer) !== asked) return false;

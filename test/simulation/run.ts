@@ -56,7 +56,7 @@ export async function runSeed(seed: number): Promise<Outcome> {
   try {
     await new Simulation(cluster, plan).run();
   } catch (error) {
-    // What nobody catches would end a process of the master.
+    // An uncaught error would end a process of the master.
     broken = error instanceof Broken ? error : new Broken('nothing throws', String(error));
     trace.note('BROKEN', broken.message);
     if (broken !== error) trace.aside('-', error instanceof Error ? (error.stack ?? '') : '');
@@ -106,7 +106,7 @@ class Simulation {
     this.#witness.checkEnd();
   }
 
-  /** Nobody has anything in hand any more. */
+  /** Nothing is in flight any more. */
   #isSettled(): boolean {
     const { streams } = this.#cluster.nats;
     const isRead = ['EVENTS', 'PUBLICATIONS'].every((name) => {
@@ -156,7 +156,7 @@ class Simulation {
     this.#startMinions(named('m', minions));
   }
 
-  /** Once publications go out: who finds nobody is deaf for seconds, and calm runs have none. */
+  /** Once publications go out: a minion without a publisher is deaf for seconds, in no calm run. */
   #startMinions(ids: readonly string[]): void {
     const { time } = this.#cluster;
     if (this.#cluster.running('publisher') === undefined) {

@@ -77,7 +77,7 @@ export class SimStore {
       saveLogIns: () => run(() => []),
       audit: { save: () => run(() => []) },
       outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
-      // Nobody publishes durable jobs here; publishers ask all the same.
+      // There are no durable jobs here; publishers ask all the same.
       durable: { take: () => run(() => ({ task: undefined, open: 0 })) },
       adoptOrphans: () => run(() => 0),
       ensurePartitions: () => run(() => undefined),

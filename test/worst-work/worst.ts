@@ -6,7 +6,7 @@ export const CPU_MAX_MS = 50;
 
 /**
  * What an input takes by itself is a quarter of that at most: the rest is for a machine on which
- * others work. Whoever makes one slower sees it in what the test prints.
+ * others work. A change that makes one slower shows in the output of the test.
  */
 export const CPU_USUAL_MS = CPU_MAX_MS / 4;
 

@@ -11,7 +11,7 @@ const FAILED_BY_FUNCTION = total('salt_function_responses_total{success="false"}
 ]);
 const RETURNED = total('salt_function_responses_total');
 
-/** Minions and jobs as a whole: is everybody there, does everybody answer, what fails. */
+/** Minions and jobs as a whole: which are connected, which answer, what fails. */
 export const fleet: Board = {
   name: 'fleet',
   title: 'Fleet',

@@ -21,7 +21,7 @@ export interface FuzzResult {
   /** Growth of the heap, bytes. */
   readonly growth: number;
   readonly faults: readonly string[];
-  /** Places reached, and inputs that reached new ones; absent where nobody counted. */
+  /** Places reached, and inputs that reached new ones; absent without coverage. */
   readonly guided: { readonly places: number; readonly found: number } | undefined;
 }
 

@@ -117,7 +117,7 @@ export function aesFrames(): Frame[] {
 
 /**
  * What costs a stock master more than an answer: 3008.2 loses a worker to each of them, which then
- * answers nobody. Sent last of all.
+ * answers no frame. Sent last of all.
  */
 export function deadlyFrames(): Frame[] {
   const change = set('tok', ['x']);

@@ -19,7 +19,7 @@ const FIELDS: Readonly<Record<string, Readonly<Record<string, SaltValue>>>> = {
   wheel: { fun: 'test.no_such_function', arg: [], kwarg: mapOf({}), user: 'root' },
   mk_token: { eauth: 'pam', username: 'nobody', password: 'x' },
   get_token: { token: 'ab'.repeat(32) },
-  // Outside the list of what anybody may ask for (CVE-2020-11651).
+  // Not on the list of public methods (CVE-2020-11651).
   _prep_auth_info: {},
   _send_pub: {},
   publish_payload: {},

@@ -2,7 +2,7 @@ import type { Crypticle } from '@brine/crypt';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import type { TablePeer } from './peer.ts';
 
-/** Who sends the frames, and what he knows. */
+/** The senders of the frames, and their knowledge. */
 export interface Cast {
   /** The minion in whose name most frames are sent. */
   readonly a: TablePeer;

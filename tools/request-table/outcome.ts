@@ -2,7 +2,7 @@ import type { Crypticle } from '@brine/crypt';
 import { bytesOf, type SaltValue, unpack } from '@brine/wire';
 import type { Sent } from './frames.ts';
 
-/** Longer values are told by their kind: what they hold is no matter of who may ask for it. */
+/** Longer values are shown by their kind: their content does not depend on the sender's rights. */
 const SHOWN_CHARS_MAX = 300;
 
 /** What came of a frame, in words that are the same for every master and every run. */

@@ -238,7 +238,7 @@ export class JetStream {
     if (reply === undefined) return;
     const consumer = this.consumer(stream, name);
     if (consumer !== undefined) return consumer.pull(reply, body);
-    // As nobody listens for a consumer that is not there.
+    // As without a responder: the consumer does not exist.
     const headers = status(503, 'No Responders');
     this.#wire.deliver(reply, { subject: reply, data: new Uint8Array(0), headers });
   }

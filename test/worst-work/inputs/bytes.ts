@@ -45,7 +45,7 @@ const doubled = Buffer.concat([
 
 /**
  * Integers that V8 puts into one bucket of a map. Unlike that of texts their hash has no seed
- * (v8: src/base/hashing.h), so anybody can turn it around.
+ * (v8: src/base/hashing.h), so an attacker can invert it.
  */
 function colliding(count: number): [number, number][] {
   const inverse = (factor: number): number => {

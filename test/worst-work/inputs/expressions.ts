@@ -94,7 +94,7 @@ export const expressions: WorstWork = {
   inputs,
 };
 
-/** Rights are the operator's; what is called comes from whoever calls. */
+/** The rights are the operator's; the function name comes from the caller. */
 export const rights: WorstWork = {
   of: [
     ...[

@@ -13,10 +13,10 @@ interface Pair {
   readonly server: Socket;
 }
 
-/** Beyond this many nobody here connects; a loop that reconnects is cut off. */
+/** No user of the proxy has more connections. The limit stops a loop that reconnects. */
 const MAX_CONNECTIONS = 20_000;
 
-/** Where somebody listens. */
+/** An address with a listener. */
 export interface Address {
   readonly host: string;
   readonly port: number;
@@ -25,7 +25,7 @@ export interface Address {
 /** Where a proxy leads; asked for at each connection, as a server may not be there yet. */
 export type Upstream = () => Promise<Address>;
 
-/** Passes TCP on between clients and a server of this host, until it is told otherwise. */
+/** Passes TCP on between clients and a server of this host, until a fault is injected. */
 export class FaultProxy {
   readonly #listener: Server;
   readonly #upstream: Upstream;

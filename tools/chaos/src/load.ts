@@ -20,7 +20,7 @@ export interface Fleet {
   readonly prefix: string;
   /** The master's `cachedir`, where the key of root's client is. */
   readonly cachedir: string;
-  /** They are below another master: the client is not told whom its jobs are for. */
+  /** The minions are below another master: the client does not learn the targets of its jobs. */
   readonly below?: boolean;
 }
 

@@ -90,7 +90,7 @@ async function runOn(
     host: entries.request.host,
     retPort: entries.request.port,
     publishPort: entries.publish.port,
-    // The client's own connection stays whole: what it is told has to hold.
+    // The client's own connection stays whole: what it was answered must be true.
     clientHost: '127.0.0.1',
     clientPort: retPort,
     minions,

@@ -62,7 +62,7 @@ export interface Step {
   readonly fault: Fault;
   /** After the recovery from the one before, in ms. */
   readonly pauseMs: number;
-  /** It comes in the midst of the one before, which nobody has recovered from. */
+  /** It comes in the midst of the one before, without a recovery between. */
   readonly together: boolean;
 }
 

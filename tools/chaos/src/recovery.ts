@@ -56,7 +56,7 @@ export class StoredProbes {
     }
   }
 
-  /** The last jid of all, '' where there is none; undefined while nobody answers. */
+  /** The last jid of all, '' where there is none; undefined while the master does not answer. */
   async lastJid(): Promise<string | undefined> {
     try {
       const text = "SELECT coalesce(max(jid), '') AS jid FROM brine.jobs";
@@ -69,7 +69,7 @@ export class StoredProbes {
 
   /**
    * Minions that jobs of clients after this one wait for, or waited for in vain, or that failed.
-   * Throws where nobody answers.
+   * @throws Error if the master does not answer.
    */
   async unreturned(after: string): Promise<number> {
     const text = `SELECT count(*)::integer AS count
@@ -103,7 +103,7 @@ export class StoredProbes {
       query_timeout: 3_000,
       application_name: 'chaos',
     });
-    // Faults are what happens here; the next query opens another connection.
+    // Faults are normal here; the next query opens another connection.
     pool.on('error', () => undefined);
     this.#known = { url, pool };
     await old?.end();

@@ -53,7 +53,7 @@ export class SmallDisk {
     if (this.#mounted) await this.#resize(this.#bytes);
   }
 
-  /** Ends it once nobody uses it; with `keep` what is on it stays, on the disk below. */
+  /** Unmounts it once no process uses it; with `keep` its files stay, on the disk below. */
   async unmount(keep: boolean): Promise<void> {
     if (!this.#mounted) return;
     this.#mounted = false;
@@ -65,7 +65,7 @@ export class SmallDisk {
     await rename(kept, this.#dir);
   }
 
-  /** Whoever wrote on it may still be ending. */
+  /** The processes that wrote on it may still be ending. */
   async #detach(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       try {

@@ -10,7 +10,7 @@ import { type FaultKind, makePlan, type Plan } from './plan.ts';
 import { StoredProbes } from './recovery.ts';
 import { type ChaosReport, runChaos } from './run-chaos.ts';
 
-/** Faults that need no proxy: they can be done to a master that somebody else has started. */
+/** Faults that need no proxy: they work on a master that this run did not start. */
 export const STAGING_KINDS = ['kill', 'stop'] as const satisfies readonly FaultKind[];
 
 /** Ids of the simulated minions: jobs of a run are for them alone. */
@@ -19,7 +19,7 @@ export const CHAOS_PREFIX = 'chaos-';
 /** They tell nothing of the master: few are enough, and none has to be made for long. */
 const KEY_PAIRS = 16;
 
-/** What a run on somebody's installation needs. */
+/** What a run on an existing installation needs. */
 export interface StagingOptions {
   readonly options: MasterOptions;
   readonly faults: number;
@@ -109,7 +109,7 @@ export async function runOnStaging(staging: StagingOptions): Promise<ChaosReport
   }
 }
 
-/** What is older is nobody's business here. */
+/** Older jobs are not of this run. */
 async function lastJid(installation: Installation): Promise<string> {
   const stored = new StoredProbes(() => installation.databaseUrl());
   try {

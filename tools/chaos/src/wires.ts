@@ -19,7 +19,7 @@ export interface Passage {
 
 /**
  * A network namespace of its own, and a pair of network devices for each wire between it and the
- * host. Whoever is to be parted connects to a relay in the namespace, which connects back: while
+ * host. A process to cut off connects to a relay in the namespace, which connects back: while
  * the wire is cut nothing arrives on either way, not even the acknowledgements of TCP.
  */
 export class Wires {

@@ -14,11 +14,11 @@ export interface CheckOptions {
   /** The database has served this run only: its counters are compared too. Default false. */
   readonly fresh?: boolean;
   /**
-   * What the client of the logs knows of jobs here: default `all`; `jobs`: not whom they are for,
+   * What the client of the logs knows of jobs here: default `all`; `jobs`: not their targets,
    * as its minions are below other masters; `nothing`: it asked a master above this one.
    */
   readonly told?: 'all' | 'jobs' | 'nothing';
-  /** What is told of a job; default: what Brine's own queries tell. */
+  /** The queries about a job; default: Brine's own. */
   readonly ledgerOf?: (jid: string) => Promise<Ledger | undefined>;
 }
 

@@ -14,7 +14,7 @@ export interface ObservedReturn {
   givenUp: number;
   /** Hashes of what it sent: one, but for minions that say different things. */
   readonly hashes: string[];
-  /** Set by whoever finds it in the database. */
+  /** Set when it is found in the database. */
   stored: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ObservedJob {
   again: number;
 }
 
-/** A publish that a client was told of. */
+/** A publish that the master confirmed to a client. */
 export interface ObservedPublish {
   readonly token: string;
   readonly jid: string;
@@ -36,7 +36,7 @@ export interface ObservedPublish {
 export class Observed {
   readonly jobs = new Map<string, ObservedJob>();
   readonly published: ObservedPublish[] = [];
-  /** Publishes whose client was told that there is no job: by their token, the master's words. */
+  /** Refused publishes: the master's words by token. */
   readonly refused = new Map<string, string>();
   /** All minions that did anything. */
   readonly ids = new Set<string>();

@@ -49,10 +49,10 @@ export interface LedgerFigures {
   readonly acknowledged: number;
   readonly givenUp: number;
   readonly resent: number;
-  /** Stored returns of the minions of the log, and of those nobody acknowledged. */
+  /** Stored returns of the minions of the log, and of those the unacknowledged ones. */
   readonly stored: number;
   readonly storedUnacknowledged: number;
-  /** Stored returns of other minions, which nobody can check. */
+  /** Stored returns of other minions, which the log cannot check. */
   readonly ofOthers: number;
   readonly evidence: number;
   /** Sums over the jobs, as the rows tell. */

@@ -70,7 +70,7 @@ export class StoredLedger {
       connectionString: url,
       max: 4,
       connectionTimeoutMillis: 10_000,
-      // A checker that could write would not be trusted with anybody's database.
+      // Read only, so that the checker can be trusted with a production database.
       options: '-c default_transaction_read_only=on',
       application_name: 'brine ledger-check',
     });

@@ -2,7 +2,7 @@ import { matchGlob } from '@brine/target';
 import type { SaltValue } from '@brine/wire';
 import type { Behaviour } from './types.ts';
 
-/** What a minion does that nobody told otherwise. */
+/** The default behaviour of a minion. */
 export const GOOD: Behaviour = {};
 
 /**

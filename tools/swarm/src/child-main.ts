@@ -29,7 +29,7 @@ async function obey(order: Order): Promise<unknown> {
 }
 
 function reply(message: Reply, after?: () => void): void {
-  // The parent may be gone: then nobody wants to know.
+  // The parent may be gone and need no answer.
   process.send?.(message, undefined, undefined, () => after?.());
 }
 

@@ -18,7 +18,7 @@ import { connectWork, eventWork, Lanes, logInWork, publishWork, returnWork } fro
 
 const FOLLOW_POLL_MS = 10;
 
-/** All minions of one process, and what they are told to do. */
+/** All minions of one process, and the commands for them. */
 export class Herd {
   readonly #plan: ChildPlan;
   readonly #around: Surroundings;

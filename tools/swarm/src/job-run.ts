@@ -76,7 +76,7 @@ export class JobRun {
     let last: [number, number] | undefined;
     for (let index = 0; index < this.#received.length; index += 1) {
       const at = this.#received[index] as number;
-      // A negative time is one that was told.
+      // A negative time is one that was reported.
       if (at <= 0) continue;
       this.#received[index] = -at;
       if (last?.[1] === index - 1) last[1] = index;

@@ -50,7 +50,7 @@ export async function keyPoolFile(
   const draft = `${path}.${process.pid}`;
   await writeFile(draft, JSON.stringify(pairs), { mode: 0o600 });
   try {
-    // Whoever was first wins: a pool that is in use must not change.
+    // The first writer wins: a pool in use must not change.
     await link(draft, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;

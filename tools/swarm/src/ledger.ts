@@ -6,7 +6,7 @@ const FLUSH_BYTES = 65_536;
 const FLUSH_MS = 250;
 
 /**
- * The rig's own log, for whoever checks the master's books: JSON lines, appended whole, so that
+ * The rig's own log, to check the master's records against: JSON lines, appended whole, so that
  * several processes may share a file. `t` is unix time in ms.
  *
  *     {"e":"publishing","token":…,"t":…}                      token: in the job's metadata.storm

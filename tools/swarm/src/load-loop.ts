@@ -9,7 +9,7 @@ export type Done = (outcome: Outcome, resent: number) => void;
 
 /** Something that is done over and over. */
 export interface Work {
-  /** Begins one request; false where nobody is free to send one now. */
+  /** Begins one request; false if no sender is free now. */
   readonly begin: (done: Done) => boolean;
 }
 
@@ -35,7 +35,7 @@ export interface LoopReport {
 }
 
 const TICK_MS = 1;
-/** When nobody is free, it is asked again after this. */
+/** Pause before the next try when no sender is free, in ms. */
 const BUSY_MS = 1;
 
 /**

@@ -2,7 +2,7 @@ import type { JobReport } from './job-run.ts';
 import type { LoopOptions, LoopReport } from './load-loop.ts';
 import type { Behaviour, ProcessStats } from './types.ts';
 
-/** What a child is told before anything else. */
+/** The first message to a child. */
 export interface ChildPlan {
   readonly host: string;
   readonly retPort: number;

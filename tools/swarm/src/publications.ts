@@ -7,7 +7,7 @@ import { compileTarget, JobRun } from './job-run.ts';
 import type { MasterKnowledge } from './master-knowledge.ts';
 import type { SwarmCounts } from './types.ts';
 
-/** A job that came, and whom this frame of it is for: a master may send it again to others. */
+/** A received job and the targets of this frame: a master may send the job again to others. */
 export interface ReadJob {
   readonly run: JobRun;
   readonly matches: (id: string) => boolean;

@@ -20,7 +20,7 @@ export interface PublishRequest {
   readonly sends: number;
 }
 
-/** Publishes jobs as `salt` does, several at once, each on a connection that nobody else uses. */
+/** Publishes jobs as `salt` does, several at once, each on a connection of its own. */
 export class PublishClient {
   readonly #host: string;
   readonly #port: number;

@@ -5,7 +5,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Seeds are what 32 bits hold: more would be the same to the generator. */
+/** Seeds have 32 bits, because the generator ignores more. */
 export const MAX_SEED = 2 ** 31 - 1;
 
 /** Bounds of a number, and what it is where it is not named. */

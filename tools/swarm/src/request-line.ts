@@ -38,7 +38,7 @@ export class Deadlines {
 
 /**
  * One REQ to the master: connects when it is first used, one request at a time. As a stock minion
- * it hangs up when an answer is late, and connects anew for the next request.
+ * it hangs up when an answer is late, and connects again for the next request.
  */
 export class RequestLine {
   readonly #host: string;

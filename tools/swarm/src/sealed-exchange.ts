@@ -64,7 +64,7 @@ export function exchange(
   minion.line.whenFree(send);
 }
 
-/** Opens an answer: nobody but the master can have made it, and it answers this request. */
+/** Opens an answer: only the master can have made it, and it answers this request. */
 function check(reply: Buffer, nonce: number, minion: SealingMinion, around: Surroundings): void {
   const { counts, requests } = around;
   counts.repliesOpened += 1;

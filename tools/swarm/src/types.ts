@@ -18,7 +18,7 @@ export interface Behaviour {
   readonly returnBytes?: number;
   /** Other than 0 is a failed job (`success` false). */
   readonly retcode?: number;
-  /** Instead of an answer: random bytes, a seal that is broken, or somebody else's id. */
+  /** Instead of an answer: random bytes, a broken seal, or the id of another minion. */
   readonly hostile?: 'garbage' | 'bad-mac' | 'wrong-id';
 }
 

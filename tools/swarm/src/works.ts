@@ -115,7 +115,7 @@ export function connectWork(minions: readonly SimMinion[], around: Surroundings)
       const minion = minions[next];
       next += 1;
       if (minion === undefined) return false;
-      // Whoever can not even subscribe has no connection: nothing answers there.
+      // A minion that cannot subscribe has no connection: nothing answers there.
       connect(minion, done).catch(() => done('timed-out', 0));
       return true;
     },
@@ -217,7 +217,7 @@ function jobSource(
   const at = template.indexOf(placeholder, 0, 'latin1');
   return () => {
     const jid = jids.next(unixMs(monotonicMs()));
-    // A copy: a request that is sent again is sealed anew, after others have got their jid.
+    // A copy: a request that is sent again gets a new seal, after others have their jid.
     const bytes = Buffer.from(template);
     bytes.write(jid, at, 'latin1');
     return { jid, head: { bytes } };

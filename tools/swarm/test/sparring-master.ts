@@ -78,7 +78,7 @@ export class SparringMaster {
     });
   }
 
-  /** Sends a job to these minions, whoever was sent it before. */
+  /** Sends a job to these minions, even if they got it before. */
   sendTo(jid: string, minions: readonly string[]): Promise<void> {
     const job = { fun: 'test.ping', arg: [], tgt: [...minions], tgtType: 'list', jid };
     const loads = buildPublishedJob({ ...job, ret: '', user: 'root', rest: new Map() });

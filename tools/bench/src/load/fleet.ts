@@ -49,7 +49,7 @@ export class Fleet {
     this.prefix = prefix;
   }
 
-  /** Starts the processes of a fleet whose keys the master accepts; nobody logs in yet. */
+  /** Starts the processes of a fleet whose keys the master accepts; no minion logs in yet. */
   static async start(master: MasterUnderTest, options: FleetOptions): Promise<Fleet> {
     const { minions, prefix = 'bench-', keyBits = 2048, behaviours = [] } = options;
     const swarm = await Swarm.start({
@@ -96,7 +96,7 @@ export class Fleet {
     return this.swarm.publishes({ ...load, cachedir: cacheDir, target: `${this.prefix}*` });
   }
 
-  /** Publishes jobs that nobody answers yet, so that there is something to return to. */
+  /** Publishes jobs that no minion answers yet, so that there are jobs to return to. */
   async jobs(count: number): Promise<string[]> {
     const jids: string[] = [];
     for (let index = 0; index < count; index += 1) {

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 
 const micros = Number(process.env.BRINE_BENCH_PLANT_MICROS ?? 0);
 const dir = process.env.BRINE_BENCH_PLANT_DIR ?? '';
-/** How often it is told how many requests were burdened, in ms. */
+/** How often it prints how many requests were burdened, in ms. */
 const TELL_MS = 250;
 const CALIBRATE_MICROS = 50_000;
 

@@ -67,7 +67,7 @@ async function runAcks({ installed, pairs, sliceSeconds, say }: RowContext): Pro
     for (let round = 0; round < pairs; round += 1) {
       say(`acks: ${what}, ${round + 1} of ${pairs}`);
       const order = sides.map((_, index) => index);
-      // Every second round goes backwards: a drift of the machine then favours nobody.
+      // Every second round goes backwards: a drift of the machine then favours neither.
       for (const index of round % 2 === 0 ? order : order.reverse()) {
         const side = sides[index];
         if (side === undefined) continue;

@@ -8,7 +8,7 @@ export interface FleetRun {
   readonly master: MasterUnderTest;
   readonly fleet: Fleet;
   readonly logIns: LoadResult;
-  /** Jobs that nobody answered. */
+  /** Jobs without an answer. */
   readonly publishes: readonly JobResult[];
   readonly pings: JobResult[];
   readonly kibPerMinion: number;

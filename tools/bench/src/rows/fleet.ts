@@ -49,7 +49,7 @@ async function runFleets(context: RowContext, size: number): Promise<readonly Fi
   return fleetFigures(size, [...runs.values()], absent);
 }
 
-/** Connects the fleet of one master; how long publications take, while nobody answers. */
+/** Connects the fleet of one master, and times publications without answers. */
 async function begin(
   context: RowContext,
   master: MasterUnderTest,

@@ -2,7 +2,7 @@ import type { MasterName, MasterUnderTest } from '../masters/master.ts';
 import type { Installed } from '../masters/start-masters.ts';
 import type { Figure } from '../report/figure.ts';
 
-/** What every row is told. */
+/** The input of every row. */
 export interface RowContext {
   readonly installed: Installed;
   /** Alternating pairs. */
@@ -27,7 +27,7 @@ export type Samples<T> = ReadonlyMap<MasterName, readonly T[]>;
 
 /**
  * Takes samples of all masters in turn, so that samples of one index are neighbours in time. Every
- * second round goes backwards: a drift of the machine then favours nobody. With `warmUp` there is
+ * second round goes backwards: a drift of the machine then favours neither. With `warmUp` there is
  * a round before that counts nothing: code is compiled, caches are filled.
  */
 export async function alternate<T>(

@@ -19,7 +19,7 @@ interface Row {
   readonly targeted: readonly string[];
 }
 
-/** Jobs of clients with what was counted; find_job is nobody's. */
+/** Jobs of clients with their counts; find_job belongs to none. */
 const JOBS = `
 SELECT j.jid, ARRAY(SELECT DISTINCT minion COLLATE "C" FROM unnest(j.minions) AS minion
     ORDER BY 1) AS targeted,
