@@ -1,12 +1,12 @@
-import type { Bus } from '../connection/connect.ts';
-import { headersIn } from '../connection/headers.ts';
-import { isNewer } from '../connection/message-version.ts';
-import { EventMessage } from '../events/event-reader.ts';
-import type { Published } from '../jobs/publication.ts';
-import { readPublished } from '../jobs/publication.ts';
-import { STREAMS } from '../subjects/names.ts';
-import type { StrayMessage } from './stray.ts';
-import type { Received } from './stream-reader.ts';
+import type { Bus } from './connection/connect.ts';
+import { headersIn } from './connection/headers.ts';
+import { isNewer } from './connection/message-version.ts';
+import { EventMessage } from './events/event-reader.ts';
+import type { Published } from './jobs/publication.ts';
+import { readPublished } from './jobs/publication.ts';
+import { withoutReader } from './streams/direct-get.ts';
+import type { StrayMessage } from './streams/stray.ts';
+import { STREAMS } from './subjects/names.ts';
 
 /**
  * Reads a stray again, as a later release may be able to; undefined where it is still none of ours.
@@ -18,16 +18,7 @@ export async function readStray(
 ): Promise<EventMessage | Published | undefined> {
   const header = headersIn(headers);
   if (isNewer(header)) return undefined;
-  const received: Received = {
-    ...message,
-    header,
-    headers: () => headers,
-    settle: () => undefined,
-    failed: () => undefined,
-    consumerSeq: 0,
-    pending: 0,
-    deliveries: 1,
-  };
+  const received = withoutReader({ ...message, header, headers: () => headers });
   if (stream === STREAMS.events) return EventMessage.read(bus, received);
   return readPublished(bus, received);
 }

@@ -64,7 +64,7 @@ export class Upward {
       from: 'new',
       ackWaitMs: ACK_WAIT_MS,
       // A master above may be away for hours: the other relay must not bring the same as well.
-      holds: true,
+      extendsAckWait: true,
       // A way that is not configured any more must not keep the streams from being trimmed.
       forgetAfterMs: settings.keepMs,
     } as const;

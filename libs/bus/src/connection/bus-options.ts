@@ -1,7 +1,7 @@
 import type { Aside } from '../streams/asides.ts';
 import type { ServiceName } from '../subjects/names.ts';
 
-/** How to reach the server, and as whom. */
+/** How a service reaches the server, and its user there. */
 export interface BusOptions {
   /**
    * `tls://host:port`, or on loopback `nats://user:password@host:port`; several joined by commas.
@@ -11,13 +11,13 @@ export interface BusOptions {
   readonly certificates?: string;
   /** Lets a server beyond loopback be reached without TLS. */
   readonly plain?: boolean;
-  /** Which service connects; it decides the inbox it may listen on. */
+  /** The service that connects; its inbox follows from this name. */
   readonly name: ServiceName;
   readonly user?: string;
   readonly password?: string;
-  /** How long to wait for a server at first, in ms; default 30,000. Afterwards: for ever. */
+  /** How long to wait for the first connection, in ms; default 30,000. Reconnects have no end. */
   readonly connectTimeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** Told of the first messages of each stream that a reader goes on without. */
+  /** Called for the first messages of each stream that a reader goes on without. */
   readonly onAside?: (aside: Aside) => void;
 }

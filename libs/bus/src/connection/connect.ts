@@ -13,13 +13,13 @@ import { isAtLeast, NATS_FLOOR } from './server-version.ts';
 import { endOfCertificate, readServers } from './servers.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
-/** What a connection tells of itself. */
+/** The state of a connection. */
 export type BusStatus = 'connected' | 'reconnecting' | 'closed';
 
 const RETRY_MS = 250;
 
 /**
- * Connects to NATS and waits for it up to a bound. Reconnects for ever once connected.
+ * Connects to NATS, and waits for it up to a bound. Once connected it reconnects without end.
  * @throws BusError `BUS_UNREACHABLE`; `BUS_EXPOSED` beyond loopback without TLS,
  * `BUS_NO_CERTIFICATE`; `BUS_SERVER_TOO_OLD` for a server below the floor.
  */
@@ -35,7 +35,7 @@ export async function connectBus(options: BusOptions): Promise<Bus> {
   return new Bus(nc, options, natsOptions);
 }
 
-/** One connection to NATS and what hangs on it. Made by {@link connectBus}. */
+/** One connection to NATS, with its inbox, timers and large bodies. Made by {@link connectBus}. */
 export class Bus {
   readonly name: ServiceName;
   /** Resolves when the connection is over, with the reason unless it was asked for. */
@@ -74,7 +74,7 @@ export class Bus {
     return this.#status;
   }
 
-  /** When this service's certificate ends, Unix ms, as it lies there now; without TLS undefined. */
+  /** When the certificate file of this service expires, Unix ms; undefined without TLS. */
   get certificateEnd(): number | undefined {
     const { tls } = this.#natsOptions;
     return tls?.certFile === undefined ? undefined : endOfCertificate(tls.certFile);
@@ -85,13 +85,13 @@ export class Bus {
     return this.#reconnects;
   }
 
-  /** Calls back after each reconnect; returns the way to stop that. */
+  /** Calls back after each reconnect; the function that comes back ends that. */
   onReconnect(callback: () => void): () => void {
     this.#onReconnect.add(callback);
     return () => void this.#onReconnect.delete(callback);
   }
 
-  /** Calls back each time the connection is lost; returns the way to stop that. */
+  /** Calls back each time the connection is lost; the function that comes back ends that. */
   onDisconnect(callback: () => void): () => void {
     this.#onDisconnect.add(callback);
     return () => void this.#onDisconnect.delete(callback);
@@ -102,7 +102,7 @@ export class Bus {
     await this.connection.flush();
   }
 
-  /** For this library only: a second connection, so that large bodies do not hold up small ones. */
+  /** For this library only: a second connection, so that large bodies do not delay small ones. */
   forBodies(): Promise<Bus> {
     if (this.#closing !== undefined) {
       return Promise.reject(new BusError('BUS_CLOSED', 'the connection is closed'));
@@ -135,7 +135,7 @@ export class Bus {
     const bodies = await this.#bodies?.catch(() => undefined); // it never came to be
     await bodies?.close();
     if (!this.connection.isClosed()) {
-      // A drain waits for the server; without one there is nothing to wait for.
+      // A drain waits for the server, so it would not end without one.
       if (this.#status === 'connected') await this.connection.drain();
       else await this.connection.close();
     }

@@ -27,8 +27,8 @@ export const BUS_CODES = {
 export type BusCode = keyof typeof BUS_CODES;
 
 /**
- * The one error class of this library; `code` tells the condition, `retryable` whether to try
- * again.
+ * The one error class of this library: `code` names the condition, `retryable` says whether the same
+ * may succeed later.
  */
 export class BusError extends Error {
   override readonly name = 'BusError';
@@ -42,7 +42,7 @@ export class BusError extends Error {
   }
 }
 
-/** Turns anything that was thrown into an Error, so that it can be a `cause`. */
+/** Makes an Error of anything that was thrown, so that it can be a `cause`. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

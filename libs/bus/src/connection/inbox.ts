@@ -5,7 +5,7 @@ import type { TimerWheel } from './timer-wheel.ts';
 /** How many answers may be awaited at once on one connection; beyond it callers get `BUS_BUSY`. */
 const MAX_SLOTS = 65_536;
 
-/** An address that answers are awaited at. */
+/** An address for answers. */
 export interface InboxSlot {
   readonly subject: string;
   readonly close: () => void;
@@ -26,7 +26,8 @@ export interface RequestOptions {
 
 /**
  * All answers to one connection: one subscription, one map, one timer wheel. The client's own
- * `request()` makes a promise, a timer and a stack trace each, and is 3 to 5 times dearer.
+ * `request()` makes a promise, a timer and a stack trace for each request, and costs 3 to 5 times as
+ * much.
  */
 export class Inbox {
   readonly #nc: NatsConnection;
@@ -53,9 +54,9 @@ export class Inbox {
   }
 
   /**
-   * Opens an address; it stays open until closed. `target` is the subject that is asked, so that a
-   * refusal of that subject by the server ends the wait at once. `onReconnect` is called after a
-   * reconnect, when what was sent before is lost or was answered in vain.
+   * Opens an address; it stays open until it is closed. `target` is the subject of the request: when
+   * the server refuses to publish there, the wait ends at once. `onReconnect` is called after a
+   * reconnect, since the request or its answer may be lost.
    * @throws BusError `BUS_BUSY` when too many are open.
    */
   open(
@@ -73,9 +74,9 @@ export class Inbox {
   }
 
   /**
-   * Sends one message and waits for one answer; sends it again after a reconnect, so it must be one
-   * that may come twice.
-   * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER` (nobody listens), `BUS_FORBIDDEN`,
+   * Sends one message and waits for one answer. It sends the message again after a reconnect, so the
+   * request must be idempotent.
+   * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER` (no subscriber), `BUS_FORBIDDEN`,
    * `BUS_CLOSED`.
    */
   request(subject: string, payload: Uint8Array | string, options: RequestOptions): Promise<Msg> {
@@ -110,7 +111,7 @@ export class Inbox {
     });
   }
 
-  /** The server refused a publish on a subject: everything that waits for its answer fails. */
+  /** The server refused a publish on a subject: all that wait for an answer from there fail. */
   refuse(subject: string, cause: Error): void {
     for (const [id, slot] of this.#slots) {
       if (slot.target !== subject) continue;
@@ -119,7 +120,7 @@ export class Inbox {
     }
   }
 
-  /** The connection is back: what was under way has to be sent again. */
+  /** The connection is back, so requests in flight are sent again. */
   reconnected(): void {
     for (const slot of [...this.#slots.values()]) slot.onReconnect?.();
   }
@@ -150,16 +151,16 @@ export function publish(
   });
 }
 
-/** Whether a publish would not throw: after close or drain there is nobody to tell. */
+/** Whether a publish would not throw, as it does after close or drain. */
 export function canPublish(nc: NatsConnection): boolean {
   return !nc.isClosed() && !nc.isDraining();
 }
 
-/** The server's own answer where nobody listens: empty, with status 503. */
+/** The server's own answer for a subject without subscribers: empty, with status 503. */
 export function isNoResponders(msg: Msg): boolean {
   return msg.data.length === 0 && msg.headers?.code === 503;
 }
 
 function noAnswer(subject: string): BusError {
-  return new BusError('BUS_NO_ANSWER', `nobody listens on ${subject}`);
+  return new BusError('BUS_NO_ANSWER', `nothing listens on ${subject}`);
 }

@@ -1,9 +1,9 @@
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 
-/** The part of a stream's state that we look at. */
+/** The part of a stream's state that Brine uses. */
 export interface StreamInfo {
-  /** When the stream was made, RFC 3339; a stream made anew has another. */
+  /** When the stream was made, RFC 3339; this tells a recreated stream from the one before. */
   readonly incarnation: string;
   readonly messages: number;
   readonly bytes: number;
@@ -14,7 +14,7 @@ export interface StreamInfo {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** JetStream's error numbers that we tell apart (nats-server, server/errors.json). */
+/** The JetStream errors that Brine distinguishes (nats-server, server/errors.json). */
 export const JS_ERRORS = {
   streamNotFound: 10059,
   consumerNotFound: 10014,
@@ -35,7 +35,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([
   JS_ERRORS.consumerNotFound,
 ]);
 
-/** What a JetStream request came back with. */
+/** The answer to a JetStream request. */
 export type JsAnswer =
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   | {
@@ -46,7 +46,7 @@ export type JsAnswer =
     };
 
 /**
- * Asks the JetStream API; a refusal by it is a value, not an error.
+ * Sends a request to the JetStream API. A refusal is a value, not an error.
  * @throws BusError as `Inbox.request` does.
  */
 export async function askJetStream(
@@ -109,7 +109,7 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
   };
 }
 
-/** Tells whether a parsed JSON value is an object. */
+/** Whether a parsed JSON value is an object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -125,7 +125,7 @@ function objectIn(data: Uint8Array): Record<string, unknown> {
   try {
     value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'));
   } catch (error) {
-    throw new BusError('BUS_BAD_MESSAGE', 'JetStream answered with what is no JSON', error);
+    throw new BusError('BUS_BAD_MESSAGE', 'JetStream did not answer with JSON', error);
   }
   if (!isRecord(value)) throw new BusError('BUS_BAD_MESSAGE', 'JetStream answered with no object');
   return value;

@@ -1,20 +1,20 @@
 /**
- * The newest form of messages on NATS that this release reads, and the one that it writes. A
- * message that says none is of form 1.
+ * The newest form of messages on NATS that this release reads, and the form that it writes. A message
+ * without the header has form 1.
  *
- * A release reads this form and the one before, and writes what the release before it reads: so
- * both may run side by side while one takes over. A form that the release before can not read is
- * read in one release and written from the next one on.
+ * A release reads this form and the one before, and writes a form that the release before reads. So
+ * both may run side by side during an upgrade. A new form is read in one release and written from the
+ * next one on.
  */
 export const MESSAGE_VERSION: number = 1;
 
-/** The header of messages of the streams. */
+/** The header that carries the form of a message. */
 export const VERSION_HEADER = 'Brine-Version';
 
-/** What a reader can not read yet goes to another of its name, or to itself once it is replaced. */
+/** A reader gives back a message of a newer form for so long: a newer release of it may come. */
 export const NEWER_RETRY_MS = 5_000;
 
-/** So often that is waited for, an hour: then nothing newer is coming, and it moves aside. */
+/** After so many tries, an hour, the message moves aside. */
 export const NEWER_TRIES_MAX = 720;
 
 /** Whether a stored message is of a form that only a newer release reads. */

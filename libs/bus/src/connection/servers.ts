@@ -6,7 +6,7 @@ import type { TlsOptions } from '@nats-io/nats-core';
 import type { BusOptions } from './bus-options.ts';
 import { BusError } from './errors.ts';
 
-/** What does not leave this host. */
+/** Addresses whose traffic does not leave this host. */
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
 /** The servers of a NATS URL, and how they are to be reached. */
@@ -14,13 +14,13 @@ export interface Servers {
   readonly urls: readonly URL[];
   /** `host:port` of each. */
   readonly servers: readonly string[];
-  /** Read anew at each connect, so a renewed certificate needs no restart. */
+  /** The client reads the files at each connect, so a renewed certificate needs no restart. */
   readonly tls?: TlsOptions;
 }
 
 /**
- * Takes a NATS URL apart. Beyond loopback all that a job carries, and every key that a worker
- * believes, would be open to whoever is in between: there it takes TLS.
+ * Parses a NATS URL. Beyond loopback it demands TLS: without it, anyone on the way could read jobs and
+ * replace the keys that workers trust.
  * @throws BusError `BUS_EXPOSED`, `BUS_NO_CERTIFICATE`, each with what to do.
  */
 export function readServers(options: BusOptions): Servers {
@@ -57,12 +57,12 @@ function certificatesOf({ name, certificates }: BusOptions): TlsOptions {
   return { caFile: file('roots'), certFile: file('certificate'), keyFile: file('key') };
 }
 
-/** When a certificate ends, Unix ms; undefined while it can not be read. */
+/** When a certificate expires, Unix ms; undefined while its file can not be read. */
 export function endOfCertificate(path: string): number | undefined {
   try {
     return Date.parse(new X509Certificate(readFileSync(path)).validTo);
   } catch {
-    // Being replaced, or gone: that is told where it is used, at the next connect.
+    // The file is being replaced, or missing. The next connect reports that.
     return undefined;
   }
 }

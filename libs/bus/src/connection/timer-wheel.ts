@@ -1,4 +1,4 @@
-/** A time-out that has been set; clear it when what it waits for has come. */
+/** A timeout that is set; clear it when the event has come. */
 export interface WheelTimer {
   readonly clear: () => void;
 }
@@ -11,7 +11,7 @@ interface Entry extends WheelTimer {
 const SLOTS = 512;
 
 /**
- * Time-outs by the thousand for one timer: each is late by up to one tick. A Node timer per request
+ * Thousands of timeouts on one timer; each is late by up to one tick. A Node timer for each request
  * costs more than the request itself.
  */
 export class TimerWheel {
@@ -26,7 +26,7 @@ export class TimerWheel {
     this.#tickMs = tickMs;
   }
 
-  /** How many time-outs are set. */
+  /** How many timeouts are set. */
   get size(): number {
     return this.#size;
   }
@@ -43,7 +43,7 @@ export class TimerWheel {
     return entry;
   }
 
-  /** Forgets every time-out and stops the timer. */
+  /** Clears every timeout and stops the timer. */
   close(): void {
     for (const slot of this.#slots) slot.clear();
     this.#size = 0;

@@ -2,91 +2,30 @@ import type { EventKind, StreamEvent } from '@brine/job';
 import { isEventKind } from '@brine/job';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from '../connection/message-version.ts';
 import { getBody, sizeOfReference } from '../streams/bodies.ts';
-import { readStored } from '../streams/message-at.ts';
-import type { KeepStray, Stray } from '../streams/stray.ts';
+import { readStored } from '../streams/direct-get.ts';
+import type { MessageReaderOptions } from '../streams/message-reader.ts';
+import { MessageReader } from '../streams/message-reader.ts';
+import type { Stray } from '../streams/stray.ts';
 import { strayOf } from '../streams/stray.ts';
-import type { ReadFrom, Received } from '../streams/stream-reader.ts';
-import { StreamReader } from '../streams/stream-reader.ts';
+import type { Received } from '../streams/stream-reader.ts';
 import { unescapeHeader } from '../subjects/escape.ts';
 import { STREAMS, subjects } from '../subjects/names.ts';
 import { EVENT_HEADERS, returnOf } from './event-writer.ts';
-
-/** What to read, and how the place is kept. */
-export interface EventReaderOptions {
-  /** Only these kinds; default all. */
-  readonly kinds?: readonly EventKind[];
-  /** Name of a durable consumer: its place is kept by the server, and each event must be acked. */
-  readonly durable?: string;
-  /** Where to begin, default `all` for a durable reader (the first time), else `new`. */
-  readonly from?: ReadFrom;
-  readonly ackWaitMs?: number;
-  /** True: events in flight are not delivered to another reader while this one is alive. */
-  readonly holds?: boolean;
-  readonly maxAckPending?: number;
-  /** The server forgets a durable place that was not used for so long, in ms; default never. */
-  readonly forgetAfterMs?: number;
-  /** Gets messages that can not be read. By default they are passed over, counted and logged. */
-  readonly keepStray?: KeepStray;
-}
 
 /** Batch size for a reader that iterates one by one: a turn of the reader for each costs as much. */
 const ITERATED = 64;
 
 /**
- * Reads EVENTS in order. A durable reader gets what was not acked again; several processes may
- * share one durable name. Without one every reader gets every event, and acks do nothing.
+ * Reads EVENTS in order. A durable reader gets again what was not acked; several processes may
+ * share one durable name. Without a name every reader gets every event, and acks do nothing.
  */
-export class EventReader implements AsyncIterable<EventMessage> {
+export class EventReader extends MessageReader<EventKind> implements AsyncIterable<EventMessage> {
   readonly #bus: Bus;
-  readonly #reader: StreamReader;
-  readonly #keepStray: KeepStray | undefined;
-  readonly #isDurable: boolean;
-  #strays = 0;
-  #newer = 0;
 
-  constructor(bus: Bus, options: EventReaderOptions = {}) {
-    const { kinds, from, keepStray, ...consumer } = options;
+  constructor(bus: Bus, options: MessageReaderOptions<EventKind> = {}) {
+    super(bus, STREAMS.events, subjects.event, options);
     this.#bus = bus;
-    this.#keepStray = keepStray;
-    this.#isDurable = options.durable !== undefined;
-    this.#reader = new StreamReader(bus, {
-      ...consumer,
-      stream: STREAMS.events,
-      from: from ?? (options.durable === undefined ? 'new' : 'all'),
-      ...(kinds === undefined ? {} : { filterSubjects: kinds.map(subjects.event) }),
-    });
-  }
-
-  /** Whether events are being read just now. */
-  get reading(): boolean {
-    return this.#reader.reading;
-  }
-
-  /** Why nothing is being read just now, as far as is known. */
-  get trouble(): string | undefined {
-    return this.#reader.trouble;
-  }
-
-  /** How often the stream turned out to be another: made again, or put back from an older copy. */
-  get resets(): number {
-    return this.#reader.resets;
-  }
-
-  /** When the stream was made that is being read; undefined before it was found. */
-  get incarnation(): string | undefined {
-    return this.#reader.incarnation;
-  }
-
-  /** Messages in the stream that were no events of ours, and were passed over. */
-  get strays(): number {
-    return this.#strays;
-  }
-
-  /** Events in a form that only a newer release reads; a durable reader leaves them to it. */
-  get newer(): number {
-    return this.#newer;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<EventMessage, void> {
@@ -99,34 +38,16 @@ export class EventReader implements AsyncIterable<EventMessage> {
    */
   async *batches(max: number, lingerMs = 0): AsyncGenerator<readonly EventMessage[], void> {
     for (;;) {
-      const received = await this.#reader.take(max, lingerMs);
+      const received = await this.take(max, lingerMs);
       if (received.length === 0) return;
       const events: EventMessage[] = [];
       for (const one of received) {
-        if (isNewer(one.header)) {
-          this.#newer++;
-          const isLeft = this.#isDurable && one.deliveries < NEWER_TRIES_MAX;
-          if (isLeft) one.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
-          else this.#pass(one, new BusError('BUS_BAD_MESSAGE', 'an event of a newer release'));
-          continue;
-        }
         const event = EventMessage.read(this.#bus, one);
         if (event !== undefined) events.push(event);
-        else this.#pass(one, new BusError('BUS_BAD_MESSAGE', 'no event of ours'));
+        else this.pass(one, new BusError('BUS_BAD_MESSAGE', 'no event of ours'));
       }
       if (events.length > 0) yield events;
     }
-  }
-
-  #pass(received: Received, why: BusError): void {
-    this.#strays++;
-    if (this.#keepStray === undefined) this.#reader.failed(received, why, true);
-    else this.#keepStray(strayOf(STREAMS.events, received, why));
-  }
-
-  /** Ends the reading; the iterators end after what is here. */
-  close(): void {
-    this.#reader.close();
   }
 }
 

@@ -5,7 +5,7 @@ import { MESSAGE_VERSION, VERSION_HEADER } from '../connection/message-version.t
 import type { Appended } from '../streams/append.ts';
 import { append, newMessageId } from '../streams/append.ts';
 import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
-import { readStored } from '../streams/message-at.ts';
+import { readStored } from '../streams/direct-get.ts';
 import { escapeHeader } from '../subjects/escape.ts';
 import { STREAMS, subjects } from '../subjects/names.ts';
 import type { Again, Marker } from './publication.ts';

@@ -18,30 +18,30 @@ export interface BucketEntry {
   readonly timeMs: number;
 }
 
-/** What a watcher is told. */
+/** The callbacks of a watch, and its pace. */
 export interface WatchOptions {
   /**
-   * Called for every value there is, then for every change. A value that it throws for is passed
-   * over, which is counted and told.
+   * Called for every value there is, then for every change. When it throws, the watch passes over
+   * that value and counts it as an aside.
    */
   readonly onChange: (entry: BucketEntry) => void;
-  /** The bucket is another than before: forget all; every value there is comes again. */
+  /** The bucket was recreated or restored. Forget all values: they come again. */
   readonly onReset: () => void;
-  /** Told when {@link BucketWatch.ready} changes. */
+  /** Called when {@link BucketWatch.ready} changes. */
   readonly onReady?: (ready: boolean) => void;
   /** How often the bucket is compared with what was seen, in ms; default 10,000. */
   readonly checkMs?: number;
 }
 
 const RETRY_MS = 250;
-/** What was behind at one look and still is at the next, so much later, was missed. */
+/** A change that has not come so long after a check was missed. */
 const BEHIND_MS = 1_000;
 const CHECK_MS = 10_000;
 
 /**
- * Follows a bucket. A watch lags, and after a restore it is silently stale: so every 10 s and after
- * each reconnect the bucket's incarnation and last sequence are compared with what was seen. If
- * they are others, it is not ready, its user forgets all, and it watches anew.
+ * Follows a bucket. A watch lags, and after a restore it would be stale without a sign. So every 10 s
+ * and after each reconnect it compares the bucket's incarnation and last sequence with what it has
+ * seen. If they differ, the watch is not ready, its user forgets all values, and it starts over.
  */
 export class BucketWatch {
   readonly #bus: Bus;
@@ -74,7 +74,7 @@ export class BucketWatch {
     });
   }
 
-  /** Whether all that is in the bucket has been told. False while the connection is away. */
+  /** Whether every value of the bucket has come. False while the connection is away. */
   get ready(): boolean {
     return this.#ready && this.#bus.status === 'connected';
   }
@@ -84,7 +84,7 @@ export class BucketWatch {
     return this.ready ? undefined : this.#trouble;
   }
 
-  /** How often all had to be forgotten. */
+  /** How often {@link WatchOptions.onReset} was called. */
   get resets(): number {
     return this.#resets;
   }
@@ -122,7 +122,7 @@ export class BucketWatch {
         await this.#watchUntilItEnds();
       } catch (error) {
         if (!(error instanceof BusError) || error.code === 'BUS_FORBIDDEN') throw error;
-        // The server or the bucket is away: not ready, and looked for again below.
+        // The server or the bucket is away. The loop tries again until the watch is closed.
         this.#trouble = error.message;
       }
       this.#feed = undefined;
@@ -142,7 +142,7 @@ export class BucketWatch {
       ? { deliver_policy: 'by_start_sequence', opt_start_seq: this.#seen + 1 }
       : { deliver_policy: 'last_per_subject' };
     const feed = await PullFeed.open(this.#bus, { stream, start }, (delivery) =>
-      this.#told(delivery),
+      this.#take(delivery),
     );
     this.#feed = feed;
     if (this.#closed) feed.close();
@@ -154,7 +154,7 @@ export class BucketWatch {
     if (reason?.code === 'BUS_FORBIDDEN') throw reason;
   }
 
-  #told(delivery: Delivery): void {
+  #take(delivery: Delivery): void {
     const { seq, subject, data, timeUs, pending } = delivery;
     this.#seen = seq;
     try {
@@ -189,7 +189,7 @@ export class BucketWatch {
   async #check(): Promise<void> {
     const feed = this.#feed;
     if (feed === undefined || this.#bus.status !== 'connected') return;
-    // No answer says nothing about the bucket; the feed notices by itself when it hears no more.
+    // A missing answer proves nothing. The feed notices by itself when it receives no more.
     const info = await streamInfo(this.#bus, `KV_${this.#name}`).catch(() => undefined);
     if (info === undefined || feed !== this.#feed) return;
     if (this.#isAnother(info)) {

@@ -2,7 +2,7 @@ import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { askJetStream, isRecord, JS_ERRORS, streamInfo, textIn } from '../connection/js-api.ts';
 import { append, newMessageId } from '../streams/append.ts';
-import { microseconds } from '../streams/message-at.ts';
+import { directGet, microseconds } from '../streams/direct-get.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
 import type { BucketKey } from '../subjects/escape.ts';
 import type { BucketName } from '../subjects/names.ts';
@@ -14,9 +14,9 @@ const PUT_TIMEOUT_MS = 4_000;
 const GET_TIMEOUT_MS = 3_000;
 
 /**
- * A bucket of hot state. Reads go to the server each time and see what was acknowledged; for a copy
- * that follows the bucket see {@link Bucket.watch}. There is no delete: a deletion is a value, so
- * that no stale copy can bring back what was deleted.
+ * A bucket of hot state. Each read asks the server and sees every write that was acknowledged. For
+ * a copy that follows the bucket see {@link Bucket.watch}. There is no delete: a deletion is a
+ * value, so that no stale copy can bring back what was deleted.
  */
 export class Bucket {
   readonly name: BucketName;
@@ -122,17 +122,11 @@ export class Bucket {
   }
 
   async #getDirectly(key: BucketKey, subject: string): Promise<BucketEntry | undefined> {
-    const verb = `$JS.API.DIRECT.GET.KV_${this.name}.${subject}`;
-    const msg = await this.#bus.inbox.request(verb, '', { timeoutMs: GET_TIMEOUT_MS });
-    const code = msg.headers?.code ?? 0;
-    if (code === 404) return undefined;
-    if (code !== 0) throw new BusError('BUS_REFUSED', `no read of ${this.name}: ${code}`);
-    return {
-      key,
-      value: msg.data,
-      revision: Number(msg.headers?.get('Nats-Sequence')),
-      timeMs: Math.floor(microseconds(msg.headers?.get('Nats-Time-Stamp') ?? '') / 1_000),
-    };
+    const place = { lastOf: subject };
+    const stored = await directGet(this.#bus, `KV_${this.name}`, place, GET_TIMEOUT_MS);
+    if (stored === undefined) return undefined;
+    const { data, seq, timeUs } = stored;
+    return { key, value: data, revision: seq, timeMs: Math.floor(timeUs / 1_000) };
   }
 
   async #getFromLeader(key: BucketKey, subject: string): Promise<BucketEntry | undefined> {

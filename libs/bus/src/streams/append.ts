@@ -8,7 +8,7 @@ import { isNoResponders, publish } from '../connection/inbox.ts';
 import { isFull, JS_ERRORS, readAnswer } from '../connection/js-api.ts';
 import type { WheelTimer } from '../connection/timer-wheel.ts';
 
-/** The header by which JetStream knows a message it has already. */
+/** The header by which JetStream recognises a message that it has already. */
 const MSG_ID = 'Nats-Msg-Id';
 /** The header for a compare-and-set on the last revision of a subject. */
 const EXPECTED_LAST_REVISION = 'Nats-Expected-Last-Subject-Sequence';
@@ -24,21 +24,21 @@ export interface Append {
   readonly timeoutMs: number;
 }
 
-/** Where a message was stored; `duplicate` when it had been before, and then where that is. */
+/** Where a message is stored. For a `duplicate`, where the first copy is. */
 export interface Appended {
   readonly seq: number;
   readonly duplicate: boolean;
 }
 
-/** Sent again when the ack does not come: a reconnect loses what was under way. */
+/** After so long without an ack the message is sent again: a reconnect loses messages in flight. */
 const RESEND_MS = 1_500;
-/** Waited when no stream takes the subject just now. */
+/** The wait while no stream takes the subject. */
 const AWAY_RETRY_MS = 250;
 
 /**
- * Stores one message and resolves with the stream's acknowledgement. While the stream is away it is
- * held and tried again; after a missing ack it is sent again only with a `msgId` or an expected
- * revision, so that it is stored once.
+ * Stores one message and resolves with the stream's acknowledgement. While the stream is away, it
+ * tries again. After a missing ack it sends the message again only with a `msgId` or an expected
+ * revision, since the stream then stores it once.
  * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_CONFLICT`, `BUS_REFUSED`,
  *   `BUS_FORBIDDEN`, `BUS_BUSY`, `BUS_CLOSED`.
  */
@@ -95,7 +95,7 @@ class Attempt {
     this.#send();
   }
 
-  /** Whether a second send is known for what it is. */
+  /** Whether the stream recognises a second send. */
   get #repeatable(): boolean {
     return this.#what.msgId !== undefined || this.#what.expectedRevision !== undefined;
   }
@@ -167,10 +167,10 @@ class Attempt {
 }
 
 function refusal(subject: string, number: number, text: string): BusError {
-  const told = `${subject} was not stored: ${text} (${number})`;
-  if (number === JS_ERRORS.wrongLastSequence) return new BusError('BUS_CONFLICT', told);
-  if (isFull(number)) return new BusError('BUS_STREAM_FULL', told);
-  return new BusError('BUS_REFUSED', told);
+  const why = `${subject} was not stored: ${text} (${number})`;
+  if (number === JS_ERRORS.wrongLastSequence) return new BusError('BUS_CONFLICT', why);
+  if (isFull(number)) return new BusError('BUS_STREAM_FULL', why);
+  return new BusError('BUS_REFUSED', why);
 }
 
 function headersOf(what: Append): MsgHdrs | undefined {

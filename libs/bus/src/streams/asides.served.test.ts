@@ -8,9 +8,9 @@ import { EventWriter } from '../events/event-writer.ts';
 import { PublicationReader } from '../jobs/publication-reader.ts';
 import { PublicationWriter } from '../jobs/publication-writer.ts';
 import { Bucket } from '../kv/bucket.ts';
+import { readStray } from '../stray-reader.ts';
 import { type Aside, handleEach, TRIES_MAX } from './asides.ts';
 import type { Delivery } from './pull-feed.ts';
-import { readStray } from './read-stray.ts';
 import type { Stray } from './stray.ts';
 import { StreamReader } from './stream-reader.ts';
 

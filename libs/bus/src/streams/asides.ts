@@ -9,7 +9,7 @@ export interface Aside {
   readonly why: string;
 }
 
-/** How many of a stream a reader went on without. */
+/** How many messages of a stream a reader went on without. */
 export interface AsideCount {
   readonly stream: string;
   readonly reader: string;
@@ -17,20 +17,20 @@ export interface AsideCount {
 }
 
 /**
- * A message that could not be handled comes again so often, and after such a pause, in ms: what is
- * its own fault fails each time, what is not may be over by then.
+ * A message that could not be handled comes again so often, after such a pause in ms. Trouble that the
+ * message itself does not cause may be over by then.
  */
 export const TRIES_MAX = 10;
 export const RETRY_MS = 2_000;
 
-/** Of each reader so many are told one by one; the rest is counted. */
-const TOLD_MAX = 10;
+/** The first so many of each reader are reported one by one; the others are counted. */
+const REPORTS_MAX = 10;
 /** Longest text of a failure. */
-const MAX_WHY = 500;
+const WHY_MAX_CHARS = 500;
 
 /**
- * What the readers of one connection went on without: no message may stop a reader, whatever is in
- * it. Nothing is lost by it that another reader has: each has a place of its own.
+ * Messages that the readers of one connection went on without: no message may stop a reader, whatever
+ * is in it. Other readers still get the message, since each has a place of its own.
  */
 export class Asides {
   readonly #counts = new Map<string, { stream: string; reader: string; count: number }>();
@@ -45,27 +45,27 @@ export class Asides {
     return [...this.#counts.values()];
   }
 
-  /** Counts a message that a reader goes on without, and tells of the first ones. */
+  /** Counts a message that a reader goes on without, and reports the first ones. */
   add(aside: Omit<Aside, 'why'>, error: unknown): void {
     const { stream, reader } = aside;
     const key = `${stream} ${reader}`;
     const counted = this.#counts.get(key) ?? { stream, reader, count: 0 };
     counted.count += 1;
     this.#counts.set(key, counted);
-    if (counted.count > TOLD_MAX) return;
-    const why = (error instanceof Error ? error.message : String(error)).slice(0, MAX_WHY);
+    if (counted.count > REPORTS_MAX) return;
+    const why = (error instanceof Error ? error.message : String(error)).slice(0, WHY_MAX_CHARS);
     this.#onAside({ ...aside, why });
   }
 }
 
-/** A message that can be told that it failed. */
+/** A message that may fail. */
 interface Failing {
   failed(error: unknown): void;
 }
 
 /**
- * Handles messages one after the other until there are no more. One that handling throws for is
- * told so, which counts it and lets it come again or moves it aside, and the next one follows.
+ * Handles messages one after the other until there are no more. When handling throws, the message
+ * fails: it comes again or moves aside, and the next one follows.
  */
 export async function handleEach<T extends Failing>(
   messages: AsyncIterable<T>,

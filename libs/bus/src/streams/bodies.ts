@@ -5,6 +5,7 @@ import { BusError } from '../connection/errors.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
 import { append } from './append.ts';
+import { directGet } from './direct-get.ts';
 
 /** Above this a body goes by reference; below it, in the message itself. In bytes. */
 export const INLINE_MAX_BYTES = 256 * 1024;
@@ -16,18 +17,18 @@ const CHUNK_BYTES = 1_048_576;
 const CHUNKS_IN_FLIGHT = 4;
 const PUT_TIMEOUT_MS = 10_000;
 const GET_TIMEOUT_MS = 5_000;
-/** A replica may not have a piece yet that the others have acknowledged. */
+/** A replica may not yet have a piece that the others have acknowledged. */
 const GET_TRIES = 5;
 const GET_RETRY_MS = 100;
 
 /**
- * Where a body may be put, by who writes it and who reads it: rights go by these names. `req`,
+ * Where a body may be put. Rights go by these names, so each has its own writers and readers. `req`,
  * `rep` and `qry` are kept for minutes; `evt` and `pub` as long as what refers to them.
  */
 export type BodySpace = 'req' | 'rep' | 'qry' | 'evt' | 'pub';
 
 /** The stream and the subjects of a space. */
-export function spaceOf(space: BodySpace): { readonly stream: StreamName; readonly root: string } {
+function spaceOf(space: BodySpace): { readonly stream: StreamName; readonly root: string } {
   return space === 'evt' || space === 'pub'
     ? { stream: STREAMS.keptBodies, root: `brine.kept.${space}` }
     : { stream: STREAMS.bodies, root: `brine.bodies.${space}` };
@@ -51,14 +52,14 @@ export async function putBody(bus: Bus, space: BodySpace, body: Uint8Array): Pro
   return `${space}.${id}.${chunks}.${body.length}`;
 }
 
-/** The size of a body that a reference tells, in bytes; undefined for what is no reference. */
+/** The size of the body that a reference names, in bytes; undefined for what is no reference. */
 export function sizeOfReference(reference: string): number | undefined {
   return parseReference(reference)?.size;
 }
 
 /**
- * Reads a body back. A reference to another space than was expected is refused: a sender must not
- * be able to make us read what it may not read itself.
+ * Reads a body back. It refuses a reference to another space than the expected one: a sender must not
+ * make this process read what the sender may not read itself.
  * @throws BusError `BUS_BAD_MESSAGE`, `BUS_BODY_TOO_LARGE`, `BUS_BODY_GONE`.
  */
 export async function getBody(bus: Bus, space: BodySpace, reference: string): Promise<Buffer> {
@@ -83,14 +84,9 @@ export async function getBody(bus: Bus, space: BodySpace, reference: string): Pr
 
 async function getChunk(bus: Bus, stream: StreamName, subject: string): Promise<Uint8Array> {
   for (let tries = 1; ; tries++) {
-    const msg = await bus.inbox.request(`$JS.API.DIRECT.GET.${stream}.${subject}`, '', {
-      timeoutMs: GET_TIMEOUT_MS,
-    });
-    const code = msg.headers?.code ?? 0;
-    if (code === 0) return msg.data;
-    if (tries === GET_TRIES) {
-      throw new BusError('BUS_BODY_GONE', `${subject} is not stored (${code})`);
-    }
+    const piece = await directGet(bus, stream, { lastOf: subject }, GET_TIMEOUT_MS);
+    if (piece !== undefined) return piece.data;
+    if (tries === GET_TRIES) throw new BusError('BUS_BODY_GONE', `${subject} is not stored`);
     await sleep(GET_RETRY_MS);
   }
 }

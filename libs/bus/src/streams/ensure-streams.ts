@@ -5,7 +5,7 @@ import { askJetStream, isFull, JS_ERRORS, streamInfo } from '../connection/js-ap
 import type { BucketName } from '../subjects/names.ts';
 import { BUCKETS, STREAMS } from '../subjects/names.ts';
 
-/** How much the streams may hold, and in how many copies. */
+/** How large the streams may become, and how many copies they have. */
 export interface StreamLimits {
   /**
    * Disk for all streams together, in bytes; default 8 GiB. A server with less gets the largest
@@ -28,20 +28,20 @@ const LEAST_TOTAL_BYTES = 64 * 1024 ** 2;
 const BODY_AGE_MS = 10 * 60_000;
 /** Duplicates are known for this long; Brine's retries end well before. */
 const DUPLICATE_WINDOW_MS = 120_000;
-/** Finished requests are remembered for this long, for those that come again. */
+/** Requests that were done are remembered for this long: a sender may repeat one. */
 const REQUESTS_AGE_MS = 10 * 60_000;
 /** A session key lives for a day as a rule (Salt: publish_session). */
 const SEALED_FOR_MS = 86_400_000;
 /** No login token lives longer than a year. */
 const TOKENS_AGE_MS = 366 * 86_400_000;
-/** Some 200,000 tokens: whoever may log in could make them without end. */
+/** Some 200,000 tokens: without a bound, a user that may log in could make any number. */
 const TOKENS_BYTES = 64 * 1024 ** 2;
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
 /**
- * Makes the streams and buckets, or changes those that exist to what is wanted; for their owner,
- * the event-bus. Safe to run at several at once.
+ * Makes the streams and buckets, or changes existing ones as wanted; for their owner, event-bus.
+ * Several processes may do this at once.
  * @throws BusError `BUS_STREAM_FULL` when the server has no room, `BUS_REFUSED`.
  */
 export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promise<void> {
@@ -144,7 +144,7 @@ function configs(
       max_age: nanos(ages[bucket] ?? 0),
       allow_rollup_hdrs: true,
       deny_delete: true,
-      // With copies, reads go to the leader, who has what was acknowledged.
+      // With copies, reads go to the leader: it has every write that was acknowledged.
       allow_direct: replicas === 1,
     })),
   ];
@@ -156,7 +156,7 @@ async function ensure(bus: Bus, config: Config): Promise<void> {
     const made = await askJetStream(bus, `STREAM.CREATE.${config.name}`, config, 15_000);
     if (made.ok) return;
     if (made.number !== JS_ERRORS.streamNameInUse) throw refused('make', config, made);
-    // Somebody else made it in between: see that it is what is wanted.
+    // Another process made it in between, so compare it with what is wanted.
   }
   const current = existing ?? (await streamInfo(bus, config.name));
   const wanted = { ...config, max_bytes: neverBelow(current?.bytes ?? 0, config) };

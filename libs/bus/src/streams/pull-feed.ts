@@ -17,27 +17,31 @@ export interface ConsumerSpec {
   readonly start: Readonly<Record<string, unknown>>;
   readonly ackWaitMs?: number;
   readonly maxAckPending?: number;
-  /** A durable consumer that nobody has read for so long is forgotten; default never. In ms. */
+  /** The server deletes a durable consumer after so long without a reader, in ms; default never. */
   readonly forgetAfterMs?: number;
   /** Without the messages' data, for a reader that wants places and times only. */
   readonly headersOnly?: boolean;
 }
 
-/** One message with what JetStream tells of its delivery. */
-export interface Delivery {
+/** A message as it stands in a stream. */
+export interface StreamMessage {
   readonly subject: string;
   readonly data: Uint8Array;
   /** A header's value, empty where there is none. */
   readonly header: (name: string) => string;
   /** All headers as they came. */
   readonly headers: () => string;
-  /** Sends an acknowledgement of the given kind; does nothing where none is awaited. */
-  readonly settle: (how: string) => void;
   readonly seq: number;
-  /** 1 for the first message of this consumer; a gap tells of lost ones. */
-  readonly consumerSeq: number;
   /** When the stream stored it, in microseconds since 1970. */
   readonly timeUs: number;
+}
+
+/** A message that a consumer delivered. */
+export interface Delivery extends StreamMessage {
+  /** Sends an acknowledgement of the given kind; does nothing where none is awaited. */
+  readonly settle: (how: string) => void;
+  /** 1 for the first message of this consumer; a gap means that messages were lost. */
+  readonly consumerSeq: number;
   /** Messages of this consumer after this one. */
   readonly pending: number;
   readonly deliveries: number;
@@ -47,17 +51,17 @@ export interface Delivery {
 const BATCH = 500;
 const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
-/** Two heartbeats missed and some: the consumer is gone or the server is not well. */
+/** More than two missed heartbeats: the consumer is gone, or the server is in trouble. */
 const SILENCE_MS = 5_000;
 const LOOK_MS = 500;
-/** What is not acknowledged for so long goes to another reader, where the reader says nothing. */
+/** A message that is not acknowledged for so long goes to another reader; the default. */
 export const ACK_WAIT_MS = 30_000;
-/** What a consumer of one reader lives on for when its reader is gone. */
+/** The consumer of one reader outlives that reader for so long. */
 const FORGET_MS = 30_000;
 
 /**
- * Reads one consumer until it fails or is closed. It never recovers by itself: `failed` tells the
- * reader above, which knows where to go on and whether the stream is still the same.
+ * Reads one consumer until it fails or is closed. It never recovers by itself: the reader above
+ * knows where to go on, and whether the stream is still the same.
  */
 export class PullFeed {
   readonly #bus: Bus;
@@ -69,12 +73,12 @@ export class PullFeed {
   readonly #watch: NodeJS.Timeout;
   readonly #ordered: boolean;
   #asked = 0;
-  #held = 0;
+  #untaken = 0;
   #consumerSeq = 0;
   #lastHeard = performance.now();
   #fail: (reason: BusError | undefined) => void = () => undefined;
   #over = false;
-  /** Resolves when this feed gives nothing more, with the reason, or without when it was closed. */
+  /** Resolves when this feed has ended: with the reason, or without one after {@link close}. */
   readonly ended: Promise<BusError | undefined>;
   /** Messages that were there when the feed was opened. */
   readonly pendingAtStart: number;
@@ -134,9 +138,9 @@ export class PullFeed {
     return new PullFeed(bus, spec, name, Number(answer.value['num_pending'] ?? 0), onDelivery);
   }
 
-  /** Tells that one message was taken out of the reader's hands: more may come. */
+  /** The reader has handed on one message, so there is room for another. */
   taken(): void {
-    this.#held--;
+    this.#untaken--;
     this.#refill();
   }
 
@@ -145,11 +149,11 @@ export class PullFeed {
   }
 
   #refill(): void {
-    if (!this.#over && this.#asked + this.#held <= BATCH / 2) this.#pull();
+    if (!this.#over && this.#asked + this.#untaken <= BATCH / 2) this.#pull();
   }
 
   #pull(): void {
-    const batch = BATCH - this.#asked - this.#held;
+    const batch = BATCH - this.#asked - this.#untaken;
     this.#asked += batch;
     const request = {
       batch,
@@ -182,11 +186,11 @@ export class PullFeed {
     }
     this.#consumerSeq = delivery.consumerSeq;
     this.#asked = Math.max(0, this.#asked - 1);
-    this.#held++;
+    this.#untaken++;
     this.#onDelivery(delivery);
   }
 
-  /** Was on its way when this feed ended: another reader of the same name need not wait for it. */
+  /** Gives back what was on its way when this feed ended, so that another reader need not wait. */
   #refuse(msg: Msg): void {
     if (!this.#ordered && msg.subject !== this.#inbox) msg.respond('-NAK');
   }
@@ -200,8 +204,8 @@ export class PullFeed {
       this.#refill();
       return;
     }
-    const told = `${code} ${msg.headers?.description ?? ''}`;
-    this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} gave up a read: ${told}`));
+    const status = `${code} ${msg.headers?.description ?? ''}`;
+    this.#end(new BusError('BUS_STREAM_AWAY', `${this.#stream} gave up a read: ${status}`));
   }
 
   #look(): void {
@@ -216,7 +220,7 @@ export class PullFeed {
 
   #unsubscribe(): void {
     if (this.#ordered) return this.#subscription.unsubscribe();
-    // As unsubscribe, but what is on its way still comes; there is nothing to do where it can not.
+    // As unsubscribe, but what is on its way still comes. It fails only on a closed connection.
     this.#subscription.drain().catch(() => undefined);
   }
 
@@ -293,5 +297,5 @@ function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
 }
 
 function nothing(): void {
-  // What needs no acknowledgement has none.
+  // Consumers of one reader want no acknowledgement.
 }

@@ -14,32 +14,46 @@ export interface StreamReaderLag {
   readonly unacknowledged: number;
 }
 
-/** Readers are few: two for each host and the store. */
-const READERS_MAX = 1_000;
+/** A durable reader with its place. */
+interface DurableReader extends StreamReaderLag {
+  /** The last sequence up to which it has acknowledged everything. */
+  readonly ackFloor: number;
+}
 
 /**
  * How far behind the durable readers of events and publications are.
- * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
+ * @throws BusError as {@link durableReaders} does.
  */
 export async function readerLags(bus: Bus): Promise<readonly StreamReaderLag[]> {
-  const lags: StreamReaderLag[] = [];
-  for (const stream of [STREAMS.events, STREAMS.publications] as const) {
-    for (let offset = 0; offset < READERS_MAX;) {
-      const answer = await askJetStream(bus, `CONSUMER.LIST.${stream}`, { offset });
-      if (!answer.ok) throw new BusError('BUS_REFUSED', `no readers of ${stream}: ${answer.text}`);
-      const { consumers } = answer.value;
-      const page = Array.isArray(consumers) ? consumers.filter(isRecord) : [];
-      for (const consumer of page) {
-        const config = isRecord(consumer['config']) ? consumer['config'] : {};
-        const reader = config['durable_name'];
-        if (typeof reader !== 'string') continue;
-        const pending = Number(consumer['num_pending'] ?? 0);
-        const unacknowledged = Number(consumer['num_ack_pending'] ?? 0);
-        lags.push({ stream, reader, pending, unacknowledged });
-      }
-      offset += page.length;
-      if (page.length === 0 || offset >= Number(answer.value['total'] ?? 0)) break;
+  const events = await durableReaders(bus, STREAMS.events);
+  return [...events, ...(await durableReaders(bus, STREAMS.publications))];
+}
+
+/**
+ * All durable readers of a stream. There are few: two for each host and the store.
+ * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
+ */
+export async function durableReaders(bus: Bus, stream: StreamName): Promise<DurableReader[]> {
+  const readers: DurableReader[] = [];
+  for (let offset = 0; ;) {
+    const answer = await askJetStream(bus, `CONSUMER.LIST.${stream}`, { offset });
+    if (!answer.ok) throw new BusError('BUS_REFUSED', `no readers of ${stream}: ${answer.text}`);
+    const { consumers, total } = answer.value;
+    const page = Array.isArray(consumers) ? consumers.filter(isRecord) : [];
+    for (const consumer of page) {
+      const config = isRecord(consumer['config']) ? consumer['config'] : {};
+      const floor = isRecord(consumer['ack_floor']) ? consumer['ack_floor'] : {};
+      const reader = config['durable_name'];
+      if (typeof reader !== 'string') continue;
+      readers.push({
+        stream,
+        reader,
+        pending: Number(consumer['num_pending']),
+        unacknowledged: Number(consumer['num_ack_pending']),
+        ackFloor: Number(floor['stream_seq'] ?? 0),
+      });
     }
+    offset += page.length;
+    if (page.length === 0 || offset >= Number(total ?? 0)) return readers;
   }
-  return lags;
 }

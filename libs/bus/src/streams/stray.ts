@@ -4,7 +4,7 @@ import type { Received } from './stream-reader.ts';
 export interface StrayMessage {
   readonly stream: string;
   readonly subject: string;
-  /** As they came, with their line ends. */
+  /** The headers as they came, with their line ends. */
   readonly headers: string;
   readonly data: Uint8Array;
   readonly seq: number;
@@ -22,10 +22,10 @@ export interface Stray extends StrayMessage {
   readonly nak: (delayMs: number) => void;
 }
 
-/** Gets what a reader can not read, to keep it and to acknowledge it. */
+/** Keeps a message that a reader can not read, and acknowledges it. */
 export type KeepStray = (stray: Stray) => void;
 
-/** What a reader got and could not read. For this library only. */
+/** A message that a reader received and could not read. For this library only. */
 export function strayOf(stream: string, received: Received, why: unknown): Stray {
   const { subject, data, seq, incarnation, timeUs, settle } = received;
   return {

@@ -3,11 +3,11 @@ import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { streamInfo } from '../connection/js-api.ts';
 import { RETRY_MS as ASIDE_RETRY_MS, TRIES_MAX } from './asides.ts';
+import { InProgressAcks } from './in-progress.ts';
 import type { ConsumerSpec, Delivery } from './pull-feed.ts';
 import { ACK_WAIT_MS, PullFeed } from './pull-feed.ts';
-import { HeldDeliveries } from './unacknowledged.ts';
 
-/** Where a reader begins. A durable one that was there before goes on from its place instead. */
+/** Where a reader begins. A durable reader that exists already goes on from its place instead. */
 export type ReadFrom =
   'all' | 'new' | 'last' | { readonly seq: number } | { readonly timeMs: number };
 
@@ -15,18 +15,18 @@ export type ReadFrom =
 export interface ReaderSpec extends Omit<ConsumerSpec, 'start'> {
   readonly from: ReadFrom;
   /**
-   * A durable reader that may keep things in its hands longer than `ackWaitMs`: others get them
-   * only when it is dead.
+   * For a durable reader that may work on a message longer than `ackWaitMs`: other readers of its
+   * name get the message only when this one is dead.
    */
-  readonly holds?: boolean;
+  readonly extendsAckWait?: boolean;
 }
 
 /** A delivery, and the incarnation of the stream it came from. */
 export interface Received extends Delivery {
   readonly incarnation: string;
   /**
-   * Tells that it could not be handled. A durable reader gets it again, some times; then, or where
-   * there is no again, the reader goes on without it, which is counted and told.
+   * Call this when the message could not be handled. A durable reader gets it again, up to
+   * {@link TRIES_MAX} times. After that, and for other readers, it counts as an aside.
    */
   readonly failed: (error: unknown) => void;
 }
@@ -35,16 +35,16 @@ const RETRY_MS = 250;
 const CHECK_MS = 10_000;
 
 /**
- * Reads a stream for as long as it is wanted, over reconnects, restarts and a stream made anew. For
- * one-process readers it remembers the place; a durable consumer's place is kept by the server.
- * Every 10 s and after a reconnect it compares the stream's incarnation and last sequence with what
- * it has seen: a reader of a stream that was restored from an older copy is otherwise silent.
+ * Reads a stream until it is closed, over reconnects, restarts and a stream that is recreated. The
+ * server keeps the place of a durable consumer; for others this class remembers it. Every 10 s and
+ * after a reconnect it compares the stream's incarnation and last sequence with what it has seen.
+ * Without that it would stay silent on a stream that was restored from an older copy.
  */
 export class StreamReader {
   readonly #bus: Bus;
   readonly #spec: ReaderSpec;
   readonly #queue: { readonly received: Received; readonly feed: PullFeed | undefined }[] = [];
-  readonly #held: HeldDeliveries | undefined;
+  readonly #inProgress: InProgressAcks | undefined;
   #feed: PullFeed | undefined;
   #incarnation: string | undefined;
   #lastSeq = 0;
@@ -58,7 +58,9 @@ export class StreamReader {
   constructor(bus: Bus, spec: ReaderSpec) {
     this.#bus = bus;
     this.#spec = spec;
-    if (spec.holds === true) this.#held = new HeldDeliveries(bus, spec.ackWaitMs ?? ACK_WAIT_MS);
+    if (spec.extendsAckWait === true) {
+      this.#inProgress = new InProgressAcks(bus, spec.ackWaitMs ?? ACK_WAIT_MS);
+    }
     const stopListening = bus.onReconnect(() => this.#feed?.close());
     void bus.closed.then(() => this.close());
     const timer = setInterval(() => void this.#check(), CHECK_MS);
@@ -74,12 +76,12 @@ export class StreamReader {
       });
   }
 
-  /** Which life of the stream is being read; undefined before it was found. */
+  /** When the stream was made that is being read; undefined before it was found. */
   get incarnation(): string | undefined {
     return this.#incarnation;
   }
 
-  /** How often the stream was found to be another than before. */
+  /** How often the stream turned out to be another one: recreated, or restored from a copy. */
   get resets(): number {
     return this.#resets;
   }
@@ -116,7 +118,7 @@ export class StreamReader {
     return taken.map(({ received }) => received);
   }
 
-  /** See {@link Received.failed}; with `atOnce` it does not come again. */
+  /** See {@link Received.failed}; with `atOnce` the message does not come again. */
   failed(delivery: Delivery, error: unknown, atOnce = false): void {
     const { stream, durable } = this.#spec;
     const { deliveries, settle, subject, seq } = delivery;
@@ -131,7 +133,7 @@ export class StreamReader {
   /** Ends the reading; what is here can still be taken. */
   close(): void {
     this.#closed = true;
-    this.#held?.close();
+    this.#inProgress?.close();
     this.#feed?.close();
     this.#wakeUp();
   }
@@ -148,7 +150,7 @@ export class StreamReader {
         await this.#readUntilItEnds();
       } catch (error) {
         if (!(error instanceof BusError) || error.code === 'BUS_FORBIDDEN') throw error;
-        // Away, made anew or not made yet: looked at again below, for as long as we are wanted.
+        // The stream is away, recreated or not made yet: the loop tries again until it is closed.
         this.#trouble = error.message;
       }
       this.#feed = undefined;
@@ -164,7 +166,7 @@ export class StreamReader {
       this.#resets++;
       this.#lastSeq = 0;
     }
-    // What comes between this look and the consumer's making is new too.
+    // Messages that come before the consumer is made are new as well.
     if (this.#spec.from === 'new' && this.#incarnation === undefined) this.#lastSeq = info.lastSeq;
     this.#incarnation = info.incarnation;
     const spec = { ...this.#spec, start: this.#start() };
@@ -172,9 +174,10 @@ export class StreamReader {
     const feed: PullFeed = await PullFeed.open(this.#bus, spec, (delivery) => {
       this.#lastSeq = Math.max(this.#lastSeq, delivery.seq);
       this.#lastTimeMs = Math.max(this.#lastTimeMs, Math.floor(delivery.timeUs / 1_000));
-      const held = this.#held?.hold(delivery) ?? delivery;
-      const failed = (error: unknown): void => this.failed(held, error);
-      this.#queue.push({ received: { ...held, incarnation, failed }, feed });
+      const settle = this.#inProgress?.until(delivery.settle) ?? delivery.settle;
+      const failed = (error: unknown): void => this.failed(received, error);
+      const received: Received = { ...delivery, settle, incarnation, failed };
+      this.#queue.push({ received, feed });
       this.#wakeUp();
     });
     this.#feed = feed;
@@ -186,7 +189,7 @@ export class StreamReader {
   async #check(): Promise<void> {
     if (this.#feed === undefined || this.#bus.status !== 'connected') return;
     const info = await streamInfo(this.#bus, this.#spec.stream).catch(() => undefined);
-    // No answer says nothing; a stream that is gone ends its consumers by itself.
+    // A missing answer proves nothing. A stream that is gone ends its consumers by itself.
     if (info === undefined) return;
     if (info.incarnation !== this.#incarnation || info.lastSeq < this.#lastSeq) this.#feed?.close();
   }
@@ -196,10 +199,10 @@ export class StreamReader {
     if (this.#lastSeq > 0 && durable === undefined) {
       return { deliver_policy: 'by_start_sequence', opt_start_seq: this.#lastSeq + 1 };
     }
-    // A stream that was made anew or put back: its sequences mean other messages than before.
-    const anew = this.#resets > 0;
+    // The sequences of a recreated or restored stream mean other messages than before.
+    const isAnother = this.#resets > 0;
     if (from === 'last') return { deliver_policy: 'last_per_subject' };
-    if (from === 'all' || (anew && (from === 'new' || 'seq' in from))) {
+    if (from === 'all' || (isAnother && (from === 'new' || 'seq' in from))) {
       return { deliver_policy: 'all' };
     }
     if (from === 'new') return { deliver_policy: 'new' };

@@ -1,9 +1,11 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import type { StreamInfo } from '../connection/js-api.ts';
-import { askJetStream, isRecord, streamInfo } from '../connection/js-api.ts';
+import { askJetStream, streamInfo } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
+import { directGet } from './direct-get.ts';
+import { durableReaders } from './reader-lags.ts';
 
 /** How full a stream is. */
 export interface StreamUsage {
@@ -15,27 +17,28 @@ export interface StreamUsage {
   readonly share: number;
 }
 
-/** What a trim took away. */
+/** How much a trim removed. */
 export interface Trimmed {
   readonly stream: StreamName;
   readonly messages: number;
 }
 
 const KEEP_MS = 15 * 60_000;
-/** A body is stored before what refers to it, by no more than an append may take. */
+const FIRST_TIMEOUT_MS = 5_000;
+/** A body is stored before the message that refers to it, by no longer than an append may take. */
 const BODY_LEAD_MS = 10 * 60_000;
 
 /**
- * How long what all readers have is kept, by how full its stream is. A stream that fills gives up
- * its past first, so that an alarm at 70 % means a reader that is behind: publishers read back
- * 30 s, and no reader wants more.
+ * How long messages are kept that all readers have, by how full their stream is. A stream that fills
+ * drops its past first, so a warning at 70 % means that a reader is behind. Publishers read back
+ * 30 s; no reader reads back further.
  */
 const KEEP_UNDER_PRESSURE = [
   { share: 0.6, ms: 30_000 },
   { share: 0.4, ms: 120_000 },
 ] as const;
 
-/** How full the streams are; for the owner, who raises an alarm at 70 %. */
+/** How full the streams are; event-bus, their owner, warns at 70 %. */
 export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
   const usage: StreamUsage[] = [];
   for (const stream of Object.values(STREAMS)) {
@@ -48,9 +51,9 @@ export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
 }
 
 /**
- * Takes away what every durable reader has acknowledged and what is older than `keepMs` (default 15
- * minutes, less in a stream that is more than 40 % full); for the owner of the streams. A stream
- * without a durable reader keeps all. Large bodies go once nothing refers to them any more.
+ * Removes messages that every durable reader has acknowledged and that are older than `keepMs`
+ * (default 15 minutes, less in a stream that is more than 40 % full); for the owner of the streams.
+ * A stream without a durable reader keeps everything. Large bodies go when nothing refers to them.
  * @throws BusError `BUS_REFUSED`, `BUS_FORBIDDEN`, and as `Inbox.request` does.
  */
 export async function trimStreams(
@@ -91,52 +94,31 @@ function keepAt(share: number): number {
   return KEEP_UNDER_PRESSURE.find((one) => share > one.share)?.ms ?? Infinity;
 }
 
-/** The last sequence that all durable readers are done with; undefined where there are none. */
+/** The last sequence that all durable readers are done with; undefined without such readers. */
 async function acknowledgedUpTo(
   bus: Bus,
   stream: StreamName,
   info: StreamInfo,
 ): Promise<number | undefined> {
-  let floor: number | undefined;
-  for (let offset = 0; ;) {
-    const answer = await askJetStream(bus, `CONSUMER.LIST.${stream}`, { offset });
-    if (!answer.ok) throw new BusError('BUS_REFUSED', `no readers of ${stream}: ${answer.text}`);
-    const consumers = answer.value['consumers'];
-    const page = Array.isArray(consumers) ? consumers.filter(isRecord) : [];
-    for (const consumer of page) {
-      const config = isRecord(consumer['config']) ? consumer['config'] : {};
-      if (typeof config['durable_name'] !== 'string') continue;
-      floor = Math.min(floor ?? Infinity, floorOf(consumer, info));
-    }
-    offset += page.length;
-    if (page.length === 0 || offset >= Number(answer.value['total'] ?? 0)) return floor;
-  }
-}
-
-function floorOf(consumer: Readonly<Record<string, unknown>>, info: StreamInfo): number {
-  // A reader of some subjects only stays behind at its last one, though it wants no more of them.
-  const idle = Number(consumer['num_pending']) === 0 && Number(consumer['num_ack_pending']) === 0;
-  if (idle) return info.lastSeq;
-  const floor = consumer['ack_floor'];
-  return isRecord(floor) ? Number(floor['stream_seq'] ?? 0) : 0;
+  const readers = await durableReaders(bus, stream);
+  if (readers.length === 0) return undefined;
+  return Math.min(
+    ...readers.map(({ pending, unacknowledged, ackFloor }) => {
+      // The floor of a reader of some subjects stays at its last message. It may want no more.
+      return pending === 0 && unacknowledged === 0 ? info.lastSeq : ackFloor;
+    }),
+  );
 }
 
 /** The first sequence stored at or after a time; the one after the last where all are older. */
 async function firstSince(
   bus: Bus,
   stream: StreamName,
-  timeMs: number,
+  sinceMs: number,
   info: StreamInfo,
 ): Promise<number> {
-  const payload = JSON.stringify({ start_time: new Date(timeMs).toISOString(), batch: 1 });
-  const subject = `$JS.API.DIRECT.GET.${stream}`;
-  const msg = await bus.inbox.request(subject, payload, { timeoutMs: 5_000 });
-  const seq = Number(msg.headers?.get('Nats-Sequence') ?? '');
-  if (msg.headers?.code === 404) return info.lastSeq + 1;
-  if (!Number.isInteger(seq) || seq <= 0) {
-    throw new BusError('BUS_REFUSED', `no message of ${stream} by its time`);
-  }
-  return seq;
+  const first = await directGet(bus, stream, { sinceMs }, FIRST_TIMEOUT_MS);
+  return first?.seq ?? info.lastSeq + 1;
 }
 
 async function oldestReference(bus: Bus): Promise<number> {

@@ -4,7 +4,7 @@ import type { EventKind } from '@brine/job';
 export const SUBJECT_ROOT = 'brine';
 
 /**
- * The streams, by what they hold. `keptBodies` holds large events and jobs as long as those live.
+ * The streams by their content. `keptBodies` has large events and jobs for as long as those live.
  */
 export const STREAMS = {
   events: 'EVENTS',
@@ -81,7 +81,7 @@ export const subjects = {
   publication: (kind: PublicationKind) => `${SUBJECT_ROOT}.publications.${kind}`,
   request: (cls: RequestClass, workerId: string) => `${SUBJECT_ROOT}.req.${cls}.${workerId}`,
   worker: (workerId: string) => `${SUBJECT_ROOT}.workers.${workerId}`,
-  /** Whoever sends requests asks here who is there; workers announce themselves at once. */
+  /** Senders of requests ask here for workers, which answer with an announcement at once. */
   hello: `${SUBJECT_ROOT}.hello`,
   /** A publisher says when a job went out; workers hear it. */
   sent: `${SUBJECT_ROOT}.sent`,
