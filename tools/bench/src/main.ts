@@ -2,7 +2,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { format, resolveConfig } from 'prettier';
 import { type BenchArguments, readArguments, USAGE, UsageError } from './arguments.ts';
 import { endWithSignals } from './masters/commands.ts';
 import { STOCK_NAMES } from './masters/master.ts';
@@ -70,9 +69,7 @@ async function runTable(args: BenchArguments, words: readonly string[]): Promise
 async function renewDocument(json: string): Promise<number> {
   const report = JSON.parse(await readFile(json, 'utf8')) as Report;
   const path = join(ROOT, DOCUMENT);
-  const text = replaceTable(await readFile(path, 'utf8'), report);
-  const style = (await resolveConfig(path)) ?? {};
-  await writeFile(path, await format(text, { ...style, parser: 'markdown' }));
+  await writeFile(path, replaceTable(await readFile(path, 'utf8'), report));
   say(`${DOCUMENT} renewed`);
   return 0;
 }

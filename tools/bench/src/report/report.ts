@@ -50,10 +50,10 @@ export function describeCheckout(dir: string): { commit: string; changed: boolea
 }
 
 /** Table, and below it what one must know to judge it. */
-export function drawReport(report: Report): string {
+export function drawReport(report: Report, aligned = true): string {
   const { machine, commit, changed, command, startedAt, seconds } = report;
   const lines = [
-    drawTable(report.figures),
+    drawTable(report.figures, aligned),
     '',
     `Commit ${commit}${changed ? ' with changes' : ''}, ${startedAt.slice(0, 10)}, ` +
       `\`${command}\`, ` +
@@ -81,5 +81,5 @@ export function replaceTable(document: string, report: Report): string {
   const end = document.indexOf(MARKS.end);
   if (begin < 0 || end < begin) throw new Error(`${MARKS.begin} … ${MARKS.end} not found`);
   const head = document.slice(0, begin + MARKS.begin.length);
-  return `${head}\n\n${drawReport(report)}\n${document.slice(end)}`;
+  return `${head}\n\n${drawReport(report, false)}\n${document.slice(end)}`;
 }

@@ -10,8 +10,8 @@ const TITLES: Readonly<Record<MasterName, string>> = {
   '3008.2': 'Salt 3008.2',
 };
 
-/** The figures as a table of Markdown, which is also what a terminal shows. */
-export function drawTable(figures: readonly Figure[]): string {
+/** The figures as a table of Markdown: aligned for a terminal, with bare cells for a document. */
+export function drawTable(figures: readonly Figure[], aligned = true): string {
   const stock = STOCK_NAMES.filter((name) => figures.some(({ cells }) => cells[name]));
   const masters: readonly MasterName[] = ['brine', ...stock];
   const head = ['', ...masters.map((name) => TITLES[name]), ...stock.map((name) => `to ${name}`)];
@@ -20,7 +20,8 @@ export function drawTable(figures: readonly Figure[]): string {
     ...masters.map((name) => showCell(figure.cells[name])),
     ...stock.map((name) => showRatio(figure.ratios[name])),
   ]);
-  return markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] });
+  const align = ['l', ...head.slice(1).map(() => 'r')];
+  return markdownTable([head, ...rows], { align, alignDelimiters: aligned });
 }
 
 /** A number as people read it: three figures, thousands apart. */
