@@ -31,7 +31,7 @@ beforeAll(async () => {
       log_fmt_logfile: '%(jid)s%(minion_id)s<%(trace_id)s>[%(name)s][%(levelname)s] %(message)s',
       brine: {
         workers: 2,
-        trace: { logins_ratio: 1, pillars_ratio: 1, events_ratio: 1, returns_ratio: 1 },
+        trace: 'all',
         metrics: { port: metricsPort },
       },
     },

@@ -40,9 +40,8 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => sink.listen(0, '127.0.0.1', resolve));
   const { port } = sink.address() as AddressInfo;
-  const trace = { publications: true, logins_ratio: 1, pillars_ratio: 1, events_ratio: 1 };
   master = await BrineMaster.start(
-    { brine: { workers: 2, host: HOST, trace } },
+    { brine: { workers: 2, host: HOST, trace: 'all', trace_publications: true } },
     {
       env: {
         OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,

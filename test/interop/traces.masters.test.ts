@@ -31,7 +31,7 @@ describe('traces of jobs on unmodified minions', () => {
       brine: {
         workers: 2,
         host: HOST,
-        trace: { logins_ratio: 1, pillars_ratio: 1, events_ratio: 1 },
+        trace: 'all',
       },
     });
     for (const [index, id] of IDS.entries()) {

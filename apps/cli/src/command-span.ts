@@ -19,8 +19,7 @@ export function mayTrace(
   config: MasterOptions,
   env: Readonly<Record<string, string | undefined>> = process.env,
 ): boolean {
-  const { enabled, ratio } = config.brine.trace;
-  if (!enabled || ratio <= 0) return false;
+  if (config.brine.trace === 'off') return false;
   if (env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) return true;
   try {
     // As traceDir of the telemetry library, which is loaded only when there is a span to write.

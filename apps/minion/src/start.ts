@@ -25,8 +25,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 // The release whose behaviour the minion follows. Scripts read the grain and expect Salt's numbers.
 const SALT_VERSION = '3008.2';
-const TRACE_FILE_BYTES = 16 * 1024 * 1024;
-const TRACE_TOTAL_BYTES = 128 * 1024 * 1024;
 
 /**
  * Runs a minion from its configuration to its end and gives the exit code: 0 after a signal, 77
@@ -125,16 +123,10 @@ function recordJob(telemetry: Telemetry, id: string, job: FinishedJob): void {
 
 /** `BRINE_TRACE_CACHEDIR` puts the spans beside those of a master on the same host. */
 function telemetryOptions(options: MinionOptions, env: Environment) {
-  const trace = {
-    enabled: true,
-    ratio: 1,
-    maxFileSize: TRACE_FILE_BYTES,
-    maxTotalSize: TRACE_TOTAL_BYTES,
-  };
   return {
     cachedir: env['BRINE_TRACE_CACHEDIR'] ?? options.cachedir,
     logLevel: options.logLevel,
-    brine: { host: hostname(), trace },
+    brine: { host: hostname(), trace: 'sampled' as const },
   };
 }
 

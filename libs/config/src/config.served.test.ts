@@ -109,10 +109,42 @@ describe('files of the master', () => {
   });
 
   test("an option of brine's own is checked like the others", () => {
-    expect(errorOf(() => load('brine:\n  trace:\n    ratio: 2\n')).message).toBe(
-      `Option 'brine.trace.ratio' in ${dir}/master, line 3, must be a number from 0 to 1`,
+    expect(errorOf(() => load('brine:\n  metrics:\n    port: 70000\n')).message).toBe(
+      `Option 'brine.metrics.port' in ${dir}/master, line 3, must be a whole number from 0 to 65535`,
     );
     expect(errorOf(() => load('brine: yes\n')).message).toContain("'brine' in");
+  });
+
+  test('an option of an earlier release is refused, and the text names the new one', () => {
+    const gone = (text: string, env = {}) => errorOf(() => load(text, env)).message;
+    expect(gone('brine:\n  nats:\n    via: localhost:1\n')).toBe(
+      `Option 'brine.nats.via' in ${dir}/master, line 3, is gone: ` +
+        "it is 'brine.testing.nats_via' now, for tests only",
+    );
+    expect(gone('brine:\n  postgres: {via: "localhost:1"}\n')).toContain(
+      "'brine.testing.postgres_via'",
+    );
+    expect(gone('brine:\n  eauth:\n    auto: true\n')).toContain("'brine.testing.eauth_auto'");
+    expect(gone('', { BRINE_NATS_VIA: 'localhost:1' })).toBe(
+      'Environment variable BRINE_NATS_VIA is gone: ' +
+        "it is 'brine.testing.nats_via' now, for tests only",
+    );
+    for (const old of ['enabled: false', 'ratio: 0.1', 'logins_ratio: 1', 'returns_first: 5']) {
+      expect(gone(`brine:\n  trace:\n    ${old}\n`)).toContain(
+        "line 3, is gone: set 'brine.trace' to off, errors, sampled or all instead",
+      );
+    }
+  });
+
+  test('what is traced is one word, and a bare `off` of YAML is one', () => {
+    const traced = (text: string, env = {}) => load(text, env).options.brine.trace;
+    expect(traced('')).toBe('sampled');
+    expect(traced('brine:\n  trace: off\n')).toBe('off');
+    expect(traced('brine:\n  trace: errors\n')).toBe('errors');
+    expect(traced('', { BRINE_TRACE: 'all' })).toBe('all');
+    expect(errorOf(() => load('brine:\n  trace: on\n')).message).toContain(
+      'must be one of off, errors, sampled, all',
+    );
   });
 
   test('unknown options are told by name only', () => {

@@ -62,10 +62,10 @@ export function maybeText(field: Omit<Field<string>, 'default'>): Option<string 
   return { type: 'text', ...field, default: undefined, read: readText };
 }
 
-/** One text of a closed list. */
+/** One text of a closed list. A bare `off` is one too, which YAML 1.1 reads as false. */
 export function oneOf<const V extends string>(values: readonly V[], field: Field<V>): Option<V> {
   const read = (value: ConfigValue): V | Misfit => {
-    const word = typeof value === 'boolean' ? undefined : readText(value);
+    const word = typeof value === 'boolean' ? !value && 'off' : readText(value);
     const found = values.find((candidate) => candidate === word);
     return found ?? new Misfit(`one of ${values.join(', ')}`);
   };

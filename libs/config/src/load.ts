@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
 import { readSources, type Sources } from './include.ts';
+import { refuseMoved } from './moved.ts';
 import type { OptionTable, OptionValues } from './option.ts';
 import { saltOptions } from './salt-names.ts';
 import { type Origin, readTable } from './table.ts';
@@ -67,6 +68,7 @@ export function loadTable<T extends OptionTable>(
   warnOfMissingDirectory(place, warn);
   const sources = readSources(place.file, defaultInclude, warn);
   const originOf = (path: string): Origin => findOrigin(sources, place.file, path);
+  refuseMoved(sources.values, env, originOf);
   const context = { env, originOf, saltNames: saltOptions(), judgedNames, warn };
   return { values: readTable(table, sources.values, context), sources, warnings, originOf };
 }

@@ -150,7 +150,7 @@ it('everybody is let in only where tests say so, nobody by an empty shared secre
   expect(await modules.vouch('off', 'anne', '', HERE)).toBeUndefined();
   expect(await modules.vouch('none', 'anne', '', HERE)).toBeUndefined();
   expect(troubles).toEqual([
-    'auto is for tests: brine.eauth.auto is off',
+    'auto is for tests: brine.testing.eauth_auto is off',
     'sharedsecret is not set',
   ]);
 });

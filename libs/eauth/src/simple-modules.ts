@@ -18,7 +18,7 @@ export function sharedSecret(secret: string): LoginModule {
 export function everybody(allowed: boolean): LoginModule {
   return {
     async check({ username }) {
-      if (!allowed) throw new LoginError('auto is for tests: brine.eauth.auto is off');
+      if (!allowed) throw new LoginError('auto is for tests: brine.testing.eauth_auto is off');
       return { name: username, groups: [] };
     },
   };

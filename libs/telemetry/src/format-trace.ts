@@ -25,7 +25,7 @@ export function formatTrace(trace: Trace): string {
 function remarks({ returnsLeftOut, spansLeftOut, orphans }: Trace): string[] {
   const said = [
     returnsLeftOut > 0
-      ? `${returnsLeftOut} more returns without spans of their own (brine.trace.returns_…)`
+      ? `${returnsLeftOut} more returns without spans of their own (brine.trace)`
       : '',
     spansLeftOut > 0 ? `${spansLeftOut} more spans are not shown` : '',
     orphans > 0 ? `${orphans} spans whose cause is not recorded on this host` : '',

@@ -99,15 +99,6 @@ export function traceparent({ traceId, spanId }: SpanContext): string {
 }
 
 /**
- * True where a trace is recorded at a ratio from 0 to 1. It is read off the trace id, which is a
- * hash of the jid, so all services choose the same jobs.
- */
-export function isSampled(traceId: string, ratio: number): boolean {
-  if (ratio >= 1) return true;
-  return Number.parseInt(traceId.slice(0, 8), 16) / 0x1_0000_0000 < ratio;
-}
-
-/**
  * True for a share of texts: the same ones in every process. FNV-1a with a final mix, because it is
  * asked for each return of a large job.
  */

@@ -10,10 +10,8 @@ import { startTelemetry, traceDir } from './telemetry.ts';
 
 describe('trace files', () => {
   test('a full file is turned over and the oldest go when all are too large', async () => {
-    const telemetry = await start(
-      'worker-pool',
-      optionsOf({ maxFileSize: 2000, maxTotalSize: 6000 }),
-    );
+    const sizes = { maxFileBytes: 2000, maxTotalBytes: 6000 };
+    const telemetry = await start('worker-pool', optionsOf(), [], sizes);
     for (let i = 0; i < 40; i += 1) {
       telemetry.recordSpan(partOf(`store.minion-${i}.example`, i, i + 1));
       await telemetry.flush();
@@ -73,7 +71,7 @@ describe('trace files', () => {
   });
 
   test('nothing is written where tracing is off', async () => {
-    const telemetry = await start('publisher', optionsOf({ enabled: false }));
+    const telemetry = await start('publisher', optionsOf('off'));
     telemetry.recordSpan(partOf('publish', 0, 1));
     await telemetry.shutdown();
     expect(existsSync(traceDir(cachedir.path))).toBe(false);

@@ -3,12 +3,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog, type Log, type LogOptions, type SaltLogLevel } from './log.ts';
 import { startOtlpExport } from './otlp-export.ts';
-import { isSampled, jobTraceId, spanOf, type SpanRecord } from './span.ts';
+import { spanOf, type SpanRecord } from './span.ts';
 import { NO_SINK, type SpanSink } from './span-sink.ts';
 import { TraceFiles } from './trace-files.ts';
+import type { TraceProfile } from './trace-profile.ts';
 
 /** Longest time a stop waits for spans to be sent. */
 const SHUTDOWN_DEADLINE_MS = 3000;
+/** A trace file is turned over at this size; all of a host together stay below the other. */
+const TRACE_FILE_BYTES = 8 * 2 ** 20;
+const TRACE_FILES_BYTES = 128 * 2 ** 20;
 
 /** The options telemetry reads; the master's options have them all. */
 export interface TelemetryOptions {
@@ -16,21 +20,31 @@ export interface TelemetryOptions {
   readonly logLevel: SaltLogLevel;
   readonly brine: {
     readonly host: string;
-    readonly trace: {
-      readonly enabled: boolean;
-      readonly ratio: number;
-      readonly maxFileSize: number;
-      readonly maxTotalSize: number;
-    };
+    readonly trace: TraceProfile;
   };
+}
+
+/** How the telemetry of a process starts. */
+export interface TelemetrySettings {
+  readonly service: string;
+  readonly options: TelemetryOptions;
+  /** `process.env` when absent. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Where log lines go; standard error when absent. */
+  readonly destination?: NonNullable<LogOptions['destination']>;
+  /** All processes of this service write one trace file: for commands that end at once. */
+  readonly sharedFile?: boolean;
+  /** Smaller trace files than usual: for tests. */
+  readonly maxFileBytes?: number;
+  readonly maxTotalBytes?: number;
 }
 
 /** Logs and traces of one process. */
 export interface Telemetry {
   readonly log: Log;
-  /** Whether spans of this job are recorded; the same for all services. */
+  /** Whether spans of this job are recorded: those of all jobs, unless `brine.trace` is off. */
   traces(jid: string): boolean;
-  /** Records work that is over. Never throws; not at all where the job is not traced. */
+  /** Records work that is over, where traces are on. Never throws. */
   recordSpan(record: SpanRecord): void;
   /** Resolves when what was recorded is written. */
   flush(): Promise<void>;
@@ -48,33 +62,21 @@ export function traceDir(cachedir: string): string {
  * Starts logs and traces. With `OTEL_EXPORTER_OTLP_ENDPOINT` (or `…_TRACES_ENDPOINT`) set, spans go
  * to that collector; otherwise to files. Trouble with either is logged and never thrown.
  */
-export async function startTelemetry(settings: {
-  readonly service: string;
-  readonly options: TelemetryOptions;
-  readonly env?: Readonly<Record<string, string | undefined>>;
-  readonly destination?: NonNullable<LogOptions['destination']>;
-  /** All processes of this service write one trace file: for commands that end at once. */
-  readonly sharedFile?: boolean;
-}): Promise<Telemetry> {
+export async function startTelemetry(settings: TelemetrySettings): Promise<Telemetry> {
   const { service, options, destination } = settings;
   const level = options.logLevel;
   const log = createLog({ service, level, ...(destination ? { destination } : {}) });
   const sink = await openSink(settings, settings.env ?? process.env, log);
-  return makeTelemetry(log, sink, options.brine.trace.enabled ? options.brine.trace.ratio : 0);
+  return makeTelemetry(log, sink, options.brine.trace !== 'off');
 }
 
 async function openSink(
-  settings: {
-    readonly service: string;
-    readonly options: TelemetryOptions;
-    readonly sharedFile?: boolean;
-  },
+  settings: TelemetrySettings,
   env: Readonly<Record<string, string | undefined>>,
   log: Log,
 ): Promise<SpanSink> {
   const { service, options } = settings;
-  const { enabled, ratio, maxFileSize, maxTotalSize } = options.brine.trace;
-  if (!enabled || ratio <= 0) return NO_SINK;
+  if (options.brine.trace === 'off') return NO_SINK;
   const source = { service, host: options.brine.host || hostname(), pid: process.pid };
   if (env['OTEL_EXPORTER_OTLP_ENDPOINT'] || env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) {
     try {
@@ -89,23 +91,20 @@ async function openSink(
     dir: traceDir(options.cachedir),
     source,
     shared: settings.sharedFile === true,
-    maxFileBytes: maxFileSize,
-    maxTotalBytes: maxTotalSize,
+    maxFileBytes: settings.maxFileBytes ?? TRACE_FILE_BYTES,
+    maxTotalBytes: settings.maxTotalBytes ?? TRACE_FILES_BYTES,
     onTrouble: (what, error) => log.warn({ err: error }, `${what} can not be written`),
   });
 }
 
-function makeTelemetry(log: Log, sink: SpanSink, ratio: number): Telemetry {
+function makeTelemetry(log: Log, sink: SpanSink, on: boolean): Telemetry {
   let recorded = 0;
   let failed = 0;
   let closing: Promise<void> | undefined;
 
-  const traces = (jid: string): boolean => ratio > 0 && isSampled(jobTraceId(jid), ratio);
-
   const recordSpan = (record: SpanRecord): void => {
-    if (ratio <= 0) return;
+    if (!on) return;
     try {
-      if (record.jid !== undefined && !traces(record.jid)) return;
       sink.add(spanOf(record));
       recorded += 1;
     } catch (error) {
@@ -127,7 +126,7 @@ function makeTelemetry(log: Log, sink: SpanSink, ratio: number): Telemetry {
 
   return {
     log,
-    traces,
+    traces: () => on,
     recordSpan,
     flush: () => sink.flush(),
     stats: () => ({ recorded, dropped: sink.dropped + failed }),

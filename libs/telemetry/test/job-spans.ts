@@ -4,7 +4,13 @@ import { join } from 'node:path';
 import { JidMaker } from '@brine/job';
 import { afterEach, beforeEach } from 'vitest';
 import type { SpanRecord } from '../src/span.ts';
-import { startTelemetry, type Telemetry, type TelemetryOptions } from '../src/telemetry.ts';
+import {
+  startTelemetry,
+  type Telemetry,
+  type TelemetryOptions,
+  type TelemetrySettings,
+} from '../src/telemetry.ts';
+import type { TraceProfile } from '../src/trace-profile.ts';
 
 /** The job that the spans of these tests are of. */
 export const JID = new JidMaker().next(Date.UTC(2026, 10, 20, 17, 10, 37));
@@ -24,13 +30,9 @@ afterEach(() => {
   rmSync(cachedir.path, { recursive: true, force: true });
 });
 
-/** Options that trace all, with small files. */
-export function optionsOf(
-  trace: Partial<TelemetryOptions['brine']['trace']> = {},
-): TelemetryOptions {
-  const defaults = { enabled: true, ratio: 1, maxFileSize: 65_536, maxTotalSize: 131_072 };
-  const brine = { host: 'h1', trace: { ...defaults, ...trace } };
-  return { cachedir: cachedir.path, logLevel: 'info', brine };
+/** Options that trace as usual, or as the profile says. */
+export function optionsOf(trace: TraceProfile = 'sampled'): TelemetryOptions {
+  return { cachedir: cachedir.path, logLevel: 'info', brine: { host: 'h1', trace } };
 }
 
 /** Starts the telemetry of a service; its log goes to `lines`. */
@@ -38,9 +40,10 @@ export function start(
   service: string,
   options = optionsOf(),
   lines: string[] = [],
+  sizes: Pick<TelemetrySettings, 'maxFileBytes' | 'maxTotalBytes'> = {},
 ): Promise<Telemetry> {
   const destination = { write: (line: string) => void lines.push(line) };
-  return startTelemetry({ service, options, env: {}, destination });
+  return startTelemetry({ service, options, env: {}, destination, ...sizes });
 }
 
 /** Who causes whom in these tests. */

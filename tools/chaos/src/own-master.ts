@@ -54,8 +54,7 @@ export async function startOwnMaster(
       brine: {
         workers,
         job_deadline: JOB_DEADLINE_S,
-        nats: { via: via(entries.nats) },
-        postgres: { via: via(entries.postgres) },
+        testing: { nats_via: via(entries.nats), postgres_via: via(entries.postgres) },
       },
     };
     const onHome = async (made: BrineMaster['home']): Promise<void> => {

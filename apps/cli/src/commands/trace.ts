@@ -65,6 +65,6 @@ function whereElse({ traceId }: Trace): string {
     : 'at a collector, if any';
   return (
     `Its trace id is ${traceId}: look ${place}, or on the hosts of other services. ` +
-    'brine.trace.ratio may have left it out, or its files were turned over (max_total_size).\n'
+    'brine.trace may be off, or its files were removed: a host keeps 128 MiB of them.\n'
   );
 }

@@ -54,7 +54,7 @@ export async function openNats(
   return {
     value: (service) =>
       through(
-        options.brine.nats.via,
+        options.brine.testing.natsVia,
         first.urls[SERVICE_NAMES.find((name) => name === service) ?? 'admin'],
       ),
     stop: async () => {
@@ -75,7 +75,7 @@ export async function openPostgres(options: MasterOptions, log: Log): Promise<Ne
     onUp: (pid) => log.info({ pid }, 'PostgreSQL runs again'),
   });
   log.info({ port: server.port, pid: server.pid() }, 'PostgreSQL runs');
-  return { value: through(options.brine.postgres.via, server.url), stop: () => server.stop() };
+  return { value: through(options.brine.testing.postgresVia, server.url), stop: () => server.stop() };
 }
 
 /** The same server and user at another address, where one is given. */

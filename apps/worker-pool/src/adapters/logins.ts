@@ -27,7 +27,7 @@ export function loginsOf(
     return isRecord(settings) ? settings : {};
   };
   const modules: Readonly<Record<(typeof SERVED.external_auth)[number], LoginModule>> = {
-    auto: everybody(options.brine.eauth.auto),
+    auto: everybody(options.brine.testing.eauthAuto),
     file: new PasswordFile(settingsOf('file')),
     ldap: new Ldap(ldapOptions(options)),
     pam: new Pam({

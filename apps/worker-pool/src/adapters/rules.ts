@@ -42,7 +42,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     jobDeadline: options.brine.jobDeadline,
     notAfter: options.brine.notAfter,
     durableFunctions: durableFunctionsOf(options.brine.durableFunctions),
-    tracePublications: options.brine.trace.publications,
+    tracePublications: options.brine.tracePublications,
     publisherAclBlacklist: {
       users: textsOf(options.publisherAclBlacklist['users']),
       modules: textsOf(options.publisherAclBlacklist['modules']),

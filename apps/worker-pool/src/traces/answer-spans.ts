@@ -12,13 +12,11 @@ import {
 } from '@brine/telemetry';
 import type { JobTraces } from './job-traces.ts';
 
-/** Shares of the requests without a job that are traced. */
-export type RequestRatios = Readonly<Record<RequestKind, number>>;
-
 /** What {@link AnswerSpans} works with. */
 export interface AnswerSpansPorts {
   readonly jobs: JobTraces;
-  readonly ratios: RequestRatios;
+  /** Shares of the requests without a job that are traced. */
+  readonly ratios: Readonly<Record<RequestKind, number>>;
   readonly traces: (jid: string) => boolean;
   readonly record: (span: SpanRecord) => void;
 }

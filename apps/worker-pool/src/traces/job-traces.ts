@@ -1,18 +1,8 @@
 import type { Sent } from '@brine/bus/jobs';
 import { publishingPart } from '@brine/job';
 import type { ReturnToTrace } from '@brine/master';
-import { isChosen, type SpanRecord, TRACE_NOTE_MAX } from '@brine/telemetry';
+import { isChosen, type ReturnSampling, type SpanRecord, TRACE_NOTE_MAX } from '@brine/telemetry';
 import { LeftOut } from './left-out.ts';
-
-/** Which returns of a traced job get spans. */
-export interface ReturnSampling {
-  /** So many that come first, whatever they are: all of a small job. */
-  readonly first: number;
-  /** So many that failed, beside those. */
-  readonly failed: number;
-  /** Of the rest this share, chosen by job and minion. */
-  readonly ratio: number;
-}
 
 /** What {@link JobTraces} works with. */
 export interface JobTracesPorts {

@@ -2,7 +2,7 @@ import type { Sent } from '@brine/bus/jobs';
 import type { IncomingRequest } from '@brine/bus/rpc';
 import type { MasterOptions } from '@brine/config';
 import type { Answer, ReturnToTrace } from '@brine/master';
-import { nowMs, type Telemetry } from '@brine/telemetry';
+import { nowMs, type Telemetry, TRACE_SHARES } from '@brine/telemetry';
 import { AnswerSpans } from './answer-spans.ts';
 import { JobTraces } from './job-traces.ts';
 
@@ -25,14 +25,9 @@ export function openTraces(
   options: Pick<MasterOptions, 'brine'>,
   workerId: string,
 ): WorkerTraces {
-  const { trace } = options.brine;
-  const share = (ratio: number): number => (trace.enabled && trace.ratio > 0 ? ratio : 0);
+  const shares = TRACE_SHARES[options.brine.trace];
   const jobs = new JobTraces({
-    sampling: {
-      first: trace.returnsFirst,
-      failed: trace.returnsFailed,
-      ratio: trace.returnsRatio,
-    },
+    sampling: shares.returns,
     traces: telemetry.traces,
     record: telemetry.recordSpan,
     workerId,
@@ -40,12 +35,7 @@ export function openTraces(
   });
   const answers = new AnswerSpans({
     jobs,
-    ratios: {
-      login: share(trace.loginsRatio),
-      pillar: share(trace.pillarsRatio),
-      event: share(trace.eventsRatio),
-      query: share(1),
-    },
+    ratios: shares.requests,
     traces: telemetry.traces,
     record: telemetry.recordSpan,
   });

@@ -11,6 +11,9 @@ import {
   texts,
 } from '../kinds.ts';
 
+/** What may be traced, from nothing to everything. */
+const TRACE_PROFILES = ['off', 'errors', 'sampled', 'all'] as const;
+
 /** Brine's own options, all below the one key `brine`, which Salt ignores. */
 export const brineOptions = {
   nats: {
@@ -30,10 +33,6 @@ export const brineOptions = {
       env: 'BRINE_NATS_PLAIN',
       doc: 'Let NATS beyond loopback be reached without TLS, where the network is believed.',
     }),
-    via: maybeText({
-      env: 'BRINE_NATS_VIA',
-      doc: 'host:port by which services reach the NATS that `brine master` starts (a fault proxy).',
-    }),
   },
   postgres: {
     url: maybeText({
@@ -41,10 +40,6 @@ export const brineOptions = {
       doc:
         'PostgreSQL, or several hosts, of which the primary is used (`postgres://…@a,b/brine`); ' +
         '`brine master` starts its own when it is empty.',
-    }),
-    via: maybeText({
-      env: 'BRINE_POSTGRES_VIA',
-      doc: 'host:port by which the PostgreSQL that `brine master` starts is reached, as above.',
     }),
   },
   workers: integer({
@@ -60,10 +55,6 @@ export const brineOptions = {
     doc: 'Where NATS, PostgreSQL and the supervisor keep their files; `<cachedir>/brine`.',
   }),
   eauth: {
-    auto: flag({
-      default: false,
-      doc: 'Let the login module `auto` let everybody in: for tests.',
-    }),
     pam_program: text({
       default: 'pamtester',
       doc: 'Program that asks PAM for the login module `pam`.',
@@ -206,66 +197,30 @@ export const brineOptions = {
     env: 'BRINE_STOP_DEADLINE',
     doc: 'Longest time a service takes to stop.',
   }),
-  trace: {
-    enabled: flag({ default: true, env: 'BRINE_TRACE', doc: 'Record a trace of each job.' }),
-    ratio: decimal({
-      default: 1,
-      min: 0,
-      max: 1,
-      env: 'BRINE_TRACE_RATIO',
-      doc: 'Share of jobs that are traced; all services choose the same jobs.',
+  trace: oneOf(TRACE_PROFILES, {
+    default: 'sampled',
+    env: 'BRINE_TRACE',
+    doc:
+      'What is traced. `off`: nothing. `errors`: each job, with its failed and slowest returns. ' +
+      '`sampled`: the same, the first 100 returns of a job, 1 % of the others, and a share of ' +
+      'log-ins, pillars and events. `all`: everything.',
+  }),
+  trace_publications: flag({
+    default: false,
+    doc:
+      'Send `traceparent` with each job, so that minions of Salt 3008 join its trace. ' +
+      'States of the minion can see it.',
+  }),
+  testing: {
+    nats_via: maybeText({
+      doc: 'Address (`host:port`) of a fault proxy before the NATS that `brine master` starts.',
     }),
-    returns_first: integer({
-      default: 100,
-      min: 0,
-      max: 100_000,
-      doc: 'First returns that get spans whatever they are, of one job and worker.',
+    postgres_via: maybeText({
+      doc: 'Address (`host:port`) of a fault proxy before the PostgreSQL that `brine master` starts.',
     }),
-    returns_failed: integer({
-      default: 100,
-      min: 0,
-      max: 10_000,
-      doc: 'Failed returns that get spans beside those, of one job and worker.',
-    }),
-    returns_ratio: decimal({
-      default: 0.01,
-      min: 0,
-      max: 1,
-      doc: 'Share of the other returns that get spans, chosen by job and minion.',
-    }),
-    logins_ratio: decimal({
-      default: 0.1,
-      min: 0,
-      max: 1,
-      doc: 'Share of log-ins that are traced.',
-    }),
-    pillars_ratio: decimal({
-      default: 0.1,
-      min: 0,
-      max: 1,
-      doc: 'Share of pillar requests that are traced.',
-    }),
-    events_ratio: decimal({
-      default: 0.01,
-      min: 0,
-      max: 1,
-      doc: 'Share of events fired by minions that are traced.',
-    }),
-    publications: flag({
+    eauth_auto: flag({
       default: false,
-      doc: 'Publications carry `traceparent`, so that traced 3008 minions join; states see it.',
-    }),
-    max_file_size: integer({
-      default: 8_388_608,
-      min: 65_536,
-      unit: 'bytes',
-      doc: 'Size at which a trace file is turned over.',
-    }),
-    max_total_size: integer({
-      default: 134_217_728,
-      min: 65_536,
-      unit: 'bytes',
-      doc: 'Size of all trace files of one host; the oldest go first.',
+      doc: 'The login module `auto` lets everybody in.',
     }),
   },
 } as const;

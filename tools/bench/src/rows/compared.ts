@@ -40,7 +40,7 @@ export const TRACING_ROW = compared({
   row: 'tracing',
   about: 'CPU per return with traces as by default, beside a master without',
   name: 'traces as by default: CPU per return',
-  before: { name: 'none', brine: { trace: { enabled: false } } },
+  before: { name: 'none', brine: { trace: 'off' } },
   after: { name: 'default', brine: {} },
 });
 
