@@ -77,6 +77,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'config',
+    {
+      help: 'show the options in force and where they come from; explain an option',
+      load: async () => (await import('./commands/config.ts')).runConfig,
+    },
+  ],
+  [
     'pki',
     {
       help: 'make, renew and show the certificates by which services and NATS know each other',

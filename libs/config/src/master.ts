@@ -2,12 +2,14 @@ import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
 import { modulesOnDisk } from './external-modules.ts';
+import type { Sources } from './include.ts';
 import { judgeOptions } from './judge.ts';
 import { type ConfigLocation, findConfig, loadTable } from './load.ts';
 import type { OptionValues } from './option.ts';
 import { masterOptions } from './options/master.ts';
 import { placeUnderRoot } from './root-dir.ts';
 import { masterStandings } from './standings/master.ts';
+import type { Origin } from './table.ts';
 
 type FileValues = OptionValues<typeof masterOptions>;
 
@@ -33,11 +35,23 @@ export interface LoadedConfig<T> {
   readonly warnings: readonly ConfigWarning[];
 }
 
+/** The same, with what was written in files. */
+interface ReadConfig extends LoadedConfig<MasterOptions> {
+  readonly sources: Sources;
+  readonly originOf: (path: string) => Origin;
+}
+
 /**
  * Reads the master's configuration: files, then environment, then what follows from both.
  * Throws ConfigError for broken YAML, an ill-typed option, or a file that can not be read.
  */
 export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<MasterOptions> {
+  const { options, warnings } = readMasterConfig(location);
+  return { options, warnings };
+}
+
+/** As {@link loadMasterConfig}, and says what the files hold and where. */
+export function readMasterConfig(location: ConfigLocation): ReadConfig {
   const env = location.env ?? process.env;
   const place = findConfig('master', location);
   const judged = new Set(Object.keys(masterStandings));
@@ -78,7 +92,7 @@ export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<Ma
   const found = { ...sources.values, extension_modules: externalModules(options, root) };
   const accepted = brine.acceptIgnored;
   const losses = judgeOptions(masterStandings, { values: found, originOf, accepted });
-  return { options, warnings: [...loaded.warnings, ...losses] };
+  return { options, warnings: [...loaded.warnings, ...losses], sources, originOf };
 }
 
 /** The directory of `extension_modules`; where it is Salt's own, the modules that lie there. */

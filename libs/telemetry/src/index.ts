@@ -5,13 +5,7 @@ export { createLog } from './log.ts';
 export type { Trace, TraceNode } from './read-trace.ts';
 export { readTrace } from './read-trace.ts';
 export type { SpanContext, SpanRecord } from './span.ts';
-export {
-  isChosen,
-  jobTraceId,
-  newContext,
-  parseTraceparent,
-  traceparent,
-} from './span.ts';
+export { isChosen, jobTraceId, newContext, parseTraceparent, traceparent } from './span.ts';
 export type { Telemetry } from './telemetry.ts';
 export { startTelemetry, traceDir } from './telemetry.ts';
 export type { RequestKind, TraceNote } from './trace-note.ts';

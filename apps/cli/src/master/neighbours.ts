@@ -75,7 +75,10 @@ export async function openPostgres(options: MasterOptions, log: Log): Promise<Ne
     onUp: (pid) => log.info({ pid }, 'PostgreSQL runs again'),
   });
   log.info({ port: server.port, pid: server.pid() }, 'PostgreSQL runs');
-  return { value: through(options.brine.testing.postgresVia, server.url), stop: () => server.stop() };
+  return {
+    value: through(options.brine.testing.postgresVia, server.url),
+    stop: () => server.stop(),
+  };
 }
 
 /** The same server and user at another address, where one is given. */

@@ -15,6 +15,6 @@ export const gitPillarOptions = {
   git_pillar_privkey: text({ default: '', doc: 'Path of a private key for ssh.' }),
   postgres: map({
     default: {},
-    doc: 'host, port, user, pass and db of the external pillar `postgres`.',
+    doc: 'Values `host`, `port`, `user`, `pass` and `db` of the external pillar `postgres`.',
   }),
 } as const;

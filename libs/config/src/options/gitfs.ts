@@ -9,7 +9,7 @@ export const gitfsOptions = {
   gitfs_fallback: text({ default: '', doc: 'Branch or tag for environments that have none.' }),
   gitfs_mountpoint: text({ default: '', doc: 'Where the files are shown.' }),
   gitfs_root: text({ default: '', doc: 'Directory of the repository that is served.' }),
-  gitfs_saltenv: anything({ default: [], doc: 'ref, root and mountpoint by environment.' }),
+  gitfs_saltenv: anything({ default: [], doc: 'Ref, root and mountpoint by environment.' }),
   gitfs_saltenv_whitelist: texts({ default: [], doc: 'Environments that are shown.' }),
   gitfs_saltenv_blacklist: texts({ default: [], doc: 'Environments that are not.' }),
   gitfs_disable_saltenv_mapping: flag({

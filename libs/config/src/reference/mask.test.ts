@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { maskSecrets } from './mask.ts';
+
+test('secrets are masked by the name of the option or key, and within URLs', () => {
+  expect(maskSecrets('sharedsecret', 'x')).toBe('********');
+  expect(maskSecrets('key_pass', 'x')).toBe('********');
+  expect(maskSecrets('a', { password: 'x', user: 'u', list: [{ token: 1 }] })).toEqual({
+    password: '********',
+    user: 'u',
+    list: [{ token: '********' }],
+  });
+  expect(maskSecrets('a', 'postgres://u:p@h,i/db?sslmode=require&password=p')).toBe(
+    'postgres://********@h,i/db?sslmode=require&password=********',
+  );
+});
+
+test('what is no secret stays as it is', () => {
+  for (const value of ['/etc/salt', 'a@b', 7, true, undefined, null, ['x'], { keysize: 1 }]) {
+    expect(maskSecrets('pki_dir', value)).toEqual(value);
+  }
+  expect(maskSecrets('token_expire', 5)).toBe(5);
+  expect(maskSecrets('pass_dir', '/x')).toBe('/x');
+  expect(maskSecrets('sharedsecret', '')).toBe('');
+});
