@@ -109,8 +109,11 @@ describe('files of the master', () => {
   });
 
   test("an option of brine's own is checked like the others", () => {
-    expect(errorOf(() => load('brine:\n  metrics:\n    port: 70000\n')).message).toBe(
-      `Option 'brine.metrics.port' in ${dir}/master, line 3, must be a whole number from 0 to 65535`,
+    expect(errorOf(() => load('brine:\n  workers: 65\n')).message).toBe(
+      `Option 'brine.workers' in ${dir}/master, line 2, must be a whole number from 1 to 64`,
+    );
+    expect(errorOf(() => load('brine:\n  metrics:\n    port: 70000\n')).message).toContain(
+      `Option 'brine.metrics.port' in ${dir}/master, line 3, must be a whole number`,
     );
     expect(errorOf(() => load('brine: yes\n')).message).toContain("'brine' in");
   });

@@ -56,15 +56,15 @@ describe('brine config show', () => {
     const named = await config('show', 'brine.metrics', '-c', dir, '--out=yaml');
     expect(named.out).toBe(
       [
-        'brine.metrics.port:',
-        '  source: default',
-        '  value: 0',
         'brine.metrics.host:',
         '  source: default',
         '  value: 127.0.0.1',
         'brine.metrics.per_minion:',
         '  source: default',
         '  value: auto',
+        'brine.metrics.port:',
+        '  source: default',
+        '  value: 0',
         '',
       ].join('\n'),
     );

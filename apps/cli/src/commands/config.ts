@@ -11,8 +11,8 @@ import { fromJson } from '@brine/wire/text';
 import { EXIT } from '../exit-codes.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
-const HELP = `Usage: brine config show [option]...      show the options of the master that are in force
-       brine config explain <option>...  say what options mean, and whether they are in force
+const HELP = `Usage: brine config show [option]...      show the options of the master in force
+       brine config explain <option>...   say what options mean, and whether they are in force
 
 show prints each option with its value and where that comes from: the default, a file and its line,
 or an environment variable. Passwords are masked. \`brine.nats\` names all options below it.

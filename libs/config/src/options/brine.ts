@@ -213,10 +213,10 @@ export const brineOptions = {
   }),
   testing: {
     nats_via: maybeText({
-      doc: 'Address (`host:port`) of a fault proxy before the NATS that `brine master` starts.',
+      doc: 'Address (`host:port`) of a fault proxy before the NATS of `brine master`.',
     }),
     postgres_via: maybeText({
-      doc: 'Address (`host:port`) of a fault proxy before the PostgreSQL that `brine master` starts.',
+      doc: 'Address (`host:port`) of a fault proxy before the PostgreSQL of `brine master`.',
     }),
     eauth_auto: flag({
       default: false,

@@ -13,8 +13,8 @@ export interface Explanation {
 }
 
 /**
- * Explains an option in the words of the reference. The name of a table, as `brine.nats`, stands for
- * all options in it.
+ * Explains an option in the words of the reference. The name of a table, as `brine.nats`, stands
+ * for all options in it.
  */
 export function explainOption(name: string): Explanation {
   const master = masterReference().flatMap(({ options }) => options);

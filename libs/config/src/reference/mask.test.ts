@@ -14,6 +14,12 @@ test('secrets are masked by the name of the option or key, and within URLs', () 
   );
 });
 
+test('the key of a map is masked where it is a URL', () => {
+  expect(maskSecrets('gitfs_remotes', [{ 'https://u:p@git.example/a.git': [] }])).toEqual([
+    { 'https://********@git.example/a.git': [] },
+  ]);
+});
+
 test('what is no secret stays as it is', () => {
   for (const value of ['/etc/salt', 'a@b', 7, true, undefined, null, ['x'], { keysize: 1 }]) {
     expect(maskSecrets('pki_dir', value)).toEqual(value);

@@ -15,12 +15,15 @@ const IN_TEXT = /\b((?:pass|passwd|password|secret|token|api_?key)=)[^&\s'"]+/gi
 export function maskSecrets(name: string, value: unknown): unknown {
   if (value === undefined || value === null || value === '') return value;
   if (SECRET_NAME.test(name)) return MASK;
-  if (typeof value === 'string') {
-    return value.replace(IN_URL, `$1${MASK}@`).replace(IN_TEXT, `$1${MASK}`);
-  }
+  if (typeof value === 'string') return maskText(value);
   if (Array.isArray(value)) return value.map((item: unknown) => maskSecrets(name, item));
   if (typeof value !== 'object' || value instanceof Uint8Array) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, maskSecrets(key, item)]),
+    // A key may be a URL: that of a git remote with options.
+    Object.entries(value).map(([key, item]) => [maskText(key), maskSecrets(key, item)]),
   );
+}
+
+function maskText(text: string): string {
+  return text.replace(IN_URL, `$1${MASK}@`).replace(IN_TEXT, `$1${MASK}`);
 }

@@ -12,12 +12,13 @@ test('each option of the master is in exactly one group', () => {
 });
 
 test('each option, also one that is not read, can be explained', () => {
-  const names = [masterOptions, minionOptions].flatMap((table) => optionsIn(table));
-  for (const [name, option] of names) {
-    expect(explainOption(name)).toMatchObject({ known: true });
-    expect(explainOption(name).text).toContain(`${name}\n`);
-    if (Object.hasOwn(masterOptions, name)) expect(explainOption(name).text).toContain(option.doc);
+  for (const [name, option] of optionsIn(masterOptions)) {
+    const { known, text } = explainOption(name);
+    expect(known).toBe(true);
+    expect(text).toContain(`${name}\n`);
+    expect(text).toContain(option.doc);
   }
+  for (const [name] of optionsIn(minionOptions)) expect(explainOption(name).known).toBe(true);
   for (const name of Object.keys(masterStandings)) {
     expect(explainOption(name).text).toMatch(/Not in force: |In force in part: |Not needed: /);
   }
