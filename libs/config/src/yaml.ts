@@ -1,3 +1,4 @@
+import { type PlainMeaning, resolvePlain } from '@brine/yaml';
 import { isMap, isScalar, LineCounter, parseDocument, type ScalarTag } from 'yaml';
 import { ConfigError } from './errors.ts';
 import { type ConfigMap, type ConfigValue } from './option.ts';
@@ -9,29 +10,28 @@ export interface ParsedFile {
   readonly lines: ReadonlyMap<string, number>;
 }
 
-// The plain scalars of YAML 1.1 as PyYAML resolves them (yaml/resolver.py). The yaml package's own
-// yaml-1.1 schema differs: it takes `y` and `n` for booleans and `1e3` for a number.
-const NULL = /^(?:~|null|Null|NULL)?$/;
-const BOOL = /^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/;
-const INT =
-  /^(?:[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)$/;
-const FLOAT =
-  /^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
-
 /** Nesting above this is refused: no real configuration comes near, a hostile one might. */
 const DEPTH_MAX = 100;
 
-const TAGS: ScalarTag[] = [
-  { tag: 'tag:yaml.org,2002:null', default: true, test: NULL, resolve: () => null },
-  {
-    tag: 'tag:yaml.org,2002:bool',
-    default: true,
-    test: BOOL,
-    resolve: (word) => /^(?:y|t|on)/i.test(word),
-  },
-  { tag: 'tag:yaml.org,2002:int', default: true, test: INT, resolve: readInt },
-  { tag: 'tag:yaml.org,2002:float', default: true, test: FLOAT, resolve: readFloat },
-];
+/** True for the unquoted scalars of one kind, as PyYAML and Salt tell kinds apart. */
+class PlainTest extends RegExp {
+  readonly #kind: PlainMeaning['kind'];
+
+  constructor(kind: PlainMeaning['kind']) {
+    super('');
+    this.#kind = kind;
+  }
+
+  override test(text: string): boolean {
+    return resolvePlain(text).kind === this.#kind;
+  }
+}
+
+// The yaml package's own yaml-1.1 schema takes `y` and `n` for booleans and `1e3` for a number.
+const TAGS = (['null', 'bool', 'int', 'float'] as const).map((kind): ScalarTag => {
+  const tag = `tag:yaml.org,2002:${kind}`;
+  return { tag, default: true, test: new PlainTest(kind), resolve: scalarOf };
+});
 
 /**
  * Reads the text of a configuration file as Salt does (salt/utils/yamlloader.py: YAML 1.1, dates
@@ -114,28 +114,18 @@ function emptyMap(): Record<string, ConfigValue> {
   return Object.create(null) as Record<string, ConfigValue>;
 }
 
-function readInt(word: string): number {
-  // Salt strips leading zeros of an unsigned number before PyYAML can take it for octal
-  // (salt/utils/yamlloader.py construct_scalar); a signed one stays octal.
-  const unsigned = /^0[0-7_]/.test(word) ? word.replace(/^0+(?=.)/, '') : word;
-  const digits = unsigned.replaceAll('_', '');
-  const sign = digits.startsWith('-') ? -1 : 1;
-  const body = digits.replace(/^[-+]/, '');
-  if (body.includes(':')) return sign * sexagesimal(body);
-  if (/^0[bx]/.test(body)) return sign * Number(body);
-  if (/^0[0-7]+$/.test(body) && digits !== body) return sign * Number.parseInt(body, 8);
-  return sign * Number(body || '0');
-}
-
-function readFloat(word: string): number {
-  const digits = word.replaceAll('_', '').toLowerCase();
-  const sign = digits.startsWith('-') ? -1 : 1;
-  const body = digits.replace(/^[-+]/, '');
-  if (body === '.inf') return sign * Infinity;
-  if (body === '.nan') return Number.NaN;
-  return sign * (body.includes(':') ? sexagesimal(body) : Number(body));
-}
-
-function sexagesimal(body: string): number {
-  return body.split(':').reduce((total, part) => total * 60 + Number(part), 0);
+/** The value of an unquoted scalar; integers are numbers, as options need no larger ones. */
+function scalarOf(text: string): ConfigValue {
+  const meaning = resolvePlain(text);
+  switch (meaning.kind) {
+    case 'null':
+      return null;
+    case 'int':
+      return Number(meaning.value);
+    case 'bool':
+    case 'float':
+      return meaning.value;
+    default:
+      return text;
+  }
 }
