@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 
-/** How much of an answer is waited for and read. */
+/** How long an answer is waited for, and how much of it is read. */
 export interface GetLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
@@ -8,8 +8,9 @@ export interface GetLimits {
 }
 
 /**
- * Asks an HTTP endpoint of this host. Never rejects: no answer, or one that is too long or too
- * late, is undefined.
+ * Asks an HTTP endpoint of this host. Never rejects: an answer that is missing, too late or too
+ * long is undefined. Not by `fetch`, which refuses ports that browsers block (6000, 10080): an
+ * operator may choose any port for health and metrics.
  */
 export function getText(
   address: { readonly host: string; readonly port: number },

@@ -1,7 +1,6 @@
-import { pyLength } from '@brine/wire/text';
+import { formatNumber, pyLength } from '@brine/wire/text';
 import { JinjaError, typeError, valueError } from '../errors.ts';
 import { replaceEach } from '../limits.ts';
-import { formatNumber } from './number-format.ts';
 import { repr, str } from './text.ts';
 import { type CallArguments, isFloat, keyOf, numberOf, typeName } from './values.ts';
 

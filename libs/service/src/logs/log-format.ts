@@ -1,3 +1,4 @@
+import { percentFields, percentNumber, percentText } from '@brine/wire/text';
 import strftime from 'strftime';
 import { LEVEL_NUMBERS } from './log-levels.ts';
 import { type LevelName, type LogLine, messageOf } from './log-lines.ts';
@@ -25,11 +26,12 @@ export class LogFormatError extends Error {
 type Value = string | number;
 type Reader = (line: LogLine) => Value;
 
-/** A conversion of Python: `%(name)-17s` (logging.PercentStyle.validation_pattern). */
-const FIELD = /%(?:\((\w+)\)([#0+ -]*)(\d*)(?:\.(\d+))?([diouxXeEfFgGcrsa])|(%))/g;
-const CONVERSIONS_MAX = 100;
+/** Conversions that a log line can have. */
+const KINDS = 'sdiufF';
+const PARTS_MAX = 100;
 /** Widths above this would be a line of blanks. */
 const WIDTH_MAX = 1000;
+const PRECISION_MAX = 100;
 
 const NUMBERS: Readonly<Record<LevelName, number>> = {
   TRACE: LEVEL_NUMBERS.trace,
@@ -73,7 +75,8 @@ const C_FORMS: Readonly<Record<string, string>> = {
  * one, or with what Python takes for no conversion.
  */
 export function logFormatter(forms: LogForms): LogFormatter {
-  const used = new Set([...forms.format.matchAll(FIELD)].flatMap(([, name]) => name ?? []));
+  const fields = [...percentFields(forms.format)].filter((part) => typeof part !== 'string');
+  const used = new Set(fields.flatMap(({ name }) => name ?? []));
   if (used.size === 0) throw new LogFormatError(`no %(name)s in '${forms.format}'`);
   const pieces = piecesOf(forms.format, readers(forms, used));
   return (line) => {
@@ -159,72 +162,27 @@ function piecesOf(
   format: string,
   known: Readonly<Record<string, Reader>>,
 ): (string | ((line: LogLine) => string))[] {
-  const pieces: (string | ((line: LogLine) => string))[] = [];
-  const literal = (text: string): void => {
-    if (text.includes('%')) throw new LogFormatError(`'${text}' in '${format}' is no name`);
-    if (text !== '') pieces.push(text);
-  };
-  let end = 0;
-  for (const match of format.matchAll(FIELD)) {
-    literal(format.slice(end, match.index));
-    end = match.index + match[0].length;
-    const [, name, flags = '', width = '', precision, kind = 's', percent] = match;
-    if (percent !== undefined) {
-      pieces.push('%');
-      continue;
+  return [...percentFields(format)].map((part, at) => {
+    if (typeof part === 'string') return part;
+    const { name, flags, width = '0', precision, kind } = part;
+    if (kind === '%' && name === undefined) return '%';
+    if (name === undefined || kind === undefined) {
+      throw new LogFormatError(`a % in '${format}' begins no %(name)s`);
     }
-    const read = name !== undefined && Object.hasOwn(known, name) ? known[name] : undefined;
+    const read = Object.hasOwn(known, name) ? known[name] : undefined;
     if (!read) throw new LogFormatError(`unknown name '${name}' in '${format}'`);
+    if (!KINDS.includes(kind) || width === '*' || precision === '*') {
+      throw new LogFormatError(`a conversion of '${name}' in '${format}' is not supported`);
+    }
     const size = precision === undefined ? undefined : Number(precision);
-    if (Number(width) > WIDTH_MAX || pieces.length > CONVERSIONS_MAX || (size ?? 0) > 100) {
+    const form = { flags, width: Number(width), precision: size, kind };
+    if (form.width > WIDTH_MAX || at > PARTS_MAX || (size ?? 0) > PRECISION_MAX) {
       throw new LogFormatError(`'${format}' is too large`);
     }
-    const write = conversion({ flags, width: Number(width), precision: size, kind });
-    pieces.push((line) => write(read(line)));
-  }
-  literal(format.slice(end));
-  return pieces;
-}
-
-interface Conversion {
-  readonly flags: string;
-  readonly width: number;
-  readonly precision: number | undefined;
-  readonly kind: string;
-}
-
-/** Python's printf-style conversions, as far as log forms use them: texts and decimal numbers. */
-function conversion({ flags, width, precision, kind }: Conversion): (value: Value) => string {
-  const left = flags.includes('-');
-  const pad = (text: string): string => {
-    // Python counts characters, where JavaScript counts some of them twice.
-    const size = width + astral(text);
-    return left ? text.padEnd(size) : text.padStart(size);
-  };
-  if (kind === 's') {
-    return (value) => pad(precision === undefined ? String(value) : cut(String(value), precision));
-  }
-  if (!'diufF'.includes(kind)) throw new LogFormatError(`conversion '${kind}' is not supported`);
-  const fraction = 'fF'.includes(kind) ? (precision ?? 6) : undefined;
-  return (value) => {
-    if (typeof value !== 'number') return pad(value);
-    const size = Math.abs(value);
-    const digits =
-      fraction === undefined
-        ? String(Math.trunc(size)).padStart(precision ?? 1, '0')
-        : size.toFixed(fraction);
-    const positive = flags.includes('+') ? '+' : flags.includes(' ') ? ' ' : '';
-    const sign = value < 0 ? '-' : positive;
-    if (left || !flags.includes('0')) return pad(sign + digits);
-    return sign + digits.padStart(width - sign.length, '0');
-  };
-}
-
-/** The first characters of a text, as Python counts them. */
-function cut(text: string, count: number): string {
-  return text.length <= count ? text : [...text].slice(0, count).join('');
-}
-
-function astral(text: string): number {
-  return text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0;
+    return (line) => {
+      const value = read(line);
+      const isText = kind === 's' || typeof value === 'string';
+      return isText ? percentText(String(value), form) : percentNumber(value, form);
+    };
+  });
 }

@@ -1,5 +1,8 @@
 export { fromJson, toJson } from './json.ts';
 export { readJson } from './json-read.ts';
+export { formatNumber } from './number-format.ts';
+export type { PercentField, PercentForm } from './percent-format.ts';
+export { percentFields, percentNumber, percentText } from './percent-format.ts';
 export { pyFloat, pyRepr } from './python-repr.ts';
 export {
   compareText,
