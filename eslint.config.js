@@ -14,6 +14,34 @@ const PROMISED_TIME = [
 ].join(' ');
 const WAITS = 'A test waits for an event, or by a named time: @brine/testing/waits.';
 
+/** JavaScript that runs as it is: before a build, or in a thread. */
+const SCRIPTS = ['**/*.{js,mjs,cjs}'];
+
+const NODE_GLOBALS = Object.fromEntries(
+  ['Atomics', 'Buffer', 'URL', 'clearInterval', 'clearTimeout', 'console', 'fetch', 'performance']
+    .concat(['process', 'setImmediate', 'setInterval', 'setTimeout', 'SharedArrayBuffer'])
+    .map((name) => [name, 'readonly']),
+);
+
+/** What the compiler finds in TypeScript. */
+const SCRIPT_RULES = {
+  'no-undef': 'error',
+  'no-unreachable': 'error',
+  'no-dupe-keys': 'error',
+  'no-dupe-else-if': 'error',
+  'no-const-assign': 'error',
+  'no-fallthrough': 'error',
+  'no-unsafe-finally': 'error',
+  'no-self-assign': 'error',
+  'use-isnan': 'error',
+  'valid-typeof': 'error',
+};
+
+const UNUSED = [
+  'error',
+  { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none' },
+];
+
 /** A function does one thing. Lists of cases and of wiring have no such bound. */
 const FUNCTION_LINES_MAX = 70;
 
@@ -23,14 +51,31 @@ const IMPORTS = {
 };
 
 export default defineConfig([
-  globalIgnores(['**/dist/', '**/node_modules/', '.nx/', 'test/fixtures/', '**/fixtures/']),
+  globalIgnores(['**/dist/', '**/node_modules/', '.nx/', 'test/fixtures/']),
   {
-    files: ['**/*.{ts,js,mjs,cjs}'],
+    files: ['**/*.ts', ...SCRIPTS],
     plugins: { 'simple-import-sort': importSort },
     rules: IMPORTS,
   },
   {
-    files: ['**/*.ts'],
+    files: SCRIPTS,
+    extends: [tseslint.configs.recommended],
+    languageOptions: { globals: NODE_GLOBALS },
+    rules: {
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+      ...SCRIPT_RULES,
+      '@typescript-eslint/no-unused-vars': UNUSED,
+    },
+  },
+  {
+    files: ['**/*.cjs'],
+    languageOptions: {
+      globals: { __dirname: 'readonly', module: 'writable', require: 'readonly' },
+    },
+    rules: { '@typescript-eslint/no-require-imports': 'off' },
+  },
+  {
+    files: ['**/*.ts', ...SCRIPTS],
     ignores: ['**/*.test.ts', 'test/**'],
     rules: {
       'max-lines-per-function': [
@@ -60,16 +105,13 @@ export default defineConfig([
         { considerDefaultExhaustiveForUnions: true },
       ],
       '@typescript-eslint/no-floating-promises': 'error',
-      // A port is async for those who need it; who does not, still has its shape.
+      // A port is async for callers that need it; an implementation that does not keeps the shape.
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/restrict-template-expressions': [
         'error',
         { allowNumber: true, allowBoolean: true },
       ],
-      '@typescript-eslint/no-unused-vars': [
-        'error',
-        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none' },
-      ],
+      '@typescript-eslint/no-unused-vars': UNUSED,
       // `switch (true)` style and unions of literals with string are fine; what is left pays.
       '@typescript-eslint/no-unsafe-enum-comparison': 'off',
     },
