@@ -131,7 +131,7 @@ describe('publishes recorded from the stock command line', () => {
     expect(unpackMap(made.jobs[0]!.publication).get('traceparent')).toBe(CONTEXT);
   });
 
-  it('with brine.trace.publications the job’s own context goes out, always', async () => {
+  it('with brine.trace_publications the job’s own context goes out, always', async () => {
     const made = master(['va']);
     const ports = { ...made.ports, rules: { ...made.ports.rules, tracePublications: true } };
     const asked = loadOf(byKey[0]!);
