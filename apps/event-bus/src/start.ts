@@ -21,7 +21,6 @@ import {
   type SocketDialect,
 } from './adapters/installed-salt.ts';
 import { startHostKeys } from './adapters/keys/host-keys.ts';
-import { sealedForMs } from './adapters/keys/rotation.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { MinionTimes } from './adapters/minion-times.ts';
 import { Releasers } from './adapters/releasers.ts';
@@ -240,4 +239,20 @@ export function keptFiles(
 
 function hasEntries(value: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(value).length > 0;
+}
+
+/** What a gateway may still deliver, and clocks that differ. */
+const MARGIN_MS = 10 * 60_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * How long the bytes of a sealed request are valid, in ms: `request_server_ttl` on both sides of the
+ * master's time where it is set, else the life of session keys, but at least a day.
+ */
+function sealedForMs(
+  options: Pick<ServiceContext['options'], 'requestServerTtl' | 'publishSession'>,
+): number {
+  const { requestServerTtl: ttl, publishSession } = options;
+  if (ttl > 0) return 2 * ttl * 1000 + MARGIN_MS;
+  return Math.max(publishSession * 1000, DAY_MS) + MARGIN_MS;
 }

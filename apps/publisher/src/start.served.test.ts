@@ -64,7 +64,7 @@ async function subscriber(...topics: readonly string[]): Promise<ZmtpPeer> {
   const peer = await ZmtpPeer.open({ port, socketType: 'SUB' });
   for (const topic of topics) peer.subscribe(topic);
   running.push({ ready: () => true, status: () => ({}), close: async () => peer.close() });
-  // A PUB tells nobody that it has taken a subscription note of.
+  // A PUB socket does not say when it has noted a subscription.
   await workTakes(100);
   return peer;
 }

@@ -11,22 +11,25 @@ import {
 } from '@brine/bus/rpc';
 import { AuditSeal } from '@brine/crypt';
 import { Answerer } from '@brine/master';
-import { serveRequestIds } from '@brine/master-state';
+import {
+  type HotState,
+  openAudit,
+  openHotState,
+  serveRequestIds,
+  StoredAcks,
+  StreamEvents,
+} from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
 import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
-import { openAudit } from './adapters/audit.ts';
 import { faultLog } from './adapters/fault-log.ts';
 import { openFiles } from './adapters/files.ts';
 import { answerHere, runnerMaster, WorkerRunners } from './adapters/functions.ts';
 import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
 import { exposeMetrics, requestMetrics } from './adapters/metrics.ts';
-import { type HotState, openHotState } from './adapters/open-hot-state.ts';
 import { portsOf } from './adapters/ports-of.ts';
-import { StoredAcks } from './adapters/stored-acks.ts';
-import { StreamEvents } from './adapters/streams.ts';
-import { CachedPillars } from './pillars/cached-pillars.ts';
-import { ThreadedPillars } from './pillars/pillars.ts';
+import { ThreadedPillars } from './pillars/compiler-threads.ts';
+import { CachedPillars } from './pillars/pillar-cache.ts';
 import { openTraces, type WorkerTraces } from './traces/traces.ts';
 
 /**
@@ -35,7 +38,7 @@ import { openTraces, type WorkerTraces } from './traces/traces.ts';
  */
 const CONCURRENCY = { auth: 16, clear: 64, aes: 512 } as const;
 
-/** How long a request waits for a copy of the hot state that is being read anew. */
+/** How long a request waits while the copy of the hot state is read again, ms. */
 const STATE_WAIT_MS = 2000;
 
 /** What a worker reaches outside of this process; the simulation has others. */
@@ -136,7 +139,7 @@ function answering(
   traces: WorkerTraces,
 ): (request: IncomingRequest) => Promise<Answer> {
   return async (request) => {
-    // A copy of the hot state that is being read anew is no ground for an answer.
+    // While the copy of the hot state is read again there is no sound answer.
     if (!state.ready() && !(await state.readyWithin(STATE_WAIT_MS))) return { kind: 'drop' };
     const startMs = nowMs();
     const answer = await answerer.answer(request);

@@ -14,7 +14,7 @@ export {
   ExchangeReader,
 } from './exchange/exchange-format.ts';
 export { JobCache } from './job-cache.ts';
-export type { Job, Ledger } from './read/get-job.ts';
+export type { JobWithLedger, Ledger } from './read/get-job.ts';
 export { getJob } from './read/get-job.ts';
 export type { ListJobsOptions } from './read/list-jobs.ts';
 export type { Quarantined, QuarantineFilter } from './read/quarantined-rows.ts';

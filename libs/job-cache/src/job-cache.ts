@@ -10,7 +10,7 @@ import type { ExchangeKind } from './exchange/exchange-format.ts';
 import { type ExportPage, exportRows } from './exchange/export-rows.ts';
 import { type ImportCounts, importRows } from './exchange/import-rows.ts';
 import { getJid, type ReturnPage } from './read/get-jid.ts';
-import { getJob, type Job } from './read/get-job.ts';
+import { getJob, type JobWithLedger } from './read/get-job.ts';
 import { getLoad } from './read/get-load.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
 import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
@@ -172,7 +172,7 @@ export class JobCache {
   }
 
   /** Everything known of a job, its ledger included; undefined for an unknown jid. */
-  getJob(jid: string, options: { states?: boolean } = {}): Promise<Job | undefined> {
+  getJob(jid: string, options: { states?: boolean } = {}): Promise<JobWithLedger | undefined> {
     return getJob(this.#reads, jid, options);
   }
 

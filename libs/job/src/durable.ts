@@ -1,8 +1,9 @@
 /**
- * The rule of durable jobs. A minion that was away tells nothing when it is back but its log-in,
- * and not even that where it kept its keys. So a durable job is taken up in turns until its time is
- * over: those who never returned are asked whether they run it (`saltutil.find_job`), and who says
- * no is sent it again under the same jid. Who does not answer is not there, and is sent nothing.
+ * The rule of durable jobs. A minion that comes back announces itself only by a log-in, and not
+ * even by that if it kept its keys. So a durable job is handled in turns until its time is over.
+ * In a turn the minions that have not returned are asked whether they run the job
+ * (`saltutil.find_job`). A minion that says no is sent it again under the same jid. A minion that
+ * does not answer is away and is sent nothing.
  *
  * Pure: the state of a job, what is known of its minions and the time go in, what to do comes out.
  */
@@ -21,19 +22,19 @@ export interface DurableState {
   readonly look: number;
   /** The jid of the question of this turn; empty between turns. */
   readonly probe: string;
-  /** When the turn before began: who was slow may have answered it after its last look. */
+  /** When the turn before began: a slow minion may have answered it after its last look. */
   readonly lastStartedAt: number;
-  /** Who was asked in this turn and has not answered yet. */
+  /** Minions that were asked in this turn and have not answered yet. */
   readonly asked: readonly string[];
-  /** Who is to be sent the job now; kept until that is confirmed, so that a crash repeats it. */
+  /** Minions to send the job to now; kept until it is confirmed, so that a crash repeats it. */
   readonly sending: readonly string[];
-  /** When the next turn with everybody is due. */
+  /** When the next turn with all minions is due. */
   readonly regularAt: number;
   /** Minions that logged in since, and when: they are asked sooner than the others. */
   readonly heard: ReadonlyMap<string, number>;
   /** When this state is to be looked at again. */
   readonly dueAt: number;
-  /** Set when it is over: nobody waits any more, or its time is. */
+  /** Set when it has ended: all minions returned, or its time is over. */
   readonly closed?: 'complete' | 'expired';
 }
 
@@ -42,11 +43,12 @@ export interface DurableFacts {
   /** Targeted and not returned. */
   readonly waiting: readonly string[];
   /**
-   * Whether they run it: a yes of this turn, whoever asked; or a no of this turn or the one before
-   * that came after the minion was sent it last, so that each no counts once.
+   * Whether they run it. A yes counts if it came in this turn, whichever client asked. A no counts
+   * if it came in this turn or the one before, and after the job was last sent to the minion: so
+   * each no counts once.
    */
   readonly answers: ReadonlyMap<string, boolean>;
-  /** Who was sent it again before: how often, and when last. */
+  /** Minions that were sent it again before: how often, and when last. */
   readonly sent: ReadonlyMap<string, { readonly count: number; readonly lastAt: number }>;
 }
 
@@ -70,12 +72,12 @@ export const IDLE = -1;
 const LOOKS_AFTER_MS = [2_000, 3_000, 5_000] as const;
 // A minion subscribes after its log-in, a stock one within a few seconds.
 const AFTER_LOG_IN_MS = 3_000;
-// Then the turns with everybody are soon enough.
+// After this the regular turns are soon enough.
 const LOG_IN_COUNTS_MS = 60_000;
-// Who was there and got it three times knows it: he ran it, or will not. More questions only make
-// him forget the jid (he knows the last 100). A log-in, which may be a restart, begins anew.
+// A minion that was there and got the job three times ran it, or will not. More questions would
+// push the jid out of the last 100 that it knows. A log-in may be a restart, so it counts again.
 const SENDS_MAX = 3;
-/** An action that nobody confirmed is given out again after this. */
+/** An action that was not confirmed is given out again after this. */
 const CONFIRM_WITHIN_MS = 60_000;
 const FIRST_TURN_MS = 10_000;
 const INTERVAL_MIN_MS = 60_000;

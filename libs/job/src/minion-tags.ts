@@ -5,9 +5,9 @@ import { isJid } from './jid.ts';
  * within Salt's own namespaces only what is on the list here is a minion's to tell.
  */
 export type FiredTag =
-  /** Outside Salt's namespaces: the site's own, anybody's. */
+  /** Outside Salt's namespaces: the site's own, for every minion. */
   | { readonly kind: 'custom' }
-  /** One of Salt's that names nobody: `minion_start` and its like. */
+  /** One of Salt's that names no minion, such as `minion_start`. */
   | { readonly kind: 'plain' }
   /** Names the minion that it is about. `job`: readers of a job's events see it. */
   | { readonly kind: 'named'; readonly id: string; readonly job: boolean }
@@ -32,7 +32,7 @@ const SALTS = /^(?:salt|syndic|minion|resource|cluster|key|new_job|__[^/]*|\d{20
 // Lower case, printable, and no segment that a path would leave out: it is what it says.
 const PLAIN_PATH = /^(?![^]*(?:^|\/)\.{0,2}(?:\/|$))[!-@[\]-~]+$/;
 
-// Salt: salt/minion.py and salt/utils/error.py, the tags that name nobody.
+// Salt: salt/minion.py and salt/utils/error.py, the tags that name no minion.
 const NAMELESS: ReadonlySet<string> = new Set([
   ...['minion_start', 'minion_ping', 'syndic_start', '_salt_error', 'salt/deltaproxy/start'],
 ]);

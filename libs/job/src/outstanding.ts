@@ -15,7 +15,7 @@ export interface JobCounts {
 }
 
 /**
- * The ledger of one job: who still owes a return, who gave one, who never did.
+ * The ledger of one job: which minions are waited for, which returned, which never did.
  * Each minion counts once, whatever is sent again. A return of a minion outside the set adds
  * it, because minions judge targets themselves.
  */
@@ -53,7 +53,7 @@ export class Outstanding {
     }
   }
 
-  /** Ends the wait: who has not returned is counted as never, until a late return comes. */
+  /** Ends the wait: minions without a return count as never, until a late return comes. */
   close(): void {
     this.#closed = true;
     for (const id of this.#waiting) this.#never.add(id);

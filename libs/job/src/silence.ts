@@ -11,7 +11,7 @@ export interface Seen {
  */
 export interface SilenceEvidence {
   readonly publishedMs: number;
-  /** Until when returns count as in time; absent where nobody waits. */
+  /** Until then returns are in time; absent for a job without a deadline. */
   readonly deadlineMs?: number;
   /** Named by the job's target when it was published. */
   readonly targeted: boolean;

@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { EventWriter } from '@brine/bus/events';
+import type { Bus } from '@brine/bus';
+import { EventWriter } from '@brine/bus/events';
 import { AUDIT_BEGINNING, type AuditSeal } from '@brine/crypt';
 import type { AuditedAct, AuditRow } from '@brine/job';
+import type { AuditRecord } from '@brine/master';
 import { storableText } from '@brine/wire';
 
 interface WaitingAct {
@@ -10,19 +12,19 @@ interface WaitingAct {
   readonly leftOut: number;
 }
 
-/** Acts that wait; beyond that they are counted and told of by the next row. */
+/** Acts that wait for the stream; further ones are counted, and the next row says how many. */
 const WAITING_MAX = 10_000;
 /** Rows of one message: some 100 KB. */
 const BATCH_MAX = 200;
 const GATHER_MS = 100;
 const RETRY_MS = 1_000;
 const CLOSE_MS = 3_000;
-/** Code points of a text on record, which strangers may choose. A minion id fits whole. */
+/** Code points of a text on record: strangers choose some of them. A minion id fits whole. */
 const TEXT_MAX = 255;
 
 /**
- * Writes what is on record, off the way of the requests: acts are gathered, sealed in a chain that
- * is this writer's own, and appended to EVENTS; the store keeps them.
+ * Writes acts on record without delaying requests. It gathers acts, seals them in a chain of its own
+ * and appends them to EVENTS, from which the store saves them.
  */
 export class AuditWriter {
   readonly writer: string;
@@ -41,7 +43,7 @@ export class AuditWriter {
     events: Pick<EventWriter, 'append'>,
     seal: AuditSeal,
     options: {
-      /** What the writer is; its name gets a unique end. */
+      /** Begins the name of the writer; the rest is random. */
       readonly name: string;
       readonly onTrouble: (text: string, error: unknown) => void;
     },
@@ -71,12 +73,12 @@ export class AuditWriter {
     });
   }
 
-  /** Counts an act that is not put on record; the next row tells of it. */
+  /** Counts an act that is left out; the next row says how many were. */
   leaveOut(): void {
     this.#leftOut += 1;
   }
 
-  /** Writes what waits, for 3 s at most, with a last row that tells of the end. */
+  /** Writes the acts that wait, for 3 s at most, and a last row that marks the end. */
   async close(): Promise<void> {
     if (this.#n > 0 || this.#waiting.length > 0) {
       this.record({ kind: 'key', outcome: 'end of record' });
@@ -107,7 +109,7 @@ export class AuditWriter {
     });
   }
 
-  /** Sealed rows are tried until they are in the stream: a gap would read as a deletion. */
+  /** Retries sealed rows until they are in the stream: a gap would look like a deletion. */
   async #append(rows: readonly AuditRow[]): Promise<void> {
     const event = {
       kind: 'audit',
@@ -130,11 +132,67 @@ export class AuditWriter {
   }
 }
 
-/** Every text of an act as the store takes it, and no longer than a row has room for. */
+/** The act with every text in a form that the store takes, cut to the room of a row. */
 function storable(act: AuditedAct): AuditedAct {
   const told = Object.entries(act).map(([name, value]: [string, unknown]) => [
     name,
     typeof value === 'string' ? storableText(value, TEXT_MAX) : value,
   ]);
   return Object.fromEntries(told) as AuditedAct;
+}
+
+/** Refusals on record: rows of these stay for good, so they are fewer than events. */
+const RECORDED_STRANGERS = { atOnce: 200, eachSecond: 1 };
+
+/** Opens the record of a worker. Refusals beyond the allowance are only counted. */
+export function openAudit(
+  bus: Bus,
+  seal: AuditSeal,
+  options: {
+    readonly host: string;
+    readonly count: (name: string) => void;
+    readonly onTrouble: (text: string, err: unknown) => void;
+  },
+): AuditRecord & { close(): Promise<void> } {
+  const name = `worker-${options.host}`;
+  const writer = new AuditWriter(new EventWriter(bus), seal, {
+    name,
+    onTrouble: options.onTrouble,
+  });
+  const mayRecord = strangerAllowance(RECORDED_STRANGERS);
+  return {
+    record: (act) => writer.record(act),
+    recordRefusal: (act) => {
+      if (mayRecord()) return writer.record(act);
+      options.count('audit_left_out');
+      writer.leaveOut();
+    },
+    close: () => writer.close(),
+  };
+}
+
+/** Events of refused and waiting log-ins at once, as when a fleet is rolled out. */
+const AT_ONCE = 5_000;
+
+/** After that each second, per worker: some 500 MB of events in the time they are kept. */
+const EACH_SECOND = 200;
+
+/**
+ * Whether one more event of a log-in that was not accepted may be written. Every peer that reaches
+ * port 4506 can cause such events, and they take room in the stream that returns need.
+ */
+export function strangerAllowance(
+  { atOnce = AT_ONCE, eachSecond = EACH_SECOND } = {},
+  nowMs: () => number = () => performance.now(),
+): () => boolean {
+  let left = atOnce;
+  let at = nowMs();
+  return () => {
+    const now = nowMs();
+    left = Math.min(atOnce, left + ((now - at) / 1000) * eachSecond);
+    at = now;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
+  };
 }

@@ -1,7 +1,7 @@
 import { BusError } from '@brine/bus';
 import { MasterUnavailableError } from '@brine/master';
 
-/** Names what is away when the hot state does not answer, so that the rules know what is safe. */
+/** Names what is away when the hot state does not answer, so that the rules choose what is safe. */
 export async function fromHotState<T>(what: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -10,7 +10,7 @@ export async function fromHotState<T>(what: string, answer: Promise<T>): Promise
   }
 }
 
-/** The revision a compare-and-set wrote; undefined when somebody else was first. */
+/** The revision that a compare-and-set wrote; undefined when another writer was first. */
 export async function unlessConflict(
   what: string,
   written: Promise<number>,
@@ -23,7 +23,7 @@ export async function unlessConflict(
   }
 }
 
-/** One question at a time per key: those who ask meanwhile get the same answer. */
+/** One question at a time per key: overlapping callers get the same answer. */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Promise<T>>();
 

@@ -9,9 +9,9 @@ import { fromHotState } from './hot-state.ts';
 const GONE = new Uint8Array(0);
 
 /**
- * Tokens in the bucket `brine_tokens`, under a hash of their names and sealed: whoever reads the
- * bucket can log in by none of them. Each look goes to the source, so that a token counts, and
- * ceases to count, at all workers at once.
+ * Tokens in the bucket `brine_tokens`, sealed and under a hash of their names: a copy of the bucket
+ * gives no log-in. Each look goes to the source, so a token begins and ceases to count at all
+ * workers at once.
  */
 export class BucketTokens implements Tokens {
   readonly #bucket: Pick<Bucket, 'get' | 'put'>;

@@ -19,7 +19,7 @@ const ACTING_QUERIES: Readonly<Record<string, AuditedAct['kind']>> = {
   quarantine_drop: 'runner',
 };
 
-/** Names of a list that are told. */
+/** Names of a list that go on record. */
 const NAMES_MAX = 20;
 
 /** What in the load of a wheel is credentials, and no argument. */
@@ -34,8 +34,8 @@ const CREDENTIALS: ReadonlySet<SaltValue> = new Set([
 ]);
 
 /**
- * Puts a clear command and what came of it on record, where it is one that acts. What nobody
- * proved to have asked for falls under the allowance of refusals, whatever was answered.
+ * Puts a clear command and its outcome on record, if it is one that acts. A command without a
+ * proven caller falls under the allowance of refusals, whatever was answered.
  */
 export function recordClear(
   ports: MasterPorts,
@@ -66,7 +66,7 @@ export function recordClear(
   });
 }
 
-/** Who was proven to ask; whom the load names beside him, and how he was to be proven. */
+/** The proven name, another name that the load claims, and the method of proof. */
 function whoOf(
   load: SaltMap,
   kwargs: SaltMap,
@@ -79,7 +79,7 @@ function whoOf(
   return { principal, ...claimed, method: kind === 'user' ? 'key' : kind };
 }
 
-/** Puts what a minion made others do on record (`peer`, `peer_run`). */
+/** Puts on record what a minion had other minions or the master do (`peer`, `peer_run`). */
 export function recordPeer(
   ports: MasterPorts,
   request: Request,
@@ -131,7 +131,7 @@ export function recordLogin(
   });
 }
 
-/** Puts on record that the minion behind a log-in has shown that it holds the private key. */
+/** Puts on record that the minion of a log-in has shown that it has the private key. */
 export function recordProof(
   ports: MasterPorts,
   request: Request,
@@ -159,7 +159,8 @@ function kindOf(load: SaltMap): AuditedAct['kind'] | undefined {
 
 function argumentsOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue {
   if (kind === 'wheel') return new Map([...load].filter(([name]) => !CREDENTIALS.has(name)));
-  // Brine's own queries have theirs in a map; of others nobody reads it, so it must hide nothing.
+  // Brine's own queries have their arguments in a map. Other commands ignore that map, so it could
+  // hide nothing.
   if (load.get('cmd') === 'brine_query') return load.get('args') ?? null;
   return [load.get('arg') ?? null, load.get('kwarg') ?? null];
 }
@@ -168,7 +169,7 @@ function hashOf(value: SaltValue): string {
   return createHash('sha256').update(pack(value)).digest('hex');
 }
 
-/** How somebody who was not let in meant to prove who he is. */
+/** How a caller that was not let in tried to prove its name. */
 function triedMethod(load: SaltMap, kwargs: SaltMap): string {
   if (load.has('token') || kwargs.has('token')) return 'token';
   return load.has('eauth') || kwargs.has('eauth') ? 'eauth' : 'key';

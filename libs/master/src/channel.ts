@@ -115,7 +115,7 @@ export async function openRequest(
   return { ...opened, scan, minion, nonce, tokenChecked };
 }
 
-/** Whoever sealed it holds the session key of the outer id: it is that minion's return. */
+/** Its sealer has the session key of the outer id, so it is that minion's return. */
 async function keepRefused(
   ports: MasterPorts,
   sealed: SealedRequest,
@@ -218,7 +218,7 @@ function checkWith(
   try {
     return tokens.check(ports.keys.parsed(minion, pub), tok);
   } catch (cause) {
-    // An accepted key that is no key: nobody can hold its private half.
+    // An accepted key that is no key: no minion can have its private half.
     if (cause instanceof CryptError) return false;
     throw cause;
   }

@@ -4,8 +4,8 @@ import { LRUCache } from 'lru-cache';
 const REMEMBERED_MAX = 50_000;
 
 /**
- * A proof is told again after this, in ms. Strangers may begin log-ins in a minion's name as often
- * as they like, and each would make the minion's next request another proof.
+ * A proof is put on record again after this, in ms. Strangers can begin any number of log-ins in a
+ * minion's name, and each would make the minion's next request another proof.
  */
 const TOLD_AGAIN_MS = 3_600_000;
 

@@ -3,7 +3,7 @@ import type { SaltValue } from '@brine/wire';
 import { YamlWorkError } from '@brine/yaml';
 import type { MasterPorts, Request } from './ports/ports.ts';
 
-/** What a caller is told whose target, expression or YAML would hold up everybody else. */
+/** The answer to a target, expression or YAML that would delay all other requests. */
 export const TOO_MUCH_WORK = 'The target, an expression or an argument takes too much work';
 
 /** True for a request that was stopped because of what it asked to be parsed or matched. */

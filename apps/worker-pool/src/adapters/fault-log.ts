@@ -1,14 +1,14 @@
 import { MasterUnavailableError, type RefusedWork } from '@brine/master';
 import type { Log } from '@brine/telemetry';
 
-/** What is away is told again after this long, with the count of requests in between. */
+/** The log repeats what is away after this time, with the count of requests in between. */
 const TELL_AGAIN_MS = 60_000;
 /** Different texts of one time; there are a handful. */
 const MAX_TEXTS = 100;
 
 /**
- * Tells of requests that could not be answered. Where something is away that is one line a minute
- * for each thing, not one per request: an outage meets thousands.
+ * Logs requests that could not be answered. While something is away it logs one line a minute for
+ * it, not one per request: an outage affects thousands.
  */
 export function faultLog(
   log: Pick<Log, 'error' | 'warn'>,
@@ -33,10 +33,10 @@ export function faultLog(
   };
 }
 
-/** Told again after this long, with the count of requests in between. */
+/** Logged again after this time, with the count of requests in between. */
 const WORK_AGAIN_MS = 300_000;
 
-/** Tells who asks for too much work: the first one at once, then one line each five minutes. */
+/** Logs requests for too much work: the first at once, then one line in five minutes. */
 export function refusedWorkLog(log: Pick<Log, 'warn'>): (refused: RefusedWork) => void {
   let toldMs = Number.NEGATIVE_INFINITY;
   let since = 0;

@@ -23,7 +23,7 @@ import type {
 } from '@brine/master';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
-import type { ThreadedPillars } from '../pillars/pillars.ts';
+import type { ThreadedPillars } from '../pillars/compiler-threads.ts';
 import { nodegroupsOf } from './rules.ts';
 
 /** What the runners of a worker work with. */
@@ -103,7 +103,7 @@ export class WorkerRunners implements MasterFunctions {
       (err: unknown) => this.#options.onTrouble('events were not read', err),
     );
     const untilMs = Date.now() + LISTEN_WAIT_MS;
-    // Whoever publishes before the reader reads misses returns.
+    // A job that is published before the reader reads would miss returns.
     while (!reader.reading) {
       if (Date.now() > untilMs) {
         reader.close();
@@ -116,8 +116,8 @@ export class WorkerRunners implements MasterFunctions {
 }
 
 /**
- * How a runner publishes. For somebody who is not the master's own user as a user of a master above
- * who may run anything: so that his targets are judged as his, and tell him nothing of pillars.
+ * How a runner publishes. For a caller other than the master's own user it publishes as a user of a
+ * master above that may run anything: its targets are then judged as its own and reveal no pillar.
  */
 export function settingsFor(
   options: MasterOptions,

@@ -52,7 +52,7 @@ export function loginsOf(
   };
 }
 
-/** The options that say who may do what. */
+/** The options that grant rights. */
 export function accessRules(options: MasterOptions): AccessRules {
   return {
     externalAuth: options.externalAuth,

@@ -1,7 +1,7 @@
 import { type Bus, REQUEST_CLASSES } from '@brine/bus';
 import type { RequestReceiver } from '@brine/bus/rpc';
 import type { Events, MasterPorts } from '@brine/master';
-import type { BucketMinionKeys } from '@brine/master-state';
+import type { HotState, StoredAckStats } from '@brine/master-state';
 import {
   addConnectionMetrics,
   type Metrics,
@@ -9,7 +9,6 @@ import {
   type Sample,
   tagPrefixCounter,
 } from '@brine/service';
-import type { StoredAckStats } from './stored-acks.ts';
 
 /**
  * `result` of salt_auth_attempts_total by the outcome of a log-in: a pending key is a success to
@@ -80,7 +79,7 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
 export interface MeasuredParts {
   readonly bus: Bus;
   readonly receiver: RequestReceiver;
-  readonly keys: BucketMinionKeys;
+  readonly keys: HotState['keys'];
   readonly sessions: { count(): number };
   readonly masterKey: { readonly queued: number };
   /** Where returns wait for PostgreSQL. */

@@ -4,26 +4,33 @@ import { ReceivedFiles } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { type MasterPorts } from '@brine/master';
-import { BucketMines, BucketOnce, BucketTokens, EpochAesKeys } from '@brine/master-state';
+import {
+  BucketMines,
+  BucketOnce,
+  BucketTokens,
+  EpochAesKeys,
+  type HotState,
+  JobCacheQueries,
+  type openAudit,
+  strangerAllowance,
+  type StreamEvents,
+  StreamPublications,
+} from '@brine/master-state';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { mapOf } from '@brine/wire';
-import { type CachedPillars } from '../pillars/cached-pillars.ts';
+import { type ThreadedPillars } from '../pillars/compiler-threads.ts';
 import { MasterTops } from '../pillars/external-tops.ts';
-import { type ThreadedPillars } from '../pillars/pillars.ts';
+import { type CachedPillars } from '../pillars/pillar-cache.ts';
 import { type WorkerTraces } from '../traces/traces.ts';
-import { type openAudit, strangerAllowance } from './audit.ts';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';
 import { peerArguments, type WorkerRunners } from './functions.ts';
-import { JobCacheQueries } from './job-queries.ts';
 import { loginsOf } from './logins.ts';
 import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
-import type { HotState } from './open-hot-state.ts';
 import { masterRules } from './rules.ts';
-import { type StreamEvents, StreamPublications } from './streams.ts';
 
 /** What the ports of a worker are made of. */
 interface Parts {

@@ -7,7 +7,7 @@ import { saltValue, textsOf } from '../pillars/option-values.ts';
 import { accessRules } from './logins.ts';
 
 /**
- * Keys that may wait for a decision. Anybody who reaches 4506 can offer keys, so the store of
+ * Keys that may wait for a decision. Every peer that reaches 4506 can offer keys, so the store of
  * undecided ones is bounded; an operator of 100,000 minions can still roll out half of them at
  * once.
  */
@@ -57,7 +57,7 @@ export function masterRules(options: MasterOptions): MasterRules {
   };
 }
 
-/** An unreadable time is told at the start, where somebody reads it, not at a publish. */
+/** An unreadable time is an error at the start, where it is seen, and not at a publish. */
 function durableFunctionsOf(
   configured: Readonly<Record<string, ConfigValue>>,
 ): (readonly [string, number])[] {

@@ -43,9 +43,9 @@ export class MasterTops implements ExternalTops {
       tell({ name }, 'this kind of master_tops is not served');
   }
 
-  /** States by environment. What fails gives none, and is told. */
+  /** States by environment. A source that fails gives none and is logged. */
   of(minion: string): Promise<States> {
-    // Those who ask again meanwhile get the same answer.
+    // Overlapping callers get the same answer.
     const flying = this.#flights.get(minion);
     if (flying !== undefined) return flying;
     const flight = this.#all(minion).finally(() => this.#flights.delete(minion));

@@ -169,13 +169,13 @@ export class JobTraces {
     const sending = sendingOf(job, minion);
     const again = job.again > 0 ? job.again : undefined;
     const known = sending !== undefined;
-    // A clock that is behind must not make a span that ends before it starts; it is told instead.
+    // A slow clock must not make a span that ends before it starts; an attribute gives the skew.
     const skew = known && receivedMs < sending.sentMs ? sending.sentMs - receivedMs : undefined;
     this.#ports.record({
       name: 'minion',
       jid: job.jid,
       part: `minion.${minion}`,
-      // Only who has heard of the sending knows that its span is recorded.
+      // Only a worker that received the sending knows that its span is recorded.
       parentPart: known ? publishingPart('publish', sending.piece) : undefined,
       startMs: known ? Math.min(sending.sentMs, receivedMs) : receivedMs,
       endMs: receivedMs,

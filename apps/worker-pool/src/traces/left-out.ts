@@ -3,7 +3,7 @@ import type { SpanRecord } from '@brine/telemetry';
 /** Returns of a job count as over when none was left out for so long, in ms. */
 const SETTLED_MS = 2_000;
 
-/** Returns of one job that got no spans here, until they are told as one span. */
+/** Returns of one job without spans of their own, until one span stands for them. */
 export class LeftOut {
   #count = 0;
   #told = 0;
@@ -29,7 +29,7 @@ export class LeftOut {
     return this.#count > 0 && this.#lastMs + SETTLED_MS <= nowMs;
   }
 
-  /** One span for all of them, so that a trace says what it does not show; begins anew. */
+  /** One span for all of them, so that a trace says what it leaves out; the count begins again. */
   take(jid: string, workerId: string, parentPart: string | undefined): SpanRecord {
     const startMs = Math.min(this.#firstMs, this.#lastMs);
     const count = this.#count;

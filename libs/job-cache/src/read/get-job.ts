@@ -1,3 +1,4 @@
+import type { Job } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 import type { Pool } from 'pg';
 import { select } from '../connection/query.ts';
@@ -22,23 +23,18 @@ export type Ledger = Readonly<Record<ReturnState, number>> & {
 /** Where a job is known from: a publication, the view `jids`, a syndic, or a return alone. */
 export type JobOrigin = 'publication' | 'pgjsonb' | 'syndic' | 'return';
 
-/** Everything known of a job. Times are unix milliseconds. */
-export interface Job {
-  readonly jid: string;
+/** The fields of a job that its row keeps as they are. */
+type KeptFields =
+  | ('jid' | 'principal' | 'user' | 'tgtType' | 'minions' | 'missing' | 'publishedAt')
+  | ('hidden' | 'host' | 'requestId');
+
+/** A job as its row has it, with its ledger. */
+export interface JobWithLedger extends Pick<Job, KeptFields> {
   readonly load: SaltMap;
-  readonly principal: string;
-  readonly user: string;
   readonly fun: readonly string[];
   readonly tgt: readonly string[];
-  readonly tgtType: string;
-  readonly minions: readonly string[];
-  readonly missing: readonly string[];
-  readonly publishedAt: number;
   readonly deadlineAt: number | undefined;
-  readonly hidden: boolean;
   readonly origin: JobOrigin;
-  readonly host: string;
-  readonly requestId: string;
   readonly incarnation: string;
   readonly seq: number;
   readonly ledger: Ledger;
@@ -92,7 +88,7 @@ export async function getJob(
   pool: Pool,
   jid: string,
   options: { readonly states?: boolean } = {},
-): Promise<Job | undefined> {
+): Promise<JobWithLedger | undefined> {
   const [row] = await select<JobColumns>(pool, JOB, [jid]);
   if (row === undefined) return undefined;
   const found = await select<StateColumns>(pool, STATES, [jid, options.states ?? false]);

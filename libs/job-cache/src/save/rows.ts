@@ -1,3 +1,5 @@
+import type { Job } from '@brine/job';
+
 /** Where a row comes from in the stream: of several rows the lowest counts. */
 export interface StreamPosition {
   /** Which life of the stream: a deleted and re-created one counts from 1 again. */
@@ -7,23 +9,13 @@ export interface StreamPosition {
   readonly subject?: string;
 }
 
-/** One job, as it was published. Times are unix milliseconds. */
-export interface JobRow extends StreamPosition {
-  readonly jid: string;
-  /** The clear load without its key, as raw msgpack. */
-  readonly load: Uint8Array;
-  /** The name that was proven (Salt: the effective user or `eauth:name`). */
-  readonly principal: string;
-  /** The `user` field of the load. */
-  readonly user: string;
-  readonly fun: string | readonly string[];
-  readonly tgt: string | readonly string[];
-  readonly tgtType: string;
-  /** The targeted minions. */
-  readonly minions: readonly string[];
-  /** Those of a list target that are unknown. */
-  readonly missing: readonly string[];
-  readonly publishedAt: number;
+/** The fields of a job that every row has; a job that was born of a return lacks the others. */
+type JobFields =
+  | ('jid' | 'load' | 'principal' | 'user' | 'fun' | 'tgt' | 'tgtType')
+  | ('minions' | 'missing' | 'publishedAt');
+
+/** A job as a row: an adapter to SQL. Times are unix milliseconds. */
+export interface JobRow extends StreamPosition, Pick<Job, JobFields> {
   /** From when on a return counts as late; undefined: never. */
   readonly deadlineAt?: number | undefined;
   /** From when on a publisher does not send it any more. */

@@ -1,16 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BucketWatch } from '@brine/bus';
-import type { Bus } from '@brine/bus';
-import { Bucket } from '@brine/bus';
-import { waitForStreams } from '@brine/bus';
-import { BusError } from '@brine/bus';
-import { escapeKey, splitKey } from '@brine/bus';
-import { isRecord } from '@brine/bus';
-import { PublicationWriter } from '@brine/bus/jobs';
-import type { SecretBox } from '@brine/crypt';
-import { newKeyString } from '@brine/crypt';
+import {
+  Bucket,
+  type BucketWatch,
+  type Bus,
+  BusError,
+  escapeKey,
+  handleEach,
+  isRecord,
+  splitKey,
+  STREAMS,
+  subjects,
+  waitForStreams,
+} from '@brine/bus';
+import { PublicationReader, PublicationWriter } from '@brine/bus/jobs';
+import { newKeyString, type SecretBox } from '@brine/crypt';
 import { EpochHolders } from './epoch-holders.ts';
-import { EpochMarkers } from './epoch-markers.ts';
 
 /** One master AES key and its number. */
 export interface AesEpoch {
@@ -22,7 +26,7 @@ export interface AesEpoch {
 }
 
 /**
- * How long a rotation waits for all holders, ms: who is slower fetches the key when it needs it.
+ * How long a rotation waits for all holders, ms. A slower one fetches the key when it needs it.
  */
 const HOLDERS_WAIT_MS = 3_000;
 /** Publications are sent up to half a minute after they were made, and read again from there. */
@@ -56,7 +60,7 @@ export class AesEpochs {
     this.#bucket = new Bucket(bus, 'brine_secrets');
     this.#watch = this.#bucket.watch({
       onChange: (entry) => this.#changed(entry.key, entry.value),
-      // What was held stays: the keys of a bucket that was put back are still those of minions.
+      // Keys stay: minions still use those of a bucket that was restored.
       onReset: () => undefined,
     });
     this.#holders = new EpochHolders(bus, () => this.holding);
@@ -103,7 +107,7 @@ export class AesEpochs {
     return this.current();
   }
 
-  /** Calls back when another publisher is gone: who it served is deaf, until it connects again. */
+  /** Calls back when another publisher is gone: its minions hear nothing until they reconnect. */
   onPublisherGone(callback: () => void): void {
     this.#holders.onPublisherGone(callback);
   }
@@ -139,10 +143,10 @@ export class AesEpochs {
   }
 
   /**
-   * The epoch in force by now, where the publication at `seq` is of an earlier one: minions have
-   * that of the last marker, and whoever hears a frame of an older key logs in. Undefined where it
-   * is not of an earlier one; and where its serial is not below those of the new key, which begin
-   * at the marker's time: a minion that took it would be deaf to lower ones.
+   * The epoch in force now, if the publication at `seq` is of an earlier one. Minions have the key
+   * of the last marker, and a frame of an older key makes them log in. Undefined if it is of no
+   * earlier epoch, or if its serial is not below those of the new key, which begin at the marker's
+   * time: a minion that took it would drop the lower serials that follow.
    */
   overtaking(seq: number, serial: number): number | undefined {
     const last = this.#markers.last;
@@ -178,8 +182,8 @@ export class AesEpochs {
   }
 
   /**
-   * Forgets keys that were replaced more than an hour ago, everywhere: whoever gets hold of the
-   * bucket and of `master.pem` shall not read what was published under them.
+   * Deletes keys that were replaced more than an hour ago, everywhere. A thief of the bucket and of
+   * `master.pem` can then not read what was published under them.
    * @returns how many were forgotten
    */
   async prune(nowMs = Date.now()): Promise<number> {
@@ -203,7 +207,7 @@ export class AesEpochs {
 
   async #rotate(): Promise<AesEpoch> {
     const epoch = this.#current + 1;
-    // A key of a rotation that was begun and never finished is good: nobody has used it.
+    // The key of a rotation that was begun and never finished is good: it was never used.
     if (!this.#keys.has(epoch)) await this.#make(epoch);
     this.#holders.announce();
     await until(HOLDERS_WAIT_MS, () => this.#holders.allHold(epoch));
@@ -294,5 +298,98 @@ async function until(timeoutMs: number, done: () => boolean): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!done() && performance.now() < end) {
     await sleep(POLL_MS);
+  }
+}
+
+/** From this sequence of PUBLICATIONS on, the key of this epoch holds. */
+interface EpochMarker {
+  readonly seq: number;
+  readonly epoch: number;
+  /** When the stream stored it, µs since 1970. */
+  readonly timeUs: number;
+}
+
+/** Markers remembered; the stream is purged long before it holds so many. */
+const MAX_MARKERS = 1_000;
+
+/** The markers of PUBLICATIONS: those that are in the stream, then each as it comes. */
+class EpochMarkers {
+  readonly #bus: Bus;
+  readonly #reader: PublicationReader;
+  readonly #onMarker: (epoch: number) => void;
+  #markers: EpochMarker[] = [];
+  #incarnation: string | undefined;
+  #closed = false;
+
+  constructor(bus: Bus, onMarker: (epoch: number) => void) {
+    this.#bus = bus;
+    this.#onMarker = onMarker;
+    this.#reader = new PublicationReader(bus, { kinds: ['marker'], from: 'all' });
+    void this.#follow();
+  }
+
+  /** Whether the stream is being read just now. */
+  get reading(): boolean {
+    return this.#reader.reading;
+  }
+
+  /** The marker in force for a publication; undefined where none before it is known. */
+  before(seq: number): EpochMarker | undefined {
+    return this.#markers.findLast((marker) => marker.seq < seq);
+  }
+
+  /** The last marker that is known. */
+  get last(): EpochMarker | undefined {
+    return this.#markers.at(-1);
+  }
+
+  /** The first marker that is known. */
+  get first(): EpochMarker | undefined {
+    return this.#markers[0];
+  }
+
+  /**
+   * Resolves when every marker stored so far has been read.
+   * @throws BusError `BUS_TIMEOUT` when that takes longer, and as `Inbox.request` does.
+   */
+  async caughtUp(timeoutMs: number): Promise<void> {
+    const until = performance.now() + timeoutMs;
+    const last = await this.#lastStored();
+    while ((this.#markers.at(-1)?.seq ?? 0) < last && !this.#closed) {
+      if (performance.now() > until) {
+        throw new BusError('BUS_TIMEOUT', 'the markers of the AES epochs were not read in time');
+      }
+      await sleep(POLL_MS);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#reader.close();
+  }
+
+  #follow(): Promise<void> {
+    return handleEach(this.#reader, (published) => {
+      if (published.kind !== 'marker') return;
+      if (published.incarnation !== this.#incarnation) {
+        // Another stream: its sequences have nothing to do with those noted.
+        this.#incarnation = published.incarnation;
+        this.#markers = [];
+      }
+      const { seq, timeUs, marker } = published;
+      this.#markers.push({ seq, epoch: marker.epoch, timeUs });
+      if (this.#markers.length > MAX_MARKERS) this.#markers.shift();
+      this.#onMarker(marker.epoch);
+    });
+  }
+
+  async #lastStored(): Promise<number> {
+    const query = JSON.stringify({ last_by_subj: subjects.publication('marker') });
+    const verb = `$JS.API.DIRECT.GET.${STREAMS.publications}`;
+    const msg = await this.#bus.inbox.request(verb, query, { timeoutMs: 3_000 });
+    const code = msg.headers?.code ?? 0;
+    if (code === 404) return 0;
+    if (code !== 0) throw new BusError('BUS_REFUSED', `no read of the last marker: ${code}`);
+    return Number(msg.headers?.get('Nats-Sequence'));
   }
 }

@@ -15,8 +15,8 @@ interface Heard {
 }
 
 /**
- * Who holds the key of which epoch: every process that has AES keys says so each second, so that a
- * rotation can wait for all of them. That a publisher says so no more is worth knowing too.
+ * Which process holds the key of which epoch. Every process with AES keys announces it each second,
+ * so that a rotation can wait for all of them. A publisher that falls silent is noticed too.
  */
 export class EpochHolders {
   readonly #bus: Bus;

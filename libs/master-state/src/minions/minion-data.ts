@@ -11,7 +11,7 @@ import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
  */
 const HASHES_KEPT_MAX = 100_000;
 
-/** What minions told of themselves, from the `brine_minions` bucket, read on demand. */
+/** What minions said about themselves, from the `brine_minions` bucket, read on demand. */
 export class BucketMinionData implements MinionData {
   readonly #bucket: Bucket;
   readonly #grains: FleetMaps;
@@ -64,7 +64,7 @@ export class BucketMinionData implements MinionData {
 
 function readGrains(entry: BucketEntry): FleetEntry | undefined {
   const [id = '', kind] = splitKey(entry.key);
-  // Earlier releases kept here who is a syndic.
+  // Earlier releases stored here which minions are syndics.
   if (kind !== undefined) return undefined;
   return { id, packed: entry.value.length > 0 ? scanMap(entry.value).raw('grains') : undefined };
 }

@@ -44,7 +44,7 @@ export class BucketMinionKeys implements MinionKeys {
   /** Takes a change of the bucket, from the watch. */
   changed(entry: BucketEntry): void {
     const [id = ''] = splitKey(entry.key);
-    // From a version that let such ids in: nobody could see its file.
+    // From a version that accepted such ids: no tool could see its file.
     if (!mayHaveKey(id)) return;
     const known = this.#keys.get(id);
     if (known !== undefined && known.revision > entry.revision) return;

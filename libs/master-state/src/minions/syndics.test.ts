@@ -2,7 +2,7 @@ import type { Bucket, BucketEntry, BucketKey } from '@brine/bus';
 import { expect, test } from 'vitest';
 import { BucketSyndics } from './syndics.ts';
 
-/** A bucket in memory, which tells nobody of changes. */
+/** A bucket in memory that announces no changes. */
 function bucketInMemory() {
   const records = new Map<string, Uint8Array>();
   const reads: string[] = [];

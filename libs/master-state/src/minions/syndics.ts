@@ -3,7 +3,7 @@ import type { Syndics } from '@brine/master';
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from '../hot-state.ts';
 
-/** Records of `brine_secrets` that tell who is a syndic: all workers watch that bucket anyway. */
+/** Records in `brine_secrets` that mark syndics: all workers watch that bucket anyway. */
 const KIND = 'syndic';
 
 /** Ids of which "no syndic" is believed without another look; there are thousands to a syndic. */
@@ -12,7 +12,7 @@ const KEPT_MAX = 10_000;
 /** For so long it is believed: a syndic tells once, at its start. */
 const BELIEVED_MS = 10_000;
 
-/** Nobody answers under this id, or a minion does. An empty record: no syndic any more. */
+/** Whether a minion answers under this id too. An empty record: no syndic any more. */
 const RECORDS = { unanswering: Buffer.from([1]), answers: Buffer.from([2]) } as const;
 
 /** Which minions are syndics. */

@@ -96,7 +96,7 @@ const needsToken =
 const emptyMap = (): SaltMap => mapOf({});
 const no = (): boolean => false;
 
-/** A command that a minion gives in its own name; `refused` answers who shows no token. */
+/** A command that a minion gives in its own name; `refused` is the answer without a token. */
 const ofMinion = (
   run: (ports: MasterPorts, minion: string, load: SaltMap) => Promise<SaltValue>,
   refused: () => SaltValue = emptyMap,
@@ -127,7 +127,7 @@ const returned: AesCommand = async (ports, request) => {
   if (minion === undefined || ports.keys.cached(minion)?.state !== 'accepted') {
     ports.count('return_of_unknown_minion');
     const state = minion === undefined ? undefined : ports.keys.cached(minion)?.state;
-    // Of ids without a key anybody could name as many as he likes.
+    // Strangers could name any number of ids without a key.
     if (state !== undefined) {
       const jid = request.scan.text('jid');
       await keepRefusal(ports, { jid, minion }, `its key is not accepted (${state})`);

@@ -7,14 +7,14 @@ import type { MasterPorts } from '../ports/ports.ts';
 export interface WantedEvent {
   readonly tag: string;
   readonly data: SaltMap;
-  /** Who sent it. */
+  /** The minion that sent it. */
   readonly minion: string;
   readonly isSyndic: boolean;
 }
 
 /**
- * What readers of a job's events take for the master's word, whatever the tag is: that the job was
- * refused, and whom to wait for (salt/client/__init__.py get_iter_returns).
+ * What readers of a job's events trust as from the master, whatever the tag is: that the job was
+ * refused, and which minions to wait for (salt/client/__init__.py get_iter_returns).
  */
 export const WORDS_OF_THE_MASTER = ['error', 'minions', 'missing', 'syndic'] as const;
 
@@ -60,7 +60,7 @@ function namesOnly(data: SaltMap, fits: (id: unknown) => boolean): boolean {
   );
 }
 
-/** `brine.minion_events`: globs, in which `{id}` is whoever the sender may speak for. */
+/** `brine.minion_events`: globs, in which `{id}` is each minion that the sender may speak for. */
 function isAdded(ports: MasterPorts, wanted: WantedEvent): boolean {
   const { minionEvents = [] } = ports.rules;
   if (minionEvents.length === 0) return false;

@@ -117,7 +117,7 @@ function targetType(load: SaltMap): string {
   }
 }
 
-/** Whom a target means of whom anything is known; nobody where it could be used to guess. */
+/** The known minions that a target means; none where the target could be used to guess. */
 async function minionsOf(
   ports: MasterPorts,
   tgt: SaltValue,
@@ -156,7 +156,7 @@ async function readMines(
   return found;
 }
 
-/** A target by which a minion says who may have a value of its mine. */
+/** A target by which a minion says which minions may read a value of its mine. */
 interface Allowed {
   readonly id: string;
   readonly tgt: string | string[];
@@ -167,14 +167,14 @@ interface Allowed {
 class Guests {
   readonly #ports: MasterPorts;
   readonly #known = new Map<string, boolean>();
-  /** What is left for the targets of each owner: none of them may hold up whoever asks. */
+  /** The work that is left for the targets of each owner: none may delay the minion that asks. */
   readonly #works = new Map<string, Work>();
 
   constructor(ports: MasterPorts) {
     this.#ports = ports;
   }
 
-  /** Nobody is, where an owner's targets take too much work: that hides its own values alone. */
+  /** False where an owner's targets take too much work: that hides only its own values. */
   async has(minion: string, allowed: Allowed): Promise<boolean> {
     try {
       return await this.#asked(minion, allowed);

@@ -50,7 +50,7 @@ export async function takeMinionEvent(
   return true;
 }
 
-/** Who begins with what tells what it is. */
+/** The kind of event, by the beginning of its tag. */
 async function noteStart(
   ports: MasterPorts,
   { id, tag }: { readonly id: string; readonly tag: string },

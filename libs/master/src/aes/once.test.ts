@@ -92,7 +92,7 @@ describe('what writes is done once for a minion and its nonce', () => {
     const before = await changed();
     const reply = await send(cmd, fields, 'r1');
     expect(await changed()).not.toEqual(before);
-    // Since then the minion itself has told something newer, and nobody knows of duplicates.
+    // Since then the minion itself has sent something newer, and duplicates are not known any more.
     await send('_mine', new Map([...data, ['nonce', 'n2']]), 'r2');
     made.grains.set('m1', mapOf({ os: 'new' }));
     made.setKey('m1', { state: 'accepted', pub: masterKey.publicKey.pem, denied: [] });
@@ -138,7 +138,7 @@ describe('what writes is done once for a minion and its nonce', () => {
     Object.assign(made.ports.events, { append: away });
     await expect(send('_register_resources', fields, 'r1')).rejects.toThrow('away');
     Object.assign(made.ports.events, { append });
-    // Somebody else has to wait until that is settled.
+    // Another gateway has to wait until that is settled.
     await expect(send('_register_resources', fields, 'r2')).rejects.toThrow(MasterUnavailableError);
     expect(await send('_register_resources', fields, 'r1')).toBe(true);
     expect(made.events).toHaveLength(1);

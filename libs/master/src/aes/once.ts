@@ -42,7 +42,7 @@ export async function onceOnly(
       ports.count('aes_came_too_late');
       return '';
     case 'under-way':
-      // Left unanswered, the gateway brings it again: by then it is done, or somebody must do it.
+      // Without an answer the gateway delivers it again. By then it is done, or it can be begun.
       throw new MasterUnavailableError('the same request is still under way');
     case 'begun':
       return noteDone(ports, key, by, work);

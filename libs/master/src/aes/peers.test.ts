@@ -10,7 +10,7 @@ const REQUEST = { id: 'r1', body: Buffer.alloc(0), gatewayHost: 'h' };
 const RETURNS = mapOf({
   web1: mapOf({ return: true, retcode: 0, out: 'nested' }),
   web2: mapOf({ return: 'x' }),
-  // Nobody published to it.
+  // No job was published to it.
   db1: mapOf({ return: 'forged' }),
 });
 

@@ -23,7 +23,7 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
  * protocol.md 5.
  */
 
-/** How the principal of a job is told that a minion published it: only that one may read it. */
+/** Before the id of a minion that published a job: only that minion may read its returns. */
 const PRINCIPAL = 'minion/';
 
 /** How often a blocking publish looks for returns. */
@@ -43,7 +43,7 @@ export type PeerCommand = (
   load: SaltMap,
 ) => Promise<SaltValue>;
 
-/** `minion_pub`: publishes, and answers with the job's id and whom it expects to return. */
+/** `minion_pub`: publishes, and answers with the job's id and the expected minions. */
 export const minionPub: PeerCommand = async (ports, request, minion, load) => {
   const published = await publishFor(ports, request, minion, load);
   if (published === undefined) return new Map();
@@ -193,7 +193,7 @@ function targetOf(
 
 /**
  * Returns of a job, by minion: `ret` and `out` (salt/client `get_cache_returns`). Of those it was
- * published to: others may return to any job. Whom lower masters have is not known here.
+ * published to: others may return to any job. The minions of lower masters are not known here.
  */
 async function returnsOf(
   ports: MasterPorts,

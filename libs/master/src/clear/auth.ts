@@ -11,8 +11,8 @@ import { type AuthVerdict, judgeAuth } from './auth-verdict.ts';
 const KEY_WRITE_TRIES_MAX = 5;
 
 /**
- * Longest public key that is looked at: RSA-16384 takes 2,900 characters of PEM. Anybody may offer
- * keys, and each is kept until somebody decides on it.
+ * Longest public key that is read: RSA-16384 takes 2,900 characters of PEM. Strangers can offer
+ * keys, and each is stored until an operator decides on it.
  */
 const PUBLIC_KEY_CHARS_MAX = 4096;
 
@@ -121,7 +121,7 @@ async function reply(
   try {
     publicKey = ports.keys.parsed(signIn.id, signIn.pub);
   } catch {
-    // An unusable PEM that somebody accepted: Salt answers a signed False.
+    // An unusable PEM that an operator accepted: Salt answers a signed False.
     ports.count('auth_unusable_key');
     record('unusable key');
     return refused(await refusal(ports, signIn, false));

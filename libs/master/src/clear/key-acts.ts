@@ -8,7 +8,7 @@ import type { MasterPorts } from '../ports/ports.ts';
 /** What can be done to keys. */
 export type KeyAct = 'accept' | 'reject' | 'delete';
 
-/** An act upon keys, and who asked for it: as events name him, and as he proved it. */
+/** An act on keys, with the user that events name and the name that was proven. */
 export interface KeyChange {
   readonly act: KeyAct;
   readonly user: string;
@@ -86,7 +86,7 @@ export function textsOfKeys(
 
 /**
  * Accepts, rejects or deletes the keys that match, and says what matches then, as Salt does. Each
- * is one compare-and-set, judged again when somebody else was first.
+ * is one compare-and-set, judged again when another writer was first.
  */
 export async function changeKeys(
   ports: MasterPorts,
@@ -107,7 +107,7 @@ export async function changeKeys(
       revoked = (await changeKey(ports, asked, section as Section, id)) || revoked;
     }
   }
-  // Whoever held the AES key must not read what is published from now on.
+  // The minion has the AES key and must not read what is published from now on.
   if (revoked && ports.rules.rotateAesKey) ports.functions.inBackground(() => ports.aes.rotate());
   return matchKeys(ports, match);
 }

@@ -143,7 +143,7 @@ describe('a publish with a name and a password', () => {
     const kwargs = mapOf({ auth_list: list });
     expect(await publish({ key: 'root-key', kwargs }, 'cmd.run')).toBe('AuthorizationError');
     expect(await publish({ key: 'root-key', kwargs }, 'test.ping')).toBe('ok');
-    // Nobody gives himself rights by it.
+    // A user can not grant itself rights by it.
     const own = mapOf({ auth_list: ['.*'] });
     expect(await publish({ key: 'carl-key', user: 'carl', kwargs: own }, 'cmd.run')).toBe(
       'AuthorizationError',

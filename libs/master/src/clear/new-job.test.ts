@@ -109,7 +109,7 @@ test('functions may be durable by configuration; of several all have to be, the 
   expect(await jobs('state.apply', '5m')).toBe(300);
   expect(await jobs('state.apply', 0)).toBe(30);
   expect(await jobs('saltutil.find_job', '5m')).toBe(30);
-  // What nobody asked for by name goes out as any other job where no more fit.
+  // A job that only the configuration makes durable goes out as any other where no more fit.
   const full = master({ durableFunctions }, mapOf({ open: 200, waiting: 7 }));
   await send(full, load(undefined));
   expect(full.jobs[0]?.durable).toBeUndefined();

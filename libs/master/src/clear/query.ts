@@ -53,7 +53,7 @@ export async function query(
 ): Promise<SaltMap> {
   const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
-  // Whoever has limited rights asks by a runner, whose arguments are judged.
+  // A caller with limited rights asks by a runner, where the arguments are judged.
   if (caller.acl !== undefined) return refusalOf(notAllowed(caller));
   const name = textOf(load, 'query');
   const own = OWN_QUERIES.get(name ?? '');

@@ -80,7 +80,7 @@ async function allowedCall(
   if (isStranger(caller)) return refusalOf(caller);
   const asked = readCall(kind, load);
   if (typeof asked === 'string') return malformed(ports, kind, asked);
-  // Salt asks for no right of whoever has a local key, however few rights publisher_acl gives him.
+  // As in Salt a local key is enough here, however few rights publisher_acl gives its user.
   const may = caller.acl === undefined || mayCall(caller.acl, asked);
   if (may === 'misspelt') {
     return malformed(ports, kind, 'A command invocation error occurred: Check syntax.');
@@ -99,7 +99,7 @@ function malformed(ports: MasterPorts, kind: SpecialKind, text: string): SaltMap
   return buildErrorReply('SaltInvocationError', text);
 }
 
-/** The user as events name him. */
+/** The user as events name it. */
 function userOf({ rules }: MasterPorts, load: SaltMap, caller: Caller): string {
   if (caller.kind !== 'user') return caller.user;
   const user = textOf(load, 'user') ?? rules.runningUser;

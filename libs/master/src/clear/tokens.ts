@@ -9,11 +9,11 @@ import { type ClearRequest, findToken, logIn } from './caller.ts';
 /** Bytes that Salt's tokens are the digest of (salt/auth/__init__.py `mk_token`). */
 const TOKEN_ENTROPY_BYTES = 512;
 
-/** A token lives for this long at most, whoever asks for more: 365 days, in seconds. */
+/** The longest life of a token, whatever is asked for: 365 days, in seconds. */
 const TOKEN_LIFE_MAX_S = 365 * 86_400;
 
 /**
- * `mk_token`: a token for a name and a password, an empty text for everybody else
+ * `mk_token`: a token for a name and a password; an empty text where they are refused
  * (salt/auth/__init__.py LoadAuth.mk_token).
  */
 export async function makeToken(
@@ -66,7 +66,7 @@ export async function deleteToken(ports: MasterPorts, args: SaltMap): Promise<Sa
   return true;
 }
 
-/** Seconds; only whom `token_expire_user_override` names may choose. */
+/** Seconds. Only a user that `token_expire_user_override` names may choose. */
 function lifeOf(access: AccessRules, load: SaltMap, eauth: string): number {
   const wanted = intOf(load, 'token_expire');
   if (wanted === undefined || wanted < 0) return access.tokenExpire;

@@ -24,7 +24,7 @@ export interface MinionKeys {
   cached(id: string): StoredMinionKey | undefined;
   /** Reads through to the record itself. */
   fetch(id: string): Promise<StoredMinionKey | undefined>;
-  /** Writes by compare-and-set; false when somebody wrote first. */
+  /** Writes by compare-and-set; false when another writer was first. */
   store(id: string, next: MinionKey, previous: StoredMinionKey | undefined): Promise<boolean>;
   /** The parsed form of a public key, cached. Throws CryptError for an unusable one. */
   parsed(id: string, pem: string): PublicKey;
@@ -36,7 +36,7 @@ export interface MinionKeys {
   pendingCount(): number;
   /**
    * Drops what belongs to a minion whose key is gone: its session key and, where `data` says so,
-   * what it told of itself.
+   * the data that it sent about itself.
    */
   forget(id: string, what: { readonly data: boolean }): Promise<void>;
 }
@@ -58,12 +58,12 @@ export interface SessionKeys {
   has(id: string): boolean;
 }
 
-/** Minions that have told that they are syndics; shared by all workers. */
+/** Minions that said that they are syndics; shared by all workers. */
 export interface Syndics {
   isKnown(id: string): Promise<boolean>;
   /** Keeps that it is one. */
   remember(id: string): Promise<void>;
-  /** Those that answer no job under their own id: nobody waits for them. */
+  /** Those that answer no job under their own id, so that no job waits for them. */
   unanswering(): ReadonlySet<string>;
   /** Keeps that a minion answers under the id of a syndic as well. */
   answers(id: string): Promise<void>;

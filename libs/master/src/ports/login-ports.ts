@@ -1,6 +1,6 @@
 import type { SaltValue } from '@brine/wire';
 
-/** The options that say who may do what; Salt's names in camel case. */
+/** The options that grant rights; Salt's names in camel case. */
 export interface AccessRules {
   /** Rights by login module, as they stand in the file. */
   readonly externalAuth: Readonly<Record<string, unknown>>;
@@ -10,13 +10,13 @@ export interface AccessRules {
   readonly keepAclInToken: boolean;
   /** Seconds. */
   readonly tokenExpire: number;
-  /** true, or the users by login module, who may name another time. */
+  /** true, or by login module the users that may choose another time. */
   readonly tokenExpireUserOverride: unknown;
   /** Makes the token's name, and so its length. */
   readonly hashType: string;
 }
 
-/** Somebody whom a login module knows. */
+/** A user that a login module knows. */
 export interface Vouched {
   readonly name: string;
   readonly groups: readonly string[];
@@ -27,10 +27,10 @@ export interface Vouched {
 /** The login modules (`salt/auth/*`). */
 export interface Logins {
   /**
-   * Checks a name and a password; undefined for everybody who is not let in, which takes about a
-   * second whatever the reason; at once for who failed too often, or comes while too many do. Never
-   * rejects.
-   * @param from the address of whoever asks
+   * Checks a name and a password; undefined where they are refused. A refusal takes about a second,
+   * whatever its reason. It comes at once after too many failures, or while too many checks run.
+   * Never rejects.
+   * @param from the address that asks
    */
   vouch(
     module: string,

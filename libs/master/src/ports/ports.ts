@@ -21,16 +21,16 @@ export interface Events {
 
 /** Publishes a job. */
 export interface Publications {
-  /** Takes a job id for this job alone; false when another job has it. */
+  /** Reserves a job id; false when another job has it. */
   reserve(jid: string): Promise<boolean>;
   /**
-   * Appends the job and waits a moment until the store and the host's event-bus have it.
-   * Resolves with the stored job: on a repeated request that of the first try.
+   * Appends the job and waits up to a second until the store and the host's event-bus have it.
+   * Resolves with the stored job; for a repeated request with that of the first try.
    */
   publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>>;
 }
 
-/** What the master remembers of each minion. */
+/** What the master remembers about minions. */
 export interface MinionData {
   storeGrains(id: string, grains: SaltMap): Promise<void>;
   /** Makes the grains of all minions readable by `grains`; resolves at once when they are. */
@@ -40,10 +40,10 @@ export interface MinionData {
   fetch(id: string): Promise<StoredMinionData | undefined>;
 }
 
-/** What one minion told of itself. */
+/** What one minion said about itself. */
 export interface StoredMinionData {
   readonly grains: SaltMap;
-  /** When it told that, unix ms; absent where the record does not say. */
+  /** When it said so, unix ms; absent where the record has no time. */
   readonly updatedAt?: number;
 }
 
@@ -105,7 +105,7 @@ export interface MasterRules extends ServedRules {
     readonly users: readonly string[];
     readonly modules: readonly string[];
   };
-  /** Who may log in, and what for; nobody where it is absent. */
+  /** Log-ins and their rights; without it none is allowed. */
   readonly access?: AccessRules;
   /** Answer of `_master_opts`, complete. */
   readonly masterOpts: MasterOptsReply;
@@ -172,11 +172,11 @@ export interface MasterPorts extends ServedPorts {
   refusedWork?(refused: RefusedWork): void;
   /** A command of the closed tables was run, for so long. */
   handled?(cmd: string, ms: number): void;
-  /** What was done and by whom; absent where nothing is kept. */
+  /** The record of acts; absent where none is kept. */
   readonly audit?: AuditRecord;
   /**
-   * Whether one more event may tell of a log-in that was not accepted: anybody can cause these, and
-   * the stream that keeps them is the one that returns need.
+   * Whether one more event of a log-in that was not accepted may be written. Strangers can cause
+   * these events, and they take room in the stream that returns need.
    */
   mayTellOfStranger?(): boolean;
   /** Decides, once, whether the spans of a return are recorded; none are where it is absent. */
@@ -186,7 +186,7 @@ export interface MasterPorts extends ServedPorts {
 /** Whose request took too much work. */
 export interface RefusedWork {
   readonly cmd: string;
-  /** The minion or the user who was proven to ask; absent where nobody was. */
+  /** The minion or user that was proven to ask; absent where none was. */
   readonly who?: string;
   /** The address as the gateway saw it. */
   readonly peer?: string;
@@ -255,7 +255,7 @@ export type AnswerAbout =
       readonly link?: string;
     };
 
-/** The record of what was done and by whom. Its methods neither throw nor wait. */
+/** The record of acts. Its methods neither throw nor wait. */
 export interface AuditRecord {
   record(act: AuditedAct): void;
   /**
@@ -270,11 +270,11 @@ export interface FunctionCall {
   readonly kind: 'runner' | 'wheel';
   readonly fun: string;
   readonly jid: string;
-  /** As events name him. */
+  /** The user as events name it. */
   readonly user: string;
-  /** Who was proven to have called. */
+  /** The name that was proven to call. */
   readonly principal: string;
-  /** He is not the master's own user: what the function publishes for him is judged as his. */
+  /** The caller is not the master's own user, so a job of the function is judged as its own. */
   readonly limited?: true;
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
@@ -292,8 +292,8 @@ export interface MasterFunctions {
   knows(fun: string): boolean;
   /** Runs a runner function. Never rejects: a failure is an outcome. */
   run(call: FunctionCall): Promise<FunctionOutcome>;
-  /** Does something beside the request that asked for it; its errors go to the log. */
+  /** Runs work that the request does not wait for; its errors go to the log. */
   inBackground(work: () => Promise<void>): void;
-  /** How many such works are not done yet. */
+  /** How many of these are running. */
   running(): number;
 }

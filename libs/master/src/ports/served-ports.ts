@@ -69,14 +69,14 @@ export interface Mines {
   change(id: string, next: (now: SaltMap | undefined) => SaltMap | undefined): Promise<boolean>;
 }
 
-/** What became of the first sending of a request. */
+/** The state of a request whose bytes came before. */
 export type Begun =
   /** This is it, or another try of the gateway that had it. */
   | { readonly kind: 'begun' }
   | { readonly kind: 'done'; readonly reply: SaltValue }
-  /** Another worker is at it. */
+  /** Another worker is answering it. */
   | { readonly kind: 'under-way' }
-  /** Nobody ended it, and nobody can still wait for it. */
+  /** It was never finished, and no gateway can still wait for it. */
   | { readonly kind: 'lapsed' };
 
 /**

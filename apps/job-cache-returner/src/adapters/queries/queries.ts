@@ -1,5 +1,5 @@
 import type { Bus } from '@brine/bus';
-import type { Job, JobCache, ListJobsOptions } from '@brine/job-cache';
+import type { JobCache, JobWithLedger, ListJobsOptions } from '@brine/job-cache';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import { DURABLE_QUERIES } from './durable-queries.ts';
@@ -131,7 +131,7 @@ async function stored(cache: JobCache, request: SaltMap): Promise<SaltValue> {
   return [...(await cache.storedReturns(asked))];
 }
 
-function jobMap(found: Job): SaltMap {
+function jobMap(found: JobWithLedger): SaltMap {
   return mapOf({
     jid: found.jid,
     load: found.load,

@@ -34,7 +34,7 @@ export interface PillarTask {
   readonly classTree?: string;
 }
 
-/** What a pillar comes to, and what the log is told. */
+/** A pillar, and the lines for the log. */
 export interface PillarResult {
   /** msgpack of the pillar, or of the top file. */
   readonly pillar: Uint8Array;

@@ -1,9 +1,9 @@
 import type { MasterOptions } from '@brine/config';
 import type { Pillars } from '@brine/master';
-import type { KeptPillars } from '@brine/master-state';
+import type { BucketPillars } from '@brine/master-state';
 import { mergePillars } from '@brine/pillar';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import type { PillarMaker } from './pillars.ts';
+import type { PillarMaker } from './compiler-threads.ts';
 
 /**
  * Keeps the pillars that another one makes: for targets by pillar, and for `pillar_cache`. What the
@@ -11,13 +11,13 @@ import type { PillarMaker } from './pillars.ts';
  */
 export class CachedPillars implements Pillars {
   readonly #maker: PillarMaker;
-  readonly #kept: KeptPillars;
+  readonly #kept: BucketPillars;
   readonly #options: MasterOptions;
   readonly #onTrouble: (text: string, err: unknown) => void;
 
   constructor(
     maker: PillarMaker,
-    kept: KeptPillars,
+    kept: BucketPillars,
     options: MasterOptions,
     onTrouble: (text: string, err: unknown) => void,
   ) {

@@ -26,7 +26,7 @@ export interface KeptPillar {
  * The pillars made last, sealed with the master's key, from the `brine_pillars` bucket: what
  * targets by pillar are judged by, and `pillar_cache` of all workers.
  */
-export class KeptPillars {
+export class BucketPillars {
   readonly #bucket: Bucket;
   readonly #box: SecretBox;
   readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
@@ -39,7 +39,7 @@ export class KeptPillars {
   }
 
   /**
-   * Keeps a pillar; `always` also where it is the same as before, so that its age counts anew.
+   * Keeps a pillar; `always` also where it is the same as before, so that its age begins again.
    * @throws RangeError for a pillar of more than 4 MiB, compressed
    */
   async keep(id: string, env: string | null, pillar: SaltMap, always: boolean): Promise<void> {

@@ -3,6 +3,7 @@ import type { MasterOptions } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
 import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
+import type { PillarResult, PillarTask, PillarThreadData } from './compiler-thread.ts';
 import { saltValue } from './option-values.ts';
 import {
   directoriesOf,
@@ -11,7 +12,6 @@ import {
   namedOptions,
   pillarOptions,
 } from './pillar-options.ts';
-import type { PillarResult, PillarTask, PillarThreadData } from './pillar-thread.ts';
 
 /** A pillar that takes longer is given up, its thread ended: a minion waits no longer either. */
 const RENDER_MAX_MS = 45_000;
@@ -81,7 +81,7 @@ export class ThreadedPillars implements PillarMaker {
 
   #threads(): Piscina<PillarTask, PillarResult> {
     this.#pool ??= new Piscina<PillarTask, PillarResult>({
-      filename: fileURLToPath(new URL('./pillar-thread.js', import.meta.url)),
+      filename: fileURLToPath(new URL('./compiler-thread.js', import.meta.url)),
       name: 'runPillarTask',
       workerData: this.#data,
       minThreads: 0,

@@ -10,16 +10,16 @@ export interface AppendedReturn {
   readonly jid: string;
   readonly id: string;
   readonly seq: number;
-  /** It was in the stream before: the store may have told of it long ago. */
+  /** It was in the stream before: its commit may be long past. */
   readonly duplicate: boolean;
 }
 
 /** Counts of replies that wait for PostgreSQL. */
 export interface StoredAckStats {
   readonly waiting: number;
-  /** The store told of the commit by itself. */
+  /** The store announced the commit. */
   readonly told: number;
-  /** It said so when asked. */
+  /** The store confirmed it when it was asked. */
   readonly asked: number;
   /** Left without an answer: the gateway keeps the request and delivers it again. */
   readonly unanswered: number;
@@ -27,14 +27,14 @@ export interface StoredAckStats {
 
 /** A stock minion waits 5 to 10 s for the answer to a return (salt/minion.py). */
 const WAIT_MS = 4_000;
-/** While PostgreSQL is away a wait in vain would only take places of other requests. */
+/** While PostgreSQL is away a longer wait would only take places of other requests. */
 const AWAY_WAIT_MS = 250;
-/** A commit follows the stream's acknowledgement by some tens of ms; later the word may be lost. */
+/** A commit follows the stream's acknowledgement by tens of ms; later its notice may be lost. */
 const TOLD_WITHIN_MS = 1_000;
 const ASK_TIMEOUT_MS = 2_000;
 /** Returns that are asked for together. */
 const ASK_MAX = 1_000;
-/** How long those that ask wait for others. */
+/** How long a question waits for others, to ask them together. */
 const ASK_GATHER_MS = 50;
 
 interface Question {
@@ -43,9 +43,9 @@ interface Question {
 }
 
 /**
- * `brine.ack: store`: a return is answered once PostgreSQL has committed it. The store tells of its
- * commits, one message per batch; who hears nothing asks it. Without its word there is no answer:
- * the gateway keeps the bytes and delivers them again, and the stream knows the second.
+ * `brine.ack: store`: a return is answered once PostgreSQL has committed it. The store announces its
+ * commits, one message per batch. A worker that misses the message asks. Without a confirmation there
+ * is no answer: the gateway keeps the bytes and delivers them again, and the stream recognises them.
  */
 export class StoredAcks {
   readonly #bus: Bus;
@@ -122,7 +122,7 @@ export class StoredAcks {
       return Array.isArray(answer) ? answer : [];
     } catch (error) {
       if (!(error instanceof BusError)) throw error;
-      // Counted as unanswered by those who wait; the store's log and metrics say why.
+      // The waiting calls count it as unanswered; the store's log and metrics say why.
       this.#away = true;
       return [];
     }

@@ -3,7 +3,7 @@ import { ask } from '@brine/bus/rpc';
 import { type JobQueries, MasterUnavailableError } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 
-/** A query that takes longer than this would outlive the patience of whoever asked. */
+/** A longer query would outlast the timeout of the client that asked. */
 const QUERY_TIMEOUT_MS = 4000;
 
 /** Questions to the job cache, over NATS. */

@@ -1,15 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
-import { AesEpochs, forgetMinion } from '@brine/master-state';
-import { KeptPillars } from '@brine/master-state';
-import { BucketMinionData } from '@brine/master-state';
-import { BucketMinionKeys } from '@brine/master-state';
-import { BucketSessionKeys } from '@brine/master-state';
-import { BucketSyndics } from '@brine/master-state';
-import { BucketUserKeys } from '@brine/master-state';
+import { AesEpochs } from './epochs/aes-epochs.ts';
+import { forgetMinion } from './minions/forget-minion.ts';
+import { BucketMinionData } from './minions/minion-data.ts';
+import { BucketMinionKeys } from './minions/minion-keys.ts';
+import { BucketPillars } from './minions/pillar-bucket.ts';
+import { BucketSessionKeys } from './minions/session-keys.ts';
+import { BucketSyndics } from './minions/syndics.ts';
+import { BucketUserKeys } from './user-keys.ts';
 
-/** Opens the hot state of a master, with what this process keeps of it in memory. */
+/** Opens the hot state of a master, with the copies of it that this process watches. */
 export async function openHotState(bus: Bus, pem: string, publishSession: number) {
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(pem, 'aes'));
   const keysBucket = new Bucket(bus, 'brine_keys');
@@ -17,7 +18,7 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
   const secretsBucket = new Bucket(bus, 'brine_secrets');
   const minionsBucket = new Bucket(bus, 'brine_minions');
   const minionData = new BucketMinionData(minionsBucket);
-  const pillars = new KeptPillars(
+  const pillars = new BucketPillars(
     new Bucket(bus, 'brine_pillars'),
     SecretBox.fromMasterKey(pem, 'pillar'),
   );

@@ -4,8 +4,8 @@ import type { EventWriter } from '@brine/bus/events';
 import { type PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { type Job, publishingPart } from '@brine/job';
 import { type Events, MasterUnavailableError, type Publications } from '@brine/master';
-import { unlessConflict } from '@brine/master-state';
 import { nowMs, type Telemetry } from '@brine/telemetry';
+import { unlessConflict } from '../hot-state.ts';
 import type { StoredAcks } from './stored-acks.ts';
 
 /**
@@ -29,7 +29,7 @@ export class StreamPublications implements Publications {
     readonly writer: PublicationWriter;
     readonly requests: Bucket;
     readonly telemetry: Telemetry;
-    /** Where returns go. */
+    /** The stream of returns: while it is full no job is published. */
     readonly events: { readonly full: boolean };
   }) {
     this.#bus = ports.bus;
@@ -59,7 +59,7 @@ export class StreamPublications implements Publications {
       throw cause;
     });
     const { piece } = job;
-    // Of a duplicate too: who wrote the job may have died before he recorded it.
+    // Of a duplicate too: the worker that wrote the job may have died before it recorded the span.
     this.#telemetry.recordSpan({
       name: 'record',
       jid: appended.duplicate ? appended.job.jid : job.jid,
@@ -98,7 +98,7 @@ export class StreamEvents implements Events {
   readonly #writer: Pick<EventWriter, 'append'>;
   readonly #acks: StoredAcks | undefined;
   #fullAt = -Infinity;
-  /** The smallest that found no room since there was room for all. */
+  /** The smallest event that found no room since there was room for all. */
   #refusedBytes = Infinity;
 
   constructor(writer: Pick<EventWriter, 'append'>, acks?: StoredAcks) {
@@ -106,7 +106,7 @@ export class StreamEvents implements Events {
     this.#acks = acks;
   }
 
-  /** Whether a return found no room lately: a job published now could not be returned to. */
+  /** Whether a return found no room lately: returns of a job published now could be lost. */
   get full(): boolean {
     return performance.now() - this.#fullAt < FULL_FOR_MS;
   }

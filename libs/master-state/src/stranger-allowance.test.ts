@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { strangerAllowance } from './audit.ts';
+import { strangerAllowance } from './audit-writer.ts';
 
 it('strangers cause at most a burst of events and then a trickle', () => {
   let now = 0;

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { Bucket } from '@brine/bus';
 import type { MasterOptions } from '@brine/config';
 import { SecretBox } from '@brine/crypt';
-import { KeptPillars } from '@brine/master-state';
+import { BucketPillars } from '@brine/master-state';
 import { startNats, vectorFile } from '@brine/testing';
 import { mapOf, type SaltMap } from '@brine/wire';
 import { describe, expect, it, vi } from 'vitest';
-import { CachedPillars } from './cached-pillars.ts';
+import { CachedPillars } from './pillar-cache.ts';
 
 const { pem } = vectorFile<{ readonly master_key: { readonly pem: string } }>(
   'auth.json',
@@ -37,7 +37,7 @@ async function workers(options: MasterOptions, count = 2) {
   );
   const trouble: string[] = [];
   const all = Array.from({ length: count }, () => {
-    const kept = new KeptPillars(new Bucket(bus, 'brine_pillars'), box);
+    const kept = new BucketPillars(new Bucket(bus, 'brine_pillars'), box);
     return new CachedPillars({ render }, kept, options, (text) => trouble.push(text));
   });
   return { nats, bus, all, render, trouble };
