@@ -2,15 +2,21 @@ import { anything, flag, integer, map, text, texts } from '../kinds.ts';
 
 /** Who may run what. */
 export const accessOptions = {
-  publisher_acl: map({ default: {}, doc: 'Users of the host and what they may run.' }),
-  publisher_acl_blacklist: map({ default: {}, doc: 'Users and functions that are refused.' }),
+  publisher_acl: map({ default: {}, doc: 'Functions that users of the host may run, by user.' }),
+  publisher_acl_blacklist: map({
+    default: {},
+    doc: 'Users and functions that are refused, whatever publisher_acl says.',
+  }),
   client_acl_verify: flag({ default: true, doc: 'Check that users of publisher_acl exist.' }),
-  sudo_acl: flag({ default: false, doc: 'Apply publisher_acl to users who came by sudo.' }),
-  external_auth: map({ default: {}, doc: 'Users of other systems and what they may run.' }),
-  token_expire: integer({ default: 43_200, min: 0, unit: 's', doc: 'Life of an eauth token.' }),
+  sudo_acl: flag({ default: false, doc: 'Apply publisher_acl to users that come by sudo.' }),
+  external_auth: map({
+    default: {},
+    doc: 'Functions that users of other systems may run, by login module and user.',
+  }),
+  token_expire: integer({ default: 43_200, min: 0, unit: 's', doc: 'Lifetime of an eauth token.' }),
   token_expire_user_override: anything({
     default: false,
-    doc: 'Who may ask for another life of a token.',
+    doc: 'Users that may ask for another lifetime of a token.',
   }),
   keep_acl_in_token: flag({ default: false, doc: 'Keep the rights in the token.' }),
   permissive_acl: flag({ default: false, doc: 'Rights of `*` are passed over, as in Salt.' }),

@@ -19,27 +19,27 @@ export const brineOptions = {
   nats: {
     url: maybeText({
       env: 'NATS_URL',
-      doc: 'NATS servers, joined by commas; `brine master` starts its own when it is empty.',
+      doc: 'NATS servers, joined by commas. Without one `brine master` starts its own.',
     }),
     certificates: text({
       default: '',
       env: 'BRINE_NATS_CERTIFICATES',
       doc:
-        'Where `brine pki init` puts certificates for NATS, and each service looks for those in ' +
-        'the directory of its name; `<pki_dir>/services`.',
+        'Directory of the certificates that `brine pki init` makes for NATS. Each service reads ' +
+        'those below its own name. `<pki_dir>/services` when empty.',
     }),
     plain: flag({
       default: false,
       env: 'BRINE_NATS_PLAIN',
-      doc: 'Let NATS beyond loopback be reached without TLS, where the network is believed.',
+      doc: 'Allow NATS beyond loopback without TLS. Only for a network that is trusted.',
     }),
   },
   postgres: {
     url: maybeText({
       env: 'DATABASE_URL',
       doc:
-        'PostgreSQL, or several hosts, of which the primary is used (`postgres://…@a,b/brine`); ' +
-        '`brine master` starts its own when it is empty.',
+        'PostgreSQL. Of several hosts (`postgres://…@a,b/brine`) the primary is used. ' +
+        'Without one `brine master` starts its own.',
     }),
   },
   workers: integer({
@@ -52,7 +52,7 @@ export const brineOptions = {
   state_dir: text({
     default: '',
     env: 'BRINE_STATE_DIR',
-    doc: 'Where NATS, PostgreSQL and the supervisor keep their files; `<cachedir>/brine`.',
+    doc: 'Files of NATS, PostgreSQL and the supervisor. `<cachedir>/brine` when empty.',
   }),
   eauth: {
     pam_program: text({
@@ -63,7 +63,7 @@ export const brineOptions = {
   host: text({
     default: '',
     env: 'BRINE_HOST',
-    doc: "Name of this host among the services; the host's own name when empty.",
+    doc: "Name of this host among the services. The host's own name when empty.",
   }),
   log_format: oneOf(['text', 'json'], {
     default: 'text',
@@ -73,25 +73,25 @@ export const brineOptions = {
   event_framing: oneOf(['auto', 'bare', 'prefixed'], {
     default: 'auto',
     env: 'BRINE_EVENT_FRAMING',
-    doc: "Framing of the event socket: that of the host's Salt, 3006.26's (prefixed), or bare.",
+    doc: "Framing of the event socket. `auto` follows the host's Salt, 3006.26 has `prefixed`.",
   }),
   job_deadline: decimal({
     default: 3600,
     min: 1,
     unit: 's',
-    doc: 'Time after which a job is closed and what comes then counts as late.',
+    doc: 'Time after which a job is closed. Returns after that count as late.',
   }),
   not_after: decimal({
     default: 30,
     min: 1,
     unit: 's',
-    doc: 'Age at which a publication is not sent any more.',
+    doc: 'Oldest publication that is still sent.',
   }),
   accept_ignored: texts({
     default: [],
     doc:
-      'Options without which a master starts although work or protection is lost; also ' +
-      '`option:part`, as `ext_pillar:mysql`.',
+      'Options that a master may ignore, although work or protection is lost without them. ' +
+      '`option:part` names a part, as `ext_pillar:mysql`.',
   }),
   durable_functions: map({
     default: {},
@@ -105,59 +105,59 @@ export const brineOptions = {
   }),
   cacheless_targets: oneOf(['drop', 'keep'], {
     default: 'drop',
-    doc: 'Minions without grains in a grain target: left out (3008) or kept (3007).',
+    doc: 'Minions without known grains in a grain target: left out (3008) or kept (3007).',
   }),
   syndic: {
     publish_port: port({
       default: 0,
-      doc: 'Port for publications of a master above; 0 is the one it names, as minions take it.',
+      doc: 'Port for publications of the master above. 0: the port that it names at log-in.',
     }),
     keep: decimal({
       default: 0,
       min: 0,
       unit: 's',
-      doc: 'How long returns wait for a master above that is away; 0 is keep_jobs_seconds.',
+      doc: 'How long returns wait for a master above that is away. 0: keep_jobs_seconds.',
     }),
   },
   syndics: texts({
     default: ['*'],
-    doc: 'Minions (globs) that may be syndics, where order_masters is set.',
+    doc: 'Minions (globs) that may be syndics. Needs order_masters.',
   }),
   minion_events: texts({
     default: [],
     doc:
-      'Tags (globs, `{id}` for the sender) that minions may fire below `salt/` beside their own ' +
-      'start, beacons, progress and state results: `salt/engines/hook/*`.',
+      'Further tags (globs) below `salt/` that minions may fire: `salt/engines/hook/*`. ' +
+      '`{id}` stands for the sender. Start, beacons, progress and state results need no entry.',
   }),
   further_publish_ports: list({
     default: [],
     doc:
-      'Ports beside publish_port that publications go out on: a stock syndic connects to the ' +
-      'number of its own publish_port.',
+      'Further ports that send publications. A stock syndic connects to the number of its own ' +
+      'publish_port.',
   }),
   ack: oneOf(['stream', 'store'], {
     default: 'stream',
     env: 'BRINE_ACK',
-    doc: 'What a return waits for before it is answered: the stream, or the commit of PostgreSQL.',
+    doc: 'When a return is acknowledged: once the stream has it, or once PostgreSQL committed it.',
   }),
   sync_interval: oneOf(['100ms', '2m', 'always'], {
     default: '100ms',
     env: 'BRINE_SYNC_INTERVAL',
-    doc: 'When the NATS of `brine master` syncs to disk; `always`: before each answer.',
+    doc: 'How often the NATS of `brine master` syncs to disk. `always`: before each reply.',
   }),
   stream_bytes: integer({
     default: 0,
     min: 0,
     env: 'BRINE_STREAM_BYTES',
     unit: 'bytes',
-    doc: 'Disk for all streams; 0: 8 GiB, or the largest half, quarter … of it that NATS has.',
+    doc: 'Disk for all streams. 0: 8 GiB, halved until NATS has room for it.',
   }),
   stream_replicas: integer({
     default: 1,
     min: 1,
     max: 5,
     env: 'BRINE_STREAM_REPLICAS',
-    doc: 'Copies of each stream: 3 in a cluster of NATS, of which one server may be lost.',
+    doc: 'Replicas of each stream. With 3 in a cluster of NATS, one server may be lost.',
   }),
   health_host: text({
     default: '127.0.0.1',
@@ -167,17 +167,17 @@ export const brineOptions = {
   health_port: port({
     default: 0,
     env: 'BRINE_HEALTH_PORT',
-    doc: 'Port of the health endpoint of a single service; 0 is any free port.',
+    doc: 'Port of the health endpoint of a service that is started alone. 0: any free port.',
   }),
   health_ports: map({
     default: {},
-    doc: 'Ports by name of the service (`req-gateway: 9101`), for `brine master`.',
+    doc: 'Health ports under `brine master`, by service: `req-gateway: 9101`.',
   }),
   metrics: {
     port: port({
       default: 0,
       env: 'BRINE_METRICS_PORT',
-      doc: 'Port where `brine master` tells the metrics of all services of its host; 0 is none.',
+      doc: 'Port on which `brine master` serves the metrics of all services of its host. 0: none.',
     }),
     host: text({
       default: '127.0.0.1',
@@ -187,7 +187,7 @@ export const brineOptions = {
     per_minion: oneOf(['auto', 'always', 'never'], {
       default: 'auto',
       env: 'BRINE_METRICS_PER_MINION',
-      doc: 'Metrics with a label for each minion: auto is up to 500 minions, always up to 5,000.',
+      doc: 'Metrics with a label for each minion. `auto`: up to 500, `always`: up to 5,000.',
     }),
   },
   stop_deadline: decimal({

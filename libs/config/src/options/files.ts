@@ -3,7 +3,10 @@ import { flag, integer, map, texts } from '../kinds.ts';
 /** Files that the master serves. */
 export const fileOptions = {
   file_roots: map({ default: { base: ['/srv/salt'] }, doc: 'Directories by environment.' }),
-  fileserver_backend: texts({ default: ['roots'], doc: 'File servers, in order.' }),
+  fileserver_backend: texts({
+    default: ['roots'],
+    doc: 'File servers, in the order in which they are asked.',
+  }),
   fileserver_followsymlinks: flag({ default: true, doc: 'Follow symbolic links.' }),
   fileserver_ignoresymlinks: flag({ default: false, doc: 'Leave out symbolic links.' }),
   file_ignore_regex: texts({ default: [], doc: 'Files that are not served.' }),
@@ -12,13 +15,13 @@ export const fileOptions = {
     default: 20,
     min: 0,
     unit: 's',
-    doc: 'Age at which a listed directory is read anew, changed or not.',
+    doc: 'Age at which a directory is listed again, even if it looks unchanged.',
   }),
   file_buffer_size: integer({
     default: 1_048_576,
     min: 1,
     unit: 'bytes',
-    doc: 'Largest piece of a file. Above 248 KiB pieces have 248 KiB: they travel in one message.',
+    doc: 'Largest piece of a file in one message. Values above 248 KiB mean 248 KiB.',
   }),
   file_recv: flag({ default: false, doc: 'Minions may send files.' }),
   file_recv_max_size: integer({ default: 100, unit: 'MB', doc: 'Largest file a minion sends.' }),

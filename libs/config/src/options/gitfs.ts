@@ -20,12 +20,12 @@ export const gitfsOptions = {
     default: ['branch', 'tag', 'sha'],
     doc: 'What is looked for under the name of an environment, in order.',
   }),
-  gitfs_refspecs: texts({ default: REFSPECS, doc: 'What is fetched.' }),
+  gitfs_refspecs: texts({ default: REFSPECS, doc: 'Refspecs to fetch.' }),
   gitfs_update_interval: integer({ default: 60, min: 0, unit: 's', doc: 'Time between fetches.' }),
   gitfs_depth: integer({
     default: 0,
     min: 0,
-    doc: 'Commits fetched of each ref; 0 all, so that ids of commits are environments. Salt: 1.',
+    doc: 'Commits to fetch of each ref. 0: all, so commit ids can be environments. Salt: 1.',
   }),
   gitfs_ssl_verify: flag({ default: true, doc: 'Check certificates.' }),
   gitfs_proxy: text({ default: '', doc: 'Proxy for http and https.' }),
@@ -33,7 +33,7 @@ export const gitfsOptions = {
   gitfs_password: text({ default: '', doc: 'Password for https.' }),
   gitfs_insecure_auth: flag({ default: false, doc: 'Send the password over http too.' }),
   gitfs_privkey: text({ default: '', doc: 'Path of a private key for ssh.' }),
-  gitfs_pubkey: text({ default: '', doc: 'Its public key; git does not need it.' }),
+  gitfs_pubkey: text({ default: '', doc: 'Public key for ssh. Git does not need it.' }),
   gitfs_passphrase: text({ default: '', doc: 'Refused: give such a key to an ssh-agent.' }),
   gitfs_provider: maybeText({ doc: 'Salt: a Python library. Here it is always git itself.' }),
 } as const;

@@ -20,7 +20,7 @@ export const jobOptions = {
     default: 86_400,
     min: 0,
     unit: 's',
-    doc: 'How long jobs are kept; 0 keeps them for ever.',
+    doc: 'How long jobs are kept. 0: for ever.',
   }),
   archive_jobs: flag({
     default: false,
@@ -28,15 +28,15 @@ export const jobOptions = {
   }),
   job_cache: flag({
     default: true,
-    doc: 'Keep what minions return. Without it returns are counted only.',
+    doc: 'Keep the returns of minions. Without it they are only counted.',
   }),
   master_job_cache: text({
     default: 'local_cache',
-    doc: 'Where local tools look for jobs; Brine writes local_cache and pgjsonb.',
+    doc: 'Job cache that local tools read.',
   }),
   ext_job_cache: text({
     default: '',
-    doc: 'Returner that minions write to themselves; the master only counts then.',
+    doc: 'Returner to which minions write themselves. The master then only counts their returns.',
   }),
   job_cache_store_endtime: flag({
     default: false,

@@ -3,7 +3,7 @@ import { decimal, flag, integer, maybeText, oneOf, text } from '../kinds.ts';
 
 /** Who may sign in, and the keys that protect the traffic. */
 export const keyOptions = {
-  id: text({ default: '', doc: "Name of the master; the host's name and `_master` when empty." }),
+  id: text({ default: '', doc: "Name of the master. The host's name and `_master` when empty." }),
   user: text({ default: currentUser(), doc: 'User the master runs as.' }),
   open_mode: flag({ default: false, doc: 'Accept every key, also a changed one. Dangerous.' }),
   auto_accept: flag({ default: false, doc: 'Accept the key of every new minion.' }),
@@ -11,9 +11,9 @@ export const keyOptions = {
     default: 120,
     min: 0,
     unit: 'min',
-    doc: 'Age at which a stub in minions_autosign counts no more; 0: never.',
+    doc: 'Lifetime of a file in minions_autosign. 0: without end.',
   }),
-  max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may sign in; 0: any.' }),
+  max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may log in. 0: any number.' }),
   keysize: integer({ default: 2048, min: 2048, unit: 'bits', doc: 'Size of a new key pair.' }),
   key_pass: maybeText({ doc: "Passphrase of the master's private key." }),
   auth_mode: integer({ default: 1, doc: "Salt's authentication protocol." }),
@@ -48,7 +48,7 @@ export const keyOptions = {
   allow_minion_key_revoke: flag({ default: true, doc: 'A minion may revoke its own key.' }),
   master_sign_pubkey: flag({
     default: false,
-    doc: 'Send a signature of the public key at each log-in; minions must expect it.',
+    doc: 'Send a signature of the public key at each log-in. Minions must be set up for it.',
   }),
   master_sign_key_name: text({
     default: 'master_sign',
@@ -66,7 +66,7 @@ export const keyOptions = {
     default: 60,
     min: 1,
     unit: 's',
-    doc: 'How often maintenance work is looked at.',
+    doc: 'Time between rounds of maintenance.',
   }),
 } as const;
 

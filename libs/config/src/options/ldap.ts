@@ -4,14 +4,14 @@ import { flag, integer, text } from '../kinds.ts';
 export const ldapOptions = {
   'auth.ldap.uri': text({ default: '', doc: 'URL of the directory, in place of the next four.' }),
   'auth.ldap.server': text({ default: 'localhost', doc: 'Host of the directory.' }),
-  'auth.ldap.port': integer({ default: 389, min: 1, max: 65_535, doc: 'Its port.' }),
+  'auth.ldap.port': integer({ default: 389, min: 1, max: 65_535, doc: 'Port of the directory.' }),
   'auth.ldap.tls': flag({ default: false, doc: 'Use ldaps.' }),
   'auth.ldap.starttls': flag({ default: false, doc: 'Begin TLS on the plain port.' }),
   'auth.ldap.no_verify': flag({ default: false, doc: 'Trust any certificate of the directory.' }),
   'auth.ldap.basedn': text({ default: '', doc: 'Where users are searched.' }),
   'auth.ldap.binddn': text({
     default: '',
-    doc: 'Account that searches; without bindpw the DN of the user, with `{{ username }}`.',
+    doc: 'Account that searches. Without bindpw it is the DN of the user, with `{{ username }}`.',
   }),
   'auth.ldap.bindpw': text({ default: '', doc: 'Password of that account.' }),
   'auth.ldap.filter': text({ default: '', doc: 'Finds a user, with `{{ username }}`.' }),

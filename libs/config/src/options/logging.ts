@@ -27,7 +27,7 @@ export const loggingOptions = {
   }),
   log_level_logfile: oneOf([...LOG_LEVELS, ''], {
     default: '',
-    doc: 'The same for the log file; that of log_level when empty.',
+    doc: 'Lowest level that is written to the log file. That of log_level when empty.',
   }),
   log_fmt_console: form({
     default: '[%(levelname)-8s] %(message)s',
@@ -57,7 +57,7 @@ export const loggingOptions = {
     default: 0,
     min: 0,
     unit: 'bytes',
-    doc: 'Size at which the log file is turned over; 0: never.',
+    doc: 'Size at which the log file is rotated. 0: never.',
   }),
   log_rotate_backup_count: integer({ default: 0, min: 0, doc: 'Old log files kept.' }),
 } as const;

@@ -3,51 +3,51 @@ import { decimal, flag, integer, maybeText, oneOf, port, text } from '../kinds.t
 /** Addresses, ports and socket limits of the master. */
 export const networkOptions = {
   interface: text({ default: '0.0.0.0', doc: 'Address that 4505 and 4506 are bound to.' }),
-  publish_port: port({ default: 4505, doc: 'Port minions listen to for publications.' }),
-  ret_port: port({ default: 4506, doc: 'Port minions and clients send requests to.' }),
+  publish_port: port({ default: 4505, doc: 'Port on which minions receive publications.' }),
+  ret_port: port({ default: 4506, doc: 'Port for requests of minions and clients.' }),
   ipv6: flag({ default: false, doc: 'Bind to IPv6.' }),
   ipc_mode: oneOf(['ipc', 'tcp'], { default: 'ipc', doc: 'Kind of the local event sockets.' }),
   zmq_backlog: integer({
     default: 65_535,
     min: 0,
     doc:
-      'Connections that wait to be accepted on 4505 and 4506, at most net.core.somaxconn. ' +
-      'Salt: 1000.',
+      'Connections that may wait to be accepted on 4505 and 4506. net.core.somaxconn of the host ' +
+      'is a limit too. Salt: 1000.',
   }),
   pub_hwm: integer({
     default: 1000,
     min: 0,
     unit: 'messages',
-    doc: 'Publications kept for one minion that reads too slowly.',
+    doc: 'Publications that may wait for one slow minion.',
   }),
   zmq_heartbeat_ivl: integer({
     default: 10_000,
     min: 0,
     unit: 'ms',
-    doc: 'Time between heartbeats on 4505, which keep idle minions through balancers; 0: none.',
+    doc: 'Time between heartbeats on 4505. They keep idle connections open in balancers. 0: none.',
   }),
   zmq_heartbeat_timeout: integer({
     default: 30_000,
     min: 0,
     unit: 'ms',
-    doc: 'A connection to 4505 that answers no heartbeats any more is closed after so long.',
+    doc: 'Time without an answer to heartbeats after which a connection to 4505 is closed.',
   }),
   zmq_filtering: flag({
     default: false,
-    doc: 'Send a list-targeted publication to its minions only.',
+    doc: 'Send a publication with a list target only to the minions of the list.',
   }),
   worker_threads: integer({
     default: 5,
     min: 1,
-    doc: "Salt's number of workers. The processes of Brine are counted by brine.workers.",
+    doc: "Salt's number of workers.",
   }),
   request_server_ttl: integer({
     default: 0,
     min: 0,
     unit: 's',
     doc:
-      'Oldest age of a request that is still answered; 0 is any age. What minions wrote is known ' +
-      'when it is sent again, for twice as long, or for a day.',
+      'Oldest request that is still answered. 0: any age. A repeated write of a minion is ' +
+      'recognised for twice this time, or for a day with 0.',
   }),
   max_open_files: integer({ default: 100_000, min: 0, doc: 'Open files to ask the host for.' }),
   tcp_keepalive: flag({ default: true, doc: 'Keep idle connections alive.' }),

@@ -2,7 +2,10 @@ import { maybeText, text } from '../kinds.ts';
 
 /** Files and directories of the master. Relative ones stand below `root_dir`. */
 export const pathOptions = {
-  root_dir: text({ default: '/', doc: 'What all other relative paths stand below.' }),
+  root_dir: text({
+    default: '/',
+    doc: 'Directory that all other paths of these options are below.',
+  }),
   pki_dir: text({
     default: '/etc/salt/pki/master',
     underRoot: true,
@@ -11,7 +14,7 @@ export const pathOptions = {
   cachedir: text({
     default: '/var/cache/salt/master',
     underRoot: true,
-    doc: 'Job files, user keys, minion data and everything else that is kept.',
+    doc: 'Job files, user keys, minion data and other state of the master.',
   }),
   sock_dir: text({
     default: '/var/run/salt/master',
@@ -36,7 +39,7 @@ export const pathOptions = {
   extension_modules: text({
     default: '/var/cache/salt/master/extmods',
     underRoot: true,
-    doc: 'Where synchronised modules are kept.',
+    doc: 'Directory of synchronised modules.',
   }),
   autosign_file: maybeText({
     underRoot: true,

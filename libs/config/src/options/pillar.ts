@@ -6,7 +6,10 @@ export const pillarOptions = {
   ext_pillar: list({ default: [], doc: 'External pillars, in order.' }),
   ext_pillar_first: flag({ default: false, doc: 'Ask external pillars before pillar_roots.' }),
   pillar_merge_lists: flag({ default: false, doc: 'Join lists instead of replacing them.' }),
-  pillar_includes_override_sls: flag({ default: false, doc: 'Included files win.' }),
+  pillar_includes_override_sls: flag({
+    default: false,
+    doc: 'Values of included files replace those of the including file.',
+  }),
   pillar_safe_render_error: flag({ default: true, doc: 'Keep render errors from minions.' }),
   pillarenv_from_saltenv: flag({ default: false, doc: 'Use saltenv where pillarenv is unset.' }),
   allow_undefined: flag({ default: false, doc: 'Jinja: missing names print nothing.' }),
@@ -27,15 +30,25 @@ export const pillarOptions = {
     default: [],
     doc: 'Keys of the pillar that are decrypted: a list, or renderers by key.',
   }),
-  decrypt_pillar_delimiter: text({ default: ':', doc: 'Parts the names of nested keys.' }),
-  decrypt_pillar_default: text({ default: 'gpg', doc: 'What decrypts where nothing is named.' }),
-  decrypt_pillar_renderers: texts({ default: ['gpg'], doc: 'What may decrypt.' }),
+  decrypt_pillar_delimiter: text({ default: ':', doc: 'Separates the names of nested keys.' }),
+  decrypt_pillar_default: text({ default: 'gpg', doc: 'Renderer for keys that name none.' }),
+  decrypt_pillar_renderers: texts({
+    default: ['gpg'],
+    doc: 'Renderers that may decrypt pillar keys.',
+  }),
   gpg_keydir: text({ default: '', doc: 'Home of gpg; empty: gpgkeys beside the configuration.' }),
   gpg_decrypt_must_succeed: flag({
     default: true,
     doc: 'A message that gpg cannot open is an error of the pillar.',
   }),
-  pillar_cache: flag({ default: false, doc: 'Give minions the pillar that was made last.' }),
-  pillar_cache_ttl: integer({ default: 3600, unit: 's', doc: 'Age at which it is made anew.' }),
+  pillar_cache: flag({
+    default: false,
+    doc: 'Give minions their last pillar instead of rendering it for each request.',
+  }),
+  pillar_cache_ttl: integer({
+    default: 3600,
+    unit: 's',
+    doc: 'Age at which a cached pillar is rendered again.',
+  }),
   pillar_cache_backend: text({ default: 'disk', doc: 'Without effect: NATS keeps it.' }),
 } as const;
