@@ -8,6 +8,6 @@ export {
 } from './drop-file.ts';
 export { JobFiles } from './job-files.ts';
 export { jobDir } from './job-paths.ts';
-export { ReceivedFiles } from './received-files.ts';
+export { Uploads } from './uploads.ts';
 export type { UserKey } from './user-keys.ts';
 export { ensureUserKey, readUserKey } from './user-keys.ts';

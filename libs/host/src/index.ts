@@ -1,6 +1,5 @@
 export type { Feeds } from './feeds.ts';
 export { startFeeds } from './feeds.ts';
-export type { EventSink } from './local-events.ts';
 export { LocalEvents } from './local-events.ts';
 export type { EventForReaders, ReaderSocket } from './readers.ts';
 export { Readers } from './readers.ts';

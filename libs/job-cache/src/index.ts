@@ -17,11 +17,11 @@ export { JobCache } from './job-cache.ts';
 export type { JobWithLedger, Ledger } from './read/get-job.ts';
 export { getJob } from './read/get-job.ts';
 export type { ListJobsOptions } from './read/list-jobs.ts';
-export type { Quarantined, QuarantineFilter } from './read/quarantined-rows.ts';
+export type { QuarantineFilter, QuarantineRow } from './read/quarantine-rows.ts';
 export type { SilentMinion, SilentPage } from './read/silent-minions.ts';
 export type { Unfit } from './save/batch.ts';
 export type { Refusal } from './save/quarantine.ts';
-export { refusedDurable, refusedJob, refusedReturn } from './save/refused-rows.ts';
+export { refusedDurable, refusedJob, refusedReturn } from './save/quarantine-forms.ts';
 export type {
   JobRow,
   LogInRow,

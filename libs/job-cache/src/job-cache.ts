@@ -15,7 +15,7 @@ import { getLoad } from './read/get-load.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
 import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
 import { outstanding, type OutstandingJob } from './read/outstanding.ts';
-import { QuarantinedRows } from './read/quarantined-rows.ts';
+import { QuarantineRows } from './read/quarantine-rows.ts';
 import { type AskedReturn, storedReturns } from './read/returns-by-jid.ts';
 import { silentMinions, type SilentPage } from './read/silent-minions.ts';
 import { adoptOrphans } from './save/adopt-orphans.ts';
@@ -84,7 +84,7 @@ export class JobCache {
   /** Jobs that are sent again to minions that were away. */
   readonly durable: DurableJobs;
   /** The rows in quarantine. */
-  readonly quarantined: QuarantinedRows;
+  readonly quarantined: QuarantineRows;
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
@@ -97,7 +97,7 @@ export class JobCache {
     const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
     this.#state = { jids, labels, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
-    this.quarantined = new QuarantinedRows(pool, reads);
+    this.quarantined = new QuarantineRows(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;
   }

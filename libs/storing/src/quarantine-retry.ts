@@ -4,7 +4,7 @@ import type { Published } from '@brine/bus/jobs';
 import {
   isRefused,
   type JobCache,
-  type Quarantined,
+  type QuarantineRow,
   refusedDurable,
   refusedJob,
   refusedReturn,
@@ -25,13 +25,13 @@ export interface RetryParts {
  * row that is refused again stays, with the new reason. Returns whether it is stored. Throws for
  * outages.
  */
-export async function retryQuarantined(row: Quarantined, parts: RetryParts): Promise<boolean> {
+export async function retryQuarantined(row: QuarantineRow, parts: RetryParts): Promise<boolean> {
   const isStored = await store(row, parts);
   await parts.cache.quarantined.tried(row.number, isStored);
   return isStored;
 }
 
-async function store(row: Quarantined, parts: RetryParts): Promise<boolean> {
+async function store(row: QuarantineRow, parts: RetryParts): Promise<boolean> {
   try {
     const refused = await storeAgain(row, parts);
     // A stray that can be read now, and is refused as what it is, is put away as that.
@@ -50,7 +50,7 @@ function isAway(error: unknown): boolean {
 
 /** Returns the rows that are still refused; undefined for a row that can not be read. */
 async function storeAgain(
-  row: Quarantined,
+  row: QuarantineRow,
   { cache, bus }: RetryParts,
 ): Promise<readonly RefusedRow[] | undefined> {
   switch (row.kind) {
@@ -68,7 +68,7 @@ async function storeAgain(
 }
 
 async function storeStray(
-  { told, subject, raw, seq, incarnation }: Quarantined,
+  { told, subject, raw, seq, incarnation }: QuarantineRow,
   { cache, bus }: RetryParts,
 ): Promise<readonly RefusedRow[] | undefined> {
   const { stream, headers, timeUs } = told;

@@ -5,7 +5,7 @@ import type {
   JobCache,
   JobRow,
   LogInRow,
-  Quarantined,
+  QuarantineRow,
   Refusal,
   RefusedRow,
   SightingKind,
@@ -116,7 +116,7 @@ function refusalOf(event: NoticeEvent, body: Uint8Array): Refusal {
 }
 
 /** A notice that was put into quarantine, as if it had come again. */
-export function noticeInQuarantine(row: Quarantined): Notice {
+export function noticeInQuarantine(row: QuarantineRow): Notice {
   const { told, raw, jid, id, subject, storedMs, atMs, seq, incarnation } = row;
   const { event: kind, tag, receivedAt } = told;
   return noticeIn(

@@ -1,6 +1,6 @@
 import { Bucket, type Bus } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
-import { ReceivedFiles } from '@brine/cachedir';
+import { Uploads } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { type MasterPorts } from '@brine/master';
@@ -81,7 +81,7 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
     ),
     functions,
     files,
-    received: new ReceivedFiles(options.cachedir),
+    received: new Uploads(options.cachedir),
     tops: new MasterTops(
       options.masterTops,
       async (path, id) => {

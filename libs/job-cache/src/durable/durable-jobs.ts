@@ -11,7 +11,7 @@ import { inTransaction } from '../connection/connection.ts';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';
 import { select } from '../connection/query.ts';
 import { quarantine } from '../save/quarantine.ts';
-import { refusalOfDurable } from '../save/refused-rows.ts';
+import { refusalOfDurable } from '../save/quarantine-forms.ts';
 import type { RefusedRow } from '../save/rows.ts';
 import {
   close,

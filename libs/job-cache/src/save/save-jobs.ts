@@ -9,7 +9,7 @@ import type { SlowRows } from './batch.ts';
 import { type PreparedRow, statementParameters, writeInBatches } from './batch.ts';
 import { fullLoad } from './full-ret.ts';
 import { quarantine } from './quarantine.ts';
-import { refusalOfJob } from './refused-rows.ts';
+import { refusalOfJob } from './quarantine-forms.ts';
 import type { JobRow, RefusedRow, SaveReport } from './rows.ts';
 
 /** The origins of a job's row, lowest first: the lowest counts (000001.sql). */

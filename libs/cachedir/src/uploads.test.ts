@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ReceivedFiles } from './received-files.ts';
+import { Uploads } from './uploads.ts';
 
 let dir = '';
 beforeEach(async () => {
@@ -13,7 +13,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const filesOf = (id: string): string => join(dir, 'minions', id, 'files');
 
 test('pieces make the file, also when one comes twice; a first piece begins it anew', async () => {
-  const files = new ReceivedFiles(dir);
+  const files = new Uploads(dir);
   const path = ['var', 'log', 'x'];
   const send = (loc: number, text: string): Promise<boolean> =>
     files.write({ id: 'web1', path, loc, data: Buffer.from(text) });
@@ -53,7 +53,7 @@ test.each([
   await writeFile(join(dir, 'target'), 'kept');
   await symlink(join(dir, 'elsewhere'), join(filesOf('web1'), 'out'));
   await symlink(join(dir, 'target'), join(filesOf('web1'), 'link'));
-  const files = new ReceivedFiles(dir);
+  const files = new Uploads(dir);
   expect(await files.write({ id: 'web1', path, loc: 0, data: Buffer.from('x') })).toBe(false);
   expect(await readFile(join(dir, 'target'), 'utf8')).toBe('kept');
   await expect(readFile(join(dir, 'elsewhere/x'))).rejects.toThrow(/ENOENT/);
@@ -61,6 +61,6 @@ test.each([
 });
 
 test.each(['', '..', '.', 'a/b', '../x'])('the id %j is refused', async (id) => {
-  const files = new ReceivedFiles(dir);
+  const files = new Uploads(dir);
   expect(await files.write({ id, path: ['x'], loc: 0, data: Buffer.from('x') })).toBe(false);
 });

@@ -18,7 +18,7 @@ export interface QuarantineFilter {
 }
 
 /** A row in quarantine as lists show it. Times are unix milliseconds. */
-export interface QuarantinedHead {
+export interface QuarantineHead {
   /** Its name here. */
   readonly number: number;
   readonly kind: RefusedRow['kind'];
@@ -42,7 +42,7 @@ export interface QuarantinedHead {
 }
 
 /** A row in quarantine with all that it takes to try it again. */
-export interface Quarantined extends QuarantinedHead {
+export interface QuarantineRow extends QuarantineHead {
   readonly raw: Buffer;
   /** What came beside the bytes, exactly; empty in rows of earlier releases. */
   readonly told: Readonly<Record<string, unknown>>;
@@ -75,7 +75,7 @@ const DONE = `DELETE FROM brine.quarantine WHERE number = $1`;
 const DROP = `DELETE FROM brine.quarantine WHERE ${MATCHES}`;
 
 /** The rows in quarantine. They stay until an operator retries or drops them. */
-export class QuarantinedRows {
+export class QuarantineRows {
   readonly #pool: Pool;
   readonly #reads: Pool;
 
@@ -88,25 +88,25 @@ export class QuarantinedRows {
   async list(
     filter: QuarantineFilter,
     limit: number,
-  ): Promise<{ readonly total: number; readonly rows: readonly QuarantinedHead[] }> {
+  ): Promise<{ readonly total: number; readonly rows: readonly QuarantineHead[] }> {
     const values = valuesOf(filter);
     const most = Math.max(1, Math.min(Math.floor(limit) || 1, LIST_MAX));
-    const rows = await select<QuarantinedHead>(this.#reads, LIST, [...values, most]);
+    const rows = await select<QuarantineHead>(this.#reads, LIST, [...values, most]);
     const [count] = await select<{ count: number }>(this.#reads, COUNT, values);
     return { total: count?.count ?? 0, rows };
   }
 
   /** The first row with a higher number; undefined where there is none. Throws JobCacheError. */
-  async next(filter: QuarantineFilter, after: number): Promise<Quarantined | undefined> {
+  async next(filter: QuarantineFilter, after: number): Promise<QuarantineRow | undefined> {
     const values = [...valuesOf(filter), after];
-    const [row] = await select<QuarantinedHead & { raw: Buffer; told: Buffer }>(
+    const [row] = await select<QuarantineHead & { raw: Buffer; told: Buffer }>(
       this.#reads,
       NEXT,
       values,
     );
     if (row === undefined) return undefined;
     const told: unknown = row.told.length === 0 ? {} : JSON.parse(row.told.toString('utf8'));
-    return { ...row, told: told as Quarantined['told'] };
+    return { ...row, told: told as QuarantineRow['told'] };
   }
 
   /** Notes a retry: a row that is stored now goes, others stay. Throws JobCacheError. */

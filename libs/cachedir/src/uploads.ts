@@ -18,7 +18,7 @@ export interface ReceivedPiece {
 const PATH_MAX_BYTES = 4095;
 
 /** Files that minions sent: `<cachedir>/minions/<id>/files/…`, as salt/master.py `_file_recv`. */
-export class ReceivedFiles {
+export class Uploads {
   readonly #cachedir: string;
 
   constructor(cachedir: string) {

@@ -1,5 +1,5 @@
 import type { DurableRow } from '../durable/durable-row.ts';
-import type { Quarantined } from '../read/quarantined-rows.ts';
+import type { QuarantineRow } from '../read/quarantine-rows.ts';
 import type { Refusal } from './quarantine.ts';
 import type { JobRow, ReturnRow } from './rows.ts';
 
@@ -10,7 +10,7 @@ export function refusalOfJob(row: JobRow): Refusal {
 }
 
 /** The job that {@link refusalOfJob} put away. Throws for what is none. */
-export function refusedJob({ raw }: Quarantined): JobRow {
+export function refusedJob({ raw }: QuarantineRow): JobRow {
   const row = JSON.parse(raw.toString('utf8')) as JobRow & { readonly load: string };
   return { ...row, load: Buffer.from(row.load, 'base64') };
 }
@@ -25,13 +25,13 @@ export function refusalOfDurable(row: DurableRow): Refusal {
 }
 
 /** What {@link refusalOfDurable} put away. Throws for what is none. */
-export function refusedDurable({ raw }: Quarantined): DurableRow {
+export function refusedDurable({ raw }: QuarantineRow): DurableRow {
   const row = JSON.parse(raw.toString('utf8')) as DurableRow & { readonly publication: string };
   return { ...row, publication: Buffer.from(row.publication, 'base64') };
 }
 
 /** The return that was put away, under the names that it came with. */
-export function refusedReturn(row: Quarantined): ReturnRow {
+export function refusedReturn(row: QuarantineRow): ReturnRow {
   const { told, raw, incarnation, seq, subject } = row;
   const text = (name: string, column: string): string => {
     const value = told[name];
