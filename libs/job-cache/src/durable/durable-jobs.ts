@@ -18,7 +18,7 @@ import {
   type DurableRow,
   durableStateJson,
   factsOf,
-  type HeldDurable,
+  type LockedDurable,
   keep,
   readDurableState,
 } from './durable-row.ts';
@@ -104,7 +104,9 @@ export class DurableJobs {
     if (heard.size > 0) await this.#hear(heard);
     let task: DurableTask | undefined;
     for (let steps = 0; steps < STEPS_MAX && task === undefined; steps += 1) {
-      const step = await this.#onRow((client, hold) => this.#step(client, hold, probe, now));
+      const step = await this.#onRow((client, onLocked) =>
+        this.#step(client, onLocked, probe, now),
+      );
       if (step === undefined) break;
       task = 'task' in step ? step.task : undefined;
     }
@@ -122,11 +124,11 @@ export class DurableJobs {
     done: Pick<DurableTask, 'jid' | 'requestId' | 'turn' | 'look'>,
     now = this.#now(),
   ): Promise<void> {
-    await this.#onRow(async (client, hold) => {
-      const { rows } = await client.query<HeldDurable>(sql.LOCK_ONE, [done.jid, done.requestId]);
+    await this.#onRow(async (client, onLocked) => {
+      const { rows } = await client.query<LockedDurable>(sql.LOCK_ONE, [done.jid, done.requestId]);
       const [row] = rows;
       if (row === undefined) return {};
-      hold(row);
+      onLocked(row);
       const state = readDurableState(row.state);
       if (state.turn !== done.turn || state.look !== done.look) return {};
       if (state.sending.length > 0) {
@@ -175,11 +177,11 @@ export class DurableJobs {
     );
     for (const { jid, request_id, ids } of found) {
       const logIns = new Map(ids.map((id) => [id, heard.get(id) ?? 0]));
-      await this.#onRow(async (client, hold) => {
-        const { rows } = await client.query<HeldDurable>(sql.LOCK_ONE, [jid, request_id]);
+      await this.#onRow(async (client, onLocked) => {
+        const { rows } = await client.query<LockedDurable>(sql.LOCK_ONE, [jid, request_id]);
         const [row] = rows;
         if (row === undefined) return {};
-        hold(row);
+        onLocked(row);
         await keep(client, row, hearLogIns(readDurableState(row.state), logIns), row.waiting);
         return {};
       });
@@ -191,14 +193,14 @@ export class DurableJobs {
    * quarantine: it is the first that is due, and all others would wait behind it.
    */
   async #onRow<T extends object | undefined>(
-    work: (client: PoolClient, hold: (row: HeldDurable) => void) => Promise<T>,
+    work: (client: PoolClient, onLocked: (row: LockedDurable) => void) => Promise<T>,
   ): Promise<T | Record<string, never>> {
-    let held: HeldDurable | undefined;
+    let locked: LockedDurable | undefined;
     try {
-      return await inTransaction(this.#pool, (client) => work(client, (row) => (held = row)));
+      return await inTransaction(this.#pool, (client) => work(client, (row) => (locked = row)));
     } catch (error) {
-      if (held === undefined || !isRefused(error)) throw error;
-      const { jid, request_id: requestId, seq, publication, fun, waiting: minions, state } = held;
+      if (locked === undefined || !isRefused(error)) throw error;
+      const { jid, request_id: requestId, seq, publication, fun, waiting: minions, state } = locked;
       const { publishedAt = NaN, notAfter = NaN } = state;
       const row = { jid, requestId, seq, publication, fun, minions, publishedAt, notAfter };
       // A jid may be published in several pieces, and its place in the stream is not kept here.
@@ -213,14 +215,14 @@ export class DurableJobs {
 
   async #step(
     client: PoolClient,
-    hold: (row: HeldDurable) => void,
+    onLocked: (row: LockedDurable) => void,
     probe: string,
     now: number,
   ): Promise<{ readonly task: DurableTask | undefined } | undefined> {
-    const { rows } = await client.query<HeldDurable>(sql.LOCK_DUE, [now]);
+    const { rows } = await client.query<LockedDurable>(sql.LOCK_DUE, [now]);
     const [row] = rows;
     if (row === undefined) return undefined;
-    hold(row);
+    onLocked(row);
     const before = readDurableState(row.state);
     const facts = await factsOf(client, row, before);
     const { state, action } = stepDurable(before, facts, now, probe);

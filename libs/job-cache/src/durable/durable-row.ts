@@ -17,8 +17,8 @@ export type DurableRow = Pick<
 /** Clocks of the stream and of ours may differ by as much. */
 const CLOCKS_MS = 1_000;
 
-/** A row of `brine.durable` that a transaction holds. */
-export interface HeldDurable {
+/** A row of `brine.durable` that a transaction has locked. */
+export interface LockedDurable {
   readonly jid: string;
   readonly request_id: string;
   readonly seq: number;
@@ -37,7 +37,7 @@ interface AnswerRow {
 /** What is known of the minions that a row waits for. */
 export async function factsOf(
   client: PoolClient,
-  row: HeldDurable,
+  row: LockedDurable,
   state: DurableState,
 ): Promise<DurableFacts> {
   const waiting = await client.query<{ id: string }>(sql.WAITING, [row.jid, row.waiting]);
@@ -60,7 +60,7 @@ export async function factsOf(
 /** Writes where a job stands now. */
 export async function keep(
   client: PoolClient,
-  row: HeldDurable,
+  row: LockedDurable,
   state: DurableState,
   waiting: readonly string[],
 ): Promise<void> {
@@ -71,7 +71,7 @@ export async function keep(
 /** Ends a job that waits for no minion any more, or whose time is over. */
 export async function close(
   client: PoolClient,
-  row: HeldDurable,
+  row: LockedDurable,
   state: DurableState,
   waiting: readonly string[],
   now: number,
