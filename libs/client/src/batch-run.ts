@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { Command, JobReturn, PublishedCommand } from './command.ts';
 import { BatchSizeError } from './errors.ts';
@@ -77,7 +78,7 @@ export async function* runBatch(
     if (parts.active === 0) {
       const rest = resting[0];
       if (pending.length === 0 || rest === undefined) return;
-      await new Promise((resolve) => setTimeout(resolve, Math.max(0, rest - Date.now())));
+      await sleep(Math.max(0, rest - Date.now()));
       continue;
     }
     const done = await parts.next();

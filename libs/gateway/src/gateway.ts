@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LIMITS, type RequestOutcome, type RequestSenderStats } from '@brine/bus/rpc';
 import { nowMs } from '@brine/telemetry';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
@@ -122,7 +123,7 @@ export class Gateway {
   async delivered(maxMs: number): Promise<void> {
     const until = performance.now() + maxMs;
     while (this.#sealed.stats.kept > 0 && performance.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+      await sleep(DRAIN_LOOK_MS);
     }
   }
 
@@ -131,7 +132,7 @@ export class Gateway {
     this.#stopping = true;
     const until = performance.now() + DRAIN_MS;
     while (this.#inFlight > this.#sealed.stats.kept && performance.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS));
+      await sleep(DRAIN_LOOK_MS);
     }
     this.#sealed.close();
     await this.#publish.close();

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { displayOf, JobRecords } from '@brine/client';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
@@ -236,8 +237,4 @@ export class Demo {
 
 function waiting(ledger: unknown): boolean {
   return ledger instanceof Map && (ledger as ReadonlyMap<unknown, unknown>).get('waiting') !== 0;
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

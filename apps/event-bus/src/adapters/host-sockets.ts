@@ -1,5 +1,6 @@
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReaderSocket } from '@brine/host';
 import {
   checkSocketPath,
@@ -87,7 +88,7 @@ export class HostSockets {
     for (const { publisher } of this.readerSockets) publisher.stopListening();
     for (const receiver of this.#receivers) receiver.stopListening();
     while (this.connected > 0 && !signal.aborted) {
-      await new Promise((resolve) => setTimeout(resolve, LEAVE_LOOK_MS));
+      await sleep(LEAVE_LOOK_MS);
     }
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap, mapOf, storableText, textOf } from '@brine/wire';
 import type { Bus } from '../connection/connect.ts';
 import type { RequestClass } from '../subjects/names.ts';
@@ -29,7 +30,7 @@ export async function tellStalled(bus: Bus, told: StalledRequest): Promise<void>
       return;
     } catch (error) {
       if (tries >= TRIES) throw error;
-      await new Promise((resolve) => setTimeout(resolve, TIMEOUT_MS));
+      await sleep(TIMEOUT_MS);
     }
   }
 }
