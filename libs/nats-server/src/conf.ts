@@ -35,11 +35,11 @@ export interface NatsConfOptions {
   /** Passwords of the services, for a server on loopback. This, or `certificates`. */
   readonly passwords?: Readonly<Record<ServiceName, string>>;
   /**
-   * Directory with the server's certificate, as `brine pki` makes it: TLS, and everybody is who
-   * his certificate says.
+   * Directory with the server's certificate, as `brine pki` makes it. The server then demands TLS,
+   * and the name in a client's certificate is its user.
    */
   readonly certificates?: string;
-  /** When what was stored goes to the disk for good; default `100ms`. */
+  /** How often the server syncs its files to the disk; default `100ms`. */
   readonly syncInterval?: SyncInterval;
   /** Unlike any other in a cluster; default `brine`. As `$NAME`: what the environment says. */
   readonly serverName?: string;
@@ -61,7 +61,8 @@ const MIB = 1_048_576;
 /**
  * The configuration of a NATS server as Brine wants it, in the server's own format: with
  * passwords for the server that is started as a child, with certificates in `infra`.
- * @throws RangeError where nobody would be known by anything, or servers by nothing.
+ * @throws RangeError for both or none of passwords and certificates, and for a cluster without
+ *   certificates.
  */
 export function natsConf(options: NatsConfOptions): string {
   const { certificates } = options;
@@ -103,7 +104,7 @@ export function natsConf(options: NatsConfOptions): string {
     ...(certificates === undefined
       ? []
       : [
-          '# Who connects is the user that his certificate names; there are no passwords.',
+          '# The name in the certificate of a client is its user; there are no passwords.',
           ...tls(certificates),
           '',
         ]),
@@ -145,10 +146,10 @@ function cluster(options: NatsClusterOptions, certificates: string): readonly st
 }
 
 /**
- * Gateways, which the whole network talks to, live in an account without streams. The server
- * answers whoever reads or writes a stream wherever he wants: for them that is a subject of their
- * own account then, never one that a stream takes in. What they send to workers keeps its reply
- * subject, which workers judge.
+ * The whole network can talk to gateways, so they live in an account without streams. The server
+ * answers a read or write of a stream on any reply subject. For a gateway that subject then belongs
+ * to its own account, where no stream listens. Requests to workers keep their reply subject, and
+ * workers check it.
  */
 function accounts(passwords: NatsConfOptions['passwords']): readonly string[] {
   const { publish, subscribe } = PERMISSIONS[OUTER];

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runCommand } from './commands.ts';
 
 /**
- * Whether a process is a server that was started with this configuration: a pid alone may be
- * anyone.
+ * Whether a process is a server that was started with this configuration. The pid alone may belong
+ * to any other program by now.
  */
 export async function isOursAlive(pid: number, confFile: string): Promise<boolean> {
   if (!isAlive(pid)) return false;

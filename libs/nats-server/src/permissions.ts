@@ -46,8 +46,8 @@ const sendRequests = [
 ];
 
 /**
- * What each service may publish and subscribe. A gateway can reach workers and nothing else;
- * workers answer at gateways' inboxes only; nobody but the owner of the streams touches them.
+ * What each service may publish and subscribe. A gateway can reach workers alone, and workers
+ * answer at gateways' inboxes alone. Only the owner of the streams may change them.
  */
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {

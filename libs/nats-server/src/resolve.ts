@@ -16,9 +16,8 @@ export interface ResolveOptions {
 }
 
 /**
- * The path of a nats-server that will do: the one on PATH if it is new enough, the one in our own
- * cache, or one that is installed there now. (A server that is running already needs none of this:
- * see `NATS_URL`.)
+ * The path of a nats-server that is new enough: the one on PATH, the one in Brine's cache, or one
+ * that is installed there now. (With `NATS_URL` a running server is used instead.)
  * @throws BusError `BUS_SERVER_MISSING`, listing what can be done.
  */
 export async function resolveNatsServer(options: ResolveOptions): Promise<string> {
@@ -27,12 +26,12 @@ export async function resolveNatsServer(options: ResolveOptions): Promise<string
   if (found !== undefined) {
     const version = await versionOf(found, options.env);
     if (version !== undefined && isAtLeast(version, NATS_FLOOR)) return found;
-    tell(`${found} is ${version ?? 'of no known version'}, older than ${NATS_FLOOR}: passed over`);
+    tell(`${found} is ${version ?? 'of no known version'}, older than ${NATS_FLOOR}: not used`);
   }
   const cached = cachedBinary(options);
   if (await isExecutable(cached)) {
     if ((await versionOf(cached, options.env)) === NATS_FLOOR) return cached;
-    tell(`${cached} does not run: made anew`);
+    tell(`${cached} does not run: it is installed again`);
   }
   let failures: string | undefined;
   try {

@@ -23,7 +23,7 @@ export interface StartNatsOptions {
   readonly maxFileStore?: number;
   /** Directory with the server's certificate: TLS, and certificates instead of passwords. */
   readonly certificates?: string;
-  /** When what was stored goes to the disk for good; default `100ms`. */
+  /** How often the server syncs its files to the disk; default `100ms`. */
   readonly syncInterval?: SyncInterval;
   /** Unlike the names of the others of its cluster. */
   readonly serverName?: string;
@@ -56,8 +56,8 @@ export interface NatsServer {
 const GIB = 1024 ** 3;
 
 /**
- * The shell that stands between: it ends the server when our end of its input is closed, that is
- * also when this process is killed. Node has no other way to tie a child's life to its own.
+ * The shell between this process and the server. It ends the server when its input is closed, and
+ * that happens even when this process is killed. Node has no other way to end a child with itself.
  */
 const GUARD = [
   'exec 3<&0',
@@ -73,8 +73,8 @@ const GUARD = [
 ].join('\n');
 
 /**
- * Starts a server in its directory and waits until it answers. A server that a former run left over
- * there is stopped first.
+ * Starts a server in its directory and waits until it answers. It first stops a server that a
+ * former run left there.
  * @throws BusError `BUS_SERVER_FAILED`, with the end of the server's log.
  */
 export async function startNatsServer(options: StartNatsOptions): Promise<NatsServer> {
@@ -104,7 +104,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   await rm(logFile, { force: true });
   const child = spawn('/bin/sh', ['-c', GUARD, options.binary, '-c', confFile, '-l', logFile], {
     stdio: ['pipe', 'pipe', 'ignore'],
-    // A group of its own: Ctrl-C in the terminal is for us, who stop the server last.
+    // A group of its own: Ctrl-C in the terminal reaches this process, which stops the server last.
     detached: true,
   });
   const server = await running(child, options, port, logFile);

@@ -25,9 +25,9 @@ export interface StartPostgresOptions {
   readonly restart?: boolean;
   /** Waits before restarts; default from 200 ms to 10 s. */
   readonly restarts?: BackoffRange;
-  /** Told that it ended unasked, and once that it does not start again, however often tried. */
+  /** Called when the server ended unasked, and once when it does not start again. */
   readonly onDown?: (error: JobCacheError) => void;
-  /** Told that it serves again. */
+  /** Called when it serves again. */
   readonly onUp?: (pid: number) => void;
   /** Gets each line of the server's log. */
   readonly onLog?: (line: string) => void;
@@ -47,7 +47,7 @@ export interface RunningPostgres {
   stop(): Promise<void>;
 }
 
-/** A free port may be taken by somebody else before the server has it: tries. */
+/** Another program may take a free port before the server does, so several are tried. */
 const PORT_ATTEMPTS = 5;
 const RESTARTS: BackoffRange = { firstMs: 200, longestMs: 10_000 };
 /** After a run of this length, in ms, the waits begin with the first, as with the services. */

@@ -18,7 +18,7 @@ const RETRYABLE: ReadonlySet<ZmqErrorCode> = new Set([
  *
  * - `SALT_ZMQ_BIND`: the endpoint can not be bound (taken, no such address, no right to).
  * - `SALT_ZMQ_CLOSED`: the socket was closed by its owner.
- * - `SALT_ZMQ_TIMEOUT`: no reply in time; the socket was opened anew and may be used again.
+ * - `SALT_ZMQ_TIMEOUT`: no reply in time; a new socket is open and may be used.
  * - `SALT_ZMQ_LOST`: the peer went away with the request in hand; it may be sent again at once.
  * - `SALT_ZMQ_ABORTED`: the caller's signal ended the request.
  * - `SALT_ZMQ_SOCKET`: libzmq refused an operation; see `cause`.

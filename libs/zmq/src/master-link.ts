@@ -43,7 +43,7 @@ export class MasterLink {
     this.requests = new SharedRequests(several);
   }
 
-  /** `onLink` is told whenever the connection comes up, with `true`, or is lost. */
+  /** `onLink` is called with `true` when the connection comes up, with `false` when it is lost. */
   subscribe(publishPort: number, onLink?: (isUp: boolean) => void): MasterPublications {
     const { host, reconnectMs, reconnectMaxMs, reconnectRandomize } = this.#options;
     let connected = (): void => undefined;

@@ -58,9 +58,9 @@ const MAX_UNFINISHED_BYTES = 64 * 1_048_576;
 const AT_ONCE = 64;
 
 /**
- * The master's side of port 4505: a PUB. It never waits for a peer: who is absent or too slow
- * misses the message. Over plain sockets, which cost a few KB where libzmq keeps tens, and tell who
- * is there.
+ * The master's side of port 4505: a PUB. It never waits for a peer: an absent or slow peer misses
+ * the message. It uses plain sockets. They cost a few KB where libzmq keeps tens, and show which
+ * peers are there.
  *
  * Salt: salt/transport/zeromq.py PublishServer
  */

@@ -22,9 +22,9 @@ export interface RequestOptions {
 const RECONNECT_MAX_MS = 5000;
 
 /**
- * A peer of port 4506: one request in flight, the rest wait for their turn. There is no
- * correlation on the wire, so after a time-out the socket is closed and opened anew; an answer
- * that comes later has nowhere to arrive.
+ * A peer of port 4506: one request in flight, the others wait for their turn. The wire has no
+ * correlation, so after a timeout the client opens a new socket. A late answer then reaches no
+ * other request.
  *
  * Salt: salt/transport/zeromq.py RequestClient
  */
@@ -81,7 +81,7 @@ export class RequestClient implements AsyncDisposable {
     try {
       return await Promise.race([exchange(socket, body), limit.reached, lost]);
     } catch (error) {
-      // Whatever happened, this socket may still get an answer that belongs to nobody.
+      // This socket may still get the answer to the request that failed.
       this.#drop();
       if (error instanceof ZmqError) throw error;
       throw new ZmqError('SALT_ZMQ_SOCKET', 'the request could not be sent', error);

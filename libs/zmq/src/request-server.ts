@@ -8,21 +8,23 @@ export interface RequestServerOptions extends ListenOptions {
   readonly maxMessageBytes: number;
   /** Requests of one connection without an answer, beyond which it is hung up on. */
   readonly perPeerQueue?: number;
-  /** Bytes of messages of all peers that have not come whole; who goes beyond it is hung up on. */
+  /**
+   * Bytes of incomplete messages of all peers; beyond it the latest of these peers is hung up on.
+   */
   readonly maxUnfinishedBytes?: number;
   /** See `ListenerRules`. */
   readonly patienceMs?: number;
 }
 
-/** Who asked: one connection. */
+/** The connection that a request came from. */
 export interface ZmqPeer {
-  /** True once it has hung up: nobody is there to hear an answer. */
+  /** True once the connection has ended, so that no answer can reach the peer. */
   readonly gone: boolean;
-  /** IP address of the other side; empty where it has gone. */
+  /** IP address of the other side; empty after the connection has ended. */
   readonly address: string;
 }
 
-/** One request as it came: who asked (for the reply) and the payload frame. */
+/** One request as it came: its peer (for the reply) and the payload frame. */
 export interface ZmqRequest {
   readonly peer: ZmqPeer;
   readonly body: Buffer;
@@ -51,8 +53,8 @@ const COPY_MAX_BYTES = 16_384;
 
 /**
  * The master's side of port 4506: hands out requests one by one and takes replies in any order, as
- * a ROUTER does. Over plain sockets, because libzmq does not tell whether a peer still listens,
- * bounds no message of many frames, and costs tens of KB for a connection.
+ * a ROUTER does. It uses plain sockets: libzmq does not show whether a peer still listens, has no
+ * bound for a message of many frames, and needs tens of KB for a connection.
  *
  * Salt: salt/transport/zeromq.py RequestServer
  */
@@ -100,7 +102,7 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
     return this.#incoming.requests();
   }
 
-  /** Sends the reply; false where nobody is there any more to take it. */
+  /** Sends the reply; false where the peer's connection has ended. */
   reply(peer: ZmqPeer, body: Uint8Array): boolean {
     const connection = peer as ZmtpConnection;
     connection.inHand = Math.max(0, connection.inHand - 1);

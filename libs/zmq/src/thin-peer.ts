@@ -25,7 +25,7 @@ export interface ThinPeerOptions {
   readonly keepAliveMs?: number;
   /** Gets each message. The frames are views of a buffer that is used again: copy what is kept. */
   readonly onMessage: (frames: Buffer[]) => void;
-  /** Called once when the connection has ended, whoever ended it. */
+  /** Called once when the connection has ended, by either side. */
   readonly onClose?: () => void;
 }
 

@@ -27,8 +27,8 @@ export const BUS_CODES = {
 export type BusCode = keyof typeof BUS_CODES;
 
 /**
- * The one error class of this library: `code` names the condition, `retryable` says whether the same
- * may succeed later.
+ * The one error class of this library: `code` names the condition, `retryable` says whether the
+ * same may succeed later.
  */
 export class BusError extends Error {
   override readonly name = 'BusError';

@@ -26,8 +26,8 @@ export interface RequestOptions {
 
 /**
  * All answers to one connection: one subscription, one map, one timer wheel. The client's own
- * `request()` makes a promise, a timer and a stack trace for each request, and costs 3 to 5 times as
- * much.
+ * `request()` makes a promise, a timer and a stack trace for each request, and costs 3 to 5 times
+ * as much.
  */
 export class Inbox {
   readonly #nc: NatsConnection;
@@ -54,9 +54,9 @@ export class Inbox {
   }
 
   /**
-   * Opens an address; it stays open until it is closed. `target` is the subject of the request: when
-   * the server refuses to publish there, the wait ends at once. `onReconnect` is called after a
-   * reconnect, since the request or its answer may be lost.
+   * Opens an address; it stays open until it is closed. `target` is the subject of the request:
+   * when the server refuses to publish there, the wait ends at once. `onReconnect` is called after
+   * a reconnect, since the request or its answer may be lost.
    * @throws BusError `BUS_BUSY` when too many are open.
    */
   open(
@@ -74,8 +74,8 @@ export class Inbox {
   }
 
   /**
-   * Sends one message and waits for one answer. It sends the message again after a reconnect, so the
-   * request must be idempotent.
+   * Sends one message and waits for one answer. It sends the message again after a reconnect, so
+   * the request must be idempotent.
    * @throws BusError `BUS_TIMEOUT`, `BUS_NO_ANSWER` (no subscriber), `BUS_FORBIDDEN`,
    * `BUS_CLOSED`.
    */

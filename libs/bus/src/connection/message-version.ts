@@ -1,10 +1,10 @@
 /**
- * The newest form of messages on NATS that this release reads, and the form that it writes. A message
- * without the header has form 1.
+ * The newest form of messages on NATS that this release reads, and the form that it writes. A
+ * message without the header has form 1.
  *
  * A release reads this form and the one before, and writes a form that the release before reads. So
- * both may run side by side during an upgrade. A new form is read in one release and written from the
- * next one on.
+ * both may run side by side during an upgrade. A new form is read in one release and written from
+ * the next one on.
  */
 export const MESSAGE_VERSION: number = 1;
 

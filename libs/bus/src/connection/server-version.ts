@@ -1,11 +1,14 @@
 /**
  * The oldest server that Brine works with: older ones lack what it uses, or lose data in ways that
- * were measured. This release is also the one that is installed, since 2.15.1 stays dead after a full
- * disk until it is restarted.
+ * were measured. This release is also the one that is installed, since 2.15.1 stays dead after a
+ * full disk until it is restarted.
  */
 export const NATS_FLOOR = '2.12.8';
 
-/** Compares two versions of the form `2.12.8` or `v2.12.8-RC.1`; a text that is no version is too old. */
+/**
+ * Compares two versions of the form `2.12.8` or `v2.12.8-RC.1`; a text that is no version is too
+ * old.
+ */
 export function isAtLeast(version: string, floor: string): boolean {
   const have = numbers(version);
   const want = numbers(floor);

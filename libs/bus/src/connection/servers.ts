@@ -19,8 +19,8 @@ export interface Servers {
 }
 
 /**
- * Parses a NATS URL. Beyond loopback it demands TLS: without it, anyone on the way could read jobs and
- * replace the keys that workers trust.
+ * Parses a NATS URL. Beyond loopback it demands TLS: without it, anyone on the way could read jobs
+ * and replace the keys that workers trust.
  * @throws BusError `BUS_EXPOSED`, `BUS_NO_CERTIFICATE`, each with what to do.
  */
 export function readServers(options: BusOptions): Servers {

@@ -13,7 +13,9 @@ import { unescapeHeader } from '../subjects/escape.ts';
 import { STREAMS, subjects } from '../subjects/names.ts';
 import { EVENT_HEADERS, returnOf } from './event-writer.ts';
 
-/** Batch size for a reader that iterates one by one: a turn of the reader for each costs as much. */
+/**
+ * Batch size for a reader that iterates one by one: a turn of the reader for each costs as much.
+ */
 const ITERATED = 64;
 
 /**

@@ -30,8 +30,8 @@ export class PublicationWriter {
   }
 
   /**
-   * Stores a job. One request stores it once, however many workers try. `written` is
-   * the address from {@link waitWritten}, for the answers of services that derive something from it.
+   * Stores a job. One request stores it once, however many workers try. `written` is the address
+   * from {@link waitWritten}, for the answers of services that derive something from it.
    * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_BAD_MESSAGE`.
    */
   async appendJob(job: Job, options: { readonly written?: string } = {}): Promise<AppendedJob> {
@@ -119,8 +119,8 @@ export interface WrittenWait {
 }
 
 /**
- * Waits until all of `expected` (`store`, `host:<name>`) say that they wrote what they derive from a
- * job, for `timeoutMs` at most. Begin before the job is appended, and append it with `subject`.
+ * Waits until all of `expected` (`store`, `host:<name>`) say that they wrote what they derive from
+ * a job, for `timeoutMs` at most. Begin before the job is appended, and append it with `subject`.
  * @throws BusError `BUS_BUSY`.
  */
 export function waitWritten(bus: Bus, expected: readonly string[], timeoutMs: number): WrittenWait {

@@ -39,9 +39,10 @@ const BEHIND_MS = 1_000;
 const CHECK_MS = 10_000;
 
 /**
- * Follows a bucket. A watch lags, and after a restore it would be stale without a sign. So every 10 s
- * and after each reconnect it compares the bucket's incarnation and last sequence with what it has
- * seen. If they differ, the watch is not ready, its user forgets all values, and it starts over.
+ * Follows a bucket. A watch lags, and after a restore it would be stale without a sign. So every 10
+ * s and after each reconnect it compares the bucket's incarnation and last sequence with what it
+ * has seen. If they differ, the watch is not ready, its user forgets all values, and it starts
+ * over.
  */
 export class BucketWatch {
   readonly #bus: Bus;

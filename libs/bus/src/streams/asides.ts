@@ -17,8 +17,8 @@ export interface AsideCount {
 }
 
 /**
- * A message that could not be handled comes again so often, after such a pause in ms. Trouble that the
- * message itself does not cause may be over by then.
+ * A message that could not be handled comes again so often, after such a pause in ms. Trouble that
+ * the message itself does not cause may be over by then.
  */
 export const TRIES_MAX = 10;
 export const RETRY_MS = 2_000;
@@ -29,8 +29,8 @@ const REPORTS_MAX = 10;
 const WHY_MAX_CHARS = 500;
 
 /**
- * Messages that the readers of one connection went on without: no message may stop a reader, whatever
- * is in it. Other readers still get the message, since each has a place of its own.
+ * Messages that the readers of one connection went on without: no message may stop a reader,
+ * whatever is in it. Other readers still get the message, since each has a place of its own.
  */
 export class Asides {
   readonly #counts = new Map<string, { stream: string; reader: string; count: number }>();

@@ -22,8 +22,8 @@ const GET_TRIES = 5;
 const GET_RETRY_MS = 100;
 
 /**
- * Where a body may be put. Rights go by these names, so each has its own writers and readers. `req`,
- * `rep` and `qry` are kept for minutes; `evt` and `pub` as long as what refers to them.
+ * Where a body may be put. Rights go by these names, so each has its own writers and readers.
+ * `req`, `rep` and `qry` are kept for minutes; `evt` and `pub` as long as what refers to them.
  */
 export type BodySpace = 'req' | 'rep' | 'qry' | 'evt' | 'pub';
 
@@ -58,8 +58,8 @@ export function sizeOfReference(reference: string): number | undefined {
 }
 
 /**
- * Reads a body back. It refuses a reference to another space than the expected one: a sender must not
- * make this process read what the sender may not read itself.
+ * Reads a body back. It refuses a reference to another space than the expected one: a sender must
+ * not make this process read what the sender may not read itself.
  * @throws BusError `BUS_BAD_MESSAGE`, `BUS_BODY_TOO_LARGE`, `BUS_BODY_GONE`.
  */
 export async function getBody(bus: Bus, space: BodySpace, reference: string): Promise<Buffer> {

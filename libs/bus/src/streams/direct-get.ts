@@ -6,7 +6,9 @@ import type { StreamName } from '../subjects/names.ts';
 import type { StreamMessage } from './pull-feed.ts';
 import type { Received } from './stream-reader.ts';
 
-/** Which message of a stream: the one at a sequence, the last of a subject, the first since a time. */
+/**
+ * Which message of a stream: the one at a sequence, the last of a subject, the first since a time.
+ */
 type MessagePlace =
   { readonly seq: number } | { readonly lastOf: string } | { readonly sinceMs: number };
 

@@ -29,9 +29,9 @@ const FIRST_TIMEOUT_MS = 5_000;
 const BODY_LEAD_MS = 10 * 60_000;
 
 /**
- * How long messages are kept that all readers have, by how full their stream is. A stream that fills
- * drops its past first, so a warning at 70 % means that a reader is behind. Publishers read back
- * 30 s; no reader reads back further.
+ * How long messages are kept that all readers have, by how full their stream is. A stream that
+ * fills drops its past first, so a warning at 70 % means that a reader is behind. Publishers read
+ * back 30 s; no reader reads back further.
  */
 const KEEP_UNDER_PRESSURE = [
   { share: 0.6, ms: 30_000 },

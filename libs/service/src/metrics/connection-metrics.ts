@@ -16,7 +16,7 @@ export interface MeasuredConnection {
   };
 }
 
-/** Adds what a service tells of its connection to NATS. */
+/** Adds the metrics of a service's connection to NATS. */
 export function addConnectionMetrics(metrics: Metrics, connection: MeasuredConnection): void {
   metrics.gaugeOf('brine_nats_connected', '1 while the connection to NATS stands.', () =>
     Number(connection.status === 'connected'),

@@ -32,8 +32,8 @@ export function renderFamily(family: Family, rendering: Rendering): void {
   const { format, constant, out } = rendering;
   const { name, type } = family;
   // OpenMetrics names a counter without the ending that its numbers have.
-  const told = format === 'openmetrics' && type === 'counter' ? name.slice(0, -6) : name;
-  out.push(`# HELP ${told} ${escapeHelp(family.help, format)}`, `# TYPE ${told} ${type}`);
+  const head = format === 'openmetrics' && type === 'counter' ? name.slice(0, -6) : name;
+  out.push(`# HELP ${head} ${escapeHelp(family.help, format)}`, `# TYPE ${head} ${type}`);
   const prefix = labelPairs(constant);
   if (family.type === 'histogram') {
     for (const sample of family.samples) renderHistogram(family, sample, prefix, rendering);
@@ -64,7 +64,7 @@ function renderHistogram(
 }
 
 /**
- * Joins the texts of several endpoints: each family is told once, with the numbers of all, as the
+ * Joins the texts of several endpoints. Each family has one head and the numbers of all, as the
  * formats demand. All must be of one form; `# EOF` is set at the end where that form has it.
  */
 export function joinExpositions(texts: readonly string[], format: ExpositionFormat): string {

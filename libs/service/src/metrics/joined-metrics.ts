@@ -20,9 +20,9 @@ export interface JoinedMetricsOptions {
 }
 
 /**
- * One endpoint for all services of a host: `/metrics` is what all of them tell, each number with
- * the labels `service` and `replica`, so that one scrape target is enough. `/healthz`, `/readyz`
- * and `/status` tell of the whole. Rejects where the port is taken.
+ * One endpoint for all services of a host. `/metrics` joins the metrics of all of them, each number
+ * with the labels `service` and `replica`, so that one scrape target is enough. `/healthz`,
+ * `/readyz` and `/status` are about the whole host. Rejects where the port is taken.
  */
 export async function startJoinedMetrics(options: JoinedMetricsOptions): Promise<HealthServer> {
   const { services, ready, healthHost, host, port } = options;

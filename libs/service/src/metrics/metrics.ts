@@ -41,7 +41,9 @@ export type Reading = () => number | readonly Sample[];
 /** Upper bounds of histograms in seconds: from a local hop to the time-out of a minion. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Bounds of what Salt 3008 tells in milliseconds (salt/config `metrics:histogram_boundaries`). */
+/**
+ * Bounds of Salt 3008's histograms in milliseconds (salt/config `metrics:histogram_boundaries`).
+ */
 export const MILLISECOND_BUCKETS: readonly number[] = [
   1, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000,
 ];
@@ -143,8 +145,8 @@ export class Metrics {
   }
 
   /**
-   * Families that are asked for at each reading, without the constant labels: numbers of the whole
-   * master, which one process tells at a time. Where they can not be had, the rest is served.
+   * Families that are read at each scrape, without the constant labels. They are numbers of the
+   * whole master, and one process serves them at a time. When they fail, the others are served.
    */
   families(read: () => Promise<readonly Family[]>): void {
     this.#asked.push(read);
@@ -170,7 +172,7 @@ export class Metrics {
     try {
       return await Promise.race([ask(), late]);
     } catch {
-      this.#failedReadings += 1; // That is how it is seen.
+      this.#failedReadings += 1; // This metric shows the failure.
       return [];
     } finally {
       clearTimeout(timer);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
-/** Adds what every process tells of itself, under the names that exporters commonly use. */
+/** Adds the metrics that every process has, under the names that exporters commonly use. */
 export function addProcessMetrics(metrics: Metrics): void {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();

@@ -9,13 +9,13 @@ import {
   type ZmtpReady,
 } from './frames.ts';
 
-/** Bounds of accepted connections, and whom they tell. One for all connections of a server. */
+/** Bounds and callbacks of accepted connections. One for all connections of a server. */
 export interface ZmtpConnectionOptions {
-  /** What we are. */
+  /** The socket type of this side. */
   readonly socketType: 'ROUTER' | 'PUB';
   /** Socket types of the other side that fit ours. */
   readonly accepts: readonly string[];
-  /** Most bytes of one message; who announces more is hung up on. */
+  /** Most bytes of one message; a peer that announces more is hung up on. */
   readonly maxMessageBytes: number;
   /** Most bytes that may wait until the other side reads them, unless it is one message. */
   readonly maxUnsentBytes: number;
@@ -24,16 +24,16 @@ export interface ZmtpConnectionOptions {
   readonly onMessage: (connection: ZmtpConnection, frames: readonly Buffer[]) => void;
   /** What came does not fit, and the connection is about to end for it. */
   readonly onRefused: (connection: ZmtpConnection) => void;
-  /** Either side has hung up; told once. */
+  /** Either side has hung up; called once. */
   readonly onEnd: (connection: ZmtpConnection) => void;
 }
 
-// What we say first, the same to everybody.
+// The first bytes of every connection.
 const HANDSHAKES = { ROUTER: handshake('ROUTER', ''), PUB: handshake('PUB', '') } as const;
 
 /**
- * One accepted connection that speaks ZMTP 3 with the NULL mechanism. Whatever does not fit ends
- * it: the protocol has no way to tell a peer that it erred.
+ * One accepted connection that speaks ZMTP 3 with the NULL mechanism. Anything that does not fit
+ * ends it, since the protocol has no message for errors.
  */
 export class ZmtpConnection {
   /** Requests of this connection that are not answered yet. */
@@ -67,12 +67,12 @@ export class ZmtpConnection {
     return this.#ready !== undefined;
   }
 
-  /** Whether either side has hung up: nobody is there to hear an answer. */
+  /** Whether either side has hung up, so that no answer can reach the peer. */
   get gone(): boolean {
     return this.#ended;
   }
 
-  /** Address of the other side, empty where it has gone. */
+  /** Address of the other side; empty after the connection has ended. */
   get address(): string {
     return this.#socket.remoteAddress ?? '';
   }
@@ -82,7 +82,7 @@ export class ZmtpConnection {
     return this.#heardAt;
   }
 
-  /** True once it has answered a PING: from then on silence tells something. */
+  /** True once the peer has answered a PING. From then on its silence means something. */
   get answersPings(): boolean {
     return this.#answersPings;
   }
@@ -177,12 +177,12 @@ export class ZmtpConnection {
     try {
       this.#reader.take(chunk);
     } catch {
-      // No ZMTP, or a message too long: there is nobody to tell.
+      // No ZMTP, or a message that is too long.
       this.refuse();
     }
   };
 
-  /** Pongs are not queued for who does not read them. */
+  /** Pongs are not queued for a peer that does not read them. */
   #pong(ping: Buffer): void {
     if (this.#socket.writableLength === 0) this.#socket.write(pong(ping));
   }

@@ -153,8 +153,8 @@ export class ZmtpReader {
 
   /**
    * @param maxBytes most bytes of one message.
-   * @param options `chunksAreOurs`: nobody writes into a chunk again, so it is kept as it is, and
-   *   frames may be kept too.
+   * @param options `chunksAreOurs`: no chunk is written to again, so chunks are kept without a
+   *   copy, and frames may be kept too.
    */
   constructor(events: ZmtpEvents, maxBytes: number, options: { chunksAreOurs?: boolean } = {}) {
     this.#events = events;

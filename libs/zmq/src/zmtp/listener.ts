@@ -4,7 +4,7 @@ import { listenAddress, SALT_KEEPALIVE_IDLE_MS } from '../endpoint.ts';
 import { ZmqError } from '../errors.ts';
 import { ZmtpConnection, type ZmtpConnectionOptions } from './connection.ts';
 
-/** What both servers can be told of their port. */
+/** How both servers listen on their port. */
 export interface ListenOptions {
   /** e.g. `tcp://0.0.0.0:4506`; `*` as port takes a free one. */
   readonly endpoint: string;
@@ -27,9 +27,11 @@ export interface ListenerStats {
   readonly turnedAway: number;
 }
 
-/** How a {@link ZmtpListener} treats its connections, and whom it tells. */
+/** Bounds and callbacks of a {@link ZmtpListener}. */
 export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> {
-  /** Bytes of messages of all peers that have not come whole; who goes beyond it is hung up on. */
+  /**
+   * Bytes of incomplete messages of all peers; beyond it the latest of these peers is hung up on.
+   */
   readonly maxUnfinishedBytes: number;
   /**
    * A connection is closed after so long without its handshake, without anything more of a message
@@ -45,7 +47,7 @@ export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> 
 const DEFAULT_BACKLOG = 1_000;
 /** How often a listener that is being left looks for connections that have no use for it. */
 const LEAVE_LOOK_MS = 50;
-/** So many are ended at a time: each connects anew, elsewhere. */
+/** So many are ended at a time: each of them connects elsewhere. */
 const LEAVE_AT_ONCE = 1_000;
 const DEFAULT_LOOK_MS = 1_000;
 // Salt 3006.26: LINGER of the master's sockets (salt/transport/zeromq.py).
@@ -127,15 +129,15 @@ export class ZmtpListener {
     };
   }
 
-  /** Takes no more connections; those there are stay. Resolves when the last of them has ended. */
+  /** Accepts no more connections; open ones stay. Resolves when the last of them has ended. */
   stopListening(): Promise<void> {
     this.#stopped ??= new Promise((resolve) => this.#server.close(() => resolve()));
     return this.#stopped;
   }
 
   /**
-   * Takes no more connections and ends each that there is once it has been idle for `quietMs`;
-   * resolves when none is left, or after `maxMs`.
+   * Accepts no more connections, and ends each open one after it was idle for `quietMs`. Resolves
+   * when none is left, or after `maxMs`.
    */
   async leave(quietMs: number, maxMs: number): Promise<void> {
     void this.stopListening();
@@ -153,7 +155,7 @@ export class ZmtpListener {
     }
   }
 
-  /** Takes no more connections, ends those there are when the kernel has what they were sent. */
+  /** Accepts no more connections, and ends the open ones when the kernel has all their bytes. */
   async close(): Promise<void> {
     clearInterval(this.#looks);
     const closed = this.stopListening();
@@ -165,7 +167,7 @@ export class ZmtpListener {
     clearTimeout(timer);
   }
 
-  /** Ends what is silent half way, who reads nothing, and the last of what is too much together. */
+  /** Ends peers that stop half way or read nothing, and the latest ones beyond the common bound. */
   #look(): void {
     const { patienceMs, maxUnfinishedBytes } = this.#rules;
     const now = performance.now();
@@ -186,7 +188,7 @@ export class ZmtpListener {
         bytes += heldBytes;
       }
     }
-    // Who came last has lost least by coming again.
+    // The peer that came last loses least when it has to come again.
     if (bytes > maxUnfinishedBytes) unfinished.sort((a, b) => b.openedAt - a.openedAt);
     for (const connection of unfinished) {
       if (bytes <= maxUnfinishedBytes) break;
