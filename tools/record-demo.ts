@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Chunk, drawRecording } from './recording/svg.ts';
+import { type Chunk, drawRecording } from './recording.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PICTURE = fileURLToPath(new URL('../docs/first-minute.svg', import.meta.url));

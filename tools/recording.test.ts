@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { drawRecording } from './svg.ts';
+import { drawRecording } from './recording.ts';
 
 const LINE = 'x'.repeat(20);
 
