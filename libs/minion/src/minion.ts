@@ -116,7 +116,10 @@ export class Minion {
 
   #worker(signal: AbortSignal): JobWorker {
     const { settings, clock, log } = this.#parts;
-    const returner = new ReturnSender({ channel: this.#session.channel, clock, log, signal }, settings);
+    const returner = new ReturnSender(
+      { channel: this.#session.channel, clock, log, signal },
+      settings,
+    );
     return new JobWorker({
       id: settings.id,
       jobs: this.#jobs,

@@ -6,7 +6,7 @@ import type { Clock, MasterKeyFile, MasterPort, MinionLog, Publications } from '
 import type { MinionSettings } from '../settings.ts';
 import { Authenticator } from './authenticator.ts';
 import { FrameReader } from './frame-reader.ts';
-import { MasterChannel, type ChannelRequest } from './master-channel.ts';
+import { type ChannelRequest, MasterChannel } from './master-channel.ts';
 
 /** What a session takes from the configuration. */
 export type SessionSettings = Pick<
