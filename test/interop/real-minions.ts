@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { BrineMaster, newestOf, type SaltVenv, saltVenv, type SaltVersion } from '@brine/testing';
+import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const idOf = (version: SaltVersion): string => `real-${version}`;
@@ -48,13 +49,13 @@ export function describeRealMinions(versions: readonly SaltVersion[]): void {
     const all = (value: unknown): Answers => Object.fromEntries(ids.map((id) => [id, value]));
 
     it('keys wait until an operator accepts them, then every minion answers', async () => {
-      const until = Date.now() + 60_000;
-      let waiting: readonly string[] = [];
-      while (waiting.length < ids.length && Date.now() < until) {
+      const isWaiting = async (): Promise<boolean> => {
         const { stdout } = await master.brine('key', ['-l', 'un', '--out', 'json']);
-        waiting = (JSON.parse(stdout) as { minions_pre?: string[] }).minions_pre ?? [];
-      }
-      expect([...waiting].sort()).toEqual([...ids].sort());
+        const { minions_pre: waiting = [] } = JSON.parse(stdout) as { minions_pre?: string[] };
+        expect([...waiting].sort()).toEqual([...ids].sort());
+        return true;
+      };
+      await until('the key of each minion waits', isWaiting, { withinMs: 120_000 });
       const { code, stdout } = await master.brine('key', ['-A', '-y']);
       expect(code).toBe(0);
       for (const id of ids) expect(stdout).toContain(`Key for minion ${id} accepted.`);
@@ -94,17 +95,16 @@ export function describeRealMinions(versions: readonly SaltVersion[]): void {
       const jid = /(\d{20})/.exec(stdout)?.[1];
       if (jid === undefined) throw new Error(`no job id in ${stdout}`);
       const want = createHash('sha256').update('x'.repeat(LARGE_BYTES)).digest('hex');
-      const until = Date.now() + 120_000;
-      let text = '';
-      while (text === '' && Date.now() < until) {
+      const stored = async (): Promise<string | undefined> => {
         const looked = ['jobs.lookup_jid', jid, '--out', 'json'];
         const answer = await master.brine('run', looked, 120_000);
         const returned = JSON.parse(answer.stdout === '' ? '{}' : answer.stdout) as Answers;
-        text = typeof returned[id] === 'string' ? returned[id] : '';
-      }
+        return typeof returned[id] === 'string' ? returned[id] : undefined;
+      };
+      const text = await until('the return of 50 MB is stored', stored, { withinMs: 300_000 });
       expect(text.length).toBe(LARGE_BYTES);
       expect(createHash('sha256').update(text).digest('hex')).toBe(want);
-    });
+    }, 400_000);
 
     it('a waiting CLI gets the marker of max_event_size for a 50 MB return', async () => {
       const command = `head -c ${LARGE_BYTES} /dev/zero | tr '\\0' x`;

@@ -119,11 +119,11 @@ export class SameBytes {
    * whose workers have no room must still learn whether one before it handed the bytes over: only
    * then it may say that there is no job.
    */
-  async claim({ hash }: Open, id: string, until: number): Promise<Claimed> {
+  async claim({ hash, isEarly }: Open, id: string, until: number): Promise<Claimed> {
     const { retryMs } = LIMITS.publish;
     for (;;) {
       try {
-        const known = await this.#memory.claim(hash, id);
+        const known = await this.#memory.claim(hash, id, isEarly);
         if (known !== id) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {

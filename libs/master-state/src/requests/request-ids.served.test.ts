@@ -22,10 +22,11 @@ interface Asked {
   readonly hash: string;
   readonly id: string;
   readonly gateway: string;
+  readonly early?: boolean;
 }
 
-function claim({ hash, id, gateway: name }: Asked): Promise<string> {
-  return new RequestIds(gateway, name, 10_000).claim(hash, id);
+function claim({ hash, id, gateway: name, early = false }: Asked): Promise<string> {
+  return new RequestIds(gateway, name, 10_000).claim(hash, id, early);
 }
 
 function answered({ hash, id, gateway: name }: Asked): Promise<void> {
@@ -98,6 +99,19 @@ test('long after the answer of a gateway that is gone the same bytes are a new r
   await answered(gone);
   vi.setSystemTime(Date.now() + 6_000);
   expect(await claim({ ...gone, id: 'r2', gateway: 'g2' })).toBe('r2');
+});
+
+test('what a gateway reads as it begins may have lain longer: it is that request once more', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  await serve();
+  const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
+  await claim(gone);
+  await answered(gone);
+  vi.setSystemTime(Date.now() + 12_000);
+  expect(await claim({ ...gone, id: 'r2', gateway: 'g2', early: true })).toBe('r1');
+  await answered({ ...gone, gateway: 'g2' });
+  vi.setSystemTime(Date.now() + 20_000);
+  expect(await claim({ ...gone, id: 'r3', gateway: 'g3', early: true })).toBe('r3');
 });
 
 test('a gateway that asks again has answered its own request', async () => {

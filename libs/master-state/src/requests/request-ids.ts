@@ -23,7 +23,8 @@ export const SAME_BYTES = {
   /**
    * An answer whose CLI had hung up, or may have died with its gateway, waits for the next try,
    * which comes 5 s later at the latest. Two commands alike within that time, and a gateway killed
-   * between them, are taken for one.
+   * between them, are taken for one. A next try that found no gateway lies in its socket until one
+   * is there: what is read within {@link SAME_BYTES.earlyMs} of a start has `unansweredMs`.
    */
   unheardMs: 6_000,
   /**
@@ -64,6 +65,8 @@ interface RequestClaim {
   readonly id: string;
   /** The gateway's process, its {@link RequestSender.id}; its own requests it joins by itself. */
   readonly gateway: string;
+  /** The gateway has just begun: the bytes may have been sent long before it read them. */
+  readonly early?: boolean;
   /** Of an answered one: all that asked were there to hear the answer, so none asks again. */
   readonly heard?: boolean;
 }
@@ -92,11 +95,11 @@ export class RequestIds {
 
   /**
    * The id to send the bytes of this hash under: so the same bytes, sent again after a gateway was
-   * killed, run no second job.
+   * killed, run no second job. `early`: this gateway has just begun.
    * @throws BusError as {@link ask}.
    */
-  async claim(hash: string, id: string): Promise<string> {
-    const answer = await this.#ask(CLAIM, { hash, id });
+  async claim(hash: string, id: string, early: boolean): Promise<string> {
+    const answer = await this.#ask(CLAIM, { hash, id, early });
     const known = isMap(answer) ? textOf(answer, 'id') : undefined;
     if (known === undefined) throw new BusError('BUS_BAD_MESSAGE', 'no request id in the answer');
     return known;
@@ -168,7 +171,8 @@ async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boo
   // A note from the future: a clock was put back since, and it is of no known age.
   const age = Math.abs(Date.now() - note.at);
   if (!note.answered) return age < SAME_BYTES.unansweredMs;
-  return age < SAME_BYTES.unheardMs && (await isGone(bus, note.gateway));
+  const untilMs = claim.early === true ? SAME_BYTES.unansweredMs : SAME_BYTES.unheardMs;
+  return age < untilMs && (await isGone(bus, note.gateway));
 }
 
 /** Whether a gateway has stopped to listen for the words of workers. */
@@ -210,7 +214,8 @@ function readClaim(question: SaltValue): RequestClaim {
   if (hash === undefined || id === undefined || gateway === undefined) {
     throw new BusError('BUS_BAD_MESSAGE', 'a claim needs hash, id and gateway');
   }
-  return { hash, id, gateway, heard: map?.get('heard') === true };
+  const [early, heard] = [map?.get('early') === true, map?.get('heard') === true];
+  return { hash, id, gateway, early, heard };
 }
 
 function pack(note: Note): Buffer {
