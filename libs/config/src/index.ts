@@ -11,8 +11,6 @@ export { isConfigMap, isOption } from './option.ts';
 export type { LogLevel } from './options/logging.ts';
 export { LOG_LEVELS } from './options/logging.ts';
 export { masterOptions } from './options/master.ts';
-export { minionOptions } from './options/minion.ts';
-export type { Standing } from './standing.ts';
 export { masterStandings } from './standings/master.ts';
 export { SERVED } from './standings/served.ts';
 export { parseConfigText } from './yaml.ts';

@@ -1,4 +1,3 @@
 export { Gateway } from './gateway.ts';
-export type { RequestMemory, Workers } from './ports.ts';
 export type { LostReason } from './sealed-lane.ts';
 export { noteContext } from './spans.ts';

@@ -10,5 +10,5 @@ export type { Telemetry } from './telemetry.ts';
 export { startTelemetry, traceDir } from './telemetry.ts';
 export type { RequestKind, TraceNote } from './trace-note.ts';
 export { packTraceNote, readTraceNote, TRACE_NOTE_MAX } from './trace-note.ts';
-export type { ReturnSampling, TraceProfile } from './trace-profile.ts';
+export type { ReturnSampling } from './trace-profile.ts';
 export { TRACE_SHARES } from './trace-profile.ts';
