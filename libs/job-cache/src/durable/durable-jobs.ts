@@ -18,8 +18,8 @@ import {
   type DurableRow,
   durableStateJson,
   factsOf,
-  type LockedDurable,
   keep,
+  type LockedDurable,
   readDurableState,
 } from './durable-row.ts';
 import * as sql from './durable-sql.ts';
