@@ -37,13 +37,14 @@ export function drawRecording(command: string, chunks: readonly Chunk[]): string
     stops.push(`${((100 * ms) / Math.max(total, 1)).toFixed(2)}%{transform:${scroll(row)}}`);
   }
   const width = Math.ceil(COLUMNS * CELL.width + 2 * MARGIN);
-  const height = ROWS * CELL.height + 2 * MARGIN;
+  const rows = ROWS * CELL.height;
+  const height = rows + 2 * MARGIN;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}">`,
     `<title>${escape(command)}</title>`,
     `<style>${style(seconds(total), stops.join(''), scroll(row))}</style>`,
     `<rect class="w" width="${width}" height="${height}" rx="6"/>`,
-    `<svg x="${MARGIN}" y="${MARGIN}" width="${width - 2 * MARGIN}" height="${ROWS * CELL.height}">`,
+    `<svg x="${MARGIN}" y="${MARGIN}" width="${width - 2 * MARGIN}" height="${rows}">`,
     `<g id="s">`,
     ...groups,
     '</g>',
@@ -94,7 +95,8 @@ function escape(text: string): string {
 
 function style(total: string, stops: string, end: string): string {
   return [
-    'text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre;fill:#24292f}',
+    'text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}',
+    'text{white-space:pre;fill:#24292f}',
     '.c{font-weight:bold;fill:#0550ae}',
     '.w{fill:#f6f8fa;stroke:#d0d7de}',
     '@media(prefers-color-scheme:dark){text{fill:#d0d7de}.c{fill:#79c0ff}.w{fill:#161b22;stroke:#30363d}}',

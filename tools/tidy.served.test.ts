@@ -10,7 +10,9 @@ const ROOT = new URL('..', import.meta.url).pathname;
 const COLUMNS_MAX = 100;
 const README_LINES_MAX = 40;
 
-/** Documents from before tables had bare cells. A document leaves the list when it is written again. */
+/**
+ * Documents from before tables had bare cells. A document leaves the list when it is written again.
+ */
 const OLD_DOCUMENTS = new Set([
   'CONTRIBUTING.md',
   'SECURITY.md',

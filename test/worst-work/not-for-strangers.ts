@@ -16,7 +16,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal digestOf issueCertificate makeAuthority minionToken newKeyString'),
-    ...named('job', 'JidMaker durableTtl'),
+    ...named('job', 'JidMaker backoffMs durableTtl'),
   ],
   'what a master keeps of its own jobs': named(
     'job',
@@ -32,9 +32,15 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('crypt', 'SerialMemory'),
     ...named('eauth', 'everybody sharedSecret'),
     ...named('jinja', 'isDict isList truth'),
+    ...named('job', 'isEventKind'),
     ...named('wire', 'SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
   ],
+  // Templates reach them behind the bounds of jinja; its inputs try `"%9999s" % v` and the like.
+  'what writes a value in a format': named(
+    'wire',
+    'formatNumber percentFields percentNumber percentText',
+  ),
   // They join fields and pack them, as `pack` does.
   'what is sent': named(
     'wire',

@@ -30,7 +30,9 @@ export interface ClientSettings extends LoadSettings {
 
 /** Stock clients send the same bytes this often (Salt: salt/channel/client.py, tries=3). */
 const REQUEST_TRIES = 3;
-/** Pause before a request lost with its connection is sent again. A loss does not count as a try. */
+/**
+ * Pause before a request lost with its connection is sent again. A loss does not count as a try.
+ */
 const LOST_PAUSE_MS = 100;
 /** More losses than a restart of the master causes: the port drops every caller. */
 const LOSSES_MAX = 100;

@@ -26,8 +26,8 @@ type EventOrStandIn = Pick<StreamEvent, 'kind' | 'tag' | 'body' | 'jid' | 'minio
 const FETCH_FACTOR = 8;
 
 /**
- * Brings the events of the stream to the readers, in order, except that a return waits for the `new`
- * event of its job.
+ * Brings the events of the stream to the readers, in order, except that a return waits for the
+ * `new` event of its job.
  */
 export class EventFeed {
   readonly #parts: EventFeedParts;

@@ -23,8 +23,8 @@ const CLOSE_MS = 3_000;
 const TEXT_MAX = 255;
 
 /**
- * Writes acts on record without delaying requests. It gathers acts, seals them in a chain of its own
- * and appends them to EVENTS, from which the store saves them.
+ * Writes acts on record without delaying requests. It gathers acts, seals them in a chain of its
+ * own and appends them to EVENTS, from which the store saves them.
  */
 export class AuditWriter {
   readonly writer: string;

@@ -54,10 +54,10 @@ export function burstWindow(nowMs: number): Window {
 }
 
 /**
- * A PUB socket keeps nothing for absent peers, and stock minions receive nothing for 1 to 11 s after
- * a publisher went. So jobs of that time that are not returned are stored again in PUBLICATIONS
- * under the same jid. They go out with a new serial. A minion that ran the job drops it by its jid;
- * the others run it.
+ * A PUB socket keeps nothing for absent peers, and stock minions receive nothing for 1 to 11 s
+ * after a publisher went. So jobs of that time that are not returned are stored again in
+ * PUBLICATIONS under the same jid. They go out with a new serial. A minion that ran the job drops
+ * it by its jid; the others run it.
  *
  * Where few minions have not returned, the repetition names these alone: a minion that restarted
  * since its return remembers no jid and would run the job twice.
@@ -232,8 +232,8 @@ export function listedFor(publication: Uint8Array, minions: readonly string[]): 
 }
 
 /**
- * A job for those of its minions that are among `waiting`. Undefined where none of them is: of a job
- * in pieces (`--batch`) each piece has minions of its own.
+ * A job for those of its minions that are among `waiting`. Undefined where none of them is: of a
+ * job in pieces (`--batch`) each piece has minions of its own.
  */
 export function narrowed(job: Job, waiting: readonly string[]): Job | undefined {
   const own = new Set(job.minions);

@@ -49,9 +49,10 @@ const FIND_JOB = 'saltutil.find_job';
 const ASKER = 'brine';
 
 /**
- * Sends durable jobs again to minions that were away. The store decides what and when, for one owner
- * at a time (libs/job durable.ts). The sender appends it to PUBLICATIONS under an id that makes a
- * second append harmless, and confirms. It remembers only log-ins, which bring a turn forward.
+ * Sends durable jobs again to minions that were away. The store decides what and when, for one
+ * owner at a time (libs/job durable.ts). The sender appends it to PUBLICATIONS under an id that
+ * makes a second append harmless, and confirms. It remembers only log-ins, which bring a turn
+ * forward.
  */
 export class DurableSender {
   readonly #parts: DurableParts;

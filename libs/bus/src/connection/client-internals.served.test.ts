@@ -10,11 +10,12 @@ import type { Bus } from './connect.ts';
 const SUBJECT = `${REPLY_INBOX}.g1.1`;
 
 /** What to look at in the client's sources before {@link CLIENT_VERSION} may change. */
-const TO_COMPARE = `client-internals.ts was read against ${CLIENT_VERSION} of the NATS client. Compare:
+const TO_COMPARE = `client-internals.ts was read against NATS client ${CLIENT_VERSION}. Compare:
  transport-node/lib/node_transport.js: send, _send, isClosed, socket, connect(server, options), and
    that close still waits for _send
  nats-core/lib/nats.js: that connect uses the factory of setTransportFactory
- nats-core/lib/msg.js: _rdata, _msg.hdr (-1 without headers), and that a callback's message owns them
+ nats-core/lib/msg.js: _rdata, _msg.hdr (-1 without headers), and that a callback's message
+   owns them
  nats-core/lib/protocol.js, publish: that it calls nothing of headers but encode
 Then run this file and certificates.served.test.ts, and set CLIENT_VERSION.`;
 

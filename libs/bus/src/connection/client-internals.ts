@@ -32,8 +32,8 @@ const WRITE_AT_BYTES = 256 * 1024;
 
 /**
  * Joins all that is sent within one turn of the event loop into one write. The client's own
- * transport writes after each burst of microtasks. With 256 appends or requests in flight that costs
- * 5 % more CPU (`bench/throughput.ts`).
+ * transport writes after each burst of microtasks. With 256 appends or requests in flight that
+ * costs 5 % more CPU (`bench/throughput.ts`).
  */
 class GatheringTransport extends NodeTransport {
   #frames: Uint8Array[] = [];
@@ -96,7 +96,8 @@ interface UnparsedMsg {
 /**
  * The bytes of a message's headers as they came, empty for a message without headers. Undefined for
  * a message that another release of the client made, or a test. Reading an event by the client's
- * own headers costs 18 % more CPU (`bench/throughput.ts`), and a stray could not be kept as it came.
+ * own headers costs 18 % more CPU (`bench/throughput.ts`), and a stray could not be kept as it
+ * came.
  */
 export function headerBytes(msg: Msg): Buffer | undefined {
   const { _rdata: bytes, _msg: parsed } = msg as UnparsedMsg;

@@ -67,7 +67,8 @@ export type Published = PublishedBase &
 export type JobMessage = Published & { readonly kind: 'job' };
 
 /**
- * Reads a publication, also its body where that is stored elsewhere. Undefined for a foreign message.
+ * Reads a publication, also its body where that is stored elsewhere. Undefined for a foreign
+ * message.
  * @throws BusError `BUS_BODY_GONE` and as `Inbox.request` does.
  */
 export async function readPublished(bus: Bus, received: Received): Promise<Published | undefined> {

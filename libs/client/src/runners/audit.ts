@@ -15,8 +15,8 @@ export interface AuditFaults {
 }
 
 /**
- * Checks rows in the order of writers and numbers. A fault names the first row at which the chain of
- * a writer breaks. The rows after it are checked by their own seals.
+ * Checks rows in the order of writers and numbers. A fault names the first row at which the chain
+ * of a writer breaks. The rows after it are checked by their own seals.
  */
 export class AuditCheck {
   readonly #seal: RowSeal;

@@ -3,8 +3,9 @@ import { PackedMaps, type SaltValue } from '@brine/wire';
 import { fromHotState } from '../hot-state.ts';
 
 /**
- * The data of a whole fleet stays in memory only while targets use it: 100,000 minions with 10 KB of
- * grains are 1 GB in each worker. It is dropped when no target asked for it for this long, in ms.
+ * The data of a whole fleet stays in memory only while targets use it: 100,000 minions with 10 KB
+ * of grains are 1 GB in each worker. It is dropped when no target asked for it for this long, in
+ * ms.
  */
 const IDLE_MS = 10 * 60_000;
 

@@ -43,8 +43,8 @@ const ERROR_NAMES = {
 } as const;
 
 /**
- * Finds out who asks (salt/auth/__init__.py `check_authentication`). `credentials` has the token, or
- * the name and password: the load itself for runners and wheels, its `kwargs` for a publish.
+ * Finds out who asks (salt/auth/__init__.py `check_authentication`). `credentials` has the token,
+ * or the name and password: the load itself for runners and wheels, its `kwargs` for a publish.
  * Without either the load's local key counts. Texts and their odd full stops are Salt's.
  */
 export async function authenticate(
@@ -231,8 +231,8 @@ export async function findToken(
 }
 
 /**
- * Asks the login module that the credentials name, where `external_auth` has rights for it. While it
- * waits for the module, other requests have its place.
+ * Asks the login module that the credentials name, where `external_auth` has rights for it. While
+ * it waits for the module, other requests have its place.
  */
 export async function logIn(
   ports: MasterPorts,

@@ -99,7 +99,9 @@ async function surelyMeant(
   };
 }
 
-/** Needs no right: a CLI asks by it whether a job still runs (salt/master.py ClearFuncs.publish). */
+/**
+ * Needs no right: a CLI asks by it whether a job still runs (salt/master.py ClearFuncs.publish).
+ */
 const ALWAYS: ReadonlySet<string> = new Set(['saltutil.find_job']);
 
 /** Words of a target, and characters of each text in it: each costs a look at every minion. */
@@ -111,13 +113,13 @@ const GROUPS_MAX = 50;
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The expected minions of a job that a list of rights covers; undefined where it does not. For every
- * caller but the master's own user: users, tokens, minions, and the runners that they call.
+ * The expected minions of a job that a list of rights covers; undefined where it does not. For
+ * every caller but the master's own user: users, tokens, minions, and the runners that they call.
  *
  * A target that asks for a value in pillars could be used to find that value out. So it must name
- * one exact value (Salt: `pillar_exact`), and the rights must cover every minion that it could mean:
- * the answer is then the same for a right and a wrong guess. Terms that stand in the caller's own
- * rights are free. The checks that cost least come first.
+ * one exact value (Salt: `pillar_exact`), and the rights must cover every minion that it could
+ * mean: the answer is then the same for a right and a wrong guess. Terms that stand in the caller's
+ * own rights are free. The checks that cost least come first.
  *
  * @param always functions that need no right
  */

@@ -155,8 +155,8 @@ async function expectedFor(
 }
 
 /**
- * Whether a caller with limited rights may publish under the jid that it chose: a new one, or that of
- * a job of its own, as batches do. Under a foreign jid, returns would reach the wrong caller.
+ * Whether a caller with limited rights may publish under the jid that it chose: a new one, or that
+ * of a job of its own, as batches do. Under a foreign jid, returns would reach the wrong caller.
  */
 async function isFreeFor(ports: MasterPorts, { principal }: Caller, jid: string): Promise<boolean> {
   if (!isJid(jid)) return true;
