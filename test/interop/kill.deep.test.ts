@@ -54,7 +54,6 @@ class CommandStream {
   readonly #master: BrineMaster;
   readonly #file: string;
   #running = true;
-  #marked = 0;
   readonly #done: Promise<void>;
 
   constructor(master: BrineMaster, file: string) {
@@ -71,17 +70,16 @@ class CommandStream {
     await until(`${count} new commands end`, () => ended() >= count, { withinMs: COMMAND_MS });
   }
 
-  /** Waits until a command is on its way, and marks all that are. */
+  /** Waits until a command is on its way. */
   async isBusy(): Promise<void> {
     await until('a command is on its way', () => this.said.size < this.tokens.length);
-    this.#marked = this.tokens.length;
   }
 
-  /** Waits until the marked commands have ended. */
+  /** Waits until all commands that were typed before now have ended: the last kill met no other. */
   async hasRecovered(): Promise<void> {
-    const { tokens, said } = this;
-    const ended = (): boolean => tokens.slice(0, this.#marked).every((token) => said.has(token));
-    await until('the marked commands have ended', ended, { withinMs: COMMAND_MS });
+    const typed = [...this.tokens];
+    const ended = (): boolean => typed.every((token) => this.said.has(token));
+    await until('the commands of the last kill have ended', ended, { withinMs: COMMAND_MS });
   }
 
   async stop(): Promise<void> {
