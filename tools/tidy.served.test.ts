@@ -10,30 +10,6 @@ const ROOT = new URL('..', import.meta.url).pathname;
 const COLUMNS_MAX = 100;
 const README_LINES_MAX = 40;
 
-/**
- * Documents from before tables had bare cells. A document leaves the list when it is written again.
- */
-const OLD_DOCUMENTS = new Set([
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'apps/job-cache-returner/README.md',
-  'apps/worker-pool/README.md',
-  'docs/certificates.md',
-  'docs/events.md',
-  'docs/job-cache.md',
-  'docs/kubernetes.md',
-  'docs/metrics.md',
-  'docs/no-return.md',
-  'docs/observe.md',
-  'docs/outages.md',
-  'docs/scale.md',
-  'docs/upgrade.md',
-  'infra/README.md',
-  'libs/bus/README.md',
-  'libs/job-cache/exchange.md',
-  'libs/master/README.md',
-]);
-
 const files = listFiles()
   .filter((path) => path !== '' && existsSync(join(ROOT, path)))
   .filter((path) => !path.startsWith('test/fixtures/') && path !== 'package-lock.json');
@@ -174,7 +150,7 @@ describe('projects', () => {
 
 /** Lines of the documents that a reader sees as they stand: not those of listings. */
 const prose = texts
-  .filter(({ path }) => path.endsWith('.md') && !OLD_DOCUMENTS.has(path))
+  .filter(({ path }) => path.endsWith('.md'))
   .flatMap(({ path, text }) => {
     let listing = false;
     return linesOf(text).flatMap((line, index) => {
