@@ -66,7 +66,7 @@ export async function beginRunnerSpan(config: MasterOptions, fun: string) {
 interface CommandSpan {
   readonly name: string;
   readonly startMs: number;
-  /** The job whose trace it is the root of. */
+  /** The job; the span is the root of its trace. */
   readonly jid?: string;
   /** The ids by which other requests link to it; without a job. */
   readonly context?: SpanContext;

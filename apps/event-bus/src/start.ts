@@ -31,7 +31,7 @@ import { Releasers } from './adapters/releasers.ts';
  */
 const STOCK_DIRS = ['proc', 'jobs', 'syndics', 'tokens'] as const;
 
-/** Minions whose times are metrics, by `brine.metrics.per_minion`. */
+/** `brine.metrics.per_minion`: the minions that have times as metrics. */
 const MINION_TIMES = { never: 0, auto: 500, always: 5_000 } as const;
 
 type MasterOptions = ServiceContext['options'];

@@ -23,7 +23,7 @@ import { masterAddress, MasterLink } from '@brine/zmq';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-// The release whose behaviour the minion follows. Scripts read the grain and expect Salt's numbers.
+// The minion behaves as this release. Scripts read the grain and expect Salt's numbers.
 const SALT_VERSION = '3008.2';
 
 /**

@@ -30,7 +30,7 @@ import { exposeMetrics } from './adapters/metrics.ts';
 
 /** Publications stored within this before the start are read again; older ones have ended, ms. */
 const READ_BACK_MS = 30_000;
-/** Messages before the start whose times give the serial to continue from. */
+/** The times of messages before the start; they give the serial to continue from. */
 const SEED_COUNT = 1_000;
 
 /** What a publisher reaches outside of this process; the simulation has others. */

@@ -11,7 +11,7 @@ const REREAD_MS = 1000;
 /** Grains of a log-in that are looked at; a minion's option lists a handful. */
 const GRAINS_MAX = 100;
 
-/** What the signing files of this host say about a minion whose key waits for a decision. */
+/** What the signing files of this host say about a waiting key. */
 export class SigningFiles implements Autosign {
   readonly #options: MasterOptions;
   readonly #lines = new Map<string, { readonly at: number; readonly lines: readonly string[] }>();
