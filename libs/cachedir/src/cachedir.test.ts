@@ -62,7 +62,7 @@ describe('job files recorded from real Salt', () => {
     expect(jids).toEqual([job.jid]);
   });
 
-  it.each(recordedJobs)('of $version, $jid, are what we write', async (job) => {
+  it.each(recordedJobs)('of $version, $jid, equal those that we write', async (job) => {
     const load = unpackMap(bytesOf(job, '.load.p'));
     await files.writeJob({ jid: job.jid, load, minions: [] });
     expect(files.dir(job.jid)).toBe(join(cachedir, job.dir));
@@ -160,7 +160,7 @@ describe('user keys', () => {
     expect(await readUserKey(cachedir, 'root')).toBe(KEY);
   });
 
-  it('are written anew when others could read them', async () => {
+  it('are written again if others could read them', async () => {
     await ensure();
     chmodSync(userKeyPath(cachedir, 'root'), 0o644);
     await ensure(KEY);

@@ -12,7 +12,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 
 const filesOf = (id: string): string => join(dir, 'minions', id, 'files');
 
-test('pieces make the file, also when one comes twice; a first piece begins it anew', async () => {
+test('pieces make the file, also when one comes twice; a first piece begins it again', async () => {
   const files = new Uploads(dir);
   const path = ['var', 'log', 'x'];
   const send = (loc: number, text: string): Promise<boolean> =>

@@ -83,7 +83,7 @@ describe('files of the master', () => {
     expect(options.retPort).toBe(5506);
   });
 
-  test('include takes globs, and one that matches nothing is told', () => {
+  test('include takes globs, and one that matches nothing brings a warning', () => {
     write('more/x.yaml', 'timeout: 7\ninclude: deep/[a-c].conf\n');
     write('more/deep/b.conf', 'ret_port: 7506\n');
     const { options, warnings } = load('include:\n  - more/*.yaml\n  - none/*.conf\n');

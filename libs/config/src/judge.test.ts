@@ -28,7 +28,7 @@ function write(name: string, text: string): void {
   writeFileSync(join(dir, name), text);
 }
 
-/** What an operator is told of a master's file: kind and text. */
+/** The warnings about a master's file: kind and text. */
 function told(text: string): string[] {
   write('master', text);
   const { warnings } = loadMasterConfig({ configDir: dir, env: {} });
@@ -56,7 +56,7 @@ describe('every option of a Salt master is classified', () => {
     expect(unknown).toEqual([]);
   });
 
-  test("set to Salt's own default none is told of", () => {
+  test("set to Salt's own default none brings a warning", () => {
     for (const options of Object.values(RECORDED)) {
       const given = Object.entries(options).filter(
         ([name, one]) =>
@@ -67,7 +67,7 @@ describe('every option of a Salt master is classified', () => {
     }
   });
 
-  test('set to anything else each that is not in force is told of, once', () => {
+  test('set to anything else each that is not in force brings one warning', () => {
     const given = Object.keys(masterStandings).filter((name) => !(name in masterOptions));
     expect(given.length).toBeGreaterThan(170);
     const warnings = warningsOf(Object.fromEntries(given.map((name) => [name, ['other']])));
@@ -175,7 +175,7 @@ describe('options without which work or protection is lost stop the start', () =
   });
 });
 
-describe('what is told of the others', () => {
+describe('warnings about the others', () => {
   test('an option that is not in force says what is lost, or how to have the same', () => {
     expect(told('timeout: 3\nworker_threads: 40\nhgfs_remotes: [a]\n')).toEqual([
       "unused: Option 'worker_threads' in /master, line 2, is not in force: brine.workers is " +
@@ -197,7 +197,7 @@ describe('what is told of the others', () => {
     expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: "False"\n')).toEqual([]);
   });
 
-  test('an option that changes nothing is told apart', () => {
+  test('an option that changes nothing has a kind of its own', () => {
     expect(told('gitfs_provider: pygit2\n')).toEqual([
       "harmless: Option 'gitfs_provider' in /master, line 1, is not needed: git itself fetches, " +
         'and needs no such setting',
@@ -214,7 +214,7 @@ describe('what is told of the others', () => {
     expect(nearestName('x'.repeat(100_000), Object.keys(masterOptions))).toBe(undefined);
   });
 
-  test('an acceptance of what is not lost is told, so that it can go', () => {
+  test('an acceptance of what is not lost brings a warning, so that it can go', () => {
     expect(told('brine:\n  accept_ignored: [reactor, "ext_pillar:git", nosuch]\n')).toEqual(
       ['reactor', 'ext_pillar:git', 'nosuch'].map(
         (name) =>

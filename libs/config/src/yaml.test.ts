@@ -10,7 +10,7 @@ function valueOf(scalar: string) {
   return parse(`a: ${scalar}\n`)['a'];
 }
 
-describe('plain scalars are what PyYAML and Salt make of them', () => {
+describe('plain scalars are read as PyYAML and Salt read them', () => {
   test.each([
     ['yes', true],
     ['On', true],

@@ -170,7 +170,7 @@ test('CVE-2023-20898: remotes of one name, and two ways to fetch one, share no c
   expect(await serve([one]).envs()).toEqual(['base', 'dev', 'v1']);
 });
 
-test('a remote that is away is told once, and serves what was fetched before', async () => {
+test('a remote that is away is reported once, and serves what was fetched before', async () => {
   await repository('repo');
   const url = join(dir, 'repo');
   expect(await contentOf(serve([url]), 'top.sls', 'base')).toBe('two');

@@ -77,7 +77,7 @@ test.each([
   [{ key: 'k', user: 'root' }, false],
   [{ eauth: 'pam', username: 'anne', password: 'p' }, true],
   [{ token: 't', key: 'k' }, true],
-])('of whoever asks with %o the requests are limited: %s', (credentials, isLimited) => {
+])('requests with the credentials %o are limited: %s', (credentials, isLimited) => {
   const load = mapOf({ cmd: 'publish', fun: 'test.ping', ...credentials });
   const found = classify(clearEnvelope(load, 3), 0);
   if (found.class !== 'clear') throw new Error(found.class);

@@ -23,7 +23,7 @@ async function pause(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
 }
 
-/** Work that is done when it is told to; notes when it began. */
+/** Work that ends on demand; notes when it began. */
 function works(share: FairShare) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -60,7 +60,7 @@ test('a peer has a few under way, in its order, and others do not wait for it', 
   expect(share.stats.waiting).toBe(0);
 });
 
-test('who has more waiting rests while others ask too', async () => {
+test('a peer with more waiting work rests while others ask too', async () => {
   const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1 });
   const begunAt: number[] = [];
   const work = async (): Promise<void> => {
@@ -94,7 +94,7 @@ test('a peer has fewer under way while others ask too', async () => {
   expect(begun).toEqual(['b1', 'a1', 'a2', 'a3']);
 });
 
-test('what takes long holds up nobody', async () => {
+test('work that takes long delays no other', async () => {
   const share = new FairShare({ ...OPTIONS, countsForMs: 30 });
   const { begun, begin, end } = works(share);
   for (let index = 0; index < 7; index++) begin('a', `a${index}`);
@@ -118,7 +118,7 @@ test.each([
   ['all waiting', { waiting: 1 }],
   ['one waiting', { waitingOfOne: 1 }],
   ['their bytes', { waitingBytes: 10 }],
-])('beyond the limit of %s nobody waits', async (_, limit) => {
+])('beyond the limit of %s work begins at once', async (_, limit) => {
   const share = new FairShare({ ...OPTIONS, ...limit });
   const { begun, begin, end, results } = works(share);
   for (const name of ['1', '2', '3', '4']) begin('a', name);

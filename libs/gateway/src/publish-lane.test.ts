@@ -93,7 +93,7 @@ test('the next try of a CLI that hung up while its slow answer came gets the sam
   expect(await ask('b')).toBe('job 2');
 });
 
-test('an answer that nobody was there for waits for the next try', async () => {
+test('an answer whose client was gone waits for its next try', async () => {
   expect(await ask('a', true)).toBe('job 1');
   expect(told).toEqual([]);
   await vi.advanceTimersByTimeAsync(CLI_MS);
@@ -121,7 +121,7 @@ test('the same command of two clients at once is one job, and one more after it 
   expect(await ask('c')).toBe('job 2');
 });
 
-test('who tries again before it is known who heard gets the same job', async () => {
+test('a client that tries again before its delivery is known gets the same job', async () => {
   const asking = lane.send('a', BODY, HELLO, 'root');
   await vi.advanceTimersByTimeAsync(workerMs);
   const answer = await asking;
@@ -139,7 +139,7 @@ test('the second try of a CLI whose first was sent before the start gets the sam
   expect(await ask('b')).toBe('job 2');
 });
 
-/** The text of a publish that no worker answers: who waits for it, after so long. */
+/** The error text of a publish that no worker answers, after so long. */
 async function refusalAfter(ms: number): Promise<string> {
   const asking = lane.send('a', BODY, HELLO, 'root');
   await vi.advanceTimersByTimeAsync(ms);
@@ -176,7 +176,7 @@ test('what a worker had is waited for: the next one tells which job it is', asyn
   expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
 });
 
-test('a new gateway that can ask nobody does not say what one before it may have begun', async () => {
+test('a new gateway without its memory does not say that a job was not published', async () => {
   ready = false;
   isMemoryThere = false;
   silences = [NOBODY, NOBODY];
@@ -219,7 +219,7 @@ test('a gateway that ends tells which answers were heard: they are no matter of 
   expect(known).toEqual(['b']);
 });
 
-test('a publish that workers were lost to is not tried again, and its client is told', async () => {
+test('a publish that workers were lost to ends, and its client gets the reason', async () => {
   silences = [{ kind: 'expired', why: 'stalled', handed: true }];
   const asking = lane.send('a', BODY, HELLO, 'anne', { asker: 'anne' });
   await vi.advanceTimersByTimeAsync(CLI_MS);

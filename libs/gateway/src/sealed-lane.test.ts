@@ -30,7 +30,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('what nobody takes is kept for 120 s, then given up without an answer, and said once', async () => {
+test('a request that no worker takes is given up after 120 s, and reported once', async () => {
   const answers = [lane.send('a', Buffer.alloc(10), 0), lane.send('b', Buffer.alloc(10), 0)];
   await vi.advanceTimersByTimeAsync(110_000);
   expect(lane.stats).toMatchObject({ kept: 2, keptBytes: 20, lost: 0 });
@@ -68,14 +68,14 @@ test.each([3_600_000, -3_600_000])('a wall clock that is set by %i ms ends nothi
   outcome = DONE;
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await answer).toEqual(DONE);
-  // Workers judge a deadline by their own wall clock: it is told in the time of now.
+  // Workers compare a deadline with their own wall clock: each try gives it in the time of now.
   const left = (sent.at(-1)?.deadlineMs ?? 0) - Date.now();
   expect(left).toBeGreaterThan(90_000);
   expect(left).toBeLessThan(120_000);
 });
 
 test.each(['stalled', 'rests'] as const)(
-  'what workers are lost to is left unanswered at once and not delivered again (%s)',
+  'a request that workers are lost to is dropped at once and not delivered again (%s)',
   async (why) => {
     outcome = { kind: 'expired', why, handed: true };
     const by = { asker: 'm1', peer: '10.0.0.1' };

@@ -13,7 +13,7 @@ describe('the rule of durable jobs', () => {
     expect(world.questions).toBe(0);
   });
 
-  test('who was away gets it once when he is back, without a log-in too; others do not', () => {
+  test('a minion that was away gets it once it is back, log-in or not; others do not', () => {
     const world = new DurableWorld(['a', 'b'], 2 * HOUR);
     world.of('b').there = false;
     world.publish();
@@ -42,7 +42,7 @@ describe('the rule of durable jobs', () => {
     expect(world.state.closed).toBeUndefined();
   });
 
-  test('who answers too late for a turn is sent it in the next', () => {
+  test('a minion that answers too late for a turn gets it in the next', () => {
     const world = new DurableWorld(['a'], HOUR);
     world.of('a').there = false;
     world.publish();
@@ -69,7 +69,7 @@ describe('the rule of durable jobs', () => {
     expect([...world.state.heard.keys()]).toEqual(['a']);
   });
 
-  test('who said no and then returned, sent it by another rule meanwhile, is left out', () => {
+  test('a minion that said no, and returned meanwhile by another rule, is left out', () => {
     const world = new DurableWorld(['a', 'b'], HOUR);
     for (const minion of world.minions.values()) minion.there = false;
     world.publish();
@@ -81,7 +81,7 @@ describe('the rule of durable jobs', () => {
     expect(world.sendings).toEqual([['b']]);
   });
 
-  test('at the very end of its time nobody is asked or sent it', () => {
+  test('at the very end of its time no minion is asked or gets it', () => {
     const world = new DurableWorld(['a'], HOUR);
     const { notAfter } = world.state;
     const facts = { waiting: ['a'], answers: new Map([['a', false]]), sent: new Map() };
@@ -95,7 +95,7 @@ describe('the rule of durable jobs', () => {
     }
   });
 
-  test('after its time nobody gets it', () => {
+  test('after its time no minion gets it', () => {
     const world = new DurableWorld(['a'], HOUR);
     world.of('a').there = false;
     world.publish();
@@ -108,7 +108,7 @@ describe('the rule of durable jobs', () => {
     expect(world.sendings).toEqual([]);
   });
 
-  test('who runs it is asked but not sent it, however long that takes', () => {
+  test('a minion that runs it is asked but does not get it, however long it runs', () => {
     const world = new DurableWorld(['a'], 4 * HOUR);
     world.of('a').runsMs = 2 * HOUR;
     world.publish();
@@ -120,7 +120,7 @@ describe('the rule of durable jobs', () => {
     expect(world.state.closed).toBe('complete');
   });
 
-  test('who lost his return is sent it three times at most, and so does not forget that he ran', () => {
+  test('a minion whose return is lost gets it three times at most: it keeps the jid', () => {
     const world = new DurableWorld(['a'], 24 * HOUR);
     world.of('a').returns = false;
     world.publish();
@@ -130,7 +130,7 @@ describe('the rule of durable jobs', () => {
     expect(world.of('a').asked).toBe(3);
   });
 
-  test('who lost his return and restarted, or did 150 jobs, may run it again: once per log-in', () => {
+  test('after a restart or 150 jobs a minion without a return may run it once per log-in', () => {
     const world = new DurableWorld(['a', 'b'], 24 * HOUR);
     world.of('a').returns = false;
     world.of('b').returns = false;
@@ -144,7 +144,7 @@ describe('the rule of durable jobs', () => {
     expect(world.of('b').runs).toBe(2);
   });
 
-  test('an owner that dies at any action leaves nobody out and nobody runs twice', () => {
+  test('an owner that dies at any action skips no minion, and none runs twice', () => {
     for (const crash of [2, 3, 5]) {
       const ids = Array.from({ length: 50 }, (_, n) => `m${n}`);
       const world = new DurableWorld(ids, 24 * HOUR);
@@ -161,7 +161,7 @@ describe('the rule of durable jobs', () => {
     }
   });
 
-  test('questions become rarer, and rarer still for many who are away', () => {
+  test('questions become rarer, and rarer still if many minions are away', () => {
     const day = new DurableWorld(['a'], 24 * HOUR);
     day.of('a').there = false;
     day.runTo(START + 24 * HOUR);

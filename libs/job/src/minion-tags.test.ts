@@ -20,7 +20,7 @@ test.each([
 ])('%j is the own tag of a site', (tag) => expect(firedTag(tag)).toEqual({ kind: 'custom' }));
 
 test.each(['minion_start', 'minion_ping', 'syndic_start', '_salt_error', 'salt/deltaproxy/start'])(
-  '%j names nobody',
+  '%j names no minion',
   (tag) => expect(firedTag(tag)).toEqual({ kind: 'plain' }),
 );
 

@@ -116,7 +116,7 @@ describe('the cause of a silence', () => {
     expect(causeOfSilence(changed(evidence)).cause).toBe(cause);
   });
 
-  it('is told with its times', () => {
+  it('has a text with its times', () => {
     const texts = SILENCE_CAUSES.map((cause) => {
       const { text } = causeOfSilence(changed(PROOFS[cause]));
       return `${cause}: ${text}`;

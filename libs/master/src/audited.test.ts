@@ -100,7 +100,7 @@ describe('clear commands', () => {
     expect(JSON.stringify(made.audited)).not.toMatch(/hunter2|root-key|wrong/);
   });
 
-  it('a key act is a row for each key beside that of the wheel, with who did it', async () => {
+  it('a key act is a row for each key beside that of the wheel, with its principal', async () => {
     await send({ cmd: 'wheel', fun: 'key.accept', match: 'new*', ...eauth('anne', 'hunter2') });
     expect(made.audited).toMatchObject([
       { kind: 'key', outcome: 'pending to accepted', principal: 'anne', target: 'new1' },
@@ -108,7 +108,7 @@ describe('clear commands', () => {
     ]);
   });
 
-  it('arguments are told apart by their digest, and credentials are not in it', async () => {
+  it('different arguments have different digests, and credentials are not in them', async () => {
     const wheel = { cmd: 'wheel', fun: 'key.finger' };
     await send({ ...wheel, match: 'web1', ...ROOT });
     await send({ ...wheel, match: 'web1', ...eauth('anne', 'hunter2') });
@@ -118,7 +118,7 @@ describe('clear commands', () => {
     expect(third).not.toBe(one);
   });
 
-  it('a field that nobody reads hides no arguments', async () => {
+  it('a field that the master does not read hides no arguments', async () => {
     const run = { cmd: 'runner', fun: 'jobs.active', args: mapOf({ a: 1 }), ...ROOT };
     await send({ ...run, arg: ['one'] });
     await send({ ...run, arg: ['other'] });
@@ -126,7 +126,7 @@ describe('clear commands', () => {
     expect(other).not.toBe(one);
   });
 
-  it('what is asked about the quarantine is told apart by its arguments', async () => {
+  it('queries about the quarantine with different arguments have different digests', async () => {
     const drop = { cmd: 'brine_query', query: 'quarantine_drop', ...ROOT };
     await send({ ...drop, args: mapOf({ ids: [1] }) });
     await send({ ...drop, args: mapOf({ ids: [2] }) });
@@ -142,14 +142,14 @@ describe('clear commands', () => {
       'oscar',
     ],
     ['a user by sudo', { ...job, user: 'sudo_anne', key: 'root-key' }, 'root', 'sudo_anne'],
-    ['nobody, with a key', { ...job, key: 'root-key' }, 'root', undefined],
+    ['no user, with a key', { ...job, key: 'root-key' }, 'root', undefined],
     ['root beside a login', { ...job, user: 'root', kwargs: mapOf(eauth('bert', 'b')) }, 'bert'],
     [
       'root, at the wheel',
       { cmd: 'wheel', fun: 'key.list', match: 'acc', ...LOGIN, user: 'root' },
       'anne',
     ],
-  ])('who is on record is who was proven: %s', async (_what, load, principal, claimed?) => {
+  ])('the principal on record is the proven user: %s', async (_what, load, principal, claimed?) => {
     await send(load);
     const [row] = made.audited;
     expect([row?.outcome, row?.principal]).toEqual(['done', principal]);
@@ -157,7 +157,7 @@ describe('clear commands', () => {
     expect(made.jobs.every((published) => published.principal === principal)).toBe(true);
   });
 
-  it('a token is its owner, whoever shows it and whatever he calls himself', async () => {
+  it('a token counts as its owner, whichever user the caller names', async () => {
     const token = textOf((await send({ cmd: 'mk_token', ...LOGIN })) as SaltMap, 'token') ?? '';
     await send({ cmd: 'runner', fun: 'jobs.active', kwarg: mapOf({}), token, username: 'bert' });
     await send({ ...job, user: 'root', kwargs: mapOf({ token }) });
@@ -176,7 +176,7 @@ describe('clear commands', () => {
     ['a wheel', { cmd: 'wheel', fun: 'key.list', match: 'acc', username: 'root' }],
     ['a login for a token', { cmd: 'mk_token', ...eauth('root', 'x') }],
     ['an import', { cmd: 'brine_query', query: 'import', user: 'root' }],
-  ])('%s of a stranger names nobody as proven, and has an allowance', async (_what, load) => {
+  ])('%s of a stranger names no proven user, and has an allowance', async (_what, load) => {
     await send(load);
     expect(made.audited).toHaveLength(1);
     expect(made.audited[0]).not.toHaveProperty('principal');

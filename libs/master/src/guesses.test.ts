@@ -269,7 +269,7 @@ describe('what is meant exactly is found', () => {
     load.set('key', ROOT_KEY).set('user', 'root');
     await publish(ports, REQUEST, load);
     expect(master.jobs[0]?.minions).toEqual(['web1', 'web2']);
-    // A lower master is told of the user of the master above, whose rights the list is.
+    // A master above hands down the rights of its user in this list.
     load.set('kwargs', mapOf({ auth_list: ['.*'] }));
     await publish(ports, REQUEST, load);
     expect(master.jobs).toHaveLength(1);

@@ -8,8 +8,8 @@ import { natsConf } from './conf.ts';
 import { resolveNatsServer } from './resolve.ts';
 
 /*
- * The servers of a cluster take each other by certificate. Whoever is taken for a server may do
- * everything, so a service's own certificate must not be enough.
+ * The servers of a cluster take each other by certificate. A server may do everything,
+ * so a service's own certificate must not be enough.
  */
 
 let dir: string;
@@ -70,7 +70,7 @@ const logOf = ({ name }: Node): string => {
   }
 };
 
-test('servers take each other, and nobody with the certificate of a service', async () => {
+test('servers take each other, and no peer with the certificate of a service', async () => {
   const ports = await freePorts(12);
   const nodes = ['one', 'two', 'gateway', 'admin'].map((name, at) => {
     const [port = 0, routes = 0, monitor = 0] = ports.slice(3 * at);

@@ -77,7 +77,7 @@ test('the server does not outlive a parent that is killed', async () => {
   expect(await waitUntilGone(pid, 10_000)).toBe(true);
 });
 
-test('a server that cannot start is told with the reason from its log', async () => {
+test('a server that cannot start fails with the reason from its log', async () => {
   const server = await startNatsServer({ binary, dir });
   const other = await mkdtemp(join(tmpdir(), 'brine-start-'));
   try {

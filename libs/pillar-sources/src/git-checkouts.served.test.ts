@@ -59,7 +59,7 @@ function commit(text: string): void {
 const textOf = (checkout: string, path = 'a.sls'): string | undefined =>
   new RootFiles({ base: [checkout] }, [checkout]).read('base', path);
 
-test('a branch has its files, a change is seen, the commit before stays for whoever reads it', () => {
+test('a branch has its files, a change is seen, the commit before stays for its readers', () => {
   const before = checkoutOf({ url: repository, refs: ['master'], ownRefs: [] }, settings);
   expect(textOf(before)).toBe('a: 1\n');
   commit('a: 2\n');
@@ -94,7 +94,7 @@ test('a fallback stands in for a branch that is not there; without one it is an 
   );
 });
 
-test('a repository that is away is told of, what was fetched goes on', () => {
+test('a repository that is away is logged, and what was fetched goes on', () => {
   const other = join(dir, 'other');
   execFileSync('git', ['clone', '--quiet', repository, other], { stdio: 'ignore' });
   const before = checkoutOf({ url: other, refs: ['master'], ownRefs: [] }, settings);

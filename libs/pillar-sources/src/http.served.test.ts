@@ -39,7 +39,7 @@ test.each(['/gone', '/list', '/broken', '/large'])('%s is nothing, and told', as
   expect(lines).toHaveLength(1);
 });
 
-test('a grain that is not there is told', async () => {
+test('a grain that is not there is logged', async () => {
   const args = mapOf({ url: `${url}/<nothing>`, with_grains: true });
   expect(await readHttp('json', minion, args, { log })).toEqual(EMPTY);
   expect(lines[0]).toContain('minion grains');

@@ -32,7 +32,7 @@ describe('loadOrCreateMasterKeys', () => {
     expect(await mode(dir)).toBe('700');
   });
 
-  it('makes the public file anew from the private one', async () => {
+  it('makes the public file again from the private one', async () => {
     const { publicPem } = await loadOrCreateMasterKeys(dir);
     writeFileSync(join(dir, 'master.pub'), 'something else');
     await loadOrCreateMasterKeys(dir);
@@ -78,7 +78,7 @@ describe('KeyStore', () => {
     for (const name of ['.x', '*', 'a,b', '-rf']) {
       await expect(store.read(name), name).rejects.toMatchObject({ code: 'SALT_PKI_BAD_ID' });
     }
-    // A directory of the same name on another shelf keeps nobody from a key.
+    // A directory of the same name on another shelf does not block a key.
     await store.put('dir', 'pending', 'PEM');
     expect(await store.read('dir')).toEqual({ state: 'pending', pub: 'PEM' });
     socket.close();

@@ -273,7 +273,7 @@ describe('KeySync', () => {
     await until('the pending key has its file', () => readFileSync(path('minions_pre', 'm2')));
   });
 
-  it('waits while the record is being read anew', async () => {
+  it('waits while the record is being read again', async () => {
     const sync = await start();
     records.set('m1', record('accepted'));
     await until('the accepted key has its file', () => readFileSync(path('minions', 'm1')));

@@ -56,14 +56,14 @@ async function meet(client: Partial<Own>, server: Own, host = 'localhost'): Prom
   }
 }
 
-test('services and server take each other, and nobody else', async () => {
+test('services and server take each other, and no other peer', async () => {
   await certificates.init(['nats.example'], 30);
   const [gateway, server] = [await own('gateway'), await own('nats')];
   expect(await meet(gateway, server)).toBe('welcome');
   expect(await meet(gateway, server, 'nats.example')).toBe('welcome');
   expect(await meet(gateway, server, 'other.example')).toBe('ERR_TLS_CERT_ALTNAME_INVALID');
   expect(await meet({ ca: gateway.ca }, server)).not.toBe('welcome');
-  // Who has a gateway's certificate can not stand in the server's place.
+  // A gateway's certificate can not stand in the server's place.
   expect(await meet(gateway, gateway, 'gateway')).not.toBe('welcome');
 
   const elsewhere = new ServiceCertificates(join(dir, 'elsewhere'), NAMES);
@@ -101,7 +101,7 @@ test('a renewal makes new keys for the same hosts, which meet the old ones', asy
   expect(await meet(gateway, oldServer, 'nats.example')).toBe('welcome');
 });
 
-test('while the authority changes, who has the last step meets who has this one', async () => {
+test('while the authority changes, peers of the last step meet peers of this one', async () => {
   await certificates.init([], 30);
   const steps = [[await own('gateway'), await own('nats')] as const];
   for (const told of ['trusted', 'signing', 'done'] as const) {
@@ -135,7 +135,7 @@ test('the old authority is not forgotten while a certificate needs it', async ()
   expect(await certificates.changeAuthority(30)).toBe('done');
 });
 
-test('what is wrong with a certificate is told', async () => {
+test('the list says what is wrong with a certificate', async () => {
   const until = Date.now() - DAY_MS;
   const before = new ServiceCertificates(dir, NAMES, () => until - 2 * DAY_MS);
   await before.init([], 2);

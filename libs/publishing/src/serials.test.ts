@@ -52,7 +52,7 @@ test('jobs of which a minion may have forgotten the jid go out under the key the
   expect(choice.of(again(500, 21), 21)).toBe(2);
 });
 
-test('what a publisher has not sent before its key was overtaken nobody ran', () => {
+test('no minion ran what a publisher had not sent before its key was overtaken', () => {
   const choice = new EpochChoice(rotated);
   choice.seed(1, []);
   expect(choice.of(again(500, 1), 20)).toBe(2);

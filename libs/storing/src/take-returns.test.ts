@@ -53,7 +53,7 @@ test('returns are acknowledged after their commit', async () => {
   expect(told).toEqual(['2 committed', '0,1 told', 'a acknowledged', 'b acknowledged']);
 });
 
-test('a store that is told to stop in an outage gives its returns back', async () => {
+test('a store that stops in an outage gives its returns back', async () => {
   const told = await take(['a', 'b'], (stop) => {
     stop.abort();
     return Promise.reject(AWAY);

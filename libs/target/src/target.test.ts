@@ -53,7 +53,7 @@ test('a number finds no key that is text in the members of a list', () => {
   expect(find({ ports: [new Map([[8080, 'udp']])] })).toBe(true);
 });
 
-test('who sent no grains is not known to targets by pillar either', () => {
+test('a minion without grains is not known to targets by pillar either', () => {
   const known = { pillar: () => ({ secret: { level: 'high' } }) };
   expect(minionsOf('secret:level:high', 'pillar', known)).toEqual(['db1', 'web1', 'web2']);
   expect(minionsOf('I@secret:level:low', 'compound', { ...known, cacheless: 'keep' })).toEqual([
@@ -125,10 +125,10 @@ describe('a master expects', () => {
     [['web1'], 'glob'],
     ['x', 'no_such_type'],
     ['nobody', 'nodegroup'],
-  ])('nobody for the broken %j (%s)', (tgt, type) => {
+  ])('no minion for the broken %j (%s)', (tgt, type) => {
     expect(checkMinions({ tgt, tgtType: type }, view())).toEqual({ minions: [], missing: [] });
   });
-  test('nobody for parentheses without end', () => {
+  test('no minion for parentheses without end', () => {
     expect(minionsOf(`${'( '.repeat(5_000)} web1`)).toEqual([]);
   });
   test('ids of a list without a key are missing, unless they are excluded', () => {

@@ -35,7 +35,7 @@ describe('log', () => {
     expect(lines[1]).not.toContain('trace_id');
   });
 
-  test('an error is told by name, code, text and causes, and nothing else that it carries', () => {
+  test('an error is logged with name, code, text and causes, and nothing else it carries', () => {
     const lines: string[] = [];
     const destination = { write: (line: string) => void lines.push(line) };
     const log = createLog({ service: 's', level: 'info', destination });

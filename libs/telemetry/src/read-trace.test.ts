@@ -99,7 +99,7 @@ describe('spans of a job', () => {
     expect(formatTrace(trace)).toContain('42 more returns without spans of their own');
   });
 
-  test('a request without a job has one trace, whoever records a part of it', async () => {
+  test('a request without a job has one trace, whichever service records a part', async () => {
     const [gateway, worker] = [await start('req-gateway'), await start('worker-pool')];
     const times = { startMs: T0, endMs: T0 + 1 };
     const request = 'abc-1';

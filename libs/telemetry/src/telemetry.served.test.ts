@@ -56,7 +56,7 @@ describe('trace files', () => {
     expect((await readTrace(traceDir(cachedir.path), JID)).spans).toBe(1);
   });
 
-  test('a directory that can not be written is told once and stops nothing', async () => {
+  test('a directory that can not be written is logged once and stops nothing', async () => {
     writeFileSync(join(cachedir.path, 'traces'), 'a file where the directory should be');
     chmodSync(join(cachedir.path, 'traces'), 0o400);
     const lines: string[] = [];

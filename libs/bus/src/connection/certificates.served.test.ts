@@ -10,8 +10,8 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { connectBus } from './connect.ts';
 
 /*
- * A NATS server beyond loopback: who has no certificate of its authority, or one that expired, gets
- * nowhere, and who has one is the service that it names, whatever else he says.
+ * A NATS server beyond loopback takes only clients with a valid certificate of its authority.
+ * A client is the service that its certificate names, whatever else it says.
  */
 
 // Keys are made of primes, which on a busy machine takes seconds each.
@@ -61,7 +61,7 @@ async function reason(text: string, times = 1): Promise<void> {
   await expect.poll(told, { timeout: 20_000 }).toBe(times);
 }
 
-test('who has a certificate of the authority is let in, and nobody else', async () => {
+test('the server takes clients with a certificate of the authority, and no others', async () => {
   expect(await attempt(pairOf(nats.certificates, 'worker-pool'))).toBe('in');
   expect(await attempt({})).not.toBe('in');
   await reason("client didn't provide a certificate");
@@ -88,7 +88,7 @@ test('an expired certificate of the right authority is refused, and one that nam
   await reason('authentication error', 2);
 });
 
-test('a name and a password beside the certificate of a gateway make nobody else of it', async () => {
+test('a name and a password beside the certificate of a gateway change nothing', async () => {
   const shown = pairOf(nats.certificates, 'req-gateway');
   const ca = read(nats.certificates, 'nats', 'roots');
   const servers = nats.server.url.replace('tls://', '');
@@ -206,7 +206,7 @@ test('a connection tells when its certificate ends, as the file says now', async
   expect((await plain.connect('syndic-relay')).certificateEnd).toBeUndefined();
 });
 
-test('which file is missing is told at once', async () => {
+test('an error names the missing file at once', async () => {
   const url = nats.server.url;
   const certificates = join(nats.dir, 'nowhere');
   await expect(connectBus({ url, name: 'publisher', certificates })).rejects.toMatchObject({

@@ -34,13 +34,13 @@ test('a beat that is a little late is no pause', () => {
   expect(watch.lastedMs(1_000)).toBe(0);
 });
 
-test('a pause is told once, before the beat after it', () => {
+test('a pause is reported once, before the beat after it', () => {
   stopFor(5_000);
   vi.advanceTimersByTime(1_000);
   expect(seen).toEqual(['pause', 'beat', 'beat']);
 });
 
-test('what is read before the timer fires is told of the pause, and of none long after it', () => {
+test('a read before the timer fires sees the pause, and one long after it sees none', () => {
   stopFor(5_000);
   expect(watch.lastedMs(1_000)).toBe(5_000);
   expect(seen).toEqual(['pause']);

@@ -149,7 +149,7 @@ test('a worker that begins learns the last marker and then each new one', async 
   reader.close();
 });
 
-test('the wait for "written" ends when all have told, or says who is missing', async () => {
+test('the wait for "written" ends when all have reported, or names the missing', async () => {
   const writer = new PublicationWriter(worker);
   const wait = waitWritten(worker, ['store', 'host:a'], 5_000);
   const { seq } = await writer.appendJob(job('written'), { written: wait.subject });

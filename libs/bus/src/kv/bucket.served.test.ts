@@ -122,7 +122,7 @@ test('a watch tells what is there, then each change', async () => {
   await expect(watch.whenReady()).rejects.toMatchObject({ code: 'BUS_CLOSED' });
 });
 
-test('a watch notices that its bucket was deleted and made anew, and forgets', async () => {
+test('a watch notices that its bucket was deleted and made again, and forgets', async () => {
   await using own = await startNats();
   const [bus, writing] = await Promise.all([own.connect('event-bus'), own.connect('worker-pool')]);
   const bucket = new Bucket(writing, 'brine_keys');

@@ -72,7 +72,7 @@ test('a line that has grown old is served from its young end', () => {
   expect(namesOf(lineOf([3_000, 2_000, 100], 4_000))).toEqual(['p0', 'p1', 'p2']);
 });
 
-test('who leaves is left out, from either end and while the line is walked', () => {
+test('a peer that leaves is left out, from either end and while the line is walked', () => {
   const line = lineOf([30, 20, 10]);
   const [first, middle, last] = [...line];
   for (const peer of line) {

@@ -7,7 +7,7 @@ function queued(key: string): QueuedRequest {
   return { gateway: 'g', slot: key, key, cls: 'clear', head, body: Buffer.alloc(0), ...state };
 }
 
-test('who steps aside leaves its place to the next one, and gives it back once only', async () => {
+test('a request that steps aside twice frees only one place for the next', async () => {
   const ends = new Map<string, () => void>();
   const queue = new ClassQueue(1, 2, (one) => {
     one.started = true;

@@ -45,7 +45,7 @@ test('of several that serve a subject each question goes to one', async () => {
   await Promise.all(both.map((answering) => answering.close()));
 });
 
-test('a failure, silence and nobody there are told apart', async () => {
+test('a failure, a timeout and a missing service give different errors', async () => {
   const failing = serve(store, 'jobs.fail', () => {
     throw new Error('no such table');
   });

@@ -128,7 +128,7 @@ test('a worker that wants no answer gets none sent', async () => {
   expect(await sender.send(request())).toEqual({ kind: 'drop' });
 });
 
-test('a handler that throws is told of, and its request dropped', async () => {
+test('an error of a handler is reported, and its request dropped', async () => {
   const errors: string[] = [];
   const onError = (error: Error): void => void errors.push(error.message);
   await startWorker('throws', () => Promise.reject(new Error('a mistake')), { onError });

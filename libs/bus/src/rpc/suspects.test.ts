@@ -35,7 +35,7 @@ function strike(pending: Pending, ...workers: readonly string[]): void {
   suspects.mustWait(pending, now);
 }
 
-/** Two workers are lost to this asker; gives how long he rests then, in ms. */
+/** Two workers are lost to this asker; gives how long it rests then, in ms. */
 function stall(asker: string): number {
   const pending = begin(asker);
   strike(pending, 'a', 'b');
@@ -57,7 +57,7 @@ test('a request that lost two workers is waiting, and refused once that is clear
   expect(stalls).toEqual([{ request: pending.request, requests: 1, workers: ['a', 'b'] }]);
 });
 
-test('who is heard again soon had been slow: the request goes on, and nobody rests', () => {
+test('a worker that is heard again soon was slow: the request goes on, and no asker rests', () => {
   const pending = begin('m');
   strike(pending, 'a', 'b');
   now += 1_500;
@@ -67,7 +67,7 @@ test('who is heard again soon had been slow: the request goes on, and nobody res
   expect(suspects.turnsAway({ ...pending.request, id: 'next' }, now)).toBe(false);
 });
 
-test('who makes two workers stand still for seconds rests, though they come back', () => {
+test('an asker that stalls two workers for seconds rests, though they come back', () => {
   const pending = begin('m');
   strike(pending, 'a', 'b');
   now += 4_000;
@@ -76,7 +76,7 @@ test('who makes two workers stand still for seconds rests, though they come back
   expect(stalls).toEqual([]);
 });
 
-test('each rest is twice as long, up to five minutes, and nobody else rests', () => {
+test('each rest is twice as long, up to five minutes, and no other asker rests', () => {
   const rests = Array.from({ length: 9 }, () => stall('m'));
   expect(rests).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300].map((seconds) => seconds * 1_000));
   expect(stall('other')).toBe(2_000);

@@ -48,7 +48,7 @@ test('of those that come together what a worker does not take goes to another', 
     expect(board.choose('aes', new Set([second]), 1)?.id).not.toBe(second);
     return second === first;
   };
-  // Drawn anew: only where both draws hit the busy one, in a quarter of the cases, it stays.
+  // Drawn again: it stays only if both draws hit the busy one, in a quarter of the cases.
   const stayed = Array.from({ length: 400 }, twice).filter((is) => is).length;
   expect(stayed).toBeLessThan(160);
 });

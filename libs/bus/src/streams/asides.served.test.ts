@@ -44,7 +44,7 @@ async function handled(reader: EventReader, bad: string, last: string): Promise<
   return seen;
 }
 
-test('an event that can not be handled stops no reader without a place, and is told', async () => {
+test('an event that can not be handled stops no live reader, and is reported', async () => {
   const writer = new EventWriter(bus);
   const reader = new EventReader(bus, { kinds: ['local'] });
   await expect.poll(() => reader.reading).toBe(true);

@@ -126,10 +126,10 @@ test(`what is written today is what ${LAST} wrote: it runs beside us`, async () 
   expect(await writtenMessages()).toEqual(recorded(LAST));
 });
 
-describe('what only a newer release reads', () => {
+describe('a message that only a newer release reads', () => {
   const newer = `Brine-Version: ${MESSAGE_VERSION + 1}`;
 
-  test('is told from what says no version, or one that is known', async () => {
+  test('differs from one without a version, and from one with a known version', async () => {
     const { job } = await writtenMessages();
     if (job === undefined) throw new Error('no job');
     expect(isNewer(received(job).header)).toBe(false);

@@ -66,7 +66,7 @@ test('a stream that is full refuses, and has room once its readers are done', as
   const { stored, refusal } = await fill(writer);
   expect(codeOf(refusal)).toBe('BUS_STREAM_FULL');
   expect((await streamUsage(owner))[0]?.share).toBeGreaterThan(0.9);
-  // Nobody has read it: it stays, however old it is and however full the stream.
+  // The reader has not read it: it stays, however old it is and however full the stream.
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
   expect(await trimStreams(owner)).toEqual([]);
   vi.useRealTimers();

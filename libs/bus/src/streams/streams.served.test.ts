@@ -63,7 +63,7 @@ test('an event comes out as it went in, with its place and time', async () => {
   reader.close();
 });
 
-test('an event that is stored already is told as a duplicate, and can be read there', async () => {
+test('an event that is stored already counts as a duplicate, and can be read there', async () => {
   const writer = new EventWriter(worker);
   const event = { kind: 'auth', tag: 'salt/auth', body: empty, msgId: 'auth:1' } as const;
   const first = await writer.append(event);
@@ -182,7 +182,7 @@ test('the owner trims what all durable readers are done with and what is old eno
   for (let n = 0; n < 5; n++) {
     await writer.append({ kind: 'ret', tag: `t${n}`, body: n === 0 ? big : empty });
   }
-  expect(await trimStreams(bus, { keepMs: 0 })).toEqual([]); // nobody has read it yet
+  expect(await trimStreams(bus, { keepMs: 0 })).toEqual([]); // not read yet
   const reader = new EventReader(bus, { durable: 'store' });
   const events: EventMessage[] = await firstOf(reader, 5);
   for (const event of events.slice(0, 3)) event.ack();
@@ -224,7 +224,7 @@ test('an append waits for a stream that comes late, and gives up at its time', a
   expect(await held).toEqual({ seq: 1, duplicate: false });
 });
 
-test('a reader notices a stream made anew, and reads it from its start', async () => {
+test('a reader notices that its stream was made again, and reads it from its start', async () => {
   await using own = await startNats();
   const bus = await own.connect('event-bus');
   const writer = new EventWriter(bus);

@@ -65,7 +65,7 @@ test('dots of a minion id do not make tokens', () => {
 });
 
 test.each(['=4', '=41', '=zz', 'a b', 'a=2e', '=C3', 'ä', '', '>', '*'])(
-  'the key %j of nobody’s making is refused',
+  'the key %j, which escapeKey never makes, is refused',
   (key) => {
     expect(() => unescapeKey(key)).toThrow(BusError);
   },

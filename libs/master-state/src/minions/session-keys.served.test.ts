@@ -78,7 +78,7 @@ describe('session keys of several workers', () => {
 });
 
 describe('key states of several workers', () => {
-  it('of two decisions on one key the first counts and the second is told', async () => {
+  it('of two decisions on one key the first counts and the second is refused', async () => {
     await using nats = await startNats();
     const bus = await nats.connect('worker-pool');
     const keys = new BucketMinionKeys(new Bucket(bus, 'brine_keys'), () => Promise.resolve());

@@ -42,7 +42,7 @@ test('what is done is answered as it was, and lies sealed', async () => {
   expect(await once.begin('long', 'b')).toEqual({ kind: 'done', reply: '' });
 });
 
-test('who began goes on at once, others when nobody can be at it any more', async () => {
+test('the request that began goes on at once, another once the first can not run', async () => {
   await once.begin('k', 'a');
   expect(await once.begin('k', 'a')).toEqual({ kind: 'begun' });
   now += 29_000;
@@ -52,7 +52,7 @@ test('who began goes on at once, others when nobody can be at it any more', asyn
   expect(both.map(({ kind }) => kind).sort()).toEqual(['begun', 'under-way']);
 });
 
-test('what nobody ended is not begun anew when nobody waits for it any more', async () => {
+test('work that never ended is not begun again once no caller waits for it any more', async () => {
   await once.begin('k', 'a');
   now += 301_000;
   expect(await once.begin('k', 'b')).toEqual({ kind: 'lapsed' });
@@ -68,7 +68,7 @@ test('a note tells how long ago the first sending was, but for tries of its gate
   expect(await once.note('other', 'b')).toBe(0);
 });
 
-test('who uses the nonce of an event for what is done once is not kept waiting', async () => {
+test('work under the nonce of an event counts as done, and does not wait', async () => {
   await once.note('k', 'a');
   expect(await once.begin('k', 'b')).toEqual({ kind: 'done', reply: '' });
 });

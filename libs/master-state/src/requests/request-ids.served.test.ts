@@ -82,7 +82,7 @@ test('an answer may have died with its gateway: the same bytes are that request 
   expect(await claim({ ...next, id: 'r3' })).toBe('r3');
 });
 
-test('what all who asked have heard is a new request after a gateway that ended', async () => {
+test('after the end of a gateway, bytes whose answer was heard are a new request', async () => {
   await serve();
   const gone = { hash: HASH, id: 'r1', gateway: 'g1' };
   await claim(gone);
@@ -136,7 +136,7 @@ test('a note from before the clock was put back is of no known age', async () =>
   expect(await claim(second)).toBe('r2');
 });
 
-test('without a worker the gateway is told so at once', async () => {
+test('without a worker the gateway gets an error at once', async () => {
   const first = { hash: HASH, id: 'r1', gateway: 'g1' };
   await expect(claim(first)).rejects.toMatchObject({
     code: 'BUS_NO_ANSWER',

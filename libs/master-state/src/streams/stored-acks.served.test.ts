@@ -76,7 +76,7 @@ test('what is not committed in time has no answer', async () => {
   expect(acks.stats).toMatchObject({ waiting: 0, unanswered: 1 });
 });
 
-test('while the store is away nobody waits long, and the first word of it ends that', async () => {
+test('while the store is away no request waits long, and its first word ends that', async () => {
   await expect(acks.stored(at(8))).rejects.toBeInstanceOf(MasterUnavailableError);
   const startedAt = performance.now();
   await expect(acks.stored(at(9))).rejects.toBeInstanceOf(MasterUnavailableError);

@@ -139,7 +139,7 @@ test('all targets of one mine share their work, and hide nothing of another', as
   expect(seen.get('f199')).toEqual(mapOf({ web2: 2 }));
 });
 
-test('mine_get of the master limits who may ask for what', async () => {
+test('mine_get of the master limits which minions may ask for which functions', async () => {
   const master = masterWith({ mineGet: { 'web.*': ['network\\..*'], db1: ['test.p'] } });
   await fill(master);
   const asked = { tgt: 'web1', fun: 'network.ip,test.ping' };

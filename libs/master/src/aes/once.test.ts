@@ -123,7 +123,7 @@ describe('what writes is done once for a minion and its nonce', () => {
     expect(made.events).toHaveLength(2);
   });
 
-  test('a return of a job is not looked up: it is told apart where it is stored', async () => {
+  test('a return of a job is not looked up: its store recognizes repeats', async () => {
     let asked = 0;
     Object.assign(made.ports.once, { begin: () => Promise.reject(new Error(`${(asked += 1)}`)) });
     await send('_return', mapOf({ ...RETURN, jid: JID }), 'r1');

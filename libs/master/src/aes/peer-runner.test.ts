@@ -77,7 +77,7 @@ test('an allowed name that no runner has is answered as Salt does', async () => 
   expect(made.events).toEqual([]);
 });
 
-test('where too many runners run, the minion is told', async () => {
+test('while too many runners run, the answer asks the minion to try again', async () => {
   running = 32;
   expect(await ask('web1', 'manage.up')).toBe('32 runners are running: try again');
   expect(calls).toEqual([]);

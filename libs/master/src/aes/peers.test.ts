@@ -43,7 +43,7 @@ async function pub(
   return { answer, job: master.jobs[0] };
 }
 
-test('a minion publishes what peer allows, and the job is told to be its own', async () => {
+test('a minion publishes what peer allows, and is the principal of the job', async () => {
   const { answer, job } = await pub({ peer: { 'web.*': ['test\\..*'] } }, { arg: ['a=1', 'b'] });
   expect(answer).toEqual(mapOf({ jid: job!.jid, minions: ['web1', 'web2'] }));
   expect(job!.principal).toBe('minion/web1');

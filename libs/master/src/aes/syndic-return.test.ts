@@ -78,11 +78,11 @@ it('a return counts once, by two syndics and of the minion itself', async () => 
 });
 
 it.each([
-  ['no master of masters', { orderMasters: false }, 'syn', 'syn'],
-  ['none that may be a syndic', { orderMasters: true, syndics: ['s?'] }, 'syn', 'syn'],
-  ['another than it says', { orderMasters: true }, 'other', 'syn'],
-  ['nobody whose key is accepted', { orderMasters: true }, undefined, 'stranger'],
-])('CVE-2024-22231: nothing is taken of %s', async (_what, rules, sender, id) => {
+  ['a syndic below no master of masters', { orderMasters: false }, 'syn', 'syn'],
+  ['a minion that may not be a syndic', { orderMasters: true, syndics: ['s?'] }, 'syn', 'syn'],
+  ['a syndic with the id of another', { orderMasters: true }, 'other', 'syn'],
+  ['a syndic without an accepted key', { orderMasters: true }, undefined, 'stranger'],
+])('CVE-2024-22231: nothing is taken from %s', async (_what, rules, sender, id) => {
   const master = above(rules);
   await takeSyndicReturn(
     master.ports,

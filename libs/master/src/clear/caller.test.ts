@@ -15,7 +15,7 @@ test.each<[string, Record<string, SaltValue>]>([
   ['wheel', { fun: 'key.list_all', ...WRONG }],
   ['brine_query', { query: 'list_jobs', ...WRONG }],
   ['publish', { ...JOB, kwargs: mapOf(WRONG) }],
-])('%s waits for a login in no place of others, and its address is told', async (cmd, fields) => {
+])('%s leaves its place in the queue for a login, which gets its address', async (cmd, fields) => {
   const told: string[] = [];
   const made = memoryMaster({
     masterKey,
@@ -48,7 +48,7 @@ test.each<[string, Record<string, SaltValue>]>([
   expect(made.audited).toHaveLength(cmd === 'brine_query' ? 0 : 1);
 });
 
-test('who has a key waits in his place', async () => {
+test('a caller with a key keeps its place in the queue', async () => {
   const made = memoryMaster({ masterKey, userKeys: { root: 'k' } });
   const stepAside = (): never => {
     throw new Error('stepped aside');

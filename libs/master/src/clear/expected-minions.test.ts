@@ -70,14 +70,14 @@ describe('a right that names minions by their pillar', () => {
   const covers = async (rules: Partial<MasterRules>, fun: string, ...minions: string[]) =>
     coversJob(start(rules).ports, rights, { fun, arg: [] }, minions);
 
-  it('covers those whose cached pillar says so, and nobody else', async () => {
+  it('covers minions whose cached pillar says so, and no others', async () => {
     expect(await covers({}, 'test.ping', 'web1')).toBe(true);
     expect(await covers({}, 'disk.usage', 'db1')).toBe(true);
     expect(await covers({}, 'disk.usage', 'web1')).toBe(false);
     expect(await covers({}, 'test.ping', 'web1', 'db1')).toBe(false);
   });
 
-  it('covers nobody of whom no pillar is kept, however jobs take such minions', async () => {
+  it('covers no minion without a cached pillar, however jobs take such minions', async () => {
     expect(await covers({ cachelessTargets: 'keep' }, 'test.ping', 'web2')).toBe(false);
     expect(await covers({ cachelessTargets: 'keep' }, 'test.ping', 'new1')).toBe(false);
     expect(await covers({ minionDataCache: false }, 'test.ping', 'web1')).toBe(false);

@@ -71,7 +71,7 @@ function outcome(reply: unknown): string {
 }
 
 describe('a publish with a name and a password', () => {
-  it('takes no id of a job of somebody else', async () => {
+  it('takes no id of a job of another user', async () => {
     const jid = '20261122101112131415';
     const under = async (owner: string | undefined): Promise<string> => {
       const job = owner === undefined ? null : mapOf({ principal: owner });
@@ -98,7 +98,7 @@ describe('a publish with a name and a password', () => {
     expect(await publish({ kwargs: unknown }, 'test.ping')).toBe('AuthenticationError');
   });
 
-  it('counts as a job of whoever logged in, and keeps no password', async () => {
+  it('counts as a job of the user who logged in, and keeps no password', async () => {
     await publish({ kwargs: login('anne'), key: 'root-key' }, 'test.ping');
     const job = made.jobs[0]!;
     expect([job.user, job.principal]).toEqual(['anne', 'anne']);
@@ -108,7 +108,7 @@ describe('a publish with a name and a password', () => {
     expect(kwargs?.has('password')).toBe(false);
   });
 
-  it('a local key beside a wrong password lets nobody in', async () => {
+  it('is refused with a wrong password, though a local key is beside it', async () => {
     const reply = await publish({ kwargs: login('anne', 'x'), key: 'root-key' }, 'test.ping');
     expect(reply).toBe('AuthenticationError');
     const token = mapOf({ token: '0'.repeat(64) });
@@ -117,7 +117,7 @@ describe('a publish with a name and a password', () => {
     );
   });
 
-  it('is refused where lower masters may have minions that nobody sees here', async () => {
+  it('is refused if lower masters may have minions that this master does not see', async () => {
     start({}, { orderMasters: true });
     expect(await publish({ kwargs: login('anne') }, 'state.apply', 'far*')).toBe(
       'AuthorizationError',
@@ -165,7 +165,7 @@ describe('a publish with a local key', () => {
     expect(await publish(by('carl', 'root-key'), 'cmd.run')).toBe('ok');
   });
 
-  it('nobody becomes root by a key with few rights', async () => {
+  it('a key with few rights makes no user root', async () => {
     for (const user of ['root', 'sudo_carl', 'sudo_root']) {
       expect([user, await publish(by(user, 'carl-key'), 'test.ping')]).toEqual([
         user,

@@ -177,7 +177,7 @@ describe('publishes recorded from the stock command line', () => {
     expect(unpackMap(event.body).has('kwargs')).toBe(false);
   });
 
-  it('who is refused under the id of a running job ends no wait for that job', async () => {
+  it('a refused publish under the id of a running job ends no wait for that job', async () => {
     const jid = '20261122101112131415';
     const tags = async (load: Record<string, SaltValue>): Promise<string[]> => {
       const job = { cmd: 'publish', fun: 'test.ping', arg: [], tgt: 'va', ret: '', jid };
@@ -206,7 +206,7 @@ describe('publishes recorded from the stock command line', () => {
     expect(made.counts.get('publish_event_left_out')).toBe(7);
   });
 
-  it('a function on the blacklist is refused, whoever asks', async () => {
+  it('a function on the blacklist is refused to every user', async () => {
     const made = master(['va']);
     const blacklist = { users: [], modules: ['cmd.*'] };
     const ports = {

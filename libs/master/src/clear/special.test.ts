@@ -63,7 +63,7 @@ function errorOf(reply: SaltMap): string {
 }
 
 describe('a runner over the request port', () => {
-  it('is told to be limited where it is not the own user of the master who calls', async () => {
+  it('is limited unless the own user of the master calls', async () => {
     for (const who of [login('anne'), { user: 'carl', key: 'carl-key' }, ROOT]) {
       await send({ cmd: 'runner', fun: 'manage.up', kwarg: mapOf({}), ...who });
     }
@@ -184,7 +184,7 @@ describe('a wheel over the request port', () => {
     ]);
   });
 
-  it('takes the AES key away from who had it, and from nobody else', async () => {
+  it('rotates the AES key once it deletes an accepted key, and only then', async () => {
     const before = made.ports.aes.current();
     await wheel('key.delete', { match: 'bad1' });
     expect(made.ports.aes.current()).toBe(before);
