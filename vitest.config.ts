@@ -80,7 +80,7 @@ export default defineConfig({
         chaiConfig: { truncateThreshold: 0 },
         // Native sockets (zeromq) want a process of their own, not a thread.
         pool: 'forks' as const,
-        // Files of one process share what they import: making it anew costs more than most tests.
+        // Files of one process share what they import: a second import costs more than most tests.
         isolate: false,
         sequence: { groupOrder: at },
         ...limits,

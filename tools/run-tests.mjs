@@ -3,7 +3,7 @@
 // also several times, only files whose path has NAME in it, of any layer; with `--keep` beside it
 // the directories of masters and sandboxes stay where a test failed. The last line is
 // `N passed, N failed`, with `, N skipped` where there are any. With CI=true a skipped test is a
-// failure: nobody is there to notice it otherwise.
+// failure: no person watches to notice it.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

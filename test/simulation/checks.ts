@@ -140,7 +140,7 @@ export class Witness {
     if (sum !== targeted) throw new Broken('the ledger adds up', `${jid}: ${sum} of ${targeted}`);
     const deadline = this.#cluster.store.jobs.get(jid)?.row.deadlineAt ?? Infinity;
     if (deadline <= this.#cluster.time.wall && states.waiting > 0) {
-      throw new Broken('a closed job waits for nobody', jid);
+      throw new Broken('a closed job waits for no minion', jid);
     }
   }
 

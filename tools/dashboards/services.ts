@@ -223,7 +223,7 @@ export const services: Board = {
         }),
         graph({
           title: 'Age of the AES key',
-          about: 'It is made anew every `publish_session` seconds and when a key is deleted.',
+          about: 'It is renewed every `publish_session` seconds and when a key is deleted.',
           unit: 's',
           queries: [['max(brine_aes_epoch_age_seconds)', 'age']],
         }),

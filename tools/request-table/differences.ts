@@ -37,7 +37,7 @@ export const DIFFERENCES: readonly (readonly [RegExp, string])[] = [
   [/^aes pub_ret: /, 'there is no peer communication in this version'],
   [
     /^deadly: /,
-    'closed: 3008.2 loses a worker, which answers nobody from then on; here it is refused',
+    'closed: 3008.2 loses a worker, which answers no request from then on; here it is refused',
   ],
 ];
 

@@ -15,8 +15,9 @@ export interface Reach {
   /** The minions that a compound target of the list of rights means. */
   matching(target: string): ReadonlySet<string>;
   /**
-   * True where minions that the master cannot see may be reached as well (a master of masters):
-   * then nobody seen is not nobody reached, and no limited target covers it (CVE-2022-22941).
+   * True if the call may also reach minions that this master can not see (a master of masters).
+   * Then a target that matches no known minion may still reach some, and no limited entry covers
+   * it (CVE-2022-22941).
    */
   readonly beyond: boolean;
 }

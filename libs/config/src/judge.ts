@@ -15,7 +15,7 @@ export interface JudgedOptions {
   readonly accepted: readonly string[];
 }
 
-/** An option, or parts of it, of which an operator is told. */
+/** An option, or parts of it, that causes a warning. */
 interface Loss {
   readonly name: string;
   readonly standing: Standing;
@@ -24,9 +24,9 @@ interface Loss {
 }
 
 /**
- * What of the options is not in force, one warning each: of kind `refused` where a master must
- * not start without it. What asks for nothing is not told. Values are not shown: they may be
- * secret; names within them are.
+ * One warning for each option that is not in force: of kind `refused` if a master must not start
+ * without it. An option that asks for nothing causes none. Warnings never show values, since they
+ * may be secret; they do show names within values.
  */
 export function judgeOptions(table: StandingTable, judged: JudgedOptions): ConfigWarning[] {
   const losses = lossesIn(table, judged.values);

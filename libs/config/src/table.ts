@@ -24,15 +24,15 @@ export interface TableContext {
   readonly originOf: (path: string) => Origin;
   /** Names of Salt's options that this table lacks: no warning of kind `unknown`. */
   readonly saltNames: ReadonlySet<string>;
-  /** Those of which an operator is told elsewhere. */
+  /** Names that `judgeOptions` warns of: no warning here. */
   readonly judgedNames: ReadonlySet<string>;
   readonly warn: (warning: ConfigWarning) => void;
 }
 
 /**
- * Reads the values of one table; what is absent or empty gets its default. Unknown names are
- * warned of, never refused (only the name is told, a value may be a secret).
- * Throws ConfigError naming option, file and line where a value does not fit.
+ * Reads the values of one table. An absent or empty option gets its default. An unknown name
+ * causes a warning, never an error. The warning shows only the name: a value may be a secret.
+ * Throws ConfigError with option, file and line if a value does not fit.
  */
 export function readTable<T extends OptionTable>(
   table: T,

@@ -9,8 +9,8 @@ export const AUDIT_BEGINNING = '0'.repeat(64);
 
 /**
  * Seals rows of the audit: the seal of a row covers the row and the seal of the one before, so that
- * none can be changed, taken out or moved. Its key is drawn from the master's private key: whoever
- * may write the database can not make seals.
+ * none can be changed, taken out or moved. Its key is derived from the master's private key: write
+ * access to the database is not enough to make seals.
  */
 export class AuditSeal {
   readonly #key: KeyObject;
@@ -38,7 +38,7 @@ export class AuditSeal {
     return this.#mac(text);
   }
 
-  /** A digest that tells nobody without `master.pem` what it was made from, 64 hex digits. */
+  /** A digest, 64 hex digits. Without `master.pem` its source can not be found by guessing. */
   blind(digest: string): string {
     // A row's text begins with `[`, so no seal is ever made here.
     return this.#mac(`blind ${digest}`);

@@ -18,8 +18,8 @@ const FORMAT = 1;
 const SALT = 'brine secret box 1';
 
 /**
- * Seals what is kept in shared stores, so that a copy of the store opens nothing. The key is drawn
- * from the master's private key: every service that holds `master.pem` can open, nobody else.
+ * Seals what is kept in shared stores, so that a copy of the store opens nothing. The key is
+ * derived from the master's private key: only services that hold `master.pem` can open it.
  * Layout: format byte 1, 12 bytes IV, ciphertext, 16 bytes tag; the purpose is authenticated too.
  */
 export class SecretBox {

@@ -76,7 +76,7 @@ function parse(pem: string): X509Certificate | undefined {
   try {
     return new X509Certificate(pem);
   } catch {
-    // Whatever it is, nobody is known by it.
+    // Not a certificate: it identifies no user.
     return undefined;
   }
 }

@@ -108,7 +108,7 @@ function keysOf({ module, username, from }: Attempt): Record<'pair' | 'address' 
   return { pair: `${address} ${name}`, address, name };
 }
 
-/** Whoever has one address of IPv6 has all of its network, the first 64 bits. */
+/** A client with one IPv6 address has its whole network, the first 64 bits. */
 function networkOf(from: string): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(from)?.[1];
   if (mapped !== undefined) return mapped;

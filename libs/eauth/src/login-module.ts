@@ -21,7 +21,7 @@ export interface LoginModule {
   check(credentials: Credentials, signal: AbortSignal): Promise<KnownUser | undefined>;
 }
 
-/** Why nobody can log in by a module just now: a text for the operator, without secrets. */
+/** Why a module can not check logins just now: a text for the operator, without secrets. */
 export class LoginError extends Error {
   constructor(text: string, options?: ErrorOptions) {
     super(text, options);

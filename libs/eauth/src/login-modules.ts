@@ -15,8 +15,8 @@ export interface LoginModulesOptions {
 }
 
 /**
- * Logins in hand: waiting for their turn, being checked, or refused and not yet told so. Whoever
- * comes then is refused at once. A gateway sends a worker 320 requests of their class.
+ * Logins in hand: waiting for their turn, being checked, or refused and not yet answered. Above
+ * this a login is refused at once. A gateway sends a worker 320 requests of their class.
  */
 const IN_HAND_MAX = 192;
 /** Of these, of one address. */
@@ -30,7 +30,7 @@ const SLOWEST_HALF_MS = 60_000;
 /** A directory or a REST service that takes longer than this has refused. */
 const CHECK_TIMEOUT_MS = 10_000;
 
-/** Longer ones belong to nobody. A password may be a certificate. */
+/** Longer ones are refused unchecked. A password may be a certificate. */
 const NAME_MAX = 256;
 const PASSWORD_MAX = 65_536;
 
@@ -41,14 +41,14 @@ const TROUBLES_MAX = 100;
 type Checked =
   | { readonly kind: 'known'; readonly user: KnownUser }
   | { readonly kind: 'unknown' }
-  /** Nobody was asked, or nobody could tell. */
+  /** No module was asked, or the module had no answer. */
   | { readonly kind: 'untold' };
 
 /**
- * The login modules by name (salt/auth/__init__.py LoadAuth). A refusal takes about a second,
- * whatever its reason, and as long as the slowest of late, give or take a quarter: guessing is
- * slow and its time tells nothing. Who fails too often, or comes while too many are there, is
- * refused at once and unasked.
+ * The login modules by name (salt/auth/__init__.py LoadAuth). A refusal takes about a second, for
+ * every reason, or as long as the slowest recent one, give or take a quarter. So guessing is slow,
+ * and the time of a refusal betrays nothing. A client that failed too often is refused at once and
+ * unchecked; so is a login while too many are in hand.
  */
 export class LoginModules {
   readonly #options: LoginModulesOptions;
@@ -66,8 +66,8 @@ export class LoginModules {
   }
 
   /**
-   * Who this is; undefined for everybody who is not let in. Never rejects.
-   * @param from the address of whoever asks
+   * Who this is; undefined if the login is refused. Never rejects.
+   * @param from the address of the client
    */
   async vouch(
     module: string,
@@ -142,7 +142,7 @@ export class LoginModules {
     return this.#options.refusalMs ?? 1000;
   }
 
-  /** Where nobody could tell, how long it took says nothing of the name. */
+  /** Without an answer of a module, the time it took says nothing about the name. */
   async #wait(startMs: number, wasTold: boolean): Promise<void> {
     const now = performance.now();
     const usualMs = this.#usualMs;

@@ -22,7 +22,7 @@ const GROUPS_TIMEOUT_MS = 5_000;
 /**
  * Users of the host through PAM (salt/auth/pam.py): authentication, then the account phase, so that
  * a locked or expired account is refused (CVE-2022-22967). PAM runs in `pamtester`, a process of
- * its own: a module that hangs or crashes harms nobody, and the password goes through a pipe.
+ * its own: a module that hangs or crashes harms no service. The password goes through a pipe.
  */
 export class Pam implements LoginModule {
   readonly #options: PamOptions;

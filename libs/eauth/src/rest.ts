@@ -28,7 +28,7 @@ export class RestLogin implements LoginModule {
     let answer: Response;
     try {
       const body = new URLSearchParams({ username, password });
-      // A redirect would carry the password to whoever it names.
+      // A redirect would carry the password to the server that it names.
       answer = await fetch(url, { method: 'POST', body, signal, redirect: 'error' });
     } catch (cause) {
       throw new LoginError('external_auth:rest: the service does not answer', { cause });

@@ -166,7 +166,7 @@ function connectTo(path: string, timeoutMs: number): Promise<Socket> {
     const timer = setTimeout(() => fail(`no connection within ${timeoutMs} ms`), timeoutMs);
     socket.once('error', (cause) => {
       clearTimeout(timer);
-      fail('nobody serves this event socket', cause);
+      fail('no service listens on this event socket', cause);
     });
     socket.once('connect', () => {
       clearTimeout(timer);

@@ -94,7 +94,7 @@ const OPTS: SaltValue = new Map<SaltValue, SaltValue>([
 let contextText: string | undefined;
 
 function parsed(): { context: Map<string, unknown> } {
-  // Made anew each time: templates may change what they are given.
+  // A fresh copy each time: templates may change what they get.
   const all = readJson((contextText ??= fixture('context.json'))) as Map<string, unknown>;
   return { context: all.get('context') as Map<string, unknown> };
 }

@@ -13,16 +13,16 @@ const WORD = /(?:"(?:\\.|[^"\\])*"|[^ "])+/g;
 
 /** What SIGUSR1 asks for. */
 export interface DebugSignal {
-  /** Names who is told of the signal, with the facts of the process and those of `more`. */
+  /** Sets who hears of the signal. `tell` gets the facts of the process and those of `more`. */
   tellBy(tell: (text: string, facts: object) => void, more?: () => object): void;
 }
 
 /**
- * Keeps the inspector of this process and of all that it forks shut: whoever can speak to it runs
- * code with our rights. Without a listener Node opens it at SIGUSR1, the signal by which Salt's
- * operators ask for a stack dump, and every local user can speak to it. Here the signal is one
- * line, on stderr until somebody else is named. An inspector that NODE_OPTIONS opened is closed;
- * one on the command line of Node itself stays, as the operator's own wish. To be called first.
+ * Keeps the inspector of this process and of its children shut: a client of the inspector can run
+ * code with our rights. Without a listener Node opens it at SIGUSR1, and every local user can
+ * connect. Salt's operators send that signal to ask for a stack dump. Here the signal prints one
+ * line: on stderr until `tellBy` is called. An inspector that NODE_OPTIONS opened is closed. One
+ * on Node's own command line stays: the operator asked for it. Call this first.
  */
 export function keepInspectorShut(): DebugSignal {
   let tell = (text: string, facts: object): void =>

@@ -13,9 +13,9 @@ const STALLED_MS = 15_000;
 const THREAD_LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 };
 
 /**
- * Ends this process, by SIGKILL and with a line in the log, once its event loop has not turned for
- * 15 s: whoever started it then starts it again. A thread looks, and counts only the time in which
- * it runs itself: a process or a machine that was stopped as a whole has not stalled.
+ * Ends this process by SIGKILL, with a line in the log, once its event loop has not turned for
+ * 15 s. The supervisor then starts it again. A thread watches and counts only the time in which
+ * it runs itself: a process or machine that was stopped as a whole has not stalled.
  */
 export function watchLoop(service: string, stalledMs = STALLED_MS): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));

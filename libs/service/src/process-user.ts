@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 
 /**
- * Why this process must not go on: `user` names somebody else, and it is root. Salt changes to that
- * user by itself; here whoever starts the master does. Undefined where all is well.
+ * Why this process must not go on: it runs as root, and `user` names another account. Salt changes
+ * to that user by itself; Brine must be started as that user. Undefined if all is well.
  */
 export function refusedAsRoot(
   user: string,

@@ -172,7 +172,7 @@ async function live(
   process.send?.({ type: 'ready', healthPort: health.port });
 }
 
-/** The way to end the process: what is told first counts, and the deadline holds. */
+/** Ends the process within the deadline. The first call decides the exit code and the reason. */
 function endOnce(
   options: MasterOptions,
   telemetry: Telemetry,

@@ -12,7 +12,7 @@ export function natsOf<const Name extends string>(
     url: nats.url,
     name,
     signal,
-    /** No message may stop a reader: one that can not be handled is told of and passed over. */
+    /** No message may stop a reader: it logs one that it can not handle, and goes on. */
     onAside: (aside: object) =>
       log.error(aside, 'a message can not be handled and was passed over'),
   };

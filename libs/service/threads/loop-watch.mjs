@@ -14,7 +14,7 @@ let quiet = 0;
 
 const looks = setInterval(() => {
   const now = Atomics.load(beats, 0);
-  // By looks and not by the clock: while the whole process was stopped nobody looked.
+  // Counts looks, not time: while the whole process was stopped this thread did not look.
   quiet = now === seen ? quiet + 1 : 0;
   seen = now;
   if (quiet * beatMs < stalledMs) return;

@@ -18,7 +18,7 @@ export interface CheckedMinions {
 /**
  * The minions that a master expects to answer (Salt: salt/utils/minions.py
  * CkMinions.check_minions). It does not decide who runs the job: each minion judges the target
- * itself. A broken expression expects nobody.
+ * itself. A broken expression expects no minion.
  * @throws WorkError for a target that takes too much work; of a single minion with long data it
  *   does not: that one is not expected
  */

@@ -2,7 +2,7 @@ import { RegexError } from './python-regex/ast.ts';
 import type { TextTest } from './python-regex/compile.ts';
 import { compilePythonRegex } from './python-regex/compile.ts';
 
-const nobody: TextTest = () => false;
+const nothing: TextTest = () => false;
 
 /**
  * Compiles an expression of Python's as `re.match` has it: anchored at the start only. A broken
@@ -12,7 +12,7 @@ export function compilePcre(pattern: string): TextTest {
   try {
     return compilePythonRegex(pattern);
   } catch (error) {
-    if (error instanceof RegexError) return nobody;
+    if (error instanceof RegexError) return nothing;
     throw error;
   }
 }

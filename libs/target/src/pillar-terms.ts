@@ -26,9 +26,9 @@ const ENGINE_BY_TYPE: Readonly<Record<string, 'I' | 'J'>> = {
 };
 
 /**
- * The terms of a target that ask what is in a pillar, of whatever type and depth, nodegroups
- * included. The one table by which it is told whether a target could be used to guess at pillars.
- * Types count in any case, as Salt lowers some of them.
+ * The terms of a target that ask what is in a pillar: of every type and depth, also in nodegroups.
+ * This table alone decides whether a caller could guess at pillars with a target.
+ * Upper and lower case are the same, since Salt lowers some types.
  * @throws WorkError
  */
 export function pillarTerms(target: Target, nodegroups: Nodegroups): PillarTerms {

@@ -31,7 +31,7 @@ export interface TraceNode {
 export interface Trace {
   readonly jid: string;
   readonly traceId: string;
-  /** Spans nobody caused, or whose cause is not recorded here. */
+  /** Spans without a cause, or whose cause is not recorded here. */
   readonly roots: readonly TraceNode[];
   readonly spans: number;
   /** Spans whose cause is not recorded here. */

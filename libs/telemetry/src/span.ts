@@ -61,7 +61,7 @@ export function jobTraceId(jid: string): string {
   return made;
 }
 
-/** Gives a record its ids; those of a job follow from the jid, so that nobody must be told. */
+/** Gives a record its ids. Those of a job follow from the jid: no service has to send them. */
 export function spanOf(record: SpanRecord): Span {
   const { jid, request, context, parentPart } = record;
   const linkContext = record.link === undefined ? undefined : parseTraceparent(record.link);

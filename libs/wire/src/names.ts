@@ -94,9 +94,9 @@ function fit(name: string, key: string, load: string): string {
 }
 
 /**
- * Judges all fields of a load that name something, and the names of the fields themselves; those
- * of its `kwargs`, and the names in their `metadata`, too. Values of other types are left to
- * whoever reads the field, but for bytes: they are no UTF-8, so no name.
+ * Judges all fields of a load that name something, and the names of the fields themselves. Does
+ * the same for its `kwargs`, and judges the names in their `metadata`. Bytes are refused: they are
+ * no UTF-8, so no name. Values of other types are left to the code that reads the field.
  * Throws WireError SALT_WIRE_FIELD.
  */
 export function checkNames(load: SaltMap, what: string): void {

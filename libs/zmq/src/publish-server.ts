@@ -193,7 +193,7 @@ export class PublishServer implements AsyncDisposable {
   }
 
   async #deliver(bytes: Buffer, topic: Buffer): Promise<void> {
-    // Whoever connects or leaves while this goes on is in the map, or not any more.
+    // The map is live: subscribers may connect and leave while this runs.
     for (const [connection, subscriber] of this.#subscribers) {
       if (!wants(subscriber, topic)) continue;
       if (connection.unsentBytes === 0) subscriber.queued = 0;

@@ -37,7 +37,7 @@ export const names: WorstWork = {
 
 const BEGIN = '-----BEGIN PUBLIC KEY-----\n';
 const END = '\n-----END PUBLIC KEY-----';
-/** RSA public keys whose numbers are what they should not be: n and e as DER integers. */
+/** RSA public keys with numbers that a real key never has: n and e as DER integers. */
 function rsaKey(modulus: Buffer, exponent: Buffer): string {
   const der = (tag: number, content: Buffer): Buffer =>
     Buffer.concat([Buffer.from([tag, 0x82, content.length >> 8, content.length & 255]), content]);

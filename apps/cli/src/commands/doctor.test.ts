@@ -157,7 +157,7 @@ it('says so where the master can not be asked how minions log in', async () => {
   const findings = await examine(loadedWith({ minimumAuthVersion: 2 }), away);
   expect(findings.find(({ check }) => check === 'raised_auth_version')).toMatchObject({
     level: 'warn',
-    text: 'nobody knows how minions log in: no answer',
+    text: 'it is unknown how minions log in: no answer',
   });
 });
 

@@ -17,7 +17,7 @@ export function checkOptions(options: MasterOptions): Finding[] {
   if (options.openMode) say('bad', 'open_mode', 'open_mode lets every key in: turn it off');
   else say('ok', 'open_mode', 'open_mode is off');
   if (options.autoAccept) {
-    say('warn', 'auto_accept', 'auto_accept lets every new minion in, whoever it is');
+    say('warn', 'auto_accept', 'auto_accept accepts the key of every new minion, unchecked');
   }
   const version = options.minimumAuthVersion;
   if (version < VERSION_MIN) {

@@ -23,7 +23,7 @@ export async function checkVersions(
     for await (const logIn of logIns()) if (unseen.delete(logIn.id)) versions.push(logIn);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return [{ level: 'warn', check: CHECK, text: `nobody knows how minions log in: ${why}` }];
+    return [{ level: 'warn', check: CHECK, text: `it is unknown how minions log in: ${why}` }];
   }
   const findings: Finding[] = [];
   for (let raised = current + 1; raised <= VERSION_MAX; raised += 1) {

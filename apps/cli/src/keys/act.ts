@@ -143,6 +143,6 @@ async function tell(config: MasterOptions, data: SaltMap): Promise<void> {
   try {
     await fireEvent('salt/key', pack(data, 'bin'), { path });
   } catch {
-    // No master runs. The files are changed, and they are what counts.
+    // No master runs. Only the files count, and they are changed.
   }
 }

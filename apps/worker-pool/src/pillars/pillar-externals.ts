@@ -52,8 +52,8 @@ export class Externals {
   }
 
   /**
-   * Asks those that have to be waited for, and of what the minion names only what it may. Never
-   * rejects: what went wrong is told by `ask`.
+   * Asks the sources that answer later. Of those that the minion names, asks only what it may use.
+   * Never rejects: `ask` throws what went wrong.
    */
   async askEarly(minion: PillarMinion): Promise<void> {
     const { extPillar, excludeExtPillar } = this.#options;

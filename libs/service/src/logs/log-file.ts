@@ -13,8 +13,8 @@ export interface LogFileOptions {
 }
 
 /**
- * Appends lines to a file that others may move or empty under it (logrotate), as each write opens
- * it anew. A disk that is full or a directory that is gone is told once and never thrown.
+ * Appends lines to a file. Each write opens it again, so logrotate may move or empty it.
+ * A full disk or a missing directory is reported once and never thrown.
  */
 export class LogFile {
   readonly #options: LogFileOptions;

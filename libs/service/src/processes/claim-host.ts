@@ -158,6 +158,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    return ''; // Absent or gone: it names nobody.
+    return ''; // Absent or gone: it names no process.
   }
 }

@@ -85,7 +85,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    // Absent, or gone while we looked: nobody has it.
+    // Absent, or gone while we looked: no process has it.
     return '';
   }
 }

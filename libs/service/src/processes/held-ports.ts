@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as net from 'node:net';
 
-/** A bound socket, as the system's own handle; nobody accepts on it here. */
+/** A bound socket, as the system's own handle. This process accepts no connection on it. */
 interface BoundHandle {
   getsockname(out: { port?: number }): number;
   close(): void;

@@ -15,8 +15,8 @@ export const MASTER_SERVICES = [
 export type MasterServiceName = (typeof MASTER_SERVICES)[number];
 
 /**
- * The streams' owner first; then who works; then the doors, so that nobody is let in before
- * somebody answers. Stopping goes the other way: the doors close first.
+ * The owner of the streams starts first, then the workers, then the services that accept
+ * connections: no client gets in before a worker can answer. Stopping goes the other way round.
  */
 const STAGES: Readonly<Record<MasterServiceName, number>> = {
   'event-bus': 0,
@@ -43,7 +43,7 @@ export interface MasterServicesSettings {
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The processes of a whole master on one host. PostgreSQL is told to its one user only. */
+/** The processes of a whole master on one host. Only the returner gets DATABASE_URL. */
 export function masterServices(settings: MasterServicesSettings): ServiceSpec[] {
   return MASTER_SERVICES.flatMap((service) => {
     const count = service === 'worker-pool' ? settings.workers : 1;

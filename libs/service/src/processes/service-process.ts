@@ -21,7 +21,7 @@ export interface ServiceSpec {
   readonly yieldsFirst?: boolean;
 }
 
-/** What is told of a process. */
+/** Callbacks for what happens to a process. */
 export interface ProcessEvents {
   readonly onLine: (source: LogSource, line: string) => void;
   readonly onReady: (process: ServiceProcess) => void;
@@ -37,8 +37,8 @@ export interface ProcessEvents {
 export type Word = 'loaded' | 'ready' | 'yielded';
 
 /**
- * What it is told: begin to serve; let go of what only one may hold; a successor serves, so leave
- * when all is done; the predecessor has left.
+ * What the supervisor orders. `go`: begin to serve. `yield`: let go of what only one may hold.
+ * `leave`: a successor serves, so end when all is done. `alone`: the predecessor has left.
  */
 export type Order = 'go' | 'yield' | 'leave' | 'alone';
 
@@ -46,7 +46,7 @@ export type Order = 'go' | 'yield' | 'leave' | 'alone';
 export class ServiceProcess {
   readonly pid: number | undefined;
   readonly startedMs = Date.now();
-  /** The same of the clock that nobody sets. */
+  /** The same by the monotonic clock. */
   readonly bornAt = performance.now();
   readonly gone: Promise<void>;
   healthPort: number | undefined;
@@ -55,7 +55,7 @@ export class ServiceProcess {
   #waiting: { readonly word: Word; readonly resolve: (said: boolean) => void }[] = [];
   #isGone = false;
 
-  /** @param isSuccessor it loads, says so, and begins when it is told to. */
+  /** @param isSuccessor it loads, says so, and begins at the order `go`. */
   constructor(spec: ServiceSpec, ports: HeldPorts, isSuccessor: boolean, events: ProcessEvents) {
     const { entry, args, env, name } = spec;
     const own: Record<string, string> = { BRINE_INSTANCE: name, BRINE_SUPERVISED: '1' };
@@ -105,7 +105,7 @@ export class ServiceProcess {
   }
 
   tell(order: Order): void {
-    // One that ends at this moment hears nothing, and its end is told.
+    // A process that ends at this moment hears nothing; onExit reports its end.
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
 

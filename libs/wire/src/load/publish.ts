@@ -182,7 +182,7 @@ export function buildPublishedJob(job: PublishedJob): SaltMap {
   return map;
 }
 
-/** What is told of a job when it is published. */
+/** What the event of a published job says. */
 export interface NewJob {
   readonly jid: string;
   readonly tgtType: string;

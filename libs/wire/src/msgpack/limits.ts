@@ -31,8 +31,8 @@ export const COST_LIST = 4;
 export const COST_OBJECT = 16;
 
 /**
- * True for the type byte of a number. As a key it costs {@link costOfNumberKey}: the hash of a
- * number has no seed in JavaScript, so whoever makes all of them collide makes each wait for those
+ * True for the type byte of a number. As a key it costs {@link costOfNumberKey}. JavaScript hashes
+ * numbers without a seed, so a sender can make all of them collide: then each key waits for those
  * before.
  */
 export function isNumberType(type: number): boolean {

@@ -38,8 +38,8 @@ const WARM_UP_MINUTES = 17;
 const WARM_UP_SHARE_MAX = 0.5;
 const KIB_PER_MIB = 1_024;
 /**
- * The one service whose processes share what they hold, buffers of a fixed size that fill for
- * hours: of it the PSS without them is judged.
+ * The one service whose processes share memory: buffers of a fixed size that fill for hours. Its
+ * PSS is judged without them.
  */
 const POSTGRESQL = 'postgresql';
 
