@@ -1,9 +1,18 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LoadedConfig, loadMasterConfig, type MasterOptions } from '@brine/config';
 import { ensureKeyDirs } from '@brine/pki';
+import { stateFile } from '@brine/service';
 import { natsCertificates } from '@brine/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LogInVersions } from '../doctor/check-versions.ts';
@@ -121,6 +130,16 @@ it('names what lies among the keys and is none', async () => {
   const findings = await examine(loadedWith(), logIns());
   const odd = findings.find(({ check }) => check === 'odd-key-files');
   expect(odd?.text).toMatch(/minions\/backup", ".*minions_pre\/a,b": /);
+});
+
+it('says for how many minions a running master has open files', async () => {
+  const service = { name: 'publisher', pid: process.pid };
+  writeFileSync(stateFile(join(dir, 'cache')), JSON.stringify({ services: [service] }));
+  const limits = readFileSync('/proc/self/limits', 'utf8');
+  const limit = Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1]);
+  const findings = await examine(loadedWith(), logIns());
+  const text = findings.find(({ check }) => check === 'open-files')?.text;
+  expect(text).toBe(`room for ${limit - 512} minions`);
 });
 
 it('finds a clock that was set back', async () => {

@@ -14,15 +14,23 @@ export async function checkLimits(options: MasterOptions): Promise<Finding[]> {
   const minions = listing?.accepted.length ?? 0;
   const running = readState(options.brine.stateDir)?.services ?? [];
   const findings: Finding[] = [];
+  let lowest = Infinity;
   for (const { name, pid } of running) {
     if (!SERVICES.includes(name) || pid === undefined) continue;
     const limit = await openFilesOf(pid);
-    if (limit === undefined || limit >= minions + SPARE_FILES) continue;
+    if (limit === undefined) continue;
+    lowest = Math.min(lowest, limit);
+    if (limit >= minions + SPARE_FILES) continue;
     const text = `${name} may open ${limit} files, ${minions} minions need more: raise LimitNOFILE`;
     findings.push({ level: 'bad', check: 'open-files', text });
   }
   if (findings.length > 0) return findings;
-  return [{ level: 'ok', check: 'open-files', text: `room for ${minions} minions` }];
+  return [{ level: 'ok', check: 'open-files', text: roomFor(lowest) }];
+}
+
+function roomFor(lowest: number): string {
+  if (lowest < Infinity) return `room for ${lowest - SPARE_FILES} minions`;
+  return 'no limit is known: the master does not run, or has none';
 }
 
 async function openFilesOf(pid: number): Promise<number | undefined> {
