@@ -1,4 +1,4 @@
-// The dashboards' files are what their description makes, and Grafana can show them.
+// The dashboards' files equal those that their description makes, and Grafana can show them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const shown = panels.flatMap(({ board, panel }) =>
 );
 
 describe('dashboards', () => {
-  test('the files are what the description makes; after a change: npm run dashboards', async () => {
+  test('the files equal those of the description; after a change: npm run dashboards', async () => {
     const files = BOARDS.map(({ name }) => `${name}.json`).sort();
     expect(readdirSync(DASHBOARDS_DIR).sort()).toEqual(files);
     for (const board of BOARDS) {

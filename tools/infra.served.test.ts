@@ -102,7 +102,7 @@ describe('compose.yaml', () => {
     expect(compose.services['certificates']!.command).toContain('nats');
   });
 
-  test('only the job cache is told of PostgreSQL, and not as its owner', () => {
+  test('only the job cache gets the URL of PostgreSQL, and not as its owner', () => {
     const told = Object.entries(compose.services).filter(
       ([, { environment }]) => environment?.['DATABASE_URL'] !== undefined,
     );
@@ -118,7 +118,7 @@ describe('compose.yaml', () => {
     expect(made['BRINE_STORE_DB_PASSWORD']).toContain(store?.[1]);
   });
 
-  test('who looks on has a password, and PostgreSQL the same', () => {
+  test('Grafana and the exporter have the passwords that PostgreSQL has for them', () => {
     const { postgres, grafana, 'postgres-exporter': exporter } = compose.services;
     const made = postgres?.environment ?? {};
     const ofGrafana = made['BRINE_GRAFANA_DB_PASSWORD'];

@@ -68,7 +68,7 @@ describe('rules', () => {
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
   });
 
-  test('each tells who is woken at night what is wrong, how much, and what to do', () => {
+  test('each says what is wrong, how much, and what to do', () => {
     for (const { alert, labels, annotations } of alerts) {
       expect(['critical', 'warning', 'info'], alert).toContain(labels?.['severity']);
       for (const name of ['summary', 'description', 'runbook']) {

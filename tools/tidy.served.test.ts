@@ -73,7 +73,7 @@ describe('files', () => {
     expect(odd.map(({ path }) => path)).toEqual([]);
   });
 
-  test('nothing names a path of somebody’s machine or a private registry', () => {
+  test('no file names a path of a private machine or a private registry', () => {
     const homes = new RegExp(['/ho' + 'me/[a-z]', '/Use' + 'rs/[a-z]', '/wo' + 'rk/'].join('|'));
     const found = texts.filter(({ text }) => homes.test(text));
     expect(found.map(({ path }) => path)).toEqual([]);

@@ -1,5 +1,5 @@
 // Holds docs/internals/way-of-a-job.md against the code: a page that names files goes out of date
-// with the first move, and nobody looks.
+// with the first move, unnoticed.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, test } from 'vitest';

@@ -36,7 +36,7 @@ it('a job with a load of no form stops neither the jobs after it nor a start', a
   expect(await publish(newJid())).toEqual([]);
 }, 30_000);
 
-it('an event that can not be told stops no reader of events', async () => {
+it('an event that can not be sent on stops no reader of events', async () => {
   const { seen, client } = await host.reader();
   const writer = new EventWriter(master.worker);
   const fire = (tag: string, body: Buffer): Promise<unknown> =>

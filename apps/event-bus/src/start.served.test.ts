@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => host.close());
 
 describe('a job', () => {
-  it('is on disk before it is announced, and announced before anybody is told', async () => {
+  it('is on disk before its events are sent, and reported as written', async () => {
     const { seen, client } = await host.reader();
     const jid = newJid();
     const wait = waitWritten(master.worker, [`host:${host.name}`], 10_000);
@@ -138,7 +138,7 @@ describe("a syndic's list of minions", () => {
     );
   });
 
-  it('makes the files of a job that nobody published here', async () => {
+  it('makes the files of a job that was not published here', async () => {
     const jid = newJid();
     await told(jid);
     const files = new JobFiles({ cachedir: host.cache() });
@@ -167,7 +167,7 @@ describe('event sockets', () => {
     }
   });
 
-  it('give nothing old to who connects later', async () => {
+  it('give nothing old to a client that connects later', async () => {
     const early = await host.reader();
     await new EventWriter(master.worker).append({
       kind: 'minion',

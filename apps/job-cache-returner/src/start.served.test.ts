@@ -134,7 +134,7 @@ async function countReturns(jid: string): Promise<number> {
   }
 }
 
-test('a job is written, told to who waits, and answered with its returns', async () => {
+test('a job is written, reported to its waiter, and answered with its returns', async () => {
   const { returner, spans } = await start();
   const jid = newJid();
   const wait = waitWritten(worker, ['store'], 10_000);
@@ -178,7 +178,7 @@ test('a job is written, told to who waits, and answered with its returns', async
   expect(spans).toHaveLength(2);
 });
 
-test('log-ins and what services tell of minions are stored', async () => {
+test('log-ins and sightings from services are stored', async () => {
   const { returner } = await start();
   const jid = newJid();
   const writer = new EventWriter(worker);

@@ -34,7 +34,7 @@ it('a limited entry covers a call only with every minion it reaches', () => {
   expect(may([{ '@runner': ['test.*'] }], 'test.ping', [])).toBe(false);
 });
 
-it('CVE-2022-22941: nobody seen is not nobody reached where lower masters have minions', () => {
+it('CVE-2022-22941: a target without minions here may reach minions of lower masters', () => {
   const rights = readAcl([{ 'web*': ['test.*'] }]);
   const call = { fun: 'test.ping', arg: [] };
   expect(mayPublish(rights, call, reach([], true))).toBe(false);

@@ -101,7 +101,7 @@ describe('a batch', () => {
     expect(new Set(jids)).toEqual(new Set([JID]));
   });
 
-  it('stops after the first bad return where it is told to', async () => {
+  it('stops after the first bad return if asked to', async () => {
     const all = await steps({ a: 3, b: 0 }, '1', true);
     expect(all.map((step) => step.kind)).toEqual(['start', 'return', 'halted']);
   });

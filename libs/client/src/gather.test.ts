@@ -22,7 +22,7 @@ const returned = (id: string, more: Readonly<Record<string, SaltValue>> = {}): E
   { id, jid: JID, return: `of ${id}`, ...more },
 ];
 
-/** Who is shown with what, and who as silent, of a job for `minions` when these events come. */
+/** The rows and lines that are shown of a job for `minions` when these events come. */
 async function shown(
   minions: readonly string[],
   events: readonly Event[],
@@ -67,7 +67,7 @@ test('a return is shown where its tag and its data name the same targeted minion
   expect(rows).toEqual({ a: 'of a', b: 'silent' });
 });
 
-test('who was not asked is shown with -v alone, and told of', async () => {
+test('a minion that was not asked is shown with -v alone, else counted', async () => {
   const events = [returned('x'), returned('a'), returned('y', { resource_id: 'a' })];
   const strict = await shown(['a'], events);
   expect(strict).toMatchObject({ rows: { a: 'of a' } });
@@ -76,7 +76,7 @@ test('who was not asked is shown with -v alone, and told of', async () => {
   expect(verbose).toMatchObject({ rows: { a: 'of a', x: 'of x' }, lines: [] });
 });
 
-test('a resource is told by its minion, but no minion is a resource of another', async () => {
+test('a resource goes by its minion, but no minion is a resource of another', async () => {
   const { rows } = await shown(
     ['a', 'b'],
     [
@@ -107,7 +107,7 @@ test('no minion ends the wait with an error, nor widens it by a list', async () 
   expect(asked).toEqual([['b']]);
 });
 
-test('an answer to find_job speaks for whoever gives it, if it was asked', async () => {
+test('an answer to find_job speaks for the minion that gives it, if it was asked', async () => {
   const answer = (tag: string, id: string, more: Record<string, SaltValue>): Event => [
     `salt/job/${FIND_JID}/ret/${tag}`,
     { id, jid: FIND_JID, return: mapOf({ jid: JID }), ...more },
@@ -161,7 +161,7 @@ test('of a batch each part hears of its own minions alone, also of those below',
   expect(lines).toEqual([]);
 });
 
-test('that a master below refused is told, and ends nothing', async () => {
+test('a refusal of a master below is shown, and ends nothing', async () => {
   const refusal: Event = [`syndic/s/salt/job/${JID}/error`, { jid: JID, error: 'x' }];
   const above = { orderMasters: true, syndicWaitMs: 10 };
   const { rows, lines } = await shown(['a'], [refusal, returned('a')], above);
@@ -169,7 +169,7 @@ test('that a master below refused is told, and ends nothing', async () => {
   expect(lines).toEqual(['the master below s refused the job']);
 });
 
-test('that the master itself refused ends the wait', async () => {
+test('a refusal of the master itself ends the wait', async () => {
   const refusal: Event = [`salt/job/${JID}/error`, { error: 'x' }];
   await expect(shown(['a'], [refusal])).rejects.toThrow('Authorization error occurred');
 });

@@ -138,7 +138,7 @@ describe('publishing', () => {
     await expect(failure).rejects.toBeInstanceOf(RefusedError);
   });
 
-  it('gives nothing where nobody matched', async () => {
+  it('gives nothing if no minion matched', async () => {
     const load = mapOf({ jid: null, minions: [], error: 'no minions' });
     const master = new FakeMaster(() => mapOf({ enc: 'clear', load }));
     expect(await gather(new LocalClient(master.ports, SETTINGS))).toEqual([]);
@@ -189,7 +189,7 @@ describe('gathering', () => {
     expect(all.map(({ id }) => id)).toEqual(['a', 'c']);
   });
 
-  it('asks who still runs the job, and reports who does not answer', async () => {
+  it('asks which minions still run the job, and reports those that do not answer', async () => {
     const master: FakeMaster = new FakeMaster((load) => {
       if (load.get('fun') === 'saltutil.find_job') return published(FIND_JID, ['b']);
       master.returns('a', true);
@@ -232,7 +232,7 @@ describe('gathering', () => {
   describe('with order_masters', () => {
     const ABOVE: ClientSettings = { ...SETTINGS, orderMasters: true };
 
-    it('ends where no lower master names a minion, after asking nobody', async () => {
+    it('ends if no lower master names a minion, without a question to any', async () => {
       const master = new FakeMaster(() => published(JID, []));
       expect(await gather(new LocalClient(master.ports, ABOVE))).toEqual([]);
       expect(master.loads).toHaveLength(1);

@@ -150,7 +150,7 @@ describe('files of the master', () => {
     );
   });
 
-  test('unknown options are told by name only', () => {
+  test('unknown options bring a warning with their names only', () => {
     const { warnings } = load('my_secret_thing: hunter2\nbrine:\n  zzz: 3\n');
     expect(warnings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       `unknown: Unknown option 'brine.zzz' in ${dir}/master, line 3`,

@@ -48,7 +48,7 @@ it('lets in by a certificate of the authority and a proof of its key, once', asy
   expect(await module.check({ username: 'anne', password: good })).toBeUndefined();
 });
 
-it('CVE-2024-38825: a mere certificate is nobody, nor is one of somebody else', async () => {
+it('CVE-2024-38825: refuses a certificate of another user, or without proof', async () => {
   const module = new CertificateLogin({ '^ca_file': join(dir, 'authority.crt') });
   const now = nowS();
   const old = String(Number(now) - 90);
@@ -67,7 +67,7 @@ it('CVE-2024-38825: a mere certificate is nobody, nor is one of somebody else', 
   }
 });
 
-it('an authority that is none lets in nobody and tells the operator', async () => {
+it('an authority that is none lets no user in; one that is missing is an error', async () => {
   const now = nowS();
   const given = await password('anne', proofText('anne', now), now);
   const missing = new CertificateLogin({ ca_file: join(dir, 'none.crt') });

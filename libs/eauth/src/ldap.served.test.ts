@@ -63,7 +63,7 @@ it('lives on where a directory sends thousands of short messages at once', async
   await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve));
   const { port } = hostile.address() as AddressInfo;
   const given = { username: 'anne', password: 'x' };
-  // An error that nobody catches fails the run.
+  // An error that is not caught fails the run.
   const asked = directory(port).check(given, AbortSignal.timeout(300));
   await expect(asked).rejects.toThrow('the directory does not answer');
   hostile.close();

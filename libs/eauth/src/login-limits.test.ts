@@ -44,7 +44,7 @@ test('a success is not punished, and clears the name at its address', () => {
   expect(failures(limits, 9, () => anne)).toBe(5);
 });
 
-test('names from one address: fifty, and whoever got in from there before', () => {
+test('names from one address: fifty, and users who got in from there before', () => {
   const limits = made();
   let n = 0;
   const anne = of('anne', '192.0.2.1');
@@ -58,7 +58,7 @@ test('names from one address: fifty, and whoever got in from there before', () =
   expect(limits.mayTry(of('bob', '192.0.2.1'))).toBe(true);
 });
 
-test('a stranger locks nobody out elsewhere, however long he tries', () => {
+test('a stranger locks out no user at another address, however long it tries', () => {
   const limits = made();
   let failed = 0;
   for (let second = 0; second < 3600; second += 1) {

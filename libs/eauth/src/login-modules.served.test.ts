@@ -43,7 +43,7 @@ it('a refusal takes its time, whatever the reason; a success does not', async ()
   });
 });
 
-/** A module that answers nobody before it is told to. */
+/** A module that answers only once it is released. */
 function slowModule(answer: (username: string) => boolean = () => true) {
   const asked: string[] = [];
   let release: () => void = () => undefined;
@@ -58,7 +58,7 @@ function slowModule(answer: (username: string) => boolean = () => true) {
   return { asked, release: () => release(), module };
 }
 
-it('so many logins at once that nobody could answer them are refused', async () => {
+it('logins beyond a number at once are refused', async () => {
   const { asked, release, module } = slowModule();
   const modules = logins({ slow: module });
   const all = Array.from({ length: 300 }, (_none, at) =>
@@ -82,11 +82,11 @@ it('a storm from one address leaves places for others', async () => {
   expect(asked).toContain('anne');
   release();
   expect(await anne).toBeDefined();
-  // Who is let in is not punished for the others.
+  // A user who gets in is not punished for the others.
   expect((await Promise.all(storm)).filter((known) => known !== undefined)).toHaveLength(160);
 });
 
-it('after some failures nobody is asked about the rest of a storm', async () => {
+it('after some failures the module is not asked about the rest of a storm', async () => {
   const { asked, release, module } = slowModule((username) => username === 'anne');
   const modules = logins({ slow: module });
   release();
@@ -98,7 +98,7 @@ it('after some failures nobody is asked about the rest of a storm', async () => 
   expect(await modules.vouch('slow', 'anne', 'p', HERE)).toBeDefined();
 });
 
-it('a module that is away counts against nobody', async () => {
+it('a module that is away counts against no user', async () => {
   let away = true;
   const broken: LoginModule = {
     async check({ username }) {
@@ -144,7 +144,7 @@ it('one slow refusal does not make all later ones slow', async () => {
   }
 });
 
-it('everybody is let in only where tests say so, nobody by an empty shared secret', async () => {
+it('auto lets every user in only if tests say so, an empty shared secret none', async () => {
   const modules = logins({ on: everybody(true), off: everybody(false), none: sharedSecret('') });
   expect(await modules.vouch('on', 'anne', '', HERE)).toBeDefined();
   expect(await modules.vouch('off', 'anne', '', HERE)).toBeUndefined();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Pam } from './pam.ts';
 
 test('PAM is not asked with a longer password than it takes', async () => {
-  // A program that lets everybody in.
+  // A program that lets every user in.
   const pam = new Pam({ service: 'login', program: 'true' });
   const check = (password: string) =>
     pam.check({ username: 'anne', password }, AbortSignal.timeout(60_000));

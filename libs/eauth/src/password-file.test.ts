@@ -20,7 +20,7 @@ async function file(text: string, settings: ModuleSettings = {}) {
     (await module.check({ username, password }))?.name === username;
 }
 
-test('a password that crypt(3) does not take belongs to nobody, and is not hashed', async () => {
+test('a password that crypt(3) does not take fits no user, and is not hashed', async () => {
   const hashed = (password: string): string =>
     `{SHA}${createHash('sha1').update(password).digest('base64')}`;
   const [longest, longer, wide] = ['a'.repeat(511), 'a'.repeat(512), 'é'.repeat(256)] as const;
@@ -58,7 +58,7 @@ describe('a text file of users', () => {
     expect(await users('anne', 'one')).toBe(true);
   });
 
-  it('a line without the fields lets in nobody behind it, and tells the operator', async () => {
+  it('a line without the fields lets in no user behind it, and the error names it', async () => {
     const users = await file('bob:x\n\nanne:secret\n');
     expect(await users('bob', 'x')).toBe(true);
     await expect(users('anne', 'secret')).rejects.toThrow('line 2 of the file has no such field');

@@ -50,7 +50,7 @@ it('posts name and password as a form, and takes the rights in the answer', asyn
   expect(await check('dora')).toBeUndefined();
   await expect(check('emil')).rejects.toThrow('the answer is no list');
   await expect(check('fritz')).rejects.toThrow('the answer is too long');
-  // Nobody is followed with a password.
+  // A redirection is not followed with a password.
   await expect(check('gast')).rejects.toThrow('the service does not answer');
   expect(seen.filter((line) => line.includes('gast'))).toHaveLength(1);
 });

@@ -175,7 +175,7 @@ test('a publish is answered with a text when there is no worker', async () => {
   const one = await peer(port);
   const reply = unpack(await one.request(publish('test.ping'), 15_000));
   expect(isMap(reply) && reply.get('error')).toContain('not ready');
-  // Neither when it came nor when it was answered could anybody be told.
+  // The memory was away both when it came and when it was answered.
   await expect.poll(() => gateway.status.publish.unremembered).toBe(2);
 });
 

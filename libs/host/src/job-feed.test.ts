@@ -49,7 +49,7 @@ function feeding(announceSinceMs = 0) {
   return { feed, message, acts };
 }
 
-it('a job is written, announced with two events, told, acknowledged, in this order', async () => {
+it('a job is written, announced by two events, reported, acknowledged, in this order', async () => {
   const { feed, message, acts } = feeding();
   await feed.handle(JOB, message(1));
   expect(acts).toEqual(['announced 2', 'written host:h', 'ack']);

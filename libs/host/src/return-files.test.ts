@@ -48,7 +48,7 @@ async function handled(files: JobFiles, events: EventMessage[], endTimes: boolea
   expect(troubles).toEqual([]);
 }
 
-it('returns of a job that nobody published make its files, and its end is noted', async () => {
+it('returns of a job that was not published make its files, and its end is noted', async () => {
   const files = new JobFiles({ cachedir });
   const later = Date.UTC(2026, 10, 22, 3, 0, 5, 123);
   await handled(files, [eventOf('m2', 'b', later), eventOf('m1', 'a', later - 4_000)], true);

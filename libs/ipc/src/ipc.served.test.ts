@@ -36,7 +36,7 @@ const vectors = JSON.parse(
 ) as Vectors;
 
 describe('frames recorded from real Salt', () => {
-  it.each(Object.entries(vectors.pub_socket))('of %s are what we send', async (_v, recorded) => {
+  it.each(Object.entries(vectors.pub_socket))('of %s equal those we send', async (_v, recorded) => {
     const framing = recorded.length_prefixed ? 'prefixed' : 'bare';
     await using publisher = await EventPublisher.listen({ path: pub(), framing });
     const socket = connect(pub());
@@ -54,7 +54,7 @@ describe('frames recorded from real Salt', () => {
     socket.destroy();
   });
 
-  it.each(Object.entries(vectors.pub_socket))('of %s are what we read', async (_v, recorded) => {
+  it.each(Object.entries(vectors.pub_socket))('of %s can be read', async (_v, recorded) => {
     const framing = recorded.length_prefixed ? 'prefixed' : 'bare';
     await using publisher = await EventPublisher.listen({ path: pub(), framing });
     using client = await EventClient.connect({ path: pub() });
@@ -133,7 +133,7 @@ describe('EventPublisher', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('knows who connected before once it has taken all that arrive', async () => {
+  it('counts the clients that connected before, once it has taken all that arrive', async () => {
     await using publisher = await EventPublisher.listen({ path: pub(), framing: 'bare' });
     const clients = Array.from({ length: 5 }, () => EventClient.connect({ path: pub() }));
     // Connected for themselves, but taken one in a turn.
@@ -213,7 +213,7 @@ describe('EventReceiver', () => {
 });
 
 describe('EventClient', () => {
-  it('says at once that nobody serves the socket', async () => {
+  it('says at once that no process serves the socket', async () => {
     await expect(EventClient.connect({ path: pub() })).rejects.toMatchObject({
       code: 'SALT_IPC_CONNECT',
       retryable: true,

@@ -16,7 +16,7 @@ describe('late wakes', () => {
     expect(at).toEqual([50, 150, 400, 1000, 2500]);
   });
 
-  it('a later start begins anew', () => {
+  it('a later start begins again', () => {
     let count = 0;
     const wakes = new LateWakes(() => count++);
     wakes.start();

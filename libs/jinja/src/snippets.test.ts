@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixture, renderSnippet, type SnippetResult, snippets } from '../test/snippets.ts';
 
-// Recorded once from Salt 3008.2 by test/fixtures/jinja/record.py; the interop suite asks it anew.
+// Recorded once from Salt 3008.2 by test/fixtures/jinja/record.py; the interop suite checks it.
 const RECORDED = JSON.parse(fixture('results.json')) as Record<string, SnippetResult>;
 const DIFFERENCES = JSON.parse(fixture('differences.json')) as Record<string, string>;
 

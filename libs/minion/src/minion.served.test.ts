@@ -232,7 +232,7 @@ describe('a minion that hears jobs', () => {
     expect(master.signIns).toBe(before + 1);
     expect((await returned(job('test.ping'))).get('return')).toBe(true);
   });
-  test('a return that nobody takes is brought again until the master is back', async () => {
+  test('a return that the master does not take is sent again until it does', async () => {
     await started();
     let refusals = 7;
     master.tamper = (cmd) =>
@@ -269,7 +269,7 @@ describe('a minion that hears jobs', () => {
     expect((load.get('return') as SaltMap).get('cmd.run')).toBe("'cmd.run' is not available.");
     expect((load.get('retcode') as SaltMap).get('cmd.run')).toBe(1);
   });
-  test('a refresh collects grains and pillar anew', async () => {
+  test('a refresh collects grains and pillar again', async () => {
     await started();
     master.pillar = mapOf({ site: 'new' });
     await returned(job('saltutil.refresh_pillar'));

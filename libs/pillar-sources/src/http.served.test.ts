@@ -34,7 +34,7 @@ test('the id and grains are part of the address, escaped', async () => {
   );
 });
 
-test.each(['/gone', '/list', '/broken', '/large'])('%s is nothing, and told', async (path) => {
+test.each(['/gone', '/list', '/broken', '/large'])('%s is nothing, and logged', async (path) => {
   expect(await readHttp('json', minion, url + path, { log })).toEqual(EMPTY);
   expect(lines).toHaveLength(1);
 });

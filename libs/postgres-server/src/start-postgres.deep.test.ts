@@ -56,7 +56,7 @@ test('a killed server comes back on the same port with what was committed', asyn
   await server.stop();
 }, 60_000);
 
-test('a server that does not start is tried for as long as it takes, and told of once', async () => {
+test('a server that does not start is tried until it does, and reported once', async () => {
   const told: string[] = [];
   const pids: number[] = [];
   let failed = 0;

@@ -137,7 +137,7 @@ test('what could not be stored is not confirmed; lasting trouble is reported onc
   expect(bench.troubles).toHaveLength(2);
 });
 
-test('log-ins are heard while jobs are open, and told to the store with the next look', async () => {
+test('log-ins are heard while jobs are open, and go to the store with the next look', async () => {
   const bench = new Bench(4);
   bench.logIns.push({ id: 'a', atMs: 1 }, { id: 'b', atMs: 2 });
   await bench.sender.run();
@@ -150,7 +150,7 @@ test('log-ins are heard while jobs are open, and told to the store with the next
   expect(bench.waits).toEqual([1_000, 1_000, 1_000, 1_000]);
 });
 
-test('log-ins that the store did not get are told again', async () => {
+test('log-ins that the store did not get are sent again', async () => {
   const bench = new Bench(3);
   bench.logIns.push({ id: 'a', atMs: 1 });
   bench.sender.wake();

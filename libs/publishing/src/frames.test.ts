@@ -76,7 +76,7 @@ test('with zmq_filtering other target types go to all', () => {
   expect(texts(messagesOf(payload, record, rules))).toEqual([['broadcast', 'p']]);
 });
 
-test('a burst is many connections within two seconds, told once', () => {
+test('a burst is many connections within two seconds, reported once', () => {
   const few = new Burst('minions');
   expect([0, 10, 3000, 3010].map((at) => few.connected(at, 4))).toEqual([
     false,

@@ -167,7 +167,7 @@ test('publications go out in stream order, sealed and signed, with rising serial
   expect(sigAlgo).toBe('PKCS1v15-SHA1');
   expect(masterKey.publicKey.verify(load, sig!, 'PKCS1v15-SHA1')).toBe(true);
   expect(spans).toHaveBeenCalledTimes(50);
-  // What the workers are told is the very time that the span names.
+  // The workers get the very time that the span names.
   for (const [at, [span]] of spans.mock.calls.entries()) {
     const word = told.mock.calls[at]![0];
     expect(word.jid).toBe(span.jid);

@@ -28,7 +28,7 @@ async function served(): Promise<number> {
   return health.port;
 }
 
-test('everything is told on loopback', async () => {
+test('every page is served on loopback', async () => {
   const port = await served();
   for (const path of ['/healthz', '/readyz', '/metrics', '/status']) {
     expect((await ask(port, path, '127.0.0.1'))[0], path).toBe(200);

@@ -13,7 +13,7 @@ test.each([
   ['0', ROOT],
   ['toor', { uid: 0, name: 'toor' }],
   ['salt', { uid: 999, name: 'salt' }],
-  // Nobody but root can change its user; the files say what it may.
+  // Only root can change its user; the files say what it may.
   ['salt', { uid: 10001, name: undefined }],
   ['salt', { uid: undefined, name: 'Administrator' }],
 ])('%s as %j goes on', (user, who) => {

@@ -18,7 +18,7 @@ const SETTINGS: LaneSettings = {
   keepMs: 3_600_000,
 };
 
-/** A master above that answers as it is told, the last answer again and again. */
+/** A master above that gives these answers, the last one again and again. */
 class Above {
   readonly loads: SaltMap[] = [];
   answers: Sent[] = ['taken'];
@@ -264,7 +264,7 @@ describe('other events', () => {
     });
   });
 
-  test('are no news after ten minutes, but who is to return is', async () => {
+  test('are no news after ten minutes, but the list of minions that will return is', async () => {
     const { lane: up, above, signal } = lane();
     const stale = new TestEvent('1', 'salt/auth', mapOf({ act: 'accept' }), NOW - 600_001);
     const list = mapOf({ minions: ['a'] });

@@ -93,7 +93,7 @@ describe('the id of its request', () => {
     expect(jobBelow(published(mapOf({})), tokenOf('other:4506'), SETTINGS)?.id).not.toBe(id);
   });
 
-  test('tells who asked, and jobs of our own tell nobody', () => {
+  test('names the master above that asked, and none for jobs of our own', () => {
     expect(askerOf(id)).toBe(ABOVE);
     expect(askerOf('g0123:4711')).toBeUndefined();
     expect(askerOf(`${id}0`)).toBeUndefined();

@@ -51,7 +51,7 @@ function lane(find: (jid: string) => KnownJob | undefined) {
   return { forward, loads, told };
 }
 
-test('an event that can not be judged is given up, told once, and holds up no other', async () => {
+test('an event that can not be judged is given up, reported once, delays no other', async () => {
   const { forward, loads, told } = lane((jid) => {
     if (jid === BAD) throw new RangeError('odd');
     return { askers: new Set(), load: mapOf({}) };

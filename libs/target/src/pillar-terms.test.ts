@@ -88,7 +88,7 @@ function viewOf(held: readonly object[], whateverPillars?: ReadonlySet<string>):
   };
 }
 
-test('whom a target could mean holds whomever it means, and is the same for all pillars', () => {
+test('the minions that a target could mean hold those it means, whatever the pillars', () => {
   const property = fc.property(tree, pillars, pillars, (tgt, one, other) => {
     const target = { tgt, tgtType: 'compound' };
     const could = checkMinions(target, viewOf(one, new Set())).minions;
@@ -104,7 +104,7 @@ test('whom a target could mean holds whomever it means, and is the same for all 
   fc.assert(property, { numRuns: 3_000 });
 });
 
-test.each(['pillar', 'pillar_exact'])('whom a target as %s could mean is everybody', (tgtType) => {
+test.each(['pillar', 'pillar_exact'])('a target as %s could mean every minion', (tgtType) => {
   const target = { tgt: 'a:1', tgtType };
   expect(checkMinions(target, viewOf([], new Set())).minions).toEqual(IDS);
 });

@@ -81,7 +81,7 @@ describe('spans of a job', () => {
     expect(trace.roots[0]!.children.map(({ part }) => part)).toEqual(['run.a.b']);
   });
 
-  test('returns without spans are told by number, and a span that came twice counts once', async () => {
+  test('returns without spans show as a number; a span that came twice counts once', async () => {
     const telemetry = await start('worker-pool');
     telemetry.recordSpan(partOf('publish', 0, 5));
     telemetry.recordSpan(partOf('publish', 0, 3));

@@ -76,7 +76,7 @@ test('what is nested deep is refused, and the process lives on', { timeout: 60_0
   expect(told).toBe('nested too deep\n'.repeat(2 * (deep.length + 1)));
 });
 
-test('faults of a file are told with their lines', () => {
+test('errors in a file name their lines', () => {
   expect(() => loadYaml('a: 1\nb: [', YamlWork.ofFile())).toThrow('at line 2');
   expect(() => loadYaml('a: 1\nb: [')).toThrow(YamlLoadError);
 });

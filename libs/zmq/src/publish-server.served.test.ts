@@ -76,7 +76,7 @@ test('connections are counted, gained and lost', async () => {
   expect(onDisconnect).toHaveBeenCalledTimes(1);
 });
 
-test('who connects while many messages go out to many gets its turn among them', async () => {
+test('a peer that connects during many sendings gets its turn among them', async () => {
   const server = keep(await PublishServer.bind({ endpoint: 'tcp://127.0.0.1:*' }));
   const port = Number(server.endpoint.split(':').at(-1));
   const join = async (): Promise<void> => {
@@ -122,7 +122,7 @@ test('heartbeats leave a peer alone that is there', async () => {
   expect(server.peers).toBe(1);
 });
 
-/** A subscriber that speaks only when it is told to. */
+/** A subscriber that speaks only on demand. */
 async function rawSubscriber(server: PublishServer, port: number) {
   const socket = connect({ host: '127.0.0.1', port });
   keep({ close: () => socket.destroy() });
@@ -141,7 +141,7 @@ async function rawSubscriber(server: PublishServer, port: number) {
   };
 }
 
-test('who has answered heartbeats and does not any more is taken for dead; others are not', async () => {
+test('a peer that stops answering heartbeats is cut off; one that never did is not', async () => {
   const { server, port } = await beating(300);
   const dies = await rawSubscriber(server, port);
   const never = await rawSubscriber(server, port);
@@ -152,7 +152,7 @@ test('who has answered heartbeats and does not any more is taken for dead; other
   expect(server.peers).toBe(1);
 });
 
-test('a topic can be given up, and nobody has topics without end', async () => {
+test('a topic can be given up, and a peer with too many topics is disconnected', async () => {
   const { server, port } = await beating(10_000);
   const sub = await rawSubscriber(server, port);
   sub.write(encodeMessage([Buffer.from('\x01mine')]));
@@ -210,7 +210,7 @@ test('a peer whose end takes nothing any more loses its connection', async () =>
   await until('the peer that will be stuck is connected', () => expect(server.peers).toBe(1));
   stuck.write(encodeMessage([Buffer.from([1])]));
   stuck.pause();
-  // The server tells nobody that it has taken a subscription note of.
+  // The server does not report that it has taken note of a subscription.
   await workTakes(200);
   // More than both kernels' buffers hold: from then on nothing is acknowledged.
   for (let count = 0; count < 40; count += 1) await server.send([Buffer.alloc(1 << 20)]);

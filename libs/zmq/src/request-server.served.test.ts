@@ -183,7 +183,7 @@ test('a peer that has hung up is known to be gone, and a reply to it is not sent
   expect(server.stats).toMatchObject({ connections: 0, received: 1, replied: 0 });
 });
 
-test('a ping is answered, and commands nobody knows are not minded', async () => {
+test('a ping is answered, and unknown commands are ignored', async () => {
   const server = await bind();
   void echo(server);
   const raw = await rawPeer(server);
@@ -200,7 +200,7 @@ test('a ping is answered, and commands nobody knows are not minded', async () =>
   );
 });
 
-test('whoever is silent half way is hung up on, and nobody else', async () => {
+test('a peer that is silent half way loses its connection, and no other does', async () => {
   const server = await bind(1 << 20, { patienceMs: 300 });
   void echo(server);
   const waiting = await peer(server);

@@ -32,7 +32,7 @@ it('rows behind the table run only by name', () => {
   expect(chooseRows([GOOD, BAD], ['bad'])).toEqual([BAD]);
 });
 
-it('a row that fails is told with its reason, and the next one runs', async () => {
+it('a row that fails is reported with its reason, and the next one runs', async () => {
   const kept: number[] = [];
   const args = readArguments([], ['good', 'bad']);
   const report = await runRows([BAD, GOOD], args, CONTEXT, 'bench', async (soFar) => {

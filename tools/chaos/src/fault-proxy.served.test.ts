@@ -111,7 +111,7 @@ test('a stall of one way lets the other one through', async () => {
   expect(await answer).toBe('>2');
 });
 
-test('while it refuses nobody gets in', async () => {
+test('while it refuses no connection gets in', async () => {
   const socket = await connect();
   await ask(socket, '1');
   proxy.refuse();

@@ -6,7 +6,7 @@ import { SmallDisk } from './small-disk.ts';
 
 const MIB = 1_048_576;
 
-test('a disk is full when it is told so, has room again, and leaves what was on it', async () => {
+test('a disk is full on demand, has room again, and leaves what was on it', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'brine-disk-'));
   const path = join(dir, 'small');
   try {

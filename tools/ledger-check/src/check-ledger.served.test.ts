@@ -146,7 +146,7 @@ test('a return that is stored and was never sent, counted or as evidence', async
   expect(counts).toEqual({ 'return-invented': 1, 'return-changed': 1 });
 });
 
-test('returns of minions that are not in the log are nobody’s difference', async () => {
+test('returns of minions that are not in the log are no difference', async () => {
   await cache.saveReturns([stored(jid, 'real-minion', true, 9)]);
   expect(await check()).toMatchObject({ ok: true, figures: { ofOthers: 1 } });
 });

@@ -236,7 +236,7 @@ describe('storms', () => {
   });
 });
 
-it('a job that is sent again to others reaches those, and nobody runs it twice', async () => {
+it('a job that is sent again to others reaches those, and no minion runs it twice', async () => {
   const one = await connected();
   const jid = '20261122000000000001';
   await master.sendTo(jid, ['m-00001', 'm-00002']);

@@ -70,7 +70,7 @@ describe('LoadLoop', () => {
     expect(report.latencies.counts.reduce((sum, count) => sum + count, 0)).toBe(5);
   });
 
-  it('asks again when nobody was free', async () => {
+  it('asks again when the work could not begin', async () => {
     const work = new Held();
     let refusals = 3;
     const busy: Work = {

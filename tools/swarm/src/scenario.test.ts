@@ -23,7 +23,7 @@ it('a scenario is a list of behaviours, or has one, in YAML or JSON', async () =
   expect(await scenario(JSON.stringify(expected))).toEqual(expected);
 });
 
-it('what is wrong is told with the name of the file', async () => {
+it('an error names the file and says what is wrong', async () => {
   await expect(scenario('- {share: 3}')).rejects.toThrow(/scenario .*: behaviour 1: share is/);
   await expect(scenario('behaviours: 7')).rejects.toThrow(/behaviours are a list/);
   await expect(readScenario(join(dir, 'none'))).rejects.toThrow(/none: ENOENT/);

@@ -32,7 +32,7 @@ test(
     expect(shown.text).toMatch(/^nats .*DNS:nats\.example/m);
     expect((await pki('init')).code).toBe(1);
     expect(await pki('init', '--if-missing')).toEqual({ code: 0, text: '' });
-    // What has not long to live is told, for scripts too.
+    // A certificate that ends soon shows in the exit code, for scripts.
     expect((await pki('renew', '--days', '10')).code).toBe(0);
     expect((await pki('show')).code).toBe(1);
     expect((await pki('renew', '--authority')).text).toContain('still signs');

@@ -19,7 +19,7 @@ async function postgres(url: string, ...args: readonly string[]) {
   return { code: await runCommandLine('brine', command, terminal), text };
 }
 
-test('roles are made as often as asked, and who may not is told', async () => {
+test('roles are made as often as asked; wrong arguments and databases are errors', async () => {
   expect(await postgres('', 'roles')).toMatchObject({ code: 64 });
   expect((await postgres(database.url, 'rules')).code).toBe(64);
   for (let time = 0; time < 2; time += 1) {

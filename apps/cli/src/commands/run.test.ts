@@ -38,14 +38,14 @@ describe('a runner that does not exist', () => {
   });
 });
 
-test('an option of commands that is not in force is told by the command', async () => {
+test('a command warns of its option that is not in force', async () => {
   writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\ncli_summary: true\nreactor: [{a: [b]}]\n`);
   expect((await run('-d', 'jobs.why')).stderr).toBe(
     `[WARNING ] Option 'cli_summary' in ${DIR}/master, line 2, is not in force: give --summary\n`,
   );
 });
 
-test('options that are taken and have no effect are told, once each', async () => {
+test('options that are taken and have no effect bring a warning, once each', async () => {
   const { exit, stderr } = await run(
     ...['--jid=20300101000000000000', '--skip-grains', '--skip-grains', '--saltfile', 'x'],
     ...['-d', 'jobs.why'],
@@ -59,7 +59,7 @@ test('options that are taken and have no effect are told, once each', async () =
   ]);
 });
 
-test('a Saltfile that stock tools would read is told of', async () => {
+test('a Saltfile that stock tools would read brings a warning', async () => {
   const saltfile = join(DIR, 'Saltfile');
   writeFileSync(saltfile, 'salt-run: {}\n');
   vi.stubEnv('SALT_SALTFILE', saltfile);

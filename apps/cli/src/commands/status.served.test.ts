@@ -49,7 +49,7 @@ async function runningServices(ready: Record<string, boolean>): Promise<void> {
   writeFileSync(path, JSON.stringify({ pid: process.ppid, startedAt, services }));
 }
 
-test('without a master the keys are told all the same', async () => {
+test('without a master the keys are counted all the same', async () => {
   const status = await readStatus(options);
   expect(status).toMatchObject({ id: 'm1', serving: false, pid: undefined });
   expect(drawStatus(status)).toMatch(/^m1: the master does not run\nminions: 1 accepted, 0 pend/);

@@ -121,7 +121,7 @@ test.each([
   expect((exit as HelpExit).page).toContain(part);
 });
 
-test('an option without effect is told once, with what to do instead', () => {
+test('an option without effect is reported once, with what to do instead', () => {
   const { ineffective } = PARSER.parse(['--old', 'a', '--old=b']);
   expect(ineffective).toEqual(['--old has no effect here: use --text']);
 });

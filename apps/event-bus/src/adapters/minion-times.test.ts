@@ -31,7 +31,7 @@ test('a status beacon is a heartbeat, any event is a sign of life', async () => 
   expect(Number(beat) * 1000).toBeGreaterThan(Date.now() - 60_000);
 });
 
-test('with too many minions none is told of, and the memory is bounded', async () => {
+test('with too many minions none is named, and the memory is bounded', async () => {
   const many = Array.from({ length: 50 }, (_, n) => `m${n}`);
   const text = await told(
     many,

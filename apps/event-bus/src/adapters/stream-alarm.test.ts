@@ -11,7 +11,7 @@ function textsOf(shares: readonly number[]): string[] {
   return shares.flatMap((share) => alarm.look([usage(share)]).map(({ text }) => text));
 }
 
-test('that a stream fills is told at 70 %, at 90 %, and that it has room again, once each', () => {
+test('a stream that fills is reported at 70 %, at 90 % and once it has room again', () => {
   expect(textsOf([0.1, 0.69, 0.71, 0.8, 0.91, 1, 0.95, 0.8, 0.64, 0.1])).toEqual([
     'stream EVENTS is 71 % full: is a reader behind, as the store while PostgreSQL is away?',
     'stream EVENTS is 91 % full: ' +
@@ -20,12 +20,12 @@ test('that a stream fills is told at 70 %, at 90 %, and that it has room again, 
   ]);
 });
 
-test('a share that swings about a level is told once', () => {
+test('a share that swings about a level is reported once', () => {
   expect(textsOf([0.71, 0.69, 0.71, 0.68, 0.72])).toHaveLength(1);
   expect(textsOf([0.71, 0.6, 0.71])).toHaveLength(3);
 });
 
-test('a stream that fills at once is told of once, and each stream by itself', () => {
+test('a stream that fills at once is reported once, and each stream by itself', () => {
   const alarm = new StreamAlarm();
   const both = [usage(0.99), usage(0.75, 'PUBLICATIONS')];
   expect(alarm.look(both).map(({ over }) => over)).toEqual([false, false]);

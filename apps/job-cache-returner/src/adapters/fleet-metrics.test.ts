@@ -23,7 +23,7 @@ const count = (metric: FleetCount['metric'], value: number, ...labels: string[])
   return { metric, labels, value };
 };
 
-test('one count is told under the names of salt-exporter and of Salt 3008', async () => {
+test('one count is shown under the names of salt-exporter and of Salt 3008', async () => {
   const text = await told([
     count('jobs', 2, 'state.sls', 'web'),
     count('jobs', 3, 'state.sls', 'db'),
@@ -44,7 +44,7 @@ test('one count is told under the names of salt-exporter and of Salt 3008', asyn
   expect(text).toContain(`${name}_sum{fun="state.sls"} 800\n${name}_count{fun="state.sls"} 13\n`);
 });
 
-test('too many minions are told together, and their sum stays right', async () => {
+test('too many minions are counted together, and their sum stays right', async () => {
   const minions = ['a', 'b', 'c', 'd'].map((id, n) => count('responses', n + 1, id, 'true'));
   const status = count('function_status', 1, 'a', 'state.highstate', 'highstate');
   const few = await told([...minions.slice(0, 3), status]);

@@ -3,7 +3,7 @@ import { listOf, textOf, unpackMap } from '@brine/wire';
 import { expect, it, vi } from 'vitest';
 import { expiredTeller } from './expired-jobs.ts';
 
-it('keeps that a job expired for all minions, once however often it is told', async () => {
+it('keeps that a job expired for all minions, once however often it is reported', async () => {
   const append = vi.fn(() => Promise.resolve({ seq: 1, duplicate: false }));
   const onTrouble = vi.fn();
   expiredTeller({ append }, onTrouble)('j');
@@ -19,7 +19,7 @@ it('keeps that a job expired for all minions, once however often it is told', as
   expect(onTrouble).not.toHaveBeenCalled();
 });
 
-it('tells of trouble once until it goes well again, and has a bound on what is under way', async () => {
+it('reports trouble once until it goes well again, and limits what is under way', async () => {
   const append = vi.fn(() => Promise.reject(new Error('away')));
   const onTrouble = vi.fn();
   const tell = expiredTeller({ append }, onTrouble);

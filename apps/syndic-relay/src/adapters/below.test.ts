@@ -16,7 +16,7 @@ const JOB: PublishRequest = {
   jid: '20261122101112131415',
 };
 
-/** Publishes over workers that answer as they are told; the clock stands but for waits. */
+/** Publishes over workers that give these answers; the clock stands but for waits. */
 function relay(answers: readonly RequestOutcome[], keys: readonly (string | undefined)[] = ['k']) {
   const sent: RequestToSend[] = [];
   const told: string[] = [];
@@ -67,7 +67,7 @@ test('the same request goes again while no worker takes it, and then no more', a
   expect(gone.sent.length).toBeLessThanOrEqual(100);
 });
 
-test('a master without a match and a refusal are told apart', async () => {
+test('a master without a match and a refusal have different outcomes', async () => {
   const nobody = relay([reply(mapOf({ enc: 'clear', load: mapOf({ jid: null, minions: [] }) }))]);
   expect(await nobody.below.publish(JOB, 'x')).toBe('nobody');
   const error = mapOf({ name: 'AuthorizationError', message: 'Authorization error occurred.' });

@@ -39,7 +39,7 @@ test('each job is counted by what became of it', async () => {
   expect(told).toEqual(['a job from above is lost: no worker took it in time']);
 });
 
-test('a job of this master that comes round is passed over, and told once', () => {
+test('a job of this master that comes round is passed over, and reported once', () => {
   const { downward, told } = relay(() => Promise.reject(new Error('published')));
   for (const jid of ['1', '2']) downward.take(job(jid, mapOf({ master_id: 'below' })), TOKEN);
   expect(downward.stats).toMatchObject({ own: 2, inHand: 0 });

@@ -30,7 +30,7 @@ test('while all are away each is asked as often as syndic_retries says', async (
   expect(asked).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });
 
-test('what one refuses no other is asked for', async () => {
+test('a request that one master refuses goes to no other', async () => {
   const { all, asked } = masters({ a: 'refused', b: 'taken' });
   expect(await failover(all, 'ordered', 3).send(mapOf({}), signal)).toBe('refused');
   expect(asked).toEqual(['a']);

@@ -96,7 +96,7 @@ describe('the link to a master above', () => {
     expect(textOf(await first, 'tag')).toBe('salt/syndic/syn/start');
   });
 
-  test('the start is told until the master has it', async () => {
+  test('the start is sent until the master has it', async () => {
     const { master, run } = start('', false);
     let tries = 0;
     master.tamper = (cmd) => {
@@ -109,7 +109,7 @@ describe('the link to a master above', () => {
     expect(master.loads.length).toBeGreaterThanOrEqual(3);
   });
 
-  test('hears every job, whomever it is for, and old serials never', async () => {
+  test('hears every job, whichever minions it is for, and old serials never', async () => {
     const { master, link, jobs, run } = start();
     const told = master.next('_minion_event');
     run();
@@ -147,7 +147,7 @@ describe('the link to a master above', () => {
 });
 
 describe('what became of a request', () => {
-  test('taken, refused in words, or nobody knows', async () => {
+  test('taken, refused in words, or unknown', async () => {
     const { master, link, signal } = start();
     const load = mapOf({ cmd: '_syndic_return', load: [] });
     expect(await link.send(load, signal)).toBe('taken');

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-test('what is away is told once a minute, with how many requests met it', () => {
+test('what is away is logged once a minute, with the number of requests that met it', () => {
   const away = (): MasterUnavailableError => new MasterUnavailableError('the stream is away');
   for (let n = 0; n < 500; n += 1) tell(away(), { id: `r${n}` });
   expect(lines.map(([level, { reason, requests }]) => [level, reason, requests])).toEqual([
@@ -29,7 +29,7 @@ test('what is away is told once a minute, with how many requests met it', () => 
   expect(lines.at(-1)?.[1]).toMatchObject({ reason: 'the stream is away', requests: 500 });
 });
 
-test('a fault of ours is told each time, with its request', () => {
+test('an error in our code is logged each time, with its request', () => {
   for (const id of ['a', 'b']) tell(new TypeError('oops'), { id });
   expect(lines.map(([level, { request }]) => [level, request])).toEqual([
     ['error', 'a'],

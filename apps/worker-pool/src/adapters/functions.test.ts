@@ -7,7 +7,7 @@ import { isMap, mapIn, pack, type SaltValue, unpack } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { settingsFor } from './functions.ts';
 
-test('what a runner publishes for anybody else is judged as his, within any right', async () => {
+test('a limited runner publishes with rights that are handed down, not as root', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));
   writeFileSync(join(dir, 'master'), '');
   const { options } = loadMasterConfig({ configDir: dir, env: {} });

@@ -4,7 +4,7 @@ import { refusedWorkLog } from './fault-log.ts';
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test('who asks for too much work is told at once, and then each five minutes with a count', () => {
+test('too much work is logged at once, and then every five minutes with a count', () => {
   const lines: unknown[] = [];
   const tell = refusedWorkLog({ warn: (fields: object) => lines.push({ ...fields }) } as never);
   for (let n = 0; n < 300; n += 1) tell({ cmd: 'publish', who: 'anne', peer: '192.0.2.7' });

@@ -41,19 +41,19 @@ test('the command gets the id of the minion as its last argument, and no shell r
   expect(await readFile(join(dir, 'args'), 'utf8')).toBe('2,an argument,$(touch x);web1');
 });
 
-test('a classifier that fails is told and gives no states', async () => {
+test('a classifier that fails is reported and gives no states', async () => {
   expect(await (await classifier('exit 3')).of('web1')).toEqual(new Map());
   expect(await (await classifier("echo 'a: [b'")).of('web1')).toEqual(new Map());
   expect(told).toHaveLength(2);
 });
 
-test('those who ask meanwhile share one run', async () => {
+test('requests in the meantime share one run', async () => {
   const tops = await classifier(`echo x >> "${dir}/runs"; sleep 0.3; echo 'classes: [a]'`);
   await Promise.all(Array.from({ length: 5 }, () => tops.of('web1')));
   expect(await readFile(join(dir, 'runs'), 'utf8')).toBe('x\n');
 });
 
-test('without ext_nodes there are none, and other kinds are told', async () => {
+test('without ext_nodes there are none, and other kinds are reported', async () => {
   const tops = new MasterTops({ cobbler: { path: '/x' } }, noClasses, tell);
   expect(await tops.of('web1')).toEqual(new Map());
   expect(told).toEqual(['this kind of master_tops is not served']);
@@ -76,7 +76,7 @@ test('the states of saltclass stand beside those of ext_nodes, each once', async
   expect(told).toEqual([]);
 });
 
-test('a saltclass tree that fails is told and gives no states', async () => {
+test('a saltclass tree that fails is reported and gives no states', async () => {
   expect(await new MasterTops({ saltclass: {} }, noClasses, tell).of('web1')).toEqual(new Map());
   expect(told).toEqual(['saltclass could not tell the states of a minion']);
 });

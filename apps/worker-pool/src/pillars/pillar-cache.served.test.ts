@@ -64,7 +64,7 @@ describe('pillars that were made', () => {
     }
   });
 
-  it('are made anew after pillar_cache_ttl, and each time without pillar_cache', async () => {
+  it('are made again after pillar_cache_ttl, and each time without pillar_cache', async () => {
     for (const more of [{ pillarCacheTtl: -1 }, { pillarCache: false }]) {
       const { nats, all } = await workers({ ...OPTIONS, ...more }, 1);
       await using _nats = nats;

@@ -55,7 +55,7 @@ test('where that word never comes the part says so, is a root and has no length'
   expect(spans).toHaveLength(1);
 });
 
-test('the first sending counts; that there were more is told', () => {
+test('the first sending counts; the span has the number of others', () => {
   sent({ sentMs: T0 + 5 });
   sent();
   sent({ sentMs: T0 + 9, before: 1 });

@@ -55,7 +55,7 @@ const pairOf = (dir: string, name: string) => ({
   key: read(dir, name, 'key'),
 });
 
-/** Why the server turned somebody away: he himself may hear of a closed connection only. */
+/** Why the server refused a client: the client may hear of a closed connection only. */
 async function reason(text: string, times = 1): Promise<void> {
   const told = (): number => readFileSync(nats.server.logFile, 'utf8').split(text).length - 1;
   await expect.poll(told, { timeout: 20_000 }).toBe(times);

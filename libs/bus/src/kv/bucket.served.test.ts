@@ -109,7 +109,7 @@ test('the entries are the last value of each key', async () => {
   expect(Math.min(...entries.map(({ value }) => Number(text(value))))).toBe(800);
 });
 
-test('a watch tells what is there, then each change', async () => {
+test('a watch gives what is there, then each change', async () => {
   const bucket = new Bucket(worker, 'brine_keys');
   await bucket.put(escapeKey('before'), Buffer.from('1'));
   const { watch, copy } = follow(bucket, 10_000);

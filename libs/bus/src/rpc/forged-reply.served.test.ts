@@ -89,7 +89,7 @@ test.each([
     };
     attack(gateway.connection, PLACES);
     await gateway.flush();
-    // Who is with the streams can do this; once his is done, that of the gateway was.
+    // The administrator can do this; once it is done, the server has handled the gateway's.
     const admin = await nats.connect('admin');
     attack(admin.connection, ['$KV.brine_requests.seen']);
     const seen = async () =>

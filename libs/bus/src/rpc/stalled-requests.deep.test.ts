@@ -112,7 +112,7 @@ test('requests that were with it at its workers are answered', async () => {
   expect(refused).toHaveLength(1);
 }, 60_000);
 
-test('one asker costs two workers, however many such requests he sends', async () => {
+test('one asker costs two workers, however many such requests it sends', async () => {
   await startWorkers(['a', 'b', 'c']);
   const sent = Array.from({ length: 40 }, () => request('block', 'bad'));
   const outcomes: Promise<unknown>[] = [];
@@ -123,7 +123,7 @@ test('one asker costs two workers, however many such requests he sends', async (
   await until('one is refused', () => refused.length > 0, { withinMs: 60_000 });
   expect(workers.filter(({ got }) => got.length > 0)).toHaveLength(2);
   expect(await sender.send(request('hello', 'bad'))).toMatchObject({ why: 'rests' });
-  // Who asks beside him is served meanwhile.
+  // Other askers are served meanwhile.
   expect(await sender.send(request('hello', 'good'))).toMatchObject({ kind: 'reply' });
   expect(sender.stats().resting).toBeGreaterThan(0);
   expect(workers.filter(({ got }) => got.length > 0)).toHaveLength(3);

@@ -106,7 +106,7 @@ test('of a crowd one suspect goes at a time, then more as they go well', () => {
   expect(goes().length).toBeGreaterThan(0);
 });
 
-test('while one request of an asker is suspected, his others wait for it', () => {
+test('while one request of an asker is suspected, its others wait for it', () => {
   const [one, other] = [begin('m'), begin('m')];
   strike(one, 'a');
   expect(suspects.mustWait(other, now)).toBe(true);

@@ -25,7 +25,7 @@ function faultsIn(rows: readonly AuditLine[]): readonly string[] {
 describe('rows on record', () => {
   const whole = (): AuditLine[] => [...chain('a', 5), ...chain('b', 3)];
 
-  it('that nobody touched are intact', () => {
+  it('that were not touched are intact', () => {
     expect(faultsIn(whole())).toEqual([]);
   });
 
@@ -56,7 +56,7 @@ describe('rows on record', () => {
     expect(faultsIn(rows)).toContain('b 1: was changed or moved');
   });
 
-  it('whoever lacks master.pem can make no seal', () => {
+  it('without master.pem no seal can be made', () => {
     const { pem } = vectorFile<{ keys: { pem: string }[] }>('rsa.json').keys[1]!;
     const foreign = AuditSeal.fromMasterKey(pem);
     const row = { writer: 'a', n: 1, body: '{}', before: AUDIT_BEGINNING };

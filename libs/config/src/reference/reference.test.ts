@@ -34,7 +34,7 @@ test('texts of options are one to four short sentences', () => {
   expect(sentences.filter(({ words }) => words > 25)).toEqual([]);
 });
 
-test('options of Salt that are not read are told once', () => {
+test('options of Salt that are not read are listed once', () => {
   const names = unreadReference().flatMap((group) => group.names);
   expect(new Set(names).size).toBe(names.length);
   expect(names.filter((name) => Object.hasOwn(masterOptions, name))).toEqual([]);

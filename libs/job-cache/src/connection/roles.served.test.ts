@@ -6,7 +6,7 @@ import { JobCache } from '../job-cache.ts';
 import { grantRoles } from './roles.ts';
 
 /*
- * What each role of PostgreSQL can do, and what whoever has its password can not.
+ * What each role of PostgreSQL can do, and what a holder of its password can not.
  */
 
 const DAY_MS = 86_400_000;
@@ -146,7 +146,7 @@ test.each([
   for (const text of statements) await expect(pool.query(text), text).resolves.toBeDefined();
 });
 
-test('a function that runs as the owner takes nothing from whoever calls it', async () => {
+test('a function that runs as the owner takes nothing from its caller', async () => {
   const pool = as('store');
   // Tables of a session's own come first in a search path that does not say otherwise.
   await pool.query('CREATE TEMP TABLE pg_class AS SELECT * FROM pg_catalog.pg_class WHERE false');
@@ -166,7 +166,7 @@ test('rights are given again as often as wanted, and taken where they were too m
   await expect(as('reader').query('SELECT FROM brine.audit')).rejects.toThrow(/permission denied/);
 });
 
-test('a store that finds an older schema says who has to be asked', async () => {
+test('a store that finds an older schema names the command that renews it', async () => {
   const { rows } = await owner.query<{ number: number; sha256: string }>(
     `DELETE FROM brine.migrations
      WHERE number = (SELECT max(number) FROM brine.migrations) RETURNING *`,

@@ -69,7 +69,7 @@ test('a job born of a return counts when its publication comes, and only then', 
   expect(await told('targeted')).toEqual(['test.ping|=3']);
 });
 
-test('states, schedules and durations are told as salt-exporter tells them', async () => {
+test('states, schedules and durations are counted as salt-exporter counts them', async () => {
   const jid = '20261120100000000004';
   const states = mapOf({
     'a_|-a': mapOf({ result: true, duration: new SaltFloat(500.5) }),
@@ -134,7 +134,7 @@ test('two processes count the same rows once, and one of them tells', async () =
   expect(await told('jobs')).toEqual(['test.ping|=1']);
   expect(await second.read()).toBeUndefined();
   expect([counts.tells, second.tells]).toEqual([true, false]);
-  // The teller is gone: the next one who is asked tells the same.
+  // The store that told the counts is gone: the next one that is asked tells the same.
   await pool.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE application_name = 'brine metrics' AND datname = current_database()

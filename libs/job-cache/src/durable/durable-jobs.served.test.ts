@@ -23,7 +23,7 @@ let count = 0;
 
 beforeAll(async () => {
   database = await makeDatabase();
-  // What finds out who runs a job may not depend on the content of returns.
+  // The question which minions run a job may not depend on the content of returns.
   cache = await JobCache.connect(database.url, { now: () => now, keepReturns: false });
   pool = new pg.Pool({ connectionString: database.url, max: 2 });
   other = await JobCache.connect(database.url, { now: () => now });
@@ -64,7 +64,7 @@ const NOBODY = new Map<string, number>();
 let probes = 0;
 const nextProbe = (): string => `20261120120000100000_p${(probes += 1)}`;
 
-test('a task is given to one owner, again when he dies, and what is confirmed is over', async () => {
+test('a task goes to one owner, to another when it dies, and is over once confirmed', async () => {
   const jid = await open(['a', 'b', 'c', 'd']);
   expect(await cache.durable.take(NOBODY, nextProbe())).toEqual({ task: undefined, open: 1 });
   now += 10_000;
@@ -125,7 +125,7 @@ async function otherTurn(jid: string): Promise<void> {
   expect(done).toMatchObject([{ jid, turn: 2, look: 0, action }]);
 }
 
-test('a log-in of somebody who is waited for brings his turn, of others nothing', async () => {
+test('a log-in of a minion that is waited for brings its turn, one of others nothing', async () => {
   const jid = await open(['e', 'f'], 86_400_000, 3_600_000);
   const first = await cache.durable.take(NOBODY, nextProbe());
   if (first.task === undefined) throw new Error('no task');

@@ -174,7 +174,7 @@ test('another, empty database answers as this one does', async () => {
   await cache.saveReturns([returnRow(jid, 'only1', [1, 'x'], { seq: 1 })]);
   const at = Date.UTC(2026, 0, 2, 3, 4, 5);
   await cache.saveSightings([{ jid, ids: ['only2'], kind: 'not_running', at }]);
-  // What PostgreSQL would not take as JSON is told by reference, and the bytes are all there.
+  // What PostgreSQL would not take as JSON goes by reference, and the bytes are all there.
   await pool.query(`UPDATE brine.returns SET full_ret = '{"return": {"$raw": 7}}' WHERE jid = $1`, [
     jid,
   ]);

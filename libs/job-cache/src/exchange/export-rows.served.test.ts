@@ -54,7 +54,7 @@ test('a job goes out page by page, every byte of its returns as it came', async 
   expect((await cache.exportRows('20260102030405000009', 'job')).lines).toEqual([]);
 });
 
-test('a damaged file is told by its line', () => {
+test('the error for a damaged file names the line', () => {
   const head = exchangeHead(0);
   const seen = { kind: 'sighting', jid: 'j', id: 'm', seen: 'running', count: 1, detail: {} };
   const time = '2026-11-22T12:00:00.123456+00:00';

@@ -34,9 +34,9 @@ const IDLE = mapOf({});
 interface Story {
   /** Whether its time is long over, or still far. */
   readonly isOver: boolean;
-  /** The targets of each part, in the order they were published; none: nobody published it. */
+  /** The targets of each part, in the order they were published; none: never published. */
   readonly parts: readonly (readonly string[])[];
-  /** Whom lower masters expect, one list of each syndic. */
+  /** The minions that lower masters expect, one list of each syndic. */
   readonly below: readonly (readonly string[])[];
   readonly returns: readonly {
     readonly id: string;
@@ -79,7 +79,7 @@ function itemsOf(jid: string, n: number, startMs: number, told: Story): Item[] {
     const place = { seq: 1000 * n + part, publishedAt: startMs, deadlineAt: startMs + HOUR };
     return { job: jobRow(jid, { ...place, minions, missing: [`gone${part}`] }) };
   });
-  // What a lower master says of the end counts only where nobody here has published the job.
+  // What a lower master says of the end counts only if the job was not published here.
   const after = told.parts.length > 0 ? 2 * HOUR : HOUR;
   const below = told.below.map((minions, at): Item => {
     const place = { seq: 1000 * n + 10 + at, publishedAt: startMs, deadlineAt: startMs + after };
@@ -104,7 +104,7 @@ function targetsOf({ parts, below }: Story): Set<string> {
   return new Set([...parts, ...below].flat());
 }
 
-/** The rule of the ledger, told once more and without a database. */
+/** The rule of the ledger, written once more and without a database. */
 function expectedStates(told: Story): Map<string, ReturnState> {
   const targets = targetsOf(told);
   const running = told.answers.filter(({ id, isRunning }) => isRunning && targets.has(id));
@@ -180,7 +180,7 @@ function expectLedger(told: Story, job: Found): void {
   expect(job?.ledger.unexpected).toBe(strangers.length);
 }
 
-/** A job that nobody published has whoever returned, and waits for nobody. */
+/** A job without a publish has the minions that returned, and waits for no other. */
 function expectBorn(told: Story, job: Found): void {
   const ids = new Set(told.returns.map(({ id }) => id));
   if (ids.size === 0) {

@@ -162,7 +162,7 @@ test('hidden jobs can be left out', async () => {
   expect((await cache.listJobs({ leaveOutHidden: true })).jobs.size).toBe(0);
 });
 
-test('outstanding names who has not returned to jobs that are still open', async () => {
+test('outstanding names minions that have not returned to jobs that are still open', async () => {
   await pool.query('DELETE FROM brine.jobs');
   await pool.query('DELETE FROM brine.returns');
   const now = Date.now();

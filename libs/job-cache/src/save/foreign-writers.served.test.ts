@@ -137,7 +137,7 @@ test.each(['stream first', 'minion first'])(
   },
 );
 
-test('a return that nobody published makes its job', async () => {
+test('a return without a published job makes its job', async () => {
   const jid = newJid();
   await foreignReturn(returned(jid, 1));
   await cache.adoptOrphans(0);

@@ -45,7 +45,7 @@ const scalar = fc.oneof(
   fc
     .constantFrom('cb7ff8000000000000', 'cbfff0000000000000', 'cfffffffffffffffff', 'ca7fc00001')
     .map((hex) => Buffer.from(hex, 'hex')),
-  // Text and binary; extensions: of nobody, timestamps, Salt's datetime.
+  // Text and binary; extensions: unknown ones, timestamps, Salt's datetime.
   fc
     .tuple(fc.constantFrom(0xd9, 0xc4), content)
     .map(([type, data]) => bytes(type, data.length, data)),

@@ -137,7 +137,7 @@ test('nothing is kept of jids that a minion made up', async () => {
   expect(await sightings(old)).toMatchObject([{ id: 'm1', kind: 'running' }]);
 });
 
-test('what services tell is kept for the whole job or for many minions', async () => {
+test('a sighting from a service is kept for the whole job or for many minions', async () => {
   const jid = '20261120100000000005';
   await cache.saveJobs([job(jid)]);
   const ids = Array.from({ length: 12_000 }, (_, n) => `m${n}`);

@@ -55,7 +55,7 @@ test('a return that is too slow alone holds up no other and is put away in the e
     expect(kept).toEqual([{ raw: Buffer.from(slow.load) }]);
     const silent = await cache.silentMinions(JID, { ids: ['slow'] });
     expect(silent?.minions[0]?.sightings.get('refused')).toMatchObject({ reason: 'quarantine' });
-    // It is judged anew when it comes again, and stored once it can be.
+    // It is judged again when it comes again, and stored once it can be.
     await pool.query('DROP TRIGGER is_slow ON brine.returns');
     expect(await cache.saveReturns([slow])).toMatchObject({ stored: 1, refused: [] });
   } finally {
@@ -81,7 +81,7 @@ test('a row that waits for a lock is no slow row', async () => {
   }
 }, 60_000);
 
-test('questions that hang delay no return, and who asks is told', async () => {
+test('questions that hang delay no return; those without a connection fail as busy', async () => {
   const cache = await JobCache.connect(server.url);
   const holder = await pool.connect();
   try {
@@ -114,7 +114,7 @@ test('questions that hang delay no return, and who asks is told', async () => {
   }
 }, 60_000);
 
-test('a question that takes too long is told as such, and is not to be asked again', async () => {
+test('a question that takes too long fails as slow, and is not to be asked again', async () => {
   const reads = new pg.Pool({ connectionString: server.url, max: 1, statement_timeout: 200 });
   try {
     await expect(select(reads, 'SELECT pg_sleep(60)', [])).rejects.toMatchObject({

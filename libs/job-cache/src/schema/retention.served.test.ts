@@ -92,7 +92,7 @@ test('the tables of the archive have the columns of those they are for', async (
   expect(rows.map(({ schemas, same }) => [schemas, same])).toEqual(Array(4).fill([2, true]));
 });
 
-test('log-ins are kept a month, what is in quarantine until somebody drops it', async () => {
+test('log-ins are kept a month, what is in quarantine until an operator drops it', async () => {
   const refusal = { kind: 'seen', jid: '', id: '', incarnation: 'i', seq: 1 } as const;
   await cache.quarantine({ ...refusal, raw: Buffer.from('x') }, new Error('odd'));
   await pool.query(`UPDATE brine.quarantine SET at = now() - interval '400 days'`);

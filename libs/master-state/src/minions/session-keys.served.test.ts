@@ -24,7 +24,7 @@ describe('session keys of several workers', () => {
     expect(opened?.keyString).toBe(keys[0]?.keyString);
   });
 
-  it('a key that another worker made is here as soon as the watch told of it', async () => {
+  it('a key that another worker made is here as soon as the watch shows it', async () => {
     await using nats = await startNats();
     const bus = await nats.connect('worker-pool');
     const bucket = new Bucket(bus, 'brine_sessions');

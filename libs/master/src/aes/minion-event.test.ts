@@ -111,7 +111,7 @@ describe('a pretag', () => {
     },
   );
 
-  it('of the syndic itself does below order_masters, once it has told that it is one', async () => {
+  it('of the syndic itself does below order_masters, once it has said that it is one', async () => {
     const start = buildMinionEvent('a', 'salt/syndic/a/start', data);
     const below = [{ tag: `salt/job/${JID}/prog/x/0`, data }, ...events];
     const alone = memoryMaster({ masterKey });
@@ -136,7 +136,7 @@ describe('a pretag', () => {
     ]);
   });
 
-  it('with minions tells the store and the host whom a lower master expects', async () => {
+  it('with minions gives store and host the minions that a lower master expects', async () => {
     const master = memoryMaster({ masterKey, rules: ABOVE });
     await master.ports.syndics.remember('a');
     const told = mapOf({ jid: JID, fun: 'test.ping', minions: ['x', '../y', 'w'], missing: [] });
@@ -155,7 +155,7 @@ describe('a pretag', () => {
     expect(master.events).toHaveLength(3);
   });
 
-  it('of a syndic under whose id a minion answers too leaves it in the targets', async () => {
+  it('of a syndic that is also a minion leaves its id in the targets', async () => {
     const { ports } = memoryMaster({ masterKey, rules: ABOVE });
     await takeMinionEvent(ports, '1', buildMinionEvent('a', 'salt/syndic/a/start', data));
     expect([...ports.syndics.unanswering()]).toEqual(['a']);

@@ -46,7 +46,7 @@ test('a runner that peer_run allows runs as the user of the master, and is answe
   expect(made.audited).toMatchObject([{ kind: 'runner', outcome: 'done', principal: 'web1' }]);
 });
 
-test('keywords are told from arguments, names of Salt itself are none', async () => {
+test('keywords differ from arguments, and names of Salt itself are none', async () => {
   const keywords = mapOf({ __kwarg__: true, timeout: 3, __user__: 'x' });
   await ask('web1', 'manage.up', mapOf({ arg: ['web*', keywords] }));
   expect(calls).toMatchObject([{ args: ['web*'], kwargs: mapOf({ timeout: 3 }) }]);

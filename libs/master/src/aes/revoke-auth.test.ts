@@ -19,7 +19,7 @@ function masterWith(rules = {}): ReturnType<typeof memoryMaster> {
   return master;
 }
 
-it('a minion revokes its own key only, and what it held is worth nothing afterwards', async () => {
+it('a minion revokes its own key only; its session and the AES key go with it', async () => {
   const master = masterWith();
   const before = master.ports.aes.current().keyString;
   const load = mapOf({ id: 'b', cmd: 'revoke_auth', tok: 'secret' });
@@ -32,7 +32,7 @@ it('a minion revokes its own key only, and what it held is worth nothing afterwa
   expect(master.events.map(({ tag }) => tag)).toEqual(['salt/key']);
 });
 
-it('what a minion told is kept where it or the master says so', async () => {
+it('grains and pillar of a minion are kept if it or the master says so', async () => {
   const asked = masterWith();
   const load = mapOf({ id: 'a', preserve_minion_cache: true });
   await revokeAuth(asked.ports, 'a', load);

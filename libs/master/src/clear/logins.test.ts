@@ -252,7 +252,7 @@ describe('a token', () => {
     expect(await life(login('oskar'), 1e12)).toBe(365 * 86_400);
   });
 
-  it('ends with the rights of its login module, and keeps them only where told to', async () => {
+  it('ends with the rights of its login module, unless an option keeps them', async () => {
     const token = (await make(login('anne'))).get('token');
     const change = { externalAuth: { file: { anne: ['sys.*'] } }, keepAclInToken: false };
     Object.assign(made.ports.rules.access!, change);

@@ -144,7 +144,7 @@ describe('publishes recorded from the stock command line', () => {
     }
   });
 
-  it('a job whose jid the caller fixed may come in pieces, which are told apart', async () => {
+  it('a job whose jid the caller fixed may come in pieces, which stay apart', async () => {
     const made = master(['va']);
     const load = loadOf(byKey[0]!).set('jid', '20261121100000000001');
     const { about } = await publish(made.ports, request('r1'), load);

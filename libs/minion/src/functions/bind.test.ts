@@ -94,7 +94,7 @@ describe('a call', () => {
     expect(bind).toThrow(new ArgumentError(text));
   });
 
-  test('with names that nobody takes is refused as Salt does, values as Python shows them', () => {
+  test('with unknown names is refused as Salt does, values as Python shows them', () => {
     const given = splitArguments([kwarg({ x: [null, true], y: 'z' })]);
     expect(() => bindArguments('m.f', fun(['a']), given, PUBLISHED)).toThrow(
       new InvocationError('The following keyword arguments are not valid: x=[None, True], y=z'),
@@ -102,7 +102,7 @@ describe('a call', () => {
   });
 });
 
-describe('what a function raises is told in words of Salt', () => {
+describe('an error of a function is returned in words of Salt', () => {
   const raising = (error: Error): MinionFunction => ({
     doc: 'Its doc.',
     run: () => {

@@ -36,7 +36,7 @@ describe('arguments', () => {
       `Passed invalid arguments to ${name}: ${text}`,
     );
   });
-  test('named arguments that nobody knows are refused in words of Salt', async () => {
+  test('unknown named arguments are refused in words of Salt', async () => {
     const outcome = await run('test.ping', kwarg({ x: 1, y: [true] }));
     expect(outcome.return).toBe(
       "ERROR executing 'test.ping': The following keyword arguments are not valid: x=1, y=[True]",
@@ -61,7 +61,7 @@ describe('arguments', () => {
 });
 
 describe('functions', () => {
-  test('an unknown function is told with the docs of those that begin alike', async () => {
+  test('an unknown function returns an error, or the docs of those that begin alike', async () => {
     expect((await run('no.such')).return).toBe("'no.such' is not available.");
     const { return: value } = await run('test.pin');
     expect([...(value as SaltMap).keys()]).toEqual(['test.ping', 'test.pin']);

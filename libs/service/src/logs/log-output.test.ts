@@ -92,7 +92,7 @@ test('console and file have levels of their own, quiet is no file, a part may be
     () => undefined,
   );
   const parts = ['publisher', 'worker-pool-2', 'event-bus'];
-  // Nothing is written that nobody would take: the file takes debug, not trace.
+  // Parts write nothing that no output takes: the file takes debug, not trace.
   expect(parts.map((part) => output.levelOf(part))).toEqual(['debug', 'error', 'warning']);
 });
 
@@ -125,7 +125,7 @@ test('a form that Python refuses is refused with the name of its option', () => 
   }
 });
 
-test('a syslog address is told of and no file', () => {
+test('a syslog address brings a warning and no file', () => {
   const { file, told } = logged([LINE], { logFile: 'udp://localhost' });
   expect([file, told.length]).toEqual([undefined, 1]);
 });
@@ -144,7 +144,7 @@ test('a log file is turned over at its size and old ones are kept up to their nu
   }
 });
 
-test('a log file that can not be written is told once and stops nothing', () => {
+test('a log file that can not be written is reported once and stops nothing', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-log-'));
   try {
     writeFileSync(join(dir, 'file'), '');

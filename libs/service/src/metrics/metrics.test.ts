@@ -91,7 +91,7 @@ test('labels can not fill the memory', async () => {
   expect((await metrics.text()).length).toBeLessThan(text.length + 1000);
 });
 
-test('families that can not be had do not keep the others from being told', async () => {
+test('families that can not be had do not hide the others', async () => {
   const metrics = new Metrics({ service: 's' });
   metrics.families(() => Promise.reject(new Error('away')));
   metrics.families(() =>
@@ -104,7 +104,7 @@ test('families that can not be had do not keep the others from being told', asyn
   expect(text).toContain('brine_metrics_failed_readings_total{service="s"} 1\n');
 });
 
-test('texts of several services make one, each family told once', async () => {
+test('texts of several services make one, with each family once', async () => {
   const texts = await Promise.all(
     ['a', 'b'].map((replica) => {
       const metrics = new Metrics({ replica });

@@ -83,7 +83,7 @@ test('what is free is taken, and free again when it is released', async () => {
   expect(existsSync(join(dir, 'state', 'master.lock'))).toBe(false);
 });
 
-test('taken ports are named with who has them, all at once, and nothing is written', async () => {
+test('taken ports are named with their processes, all at once; nothing is written', async () => {
   const ports = await freePorts(3);
   await listen(ports[0] ?? 0);
   await listen(ports[2] ?? 0);
@@ -96,7 +96,7 @@ test('taken ports are named with who has them, all at once, and nothing is writt
   expect(existsSync(join(dir, 'state'))).toBe(false);
 });
 
-test('an address that this host has not is told, not tried for ever', async () => {
+test('an address that this host has not is an error, not tried for ever', async () => {
   const [port = 0] = await freePorts(1);
   const lines = await refusal(wanted([], { ports: [{ host: '192.0.2.1', port }] }));
   expect(lines).toEqual([expect.stringMatching(/^port \d+ of 192\.0\.2\.1 can not be bound: /)]);
@@ -112,7 +112,7 @@ test('of two that start at once one gets the ports', async () => {
   }
 });
 
-test('a socket on which somebody answers is taken, one that was left behind is not', async () => {
+test('a socket on which a process answers is taken, one that was left behind is not', async () => {
   const path = join(dir, 'pub.ipc');
   await listen(path);
   expect(await refusal(wanted([]))).toEqual([`${path} is served`]);

@@ -50,7 +50,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** Who answers at the port. Rejects where nobody listens. */
+/** The number of the process that answers at the port. Rejects if none listens. */
 function answerAt(port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: '127.0.0.1', port });
@@ -97,7 +97,7 @@ test('what only one may hold is let go of before the successor begins', async ()
   expect(orders).toEqual(['base is told to yield', 'base is told to go', 'base is told to leave']);
 });
 
-test('who is replaced has its time, and two at most have it', async () => {
+test('a process that is replaced has its time, and two at most have it', async () => {
   const supervisor = await supervise({ name: 'base', env: { LEAVE_MS: '60000' } });
   const seen = new Set(pidsOf(supervisor));
   for (let round = 1; round <= 3; round += 1) {
@@ -125,7 +125,7 @@ test('a successor that does not come leaves the service as it was, and ends the 
   expect(readState(dir)?.rolling).toEqual(rolling);
 });
 
-test('nobody is refused at a port while its service is replaced, nor when it is killed', async () => {
+test('a port refuses no connection while its service is replaced or killed', async () => {
   const port = await freePort();
   const supervisor = await supervise({ name: 'door', env: { PORT: `${port}` } });
   const [first] = pidsOf(supervisor);

@@ -47,7 +47,7 @@ function supervise(specs: readonly ServiceSpec[], lines: string[] = [], stopDead
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A process that nobody has waited for yet still has a number; it is dead all the same.
+    // A process whose parent has not waited for it yet still has a number; it is dead.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -68,7 +68,7 @@ test('stages start one after the other and stop the other way', async () => {
   ]);
 });
 
-test('who runs is written for its owner only, and is gone after the stop', async () => {
+test('the list of processes is for its owner only, and is gone after the stop', async () => {
   const supervisor = supervise([specOf('base')]);
   await supervisor.started;
   const state = readState(dir)!;
@@ -137,7 +137,7 @@ test('the first restart is at once, the others wait longer, and none is the last
   expect(backoff.next(30_000)).toBe(0);
 });
 
-test('only the job cache is told of PostgreSQL, and each service has its own way to NATS', () => {
+test('only the job cache gets the URL of PostgreSQL, and each service its own to NATS', () => {
   const specs = masterServices({
     appsDir: '/apps',
     configDir: '/etc/salt',

@@ -25,7 +25,7 @@ function watched(more: Partial<SceneSettings> = {}): Watched {
   return all;
 }
 
-test('a directory goes when the test is over, not before; what passed is not told', async () => {
+test('a directory goes at the end of its test, not before; a passed one prints nothing', async () => {
   const { scenes, printed, removed, open } = watched();
   const scene = open('/one');
   await scenes.closing(scene);
@@ -47,7 +47,7 @@ test('without a runner of tests a directory goes when it is closed', async () =>
   expect(removed).toEqual(['/one']);
 });
 
-test('each scene is told once, and what is kept stays', async () => {
+test('each scene is printed once, and what is kept stays', async () => {
   const all = watched({ keep: true });
   const [one, other] = [all.open('/one'), all.open('/other')];
   await all.scenes.closed(one);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { StartTally } from './start-tally.ts';
 
-test('what was started is told once, with the sum of the waits', () => {
+test('what was started is printed once, with the sum of the waits', () => {
   const tally = new StartTally();
   const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
   try {

@@ -74,7 +74,7 @@ describe('readReady', () => {
   const ready = (body: Buffer) => readReady(body);
   const command = handshake('DEALER', 'me').subarray(GREETING_BYTES + 2);
 
-  it('tells who the other side is', () => {
+  it('says what the other side is', () => {
     expect(ready(command)).toEqual({ socketType: 'DEALER', identity: Buffer.from('me') });
   });
 

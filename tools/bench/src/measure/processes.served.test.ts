@@ -28,7 +28,7 @@ describe('parseStat', () => {
 describe('descendants', () => {
   const process = (pid: number, parent: number) => ({ ...parseStat(STAT), pid, parent });
 
-  it('are the root, its children and theirs, and nobody else', () => {
+  it('are the root, its children and theirs, and no other', () => {
     const all = [process(5, 3), process(1, 0), process(3, 2), process(2, 1), process(9, 1)];
     expect(descendants(2, all).map(({ pid }) => pid)).toEqual([2, 3, 5]);
     expect(descendants(77, all)).toEqual([]);

@@ -41,7 +41,7 @@ describe('figureOf', () => {
 });
 
 describe('drawTable', () => {
-  it('shows numbers, notes, and who was the limit', () => {
+  it('shows numbers, notes, and what was the limit', () => {
     const table = drawTable([RETURNS, PING]);
     expect(table.split('\n')[0]).toMatch(/Brine.*Salt 3006\.26.*Salt 3008\.2.*to 3006\.26/);
     expect(table).toContain('9,000 (rig)');

@@ -8,7 +8,7 @@ it('usual is the median over the looks that found the service', () => {
   expect(usualSizes(looks)).toEqual({ nats: size(110), late: size(5) });
 });
 
-it('each look counts for one minute, and a failed one is told of', async () => {
+it('each look counts for one minute, and a failed one is reported', async () => {
   const rss = [10, 20, 30];
   const sizes = () => {
     const next = rss.shift();

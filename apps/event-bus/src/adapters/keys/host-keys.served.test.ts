@@ -34,7 +34,7 @@ describe('user keys', () => {
     expect(await readUserKey(host.cache(), 'root')).toBe(key);
   });
 
-  it('that somebody else has written are not believed', async () => {
+  it('that another program has written are not believed', async () => {
     const key = await readUserKey(host.cache(), 'root');
     await host.service.close();
     writeFileSync(host.cache('.root_key'), `${'A'.repeat(75)}=`);
@@ -63,7 +63,7 @@ describe('minion keys', () => {
     await until('the vanished key is deleted', async () => expect(await state(id)).toBe('deleted'));
   });
 
-  it('that vanish all at once are not believed, which Prometheus is told', async () => {
+  it('that vanish all at once are not believed, and a metric says so', async () => {
     const told = async (): Promise<string | undefined> =>
       /^brine_key_sync_stopped\S* (\d)$/m.exec(await host.exposition())?.[1];
     const ids = Array.from({ length: 12 }, (_, index) => `${host.name}.${index}`);
