@@ -210,7 +210,7 @@ describe('the chart', { timeout: BUILD_MS }, () => {
     }
   });
 
-  test('scales workers by a metric that workers tell', async (context) => {
+  test('scales workers by a metric that workers have', async (context) => {
     const { find } = await render(context);
     const { metrics = [] } = find('HorizontalPodAutoscaler', 'here-brine-worker-pool').spec ?? {};
     const table = readFileSync(new URL('../docs/metrics.md', import.meta.url), 'utf8').split('\n');

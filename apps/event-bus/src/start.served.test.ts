@@ -227,7 +227,7 @@ describe('event sockets', () => {
   });
 });
 
-it('status tells of readers and counts', () => {
+it('status shows readers and counts', () => {
   expect(host.service.status()).toMatchObject({ bus: 'connected', keys: { inStep: true } });
   expect(readFileSync(host.pki('master.pub'), 'utf8')).toContain('PUBLIC KEY');
 });

@@ -100,7 +100,7 @@ it('functions of the master are allowed by module, by kind and by argument', () 
   expect(call([], 'jobs')).toBe(false);
 });
 
-it('a user has the rights of his name and groups, and those of * only without a name', () => {
+it('a user has the rights of its name and groups, and those of * only without a name', () => {
   const provider = {
     '^filename': '.*',
     fred: ['test.*'],

@@ -4,7 +4,7 @@ import { TimerWheel } from '../src/connection/timer-wheel.ts';
 type Callback = (error: null, msg: object) => void;
 
 /**
- * As much of a bus as requests need: what is published comes to who subscribed, in this process.
+ * As much of a bus as requests need: a message comes to its subscribers, all in this process.
  */
 export function busInMemory(): Bus {
   const subscriptions = new Set<{ readonly subject: string; readonly callback: Callback }>();

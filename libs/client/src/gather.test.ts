@@ -149,7 +149,7 @@ test('below other masters a return waits for the list that names its minion', as
   expect(lines).toEqual(['1 minion returned that was not asked']);
 });
 
-test('of a batch each part hears of its own minions alone, also of those below', async () => {
+test('each part of a batch gets returns of its own minions alone, those below too', async () => {
   const above = { orderMasters: true, syndicWaitMs: 10, part: new Set(['a', 'low']) };
   const list: Event = [`syndic/s/salt/job/${JID}/new`, { minions: ['low', 'other'] }];
   const { rows, lines } = await shown(

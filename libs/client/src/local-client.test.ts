@@ -264,7 +264,7 @@ describe('gathering', () => {
     });
   });
 
-  it('stops on an error that the master tells of', async () => {
+  it('stops on an error that the master reports', async () => {
     const master: FakeMaster = new FakeMaster(() => {
       master.fire(`salt/job/${JID}/error`, { error: 'refused' });
       return published(JID, ['a']);

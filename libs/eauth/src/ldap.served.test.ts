@@ -69,7 +69,7 @@ it('lives on where a directory sends thousands of short messages at once', async
   hostile.close();
 });
 
-it('tells a directory that does not answer from one that refuses', async () => {
+it('knows a directory that does not answer from one that refuses', async () => {
   const asked = directory().check({ username: 'anne', password: 'x' }, AbortSignal.timeout(5_000));
   await expect(asked).rejects.toThrow('the directory does not answer');
   expect(connections).toBe(1);

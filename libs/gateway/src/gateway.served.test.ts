@@ -273,7 +273,7 @@ test('the log-in of a minion whose return was just refused goes before others', 
   expect(gateway.status.auth.urgent).toBe(1);
 });
 
-test('draining answers what is in hand and takes nothing new', async () => {
+test('a draining gateway answers the requests in hand and takes no new ones', async () => {
   await startWorker(async (request) => {
     await workTakes(300);
     return echo(request);

@@ -162,13 +162,13 @@ test('where workers live but have no room it is not said that none answers', asy
   expect(await refusalAfter(14_000)).toContain('no worker had room; the job was not published');
 });
 
-test('what a worker had may have been published, also where no worker is left', async () => {
+test('a publish that a worker had may be a job, also if no worker is left', async () => {
   ready = false;
   silences = [SILENT, NOBODY];
   expect(await refusalAfter(14_000)).toContain('may have been published');
 });
 
-test('what a worker had is waited for: the next one tells which job it is', async () => {
+test('a publish that a worker had is waited for: the next worker knows its job', async () => {
   ready = false;
   silences = [SILENT];
   const asking = lane.send('a', BODY, HELLO, 'root');
@@ -196,7 +196,7 @@ test('a publish waits for its memory: the next gateway has to know under which i
   expect(lane.stats.unremembered).toBe(0);
 });
 
-test('what lay in the socket of a stopped gateway is as old as it was for its CLI', async () => {
+test('a publish that lay in the socket of a stopped gateway is as old as for its CLI', async () => {
   // Stopped: clocks go on, timers do not.
   vi.setSystemTime(Date.now() + CLI_MS);
   const now = performance.now.bind(performance);
@@ -209,7 +209,7 @@ test('what lay in the socket of a stopped gateway is as old as it was for its CL
   expect(await ask('again')).toBe('job 1');
 });
 
-test('a gateway that ends tells which answers were heard: they are no matter of the next one', async () => {
+test('a gateway that ends reports which answers were heard, for the next one', async () => {
   expect(await ask('old')).toBe('job 1');
   await vi.advanceTimersByTimeAsync(6_001);
   expect(await ask('a')).toBe('job 2');

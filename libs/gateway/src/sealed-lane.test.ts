@@ -51,7 +51,7 @@ test('no more is kept than there is room for, by bytes; and the first refusal is
   expect(lost).toEqual(['full']);
 });
 
-test('what is delivered after longer than a minion waits is counted as late', async () => {
+test('a request that is delivered after its minion stopped waiting counts as late', async () => {
   const answer = lane.send('a', Buffer.alloc(10), 0);
   await vi.advanceTimersByTimeAsync(30_000);
   outcome = DONE;

@@ -67,7 +67,7 @@ export class DurableWorld {
   readonly sent = new Map<string, { count: number; lastAt: number }>();
   readonly sendings: (readonly string[])[] = [];
   questions = 0;
-  /** Who said what, and when it came. */
+  /** The answers of minions, and when they came. */
   readonly #answers: { id: string; running: boolean; at: number }[] = [];
 
   constructor(ids: readonly string[], ttlMs: number) {

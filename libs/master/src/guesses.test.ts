@@ -190,7 +190,7 @@ describe.each(PAIRS)('%j and %j are answered alike', (right, wrong) => {
     }
   });
 
-  test('to a user, whatever his rights and whatever he runs', async () => {
+  test('to a user, whatever its rights and whatever it runs', async () => {
     for (const user of ['all', 'webs', 'roles']) {
       for (const fun of ['test.ping', 'saltutil.find_job']) {
         const outcome = await byUser(right, user, fun);
@@ -254,7 +254,7 @@ describe('what is meant exactly is found', () => {
     expect(minionsOf(await pub(within, [mapOf({ 'web*': ['test.*'] })]))).toEqual(['web1', 'web2']);
   });
 
-  test('by a user where he may run the job, and in the words of his rights', async () => {
+  test('by a user that may run the job, and in the words of its rights', async () => {
     expect(minionsOf(await byUser(['secret:hunter2', 'pillar'], 'all'))).toEqual(['db1']);
     const within: Asked = ['web* and not I@role:db', 'compound'];
     expect(minionsOf(await byUser(within, 'webs'))).toEqual(['web1', 'web2']);
@@ -262,7 +262,7 @@ describe('what is meant exactly is found', () => {
     expect(minionsOf(await byUser(['I@role:w* and web1', 'compound'], 'roles'))).toEqual(['web1']);
   });
 
-  test('the own user of the master means what he likes', async () => {
+  test('the own user of the master may use any term', async () => {
     const { ports, master } = masterWith({});
     const load = mapOf({ cmd: 'publish', fun: 'test.ping', arg: [], ret: '', jid: '' });
     load.set('tgt', 'not J@secret:h.*').set('tgt_type', 'compound');

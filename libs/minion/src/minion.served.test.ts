@@ -246,7 +246,7 @@ describe('a minion that hears jobs', () => {
     expect(returns).toHaveLength(8);
     expect(clock.sleeps).toContain(30_000);
   });
-  test('find_job tells of a job that runs, and a job that is ended returns nothing', async () => {
+  test('find_job names a job that runs, and a job that is ended returns nothing', async () => {
     await started();
     const long = job('test.sleep', [60]);
     master.publish(master.frame(long));

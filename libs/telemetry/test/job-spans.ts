@@ -46,7 +46,7 @@ export function start(
   return startTelemetry({ service, options, env: {}, destination, ...sizes });
 }
 
-/** Who causes whom in these tests. */
+/** Which part causes which in these tests. */
 const CAUSES: Readonly<Record<string, string>> = {
   'worker.publish': 'gateway.publish',
   record: 'worker.publish',

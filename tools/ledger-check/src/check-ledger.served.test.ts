@@ -176,7 +176,7 @@ test('one request that made two jobs', async () => {
   await pool.query('DELETE FROM brine.jobs WHERE jid = $1', [second]);
 });
 
-test('a job with other targets than the client was told', async () => {
+test('a job with other targets than the client knows', async () => {
   log[1] = { e: 'published', token: 'token-a', jid, targeted: 4, t: 2 };
   expect((await check()).differences).toEqual([
     { kind: 'job-targets', jid, detail: 'stored 3, told 4' },
@@ -240,7 +240,7 @@ test('a log that is cut in its last line is read, one that is broken before it i
   await expect(checkLedger(options)).rejects.toThrow(`${path}:1`);
 });
 
-test('a job whose client was told that there is none', async () => {
+test('a job of which its client got the answer that there is none', async () => {
   const why = 'The master is not ready: no worker answers; the job was not published';
   log[1] = { e: 'refused', token: 'token-a', why, t: 2 };
   expect((await check()).differences).toEqual([{ kind: 'job-refused', jid, detail: why }]);

@@ -30,7 +30,7 @@ async function config(...args: readonly string[]): Promise<Said> {
 }
 
 describe('brine config show', () => {
-  test('tells of each option where its value comes from', async () => {
+  test('says of each option where its value comes from', async () => {
     mkdirSync(join(dir, 'master.d'));
     writeFileSync(join(dir, 'master'), 'ret_port: 5506\nbrine:\n  workers: 3\n');
     writeFileSync(join(dir, 'master.d', 'a.conf'), '# more\nnodegroups:\n  Web: L@a\n');

@@ -48,7 +48,7 @@ const until = async (isSo: () => boolean): Promise<void> => {
 };
 
 describe('the link to a master above', () => {
-  test('tells that a syndic is here, under both tags, once it hears jobs', async () => {
+  test('announces the syndic, under both tags, once it hears jobs', async () => {
     const { master, link, run } = start();
     const first = master.next('_minion_event');
     run();
@@ -62,7 +62,7 @@ describe('the link to a master above', () => {
     expect(link.status).toMatchObject({ name: 'above', hears: true, trouble: undefined });
   });
 
-  test('says that it hears no more, and that it does again', async () => {
+  test('reports that it hears no more, and that it does again', async () => {
     const { master, link, told, run } = start('', false);
     const first = master.next('_minion_event');
     run();

@@ -196,7 +196,7 @@ test('beyond loopback nothing is said without TLS, unless that is wanted', async
   await expect(wanted).rejects.toMatchObject({ code: 'BUS_UNREACHABLE' });
 });
 
-test('a connection tells when its certificate ends, as the file says now', async () => {
+test('a connection says when its certificate ends, as the file says now', async () => {
   const bus = await nats.connect('syndic-relay');
   const path = join(nats.certificates, 'syndic-relay', CERTIFICATE_FILES.certificate);
   const { validTo } = new X509Certificate(readFileSync(path));

@@ -53,7 +53,7 @@ test('a commit that was announced before the wait began is known', async () => {
   expect(await commits.committed(21, 1)).toBe(true);
 });
 
-test('what the store never says is left out', async () => {
+test('a notice that the store never sends is ignored', async () => {
   const commits = await open();
   const wait = commits.committed(30, 500);
   const texts = ['', 'x', '{}', '[30]', '[[30,29]]', '[[1,1000000]]', '[[0,1e99]]', '[[29.5,31]]'];

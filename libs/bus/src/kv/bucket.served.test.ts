@@ -49,7 +49,7 @@ async function all(bucket: Bucket): Promise<BucketEntry[]> {
   return entries;
 }
 
-test('what was put is got, with its revision', async () => {
+test('a value that was put is got, with its revision', async () => {
   const bucket = new Bucket(worker, 'brine_keys');
   const key = escapeKey('web1.example.com');
   expect(await bucket.get(key)).toBeUndefined();
@@ -140,7 +140,7 @@ test('a watch notices that its bucket was deleted and made again, and forgets', 
   watch.close();
 });
 
-test('a watch over a restore of an older copy forgets what is not there any more', async () => {
+test('a watch over a restore of an older copy forgets keys that are gone', async () => {
   const binary = await resolveNatsServer({ env: process.env });
   const dir = `${nats.dir}-restore`;
   let server = await startNatsServer({ binary, dir, maxFileStore: 1024 ** 3 });

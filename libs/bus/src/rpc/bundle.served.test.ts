@@ -37,7 +37,7 @@ async function heardOf(say: (bundler: Bundler, subject: string) => void): Promis
 const textOf = ({ slot, bytes }: { slot: string; bytes: Buffer }): string =>
   `${slot}:${bytes.length > 9 ? bytes.length : bytes.toString()}`;
 
-test('what is said within one turn goes out as one message', async () => {
+test('messages of one turn to one receiver go out as one message', async () => {
   const heard = await heardOf((bundler, subject) => {
     for (const slot of ['a', 'b', 'c']) bundler.add(subject, slot, Buffer.from(`w${slot}`));
     setTimeout(() => bundler.add(subject, 'd', Buffer.alloc(0)), 20);
@@ -52,7 +52,7 @@ test('a bundle is sent before it grows too large', async () => {
   expect(heard).toEqual([['a:200000', 'b:200000'], ['c:200000']]);
 });
 
-test('no bytes make taking a bundle apart throw, and what is cut short is none', () => {
+test('no bytes make the reading of a bundle throw, and a bundle cut short is none', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
       unbundle(bytes);

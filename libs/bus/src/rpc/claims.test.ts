@@ -22,7 +22,7 @@ function queued(gateway: string, slot: string): QueuedRequest {
   return { gateway, slot, key, cls: 'aes', head, body: Buffer.alloc(0), ...state };
 }
 
-test('what came together is claimed together, one message for each gateway', () => {
+test('requests that came together are claimed together, one message for each gateway', () => {
   for (const slot of ['1', '2']) claims.soon(queued('ga', slot));
   claims.soon(queued('gb', '3'));
   expect(said).toEqual([]);
@@ -33,7 +33,7 @@ test('what came together is claimed together, one message for each gateway', () 
   expect(said[2]).toBe('_INBOX.gw.ga.renew 4');
 });
 
-test('what is answered at once is not claimed', () => {
+test('a request that is answered at once is not claimed', () => {
   const quick = queued('ga', '1');
   claims.soon(quick);
   claims.soon(queued('ga', '2'));

@@ -64,6 +64,6 @@ test.each([
   expect(readReplyAddress(subject)).toBeUndefined();
 });
 
-test('a gateway’s reply subject tells the gateway and the try', () => {
+test('a gateway’s reply subject names the gateway and the try', () => {
   expect(readReplyAddress('_INBOX.gw.g1.a7')).toEqual({ gateway: 'g1', slot: 'a7' });
 });

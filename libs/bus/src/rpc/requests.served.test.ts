@@ -197,7 +197,7 @@ test('without a worker until its deadline a request expires', async () => {
   expect(await sender.send(request({ deadlineMs: started }))).toMatchObject({ kind: 'expired' });
 });
 
-test('too much is refused at once, and what is in hand expires at close', async () => {
+test('too many requests are refused at once, and those in hand expire at close', async () => {
   const limits = { auth: { count: 1, bytes: 100, patienceMs: Infinity } };
   const limited = new RequestSender(gateway, { host: 'gw', limits });
   const held = limited.send(request({ class: 'auth' }));
@@ -250,7 +250,7 @@ test('a draining worker finishes what it has and gets nothing more', async () =>
   expect(sender.stats().retries).toBe(0);
 });
 
-test('what was granted to one worker once is not tried on another when it dies', async () => {
+test('a request that was granted to one worker is not tried on another when it dies', async () => {
   let dead = false;
   const dying = await startWorker('dying', async (incoming) => {
     expect(await incoming.takeOnce()).toBe(true);

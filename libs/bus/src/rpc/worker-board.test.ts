@@ -26,7 +26,7 @@ test('the less loaded of two is chosen', () => {
   expect(free).toBeGreaterThan(110);
 });
 
-test('what comes together goes to one worker, up to a number and for a time', () => {
+test('requests that come together go to one worker, up to a number and for a time', () => {
   const board = new WorkerBoard();
   for (const id of ['a', 'b', 'c', 'd']) board.announced(id, idle(0, 1_000), 0);
   const runs = (gapMs: number): number => {
@@ -38,7 +38,7 @@ test('what comes together goes to one worker, up to a number and for a time', ()
   expect(runs(5)).toBeGreaterThan(150);
 });
 
-test('of those that come together what a worker does not take goes to another', () => {
+test('requests that come together and find no room at one worker go to another', () => {
   const twice = (): boolean => {
     const board = new WorkerBoard();
     for (const id of ['a', 'b']) board.announced(id, idle(0, 1_000), 0);
@@ -53,7 +53,7 @@ test('of those that come together what a worker does not take goes to another', 
   expect(stayed).toBeLessThan(160);
 });
 
-test('what was sent since the last announcement counts', () => {
+test('requests that were sent since the last announcement count', () => {
   const board = new WorkerBoard();
   board.announced('w', idle(0, 2), 0);
   board.count('w', 'aes', 1);

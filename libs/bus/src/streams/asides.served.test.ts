@@ -82,7 +82,7 @@ test('a durable reader gets it again, some times, and others meanwhile; then it 
   expect(told).toEqual([]);
 }, 30_000);
 
-test('what was tried as often as it may is settled for good, counted and reported', () => {
+test('a message that was tried as often as it may is settled, counted and reported', () => {
   const reader = new StreamReader(bus, { stream: 'EVENTS', durable: 'tried-out', from: 'new' });
   const settled: string[] = [];
   const delivery = (deliveries: number): Delivery => ({

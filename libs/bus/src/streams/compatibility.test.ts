@@ -113,7 +113,7 @@ describe.each(RELEASES)('what %s wrote', (release) => {
     expect(readWord(bytes('word: none'))).toEqual({ kind: 'drop' });
   });
 
-  test('what services tell of themselves, and questions, are read', () => {
+  test('announcements of services, and questions, are read', () => {
     expect(readAnnouncement(bytes('announcement'))).toMatchObject(ANNOUNCEMENT);
     expect(readSent(bytes('sent'))).toEqual(SENT);
     expect(readRuns(bytes('committed'))).toEqual(runsOf(COMMITTED));

@@ -82,7 +82,7 @@ test('a stream that is full refuses, and has room once its readers are done', as
   expect(await append(writer, MANY)).toBe(stored.length + 1);
 }, 60_000);
 
-test('what all have read is kept 15 minutes while there is room', async () => {
+test('messages that all have read are kept 15 minutes while there is room', async () => {
   await using nats = await startNats({ limits: { totalBytes: 4 * MIB } });
   const owner = await nats.connect('event-bus');
   const writer = new EventWriter(await nats.connect('worker-pool'));

@@ -66,7 +66,7 @@ async function heldBy(first: EventReader, prefix: string): Promise<EventMessage>
   });
 }
 
-test('what a reader has in its hands is not given to another of its name', async () => {
+test('a message that a reader works on goes to no other of its name', async () => {
   // A pause of the machine of a second is no silence.
   const ackWaitMs = 2_000;
   const { first, taken, close } = await readers('syndic-held', true, ackWaitMs);
@@ -80,14 +80,14 @@ test('what a reader has in its hands is not given to another of its name', async
   await close();
 });
 
-test('what a reader is silent about goes to another', async () => {
+test('a message that a reader is silent about goes to another', async () => {
   const { first, taken, close } = await readers('syndic-silent', false);
   const silent = await heldBy(first, 'silent');
   await expect.poll(() => taken.map(({ seq }) => seq)).toContain(silent.seq);
   await close();
 });
 
-test('what a reader that ended had in its hands goes to another', async () => {
+test('a message that a reader worked on at its end goes to another', async () => {
   const { first, taken, close } = await readers('syndic-ended', true);
   const left = await heldBy(first, 'ended');
   first.close();

@@ -75,7 +75,7 @@ test('an event that is stored already counts as a duplicate, and can be read the
   expect(Buffer.from((await stored?.fetch()) ?? [])).toEqual(empty);
 });
 
-test('what only a newer release reads is left to it, and neither lost nor in the way', async () => {
+test('a message that only a newer release reads is neither lost nor in the way', async () => {
   const newer = { 'Brine-Tag': 'newer', 'Brine-Version': String(MESSAGE_VERSION + 1) };
   const subject = 'brine.events.sighting';
   await append(worker, { subject, payload: empty, headers: newer, timeoutMs: 4_000 });
@@ -106,7 +106,7 @@ test('a body of 20 MB goes by reference and comes back whole', async () => {
   reader.close();
 });
 
-test('a durable reader gets again what it did not acknowledge, and nothing else', async () => {
+test('a durable reader gets again only the messages that it did not acknowledge', async () => {
   const writer = new EventWriter(worker);
   for (const tag of ['k1', 'k2', 'k3']) await writer.append({ kind: 'key', tag, body: empty });
   const options = { durable: 'again', kinds: ['key'], ackWaitMs: 500 } as const;
@@ -123,7 +123,7 @@ test('a durable reader gets again what it did not acknowledge, and nothing else'
   other.close();
 });
 
-test('what is refused by nak comes again after its delay', async () => {
+test('a message that is refused by nak comes again after its delay', async () => {
   await new EventWriter(worker).append({ kind: 'local', tag: 'later', body: empty });
   const reader = new EventReader(store, { durable: 'nak', kinds: ['local'] });
   const seen: number[] = [];
@@ -139,7 +139,7 @@ test('what is refused by nak comes again after its delay', async () => {
   reader.close();
 });
 
-test('what no writer of ours put into the stream is passed over', async () => {
+test('a message of a foreign writer is passed over', async () => {
   const writer = new EventWriter(worker);
   const { seq } = await writer.append({ kind: 'syndic', tag: 'before', body: empty });
   worker.connection.publish('brine.events.syndic', '{"stream":"brine_bodies","seq":1}');
@@ -174,7 +174,7 @@ test('many events at once are all acknowledged, each with a sequence of its own'
   expect(new Set(seqs).size).toBe(2_000);
 });
 
-test('the owner trims what all durable readers are done with and what is old enough', async () => {
+test('the owner trims messages that all durable readers have and that are old enough', async () => {
   await using own = await startNats();
   const [bus, writing] = await Promise.all([own.connect('event-bus'), own.connect('worker-pool')]);
   const writer = new EventWriter(writing);

@@ -119,7 +119,7 @@ test('durations are spread over the buckets of Salt 3008', async () => {
   ]);
 });
 
-test('two processes count the same rows once, and one of them tells', async () => {
+test('two processes count the same rows once, and one of them reports', async () => {
   const jid = '20261120100000000008';
   const other = await JobCache.connect(database.url);
   const second = new FleetCounts(database.url);
@@ -134,7 +134,7 @@ test('two processes count the same rows once, and one of them tells', async () =
   expect(await told('jobs')).toEqual(['test.ping|=1']);
   expect(await second.read()).toBeUndefined();
   expect([counts.tells, second.tells]).toEqual([true, false]);
-  // The store that told the counts is gone: the next one that is asked tells the same.
+  // The process that reported is gone: the next one that is asked reports the same.
   await pool.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
      WHERE application_name = 'brine metrics' AND datname = current_database()

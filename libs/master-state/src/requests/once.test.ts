@@ -58,7 +58,7 @@ test('work that never ended is not begun again once no caller waits for it any m
   expect(await once.begin('k', 'b')).toEqual({ kind: 'lapsed' });
 });
 
-test('a note tells how long ago the first sending was, but for tries of its gateway', async () => {
+test('a note says how long ago the first sending was, 0 for tries of its gateway', async () => {
   expect(await once.note('k', 'a')).toBe(0);
   now += 90_000;
   expect(await once.note('k', 'b')).toBe(90_000);

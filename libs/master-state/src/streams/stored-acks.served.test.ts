@@ -45,7 +45,7 @@ async function storeSays(stored: boolean): Promise<void> {
 
 const at = (seq: number, duplicate = false) => ({ jid: 'j', id: `m${seq}`, seq, duplicate });
 
-test('a return is answered when the store tells of its commit, without a question', async () => {
+test('a return is answered when the store reports its commit, without a question', async () => {
   await storeSays(false);
   const waits = [1, 2, 3].map((seq) => acks.stored(at(seq)));
   tellCommitted(store, [1, 2, 3]);

@@ -26,7 +26,7 @@ const append = (bytes: number): Promise<unknown> =>
     body: new Uint8Array(bytes),
   });
 
-test('a return that finds no room tells that the stream is full, for a while', async () => {
+test('after a return without room the stream counts as full for a while', async () => {
   expect(events.full).toBe(false);
   await expect(append(101)).rejects.toThrow('full');
   expect(events.full).toBe(true);

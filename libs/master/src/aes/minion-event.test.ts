@@ -29,7 +29,7 @@ async function firedBy(
   return { single, list, refused: master.counts.get('minion_event_refused') ?? 0 };
 }
 
-describe('what a minion may tell', () => {
+describe('an event of a minion', () => {
   const own = [
     ...['salt/minion/a/start', 'salt/beacon/a/load/', 'minion_start', 'minion_ping', 'my/deploy'],
     ...[`salt/job/${JID}/prog/a/0`, `salt/job/${JID}/start/a`, `salt/state_result/${JID}/a/web`],

@@ -148,7 +148,7 @@ describe('what writes is done once for a minion and its nonce', () => {
 describe('events of a minion', () => {
   const event = mapOf({ tag: 'own/tag', data: mapOf({ x: 1 }), pretag: null });
 
-  test('come again within the memory of the stream: it tells them apart by their ids', async () => {
+  test('come again within the memory of the stream, which knows them by their ids', async () => {
     expect(await send('_minion_event', event, 'r1')).toBe(null);
     expect(await send('_minion_event', event, 'r2')).toBe(null);
     expect(made.events).toHaveLength(1);

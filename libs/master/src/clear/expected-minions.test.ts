@@ -10,7 +10,7 @@ const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth
 const masterKey = PrivateKey.parse(auth.master_key.pem);
 const IDS = ['db1', 'new1', 'web1', 'web2'];
 
-/** `new1` has told and got nothing, `web2` has told its grains and got no pillar. */
+/** `new1` has sent and got nothing, `web2` has sent its grains and got no pillar. */
 function start(rules: Partial<MasterRules> = {}): { ports: MasterPorts; loaded: Set<string> } {
   const master = memoryMaster({ masterKey, rules });
   const { ports, grains } = master;

@@ -167,7 +167,7 @@ describe('publishes recorded from the stock command line', () => {
     expect(made.jobs[0]?.hidden).toBe(true);
   });
 
-  it('a refused publish tells the bus, without key and password', async () => {
+  it('a refused publish fires an event, without key and password', async () => {
     const made = master(['va']);
     const vector = vectors.clear.find(({ name }) => name.startsWith('eauthfail'))!;
     await publish(made.ports, request(), loadOf(vector));

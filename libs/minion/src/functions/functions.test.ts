@@ -139,7 +139,7 @@ describe('what a minion knows of itself', () => {
     );
     expect(await ask('grains.ls')).toEqual(['deep', 'os', 'roles']);
   });
-  test('find_job tells of a running job and is empty for others', async () => {
+  test('find_job names a running job and is empty for others', async () => {
     expect(Object.fromEntries((await ask('saltutil.find_job', '1')) as SaltMap)).toEqual({
       ...{ pid: 7, fun: 'test.sleep', arg: [9], tgt: '*', jid: '1', ret: '' },
       ...{ tgt_type: 'glob', user: 'root' },

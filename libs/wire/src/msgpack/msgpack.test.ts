@@ -240,7 +240,7 @@ describe('reading', () => {
     expect(own.has('__proto__')).toBe(true);
   });
 
-  it('tells keys apart that are alike: bytes that are no text from text with the same numbers', () => {
+  it('keeps alike keys apart: bytes that are no text, and text with the same numbers', () => {
     const twice = (first: string, second: string) =>
       (unpack(hex(`9281${first}0181${second}02`)) as SaltMap[]).map((map) => [...map.keys()][0]);
     // é as text has the character number that the lone byte has.

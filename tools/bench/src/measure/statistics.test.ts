@@ -82,7 +82,7 @@ describe('estimateRatio', () => {
 });
 
 describe('slopeOf', () => {
-  it('is the rise of a line, and 0 where nothing tells it', () => {
+  it('is the rise of a line, and 0 if the points give none', () => {
     expect(
       slopeOf([
         [0, 1],
