@@ -246,8 +246,9 @@ const MARGIN_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
 
 /**
- * How long the bytes of a sealed request are valid, in ms: `request_server_ttl` on both sides of
- * the master's time where it is set, else the life of session keys, but at least a day.
+ * How long the bytes of a sealed request are valid, in ms. If `request_server_ttl` is set: twice
+ * it, since it holds on both sides of the master's time. Else the life of session keys. At least a
+ * day.
  */
 function sealedForMs(
   options: Pick<ServiceContext['options'], 'requestServerTtl' | 'publishSession'>,

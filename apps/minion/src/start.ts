@@ -27,9 +27,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const SALT_VERSION = '3008.2';
 
 /**
- * Runs a minion from its configuration to its end and gives the exit code: 0 after a signal, 77
- * when the master has rejected it, 42 for a master with another fingerprint, 78 for a
- * configuration that can not be used.
+ * Runs a minion from its configuration to its end and gives the exit code. 0: after a signal. 77:
+ * the master has rejected its key. 42: a master with another fingerprint. 78: a configuration that
+ * can not be used.
  */
 export async function runMinionProcess(argv: readonly string[], env: Environment): Promise<number> {
   const debug = keepInspectorShut();

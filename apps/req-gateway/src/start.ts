@@ -13,8 +13,8 @@ import { tellStall } from './adapters/stall-log.ts';
 const ENVELOPE_SLACK_BYTES = 65_536;
 // Connections with nothing in hand are ended; what is in hand is mostly answered within this.
 const CLOSE_MS = 3_000;
-// With a successor there is time: runner and wheel requests take up to 28 s, and returns that no
-// worker could keep are delivered again for up to 120 s.
+// With a successor there is time. Runner and wheel requests take up to 28 s. Returns that no worker
+// could keep are delivered again for up to 120 s.
 const LEAVE_MS = 30_000;
 const LEAVE_KEPT_MS = 120_000;
 

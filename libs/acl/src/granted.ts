@@ -40,7 +40,7 @@ export function grantedEntries(
 }
 
 /**
- * What `publisher_acl` gives to a user of the host; empty where it names him nowhere (Salt:
+ * What `publisher_acl` gives to a user of the host; empty if no entry has the name (Salt:
  * salt/utils/master.py get_values_of_matching_keys).
  */
 export function publisherAcl(rights: unknown, user: string): Acl {

@@ -6,7 +6,7 @@ const KINDS = ['runners', 'wheel', 'renderers'] as const;
 
 /**
  * Which kinds of modules lie in a directory of `extension_modules`, where `salt-run
- * saltutil.sync_*` puts them: a stock master loads them without being told to.
+ * saltutil.sync_*` puts them. A stock master loads them by itself.
  */
 export function modulesOnDisk(dir: string): string[] {
   return KINDS.filter((kind) => namesIn(join(dir, kind)).some((name) => name.endsWith('.py')));

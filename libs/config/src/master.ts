@@ -29,7 +29,7 @@ export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
   readonly jobMasterId: string | undefined;
 }
 
-/** A loaded configuration with what an operator should be told. */
+/** A loaded configuration with the warnings for the operator. */
 export interface LoadedConfig<T> {
   readonly options: T;
   readonly warnings: readonly ConfigWarning[];

@@ -37,9 +37,9 @@ const PIECE_BYTES = 4_096;
 const NAME = /^[^\\,+"<>;=#*()\0/]+$/;
 
 /**
- * Users of a directory (salt/auth/ldap.py): the user's entry is searched by the service account, or
- * its DN is made of the name; a bind with the password proves him. Groups are those of which the
- * directory says that he is a member.
+ * Users of a directory (salt/auth/ldap.py): the service account searches the user's entry, or its
+ * DN is made of the name. A bind with the password proves the user. The directory says which groups
+ * the user is a member of.
  */
 export class Ldap implements LoginModule {
   readonly #options: LdapOptions;

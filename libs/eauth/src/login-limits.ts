@@ -8,10 +8,10 @@ interface Allowance {
 }
 
 /**
- * One name from one address, one address, one name. A person who forgot his password has five tries
- * at once. Behind one address may be a whole site, or the service that all users log in through.
- * All that one address can do to a name is a twenty-fifth of what that name has: no stranger can
- * lock anybody out by failing in his name.
+ * One name from one address, one address, one name. A person with a forgotten password has five
+ * tries at once. Behind one address may be a whole site, or the service that all users log in
+ * through. One address can use up only a twenty-fifth of what a name has: no stranger can lock a
+ * user out by failed logins in that name.
  */
 const PAIR: Allowance = { burst: 5, eachMs: 5_000 };
 const ADDRESS: Allowance = { burst: 50, eachMs: 1_000 };
@@ -19,7 +19,7 @@ const NAME: Allowance = { burst: 250, eachMs: 200 };
 
 /** Remembered of each kind; the one that was looked at longest ago is forgotten first. */
 const KEPT_MAX = 20_000;
-/** Who got in is known at his address for so long. */
+/** After a success the name is known at its address for so long. */
 const KNOWN_MS = 86_400_000;
 
 /** Whose password is tried, and from where. */
@@ -31,8 +31,8 @@ export interface Attempt {
 }
 
 /**
- * Slows down who guesses passwords. Failures alone count, and fade; a success clears the name at
- * its address, and from there only its own failures count for a day: neither a storm of the
+ * Slows down the guessing of passwords. Only failures count, and they fade. A success clears the
+ * name at its address, and for a day only its own failures count there. So neither a storm of
  * neighbours nor of strangers in its name stops it.
  */
 export class LoginLimits {

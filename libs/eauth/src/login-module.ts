@@ -1,4 +1,4 @@
-/** Somebody whom a module knows. */
+/** A user that a module knows. */
 export interface KnownUser {
   readonly name: string;
   readonly groups: readonly string[];

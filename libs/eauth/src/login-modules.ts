@@ -9,7 +9,7 @@ export interface LoginModulesOptions {
   readonly onTrouble: (text: string, cause: unknown) => void;
   /** Mean time of a refusal in ms, default 1000 as in Salt. */
   readonly refusalMs?: number;
-  /** Counts who is refused at once, by a name. */
+  /** Counts the logins that are refused at once, by a name. */
   readonly count?: (name: string) => void;
   readonly limits?: LoginLimits;
 }
@@ -34,7 +34,7 @@ const CHECK_TIMEOUT_MS = 10_000;
 const NAME_MAX = 256;
 const PASSWORD_MAX = 65_536;
 
-/** Different troubles that are told; a module that makes up texts must not fill the log. */
+/** Different troubles that are logged; a module that makes up texts must not fill the log. */
 const TROUBLES_MAX = 100;
 
 /** What became of a check. */

@@ -54,7 +54,7 @@ export class Pam implements LoginModule {
   }
 }
 
-/** The groups of a user of the host, his own first (salt/utils/user.py get_group_list). */
+/** The groups of a user of the host, the primary one first (salt/utils/user.py get_group_list). */
 async function groupsOf(username: string): Promise<readonly string[]> {
   const options = { timeout: GROUPS_TIMEOUT_MS };
   try {

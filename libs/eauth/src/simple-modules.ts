@@ -14,7 +14,7 @@ export function sharedSecret(secret: string): LoginModule {
   };
 }
 
-/** Lets everybody in (salt/auth/auto.py): for tests, and only where they say so. */
+/** Lets every user in (salt/auth/auto.py): only for tests that ask for it. */
 export function everybody(allowed: boolean): LoginModule {
   return {
     async check({ username }) {

@@ -9,18 +9,18 @@ interface Peer {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** No rest is longer, ms: a slow master is not made slower for a user who is patient. */
+/** No rest is longer, ms: a patient user does not wait longer on a slow master. */
 const MAX_REST_MS = 100;
 /** Others ask too if one of them did within so many ms. */
 const OTHERS_MS = 2_000;
 
 /**
  * Lets no minion or user have more than a few requests at the workers at a time; its further ones
- * wait here. While others ask too, a peer that has more waiting rests as long as its last request
- * took, so that what comes between finds the rest of the time free.
+ * wait here. While others ask too, a peer with waiting requests rests after each as long as that
+ * request took. The rest of the time is free for requests of others.
  *
- * A storm of one minion or of one user so takes the workers' time only in small pieces, and others
- * stand behind a few of its requests instead of behind all.
+ * So a storm of one minion or user takes the workers' time in small pieces. Others stand behind a
+ * few of its requests instead of behind all.
  */
 export class FairShare {
   readonly #limits: ShareLimits;

@@ -30,9 +30,9 @@ export function commandAnswer(outcome: RequestOutcome): Uint8Array | undefined {
 }
 
 /**
- * What a stock CLI prints cleanly: `{"error": text}` to a publish
- * (Salt: salt/client LocalClient.pub raises PublishError of it). That there is no job is said only
- * where no worker can have made one.
+ * What a stock CLI prints cleanly: `{"error": text}` to a publish (Salt: salt/client
+ * LocalClient.pub raises PublishError of it). The text says that there is no job only if no worker
+ * can have made one.
  */
 export function publishFailure(
   outcome: Exclude<RequestOutcome, { kind: 'reply' }>,

@@ -51,9 +51,9 @@ const PAUSES = { everyMs: 500, gapMs: 1_000 };
 const CLOCK = { perf: { now: () => performance.now() }, ttlResolution: 0 };
 
 /**
- * Publishes with the same bytes are one job while a CLI may be sending them again: they join the
- * one under way, get its answer once more, or go under the id that a gateway which died gave them.
- * The times are in {@link SAME_BYTES}.
+ * Publishes with the same bytes are one job while a CLI may be sending them again. They join the
+ * one under way, get its answer once more, or go under the id that a dead gateway gave them. The
+ * times are in {@link SAME_BYTES}.
  */
 export class SameBytes {
   readonly #memory: RequestMemory;
@@ -163,7 +163,7 @@ export class SameBytes {
   /** Tells what the next gateway may take for a request whose answer died with this one. */
   async close(): Promise<void> {
     this.#pauses.close();
-    // If none can be told, the same bytes count as another try of the same CLI, for a few seconds.
+    // After a failure the same bytes count as another try of the same CLI, for a few seconds.
     const told = [...this.#heard.entries()].map(([hash, id]) => this.#memory.heard(hash, id));
     await Promise.allSettled(told);
   }

@@ -9,7 +9,7 @@ const REMEMBERED_MAX = 50_000;
  */
 const TOLD_AGAIN_MS = 3_600_000;
 
-/** What the last proof of a minion told. */
+/** What the last proof of a minion said. */
 interface Told {
   readonly version: number;
   readonly at: number;

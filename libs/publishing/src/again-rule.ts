@@ -20,8 +20,9 @@ export interface Window {
 }
 
 /**
- * A minion drops a jid that is among the last 100 it saw (Salt: `minion_jid_queue_hwm`); a job that
- * came again after more jobs than that would run twice. 80 leaves room for find_job and the like.
+ * A minion drops a jid that is among the last 100 it saw (Salt: `minion_jid_queue_hwm`). If a job
+ * came again after more jobs than that, the minion would run it twice. 80 leaves room for find_job
+ * and the like.
  */
 export const MAX_LATER_JOBS = 80;
 const MAX_PER_LOOK = 200;

@@ -20,8 +20,8 @@ export interface HealthServer {
 
 /**
  * Serves `/healthz` (the process lives), `/readyz` (it really serves), `/metrics` (Prometheus) and
- * `/status` (JSON): that one to this host only, wherever it listens, as it tells of the master's
- * insides. Rejects where the port is taken.
+ * `/status` (JSON). `/status` shows the master's insides, so only this host may read it, on
+ * whatever address the service listens. Rejects if the port is taken.
  */
 export async function startHealth(
   source: HealthSource,

@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads';
 const BEAT_MS = 500;
 
 /**
- * A loop that has not turned for so long does not come back in time for anybody, in ms. Gateways
- * give its requests to others after 1.2 s, so that one can be patient with honest bursts of work.
+ * A loop that has not turned for so long does not come back in time for any client, in ms. Gateways
+ * give its requests to others after 1.2 s, so honest bursts of work may take longer.
  */
 const STALLED_MS = 15_000;
 

@@ -11,7 +11,7 @@ const PROBE = {
 export interface ProbedService extends ServiceState {
   /** True where it answered that it serves. */
   readonly ready: boolean;
-  /** What the service tells of itself; undefined where it did not answer. */
+  /** What the service reports about itself; undefined if it did not answer. */
   readonly status: Readonly<Record<string, unknown>> | undefined;
 }
 

@@ -29,9 +29,9 @@ export interface StoreContext {
 }
 
 /**
- * The body of an event, from wherever it is; waits while the object store is away. Undefined where
- * the event is settled: given back, because we are to stop, or put away as it stands in the stream,
- * because its body can not be had.
+ * The body of an event, inline or from the object store; waits while the object store is away.
+ * Undefined if the event is settled. It was given back, because we are to stop, or quarantined as
+ * it stands in the stream, because its body can not be fetched.
  */
 export async function fetchBody(
   event: EventMessage,

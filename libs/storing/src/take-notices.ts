@@ -25,8 +25,8 @@ const SIGHTING_KINDS: ReadonlySet<string> = new Set(['refused', 'expired', 'sent
 type NoticeEvent = EventPosition & Pick<StreamEvent, 'kind' | 'tag' | 'jid' | 'minion'>;
 
 /**
- * What a service reports of minions, and the rows that are made of it: a log-in, a sighting, acts
- * on record, or whom a syndic expects to return.
+ * What a service reports of minions, and the rows made of it: a log-in, a sighting, acts on record,
+ * or the minions that a syndic expects to return.
  */
 export interface Notice {
   readonly event: NoticeEvent;

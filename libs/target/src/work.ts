@@ -1,4 +1,4 @@
-/** Thrown where text from outside would take more work than anybody may cause. */
+/** Thrown if text from outside would take more work than its sender may cause. */
 export class WorkError extends Error {
   override readonly name = 'WorkError';
   readonly code = 'SALT_TARGET_WORK';

@@ -20,9 +20,9 @@ class TooDeepError extends YamlLoadError {
 }
 
 /**
- * Refuses what is nested deeper than anybody may load, while it is read. What composes it calls
- * itself for each level, and a regular expression that is first used where the stack nearly ends
- * does not throw: V8 ends the process.
+ * Refuses what is nested deeper than the limit, while it is read. The composer calls itself for
+ * each level, and a regular expression that is first used where the stack nearly ends does not
+ * throw: V8 ends the process.
  */
 class ShallowParser extends Parser {
   override *next(source: string): ReturnType<Parser['next']> {

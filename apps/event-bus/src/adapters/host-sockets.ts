@@ -34,8 +34,8 @@ export interface HostSocketsOptions {
 }
 
 /**
- * The sockets of one host: in sock_dir with the framing of the Salt installed there, and complete
- * again in `bare/` and `prefixed/`, so that tools of any version can be pointed at what they read.
+ * The sockets of one host. Those in sock_dir have the framing of the Salt installed there. `bare/`
+ * and `prefixed/` hold complete sets, one for each framing, for tools of other versions.
  */
 export class HostSockets {
   readonly readerSockets: readonly ReaderSocket[];

@@ -27,7 +27,7 @@ export interface UpperLinkParts {
   onJob(job: PublishedJob): void;
 }
 
-/** What a link tells of itself. */
+/** What a link reports about itself. */
 export interface UpperLinkStatus {
   readonly name: string;
   /** Signed in, and jobs are heard. */

@@ -26,7 +26,7 @@ export interface UpwardParts {
   readonly settings: LaneSettings;
 }
 
-/** What a way up tells of itself. */
+/** What a way up reports about itself. */
 export interface WayStatus extends LaneStats {
   readonly name: string;
   readonly reading: boolean;

@@ -49,8 +49,8 @@ const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
 );
 
 /**
- * Runs the runners of `brine run` inside a worker, as the master's own user: their requests are
- * answered by this worker without a socket, and returns come from the stream of events.
+ * Runs the runners of `brine run` inside a worker, as the master's own user. This worker answers
+ * their requests without a socket; returns come from the stream of events.
  */
 export class WorkerRunners implements MasterFunctions {
   readonly #options: RunnersOptions;
@@ -117,7 +117,7 @@ export class WorkerRunners implements MasterFunctions {
 
 /**
  * How a runner publishes. For a caller other than the master's own user it publishes as a user of a
- * master above that may run anything: its targets are then judged as its own and reveal no pillar.
+ * master above that may run anything. Its targets are then judged as its own and reveal no pillar.
  */
 export function settingsFor(
   options: MasterOptions,

@@ -35,7 +35,7 @@ interface JobTrace {
   sending: Sending | undefined;
   /** Of a job in pieces: which minion got which. */
   pieces: Map<string, Sending> | undefined;
-  /** How often it was sent again, as far as was told. */
+  /** How often it was sent again, as far as this worker knows. */
   again: number;
   first: number;
   failed: number;
@@ -59,9 +59,9 @@ const SLOW_MAX = 32;
 const REPEATED_MAX = 100;
 
 /**
- * Decides which returns are traced, and records the part that happens on the minion: from the
- * publisher's handing over of the publication to the arrival of the return at the gateway. Two
- * times of its own, nothing is derived from what other spans leave over.
+ * Decides which returns are traced. Records the part that happens on the minion: from the
+ * publisher's handing over of the publication to the arrival of the return at the gateway. Both
+ * ends are measured; nothing is derived from what other spans leave over.
  */
 export class JobTraces {
   readonly #ports: JobTracesPorts;
@@ -107,8 +107,8 @@ export class JobTraces {
   };
 
   /**
-   * The same for a return that was stored before: its first try may have been recorded by a worker
-   * that died before it could say so, and what hangs below must have its cause.
+   * The same for a return that was stored before. A worker may have recorded its first try and died
+   * before it could say so; the spans below need their cause.
    */
   wantsRepeated(jid: string): boolean {
     const job = this.#job(jid);

@@ -10,8 +10,8 @@ export interface HearingOptions extends Pick<PauseWatchOptions, 'everyMs' | 'gap
 }
 
 /**
- * True silence or a deaf listener: while the connection is away, and for a while after this process
- * was paused or cut off, a missing message does not mean that its sender is gone.
+ * Whether a missing message means that its sender is gone. It does not while the connection is
+ * away, nor for a while after this process was paused or cut off.
  */
 export class Hearing {
   readonly #bus: Bus;

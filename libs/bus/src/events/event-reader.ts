@@ -123,7 +123,7 @@ export class EventMessage implements StreamEvent {
     this.#received.failed(error);
   }
 
-  /** Its message as it stands in the stream, for quarantine where its body can not be had. */
+  /** The message as it stands in the stream, for quarantine when its body can not be fetched. */
   stray(why: unknown): Stray {
     return strayOf(STREAMS.events, this.#received, why);
   }

@@ -160,10 +160,10 @@ interface Link<T> {
 }
 
 /**
- * What waits for a place, oldest first. A line in which one has waited for `patienceMs` is
- * served newest first until it is short again: the peers at its head have given up waiting and
- * asked again by then (a stock minion after 5 to 10 s), and served in order each would be late, for
- * ever. Those passed over are served when there is room; what they carry is not lost.
+ * What waits for a place, oldest first. Once an entry has waited for `patienceMs`, the line is
+ * served newest first until it is short again. By then the peers at its head have given up and
+ * asked again (a stock minion after 5 to 10 s). In order, each answer would be too late, for ever.
+ * The passed-over entries are served when there is room; what they carry is not lost.
  */
 export class WaitingLine<T extends Waiting> {
   readonly #patienceMs: number;

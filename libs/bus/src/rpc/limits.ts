@@ -44,16 +44,16 @@ export interface WorkerPlaces {
 }
 
 /**
- * Everything that a request may wait for on its way to a worker, and for how long: the limits of
- * gateways by class of request and by lane, and those of workers.
+ * Everything that a request may wait for on its way to a worker, and for how long. Gateways have
+ * limits by class of request and by lane; workers have their own.
  */
 export const LIMITS = {
   inHand: {
     auth: {
       count: 20_000,
       bytes: 64 * MIB,
-      // In order, each would be near its minion's 5 s when its turn comes: seen with 10,000
-      // log-ins at once, where the workers did 8,500 and 3,000 minions still waited for theirs.
+      // In order, each would be near its minion's 5 s when its turn comes. Seen with 10,000 log-ins
+      // at once: the workers did 8,500, and 3,000 minions still waited for theirs.
       patienceMs: 1_000,
       // Enough to keep a worker's RSA threads busy, few enough that an urgent log-in does not
       // stand behind a storm there.
@@ -70,8 +70,8 @@ export const LIMITS = {
 
   /** Port 4506, by what is asked. */
   login: {
-    // A stock minion waits 5 s for the answer (auth_timeout) and asks seven times: silence just
-    // below that costs it nothing, and an answer later than that is not heard.
+    // A stock minion waits 5 s for the answer (auth_timeout) and asks seven times. Silence just
+    // below that costs it nothing, and it does not hear a later answer.
     waitsMs: 4_000,
     // A stock minion signs in 10 to 140 ms after a refused request; one that comes later than this
     // is not the log-in that the request waits for.
@@ -114,8 +114,8 @@ export const LIMITS = {
     longestRetryMs: 5_000,
     // A stock minion waits 5 to 10 s for an answer (return_retry_timer, return_retry_timer_max).
     lateMs: 10_000,
-    // A storm of one minion is let in by small pieces, so that others stand behind a few of its
-    // requests and not behind all; each is answered within milliseconds when all is well.
+    // A storm of one minion is let in by small pieces: others stand behind a few of its requests,
+    // not behind all. Each is answered within milliseconds when all is well.
     share: {
       atOnce: 2,
       atOnceAmongOthers: 2,

@@ -45,11 +45,10 @@ export interface RequestToSend {
 
 /**
  * What became of a request. `drop`: the worker wants no answer to be sent. `expired`: there is no
- * answer, because of the deadline, because too much is in hand already (`limit`), because a worker
- * that took it for once and all was lost (`lapsed`), because two workers that had it stalled or
- * died (`stalled`), because its asker has to rest after such a one (`rests`), or because its body
- * could not be put (`body`), or because its peer has hung up (`gone`); `handed`: a worker may have
- * had it, so that it may have been done.
+ * answer. `why` is `limit` if too much is in hand already, `lapsed` if the worker that took it for
+ * once and all was lost, `stalled` if two workers that had it stalled or died. It is `rests` if its
+ * asker has to rest after such a one, `body` if its body could not be put, `gone` if its peer has
+ * hung up. `handed`: a worker may have had it, so it may have been done.
  */
 export type RequestOutcome =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }

@@ -119,8 +119,8 @@ export const WORDS = {
 } as const;
 
 /**
- * Packs a reply: `R`, u8 length of the trace note, the note, the body. The note is the worker's
- * word to the gateway of which spans are recorded; one above 255 bytes is left out.
+ * Packs a reply: `R`, u8 length of the trace note, the note, the body. The note says to the gateway
+ * which spans the worker records; one above 255 bytes is left out.
  */
 export function packReply(body: Uint8Array, trace = ''): Buffer {
   return packWord(REPLY, trace, body);

@@ -5,7 +5,7 @@ import { MESSAGE_VERSION } from '../connection/message-version.ts';
 import { REQUEST_CLASSES, type RequestClass, SUBJECT_ROOT, subjects } from '../subjects/names.ts';
 import { ANNOUNCE_MS, SILENT_MS } from './request-frame.ts';
 
-/** What a worker tells of one class. */
+/** What a worker announces about one class. */
 export interface ClassLoad {
   /** Requests in hand, running or queued. */
   readonly hand: number;
@@ -15,7 +15,7 @@ export interface ClassLoad {
   readonly concurrency: number;
 }
 
-/** What a worker tells of itself each second. */
+/** What a worker announces each second. */
 export interface Announcement {
   /** The newest form of requests that it reads; 1 where it is not said. */
   readonly reads?: number;

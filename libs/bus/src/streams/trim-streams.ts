@@ -51,9 +51,10 @@ export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
 }
 
 /**
- * Removes messages that every durable reader has acknowledged and that are older than `keepMs`
- * (default 15 minutes, less in a stream that is more than 40 % full); for the owner of the streams.
- * A stream without a durable reader keeps everything. Large bodies go when nothing refers to them.
+ * Removes messages that every durable reader has acknowledged and that are older than `keepMs`: 15
+ * minutes by default, less if the stream is more than 40 % full. Only the owner of the streams does
+ * this. A stream without a durable reader keeps everything. Large bodies go when nothing refers to
+ * them.
  * @throws BusError `BUS_REFUSED`, `BUS_FORBIDDEN`, and as `Inbox.request` does.
  */
 export async function trimStreams(

@@ -7,8 +7,9 @@ import { escapeKey } from '@brine/bus';
 const GONE = Buffer.alloc(0);
 
 /**
- * Drops the session key of a minion whose key is no longer accepted and, where `data` says so, what
- * it told of itself. Harmless when several do it, and for a minion that has neither.
+ * Drops the session key of a minion whose key is no longer accepted. If `data` says so, also drops
+ * what the minion sent about itself. Several processes may do it, also for a minion that has
+ * neither.
  * @throws BusError as {@link Bucket.put}.
  */
 export async function forgetMinion(

@@ -14,8 +14,8 @@ const OPENED_KEPT_MAX = 20_000;
 const OVERLAP_MS = 60_000;
 
 /**
- * A failing MAC is looked up at the source at most this often per id, so that a stranger who knows
- * an id cannot turn garbage into load on the hot state.
+ * After a failing MAC the key is read from the source at most this often per id. So a stranger with
+ * a known id can not turn garbage into load on the hot state.
  */
 const REFETCH_PAUSE_MS = 250;
 
@@ -26,7 +26,7 @@ interface Session {
   readonly previous?: string;
 }
 
-/** A record as the watch told it. */
+/** A record as the watch delivered it. */
 interface Sealed {
   readonly value: Uint8Array;
   readonly revision: number;

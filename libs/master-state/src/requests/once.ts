@@ -5,8 +5,8 @@ import { pack, type SaltValue, unpack } from '@brine/wire';
 import { fromHotState, unlessConflict } from '../hot-state.ts';
 
 /**
- * The worker that began has ended, or is gone: the longest work is a runner that a minion waits
- * for, 20 s, and a gateway gives what a dead worker had to another one within seconds.
+ * After this time the worker that began has ended or is gone. The longest work is a runner that a
+ * minion waits for, 20 s. A gateway gives what a dead worker had to another one within seconds.
  */
 const TAKE_OVER_MS = 30_000;
 /** A gateway delivers a request again for two minutes, a minion sends one again for a minute. */

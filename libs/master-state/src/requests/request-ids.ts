@@ -40,9 +40,9 @@ export const SAME_BYTES = {
   /** An answer is kept until it is known which CLIs heard it: one that did not tries at once. */
   untilKnownMs: 1_000,
   /**
-   * What is read so soon after the start was sent at an unknown time before, and counts as slow
-   * (found by chaos: 10 s without a gateway). libzmq connects again each 0.1 s. Not longer: the
-   * same command again, soon after, would get the old job, and no returns.
+   * A request read so soon after the start may have been sent long before, so it counts as slow
+   * (found by chaos: 10 s without a gateway). libzmq connects again each 0.1 s. Not longer: if the
+   * same command came again soon after, it would get the old job and no returns.
    */
   earlyMs: 500,
   /** What lay in the sockets of a paused gateway is read within this after the pause. */
@@ -165,7 +165,7 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
   throw new BusError('BUS_BUSY', 'several gateways claim the same request');
 }
 
-/** Whether the same bytes at another gateway are the request that the note tells of. */
+/** Whether the same bytes at another gateway are the request of the note. */
 async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
   if (note.gateway === claim.gateway || note.heard === true) return false;
   // A note from the future: a clock was put back since, and it is of no known age.

@@ -137,7 +137,7 @@ const returned: AesCommand = async (ports, request) => {
   if (ports.syndics.unanswering().has(minion)) await ports.syndics.answers(minion);
   const take = () => takeReturn(ports, request.request, request.body);
   let job: Awaited<ReturnType<typeof take>>;
-  // Returns of jobs are told apart for good where they are stored. Those of no job are not.
+  // The store recognises a return of a job that comes again, for good. Those of no job it does not.
   if (isJid(request.scan.text('jid') ?? '')) job = await take();
   else {
     await onceOnly(ports, request, async () => {

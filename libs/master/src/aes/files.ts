@@ -10,7 +10,7 @@ import type { ServedLists } from '../ports/served-ports.ts';
 
 type FileCommand = (ports: MasterPorts, load: SaltMap) => Promise<SaltValue>;
 
-/** Salt's answer where there is no such file, or it may not be had. */
+/** Salt's answer if there is no such file, or the minion may not read it. */
 const noPiece = (): SaltMap => mapOf({ data: '', dest: '' });
 const noFile = (): SaltMap => mapOf({ path: '', rel: '' });
 

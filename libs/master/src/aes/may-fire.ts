@@ -52,7 +52,7 @@ function speaksFor(ports: MasterPorts, { minion, isSyndic }: WantedEvent, id: un
   return isSyndic && isMinionId(id) && ports.keys.cached(id)?.state !== 'accepted';
 }
 
-/** The single form fires the whole load: what the minion wants told lies in its `data`. */
+/** The single form fires the whole load: the minion's own content lies in its `data`. */
 function namesOnly(data: SaltMap, fits: (id: unknown) => boolean): boolean {
   const inner = data.get('data');
   return [data, isMap(inner) ? inner : undefined].every(

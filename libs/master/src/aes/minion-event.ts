@@ -87,7 +87,7 @@ function eventsOf(
     if (!may && !above) ports.count('minion_event_refused');
     const told: Fired[] = may ? [plain] : [];
     if (!above) return told;
-    // As 3008 fires them: below its own name a syndic tells whatever the bus of its master told.
+    // As 3008 fires them: below its own name a syndic sends every event of its master's bus.
     const kind = data.has('minions') ? 'syndic' : 'minion';
     return [{ ...plain, kind, tag: `${pretag}/${tag}`, msgId: `${plain.msgId}:pre` }, ...told];
   });

@@ -18,12 +18,12 @@ export function onceKey({ version, minion, scan, body }: AesRequest): string | u
 }
 
 /**
- * Does what a request asks for once, on whichever connection and to whichever worker it comes
- * again. What comes again is answered as the first time: a minion that lost the answer sends the
- * same bytes (salt/transport/zeromq.py), and so does who captured them; neither changes anything.
+ * Does the work of a request once, whichever connection or worker it comes by again. A repetition
+ * gets the first answer: a minion that lost the answer sends the same bytes
+ * (salt/transport/zeromq.py), and so does an attacker with a capture. Neither changes anything.
  *
- * It is noted before as begun and after as done, so that a worker that dies between the two loses
- * nothing: its gateway's next try goes on, and after a while any other.
+ * The request is noted as begun before the work and as done after it. If a worker dies in between,
+ * nothing is lost: the next try of its gateway goes on, and after a while any other.
  */
 export async function onceOnly(
   ports: MasterPorts,

@@ -4,7 +4,7 @@ import { matchGlob } from '@brine/target';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import type { MasterPorts } from '../ports/ports.ts';
 
-/** What a load or a `salt/job/<jid>/new` tells of minions, and of the bus; no part of the job. */
+/** What a load or a `salt/job/<jid>/new` says about minions and the bus; no part of the job. */
 const NO_LOAD = ['minions', 'Minions', 'missing', 'jid', '_stamp', 'key', 'auth_list'];
 
 /** Whether a minion may speak for those below it: only below a master of masters, if it is let. */
@@ -18,9 +18,9 @@ export function minionsNamed(list: SaltValue | undefined): string[] | undefined 
 }
 
 /**
- * Tells the store whom a lower master expects to answer a job (salt/utils/job.py `store_minions`),
- * and what the job is, which may be one of the lower master's own. The same list of the same
- * syndic is stored once, whichever way it comes.
+ * Tells the store which minions a lower master expects to answer a job (salt/utils/job.py
+ * `store_minions`). Tells it the job too, which may be one of the lower master's own. The same list
+ * of the same syndic is stored once, whichever way it comes.
  */
 export async function tellExpected(
   ports: MasterPorts,

@@ -34,7 +34,7 @@ const FIND_JOB = 'saltutil.find_job';
 /** Job ids that are taken are stepped over this often; more means the store of ids is broken. */
 const JID_TRIES_MAX = 100;
 
-/** Publishes a job that its caller may publish; undefined where no job id could be had. */
+/** Publishes a job that its caller may publish; undefined if no job id was free. */
 export async function publishJob(
   ports: MasterPorts,
   request: Request,

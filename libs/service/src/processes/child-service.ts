@@ -29,7 +29,9 @@ export interface ReplaceTimes {
   readonly readyMs: number;
   /** What only one may hold has to be let go of by then. */
   readonly yieldMs: number;
-  /** Who was replaced has so long for what it has in hand, as a command that waits for returns. */
+  /**
+   * A replaced process has so long for what it has in hand, as a command that waits for returns.
+   */
   readonly leaveMs: number;
   /** And to stop after that. */
   readonly stopMs: number;

@@ -110,7 +110,7 @@ async function listenOnAll(
 ): Promise<string[]> {
   const lines: string[] = [];
   for (const { host, port } of wanted) {
-    // The first port decides between two that start at once: who lost it must not take others.
+    // The first port decides between two that start at once: the loser must not take others.
     if (lines.length > 0) {
       if (isListenedOn(port)) lines.push(isTaken(host, port));
       continue;

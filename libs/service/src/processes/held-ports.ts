@@ -33,9 +33,9 @@ const ANSWER_MS = 5_000;
 const HELD_PORTS = 'BRINE_HELD_PORTS';
 
 /**
- * The ports and sockets of a host, held by the supervisor and listened on by its services: two
- * processes may serve one port while the second takes over from the first, and who connects while
- * none is there waits in the system's queue instead of being refused.
+ * The ports and sockets of a host. The supervisor holds them and its services listen on them: two
+ * processes may serve one port while the second takes over from the first. While no service
+ * listens, clients wait in the system's queue instead of being refused.
  */
 export class HeldPorts {
   readonly #handles = new Map<string, BoundHandle>();
@@ -68,7 +68,7 @@ export class HeldPorts {
   #take(host: string, port: number): BoundHandle | undefined {
     const name = `${host} ${port}`;
     const held = this.#handles.get(name);
-    // A socket whose file was removed is out of everybody's reach.
+    // A socket whose file was removed can not be reached.
     if (held !== undefined && (port !== OF_PATH || existsSync(host))) return held;
     held?.close();
     this.#handles.delete(name);
@@ -113,7 +113,7 @@ async function askForHandle(host: string, port: number): Promise<object | undefi
 function bind(host: string, port: number): BoundHandle | undefined {
   const create = (net as unknown as { readonly _createServerHandle?: CreateServerHandle })
     ._createServerHandle;
-  if (create === undefined) return undefined; // another Node: everybody binds for himself
+  if (create === undefined) return undefined; // another Node: each service binds for itself
   if (port === OF_PATH) {
     const umask = process.umask(0o177);
     try {
@@ -124,7 +124,7 @@ function bind(host: string, port: number): BoundHandle | undefined {
     }
   }
   const family = net.isIP(host);
-  // Names are looked up by who listens.
+  // The service that listens looks names up.
   if (family === 0) return undefined;
   const made = create(host, port, family === 6 ? 6 : 4);
   if (typeof made !== 'object') return undefined;

@@ -88,11 +88,11 @@ interface RotationParts {
 }
 
 /**
- * Makes a new AES key: when a stock tool asks for one by the drop file, as after `salt-key -d`;
- * when a key was deleted or rejected, however that came about; and when the one in use is old.
- * A deleted minion must not read later jobs, so the deletion has to be known to all before the new
- * key is handed out. The drop file is removed only after the key holds, so a restart in between
- * rotates once more rather than not at all.
+ * Makes a new AES key in three cases: a stock tool asks for one by the drop file, as after
+ * `salt-key -d`; a key was deleted or rejected by any means; the key in use is old. A deleted
+ * minion must not read later jobs, so every service has to know of the deletion before the new key
+ * is handed out. The drop file is removed only after the key holds: after a restart in between the
+ * key rotates once more rather than not at all.
  */
 class Rotation {
   readonly #parts: RotationParts;
