@@ -59,7 +59,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  test('what is waited for exists, and says when it is well', () => {
+  test('a service that others wait for exists, and has a health check', () => {
     for (const [name, service] of Object.entries(compose.services)) {
       for (const [other, { condition }] of Object.entries(service.depends_on ?? {})) {
         const target = compose.services[other];
@@ -151,7 +151,7 @@ describe('Dockerfile', () => {
     expect(users).toEqual(['brine', 'minion']);
   });
 
-  test('what compose builds is a stage', () => {
+  test('each image that compose builds is a stage', () => {
     const targets = Object.values(compose.services).flatMap(({ build }) => build?.target ?? []);
     expect(targets.filter((target) => !stages.includes(target))).toEqual([]);
   });
@@ -175,7 +175,7 @@ describe('configuration', () => {
   });
 
   // Written again by: npx vitest run --project served tools/infra.served.test.ts -u
-  test('nats.conf is what the library makes', async () => {
+  test('nats.conf equals the text of the library', async () => {
     const made = natsConf({
       host: '0.0.0.0',
       port: 4222,

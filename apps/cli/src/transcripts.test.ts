@@ -232,7 +232,7 @@ describe('the program itself', () => {
     expect(short).toEqual(long);
   });
 
-  it('names what an abbreviation could mean', async () => {
+  it('names the options that an abbreviation could mean', async () => {
     const { stderr } = await run(['salt-key', '--out-f']);
     expect(stderr).toContain('ambiguous option: --out-f (--out-file, --out-file-append?)');
   });

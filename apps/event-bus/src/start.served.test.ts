@@ -186,7 +186,7 @@ describe('event sockets', () => {
     client.close();
   });
 
-  it('trim what is above max_event_size', async () => {
+  it('trim bodies above max_event_size', async () => {
     const { seen, client } = await host.reader();
     const jid = newJid();
     await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
@@ -209,7 +209,7 @@ describe('event sockets', () => {
     }
   });
 
-  it('take the place of what a stock master left there', async () => {
+  it('take the place of sockets that a stock master left', async () => {
     const left = createServer().listen(host.sock('left.ipc'));
     await once(left, 'listening');
     rmSync(host.sock('publish_pull.ipc'));

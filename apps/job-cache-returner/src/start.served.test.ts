@@ -234,7 +234,7 @@ test('log-ins and sightings from services are stored', async () => {
   await expect.poll(() => returner.status).toMatchObject({ refused: 4 });
 }, 60_000);
 
-test('a question that lacks something is answered with what it lacks', async () => {
+test('a question that lacks a field is answered with its name', async () => {
   const { returner } = await start();
   await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
   const question = ask(worker, 'jobs.get_load', mapOf({}), 5_000);
@@ -270,7 +270,7 @@ test('returns survive the service stopping and another taking over', async () =>
   await expect.poll(() => countReturns(jid), { timeout: 50_000 }).toBe(total);
 }, 90_000);
 
-test('what is held while PostgreSQL is away goes back to the stream at a stop', async () => {
+test('returns that wait while PostgreSQL is away go back to the stream at a stop', async () => {
   const jid = newJid();
   const nobody = await start('postgres://x:y@127.0.0.1:1/z');
   await appendReturn(new EventWriter(worker), jid, 'm1');

@@ -139,7 +139,7 @@ describe('files of the master', () => {
     }
   });
 
-  test('what is traced is one word, and a bare `off` of YAML is one', () => {
+  test('the tracing profile is one word, and a bare `off` of YAML is one', () => {
     const traced = (text: string, env = {}) => load(text, env).options.brine.trace;
     expect(traced('')).toBe('sampled');
     expect(traced('brine:\n  trace: off\n')).toBe('off');
@@ -169,7 +169,7 @@ describe('files of the master', () => {
   });
 });
 
-describe('what follows from options', () => {
+describe('values that follow from options', () => {
   test('root_dir stands before every path but those below it already', () => {
     const { options } = load('root_dir: /srv/lab\npki_dir: keys\ncachedir: /srv/lab/cache\n');
     expect(options.pkiDir).toBe('/srv/lab/keys');

@@ -116,7 +116,7 @@ describe('recorded blobs', () => {
 describe('Crypticle', () => {
   const iv = Buffer.alloc(16, 0xaa);
 
-  it('gives back what was sealed, with and without nonce', () => {
+  it('gives back the sealed bytes, with and without nonce', () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 300 }),

@@ -266,7 +266,7 @@ describe('algorithm names', () => {
   });
 });
 
-it('what is done aside gives what is done here', async () => {
+it('another thread gives the same results as this one', async () => {
   const key = await PrivateKey.generate(1024);
   const data = Buffer.from('a token');
   const sig = await key.signAside(data, 'PKCS1v15-SHA224');

@@ -25,7 +25,7 @@ function codeOf(action: () => unknown): string | undefined {
 describe('SecretBox', () => {
   const box = SecretBox.fromMasterKey(pem, 'aes');
 
-  it('opens what it sealed, in another process with the same key as well', () => {
+  it('opens its own boxes, in another process with the same key as well', () => {
     const again = SecretBox.fromMasterKey(PrivateKey.parse(pem.replaceAll('\n', '\r\n')), 'aes');
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {

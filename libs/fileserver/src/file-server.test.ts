@@ -179,7 +179,7 @@ test('a hash is read once and again when the file changed', async () => {
   expect((await files.hash('a', 'base'))?.hash?.hsum).toBe(sha('ten'));
 });
 
-test('a list shows what was added, removed and renamed since', async () => {
+test('a list shows files that were added, removed and renamed since', async () => {
   await put('base/a/b/c');
   const files = server();
   const list = async (): Promise<readonly string[]> => {

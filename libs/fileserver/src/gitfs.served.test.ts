@@ -145,7 +145,7 @@ test('options of a remote and of an environment stand before the global ones', a
   expect(await closed.find('top.sls', 'dev')).toBeUndefined();
 });
 
-test('the first remote that has a file serves it; what is pushed is seen', async () => {
+test('the first remote that has a file serves it; a push is seen', async () => {
   await repository('one');
   await repository('two');
   await commit('two', { second: '2' });

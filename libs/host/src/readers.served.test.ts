@@ -96,7 +96,7 @@ describe('Readers', () => {
     await prefixed.close();
   });
 
-  it('count what is no map and go on', async () => {
+  it('count bodies that are no map and go on', async () => {
     const socket = await listening('bare');
     const readers = new Readers([{ publisher: socket.publisher, zone: true }], 1_000);
     readers.fire({ kind: 'minion', tag: 't', body: Buffer.from([0xc1]), timeMs: 0 });

@@ -157,7 +157,7 @@ describe('EventPublisher', () => {
     first.close();
   });
 
-  it('has the mode it is given, replaces what a dead process left, and cleans up', async () => {
+  it('has the mode it is given, replaces the socket of a dead process, and cleans up', async () => {
     writeFileSync(pub(), 'left behind');
     const publisher = await EventPublisher.listen({ path: pub(), framing: 'bare', mode: 0o666 });
     expect(statSync(pub()).mode & 0o777).toBe(0o666);

@@ -53,6 +53,6 @@ test('sets of many values, equal ones among them, do not take long', () => {
   expect(performance.now() - start).toBeLessThan(2_000);
 });
 
-test('what stays within the limits renders', () => {
+test('a template within the limits renders', () => {
   expect(render('{% for a in range(100) %}x{% endfor %}')).toBe('x'.repeat(100));
 });

@@ -69,7 +69,7 @@ describe('with allow_undefined', () => {
   );
 });
 
-describe('what a template knows of itself', () => {
+describe('names of templates', () => {
   const files = new Map([
     ['a/b/c.jinja', '{{ tplfile }} {{ tpldir }} {{ tpldot }}'],
     ['a/up.jinja', "{% include '../top.jinja' %}"],

@@ -11,7 +11,7 @@ describe('a snippet renders as Salt 3008.2 renders it', () => {
   });
 });
 
-test('what is listed as a difference is one', () => {
+test('each listed difference is one', () => {
   for (const [name, reason] of Object.entries(DIFFERENCES)) {
     const template = snippets().get(name);
     expect(template, name).toBeDefined();

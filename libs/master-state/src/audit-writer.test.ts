@@ -41,7 +41,7 @@ test('rows are a chain without gaps, ended by a last row', async () => {
   expect(JSON.parse(stream.rows.at(-1)!.body)).toMatchObject({ outcome: 'end of record' });
 });
 
-test('what has no room is counted in the next row, and a batch is tried under one id', async () => {
+test('an act without room counts in the next row, and a batch is tried under one id', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const stream: Stream = { rows: [], ids: [], away: true };

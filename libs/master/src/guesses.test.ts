@@ -242,7 +242,7 @@ test.each([
 const minionsOf = ({ answer }: Outcome): SaltValue[] | undefined =>
   isMap(answer) ? listOf(answer, 'minions') : undefined;
 
-describe('what is meant exactly is found', () => {
+describe('a target that names exact values finds its minions', () => {
   test('by a minion in the mine, and by one that may publish there', async () => {
     const tgt: Asked = ['role:db', 'pillar'];
     expect((await mineGet(tgt)).answer).toEqual(mapOf({ db1: true }));

@@ -105,7 +105,7 @@ function master(rights: unknown[], calls: FunctionCall[] = [], peer: SaltValue[]
 
 const runs = { numRuns: 600 };
 
-describe('what is judged is what runs', () => {
+describe('the job that is judged is the one that runs', () => {
   test('of a runner', async () => {
     const ran = { count: 0 };
     await fc.assert(

@@ -172,7 +172,7 @@ describe('a minion that starts', () => {
 });
 
 describe('a minion that hears jobs', () => {
-  test('runs what is for it and returns', async () => {
+  test('runs jobs that are for it and returns', async () => {
     await started();
     const publication = job('test.echo', ['Grüße'], { master_id: 'x', metadata: mapOf({ a: 1 }) });
     const load = await returned(publication);
@@ -190,7 +190,7 @@ describe('a minion that hears jobs', () => {
       expect((await returned(job('test.ping'))).get('return')).toBe(true);
     }
   });
-  test('ignores others, what it has run before, and old serials', async () => {
+  test('ignores jobs of others, jobs that it has run, and old serials', async () => {
     await started();
     const first = job('test.ping');
     const frame = master.frame(first);

@@ -77,7 +77,7 @@ test('several installers at once end with one file and leave nothing beside it',
   expect((await stat(path)).mode & 0o777).toBe(0o755);
 });
 
-test('what is in the cache is taken without installing again', async () => {
+test('a server in the cache is taken without installing again', async () => {
   const env = await withCommands({ go: goMaking('2.12.8') });
   const first = await resolveNatsServer({ env });
   const told: string[] = [];
@@ -93,7 +93,7 @@ test('a made server of another version is not taken', async () => {
   await expect(resolveNatsServer({ env })).rejects.toThrow(/go: it says .*2\.15\.1/);
 });
 
-test('where nothing helps, one error lists what was tried and what can be done', async () => {
+test('where nothing helps, one error lists the tries and what can be done', async () => {
   const env = await withCommands({
     pip: 'echo no network; exit 1',
     go: 'echo offline >&2; exit 1',

@@ -165,7 +165,7 @@ describe('a minion gets branches and tags by their exact names, and no revision'
     expect(textOf(checkoutOf(own, settings))).toBe('secret: before\n');
   });
 
-  test('what a minion asks for is no ref of the master, whatever it looks like', () => {
+  test('a name from a minion is no ref of the master, whatever it looks like', () => {
     const id = headOf('master~1');
     const defaults = { base: 'master', branch: 'master', env: '', fallback: '', root: '' };
     const [asked] = gitPillarRemotes('__env__ u', defaults, id);

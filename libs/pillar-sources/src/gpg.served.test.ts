@@ -49,7 +49,7 @@ test('a message in one line of YAML is opened', () => {
   expect(decryptAll(oneLine, { keyDir, mustSucceed: true }, always)).toBe('secret');
 });
 
-test('what cannot be opened is an error, or stays, as gpg_decrypt_must_succeed says', () => {
+test('gpg_decrypt_must_succeed says whether a message that cannot be opened is an error', () => {
   const broken = '-----BEGIN PGP MESSAGE-----\n\nnothing\n-----END PGP MESSAGE-----';
   expect(() => decryptAll(broken, { keyDir, mustSucceed: true }, always)).toThrow(GpgError);
   expect(decryptAll(broken, { keyDir, mustSucceed: false }, always)).toBe(broken);

@@ -59,7 +59,7 @@ test('fields beyond the depth stand under their names, later rows win', () => {
   );
 });
 
-test('as_list joins what would be replaced', () => {
+test('as_list joins values that would be replaced', () => {
   const made = pillarOf(
     [query({ as_list: true })],
     ['a', 'b'],
@@ -95,7 +95,7 @@ test('queries with a name stand under it, in the order of their names', () => {
   expect(made.get('two')).toEqual(new Map([[1, 2]]));
 });
 
-test('ignore_null leaves out what is null', () => {
+test('ignore_null leaves out null values', () => {
   const made = pillarOf(
     [query({ ignore_null: true })],
     ['a', 'b'],
@@ -112,6 +112,6 @@ test('as_json takes a map as it is', () => {
   expect(pillarOf([query({ as_json: true })], ['j'], [[value]])).toEqual(value);
 });
 
-test('what has no query is left out', () => {
+test('an entry without a query is left out', () => {
   expect(sqlQueries(['', [], mapOf({ depth: 1 })])).toEqual([]);
 });

@@ -174,7 +174,7 @@ describe('KeySync', () => {
     expect(sync.status()).toMatchObject({ keys: 3, toRecords: 3, toFiles: 0 });
   });
 
-  it('finds what changed while it was down', async () => {
+  it('finds files that changed while it was down', async () => {
     const first = await start();
     for (const id of ['a', 'b', 'c']) records.set(id, record('accepted', id));
     await until('three keys have their files', () =>
@@ -215,7 +215,7 @@ describe('KeySync', () => {
     await until('the keys that are left are counted', () => expect(sync.status().keys).toBe(20));
   });
 
-  it('does not stop again while what was confirmed is being done', async () => {
+  it('does not stop again while it does what an operator confirmed', async () => {
     const sync = await start();
     for (let n = 0; n < 30; n += 1) records.set(`m${n}`, record('accepted', `k${n}`));
     await acceptedFiles(30);

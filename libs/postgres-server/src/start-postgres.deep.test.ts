@@ -46,7 +46,7 @@ test('data and password outlive a restart, and the password is for its owner onl
   await second.stop();
 }, 60_000);
 
-test('a killed server comes back on the same port with what was committed', async () => {
+test('a killed server comes back on the same port with all commits', async () => {
   const server = await startPostgres({ dir });
   await ask(server.url, 'CREATE TABLE kept AS SELECT 7 AS n');
   const killed = server.pid();

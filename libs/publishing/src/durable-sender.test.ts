@@ -121,7 +121,7 @@ test('100,000 minions are asked in pieces with pauses, each known by an id of it
   expect(Math.max(...sizes)).toBeLessThan(65_536);
 });
 
-test('what could not be stored is not confirmed; lasting trouble is reported once', async () => {
+test('a task that is not stored is not confirmed; lasting trouble is reported once', async () => {
   const bench = new Bench(1);
   bench.fails = true;
   bench.tasks.push(task({}));

@@ -255,7 +255,7 @@ test('from a marker on the next key seals, before it the last one', async () => 
   expect(publisher.status.epoch).toBe(2);
 });
 
-test('what a start reads back of the time before a new key is sealed with the new one', async () => {
+test('a job that a start reads back from before a new key is sealed with the new one', async () => {
   const { sent, epochs } = await start();
   await writer.appendJob(record('before'));
   await until('the job before it is sent', () => expect(sent).toHaveLength(1));

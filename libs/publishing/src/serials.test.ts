@@ -34,7 +34,7 @@ function started(jobs: number): EpochChoice {
   return choice;
 }
 
-test('a new key overtakes what stands before its marker', () => {
+test('a new key overtakes jobs that stand before its marker', () => {
   const choice = started(3);
   expect(choice.of(again(4, 3), 4_999)).toBe(2);
   choice.marker(2);
@@ -52,7 +52,7 @@ test('jobs of which a minion may have forgotten the jid go out under the key the
   expect(choice.of(again(500, 21), 21)).toBe(2);
 });
 
-test('no minion ran what a publisher had not sent before its key was overtaken', () => {
+test('no minion ran a job that a publisher had not sent before its key was overtaken', () => {
   const choice = new EpochChoice(rotated);
   choice.seed(1, []);
   expect(choice.of(again(500, 1), 20)).toBe(2);

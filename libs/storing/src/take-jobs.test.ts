@@ -27,7 +27,7 @@ class Feed implements AsyncIterable<number> {
   }
 }
 
-test('what is there comes in one group, and nothing waits for more', async () => {
+test('jobs that are there come in one group, which waits for no more', async () => {
   const feed = new Feed();
   const groups = gather(feed, 3);
   feed.put(1, 2, 3, 4, 5);

@@ -208,7 +208,7 @@ describe('a master above that is away', () => {
     expect(loads).toEqual([2, 2]);
   });
 
-  test('what is older than masters keep is given up, and the rest goes on', async () => {
+  test('events that are older than masters keep are given up, and the rest goes on', async () => {
     const { lane: up, above, told, signal } = lane();
     above.answers = ['away', 'taken'];
     const old = returned('a', JID, NOW - 3_600_001);
@@ -220,7 +220,7 @@ describe('a master above that is away', () => {
     expect(told).toContain('given up on the way up');
   });
 
-  test('at the end what is in hand is given back, and what was taken is not', async () => {
+  test('at the end events in hand are given back, those that were taken are not', async () => {
     const { lane: up, above } = lane();
     const ending = new AbortController();
     above.answers = ['taken', 'away'];

@@ -29,7 +29,7 @@ test('in a cluster a master without a name has no returns of its own', () => {
   expect(roadOf(`${JOB}/ret/a`, RETURN, 'cluster', undefined)).toBe('return');
 });
 
-test('of a return only what was returned goes up', () => {
+test('only the returned value and its outcome go up', () => {
   const data = new Map([...RETURN, ['cmd', '_return'], ['fun_args', [1]], ['sig', 'x']] as const);
   expect(returnAbove(new Map(data))).toEqual(mapOf({ return: true, retcode: 0, fun_args: [1] }));
 });

@@ -48,7 +48,7 @@ const asked = fc.oneof(
   }),
 );
 
-test('no target looks at what it does not need', () => {
+test('no target looks at data that it does not need', () => {
   fc.assert(
     fc.property(asked, (target) => {
       const needed = dataNeeded(target, NODEGROUPS);

@@ -61,7 +61,7 @@ test('a minion without grains is not known to targets by pillar either', () => {
   ]);
 });
 
-test('a network takes what is an address, and of those its own', () => {
+test('a network takes only addresses, and of those its own', () => {
   const parts = fc.array(
     fc.constantFrom('0', '1', '01', '10', '128', '255', '256', '', 'x', ' 1'),
     {

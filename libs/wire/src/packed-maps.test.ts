@@ -40,7 +40,7 @@ test('equal values of different maps are one', () => {
   expect(held.get('a')?.get('flags')).toBe(held.get('b')?.get('flags'));
 });
 
-test('what is replaced or deleted leaves the others as they are', () => {
+test('a value that is replaced or deleted leaves the others as they are', () => {
   const held = new PackedMaps();
   for (const id of ['a', 'b']) held.set(id, pack(mapOf({ os: 'Debian', own: id })));
   expect(held.get('a')?.get('os')).toBe('Debian');
@@ -54,7 +54,7 @@ test('what is replaced or deleted leaves the others as they are', () => {
   expect([held.size, held.get('a')]).toEqual([0, undefined]);
 });
 
-test('what is no map is refused, and what was held stays', () => {
+test('bytes that are no map are refused, and the maps before stay', () => {
   const held = new PackedMaps();
   held.set('a', pack(mapOf({ os: 'Debian' })));
   expect(() => held.set('a', pack('text'))).toThrow(WireError);

@@ -16,7 +16,7 @@ describe('storable text', () => {
     );
   });
 
-  it('keeps what can be stored as it is', () => {
+  it('keeps a storable text as it is', () => {
     for (const text of ['', 'web1', '😀é\u202e\x1b[2J\n', 'x'.repeat(1 << 20)]) {
       expect(storableText(text)).toBe(text);
     }

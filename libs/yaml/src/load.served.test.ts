@@ -60,7 +60,7 @@ test('doubled keys are refused however they are written', () => {
 
 // In a process of its own, where no regular expression of the parser has been used before: V8 ends
 // a process that uses its first one where the stack nearly ends.
-test('what is nested deep is refused, and the process lives on', { timeout: 60_000 }, () => {
+test('a text that is nested deep is refused, and the process lives on', { timeout: 60_000 }, () => {
   const deep = ['[', '{a: ', '- ', '? ', 'a: ', '<<: ', '[ {a: '];
   const lines = Array.from({ length: 100 }, (_, at) => `${' '.repeat(at)}a:`).join('\n');
   const texts = [...deep.map((one) => one.repeat(8_000 / one.length)), lines];

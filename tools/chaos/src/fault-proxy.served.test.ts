@@ -58,7 +58,7 @@ async function ask(socket: Socket, text: string): Promise<string> {
   return chunk.toString();
 }
 
-test('what is sent arrives, both ways, and a megabyte as it was', async () => {
+test('bytes arrive both ways, and a megabyte as it was', async () => {
   const socket = await connect();
   expect(await ask(socket, 'hello')).toBe('>hello');
   const sent = 'x'.repeat(1_048_576);
@@ -79,7 +79,7 @@ test('a cut resets the connections, all or one, and new ones get through', async
   expect(await ask(await connect(), 'again')).toBe('>again');
 });
 
-test('while it is stalled connections stand and what was sent waits', async () => {
+test('while it is stalled connections stand and sent bytes wait', async () => {
   const socket = await connect();
   await ask(socket, '1');
   proxy.stall('both');

@@ -26,7 +26,7 @@ test('the same seed makes the same plan, and another seed another one', () => {
   expect(makePlan(200, 8, ALL).steps).not.toEqual(makePlan(200, 7, ALL).steps);
 });
 
-test('a plan of a seed stays what it was: its first faults are known', () => {
+test('a seed keeps its plan: the first faults are known', () => {
   const kinds = ['kill', 'stop', 'cut', 'stall', 'refuse'] as const;
   expect(makePlan(4, 1, { ...ALL, kinds }).steps.map(({ fault }) => nameOf(fault))).toEqual([
     'stop req-gateway for 6804 ms',
@@ -53,7 +53,7 @@ test('every kind, every victim and every link comes up, some in the midst of oth
   expect(steps[0]?.together).toBe(false);
 });
 
-test('only what is possible and asked for is drawn', () => {
+test('only faults that are possible and asked for are drawn', () => {
   const plan = makePlan(100, 1, { ...NOTHING, kinds: ['kill', 'cut'], victims: ['nats'] });
   expect(new Set(plan.steps.map(({ fault }) => nameOf(fault)))).toEqual(new Set(['kill -9 nats']));
   expect(() => makePlan(1, 1, { ...NOTHING, kinds: ['cut'], victims: ['nats'] })).toThrow(
@@ -62,7 +62,7 @@ test('only what is possible and asked for is drawn', () => {
   expect(() => makePlan(0, 1, ALL)).toThrow(RangeError);
 });
 
-test('a plan that was written is read back; what is none is refused', () => {
+test('a plan that was written is read back; a file that is none is refused', () => {
   const plan = makePlan(30, 5, ALL);
   expect(readPlan(JSON.stringify(plan))).toEqual(plan);
   expect(() => readPlan('{"seed":1,"steps":[{"fault":{"kind":"flood"}}]}')).toThrow('no plan');

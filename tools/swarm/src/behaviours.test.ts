@@ -32,7 +32,7 @@ describe('delayOf', () => {
 });
 
 describe('returnValue', () => {
-  it('is what the function would give, or what the behaviour says', () => {
+  it('is the value of the function, or the one that the behaviour gives', () => {
     expect(returnValue('test.ping', [], {})).toBe(true);
     expect(returnValue('test.echo', ['a'], {})).toBe('a');
     expect(returnValue('test.ping', [], { returnBytes: 3 })).toBe('xxx');

@@ -129,7 +129,7 @@ describe('behaviours', () => {
     expect(job.ackedLast - job.sinceMs).toBeGreaterThan(59);
   });
 
-  it('hostile ones send what a master refuses, and nothing of it is taken', async () => {
+  it('hostile ones send requests that a master refuses, and none is taken', async () => {
     const behaviours = [
       { ids: 'm-00000', hostile: 'garbage' },
       { ids: 'm-00001', hostile: 'bad-mac' },

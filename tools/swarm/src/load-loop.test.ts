@@ -42,7 +42,7 @@ describe('LoadLoop', () => {
     expect(await running).toMatchObject({ answered: 1, refused: 1, timedOut: 1, resent: 5 });
   });
 
-  it('ends with the time, and waits for what is on its way', async () => {
+  it('ends with the time, and waits for work on its way', async () => {
     virtualTime();
     const work = new Held();
     const loop = { inFlight: 2, count: Infinity, durationMs: 20, ratePerSecond: undefined };

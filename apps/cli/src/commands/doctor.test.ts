@@ -82,7 +82,7 @@ it('finds short keys, keys that are none, and denied ones', async () => {
   for (const check of ['weak-keys', 'unusable-keys', 'denied-keys']) expect(found).toContain(check);
 });
 
-it('finds options that open what is closed, and servers without TLS', async () => {
+it('finds options that remove a protection, and servers without TLS', async () => {
   const { brine } = loadedWith().options;
   const found = await told({
     openMode: true,
@@ -123,7 +123,7 @@ it('names order_masters as it comes: any minion may be a syndic', async () => {
   expect(await told({ orderMasters: true })).toContain('syndics');
 });
 
-it('names what lies among the keys and is none', async () => {
+it('names files among the keys that are none', async () => {
   mkdirSync(join(dir, 'pki', 'minions', 'backup'));
   writeFileSync(join(dir, 'pki', 'minions_pre', 'a,b'), 'x');
   writeFileSync(join(dir, 'pki', 'minions', '.draft'), 'x');

@@ -42,7 +42,7 @@ describe('brine key sync', () => {
     });
   });
 
-  it('says what vanished, and changes nothing by itself', async () => {
+  it('names keys that vanished, and changes nothing by itself', async () => {
     await writeFile(`${journalPath(join(dir, 'pki'))}.alarm`, JSON.stringify(alarm));
     const { code, out } = await keySync();
     expect(code).toBe(1);

@@ -75,7 +75,7 @@ describe('a verb for all keys takes no id', () => {
   });
 });
 
-test('what is no key is not listed, not printed and not deleted', async () => {
+test('a file that is no key is not listed, not printed and not deleted', async () => {
   const shelf = join(dir, 'pki', 'minions');
   mkdirSync(join(shelf, 'backup'));
   writeFileSync(join(shelf, 'backup', 'web1'), 'key');

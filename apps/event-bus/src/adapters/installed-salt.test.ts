@@ -60,7 +60,7 @@ describe('the dialect', () => {
     expect(dialectOf(version)).toEqual({ framing, zone });
   });
 
-  it('is what the operator says, whatever is installed', () => {
+  it('is the release that the operator says, whatever is installed', () => {
     const salt = { version: '3006.26', path: '/usr/bin/salt' };
     expect(chooseDialect('auto', salt)).toEqual({ framing: 'prefixed', zone: false });
     expect(chooseDialect('bare', salt)).toEqual({ framing: 'bare', zone: false });

@@ -27,7 +27,7 @@ function relay(publish: MasterBelow['publish']) {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test('each job is counted by what became of it', async () => {
+test('each job is counted by its outcome', async () => {
   const outcomes: PublishedBelow[] = ['published', 'nobody', 'refused', 'away'];
   const { downward, told } = relay(({ jid }) =>
     Promise.resolve(outcomes[Number(jid)] ?? 'published'),

@@ -146,7 +146,7 @@ describe('the link to a master above', () => {
   });
 });
 
-describe('what became of a request', () => {
+describe('the outcome of a request', () => {
   test('taken, refused in words, or unknown', async () => {
     const { master, link, signal } = start();
     const load = mapOf({ cmd: '_syndic_return', load: [] });

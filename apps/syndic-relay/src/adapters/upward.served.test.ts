@@ -130,7 +130,7 @@ describe('a way up', () => {
     ]);
   });
 
-  test('what a relay had in hand when it ended, the next one brings, once', async () => {
+  test('events that a relay had in hand at its end the next one sends, once', async () => {
     const above = new Above();
     above.away = true;
     const first = await start(above);

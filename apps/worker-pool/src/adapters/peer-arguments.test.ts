@@ -23,7 +23,7 @@ test('texts are read as on a command line, keywords come last', () => {
   expect(peerArguments([], [])).toEqual([]);
 });
 
-test('what a peer may have read is bounded, over all arguments of a request', () => {
+test('the work of reading arguments of a peer is bounded over the whole request', () => {
   const list = `[${'1,'.repeat(3_000)}]`;
   expect(peerArguments([list], [])).toHaveLength(1);
   expect(() => peerArguments([list, `x=${list}`], [])).toThrow(YamlWorkError);

@@ -72,7 +72,7 @@ describe('pillars that were made', () => {
     }
   });
 
-  it('are kept without what the command line gave, and what a minion asked for', async () => {
+  it('are kept without values from the command line or from the request of a minion', async () => {
     const { nats, all, render } = await workers(OPTIONS, 1);
     await using _nats = nats;
     const [one] = all as [CachedPillars];

@@ -121,7 +121,7 @@ test('an id too long for the note to the gateway gets no spans: its hops would n
   expect(wants('x'.repeat(230))).toBe(true);
 });
 
-test('stopping records what waits; many jobs are forgotten from the oldest on', () => {
+test('a stop records waiting spans; of too many jobs the oldest are forgotten', () => {
   traces.returned(JID, 'a', T0);
   for (let at = 0; at < 2_000; at += 1) wants('m', T0, false, `job-${at}`);
   expect(names()).toEqual([['minion.a', undefined]]);

@@ -70,7 +70,7 @@ test('a message without headers has no bytes of them', async () => {
   expect(headerBytes(msg)?.length, TO_COMPARE).toBe(0);
 });
 
-test('what is sent in many microtasks of one turn is one write', async () => {
+test('messages of many microtasks of one turn are one write', async () => {
   const { protocol } = worker.connection as unknown as {
     readonly protocol: { readonly transport: { readonly socket: Socket } };
   };
@@ -92,7 +92,7 @@ test('what is sent in many microtasks of one turn is one write', async () => {
   expect(writes, TO_COMPARE).toBe(1);
 });
 
-test('what was sent just before the end arrives', async () => {
+test('a message that was sent just before the end arrives', async () => {
   const leaving = await nats.connect('worker-pool');
   const msg = await received(() => {
     leaving.connection.publish(SUBJECT, 'last words');

@@ -31,7 +31,7 @@ async function sent(headers: ReturnType<typeof writeHeaders> | undefined): Promi
   throw new Error('nothing came');
 }
 
-test('what is written here is read here, and by the client itself', async () => {
+test('headers that are written here are read here, and by the client itself', async () => {
   const lines = [
     ['Brine-Tag', 'salt/job/20261120171037000001/ret/web1:%20'],
     ['Brine-Jid', ''],

@@ -54,7 +54,7 @@ test('the wheel starts again after it has been idle', () => {
   expect(fire).toHaveBeenCalledTimes(1);
 });
 
-test('what one time-out sets in firing is kept for its own time', () => {
+test('a time-out that another sets in firing waits for its own time', () => {
   const wheel = new TimerWheel(50);
   const fire = vi.fn();
   wheel.set(50, () => void wheel.set(50, fire));

@@ -89,7 +89,7 @@ describe.each([
     reader.close();
   });
 
-  test('each service may do what it is there for', async () => {
+  test('each service may do its own work', async () => {
     const connect = (name: ServiceName) => nats.connect(name);
     const worker = await connect('worker-pool');
     for (const bucket of ['brine_keys', 'brine_sessions', 'brine_requests'] as const) {

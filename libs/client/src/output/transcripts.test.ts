@@ -114,7 +114,7 @@ function displays(text: string): string[] {
 // `quiet` prints nothing here, as up to 3007; 3008.2 has no such outputter (see README).
 const LEFT_OUT = /quiet|nomatch|out-file|tty|verbose|args-missing/;
 
-describe('the outputters print what the stock commands were recorded to print', () => {
+describe('the outputters print the recorded texts of the stock commands', () => {
   const cases = [...load('outputters'), ...load('returns')].filter(
     ({ name, argv }) => !LEFT_OUT.test(name) && returnOf(argv) !== undefined,
   );

@@ -20,7 +20,7 @@ test('the key of a map is masked where it is a URL', () => {
   ]);
 });
 
-test('what is no secret stays as it is', () => {
+test('an option that is no secret stays as it is', () => {
   for (const value of ['/etc/salt', 'a@b', 7, true, undefined, null, ['x'], { keysize: 1 }]) {
     expect(maskSecrets('pki_dir', value)).toEqual(value);
   }

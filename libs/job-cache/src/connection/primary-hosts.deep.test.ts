@@ -16,7 +16,7 @@ test('a URL with several hosts is one for each; libpq’s word for the primary i
   expect(urlsOf('postgres://u:p@a/brine?x=1,2')).toEqual(['postgres://u:p@a/brine?x=1,2']);
 });
 
-test('the primary is found, whichever it is, and what was committed is there', async () => {
+test('the primary is found, whichever it is, with all commits', async () => {
   await using pair = await startPostgresPair();
   const cache = await JobCache.connect(pair.url, { maxConnections: 2, maxReads: 2 });
   try {

@@ -147,7 +147,7 @@ test('two processes count the same rows once, and one of them reports', async ()
   await other.close();
 });
 
-test('what is refused does not count', async () => {
+test('a refused row does not count', async () => {
   const jid = '20261120100000000009';
   const rows = Array.from({ length: 20 }, (_, n) => returnRow(jid, `m${n}`, n, { seq: n }));
   rows[3] = returnRow(jid, 'nul\0', 3, { seq: 3 });

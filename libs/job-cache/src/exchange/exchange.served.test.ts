@@ -152,7 +152,7 @@ test('a damaged file is refused with the line, and leaves nothing behind', async
   }
 });
 
-test('what is there already stays; a different return becomes evidence', async () => {
+test('a return that is there already stays; a different one becomes evidence', async () => {
   const jid = '20260102030405000003';
   await cache.saveJobs([jobRow(jid, { minions: ['one'] })]);
   await cache.saveReturns([returnRow(jid, 'one', 'theirs', { seq: 1 })]);

@@ -50,7 +50,7 @@ async function all(options: ListJobsOptions): Promise<{ jids: string[]; pages: n
   }
 }
 
-test('a search for what is rare ends, each page of it after a bounded look', async () => {
+test('a search for a rare job ends, each page of it after a bounded look', async () => {
   const rare = { searchFunction: ['state.r*'] };
   const newest = await all(rare);
   expect(newest.jids).toEqual([

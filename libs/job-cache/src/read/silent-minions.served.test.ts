@@ -98,7 +98,7 @@ test('the answer about silent minions holds what is kept of them, a page at a ti
   expect(await cache.silentMinions(jidAt(99))).toBeUndefined();
 });
 
-test('the ledger of a moment is folded from what came until then', async () => {
+test('the ledger of a moment is folded from the rows that came until then', async () => {
   const jid = jidAt(200);
   const minions = ['bad', 'late', 'never', 'ok', 'runs'];
   const job = jobRow(jid, { minions, publishedAt: at(200), deadlineAt: at(260) });

@@ -79,7 +79,7 @@ async function evidenceOf(jid: string): Promise<unknown[]> {
 const valueOf = async (jid: string): Promise<unknown> =>
   (await cache.getJid(jid)).returns.get('m1')?.get('return');
 
-test('what a minion writes twice, by two relays, is one count without an error', async () => {
+test('a return that a minion writes twice, by two relays, counts once and is no error', async () => {
   const jid = newJid();
   await cache.saveJobs([published(jid)]);
   await Promise.all([1, 2, 3].map(() => foreignReturn(returned(jid, { a: 1 }))));
@@ -178,7 +178,7 @@ test('failure is judged in SQL as it is judged here', async () => {
   );
 });
 
-test('several syndics write one jid, and none changes what was published', async () => {
+test('several syndics write one jid, and none changes the published job', async () => {
   const jid = newJid();
   await cache.saveJobs([jobRow(jid)]);
   await Promise.all(['a', 'b', 'c'].map((user) => foreignLoad(jid, { fun: 'x.y', user, jid })));

@@ -14,7 +14,7 @@ import { JobCache, refusedReturn } from '../index.ts';
 
 const withState = (code: string): Error => Object.assign(new Error('said so'), { code });
 
-describe('what PostgreSQL says', () => {
+describe('errors of PostgreSQL', () => {
   const final = ['21000', '22021', '22P02', '22P05', '22008', '23505', '42P01', '42703', '42501'];
   test.each([...final, '54000', '54001', '0A000', 'P0001', '44000'])('%s is final', (state) => {
     expect(isRefused(withState(state))).toBe(true);
@@ -27,7 +27,7 @@ describe('what PostgreSQL says', () => {
     expect(asJobCacheError(withState(state))).toMatchObject({ retryable: true });
   });
 
-  test('what no statement can be built of is final', () => {
+  test('a row that no statement can be built of is refused for good', () => {
     expect(asJobCacheError(new RangeError('too long'))).toMatchObject({ retryable: false });
     expect(asJobCacheError(new TypeError('no JSON'))).toMatchObject({ retryable: false });
   });
@@ -60,7 +60,7 @@ describe('in the tables', () => {
     expect(kept.map(({ n }) => n)).toEqual([1, 3, 5, 7, 2 ** 53]);
   });
 
-  test('a return is tried again under the name that it came with, not what a column shows', async () => {
+  test('a return is tried again under the name that it came with, not that of its column', async () => {
     const jid = '20261123100000000001';
     const row = returnRow(jid, 'odd\0name', true, { seq: 5 });
     expect((await cache.saveReturns([row])).refused).toHaveLength(1);

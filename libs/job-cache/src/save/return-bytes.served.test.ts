@@ -103,7 +103,7 @@ test('whatever bytes a return has, they are stored, counted and shown as they ca
   );
 }, 60_000);
 
-test('what is too large for JSON is kept as bytes, and the JSON says so', async () => {
+test('a return that is too large for JSON is kept as bytes, and the JSON says so', async () => {
   const jid = newJid();
   // Each of these characters is six in JSON.
   const text = '\u0001'.repeat(12 * 1024 * 1024);
@@ -135,7 +135,7 @@ test('a job whose arguments are too large for JSON is kept as bytes too', async 
   expect(arg === text).toBe(true);
 }, 60_000);
 
-test('what PostgreSQL refuses beside the content counts all the same', async () => {
+test('a return whose other fields PostgreSQL refuses counts all the same', async () => {
   const jid = newJid();
   const load = returnLoad(jid, 'm1', 'x', { fun: 'test.\0ping' });
   const report = await cache.saveReturns([
@@ -147,7 +147,7 @@ test('what PostgreSQL refuses beside the content counts all the same', async () 
   expect(returns.get('m1')?.get('return')).toBe('x');
 });
 
-test('with job_cache: false a return is counted and what it says is kept nowhere', async () => {
+test('with job_cache: false a return is counted and its content is kept nowhere', async () => {
   const counting = await JobCache.connect(database.url, { keepReturns: false });
   try {
     const jid = newJid();

@@ -66,7 +66,7 @@ test('a day that got rows again is archived once more', async () => {
   expect(kept.rows).toEqual([{ user: 'root' }]);
 });
 
-test('what a death left between the two steps is attached at the next time', async () => {
+test('a day that a death left between the two steps is attached the next time', async () => {
   const jid = '20261118100000000001';
   await cache.saveJobs([jobRow(jid)]);
   await pool.query("SELECT brine.archive_days('20261120')");
@@ -92,7 +92,7 @@ test('the tables of the archive have the columns of those they are for', async (
   expect(rows.map(({ schemas, same }) => [schemas, same])).toEqual(Array(4).fill([2, true]));
 });
 
-test('log-ins are kept a month, what is in quarantine until an operator drops it', async () => {
+test('log-ins are kept a month, rows in quarantine until an operator drops them', async () => {
   const refusal = { kind: 'seen', jid: '', id: '', incarnation: 'i', seq: 1 } as const;
   await cache.quarantine({ ...refusal, raw: Buffer.from('x') }, new Error('odd'));
   await pool.query(`UPDATE brine.quarantine SET at = now() - interval '400 days'`);

@@ -111,7 +111,7 @@ test('a server that is away is a retryable condition', async () => {
   });
 });
 
-test('a partition takes over what went to the default one before', async () => {
+test('a partition takes over rows that went to the default one before', async () => {
   await using db = await emptyDatabase();
   await migrate(db.pool);
   const insert = "INSERT INTO jids (jid, load) VALUES ($1, '{}')";
@@ -148,7 +148,7 @@ test('days near today get partitions, other jids go to the default one', async (
   await cache.close();
 });
 
-test('what is older than asked is forgotten by whole days', async () => {
+test('jobs that are older than asked are forgotten by whole days', async () => {
   await using db = await emptyDatabase();
   const day = 86_400_000;
   const now = Date.UTC(2026, 10, 20, 12);
@@ -165,7 +165,7 @@ test('what is older than asked is forgotten by whole days', async () => {
   await cache.close();
 });
 
-test('what pgjsonb sends is taken, and it reads what we wrote', async () => {
+test('rows of pgjsonb are taken, and it reads ours', async () => {
   await using db = await emptyDatabase();
   const cache = await JobCache.connect(db.url);
   const upsert = `INSERT INTO jids (jid, load) VALUES ($1, $2)

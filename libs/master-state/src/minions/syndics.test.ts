@@ -20,7 +20,7 @@ function bucketInMemory() {
   return { bucket: bucket as unknown as Bucket, records, reads, entry };
 }
 
-test('what one worker keeps another finds before its watch shows it', async () => {
+test('a syndic that one worker keeps another finds before its watch shows it', async () => {
   const { bucket, reads } = bucketInMemory();
   const [one, other] = [new BucketSyndics(bucket), new BucketSyndics(bucket)];
   await one.remember('syn.example');

@@ -31,7 +31,7 @@ beforeEach(() => {
   now = 1_000_000;
 });
 
-test('what is done is answered as it was, and lies sealed', async () => {
+test('work that is done has its first answer, which is kept sealed', async () => {
   expect(await once.begin('k', 'a')).toEqual({ kind: 'begun' });
   await once.done('k', 'a', mapOf({ jid: 'secret' }));
   for (const by of ['a', 'b']) {

@@ -101,7 +101,7 @@ test('long after the answer of a gateway that is gone the same bytes are a new r
   expect(await claim({ ...gone, id: 'r2', gateway: 'g2' })).toBe('r2');
 });
 
-test('what a gateway reads as it begins may have lain longer: it is that request once more', async () => {
+test('a repeat that a gateway reads as it begins may be older, and has its first id', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   await serve();
   const gone = { hash: HASH, id: 'r1', gateway: 'g1' };

@@ -70,7 +70,7 @@ test('a return that the stream knew already is asked for at once', async () => {
   expect(acks.stats).toMatchObject({ asked: 1 });
 });
 
-test('what is not committed in time has no answer', async () => {
+test('a return that is not committed in time has no answer', async () => {
   await storeSays(false);
   await expect(acks.stored(at(7))).rejects.toBeInstanceOf(MasterUnavailableError);
   expect(acks.stats).toMatchObject({ waiting: 0, unanswered: 1 });

@@ -85,7 +85,7 @@ const WRITING: readonly (readonly [cmd: string, fields: SaltMap])[] = [
   ['_syndic_return', mapOf({ load: [mapOf(SYNDIC)] })],
 ];
 
-describe('what writes is done once for a minion and its nonce', () => {
+describe('a request that writes is done once for a minion and its nonce', () => {
   test.each(WRITING)('%s', async (cmd, fields) => {
     const data = mapOf({ data: mapOf({ 'test.ping': 'first' }), nonce: 'n0' });
     await send('_mine', data, 'r0');

@@ -101,7 +101,7 @@ it('CVE-2024-22231: an id that is none is left out, the others are taken', async
   expect(tagsOf(master)).toEqual([`salt/job/${JID}/ret/y`]);
 });
 
-it('what the stream does not take rejects the request, so that it comes again', async () => {
+it('a return that the stream does not take rejects the request: it comes again', async () => {
   const master = above();
   const append: MemoryMaster['ports']['events']['append'] = (event) =>
     event.minion === 'y' ? Promise.reject(new Error('away')) : master.ports.events.append(event);

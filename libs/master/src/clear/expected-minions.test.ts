@@ -40,7 +40,7 @@ function start(rules: Partial<MasterRules> = {}): { ports: MasterPorts; loaded: 
 const expected = async (ports: MasterPorts, tgtType: string, tgt: string): Promise<string[]> =>
   (await expectedMinions(ports, { tgt, tgtType })).minions.sort();
 
-describe('what is loaded for a target', () => {
+describe('the data that are loaded for a target', () => {
   it.each([
     ['web* or E@db.', 'compound', ['db1', 'web1', 'web2'], []],
     ['ids', 'nodegroup', ['web1', 'web2'], []],

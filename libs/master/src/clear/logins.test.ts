@@ -213,7 +213,7 @@ describe('a token', () => {
     expect(await send({ cmd: 'get_token' })).toBe(false);
   });
 
-  it('CVE-2020-11652: what has not the form of a token is not looked up', async () => {
+  it('CVE-2020-11652: a text without the form of a token is not looked up', async () => {
     const token = textOf(await make(login('oskar')), 'token') ?? '';
     const record = made.tokens.get(token);
     for (const path of ['../../etc/passwd', 'a'.repeat(31), 'A'.repeat(64), '']) {

@@ -36,7 +36,7 @@ async function causes(
 
 const accepted = { state: 'accepted', pub: 'p', denied: [] } as const;
 
-it('adds the key states of now to what is kept', async () => {
+it('adds the key states of now to the stored evidence', async () => {
   const load = mapOf({ tgt: '*', tgt_type: 'glob' });
   const ids = ['ok', 'denied', 'waits', 'none'];
   const page = silent(load, ...ids.map((id) => ({ id, heardBeforeMs: PUBLISHED - 1 })));

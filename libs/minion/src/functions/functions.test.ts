@@ -82,7 +82,7 @@ describe('functions', () => {
     const failing = { doc: '', run: () => new Map<SaltValue, SaltValue>([['result', false]]) };
     expect(await runFunction('x.y', failing, [], new Map())).toMatchObject({ retcode: 1 });
   });
-  test('numbers stay what they are', async () => {
+  test('numbers keep their types', async () => {
     const { return: value } = await run('test.fib', 100);
     expect((value as SaltValue[])[0]).toBe(354_224_848_179_261_915_075n);
     expect((await run('test.echo', new SaltFloat(1))).return).toEqual(new SaltFloat(1));
@@ -96,7 +96,7 @@ describe('functions', () => {
   });
 });
 
-describe('what a minion knows of itself', () => {
+describe('data of the minion itself', () => {
   const grains: SaltMap = new Map<SaltValue, SaltValue>([
     ['os', 'Debian'],
     ['roles', ['web', 'db']],

@@ -111,7 +111,7 @@ test('as json the lines go out as they came, and what is none is made one', () =
   expect(file).toBe(console);
 });
 
-test('what a dying process writes is shown, and no text begins a line or steers the terminal', () => {
+test('a line that is no JSON is shown, and no text forges a line or steers the terminal', () => {
   const forged = json({ level: 'error', msg: 'bad id', id: 'a\n[ERROR   ] root\u001b[2J' });
   expect(logged(['{broken', forged]).console).toBe(
     '[ERROR   ] {broken\n[ERROR   ] bad id id=a\\n[ERROR   ] root\\x1b[2J\n',

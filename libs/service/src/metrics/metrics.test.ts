@@ -31,7 +31,7 @@ test('metrics are written in the text format of Prometheus', async () => {
   expect(text).toContain('job_seconds_sum 99.2\njob_seconds_count 2\n');
 });
 
-test('an independent parser reads what was counted', async () => {
+test('an independent parser reads the counts', async () => {
   const metrics = new Metrics({ service: 'worker-pool', replica: 'worker-pool-1' });
   metrics.counter('odd_total', 'With "quotes" and \\ in it.').add(4, { text: 'a"b\\c\r\nd,e={}' });
   metrics.histogram('spread_seconds', 'Time.', { buckets: [1, 2] }).observe(1.5, { of: 'x' });

@@ -71,7 +71,7 @@ async function refusal(want: HostClaim): Promise<readonly string[]> {
   return error.lines;
 }
 
-test('what is free is taken, and free again when it is released', async () => {
+test('free ports are taken, and free again once released', async () => {
   const ports = await freePorts(2);
   const claimed = await claim(wanted(ports));
   expect(readFileSync(join(dir, 'state', 'master.lock'), 'utf8')).toMatch(`${process.pid} `);

@@ -87,7 +87,7 @@ test('a restart replaces all, in the order of their start, each once its success
   expect(readState(dir)?.rolling).toEqual({ number: 2, state: 'done' });
 });
 
-test('what only one may hold is let go of before the successor begins', async () => {
+test('a process gives up what only one may have before its successor begins', async () => {
   const supervisor = await supervise({ name: 'base', yieldsFirst: true });
   await supervisor.roll();
   await until('the old base is told to leave', () =>

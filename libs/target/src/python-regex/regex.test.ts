@@ -32,7 +32,7 @@ describe('an expression says what it found', () => {
   ])('%s in %j', (pattern, text, flags, groups) => {
     expect(found(pattern, text, flags)).toEqual(groups);
   });
-  test('with a memory it finds what it finds without', () => {
+  test('with a memory it finds the same as without', () => {
     const text = `${'ab'.repeat(300)}c`;
     expect(found('(?:(a)|(b)|(ab))*?(c)$', text)).toEqual([text, 'a', 'b', undefined, 'c']);
     const long = `${'a'.repeat(3_000)}b${'a'.repeat(30)}c`;
@@ -40,7 +40,7 @@ describe('an expression says what it found', () => {
   });
 });
 
-describe('what is found is replaced', () => {
+describe('a match is replaced', () => {
   test.each([
     ['x*', 'abxd', '-', '-a-b--d-'],
     ['|a', 'a', '-', '---'],

@@ -95,7 +95,7 @@ test('values with the names of secrets are left out, others stay', () => {
   }
 });
 
-test('texts lose what has the form of a secret', () => {
+test('texts lose words that have the form of a secret', () => {
   const key = '-----BEGIN RSA PRIVATE KEY-----\\nhunter2\\n-----END RSA PRIVATE KEY-----';
   for (const text of [key, 'password=hunter2 x', '"token": "hunter2"', 'nats://a:hunter2@b']) {
     expect(redactedText(text)).not.toContain('hunter2');

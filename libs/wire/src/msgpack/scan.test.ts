@@ -36,7 +36,7 @@ const entry = fc.tuple(
   ),
 );
 
-test('what is judged of a map is what is read of it, however a name is written or repeated', () => {
+test('scanning a map finds what reading finds, however a name is written or repeated', () => {
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 15 }), (entries) => {
       const parts = entries.flatMap(([name, form, value]) => [form(Buffer.from(name)), value]);

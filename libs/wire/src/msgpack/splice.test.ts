@@ -101,7 +101,7 @@ describe('scanMap', () => {
 });
 
 describe('cutFields', () => {
-  it('takes out what is named and leaves the rest byte for byte', () => {
+  it('takes out the named fields and leaves the rest byte for byte', () => {
     fc.assert(
       fc.property(anyMap, fc.array(text, { maxLength: 4 }), fc.nat(), (map, names, pick) => {
         const keys = [...map.keys()].filter((key) => typeof key === 'string');
@@ -148,13 +148,13 @@ describe('appendField', () => {
     );
   });
 
-  it('refuses what is no packed map', () => {
+  it('refuses bytes that are no packed map', () => {
     expect(codeOf(() => appendField(pack([1]), 'a', 1))).toBe('SALT_WIRE_TYPE');
     expect(codeOf(() => cutFields(hex('81a1'), ['a']))).toBe('SALT_WIRE_TRUNCATED');
   });
 });
 
-it('what is no map is not read to say so', () => {
+it('bytes that are no map are refused unread', () => {
   const broken = Buffer.from([0x93, 0x80]);
   expect(() => unpackMap(broken)).toThrow(expect.objectContaining({ code: 'SALT_WIRE_TYPE' }));
 });

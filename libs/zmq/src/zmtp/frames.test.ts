@@ -49,7 +49,7 @@ describe('ZmtpReader', () => {
     },
   );
 
-  it('refuses what is no ZMTP, and a message of frames without end', () => {
+  it('refuses bytes that are no ZMTP, and a message of frames without end', () => {
     expect(() => reading().reader.take(Buffer.alloc(GREETING_BYTES))).toThrow(ZmtpError);
     expect(() => reading().reader.take(Buffer.from('GET / HTTP/1.1'.padEnd(80)))).toThrow(
       ZmtpError,

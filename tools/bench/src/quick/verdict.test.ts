@@ -16,16 +16,16 @@ describe('judge', () => {
     expect(judge(around(1.03), 5).verdict).toBe('same');
   });
 
-  it('does not call what it can not prove', () => {
+  it('calls no difference that it can not prove', () => {
     const wild = [1.6, 0.7, 1.5, 0.8, 1.7, 0.9, 1.4, 0.8, 1.6, 0.9, 1.5, 1.2];
     expect(judge(wild, 5).verdict).toBe('same');
   });
 
-  it('sees what became faster', () => {
+  it('sees that a row became faster', () => {
     expect(judge(around(0.8), 5).verdict).toBe('faster');
   });
 
-  it('says what it rests on', () => {
+  it('names the numbers that it rests on', () => {
     const said = sayJudgement(judge(around(1.15), 5));
     expect(said).toMatch(/^slower: 1\.1\d\d times the CPU per return \(1\.1.*, 95 %, 12 pairs\)$/);
     const table = drawVerdicts([judge(around(1.15), 5)], [judge(around(1), 5)], 15);

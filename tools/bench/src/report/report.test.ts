@@ -85,7 +85,7 @@ describe('drawReport', () => {
 });
 
 describe('replaceTable', () => {
-  it('replaces what is between the marks, and only that', () => {
+  it('replaces the text between the marks, and only that', () => {
     const before = `# A\n\n${MARKS.begin}\nold\n${MARKS.end}\n\nend\n`;
     const once = replaceTable(before, REPORT);
     expect(once).toMatch(/^# A\n\n<!-- bench: begin -->\n\n\|/);

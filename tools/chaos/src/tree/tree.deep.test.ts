@@ -26,13 +26,13 @@ test('every plan begins with a fault of each that a tree has to bear', () => {
   expect(treePlan(2, 5).steps).toHaveLength(2);
 });
 
-test('arguments have defaults, and what is out of range is refused', () => {
+test('arguments have defaults, and values out of range are refused', () => {
   expect(readTreeArguments(['--tree', '10'])).toMatchObject({ jobs: 10, faults: 40, rate: 4 });
   expect(() => readTreeArguments(['--tree', 'many'])).toThrow(UsageError);
   expect(() => readTreeArguments(['--tree', '5', '--rolling', '1'])).toThrow(UsageError);
 });
 
-test('what one ledger counts and the other does not is a difference, and so is a job below alone', async () => {
+test('a count of one ledger alone is a difference, and so is a job below alone', async () => {
   const servers = [await startPostgres(), await startPostgres()] as const;
   const caches = await Promise.all(servers.map(({ url }) => JobCache.connect(url)));
   const [above, below] = caches as [JobCache, JobCache];
