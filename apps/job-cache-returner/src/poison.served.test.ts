@@ -214,7 +214,7 @@ test.each([
   '0A000',
   'P0001',
 ])(
-  'what is refused with %s lies in quarantine, all else is stored; mended, it is tried again',
+  'a row refused with %s goes to quarantine, others are stored; mended, it is tried again',
   async (state) => {
     await poison(state);
     const jids = { good: newJid(), bad: newJid(), durable: newJid() };

@@ -46,7 +46,7 @@ test('every other odd request goes to a worker', () => {
   }
 });
 
-test('what real minions send is sealed, and the id is read off the envelope from version 3', () => {
+test('requests of real minions are sealed; from version 3 the envelope has the id', () => {
   for (const vector of requests) {
     const found = classify(Buffer.from(vector.request, 'base64'), 0);
     expect(found.class).toBe('aes');

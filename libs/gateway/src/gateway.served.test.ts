@@ -179,7 +179,7 @@ test('a publish is answered with a text when there is no worker', async () => {
   await expect.poll(() => gateway.status.publish.unremembered).toBe(2);
 });
 
-test('a log-in is held and then answered bad load only where there is no worker', async () => {
+test('a log-in waits, and is answered bad load only if there is no worker', async () => {
   const { port } = await startGateway();
   const one = await peer(port);
   const startMs = Date.now();

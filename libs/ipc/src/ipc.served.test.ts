@@ -223,7 +223,7 @@ describe('EventClient', () => {
     });
   });
 
-  it('keeps only the events it is asked for, and reports when the master goes away', async () => {
+  it('keeps only the events asked for, and reports when the master goes away', async () => {
     const publisher = await EventPublisher.listen({ path: pub(), framing: 'prefixed' });
     using client = await EventClient.connect({
       path: pub(),

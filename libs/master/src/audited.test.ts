@@ -222,7 +222,7 @@ describe('minions', () => {
     expect(made.unlimited).toEqual([]);
   });
 
-  it('what they make others do is a row, and what they may not', async () => {
+  it('what they publish or run is a row, also if it is refused', async () => {
     const asked = (fun: string) => mapOf({ fun, arg: [], tgt: 'web*', ret: '' });
     await minionPub(made.ports, request, 'web1', asked('test.ping'));
     await minionPub(made.ports, request, 'web1', asked('cmd.run'));

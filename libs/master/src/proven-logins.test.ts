@@ -69,7 +69,7 @@ describe('a log-in', () => {
     expect(made.unlimited).toEqual([]);
   });
 
-  it('that others begin in its name makes no row of each of its requests', () => {
+  it('that others begin in its name does not make each of its requests a row', () => {
     const logIns = new ProvenLogIns();
     const proofs = Array.from({ length: 100 }, (_, n) => {
       logIns.began('web1');

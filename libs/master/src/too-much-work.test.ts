@@ -41,7 +41,7 @@ test('a publish that takes too much work is answered with a text, and counted', 
   expect(made.jobs).toEqual([]);
 });
 
-test('what a minion asks of others is refused where it takes too much work, and counted', async () => {
+test('a target of a minion that takes too much work is refused and counted', async () => {
   const made = master();
   const minionKey = await PrivateKey.generate(1024);
   const session = new Crypticle(newKeyString());

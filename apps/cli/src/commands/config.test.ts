@@ -47,7 +47,7 @@ describe('brine config show', () => {
     expect(lines).toContain('auth.ldap.server: localhost  # default');
   });
 
-  test('shows options that are set, or those named, in the outputter that is asked for', async () => {
+  test('shows options that are set, or those named, in the outputter of choice', async () => {
     writeFileSync(join(dir, 'master'), 'ret_port: 5506\n');
     const set = await config('show', '--set', '-c', dir, '--out', 'json');
     expect(JSON.parse(set.out)).toEqual({

@@ -69,7 +69,7 @@ describe('a verb for all keys takes no id', () => {
     expect(files()).toHaveLength(4);
   });
 
-  test('without one it does what it says', async () => {
+  test('without an id it acts on all keys', async () => {
     expect((await saltKey('-y', '-D')).code).toBe(0);
     expect(files()).toEqual([]);
   });

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 afterEach(() => void vi.useRealTimers());
 
-test('what is away is logged once a minute, with the number of requests that met it', () => {
+test('an outage is logged once a minute, with the number of requests that met it', () => {
   const away = (): MasterUnavailableError => new MasterUnavailableError('the stream is away');
   for (let n = 0; n < 500; n += 1) tell(away(), { id: `r${n}` });
   expect(lines.map(([level, { reason, requests }]) => [level, reason, requests])).toEqual([

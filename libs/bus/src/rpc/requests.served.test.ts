@@ -179,7 +179,7 @@ test('a stopped worker gets no new requests, and its old ones are tried elsewher
   expect(sender.stats()).toMatchObject({ workers: 1, retries: 1 });
 });
 
-test('without a worker a request is held, and sent when one comes', async () => {
+test('without a worker a request waits, and is sent when one comes', async () => {
   const outcome = sender.send(request());
   expect(sender.ready).toBe(false);
   await gateway.flush();

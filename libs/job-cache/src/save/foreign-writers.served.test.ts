@@ -79,7 +79,7 @@ async function evidenceOf(jid: string): Promise<unknown[]> {
 const valueOf = async (jid: string): Promise<unknown> =>
   (await cache.getJid(jid)).returns.get('m1')?.get('return');
 
-test('a return that a minion writes twice, by two relays, counts once and is no error', async () => {
+test('a return that a minion writes twice, by two relays, counts once', async () => {
   const jid = newJid();
   await cache.saveJobs([published(jid)]);
   await Promise.all([1, 2, 3].map(() => foreignReturn(returned(jid, { a: 1 }))));

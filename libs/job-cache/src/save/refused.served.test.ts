@@ -60,7 +60,7 @@ describe('in the tables', () => {
     expect(kept.map(({ n }) => n)).toEqual([1, 3, 5, 7, 2 ** 53]);
   });
 
-  test('a return is tried again under the name that it came with, not that of its column', async () => {
+  test('a return is tried again under the name that it came with, not its column', async () => {
     const jid = '20261123100000000001';
     const row = returnRow(jid, 'odd\0name', true, { seq: 5 });
     expect((await cache.saveReturns([row])).refused).toHaveLength(1);

@@ -34,7 +34,7 @@ test('after a return without room the stream counts as full for a while', async 
   expect(events.full).toBe(false);
 });
 
-test('one that is no smaller finds room: it is full no more', async () => {
+test('once one as large finds room, the stream counts as full no more', async () => {
   await expect(append(200)).rejects.toThrow('full');
   await expect(append(150)).rejects.toThrow('full');
   room = 1_000;

@@ -37,7 +37,7 @@ test('a piece answers with its data, its path and its compression', async () => 
   expect(asked).toEqual([{ path: 'a', saltenv: '5', loc: 7, gzip: 3 }]);
 });
 
-test('a file that is not there, or not named, is answered in the form of each command', async () => {
+test('a file that is missing or not named is answered in the form of each command', async () => {
   const ports = portsWith({});
   const path = load({ path: 'a', saltenv: 'base', loc: 0 });
   expect(await serveFile(ports, path)).toEqual(mapOf({ data: '', dest: '' }));

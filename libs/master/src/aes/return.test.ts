@@ -24,7 +24,7 @@ async function eventsOf(fields: Readonly<Record<string, SaltValue>>) {
 
 const WORDS = { error: 'x', minions: ['z'], missing: ['y'], syndic: 's' };
 
-test('of a return nothing stays that readers take for the word of the master', async () => {
+test('a return keeps no field that readers take for the word of the master', async () => {
   const { events } = await eventsOf({ ...WORDS, metadata: mapOf({ error: 1 }) });
   const [event] = events;
   expect(event?.tag).toBe(`salt/job/${JID}/ret/web1`);

@@ -176,7 +176,7 @@ describe('a publish with a local key', () => {
     expect(outcome(await send(load))).toBe('AuthenticationError');
   });
 
-  it('sudo_acl limits who came by sudo', async () => {
+  it('sudo_acl limits users who came by sudo', async () => {
     expect(await publish(by('sudo_carl', 'root-key'), 'cmd.run')).toBe('ok');
     start({ sudoAcl: true });
     expect(await publish(by('sudo_carl', 'root-key'), 'cmd.run')).toBe('AuthorizationError');
