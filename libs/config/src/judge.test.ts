@@ -163,10 +163,11 @@ describe('options without which work or protection is lost stop the start', () =
     const { warnings } = loadMasterConfig({ configDir: dir, env: {} });
     expect(refusalOf(warnings)?.replaceAll(dir, '').split('\n')).toEqual([
       'Not started: work or protection would be lost without a word.',
-      "  Option 'ext_pillar' (mysql) in /master, line 1, is not in force: pillars lack what " +
-        'these would give and are errors to minions; exclude_ext_pillar sends pillars without them',
-      "  Option 'reactor' in /master.d/events.conf, line 2, is not in force: no event is reacted " +
-        'to, not built yet',
+      "  Option 'ext_pillar' (mysql) in /master, line 1, is not in force: pillars lack their " +
+        'data and carry an error that stops states; exclude_ext_pillar leaves them out without ' +
+        'an error',
+      "  Option 'reactor' in /master.d/events.conf, line 2, is not in force: no reaction runs, " +
+        'not built yet',
       'Remove these options, or accept to run without them:',
       '  brine:',
       '    accept_ignored: ["ext_pillar:mysql", "reactor"]',
@@ -178,29 +179,29 @@ describe('options without which work or protection is lost stop the start', () =
 describe('warnings about the others', () => {
   test('an option that is not in force says what is lost, or how to have the same', () => {
     expect(told('timeout: 3\nworker_threads: 40\nhgfs_remotes: [a]\n')).toEqual([
-      "unused: Option 'worker_threads' in /master, line 2, is not in force: brine.workers is " +
+      "unused: Option 'worker_threads' in /master, line 2, is not in force: brine.workers sets " +
         'the number of worker processes',
-      "unused: Option 'hgfs_remotes' in /master, line 3, is not in force: files come from roots " +
-        'and gitfs alone',
+      "unused: Option 'hgfs_remotes' in /master, line 3, is not in force: Brine serves files " +
+        'from roots and gitfs only',
     ]);
   });
 
   test('an option that is in force in part says which', () => {
     expect(told('ipc_mode: tcp\nmaster_job_cache: mysql\njinja_sls_env:\n  loops: 1\n')).toEqual([
-      "unused: Option 'ipc_mode' in /master, line 1, is in force in part: local tools reach the " +
-        'sockets in sock_dir alone',
-      "unused: Option 'master_job_cache' (mysql) in /master, line 2, is in force in part: jobs " +
-        'are in PostgreSQL and are not written to it',
+      "unused: Option 'ipc_mode' in /master, line 1, is in force in part: local tools can only " +
+        'use the sockets in sock_dir',
+      "unused: Option 'master_job_cache' (mysql) in /master, line 2, is in force in part: Brine " +
+        'keeps jobs in PostgreSQL, not in this cache',
       "unused: Option 'jinja_sls_env' (loops) in /master, line 3, is in force in part: minions " +
-        'get these, pillars are rendered without',
+        'use these; the master renders pillars without them',
     ]);
     expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: "False"\n')).toEqual([]);
   });
 
   test('an option that changes nothing has a kind of its own', () => {
     expect(told('gitfs_provider: pygit2\n')).toEqual([
-      "harmless: Option 'gitfs_provider' in /master, line 1, is not needed: git itself fetches, " +
-        'and needs no such setting',
+      "harmless: Option 'gitfs_provider' in /master, line 1, is not needed: Brine runs git " +
+        'itself, which needs no such setting',
     ]);
   });
 

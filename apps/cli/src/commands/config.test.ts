@@ -123,7 +123,7 @@ describe('brine config explain', () => {
     const { code, out } = await config('explain', 'ssh_port');
     expect([code, out]).toEqual([
       0,
-      'ssh_port\n  An option of Salt. Not in force: there is no salt-ssh.\n',
+      'ssh_port\n  An option of Salt. Not in force: Brine has no salt-ssh.\n',
     ]);
     expect((await config('explain', 'reactor')).out).toContain('brine.accept_ignored');
     expect((await config('explain', 'master_port')).out).toContain('Of the minion:\nmaster_port');

@@ -41,7 +41,7 @@ describe('a runner that does not exist', () => {
 test('a command warns of its option that is not in force', async () => {
   writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\ncli_summary: true\nreactor: [{a: [b]}]\n`);
   expect((await run('-d', 'jobs.why')).stderr).toBe(
-    `[WARNING ] Option 'cli_summary' in ${DIR}/master, line 2, is not in force: give --summary\n`,
+    `[WARNING ] Option 'cli_summary' in ${DIR}/master, line 2, is not in force: use --summary\n`,
   );
 });
 

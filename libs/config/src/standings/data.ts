@@ -8,35 +8,37 @@ const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags
 export const dataStandings: StandingTable = {
   ext_pillar: stops(
     [],
-    'pillars lack what these would give and are errors to minions; exclude_ext_pillar sends ' +
-      'pillars without them',
+    'pillars lack their data and carry an error that stops states; exclude_ext_pillar leaves ' +
+      'them out without an error',
     { lost: otherPillars },
   ),
-  fileserver_backend: stops(['roots'], 'their files are not served', {
+  fileserver_backend: stops(['roots'], 'Brine does not serve files from these', {
     lost: (value) => notServed('fileserver_backend', textsIn(value)),
   }),
-  master_tops: stops({}, 'minions get no states from them', {
+  master_tops: stops({}, 'minions get no states from these', {
     lost: (value) => notServed('master_tops', namesIn(value)),
   }),
-  renderer: stops('jinja|yaml', 'no pillar can be rendered by them', {
+  renderer: stops('jinja|yaml', 'Brine has no such renderer, so no pillar can be rendered', {
     lost: (value) => notServed('renderer', pipeOf(value)),
   }),
-  decrypt_pillar: stops([], 'pillar keys are not decrypted by them', { lost: otherRenderers }),
-  decrypt_pillar_default: stops('gpg', 'pillar keys are not decrypted by it', {
+  decrypt_pillar: stops([], 'Brine does not decrypt pillar keys with these', {
+    lost: otherRenderers,
+  }),
+  decrypt_pillar_default: stops('gpg', 'Brine does not decrypt pillar keys with this', {
     lost: (value) => notServed('decrypt_pillar', textsIn(value)),
   }),
-  decrypt_pillar_renderers: partly(['gpg'], 'these do not decrypt pillar keys', {
+  decrypt_pillar_renderers: partly(['gpg'], 'Brine does not decrypt pillar keys with these', {
     lost: (value) => notServed('decrypt_pillar', textsIn(value)),
   }),
-  jinja_sls_env: partly({}, 'minions get these, pillars are rendered without', {
+  jinja_sls_env: partly({}, 'minions use these; the master renders pillars without them', {
     lost: (value) =>
       namesIn(value).filter((name) => name !== 'trim_blocks' && name !== 'lstrip_blocks'),
   }),
-  pillar_opts: partly(false, "pillars have the options that Brine reads, not all of Salt's"),
-  pillar_version: ignored(2, 'pillars are of version 2'),
-  pillar_raise_on_missing: ignored(false, 'it is read by minions'),
-  pillar_cache_backend: harmless('disk', 'made pillars are kept in NATS'),
-  'pillar.cache_driver': ignored(null, 'minion data is kept in NATS and in cachedir'),
+  pillar_opts: partly(false, 'the pillar holds only the options that Brine reads'),
+  pillar_version: ignored(2, 'Brine always sends pillars of version 2'),
+  pillar_raise_on_missing: ignored(false, 'only minions read it'),
+  pillar_cache_backend: harmless('disk', 'Brine caches pillars in NATS'),
+  'pillar.cache_driver': ignored(null, 'Brine keeps minion data in NATS and in cachedir'),
   ...alike(
     {
       git_pillar_depth: 1,
@@ -60,14 +62,14 @@ export const dataStandings: StandingTable = {
       gitfs_pubkey: '',
       pillar_gitfs_ssl_verify: null,
     },
-    (preset) => harmless(preset, 'git itself fetches, and needs no such setting'),
+    (preset) => harmless(preset, 'Brine runs git itself, which needs no such setting'),
   ),
   ...alike({ gpg_cache: false, gpg_cache_backend: 'disk', gpg_cache_ttl: 86_400 }, (preset) =>
-    ignored(preset, 'each message is decrypted anew'),
+    ignored(preset, 'Brine does not cache decrypted messages'),
   ),
   ...alike(
     { pass_dir: '', pass_gnupghome: '', pass_strict_fetch: false, pass_variable_prefix: '' },
-    (preset) => ignored(preset, 'the renderer pass is not served'),
+    (preset) => ignored(preset, 'Brine has no renderer pass'),
   ),
   ...alike(
     {
@@ -96,21 +98,21 @@ export const dataStandings: StandingTable = {
       svnfs_trunk: 'trunk',
       svnfs_update_interval: 60,
     },
-    (preset) => ignored(preset, 'files come from roots and gitfs alone'),
+    (preset) => ignored(preset, 'Brine serves files from roots and gitfs only'),
   ),
   ...alike(
     { roots_update_interval: 60, fileserver_interval: 3600, fileserver_verify_config: true },
-    (preset) => harmless(preset, 'changed files are seen when they are asked for'),
+    (preset) => harmless(preset, 'Brine sees a changed file at its next request'),
   ),
-  master_tops_first: ignored(false, 'minions are not told of it'),
-  lock_saltenv: ignored(false, 'minions are not told of it'),
-  state_max_parallel: ignored(0, 'minions are not told of it'),
-  test: ignored(false, "minions are not told of it; set it in the minions' files"),
-  clean_dynamic_modules: ignored(true, 'minions have their own'),
-  file_client: ignored('local', 'the master reads its own files'),
-  local: ignored(true, 'the master reads its own files'),
-  salt_cp_chunk_size: ignored(98_304, 'there is no salt-cp'),
-  cache: ignored('localfs', 'minion data is kept in NATS and in cachedir'),
+  master_tops_first: ignored(false, 'Brine does not send it to minions'),
+  lock_saltenv: ignored(false, 'Brine does not send it to minions'),
+  state_max_parallel: ignored(0, 'Brine does not send it to minions'),
+  test: ignored(false, "Brine does not send it to minions; set it in the minions' files"),
+  clean_dynamic_modules: ignored(true, 'minions read it in their own files'),
+  file_client: ignored('local', 'the master always reads its own files'),
+  local: ignored(true, 'the master always reads its own files'),
+  salt_cp_chunk_size: ignored(98_304, 'Brine has no salt-cp'),
+  cache: ignored('localfs', 'Brine keeps minion data in NATS and in cachedir'),
   ...alike(
     {
       memcache_debug: false,
@@ -118,10 +120,10 @@ export const dataStandings: StandingTable = {
       memcache_full_cleanup: false,
       memcache_max_items: 1024,
     },
-    (preset) => ignored(preset, 'minion data is not kept by a module of Salt'),
+    (preset) => ignored(preset, 'Brine uses no cache module of Salt'),
   ),
-  key_cache: harmless('', 'keys are kept in memory always'),
-  master_job_cache: partly('local_cache', 'jobs are in PostgreSQL and are not written to it', {
+  key_cache: harmless('', 'Brine always keeps keys in memory'),
+  master_job_cache: partly('local_cache', 'Brine keeps jobs in PostgreSQL, not in this cache', {
     lost: (value) => notServed('master_job_cache', textsIn(value)),
   }),
 };

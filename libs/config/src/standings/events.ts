@@ -4,11 +4,11 @@ const NOT_BUILT = 'not built yet';
 
 /** Events, what reacts to them, and what the master does by itself. */
 export const eventStandings: StandingTable = {
-  reactor: stops([], `no event is reacted to, ${NOT_BUILT}`),
+  reactor: stops([], `no reaction runs, ${NOT_BUILT}`),
   schedule: stops({}, `no job of the master's own schedule runs, ${NOT_BUILT}`),
   engines: stops([], `no engine runs, ${NOT_BUILT}`),
-  ext_processes: stops([], 'these processes are not started; run them as services of the host'),
-  event_return: stops('', `events are not handed to a returner, ${NOT_BUILT}`),
+  ext_processes: stops([], 'Brine does not start these; run them as services of the host'),
+  event_return: stops('', `no returner gets events, ${NOT_BUILT}`),
   ...alike(
     {
       event_return_queue: 0,
@@ -35,16 +35,16 @@ export const eventStandings: StandingTable = {
       thorium_top: 'top.sls',
       thoriumenv: null,
     },
-    (preset) => ignored(preset, 'it belongs to the engine thorium, which is not served'),
+    (preset) => ignored(preset, 'it belongs to the engine thorium, which Brine does not have'),
   ),
-  presence_events: ignored(false, `no salt/presence events are fired, ${NOT_BUILT}`),
-  fire_event_state: ignored(false, 'state_events is its name now'),
-  event_match_type: ignored('startswith', 'tags are compared by their beginning'),
-  master_stats: ignored(false, 'no salt/stats events are fired; see brine.metrics'),
-  master_stats_event_iter: ignored(60, 'it belongs to master_stats, which is not served'),
-  runner_returns: ignored(true, 'what runners return goes out as events always'),
+  presence_events: ignored(false, `Brine fires no salt/presence events, ${NOT_BUILT}`),
+  fire_event_state: ignored(false, 'use state_events, its new name'),
+  event_match_type: ignored('startswith', 'Brine always compares the beginning of a tag'),
+  master_stats: ignored(false, 'Brine fires no salt/stats events; see brine.metrics'),
+  master_stats_event_iter: ignored(60, 'it belongs to master_stats, which Brine does not have'),
+  runner_returns: ignored(true, 'Brine always fires the returns of runners as events'),
   auth_events_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
   auth_events_pend_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
-  fileserver_events: ignored(false, 'no salt/fileserver events are fired'),
-  ping_on_rotate: ignored(false, 'minions log in again with their next message, not at once'),
+  fileserver_events: ignored(false, 'Brine fires no salt/fileserver events'),
+  ping_on_rotate: ignored(false, 'minions log in again at their next message, not at once'),
 };

@@ -27,14 +27,14 @@ export const moduleStandings: StandingTable = {
       utils_dirs: [],
       wheel_dirs: [],
     },
-    (preset) => stops(preset, 'modules in Python are not loaded'),
+    (preset) => stops(preset, 'Brine does not load modules in Python'),
   ),
   // A list: the kinds of modules that lie where the option is not set (loadMasterConfig).
-  extension_modules: stops(null, 'modules in Python are not loaded', {
+  extension_modules: stops(null, 'Brine does not load modules in Python', {
     lost: (value) => (isList(value) ? textsIn(value) : undefined),
   }),
   ...alike({ extmod_blacklist: {}, extmod_whitelist: {} }, (preset) =>
-    ignored(preset, 'modules are not synchronised to the master'),
+    ignored(preset, 'Brine does not synchronise modules to the master'),
   ),
   ...alike(
     {
@@ -72,7 +72,7 @@ export const moduleStandings: StandingTable = {
       thin_saltext_allowlist: null,
       thin_saltext_blocklist: [],
     },
-    (preset) => ignored(preset, 'there is no salt-ssh'),
+    (preset) => ignored(preset, 'Brine has no salt-ssh'),
   ),
   ...alike(
     {
@@ -85,7 +85,7 @@ export const moduleStandings: StandingTable = {
       rest_tornado: {},
       rest_wsgi: {},
     },
-    (preset) => ignored(preset, 'there is no salt-api'),
+    (preset) => ignored(preset, 'Brine has no salt-api'),
   ),
   ...alike(
     {
@@ -112,16 +112,16 @@ export const moduleStandings: StandingTable = {
       winrepo_ssl_verify: true,
       winrepo_user: '',
     },
-    (preset) => ignored(preset, 'the winrepo runner is not served'),
+    (preset) => ignored(preset, 'Brine has no winrepo runner'),
   ),
   ...alike({ django_auth_path: '', django_auth_settings: '' }, (preset) =>
-    ignored(preset, 'it belongs to the login module django, which is not served'),
+    ignored(preset, 'it belongs to the login module django, which Brine does not have'),
   ),
-  range_server: ignored('range:80', 'range targets are not served'),
-  sqlite_queue_dir: ignored('/var/cache/salt/master/queues', 'the queue runner is not served'),
+  range_server: ignored('range:80', 'Brine has no range targets'),
+  sqlite_queue_dir: ignored('/var/cache/salt/master/queues', 'Brine has no queue runner'),
   master_roots: ignored({ base: ['/srv/salt-master'] }, 'the master applies no states to itself'),
-  features: ignored({}, "Salt's switches for coming features are not known"),
-  cython_enable: ignored(false, 'modules in Python are not loaded'),
-  optimization_order: ignored([0, 1, 2], 'modules in Python are not loaded'),
+  features: ignored({}, "Brine does not know Salt's switches for coming features"),
+  cython_enable: ignored(false, 'Brine does not load modules in Python'),
+  optimization_order: ignored([0, 1, 2], 'Brine does not load modules in Python'),
   search: ignored('', 'Salt 3008 does not read it either'),
 };

@@ -5,9 +5,9 @@ const TELEMETRY_OFF = { lost: telemetry };
 
 /** Processes, sockets and times of the master, and what commands show. */
 export const processStandings: StandingTable = {
-  worker_threads: ignored(5, 'brine.workers is the number of worker processes'),
-  worker_pools: ignored({}, 'brine.workers is the number of worker processes, of one pool'),
-  worker_pools_enabled: ignored(true, 'there is one pool of workers'),
+  worker_threads: ignored(5, 'brine.workers sets the number of worker processes'),
+  worker_pools: ignored({}, 'Brine has one pool of workers; brine.workers sets its size'),
+  worker_pools_enabled: ignored(true, 'Brine has one pool of workers'),
   ...alike(
     {
       event_publisher_niceness: null,
@@ -18,11 +18,11 @@ export const processStandings: StandingTable = {
       pub_server_niceness: null,
       req_server_niceness: null,
     },
-    (preset) => ignored(preset, 'the service manager of the host sets priorities'),
+    (preset) => ignored(preset, 'set priorities in the service manager of the host'),
   ),
   ...alike(
     { loop_interval: 60, maintenance_interval: 3600, batch_manager_loop_interval: null },
-    (preset) => harmless(preset, 'maintenance runs when there is something to do'),
+    (preset) => harmless(preset, 'Brine does maintenance when there is something to do'),
   ),
   ipv6: ignored(false, 'set interface to :: to listen on IPv6'),
   ...alike(
@@ -32,9 +32,9 @@ export const processStandings: StandingTable = {
       tcp_keepalive_cnt: -1,
       tcp_keepalive_intvl: -1,
     },
-    (preset) => ignored(preset, 'idle connections are probed after 300 s, as by default'),
+    (preset) => ignored(preset, 'Brine probes idle connections after 300 s, the default'),
   ),
-  ipc_mode: partly('ipc', 'local tools reach the sockets in sock_dir alone'),
+  ipc_mode: partly('ipc', 'local tools can only use the sockets in sock_dir'),
   ...alike(
     {
       tcp_master_pub_port: 4512,
@@ -42,7 +42,7 @@ export const processStandings: StandingTable = {
       tcp_master_pull_port: 4513,
       tcp_master_workers: 4515,
     },
-    (preset) => ignored(preset, 'local tools reach the sockets in sock_dir alone'),
+    (preset) => ignored(preset, 'local tools can only use the sockets in sock_dir'),
   ),
   ...alike(
     {
@@ -56,7 +56,7 @@ export const processStandings: StandingTable = {
       ipc_write_buffer: 0,
       transport_opts: {},
     },
-    (preset) => ignored(preset, 'it rules parts of Salt that are not here'),
+    (preset) => ignored(preset, 'it sets parts of Salt that Brine does not have'),
   ),
   ...alike(
     {
@@ -64,23 +64,23 @@ export const processStandings: StandingTable = {
       http_max_body: 107_374_182_400,
       http_request_timeout: 3600,
     },
-    (preset) => ignored(preset, 'requests of the master have limits of their own'),
+    (preset) => ignored(preset, 'Brine has its own limits for HTTP requests'),
   ),
   discovery: ignored(false, 'minions can not discover this master'),
   metrics: ignored({}, 'brine.metrics serves the metrics', TELEMETRY_OFF),
-  tracing: ignored({}, 'brine.trace says what is traced', TELEMETRY_OFF),
-  unique_jid: ignored(false, 'job ids are unique without it'),
+  tracing: ignored({}, 'brine.trace sets what is traced', TELEMETRY_OFF),
+  unique_jid: ignored(false, 'job ids are always unique'),
   syndic_forward_all_events: harmless(false, 'all masters above get all events, as in Salt'),
   enable_gpu_grains: ignored(false, 'the master has no grains'),
-  syndic_dir: ignored(null, 'the relay keeps its files in cachedir'),
+  syndic_dir: ignored(null, 'the syndic-relay keeps its files in cachedir'),
   master_uri: ignored(null, 'clients use interface and ret_port'),
-  conf_file: ignored(null, 'it is the file that -c names'),
+  conf_file: ignored(null, 'the option -c sets it'),
   ...alike(
     {
       resource_index_primary_capacity: null,
       resource_index_primary_slot_size: null,
     },
-    (preset) => ignored(preset, "Salt's resources are not served"),
+    (preset) => ignored(preset, "Brine does not have Salt's resources"),
   ),
   ...commandStandings(),
 };
@@ -89,15 +89,19 @@ export const processStandings: StandingTable = {
 function commandStandings(): StandingTable {
   const ofCommands = true;
   return {
-    batch_safe_limit: partly(0, 'targets by grain, pillar or address count as no minions', {
-      ofCommands,
-    }),
-    cli_summary: ignored(false, 'give --summary', { ofCommands }),
-    show_jid: ignored(false, 'give --show-jid', { ofCommands }),
-    show_timeout: ignored(true, 'give --hide-timeout', { ofCommands }),
-    output_file: ignored(null, 'give --out-file', { ofCommands }),
-    strip_colors: ignored(null, 'give --no-color, or set color', { ofCommands }),
-    publish_timeout: ignored(30, 'timeout is how long a command waits for it', {
+    batch_safe_limit: partly(
+      0,
+      'it does not count minions of targets by grain, pillar or address',
+      {
+        ofCommands,
+      },
+    ),
+    cli_summary: ignored(false, 'use --summary', { ofCommands }),
+    show_jid: ignored(false, 'use --show-jid', { ofCommands }),
+    show_timeout: ignored(true, 'use --hide-timeout', { ofCommands }),
+    output_file: ignored(null, 'use --out-file', { ofCommands }),
+    strip_colors: ignored(null, 'use --no-color, or set color', { ofCommands }),
+    publish_timeout: ignored(30, 'a command waits as long as timeout says', {
       ofCommands,
     }),
     ...alike(
@@ -107,7 +111,7 @@ function commandStandings(): StandingTable {
         state_compress_ids: false,
         state_output_pct: false,
       },
-      (preset) => ignored(preset, 'what is shown is as without it', { ofCommands }),
+      (preset) => ignored(preset, 'the output is as without it', { ofCommands }),
     ),
   };
 }

@@ -4,15 +4,15 @@ import { SERVED } from './served.ts';
 
 /** Keys, rights, and what protects the traffic. */
 export const securityStandings: StandingTable = {
-  key_pass: stops(null, 'an encrypted master.pem can not be opened; decrypt it'),
-  signing_key_pass: stops(null, 'an encrypted signing key can not be opened; decrypt it'),
+  key_pass: stops(null, 'Brine can not open an encrypted master.pem; decrypt the file'),
+  signing_key_pass: stops(null, 'Brine can not open an encrypted signing key; decrypt the file'),
   cluster_id: stops(
     null,
-    "Salt's clusters are not joined: this master would have a key of its own",
+    'Brine can not join a cluster of Salt; this master would have its own key',
   ),
-  cluster_peers: stops([], "Salt's clusters are not joined; several hosts share NATS"),
-  cluster_pki_dir: stops(null, 'keys are read from pki_dir alone; set pki_dir to this directory'),
-  cluster_mode: stops(false, "Salt's clusters are not joined; several hosts share NATS"),
+  cluster_peers: stops([], "Brine can not join a cluster of Salt; Brine's hosts share NATS"),
+  cluster_pki_dir: stops(null, 'Brine reads keys only from pki_dir; set pki_dir to this directory'),
+  cluster_mode: stops(false, "Brine can not join a cluster of Salt; Brine's hosts share NATS"),
   ...alike(
     {
       cluster_auto_replace_voters: false,
@@ -31,22 +31,22 @@ export const securityStandings: StandingTable = {
       cluster_voter_health_check_interval: 1,
       cluster_voter_timeout: 10,
     },
-    (preset) => ignored(preset, "it belongs to Salt's clusters, which are not joined"),
+    (preset) => ignored(preset, "it belongs to Salt's clusters, which Brine can not join"),
   ),
-  ssl: stops(null, 'connections to 4505 and 4506 are not wrapped in TLS'),
-  disable_aes_with_tls: ignored(false, 'traffic is always encrypted by the AES key'),
-  fips_mode: stops(false, 'algorithms that FIPS 140 forbids are not refused'),
+  ssl: stops(null, 'Brine does not use TLS on ports 4505 and 4506'),
+  disable_aes_with_tls: ignored(false, 'Brine always encrypts traffic with the AES key'),
+  fips_mode: stops(false, 'Brine does not refuse algorithms that FIPS 140 forbids'),
   'keys.cache_driver': stops(
     'localfs_key',
-    "keys are looked for in pki_dir alone: no other's log in",
+    'Brine reads keys only from pki_dir; minions with keys elsewhere can not log in',
   ),
-  eauth_acl_module: stops('', 'no module gives rights'),
+  eauth_acl_module: stops('', 'Brine takes no rights from a module'),
   external_auth: stops({}, 'users of these modules can not log in', {
     lost: (value) => notServed('external_auth', namesIn(value)),
   }),
-  netapi_allow_raw_shell: ignored(false, 'there is no salt-api'),
+  netapi_allow_raw_shell: ignored(false, 'Brine has no salt-api'),
   ...alike({ renderer_blacklist: [], renderer_whitelist: [] }, (preset) =>
-    stops(preset, `pillars may use ${SERVED.renderer.join(', ')} whatever it says`),
+    stops(preset, `pillars may always use ${SERVED.renderer.join(', ')}`),
   ),
   ...alike(
     {
@@ -54,14 +54,20 @@ export const securityStandings: StandingTable = {
       'eauth_tokens.cache_driver': null,
       'eauth_tokens.cluster_id': null,
     },
-    (preset) => ignored(preset, 'tokens of all hosts are kept in NATS'),
+    (preset) => ignored(preset, 'Brine keeps the tokens of all hosts in NATS'),
   ),
-  token_dir: ignored(null, 'tokens of all hosts are kept in NATS'),
-  'auth.enable_expanded_auth_matching': ignored(false, 'rights are matched as without it'),
-  request_server_aes_session: ignored(0, 'publish_session is the age of session keys'),
-  key_logfile: ignored('/var/log/salt/key', 'brine key has no log file; changes are in the audit'),
-  detect_remote_minions: ignored(false, 'who is connected is known from the connections alone'),
-  remote_minions_port: ignored(22, 'it belongs to detect_remote_minions, which is not served'),
-  auth_mode: ignored(1, 'Salt has one kind of log-in'),
-  use_os_truststore: ignored(false, "outgoing connections trust Node's certificates"),
+  token_dir: ignored(null, 'Brine keeps the tokens of all hosts in NATS'),
+  'auth.enable_expanded_auth_matching': ignored(false, 'Brine matches rights as without it'),
+  request_server_aes_session: ignored(0, 'publish_session sets the age of session keys'),
+  key_logfile: ignored(
+    '/var/log/salt/key',
+    'brine key writes no log file; brine run audit.list shows changes',
+  ),
+  detect_remote_minions: ignored(false, 'Brine knows connected minions only by their connections'),
+  remote_minions_port: ignored(
+    22,
+    'it belongs to detect_remote_minions, which Brine does not have',
+  ),
+  auth_mode: ignored(1, 'Salt has only one kind of log-in'),
+  use_os_truststore: ignored(false, "outgoing connections trust only Node's certificates"),
 };
