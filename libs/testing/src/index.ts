@@ -15,7 +15,8 @@ export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.t
 export { vectorFile } from './recorded-vectors.ts';
 export type { SaltVersion } from './salt/recipe.ts';
 export { NEWEST_SALTS, newestOf, OLDEST_SALT, releaseOf, SALT_VERSIONS } from './salt/recipe.ts';
-export { freePorts, SaltProcess, waitForPort } from './salt/salt-process.ts';
+export { freePorts, waitForPort } from './salt/ports.ts';
+export { SaltProcess } from './salt/salt-process.ts';
 export type { SaltConfig, SaltHome, SaltOutput, SaltPorts } from './salt/sandbox.ts';
 export { SaltSandbox } from './salt/sandbox.ts';
 export { startTally } from './salt/start-tally.ts';

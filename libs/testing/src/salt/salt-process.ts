@@ -2,7 +2,6 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createConnection, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 50;
@@ -119,56 +118,4 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
-}
-
-/**
- * Below the ports that kernels give to connections and to `listen(0)` (Linux: from 32,768 on), so
- * that no other socket takes the port before the process that it is for. Each test process starts
- * to look at another port.
- */
-const FIRST_PORT = 10_000;
-const PORTS = 22_000;
-const PORTS_APART = 64;
-let portsTried = process.pid * PORTS_APART;
-
-/** Ports on loopback that were free a moment ago. @throws Error where there are none. */
-export async function freePorts(count: number): Promise<number[]> {
-  const ports: number[] = [];
-  for (let tries = 0; ports.length < count; tries += 1) {
-    if (tries === PORTS) throw new Error(`no ${count} free ports`);
-    const port = FIRST_PORT + (portsTried++ % PORTS);
-    if (await isFree(port)) ports.push(port);
-  }
-  return ports;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(false);
-      else reject(error);
-    });
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
-}
-
-/**
- * Waits until something listens on a loopback port.
- * @throws Error when the time is up.
- */
-export async function waitForPort(port: number, timeoutMs: number): Promise<void> {
-  const giveUpAt = Date.now() + timeoutMs;
-  while (!(await canConnect(port))) {
-    if (Date.now() > giveUpAt) throw new Error(`nothing listens on port ${port}`);
-    await sleep(POLL_MS);
-  }
-}
-
-function canConnect(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection({ port, host: '127.0.0.1' });
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
 }

@@ -4,7 +4,8 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { cutShort } from '../cut-short.ts';
 import { type AskedMaster, type Scene, sceneReport, scenes } from '../failure/index.ts';
-import { freePorts, SaltProcess, waitForPort } from './salt-process.ts';
+import { freePorts, waitForPort } from './ports.ts';
+import { SaltProcess } from './salt-process.ts';
 import { startTally } from './start-tally.ts';
 import type { SaltVenv } from './venv.ts';
 
