@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { SERVER_NAME } from '@brine/bus';
 import { isOption, loadMasterConfig, masterOptions, type OptionTable } from '@brine/config';
 import { natsConf, resolveNatsServer } from '@brine/nats-server';
-import { MASTER_SERVICES } from '@brine/service';
+import { MASTER_SERVICES } from '@brine/service/processes';
 import { natsCertificates } from '@brine/testing';
 import { kubernetesTools, runTool } from '@brine/testing/kubernetes';
 import { DockerfileParser } from 'dockerfile-ast';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { SERVER_NAME } from '@brine/bus';
 import { loadMasterConfig, loadMinionConfig } from '@brine/config';
 import { natsConf, resolveNatsServer } from '@brine/nats-server';
-import { MASTER_SERVICES } from '@brine/service';
+import { MASTER_SERVICES } from '@brine/service/processes';
 import { natsCertificates } from '@brine/testing';
 import { checkBalancer, HaproxyMissingError } from '@brine/testing/nodes';
 import { DockerfileParser } from 'dockerfile-ast';

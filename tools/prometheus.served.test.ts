@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadMasterConfig } from '@brine/config';
-import { MASTER_SERVICES } from '@brine/service';
+import { MASTER_SERVICES } from '@brine/service/processes';
 import { prometheusBinaries, promtool } from '@brine/testing/prometheus';
 import { afterAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';

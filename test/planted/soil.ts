@@ -31,7 +31,7 @@ const TIMEOUT_MS = 60 * 60_000;
 const MAX_OUTPUT_CHARS = 20_000_000;
 
 /** Who finds what only PostgreSQL can see: its rows beside those of the simulated store. */
-const STORE_TEST = 'test/simulation/store.served.test.ts';
+const STORE_TEST = 'test/simulation/world/store.served.test.ts';
 
 /** What came of a search. */
 export interface Find {

@@ -5,13 +5,8 @@ import { EventWriter } from '@brine/bus/events';
 import { JobFiles } from '@brine/cachedir';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
-import {
-  heldSocket,
-  natsOf,
-  type RunningService,
-  type ServiceContext,
-  tagPrefixCounter,
-} from '@brine/service';
+import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';
+import { heldSocket } from '@brine/service/processes';
 import { HostSockets } from './adapters/host-sockets.ts';
 import { startHousekeeping } from './adapters/housekeeping.ts';
 import {

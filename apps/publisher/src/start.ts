@@ -22,7 +22,8 @@ import {
   startWindow,
   waitUnlessAborted,
 } from '@brine/publishing';
-import { heldPort, natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { heldPort } from '@brine/service/processes';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
 import { expiredTeller } from './adapters/expired-jobs.ts';
 import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';

@@ -1,16 +1,6 @@
 export type { AuditedAct, AuditOutcome, AuditRow } from './audited-act.ts';
 export type { BackoffRange } from './backoff.ts';
 export { backoffMs } from './backoff.ts';
-export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
-export {
-  confirmDurable,
-  durablePieces,
-  hearLogIns,
-  IDLE,
-  openDurable,
-  stepDurable,
-} from './durable.ts';
-export { durableTtl } from './durable-ttl.ts';
 export type { Event, EventKind, EventPosition, StreamEvent } from './event.ts';
 export { EVENT_KINDS, isEventKind } from './event.ts';
 export type { Jid } from './jid.ts';

@@ -4,7 +4,7 @@ import {
   hearLogIns,
   openDurable,
   stepDurable,
-} from '../src/durable.ts';
+} from '../src/durable/durable.ts';
 
 export const START = 1_795_000_000_000;
 

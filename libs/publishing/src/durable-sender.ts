@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Again } from '@brine/bus/jobs';
-import { durablePieces, JidMaker, type Job } from '@brine/job';
+import { JidMaker, type Job } from '@brine/job';
+import { durablePieces } from '@brine/job/durable';
 import { mapOf, pack, unpackMap } from '@brine/wire';
 import { buildPublish, buildPublishedJob } from '@brine/wire/load';
 import { listedFor } from './again-rule.ts';

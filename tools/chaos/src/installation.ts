@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { databaseUrlOf } from '@brine/ledger-check';
-import { livingSupervisor, readState, type ServiceState } from '@brine/service';
+import { livingSupervisor, readState, type ServiceState } from '@brine/service/processes';
 import { picked, type Victim, VICTIMS } from './plan.ts';
 
 /** A master of this host, as `brine master` runs it: found by its files, not by its parent. */

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { loadMasterConfig } from '@brine/config';
-import { stateFile } from '@brine/service';
+import { stateFile } from '@brine/service/processes';
 import { UsageError } from '@brine/swarm';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { staging } from './staging-mode.ts';

@@ -4,7 +4,7 @@ import {
   readState,
   type RollingState,
   type SupervisorState,
-} from '@brine/service';
+} from '@brine/service/processes';
 import { EXIT, Exit } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { brineForm } from '../options/common-groups.ts';

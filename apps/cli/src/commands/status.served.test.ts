@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { loadMasterConfig, type MasterOptions } from '@brine/config';
-import { type HealthServer, startHealth, stateFile } from '@brine/service';
+import { type HealthServer, startHealth } from '@brine/service';
+import { stateFile } from '@brine/service/processes';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { drawStatus, readStatus } from './status.ts';
 

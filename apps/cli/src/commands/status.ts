@@ -1,6 +1,7 @@
 import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
-import { livingSupervisor, type ProbedService, probeService, readState } from '@brine/service';
+import { type ProbedService, probeService } from '@brine/service';
+import { livingSupervisor, readState } from '@brine/service/processes';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { text, textValue } from '../options/command-form.ts';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
-import { readState } from '@brine/service';
+import { readState } from '@brine/service/processes';
 import type { Finding } from './finding.ts';
 
 /** Sockets that a service needs beside those of minions. */

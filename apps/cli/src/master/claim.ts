@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
-import { type ClaimedHost, claimHost } from '@brine/service';
+import { type ClaimedHost, claimHost } from '@brine/service/processes';
 
 /** Services without a supervisor stop within stop_deadline and this. */
 const LEFTOVER_MORE_MS = 3_000;

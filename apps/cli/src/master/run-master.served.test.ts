@@ -13,7 +13,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { loadMasterConfig } from '@brine/config';
-import { stateFile } from '@brine/service';
+import { stateFile } from '@brine/service/processes';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
 // Not Salt's own: another master may have those while tests run.

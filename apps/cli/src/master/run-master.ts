@@ -12,22 +12,24 @@ import {
   refusalOf,
 } from '@brine/config';
 import {
-  type ClaimedHost,
   type DebugSignal,
   type HealthServer,
-  HostTakenError,
   keepInspectorShut,
   LogFormatError,
   logOptions,
   type LogOutput,
-  masterServices,
   openLogOutput,
-  readState,
   refusedAsRoot,
   startJoinedMetrics,
+} from '@brine/service';
+import {
+  type ClaimedHost,
+  HostTakenError,
+  masterServices,
+  readState,
   superviseServices,
   type Supervisor,
-} from '@brine/service';
+} from '@brine/service/processes';
 import { createLog, type Log } from '@brine/telemetry';
 import { EXIT } from '../exit-codes.ts';
 import { BRINE_VERSION } from '../options/common-groups.ts';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
-import { durableTtl } from '@brine/job';
+import { durableTtl } from '@brine/job/durable';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
 import type { SaltValue } from '@brine/wire';
 import { saltValue, textsOf } from '../pillars/option-values.ts';

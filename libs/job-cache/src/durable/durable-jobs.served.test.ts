@@ -1,4 +1,4 @@
-import { IDLE } from '@brine/job';
+import { IDLE } from '@brine/job/durable';
 import {
   endPool,
   jobRow,

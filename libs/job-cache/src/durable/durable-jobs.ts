@@ -1,11 +1,11 @@
+import { isMinionId } from '@brine/job';
 import {
   confirmDurable,
   type DurableAction,
   hearLogIns,
-  isMinionId,
   openDurable,
   stepDurable,
-} from '@brine/job';
+} from '@brine/job/durable';
 import type { Pool, PoolClient } from 'pg';
 import { inTransaction } from '../connection/connection.ts';
 import { asJobCacheError, isRefused } from '../connection/errors.ts';

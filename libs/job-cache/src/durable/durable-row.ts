@@ -1,4 +1,4 @@
-import type { DurableFacts, DurableState } from '@brine/job';
+import type { DurableFacts, DurableState } from '@brine/job/durable';
 import type { PoolClient } from 'pg';
 import type { JobRow } from '../save/rows.ts';
 import * as sql from './durable-sql.ts';

@@ -1,5 +1,6 @@
 import type { FunctionRule } from '@brine/acl';
-import { durableTtl, isJid, type Jid, type Job, publishingPart, traceparentOf } from '@brine/job';
+import { isJid, type Jid, type Job, publishingPart, traceparentOf } from '@brine/job';
+import { durableTtl } from '@brine/job/durable';
 import { matchGlob } from '@brine/target';
 import {
   boolOf,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DurableWorld, START } from '../test/durable-world.ts';
+import { DurableWorld, START } from '../../test/durable-world.ts';
 import { confirmDurable, durablePieces, hearLogIns, IDLE, stepDurable } from './durable.ts';
 
 const HOUR = 3_600_000;

@@ -1,0 +1,10 @@
+export type { DurableAction, DurableFacts, DurableState } from './durable.ts';
+export {
+  confirmDurable,
+  durablePieces,
+  hearLogIns,
+  IDLE,
+  openDurable,
+  stepDurable,
+} from './durable.ts';
+export { durableTtl } from './durable-ttl.ts';
