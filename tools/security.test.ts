@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { markdownTable } from 'markdown-table';
 import { describe, expect, test } from 'vitest';
-import { whoMayTable } from '../test/integration/hostile/who-may.ts';
+import { whoMayTable } from '../test/integration/security/hostile/who-may.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const SECURE = readFileSync(join(ROOT, 'docs/secure.md'), 'utf8');

@@ -1,14 +1,18 @@
 // Hygiene that no linter looks at, over what git knows of (and what it would take up).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { MASTER_SERVICES } from '@brine/service';
+import { basename, dirname, join } from 'node:path';
+import { MASTER_SERVICES } from '@brine/service/processes';
 import { describe, expect, test } from 'vitest';
 import { MARKER, renewReference } from './config-docs.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const COLUMNS_MAX = 100;
 const README_LINES_MAX = 40;
+/** More than this many files beside each other want rooms. */
+const FILES_MAX = 20;
+/** More than this many names in an `index.ts` want a second door. */
+const DOOR_MAX = 50;
 
 const files = listFiles()
   .filter((path) => path !== '' && existsSync(join(ROOT, path)))
@@ -95,6 +99,30 @@ describe('files', () => {
     const runs = files.filter((path) => path === '.ci/run' || path.endsWith('.sh'));
     const not = runs.filter((path) => (statSync(join(ROOT, path)).mode & 0o111) === 0);
     expect(not).toEqual([]);
+  });
+});
+
+describe('rooms', () => {
+  test(`no folder has more than ${FILES_MAX} sources; a test beside its subject is one with it`, () => {
+    const subjects = new Map<string, Set<string>>();
+    for (const { path } of sources) {
+      const folder = dirname(path);
+      const found = subjects.get(folder) ?? new Set();
+      subjects.set(folder, found.add(basename(path).replace(/\..*$/, '')));
+    }
+    const full = [...subjects].filter(([, found]) => found.size > FILES_MAX);
+    expect(full.map(([folder, found]) => `${folder}: ${found.size}`)).toEqual([]);
+  });
+
+  test(`no door offers more than ${DOOR_MAX} names`, () => {
+    const doors = sources.filter(({ path }) => /^libs\/.*\/src\/.*\bindex\.ts$/.test(path));
+    const sizes = doors.map(({ path, text }) => {
+      const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)];
+      const names = lists.flatMap(([, list = '']) => list.split(',').filter((name) => name.trim()));
+      return { path, size: names.length };
+    });
+    expect(sizes.filter(({ size }) => size > 0).length).toBeGreaterThan(20);
+    expect(sizes.filter(({ size }) => size > DOOR_MAX)).toEqual([]);
   });
 });
 

@@ -3,10 +3,10 @@ import { listOf, textOf, unpackMap } from '@brine/wire';
 import { unpackJob } from '../../libs/bus/src/jobs/publication.ts';
 import { Broken } from './broken.ts';
 import type { ClientEnd } from './client.ts';
-import type { Cluster } from './cluster.ts';
 import type { PlanKind } from './plan.ts';
 import { checkSerials } from './serials.ts';
-import { contentOf } from './store-rules.ts';
+import type { Cluster } from './world/cluster.ts';
+import { contentOf } from './world/store-rules.ts';
 
 /** A job as PUBLICATIONS has it. */
 interface PublishedJob {

@@ -1,9 +1,9 @@
 import type { ClientSettings, Command } from '@brine/client';
 import { LocalClient, runBatch } from '@brine/client';
 import { mapOf } from '@brine/wire';
-import type { EventSocket } from './event-host.ts';
-import type { RequestPort } from './request-port.ts';
-import type { Trace } from './trace.ts';
+import type { EventSocket } from './world/event-host.ts';
+import type { RequestPort } from './world/request-port.ts';
+import type { Trace } from './world/trace.ts';
 
 /** What a client's command came to. */
 export interface ClientEnd {

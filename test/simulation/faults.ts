@@ -1,6 +1,6 @@
-import type { Cluster } from './cluster.ts';
-import type { DiskCopy } from './nats/jet-stream.ts';
 import type { Fault } from './plan.ts';
+import type { Cluster } from './world/cluster.ts';
+import type { DiskCopy } from './world/nats/jet-stream.ts';
 
 /** What faults act on. */
 export interface FaultTargets {

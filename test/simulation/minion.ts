@@ -9,12 +9,12 @@ import type { PublishedJob } from '@brine/wire/load';
 import { buildReturn, parsePublishedJob } from '@brine/wire/load';
 import type { Credentials } from '../../libs/minion/src/channel/sign-in.ts';
 import { beginSignIn, finishSignIn } from '../../libs/minion/src/channel/sign-in.ts';
-import type { PublishPort, Subscription } from './publish-port.ts';
-import type { Random } from './random.ts';
-import type { RequestPort } from './request-port.ts';
-import { contentOf } from './store-rules.ts';
-import type { Trace } from './trace.ts';
-import type { VirtualTime } from './virtual-time.ts';
+import type { PublishPort, Subscription } from './world/publish-port.ts';
+import type { Random } from './world/random.ts';
+import type { RequestPort } from './world/request-port.ts';
+import { contentOf } from './world/store-rules.ts';
+import type { Trace } from './world/trace.ts';
+import type { VirtualTime } from './world/virtual-time.ts';
 
 /** Where a minion lives. */
 export interface MinionSurroundings {

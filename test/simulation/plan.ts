@@ -1,5 +1,5 @@
 import type { ClientPlan } from './client.ts';
-import type { Random } from './random.ts';
+import type { Random } from './world/random.ts';
 
 /** What a run does, all of it drawn from its seed. */
 export interface Plan {

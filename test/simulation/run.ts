@@ -2,15 +2,15 @@ import { Broken } from './broken.ts';
 import { LAST_COMMAND, Witness } from './checks.ts';
 import type { ClientPlan } from './client.ts';
 import { runClient } from './client.ts';
-import { Cluster, MINION_KEY, USER_KEY } from './cluster.ts';
 import { schedule } from './faults.ts';
 import { SimMinion } from './minion.ts';
 import type { Plan } from './plan.ts';
 import { drawPlan, named } from './plan.ts';
-import { Random } from './random.ts';
-import { eventBus, gateway, publisher, returner, worker } from './services.ts';
-import { Trace } from './trace.ts';
-import { realMs, VirtualTime } from './virtual-time.ts';
+import { Cluster, MINION_KEY, USER_KEY } from './world/cluster.ts';
+import { Random } from './world/random.ts';
+import { eventBus, gateway, publisher, returner, worker } from './world/services.ts';
+import { Trace } from './world/trace.ts';
+import { realMs, VirtualTime } from './world/virtual-time.ts';
 
 /** What a run came to. */
 export interface Outcome {

@@ -2,7 +2,7 @@ import { Crypticle } from '@brine/crypt';
 import { textOf, unpackMap } from '@brine/wire';
 import { readPublication } from '@brine/wire/frames';
 import { Broken } from './broken.ts';
-import type { SentFrame } from './publish-port.ts';
+import type { SentFrame } from './world/publish-port.ts';
 
 /**
  * Of each AES key: a serial is of one publication, and what is new is higher than all before. A

@@ -1,5 +1,5 @@
-import { Herd } from './herd.ts';
 import type { Envelope, Order, Reply } from './messages.ts';
+import { Herd } from './minions/herd.ts';
 
 let herd: Herd | undefined;
 

@@ -1,5 +1,5 @@
-export type { Range } from './read-options.ts';
-export { MAX_SEED, readOptions, UsageError, wholeNumber } from './read-options.ts';
+export type { Range } from './command/read-options.ts';
+export { MAX_SEED, readOptions, UsageError, wholeNumber } from './command/read-options.ts';
 export { Swarm } from './swarm.ts';
 export type {
   Behaviour,

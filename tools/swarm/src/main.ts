@@ -1,8 +1,8 @@
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
-import { readArguments, type SwarmArguments, USAGE } from './arguments.ts';
-import { UsageError } from './read-options.ts';
-import { drawResults, isComplete, type StepResult } from './report.ts';
-import { readScenario } from './scenario.ts';
+import { readArguments, type SwarmArguments, USAGE } from './command/arguments.ts';
+import { UsageError } from './command/read-options.ts';
+import { drawResults, isComplete, type StepResult } from './command/report.ts';
+import { readScenario } from './command/scenario.ts';
 import { Swarm } from './swarm.ts';
 
 /** Salt's exit codes (salt/defaults/exitcodes.py): EX_GENERIC, EX_USAGE. */

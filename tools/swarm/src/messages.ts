@@ -1,5 +1,5 @@
-import type { JobReport } from './job-run.ts';
-import type { LoopOptions, LoopReport } from './load-loop.ts';
+import type { JobReport } from './load/job-run.ts';
+import type { LoopOptions, LoopReport } from './load/load-loop.ts';
 import type { Behaviour, ProcessStats } from './types.ts';
 
 /** The first message to a child. */

@@ -1,13 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { checkBehaviours } from './behaviours.ts';
 import { Child } from './child.ts';
 import { monotonicMs } from './clock.ts';
-import { defaultCacheDir, keyPoolFile, readKeyPool } from './key-pool.ts';
+import { PublishClient } from './load/publish-client.ts';
+import { publishBody } from './load/publish-request.ts';
 import type { LoadOrder } from './messages.ts';
-import { PublishClient } from './publish-client.ts';
-import { publishBody } from './publish-request.ts';
-import { jobResult, loadResult, statsOf } from './results.ts';
+import { checkBehaviours } from './minions/behaviours.ts';
+import { defaultCacheDir, keyPoolFile, readKeyPool } from './minions/key-pool.ts';
+import { jobResult, loadResult, statsOf } from './results/results.ts';
 import type {
   EventsOptions,
   JobResult,

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mapOf, pack } from '@brine/wire';
+import { buildMinionEvent, buildReturn } from '@brine/wire/load';
+import { monotonicMs, unixMs } from '../clock.ts';
+import type { Done, Work } from '../load/load-loop.ts';
+import { OwnJids } from '../load/own-jids.ts';
+import { numbered } from '../load/publish-request.ts';
+import { RequestLine } from './request-line.ts';
+import { hashOf } from './return-queue.ts';
+import { exchange } from './sealed-exchange.ts';
+import type { LoadHead } from './sealed-request.ts';
+import type { SimMinion } from './sim-minion.ts';
+import type { Surroundings } from './surroundings.ts';
+
+// Salt: auth_timeout, auth_tries.
+const AUTH_TIMEOUT_MS = 5_000;
+const AUTH_TRIES = 7;
+/** How long a key may wait to be accepted before the rig gives a minion up. */
+const PENDING_WAIT_MS = 1_000;
+const PENDING_TRIES = 60;
+// Salt: request_channel_timeout of a client.
+const PUBLISH_TIMEOUT_MS = 60_000;
+
+/** Log-ins over and over, each lane on a connection of its own, all minions in turn. */
+export function logInWork(minions: readonly SimMinion[], around: Surroundings): Lanes {
+  let next = 0;
+  return new Lanes(around, (line, done) => {
+    const me = minions[next % minions.length];
+    next += 1;
+    if (me === undefined) return false;
+    let sends = 0;
+    const send = (): void => {
+      sends += 1;
+      const attempt = around.logIns.begin(me);
+      line.request([attempt.body], AUTH_TIMEOUT_MS, (reply) => {
+        if (reply === undefined) {
+          if (sends < AUTH_TRIES) return send();
+          return done('timed-out', sends - 1);
+        }
+        const { kind } = around.logIns.finish(me, attempt, reply, false);
+        done(kind === 'accepted' ? 'answered' : 'refused', sends - 1);
+      });
+    };
+    send();
+    return true;
+  });
+}
+
+/** A publish over and over, each a job of its own. */
+export function publishWork(body: Uint8Array, around: Surroundings): Lanes {
+  const model = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return new Lanes(around, (line, done) => {
+    line.request([numbered(model)], PUBLISH_TIMEOUT_MS, (reply) => {
+      if (reply === undefined) return done('timed-out', 0);
+      // {"enc": "clear", "load": {"jid": …}}: an error has no `enc`.
+      done(reply.includes('enc', 0, 'latin1') ? 'answered' : 'refused', 0);
+    });
+    return true;
+  });
+}
+
+/** Connections for requests that belong to no minion; made as they are needed. */
+export class Lanes implements Work {
+  readonly #around: Surroundings;
+  readonly #start: (line: RequestLine, done: Done) => boolean;
+  readonly #idle: RequestLine[] = [];
+  readonly #all: RequestLine[] = [];
+
+  constructor(around: Surroundings, start: (line: RequestLine, done: Done) => boolean) {
+    this.#around = around;
+    this.#start = start;
+  }
+
+  readonly begin = (done: Done): boolean => {
+    const line = this.#idle.pop() ?? this.#open();
+    return this.#start(line, (outcome, resent) => {
+      this.#idle.push(line);
+      done(outcome, resent);
+    });
+  };
+
+  close(): void {
+    for (const line of this.#all) line.close();
+  }
+
+  #open(): RequestLine {
+    const { host, retPort, deadlines } = this.#around;
+    const line = new RequestLine(host, retPort, deadlines);
+    this.#all.push(line);
+    return line;
+  }
+}
+
+/** Each minion once: subscribed and logged in; those whose key waits try again each second. */
+export function connectWork(minions: readonly SimMinion[], around: Surroundings): Work {
+  let next = 0;
+  const connect = async (minion: SimMinion, done: Done): Promise<void> => {
+    // Who knows the port subscribes first: when the log-in is answered, the subscription stands.
+    if (around.knowledge.publishPort !== undefined) await minion.subscribe();
+    let resent = 0;
+    for (let tries = 0; tries < PENDING_TRIES; tries += 1) {
+      const end = await minion.logIn();
+      resent += end.resent;
+      if (end.kind === 'accepted') {
+        await minion.subscribe();
+        return done('answered', resent);
+      }
+      if (end.kind !== 'pending') return done(end.kind, resent);
+      await sleep(PENDING_WAIT_MS);
+    }
+    done('refused', resent);
+  };
+  return {
+    begin: (done) => {
+      const minion = minions[next];
+      next += 1;
+      if (minion === undefined) return false;
+      // A minion that cannot subscribe has no connection: nothing answers there.
+      connect(minion, done).catch(() => done('timed-out', 0));
+      return true;
+    },
+  };
+}
+
+/** Requests of whichever minion is free, in turn. */
+function inTurn(
+  minions: readonly SimMinion[],
+  begin: (minion: SimMinion, done: Done) => void,
+): Work {
+  let next = 0;
+  return {
+    begin: (done) => {
+      for (let tries = 0; tries < minions.length; tries += 1) {
+        const minion = minions[next % minions.length];
+        next += 1;
+        if (minion?.free !== true) continue;
+        begin(minion, done);
+        return true;
+      }
+      return false;
+    },
+  };
+}
+
+/** What returns are about. */
+export interface ReturnPlan {
+  /** Jobs to return to, one minion once per job; none: a job of its own for each return. */
+  readonly jids: readonly string[];
+  readonly returnBytes: number | undefined;
+  /** This process and how many there are: own jids must differ between them. */
+  readonly part: number;
+  readonly parts: number;
+}
+
+/** Returns, as salt-call sends them. */
+export function returnWork(
+  minions: readonly SimMinion[],
+  around: Surroundings,
+  plan: ReturnPlan,
+): Work {
+  const value = plan.returnBytes === undefined ? true : 'x'.repeat(plan.returnBytes);
+  const hash = hashOf(pack(value));
+  const { counts, ledger } = around;
+  const headOf = (jid: string): LoadHead => {
+    const load = buildReturn({
+      id: '',
+      jid,
+      fun: 'test.ping',
+      funArgs: [],
+      return: value,
+      retcode: 0,
+      success: true,
+      rest: new Map(),
+    });
+    load.delete('id');
+    return around.requests.head(load);
+  };
+  const jobs = jobSource(plan, headOf);
+  return inTurn(minions, (minion, done) => {
+    const { jid, head } = jobs(minion);
+    const onSend = (send: number): void => {
+      counts.returnsSent += 1;
+      ledger?.sent(jid, minion.id, hash, send, monotonicMs());
+    };
+    exchange(minion, around, head, onSend, (end, resent) => {
+      if (end === 'answered') counts.returnsAcknowledged += 1;
+      else counts.returnsLost += 1;
+      ledger?.ended(end === 'answered' ? 'acked' : 'lost', jid, minion.id, monotonicMs());
+      done(end, resent);
+    });
+  });
+}
+
+interface JobHead {
+  readonly jid: string;
+  readonly head: LoadHead;
+}
+
+function jobSource(
+  plan: ReturnPlan,
+  headOf: (jid: string) => LoadHead,
+): (minion: SimMinion) => JobHead {
+  if (plan.jids.length > 0) {
+    const heads = plan.jids.map((jid) => ({ jid, head: headOf(jid) }));
+    // Each minion answers the first job, then the second: a busy one that is passed over must not
+    // make another answer a job twice, as the second return would not be stored.
+    const sent = new Map<SimMinion, number>();
+    return (minion) => {
+      const place = sent.get(minion) ?? 0;
+      sent.set(minion, place + 1);
+      return heads[place % heads.length] as JobHead;
+    };
+  }
+  const jids = new OwnJids(plan.part, plan.parts);
+  const placeholder = '0'.repeat(20);
+  const template = headOf(placeholder).bytes;
+  const at = template.indexOf(placeholder, 0, 'latin1');
+  return () => {
+    const jid = jids.next(unixMs(monotonicMs()));
+    // A copy: a request that is sent again gets a new seal, after others have their jid.
+    const bytes = Buffer.from(template);
+    bytes.write(jid, at, 'latin1');
+    return { jid, head: { bytes } };
+  };
+}
+
+/** Events, as minions fire them at the master. */
+export function eventWork(
+  minions: readonly SimMinion[],
+  around: Surroundings,
+  plan: { readonly tag: string; readonly dataBytes: number },
+): Work {
+  const data = mapOf({ data: 'x'.repeat(plan.dataBytes) });
+  const load = buildMinionEvent('', plan.tag, data);
+  load.delete('id');
+  const head = around.requests.head(load);
+  return inTurn(minions, (minion, done) => {
+    exchange(minion, around, head, () => undefined, done);
+  });
+}
