@@ -1,4 +1,4 @@
-/* The roots of test/interop/minions/as-stock.deep.test.ts: states, files and pillar by their paths. */
+/* The roots of as-stock.deep.test.ts: states, files and pillar by their paths. */
 
 /** Below `file_roots`. */
 export const STATES: Record<string, string> = {

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LoadedConfig, loadMasterConfig, type MasterOptions } from '@brine/config';
 import { ensureKeyDirs } from '@brine/pki';
-import { stateFile } from '@brine/service';
+import { stateFile } from '@brine/service/processes';
 import { natsCertificates } from '@brine/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LogInVersions } from '../doctor/check-versions.ts';
