@@ -3,10 +3,10 @@ import { type Acl, itemsOf, membersOf, readAcl } from './rules.ts';
 
 /**
  * What a logged-in user may do by the rights under one module of `external_auth` (Salt:
- * CkMinions.fill_auth_list): those of the name, those of its groups (`group%`), and those of `*`
- * where no entry has the name.
+ * CkMinions.fill_auth_list). These are the rights of the name and of its groups (`group%`). Those
+ * of `*` count if no entry has the name.
  *
- * Salt takes the user's own name for an expression and the key for the text; a user named `adm.n`
+ * Salt takes the user's own name for an expression and the key for the text: a user named `adm.n`
  * gets what `admin` may there. Here a name is a name.
  * @param permissive `permissive_acl`: `*` is passed over, as Salt's code has it.
  */

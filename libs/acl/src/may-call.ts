@@ -15,9 +15,9 @@ export interface SpecialCall {
 
 /**
  * Whether a list of rights covers a function of the master itself (Salt: CkMinions.spec_check):
- * `@<module>`, `@runner` or `@runners`, alone or with functions and arguments. Salt judges a load,
- * of which it then may run another part; here the very call that runs is judged. `misspelt` where
- * the name is not two words.
+ * `@<module>`, `@runner` or `@runners`, alone or with functions and arguments. Salt judges a load
+ * and may then run another part of it. Here the very call that runs is judged. `misspelt` if the
+ * name is not two words.
  */
 export function mayCall(acl: Acl, call: SpecialCall): boolean | 'misspelt' {
   if (acl.length === 0) return false;

@@ -24,10 +24,10 @@ const UNLISTED_MAX = 100_000;
 type Publish = (command: Command, into: EventQueue) => Promise<PublishedCommand | undefined>;
 
 /**
- * Waits for the returns of a job. When the time is up, the minions that still owe one are asked
- * by `saltutil.find_job` whether they run it; as long as one does, the wait goes on
- * (Salt: salt/client/__init__.py get_iter_returns).
- * @throws RefusedError where the job's events say that the master refused it.
+ * Waits for the returns of a job. When the time is up, `saltutil.find_job` asks the minions that
+ * still owe one whether they run it. As long as one does, the wait goes on (Salt:
+ * salt/client/__init__.py get_iter_returns).
+ * @throws RefusedError if the job's events say that the master refused it.
  */
 export async function* gatherReturns(
   job: PublishedCommand,

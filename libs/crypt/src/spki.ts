@@ -13,9 +13,9 @@ const SEQUENCE = 0x30;
 const BIT_STRING = 0x03;
 
 /**
- * The RSAPublicKey (PKCS#1, DER) in a `PUBLIC KEY` PEM of the usual form; undefined for every other
- * text, also for correct ones. Node takes 300 µs for a key in PEM, which goes through OpenSSL's
- * search for a fitting decoder, and 12 for these bytes; in a herd each log-in brings a key.
+ * The RSAPublicKey (PKCS#1, DER) in a `PUBLIC KEY` PEM of the usual form. Undefined for every other
+ * text, also for correct ones. Node takes 300 µs for a key in PEM, since OpenSSL searches for a
+ * fitting decoder, and 12 µs for these bytes. In a herd each log-in brings a key.
  */
 export function usualRsaKey(pem: string): Buffer | undefined {
   if (!pem.startsWith(HEAD) || !pem.endsWith(FOOT)) return undefined;

@@ -9,8 +9,8 @@ export interface Certified {
 }
 
 /**
- * What a service has in its directory, by the names of a Kubernetes secret of type `tls`: whom it
- * trusts (one authority, or two while it changes), its certificate, its private key.
+ * What a service has in its directory, by the names of a Kubernetes secret of type `tls`: the
+ * authority that it trusts (two while it changes), its certificate, its private key.
  */
 export const CERTIFICATE_FILES = {
   roots: 'ca.crt',

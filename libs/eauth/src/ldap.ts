@@ -49,7 +49,7 @@ export class Ldap implements LoginModule {
   }
 
   async check({ username, password }: Credentials, signal: AbortSignal) {
-    // A bind without a password succeeds for anybody: it is an anonymous one (RFC 4513 5.1.2).
+    // A bind without a password always succeeds: it is an anonymous one (RFC 4513 5.1.2).
     if (password === '' || !NAME.test(username.trim()) || username.trim() !== username) {
       return undefined;
     }

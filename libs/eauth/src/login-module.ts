@@ -15,8 +15,8 @@ export interface Credentials {
 /** One way to check a name and a password. */
 export interface LoginModule {
   /**
-   * Undefined for somebody who is not known, or not by this password. Rejects where that could
-   * not be found out; the text holds no secret. Gives up when `signal` is aborted.
+   * Undefined if the module does not know the user, or the password is wrong. Rejects if it can not
+   * find out; the text holds no secret. Gives up when `signal` is aborted.
    */
   check(credentials: Credentials, signal: AbortSignal): Promise<KnownUser | undefined>;
 }

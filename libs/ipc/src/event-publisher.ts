@@ -118,9 +118,9 @@ export class EventPublisher {
 
   /**
    * Sends `frame` a few times within the next seconds to readers that connected lately. A CLI of
-   * 3007 overlooks what is on its socket before it first looks (Salt: salt/transport/tcp.py
-   * PublishClient.recv asks the socket, while the bytes are in its stream's buffer already), and
-   * sees it as soon as one more byte arrives. Stock masters are too slow for it to happen often.
+   * 3007 overlooks what is on its socket before it first looks, and sees it as soon as one more
+   * byte arrives. (Salt: salt/transport/tcp.py PublishClient.recv asks the socket, while the bytes
+   * are in its stream's buffer already.) Stock masters are too slow for it to happen often.
    */
   wakeNewReaders(frame: Uint8Array): void {
     this.#wakeFrame = frame;

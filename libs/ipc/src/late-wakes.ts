@@ -1,6 +1,6 @@
 /**
- * When to wake: the first wake is for a CLI on an idle host, the later ones for a CLI that a busy
- * host has kept from its socket; after that it asks by itself (`timeout`, 5 s).
+ * When to wake. The first wake is for a CLI on an idle host, the later ones for a CLI that a busy
+ * host has kept from its socket. After that the CLI asks by itself (`timeout`, 5 s).
  */
 const WAKES_MS = [50, 150, 400, 1000, 2500] as const;
 

@@ -32,7 +32,7 @@ export type AuditOutcome =
   // The last row of a writer that was stopped in order.
   | 'end of record';
 
-/** Something that is on record: who did what to whom, from where, and what came of it. */
+/** An act on record: its actor, what it did to what, from where, and what came of it. */
 export interface AuditedAct {
   readonly kind: 'login' | 'key' | 'publish' | 'runner' | 'wheel' | 'token' | 'request';
   readonly outcome: AuditOutcome;

@@ -5,8 +5,9 @@ export interface BackoffRange {
 }
 
 /**
- * How long to wait for the next try, in ms, after so many failures in a row: the first wait after
- * one failure, then twice the wait before, up to the longest. Without failures there is no wait.
+ * How long to wait for the next try, in ms, after so many failures in a row. The first wait comes
+ * after one failure. Each further wait is twice the one before, up to the longest. Without failures
+ * there is no wait.
  */
 export function backoffMs({ firstMs, longestMs }: BackoffRange, failures: number): number {
   return failures <= 0 ? 0 : Math.min(firstMs * 2 ** (failures - 1), longestMs);

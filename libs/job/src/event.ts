@@ -65,6 +65,6 @@ export interface StreamEvent extends Omit<Event, 'body' | 'msgId'>, EventPositio
   readonly body: Uint8Array | undefined;
   /** Of the body, in bytes. */
   readonly size: number;
-  /** The body, wherever it is. Rejects where it is gone, or can not be had now. */
+  /** The body, inline or from the object store. Rejects if it is gone, or can not be read now. */
   fetch(): Promise<Uint8Array>;
 }

@@ -1,10 +1,10 @@
 // A minion id is a file name in the key store; file systems end at 255 bytes.
 const MAX_ID_BYTES = 255;
 
-// `/`, `\` and NUL are refused by Salt (salt/utils/verify.py valid_id). Other control characters
-// and those that turn the direction of writing are refused here too: no host name has them, and
-// they would make one id look like another on terminals and in logs. A lone surrogate cannot be
-// written as UTF-8.
+// Salt refuses `/`, `\` and NUL (salt/utils/verify.py valid_id). Here other control characters are
+// refused too, and those that turn the direction of writing. No host name has them, and they would
+// make one id look like another on terminals and in logs. A lone surrogate can not be written as
+// UTF-8.
 const REFUSED = /[/\\\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/u;
 
 /**
@@ -20,9 +20,9 @@ export function isMinionId(text: unknown): text is string {
   return Buffer.byteLength(text, 'utf8') <= MAX_ID_BYTES;
 }
 
-// Names that parts of a master read in different ways: listings of keys leave out names with a dot
-// (salt/key.py), commands take a dash for an option, `*?[]` and commas for more than one id. What
-// cannot be seen, or is written in two ways, makes two ids look like one.
+// Parts of a master read these names in different ways. Listings of keys leave out names with a dot
+// (salt/key.py). Commands take a dash for an option, `*?[]` and commas for more than one id.
+// Invisible characters, or two ways to write one, make two ids look like one.
 const AMBIGUOUS = /^[.\- ]|[*?[\],]| $|(?! )[\p{Cc}\p{Cf}\p{Z}]/u;
 
 /**

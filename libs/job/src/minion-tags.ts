@@ -11,7 +11,7 @@ export type FiredTag =
   | { readonly kind: 'plain' }
   /** Names the minion that it is about. `job`: readers of a job's events see it. */
   | { readonly kind: 'named'; readonly id: string; readonly job: boolean }
-  /** What a syndic tells of those below it. */
+  /** What a syndic reports about the minions below it. */
   | { readonly kind: 'below'; readonly id: string }
   /** In Salt's namespaces and on no list: refused unless the master's options name it. */
   | { readonly kind: 'unlisted' }

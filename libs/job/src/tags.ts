@@ -1,6 +1,6 @@
 import { isJid, type Jid } from './jid.ts';
 
-/** Tag of the event that tells of a new job and its minions. */
+/** Tag of the event of a new job and its minions. */
 export function jobNewTag(jid: Jid): string {
   return `salt/job/${jid}/new`;
 }
@@ -10,7 +10,7 @@ export function jobPublishTag(jid: Jid): string {
   return `salt/job/${jid}/publish`;
 }
 
-/** Tag of the event that tells of a refused publish; a job without an id has none in its tag. */
+/** Tag of the event of a refused publish; a job without an id has none in its tag. */
 export function jobErrorTag(jid: string): string {
   return isJid(jid) ? `salt/job/${jid}/error` : 'salt/job/error';
 }
@@ -20,7 +20,7 @@ export function jobReturnTag(jid: Jid, id: string): string {
   return `salt/job/${jid}/ret/${id}`;
 }
 
-/** Tag of the event that tells of one failed state of a return (Salt: salt/utils/event.py). */
+/** Tag of the event of one failed state of a return (Salt: salt/utils/event.py). */
 export function jobSubErrorTag(jid: Jid, id: string, fun: string): string {
   return `salt/job/${jid}/sub/${id}/error/${fun}`;
 }

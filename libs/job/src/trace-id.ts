@@ -8,8 +8,8 @@ import type { Jid } from './jid.ts';
 export const ASKER_TRACES = 'brine=asker';
 
 /**
- * The trace id of a job, 32 hex digits: a hash of the jid, so that every service and every
- * minion knows it without being told (minions break the W3C context at the return).
+ * The trace id of a job, 32 hex digits: a hash of the jid, so every service knows it without a
+ * message. (Minions break the W3C context at the return.)
  */
 export function traceIdOf(jid: Jid): string {
   return hashOf(jid).slice(0, 32);

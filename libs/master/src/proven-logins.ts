@@ -29,8 +29,8 @@ export class ProvenLogIns {
   }
 
   /**
-   * Takes a request that only the holder of the private key could make; true where that proves a
-   * log-in and is to be told.
+   * Takes a request that only the holder of the private key could make. True if it proves a log-in
+   * that has to be reported.
    */
   proves(id: string, version: number, now: number): boolean {
     // Most requests follow no log-in.

@@ -35,8 +35,8 @@ type WayResult =
   | { readonly kind: 'failed'; readonly why: string };
 
 /**
- * Installs nats-server to `target` with what the host has, in one step: others see all of it or
- * nothing, and of several installers at once the last one wins with the same file. Resolves with
+ * Installs nats-server to `target` with the tools of the host, in one step: others see all of it or
+ * nothing. Of several installers at once the last one wins, with the same file. Resolves with
  * undefined when done, else with what was tried and why it failed.
  */
 export async function installNatsServer(

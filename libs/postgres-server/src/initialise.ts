@@ -21,11 +21,11 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
 }
 
 /**
- * Makes the data directory `<dir>/data` where there is none, and returns the password of the role
- * `brine`, which is kept in `<dir>/password` (mode 0600). initdb works in a directory of its own
- * that is renamed when it is whole, so a process killed half-way leaves nothing that looks done.
+ * Makes the data directory `<dir>/data` if there is none. Returns the password of the role `brine`,
+ * which is kept in `<dir>/password` (mode 0600). initdb works in a directory of its own that is
+ * renamed when it is whole: a process killed half-way leaves nothing that looks done.
  *
- * Throws JobCacheError SALT_JOBCACHE_EMBEDDED where initdb fails, or the data is of another major
+ * Throws JobCacheError SALT_JOBCACHE_EMBEDDED if initdb fails, or the data is of another major
  * version.
  */
 export async function initialise(

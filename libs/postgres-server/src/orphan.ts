@@ -41,9 +41,9 @@ export function claimDirectory(dir: string): () => void {
 }
 
 /**
- * Ends a server that an earlier, killed process left behind on this data directory, and removes a
- * postmaster.pid whose number belongs to another program by now (common in containers, where the
- * numbers start from 1 again): PostgreSQL would refuse to start for either.
+ * Ends a server that an earlier, killed process left behind on this data directory. Removes a
+ * postmaster.pid whose number belongs to another program by now; this is common in containers,
+ * where the numbers start from 1 again. PostgreSQL would refuse to start for either.
  */
 export async function clearDataDirectory(dataDir: string): Promise<void> {
   const path = join(dataDir, 'postmaster.pid');

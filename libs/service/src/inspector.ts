@@ -13,7 +13,9 @@ const WORD = /(?:"(?:\\.|[^"\\])*"|[^ "])+/g;
 
 /** What SIGUSR1 asks for. */
 export interface DebugSignal {
-  /** Sets who hears of the signal. `tell` gets the facts of the process and those of `more`. */
+  /**
+   * Sets the log that gets the signal. `tell` gets the facts of the process and those of `more`.
+   */
   tellBy(tell: (text: string, facts: object) => void, more?: () => object): void;
 }
 

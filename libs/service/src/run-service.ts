@@ -67,8 +67,8 @@ export const EXIT_CONFIG = 78;
 
 /**
  * Runs a service process from configuration to exit: options, logs and traces, health endpoint, the
- * service itself, the ready message to the supervisor, and at a signal the stop in reverse. It ends
- * the process; the promise is for tests of what comes before.
+ * service itself, the ready message to the supervisor. At a signal it stops these in reverse. It
+ * ends the process; the promise is for tests of what comes before.
  */
 export async function runService(service: Service): Promise<void> {
   const debug = keepInspectorShut();
@@ -206,7 +206,7 @@ async function untilReady(running: RunningService, signal: AbortSignal): Promise
   }
 }
 
-/** Several processes of one service are told apart by what the supervisor calls them. */
+/** The supervisor names each of several processes of one service. */
 function instanceName(name: string, env: ServiceContext['env']): string {
   return env['BRINE_INSTANCE'] || name;
 }

@@ -98,7 +98,7 @@ export class ForwardLane {
       const startedMs = clock.nowMs();
       await this.forward(group, signal);
       const left = this.#settings.pauseMs - (clock.nowMs() - startedMs);
-      // A full group tells of a backlog, which no pause makes shorter.
+      // A full group means a backlog; a pause does not make it shorter.
       if (left > 0 && group.length < GROUP_MAX) await clock.sleep(left, signal);
     }
   }

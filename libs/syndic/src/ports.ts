@@ -43,7 +43,7 @@ export interface KnownJob {
 
 /** Where jobs are looked up. */
 export interface Jobs {
-  /** Undefined for a job of which nothing is known but its returns; never rejects. */
+  /** Undefined if only returns of the job are known; never rejects. */
   find(jid: string): Promise<KnownJob | undefined>;
 }
 

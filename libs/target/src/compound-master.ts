@@ -18,10 +18,10 @@ type Token = IdTest | '&' | '|' | '-' | '(' | ')';
 const everybody: IdTest = () => true;
 
 /**
- * Judges a compound expression as a master does: each term is a set of ids, joined by `&` and
- * `|`; `not X` is everybody without X (Salt: salt/utils/minions.py _check_compound_minions).
- * The sets are never made: each id is asked, and no term more than it takes.
- * @throws TargetError or RegexError where the expression is broken, WorkError.
+ * Judges a compound expression as a master does: each term is a set of ids, joined by `&` and `|`.
+ * `not X` is every minion without X (Salt: salt/utils/minions.py _check_compound_minions). The sets
+ * are never made: each id is asked, and no term more than it takes.
+ * @throws TargetError or RegexError if the expression is broken, WorkError.
  */
 export function compoundOnMaster(
   tgt: unknown,

@@ -113,7 +113,7 @@ function bankTest(
   test: (data: unknown, work: Work) => boolean,
   { view, work }: Asked,
 ): IdTest {
-  // Salt asks who has grains for who is known at all, also where a target is about pillar.
+  // For Salt a minion without grains is unknown, also if a target is about pillar.
   const keep = (view.greedy ?? true) && view.cacheless === 'keep';
   return (id) => {
     work.spend(STEPS_PER_LOOK);

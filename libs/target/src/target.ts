@@ -37,7 +37,7 @@ export interface TargetView {
    * pillar is read.
    */
   readonly whateverPillars?: ReadonlySet<string>;
-  /** Salt's `minion_data_cache`; without it such targets expect everybody. Default true. */
+  /** Salt's `minion_data_cache`; without it such targets expect every minion. Default true. */
   readonly dataCache?: boolean;
 }
 

@@ -15,7 +15,7 @@ const TEMPLATE_STEPS_PER_UNIT = 1;
 const TARGET_STEPS = 1_200_000;
 const STEPS_PER_MINION = 250;
 
-/** Steps for what one minion told of itself: its grains may be long, and made to be. */
+/** Steps for what one minion sent about itself: its grains may be long, and made to be. */
 const DATA_STEPS = 20_000;
 
 /** Steps for whom one minion lets have what it keeps in the mine: a question reads many mines. */

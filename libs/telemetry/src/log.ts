@@ -32,7 +32,7 @@ const PINO_LEVELS: Readonly<Record<SaltLogLevel, string>> = {
   quiet: 'silent',
 };
 
-/** Field names whose values are never written, wherever somebody puts them by mistake. */
+/** Field names whose values are never written, wherever code puts them by mistake. */
 const SECRET_FIELDS = ['key', 'aes', 'tok', 'token', 'password', 'load', 'payload', 'body'];
 
 /** What createLog needs. */
@@ -63,7 +63,7 @@ function withTrace(fields: Record<string, unknown>): Record<string, unknown> {
   return isJid(jid) ? { ...fields, trace_id: jobTraceId(jid) } : fields;
 }
 
-/** Causes of an error that are told. */
+/** Causes of an error that are logged. */
 const CAUSES_MAX = 4;
 
 /**

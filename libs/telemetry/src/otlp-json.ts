@@ -7,7 +7,7 @@ export const REQUEST = 'brine.request';
 /** How many returns of a job have no spans of their own. */
 export const LEFT_OUT = 'brine.left_out';
 
-/** Who recorded a span. */
+/** The process that recorded a span. */
 export interface SpanSource {
   readonly service: string;
   readonly host: string;

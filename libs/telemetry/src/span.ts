@@ -28,7 +28,7 @@ export interface SpanRecord {
    * cause is a root. Never guessed here.
    */
   readonly parentPart?: string | undefined;
-  /** The same for a span of a job whose cause was told by its id, as publications do. */
+  /** The same for a span of a job whose cause came by its id, as with publications. */
   readonly parentSpanId?: string | undefined;
   /** Unix milliseconds, fractions welcome. */
   readonly startMs: number;

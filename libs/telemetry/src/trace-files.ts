@@ -19,7 +19,7 @@ export interface TraceFileOptions {
   readonly shared?: boolean;
   readonly maxFileBytes: number;
   readonly maxTotalBytes: number;
-  /** Told once per kind of trouble. */
+  /** Called once per kind of trouble. */
   readonly onTrouble: (what: string, error: unknown) => void;
 }
 

@@ -2,8 +2,8 @@
 export type RequestKind = 'login' | 'pillar' | 'event' | 'query';
 
 /**
- * What a worker tells the gateway with its answer of the spans that are recorded; without one the
- * gateway records none, so that a request's hops are all there or none.
+ * With its answer a worker tells the gateway which spans are recorded. Without this note the
+ * gateway records none: a request's hops are all there or none.
  */
 export type TraceNote =
   | { readonly kind: 'return'; readonly jid: string; readonly minion: string }

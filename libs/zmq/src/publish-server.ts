@@ -51,8 +51,8 @@ const MAX_SUBSCRIPTION_BYTES = 4_096;
 const MAX_TOPICS = 64;
 const MAX_UNFINISHED_BYTES = 64 * 1_048_576;
 /**
- * So many connections are written to, of one message or of several, before others have their turn:
- * half a millisecond. libuv accepts one connection in a turn; with fewer turns those that come back
+ * Writes of one or several messages go to so many connections before other work has its turn: half
+ * a millisecond. libuv accepts one connection in a turn. With fewer turns, minions that come back
  * to a publisher which sends without a pause wait in the system's queue until they give up.
  */
 const AT_ONCE = 64;

@@ -35,9 +35,9 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const READ_BUFFER = Buffer.alloc(65_536);
 
 /**
- * A ZeroMQ peer of a few hundred bytes over a plain TCP socket (ZMTP 3.0, NULL mechanism): cheap
- * enough for thousands in one process where libzmq costs too much per socket, and it may send what
- * libzmq never would. It neither reconnects nor queues.
+ * A ZeroMQ peer of a few hundred bytes over a plain TCP socket (ZMTP 3.0, NULL mechanism). One
+ * process can hold thousands, where libzmq costs too much per socket. It may send what libzmq never
+ * would. It neither reconnects nor queues.
  */
 export class ThinPeer {
   readonly #socket: Socket;

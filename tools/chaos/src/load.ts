@@ -54,7 +54,7 @@ export interface LoadCounts {
   unanswered: number;
   /** Refused in words: there is no job. */
   refused: number;
-  /** Told in words that there may be a job. */
+  /** The answer says that there may be a job. */
   unsure: number;
   /** Not sent, as too many waited. */
   leftOut: number;
@@ -101,7 +101,7 @@ export class Load {
       number % (this.#rates.allEvery ?? ALL_EVERY) === 0
         ? `${prefix}*`
         : someMinions(this.#fleet, FEW, 0);
-    // Who returned is in the log of the rig; here only the answer is waited for.
+    // The log of the rig has the returns; here only the answer is waited for.
     const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK };
     this.counts.jobs += 1;
     try {

@@ -26,7 +26,7 @@ export const LINKS = ['nats', 'postgres', 'publish', 'request'] as const;
 /** A proxied way. */
 export type Link = (typeof LINKS)[number];
 
-/** Disks that can be full, named for who writes on them. */
+/** Disks that can be full, each named for the service that writes on it. */
 export const DISKS = ['nats', 'postgres'] as const;
 /** One of them. */
 export type Disk = (typeof DISKS)[number];
@@ -98,8 +98,8 @@ const PICKS = 1_000;
 const MAX_FAULTS = 100_000;
 
 /**
- * Draws a plan. Throws RangeError where nothing is possible, or for more faults than anybody could
- * wait for.
+ * Draws a plan. Throws RangeError if nothing is possible, or for more faults than a run can wait
+ * for.
  */
 export function makePlan(faults: number, seed: number, possible: Possible): Plan {
   if (!Number.isInteger(faults) || faults < 1 || faults > MAX_FAULTS) {

@@ -13,8 +13,8 @@ export interface Recovery {
 /** Minions of a probe. */
 const PROBED = 5;
 /**
- * A job after the other until one is complete, each a little later than the one before: a master
- * that is slow must not be kept so by those who ask whether it is well.
+ * A job after the other until one is complete, each a little later than the one before: the probes
+ * must not keep a slow master slow.
  */
 const PROBES_MS = { first: 250, growth: 1.3, most: 5_000 } as const;
 const PROBE_REQUEST_MS = 5_000;

@@ -78,7 +78,7 @@ export class StoredLedger {
     this.pool.on('error', () => undefined);
   }
 
-  /** What Brine itself tells of a job. */
+  /** What Brine itself reports about a job. */
   async ledger(jid: string): Promise<Ledger | undefined> {
     return (await getJob(this.pool, jid))?.ledger;
   }

@@ -137,7 +137,7 @@ export class Swarm {
     return this.#load({ of: 'publish', body: await publishBody(options, true) }, options);
   }
 
-  /** Returns over and over. Logs in who is not; connections are each minion's own. */
+  /** Returns over and over. Logs in minions that are not yet; connections are each minion's own. */
   returns(options: ReturnsOptions): Promise<LoadResult> {
     const { jids = [], returnBytes } = options;
     return this.#load({ of: 'return', jids, returnBytes }, options);

@@ -150,7 +150,7 @@ export interface JobResult {
   readonly error?: string;
   /** Minions of this swarm among those that the master named. */
   readonly targeted: number;
-  /** Of them, who got the publication. */
+  /** Of them, the minions that got the publication. */
   readonly reached: number;
   readonly reachedLastMs: number;
   /** Publish reply. */

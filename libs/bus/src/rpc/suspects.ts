@@ -44,13 +44,13 @@ interface Gate {
 /**
  * A request that blocks the event loop of its worker, or ends it, would do so to one worker after
  * the other. So it is given to two at most. All that a silent worker had is suspected, and goes on
- * one by one, so that of a crowd only the one to blame meets a second worker that falls silent.
- * What one asker has in hand goes to one worker, and waits while another of its requests is
- * suspected: it costs two workers however many it sends. Then it rests, each time longer, and its
- * requests are left unanswered meanwhile.
+ * one by one. So only the one to blame meets a second worker that falls silent. What one asker has
+ * in hand goes to one worker, and waits while another of its requests is suspected: it costs two
+ * workers however many it sends. Then it rests, each time longer, and its requests are left
+ * unanswered meanwhile.
  *
- * A worker that says that it leaves, or is heard again soon, is not counted; nor is silence while
- * this process cannot hear.
+ * Not counted: a worker that says that it leaves, one that is heard again soon, and silence while
+ * this process can not hear.
  */
 export class Suspects {
   readonly #askers = new Map<string, Asker>();

@@ -227,8 +227,8 @@ function loadOf(worker: WorkerView, cls: RequestClass): number {
 }
 
 /**
- * Keeps a board up to date by what workers announce, and asks at once who is there; `onAnnounced`
- * is called after each announcement. Returns the way to stop.
+ * Keeps a board up to date from the announcements of workers, and asks at once which are there.
+ * Calls `onAnnounced` after each announcement. Returns a function that stops it.
  */
 export function followWorkers(
   bus: Bus,

@@ -46,9 +46,9 @@ export function stateOf(error: unknown): string {
 }
 
 /**
- * SQLSTATE classes by which PostgreSQL says that this statement, or what it holds, will not do, and
- * would not at the next try: cardinality (21), data (22), constraints (23, 27, 44), what functions
- * and triggers raise (38, 39, P0), names and rights (42), limits (54), not supported (0A).
+ * SQLSTATE classes of statements that fail now and at every other try: cardinality (21), data (22),
+ * constraints (23, 27, 44), what functions and triggers raise (38, 39, P0), names and rights (42),
+ * limits (54), not supported (0A).
  */
 const REFUSALS = /^(21|22|23|27|38|39|42|44|54|0A|P0)[0-9A-Z]{3}$/;
 
@@ -56,9 +56,9 @@ const REFUSALS = /^(21|22|23|27|38|39|42|44|54|0A|P0)[0-9A-Z]{3}$/;
 const OF_THE_SCHEMA = /^(42|0A)[0-9A-Z]{3}$/;
 
 /**
- * Whether PostgreSQL (or the building of the statement) refused what it was given, so that it would
- * do so at every try: {@link REFUSALS}, an allocation above 1 GB, a text above the limit of
- * JavaScript's strings, a value that no statement can be built of.
+ * Whether PostgreSQL, or the building of the statement, would refuse the input at every try. It
+ * does for {@link REFUSALS}, an allocation above 1 GB, a text above the limit of JavaScript's
+ * strings, and a value that no statement can be built of.
  */
 export function isRefused(error: unknown): boolean {
   if (error instanceof JobCacheError) return REFUSED_CODES.has(error.code);

@@ -10,8 +10,8 @@ const SESSION_ATTRS = /([?&])target_session_attrs=[^&]*(?:&|$)/;
 const IS_READ_ONLY = 'SHOW transaction_read_only';
 
 /**
- * How a pool finds the primary among the hosts of a URL, as libpq does with `read-write`: each new
- * connection goes to the host that was last good; where that fails or is a standby, the next
+ * How a pool finds the primary among the hosts of a URL, as libpq does with `read-write`. Each new
+ * connection goes to the host that was last good. If that fails or is a standby, the next
  * connection goes to the next host. A URL with one host is taken as it is.
  */
 export function primaryOf(url: string): Pick<PoolConfig, 'connectionString' | 'Client' | 'verify'> {

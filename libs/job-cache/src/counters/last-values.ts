@@ -8,7 +8,7 @@ import { OTHER, SEPARATOR } from './count-labels.ts';
 /** Names of numbers in brine.last_values. */
 export type LastValueName = 'function_status' | 'state_duration';
 
-/** A number of which only the last counts. */
+/** A number whose last value counts. */
 export interface LastValue {
   readonly metric: LastValueName;
   readonly labels: string;

@@ -16,8 +16,8 @@ const MAX_PATTERNS = 100;
 /** Nothing comes behind the end. */
 const MATCHES_NOTHING = '$x';
 /**
- * Jobs that one page of a search looks at. What is searched for may be rare, and a page is to come
- * in 200 ms whatever is searched for: then it is not full, or empty, and names the next.
+ * Jobs that one page of a search looks at. A page has to come in 200 ms, however rare a match is. A
+ * page with few matches may be short or empty, and names the next.
  */
 const MAX_LOOKED_AT = 20_000;
 

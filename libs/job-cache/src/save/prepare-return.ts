@@ -24,7 +24,7 @@ import { sightingOfReturn } from './sightings.ts';
 /** A return made ready for the statement. */
 export interface PreparedReturn extends PreparedRow {
   readonly row: ReturnRow;
-  /** The job, where the return tells of one by itself. */
+  /** The job, if the return describes it by itself. */
   readonly born: JobRow | undefined;
   readonly counting: Counting;
   /** Of a run of states; most returns have none. */

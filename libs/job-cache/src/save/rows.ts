@@ -71,8 +71,8 @@ export interface LogInRow {
 /** A row that PostgreSQL (or the building of its statement) refused; its bytes are kept. */
 export interface RefusedRow {
   /**
-   * `seen`: an event about minions (sightings, log-ins) or of what is on record; `durable`: that a
-   * job is to be sent again; `stray`: a message of a stream that can not be read.
+   * `seen`: an event about minions (sightings, log-ins), or an act on record. `durable`: a job is
+   * to be sent again. `stray`: a message of a stream that can not be read.
    */
   readonly kind: 'job' | 'return' | 'seen' | 'durable' | 'stray';
   readonly jid: string;

@@ -40,8 +40,8 @@ WHERE excluded.first_at < s.first_at
 
 /**
  * Only targeted minions prolong: others could keep any job open. The targets of a job are read only
- * when an answer would prolong it; a jid without a job is looked at again with the orphans, because
- * its job may be on its way in another statement.
+ * if an answer would prolong it. A jid without a job is looked at again with the orphans: its job
+ * may be on its way in another statement.
  */
 const PROLONG = `
 WITH seen AS (
@@ -100,9 +100,9 @@ export function sightingOfReturn(
 
 /**
  * Keeps sightings, then lets those of running minions prolong their jobs. The second statement
- * begins when the first is committed, so of a sighting and a job that come at the same time one
- * sees the other, or the orphans bring them together. Resolves with what PostgreSQL refuses, when
- * the rest is kept; throws JobCacheError for outages; may be given again.
+ * begins when the first is committed. So of a sighting and a job that come at the same time one
+ * sees the other, or the orphans bring them together. Resolves with what PostgreSQL refuses, once
+ * the rest is kept. Throws JobCacheError for outages; the same sightings can be given again.
  */
 export async function saveSightings(
   pool: Pool,

@@ -145,8 +145,8 @@ export class AesEpochs {
   /**
    * The epoch in force now, if the publication at `seq` is of an earlier one. Minions have the key
    * of the last marker, and a frame of an older key makes them log in. Undefined if it is of no
-   * earlier epoch, or if its serial is not below those of the new key, which begin at the marker's
-   * time: a minion that took it would drop the lower serials that follow.
+   * earlier epoch. Undefined too if its serial is not below those of the new key, which begin at
+   * the marker's time: a minion that took it would drop the lower serials that follow.
    */
   overtaking(seq: number, serial: number): number | undefined {
     const last = this.#markers.last;

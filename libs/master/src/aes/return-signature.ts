@@ -6,8 +6,8 @@ import { keepRefusal } from './return-refusal.ts';
 
 /**
  * What a signature does not cover, in the two forms that stock minions with `minion_sign_messages`
- * sign (salt/channel/client.py of 3006.26 and 3008.2; salt/minion.py of 3006.5 and 3007.13, before
- * the channel and the minion's own event bus add their fields).
+ * use. (Salt: salt/channel/client.py of 3006.26 and 3008.2; salt/minion.py of 3006.5 and 3007.13,
+ * before the channel and the minion's own event bus add their fields.)
  */
 const UNSIGNED_FIELDS: readonly (readonly string[])[] = [
   ['sig', 'nonce', 'tok'],

@@ -9,11 +9,11 @@ import { mayBeSyndic, minionsNamed, tellExpected } from './syndics.ts';
 const AT_ONCE = 256;
 
 /**
- * Takes what a syndic gathered below it (salt/master.py `AESFuncs._syndic_return`): of each job
- * whom its master expected, and each return as if its minion had sent it. The same return by
- * several ways, or of the minion itself, counts once. A load never takes the place of ours.
+ * Takes what a syndic gathered below it (salt/master.py `AESFuncs._syndic_return`): for each job
+ * the minions that its master expected, and each return as if its minion had sent it. A return that
+ * comes by several ways counts once. A load never replaces ours.
  *
- * Rejects where not all of it was kept: the syndic sends it again then.
+ * Rejects if not all of it was kept: the syndic then sends it again.
  */
 export async function takeSyndicReturn(
   ports: MasterPorts,

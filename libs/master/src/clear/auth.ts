@@ -79,9 +79,9 @@ async function decide(ports: MasterPorts, signIn: SignIn): Promise<AuthVerdict |
     !ports.sessions.has(signIn.id);
   const facts = { pub: signIn.pub, openMode: rules.openMode, full };
 
-  // Never from the watched cache, which may lag: a wrong refusal makes a stock minion exit
-  // (salt/minion.py, `rejected_retry` off), and a minion whose key has just been deleted would get
-  // the AES key that was made to shut it out. An accepted key needs no signing files.
+  // Never from the watched cache, which may lag. A wrong refusal makes a stock minion exit
+  // (salt/minion.py, `rejected_retry` off). A minion whose key was just deleted would get the AES
+  // key that was made to shut it out. An accepted key needs no signing files.
   let key = await keys.fetch(signIn.id);
   const first = judgeAuth({ ...facts, key, autosign: 'none' });
   if (first.ret === undefined && first.write === undefined) return first;

@@ -43,8 +43,8 @@ const ERROR_NAMES = {
 } as const;
 
 /**
- * Finds out who asks (salt/auth/__init__.py `check_authentication`). `credentials` has the token,
- * or the name and password: the load itself for runners and wheels, its `kwargs` for a publish.
+ * Finds the caller (salt/auth/__init__.py `check_authentication`). `credentials` has the token, or
+ * the name and password: the load itself for runners and wheels, its `kwargs` for a publish.
  * Without either the load's local key counts. Texts and their odd full stops are Salt's.
  */
 export async function authenticate(

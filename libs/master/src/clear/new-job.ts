@@ -88,7 +88,7 @@ function newJob(ports: MasterPorts, request: Request, allowed: AllowedJob, jid: 
   };
 }
 
-/** The user of a login or token is its own; a key says who called (ClearFuncs.publish). */
+/** The user of a login or token is its own; a key names the caller (ClearFuncs.publish). */
 function userOf({ asked, caller }: AllowedJob): string | undefined {
   return caller.kind === 'user' ? asked.user : caller.user;
 }

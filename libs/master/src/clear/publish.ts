@@ -37,7 +37,7 @@ export interface PublishReply {
 }
 
 /**
- * Publishes a job: finds out who asks and which minions are meant, writes once, then replies
+ * Publishes a job: finds its caller and the minions that it means, writes once, then replies
  * (salt/master.py ClearFuncs.publish).
  */
 export async function publish(

@@ -8,7 +8,7 @@ export interface LogFileOptions {
   readonly maxBytes: number;
   /** Old files kept (Salt: log_rotate_backup_count). */
   readonly backups: number;
-  /** Told once. */
+  /** Called once per trouble. */
   readonly onTrouble: (error: unknown) => void;
 }
 

@@ -89,7 +89,7 @@ export function logFormatter(forms: LogForms): LogFormatter {
 function readers(forms: LogForms, used: ReadonlySet<string>): Readonly<Record<string, Reader>> {
   const jidForm = innerForm(forms.jid, 'jid');
   const minionForm = innerForm(forms.minionId, 'minion_id');
-  // A field with a place of its own is not told twice.
+  // A field with a place of its own is not printed twice.
   const shown = new Set<string>();
   if (used.has('jid')) shown.add('jid');
   if (used.has('minion_id')) shown.add('minion');

@@ -28,7 +28,7 @@ export interface LogLine {
   readonly error: string;
 }
 
-/** Who wrote a line. */
+/** The process that wrote a line. */
 export interface LogSource {
   readonly service: string;
   readonly pid: number;

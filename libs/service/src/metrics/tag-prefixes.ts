@@ -1,6 +1,6 @@
 import type { Metrics } from './metrics.ts';
 
-/** Minions choose tags too: distinct first words that are told apart. */
+/** Minions choose tags too: so many distinct first words are counted by themselves. */
 const PREFIXES_MAX = 50;
 
 /**

@@ -81,7 +81,7 @@ export class HeldPorts {
 }
 
 /**
- * The port that the supervisor of this process holds, to be listened on; undefined where there is
+ * The port that the supervisor of this process holds, to be listened on. Undefined if there is
  * none, or it can not be bound: then listening on the address says why.
  */
 export async function heldPort(host: string, port: number): Promise<object | undefined> {
@@ -128,7 +128,7 @@ function bind(host: string, port: number): BoundHandle | undefined {
   if (family === 0) return undefined;
   const made = create(host, port, family === 6 ? 6 : 4);
   if (typeof made !== 'object') return undefined;
-  // libuv tells of a taken port only later, and would then listen on any other (Node: lib/net.js).
+  // libuv reports a taken port only later, and would then listen on any other (Node: lib/net.js).
   const bound: { port?: number } = {};
   if (made.getsockname(bound) === 0 && bound.port === port) return made;
   made.close();

@@ -12,7 +12,7 @@ export interface RollingState {
   readonly error?: string;
 }
 
-/** What `brine status` reads: who runs here. */
+/** What `brine status` reads: the processes that run here. */
 export interface SupervisorState {
   readonly pid: number;
   /** ISO 8601. */

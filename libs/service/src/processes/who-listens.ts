@@ -4,8 +4,8 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 const LISTEN = '0A';
 
 /**
- * The process that listens on a TCP port of this host, as `4242 (salt-master)`; undefined where
- * there is none, or it may not be known: only root sees the sockets of other users.
+ * The process that listens on a TCP port of this host, as `4242 (salt-master)`. Undefined if there
+ * is none, or this user may not see it: only root sees the sockets of other users.
  */
 export function whoListens(port: number): string | undefined {
   const inodes = socketsOn(port);

@@ -42,7 +42,7 @@ export interface AskedMaster {
   ask(command: string, args: readonly string[], timeoutMs: number): Promise<string>;
 }
 
-/** Tells of a scene: versions, configuration, logs, and of its master the events and jobs. */
+/** Describes a scene: versions, configuration, logs, and the events and jobs of its master. */
 export async function sceneReport(parts: SceneParts): Promise<string> {
   const { dir, master } = parts;
   const sections = await Promise.all([

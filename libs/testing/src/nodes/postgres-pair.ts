@@ -138,7 +138,7 @@ async function withClient<T>(
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
   const client = new pg.Client({ connectionString: server?.url ?? '' });
-  client.on('error', () => undefined); // told by the query that is under way
+  client.on('error', () => undefined); // the query under way reports it
   await client.connect();
   try {
     return await work(client);

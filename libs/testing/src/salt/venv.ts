@@ -31,7 +31,7 @@ export interface SaltVenv {
 
 /** How {@link saltVenv} works. */
 export interface SaltVenvOptions {
-  /** Told of each step; by default a line on stderr. */
+  /** Called at each step; by default it writes a line to stderr. */
   readonly onProgress?: (line: string) => void;
 }
 

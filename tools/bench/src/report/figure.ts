@@ -45,7 +45,8 @@ export function emptyCell(note: string): Cell {
 
 /**
  * A line with its ratios: samples of the same index were measured one after the other, so they are
- * pairs. A ratio above 1 says that Brine is better, whichever way better is.
+ * pairs. A ratio above 1 says that Brine is better, also for cells
+ * in which less is better.
  */
 export function figureOf(head: Omit<Figure, 'ratios'>): Figure {
   const brine = head.cells.brine?.samples ?? [];

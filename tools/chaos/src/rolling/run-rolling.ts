@@ -175,6 +175,6 @@ async function restartAll(
     rounds.push({ number, seconds: ms / 1_000 });
     tell(`${String(number).padStart(4)}  all services replaced in ${(ms / 1_000).toFixed(1)} s`);
   }
-  // Who lost 4505 last is deaf for up to 11 s: jobs of that time are part of the run.
+  // A minion that lost 4505 last is deaf for up to 11 s: jobs of that time are part of the run.
   await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
 }

@@ -17,8 +17,8 @@ export interface JobReport {
 }
 
 /**
- * One job in one process, however often it was sent: who got it, who answered. Minions are named by
- * their local index.
+ * One job in one process, however often it was sent: the minions that got it and that answered.
+ * Minions are named by their local index.
  */
 export class JobRun {
   readonly job: PublishedJob;
@@ -104,8 +104,8 @@ export class JobRun {
 }
 
 /**
- * Who a publication is for. Globs and lists are prepared once for all minions; the simulated ones
- * have no grains but their id, and no pillar.
+ * The minions that a publication is for. Globs and lists are prepared once for all minions; the
+ * simulated ones have no grains but their id, and no pillar.
  */
 export function compileTarget(job: PublishedJob): (id: string) => boolean {
   const { tgt, tgtType, delimiter } = job;

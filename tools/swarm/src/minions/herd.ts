@@ -136,7 +136,9 @@ export class Herd {
     }
   }
 
-  /** Who sends sealed requests has to be logged in; this is no part of the measurement. */
+  /**
+   * A minion that sends sealed requests has to be logged in; this is no part of the measurement.
+   */
   async #needKeys(): Promise<void> {
     for (const minion of this.#minions) {
       if (minion.key !== undefined) continue;

@@ -67,7 +67,7 @@ export class SimMinion {
     return !this.line.busy && this.key !== undefined && this.#loggingIn === undefined;
   }
 
-  /** Logs in on the request line; those who ask meanwhile share the answer. */
+  /** Logs in on the request line. Calls that come meanwhile share the answer. */
   logIn(): Promise<LogInEnd> {
     this.#loggingIn ??= this.#logInNow().finally(() => (this.#loggingIn = undefined));
     return this.#loggingIn;

@@ -95,7 +95,8 @@ export class Lanes implements Work {
 export function connectWork(minions: readonly SimMinion[], around: Surroundings): Work {
   let next = 0;
   const connect = async (minion: SimMinion, done: Done): Promise<void> => {
-    // Who knows the port subscribes first: when the log-in is answered, the subscription stands.
+    // A minion that knows the port subscribes first: when the log-in is answered, the subscription
+    // stands.
     if (around.knowledge.publishPort !== undefined) await minion.subscribe();
     let resent = 0;
     for (let tries = 0; tries < PENDING_TRIES; tries += 1) {
