@@ -15,7 +15,7 @@ const RETURN_FIELDS = new Set<SaltValue>([
 ]);
 
 /**
- * The load of a job of which only a return is known. A stock master saves the return itself, so its
+ * The load of a job that is known only by a return. A stock master saves the return itself, so its
  * job has no target (Salt: salt/utils/job.py store_job). Here the sender is the target, as in
  * PostgreSQL.
  */

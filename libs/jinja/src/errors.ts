@@ -23,7 +23,7 @@ export type JinjaErrorKind =
 export class JinjaError extends Error {
   override readonly name = 'JinjaError';
   readonly kind: JinjaErrorKind;
-  /** Line of the template, from 1; undefined until somebody knows it. */
+  /** Line of the template, from 1; undefined until it is known. */
   line: number | undefined;
   /** Name of the template the line is in; undefined for the one that was given as text. */
   template: string | undefined;

@@ -15,7 +15,7 @@ const MIN_NAMES = 4;
 
 type Token = IdTest | '&' | '|' | '-' | '(' | ')';
 
-const everybody: IdTest = () => true;
+const every: IdTest = () => true;
 
 /**
  * Judges a compound expression as a master does: each term is a set of ids, joined by `&` and `|`.
@@ -93,7 +93,7 @@ class TokenBuilder {
   #not(last: Token | undefined): void {
     const joined = last === undefined || last === '&' || last === '|' || last === '(';
     if (!joined) this.#tokens.push('&');
-    this.#tokens.push('(', everybody, '-');
+    this.#tokens.push('(', every, '-');
     this.#open.push('-');
     this.#nots += 1;
   }
@@ -164,7 +164,7 @@ function testOf(term: Term, asked: Asked, pillarExact: boolean, excluded: boolea
     case 'E':
       return found(textTest('pcre', pattern, asked));
     case 'R':
-      return found(everybody); // rather too many than too few
+      return found(every); // rather too many than too few
     case 'T':
     case 'M':
       return found(() => {

@@ -19,7 +19,7 @@ export interface SpanRecord {
   readonly jid?: string | undefined;
   /** The request it belongs to, where that is of no job: log-ins, pillars, events. */
   readonly request?: string | undefined;
-  /** The ids, where it belongs to neither and somebody was told them. */
+  /** The ids, if it belongs to neither and they came with a message. */
   readonly context?: SpanContext | undefined;
   /** Which seam: `gateway.publish`, `store.<minion id>`; the name when absent. */
   readonly part?: string | undefined;

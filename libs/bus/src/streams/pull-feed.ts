@@ -241,7 +241,7 @@ export class PullFeed {
 }
 
 function consumerConfig(spec: ConsumerSpec, name: string): Record<string, unknown> {
-  // The last of each subject is given only to a consumer that says of which subjects.
+  // NATS gives the last of each subject only to a consumer that names the subjects.
   const lastOfEach = spec.start['deliver_policy'] === 'last_per_subject';
   const filters = spec.filterSubjects ?? (lastOfEach ? ['>'] : []);
   const common = {

@@ -220,7 +220,7 @@ export const brineOptions = {
     }),
     eauth_auto: flag({
       default: false,
-      doc: 'The login module `auto` lets everybody in.',
+      doc: 'The login module `auto` lets every user in.',
     }),
   },
 } as const;

@@ -24,9 +24,9 @@ SELECT w.id FROM unnest($2::text[]) AS w(id)
 WHERE NOT EXISTS (
   SELECT FROM brine.returns r WHERE r.jid = $1 AND r.id = w.id COLLATE "C")`;
 
-// The last word of each minion since a time, and answers to one question that are no maps: they
-// tell that the function is not to be had there, so nothing runs. What was seen of minions is kept
-// where the content of returns is not (`job_cache: false`).
+// The last word of each minion since a time, and answers to one question that are no maps: these
+// minions do not have the function, so nothing runs. Sightings are kept even if the content of
+// returns is not (`job_cache: false`).
 export const ANSWERS = `
 SELECT DISTINCT ON (id) id, running, at FROM (
   SELECT id, kind = 'running' AS running, extract(epoch FROM last_at)::float8 * 1000 AS at

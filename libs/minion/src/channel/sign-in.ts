@@ -94,7 +94,7 @@ export function finishSignIn(
   const { accept } = answer;
   const masterPub = normalisePem(accept.pubKey);
   if (known !== undefined && known !== masterPub) {
-    throw failed('the master has another key than before: it may be somebody else');
+    throw failed('the master has another key than before: it may be another master');
   }
   const masterKey = PublicKey.parse(masterPub);
   checkSignature(masterKey, load, sig, me.sigAlgo);

@@ -79,7 +79,7 @@ export class Metrics {
     );
     this.counterOf(
       'brine_metrics_failed_readings_total',
-      'Times that metrics which have to be asked for were not to be had.',
+      'Times that metrics could not be read from their source.',
       () => this.#failedReadings,
     );
   }
