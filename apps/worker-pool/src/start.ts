@@ -10,6 +10,7 @@ import {
   serveStalled,
 } from '@brine/bus/rpc';
 import { AuditSeal } from '@brine/crypt';
+import { openTraces, type WorkerTraces } from '@brine/job-traces';
 import { Answerer } from '@brine/master';
 import {
   type HotState,
@@ -19,6 +20,8 @@ import {
   StoredAcks,
   StreamEvents,
 } from '@brine/master-state';
+import { ThreadedPillars } from '@brine/pillar-compiler';
+import { CachedPillars } from '@brine/pillar-compiler';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
 import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
@@ -28,9 +31,6 @@ import { answerHere, runnerMaster, WorkerRunners } from './adapters/functions.ts
 import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
 import { exposeMetrics, requestMetrics } from './adapters/metrics.ts';
 import { portsOf } from './adapters/ports-of.ts';
-import { ThreadedPillars } from './pillars/compiler-threads.ts';
-import { CachedPillars } from './pillars/pillar-cache.ts';
-import { openTraces, type WorkerTraces } from './traces/traces.ts';
 
 /**
  * Requests answered at a time, by class. Log-ins cost RSA work and wait for each other; returns

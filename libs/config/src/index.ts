@@ -8,6 +8,7 @@ export type { MinionOptions } from './minion.ts';
 export { loadMinionConfig } from './minion.ts';
 export type { ConfigMap, ConfigValue, OptionTable } from './option.ts';
 export { isConfigMap, isOption } from './option.ts';
+export { nodegroupsOf, saltValue, textsOf } from './option-values.ts';
 export type { LogLevel } from './options/logging.ts';
 export { LOG_LEVELS } from './options/logging.ts';
 export { masterOptions } from './options/master.ts';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
+import { textsOf } from '@brine/config';
 import type { FileBackend } from '@brine/fileserver';
 import {
   compileIgnored,
@@ -9,7 +10,6 @@ import {
   readRemotes,
   RootsBackend,
 } from '@brine/fileserver';
-import { textsOf } from '../pillars/option-values.ts';
 
 /**
  * Most bytes in a piece: with its envelope it stays below 256 KiB, where a reply goes in one

@@ -13,7 +13,7 @@ import {
   type RunnerMaster,
   RUNNERS,
 } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
+import { type MasterOptions, nodegroupsOf } from '@brine/config';
 import type {
   Answerer,
   FunctionCall,
@@ -21,10 +21,9 @@ import type {
   MasterFunctions,
   MinionData,
 } from '@brine/master';
+import type { ThreadedPillars } from '@brine/pillar-compiler';
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
-import type { ThreadedPillars } from '../pillars/compiler-threads.ts';
-import { nodegroupsOf } from './rules.ts';
 
 /** What the runners of a worker work with. */
 export interface RunnersOptions {

@@ -3,6 +3,7 @@ import { PublicationWriter } from '@brine/bus/jobs';
 import { Uploads } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
+import { type WorkerTraces } from '@brine/job-traces';
 import { type MasterPorts } from '@brine/master';
 import {
   BucketMines,
@@ -16,13 +17,12 @@ import {
   type StreamEvents,
   StreamPublications,
 } from '@brine/master-state';
+import { type ThreadedPillars } from '@brine/pillar-compiler';
+import { MasterTops } from '@brine/pillar-compiler';
+import { type CachedPillars } from '@brine/pillar-compiler';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { mapOf } from '@brine/wire';
-import { type ThreadedPillars } from '../pillars/compiler-threads.ts';
-import { MasterTops } from '../pillars/external-tops.ts';
-import { type CachedPillars } from '../pillars/pillar-cache.ts';
-import { type WorkerTraces } from '../traces/traces.ts';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';

@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
 import type { ConfigMap, ConfigValue, MasterOptions } from '@brine/config';
+import { nodegroupsOf, saltValue, textsOf } from '@brine/config';
 import { durableTtl } from '@brine/job/durable';
 import type { MasterOptsReply, MasterRules } from '@brine/master';
 import type { SaltValue } from '@brine/wire';
-import { saltValue, textsOf } from '../pillars/option-values.ts';
 import { accessRules } from './logins.ts';
 
 /**
@@ -108,16 +108,4 @@ function masterOptsReply(options: MasterOptions): MasterOptsReply {
     jinjaLstripBlocks: options.jinjaLstripBlocks,
     jinjaTrimBlocks: options.jinjaTrimBlocks,
   };
-}
-
-/** Nodegroups with their words as texts. */
-export function nodegroupsOf(
-  configured: Readonly<Record<string, ConfigValue>>,
-): Record<string, string | readonly string[]> {
-  return Object.fromEntries(
-    Object.entries(configured).map(([name, words]) => [
-      name,
-      typeof words === 'string' ? words : textsOf(words),
-    ]),
-  );
 }

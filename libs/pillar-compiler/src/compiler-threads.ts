@@ -1,10 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import type { MasterOptions } from '@brine/config';
+import { saltValue } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
 import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
 import type { PillarResult, PillarTask, PillarThreadData } from './compiler-thread.ts';
-import { saltValue } from './option-values.ts';
 import {
   directoriesOf,
   externalsData,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type ConfigValue, isConfigMap, type MasterOptions } from '@brine/config';
+import { nodegroupsOf } from '@brine/config';
+import { saltValue, textsOf } from '@brine/config';
 import type { PillarOptions } from '@brine/pillar';
 import type { GpgSettings } from '@brine/pillar-sources';
 import type { SaltMap } from '@brine/wire';
-import { nodegroupsOf } from '../adapters/rules.ts';
-import { saltValue, textsOf } from './option-values.ts';
 import type { ExternalsData } from './pillar-externals.ts';
 
 /** What `pillar_opts` names as the version of Salt. */

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
 import { type ConfigMap, type ConfigValue, isConfigMap, parseConfigText } from '@brine/config';
+import { textsOf } from '@brine/config';
 import type { ExternalTops } from '@brine/master';
 import { DEFAULT_CLASS_TREE } from '@brine/pillar-sources';
 import type { SaltMap } from '@brine/wire';
-import { textsOf } from './option-values.ts';
 
 /** Longest run of a classifier; the minion waits for its answer 60 s. */
 const TIMEOUT_MS = 30_000;

@@ -1,5 +1,5 @@
-import type { ConfigMap, ConfigValue } from '@brine/config';
 import type { SaltValue } from '@brine/wire';
+import type { ConfigMap, ConfigValue } from './option.ts';
 
 /** The texts of a list; a text alone is a list of one. */
 export function textsOf(value: ConfigValue | undefined): string[] {
@@ -14,6 +14,18 @@ export function saltValue(value: ConfigValue): SaltValue {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
   const entries = Object.entries(value as ConfigMap);
   return new Map(entries.map(([key, held]): [SaltValue, SaltValue] => [key, saltValue(held)]));
+}
+
+/** Nodegroups with their words as texts. */
+export function nodegroupsOf(
+  configured: Readonly<Record<string, ConfigValue>>,
+): Record<string, string | readonly string[]> {
+  return Object.fromEntries(
+    Object.entries(configured).map(([name, words]) => [
+      name,
+      typeof words === 'string' ? words : textsOf(words),
+    ]),
+  );
 }
 
 function isList(value: ConfigValue | undefined): value is readonly ConfigValue[] {

@@ -55,6 +55,8 @@ const options: PillarOptions = {
 /**
  * Runs in a worker thread: a template may run long, and a thread can be ended where an event loop
  * would stand still.
+ *
+ * @public the thread pool calls it by its name
  */
 export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
   const asked = unpackMap(Buffer.from(task.minion));

@@ -1,0 +1,2 @@
+export type { WorkerTraces } from './traces.ts';
+export { openTraces } from './traces.ts';

@@ -1,0 +1,3 @@
+export { ThreadedPillars } from './compiler-threads.ts';
+export { MasterTops } from './external-tops.ts';
+export { CachedPillars } from './pillar-cache.ts';
