@@ -15,7 +15,7 @@ import {
   tracedJobs,
 } from '@brine/service';
 import type { StoreContext } from '@brine/storing';
-import { Backoff, keepStray, takeJobs, takeReturns } from '@brine/storing';
+import { keepStray, OutageRetry, takeJobs, takeReturns } from '@brine/storing';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
 import { startMaintenance } from './adapters/maintenance.ts';
@@ -107,7 +107,7 @@ export interface ReturnerPorts {
 /** The store of jobs and returns, from the streams to PostgreSQL. */
 export class Returner {
   readonly #ports: ReturnerPorts;
-  readonly #backoff: Backoff;
+  readonly #backoff: OutageRetry;
   readonly #counts: StoreMetrics;
   readonly #jobs: PublicationReader;
   readonly #returns: EventReader;
@@ -126,7 +126,7 @@ export class Returner {
     const { bus, log } = ports;
     this.#ports = ports;
     this.#counts = new StoreMetrics(ports.metrics, log);
-    this.#backoff = new Backoff(
+    this.#backoff = new OutageRetry(
       {
         onOutage: (error) => log.error({ err: error }, 'PostgreSQL is away, holding returns'),
         onRecovered: (seconds) => log.info({ seconds }, 'PostgreSQL is back'),

@@ -1,4 +1,4 @@
-export { grantedEntries, grantedTo, isBlacklisted, publisherAcl } from './granted.ts';
+export { grantedEntries, grantedTo, isBlacklisted, publisherAcl } from './grants.ts';
 export type { SpecialKind } from './may-call.ts';
 export { mayCall } from './may-call.ts';
 export type { Reach } from './may-publish.ts';

@@ -13,5 +13,5 @@ export type { LogLevel } from './options/logging.ts';
 export { LOG_LEVELS } from './options/logging.ts';
 export { masterOptions } from './options/master.ts';
 export { masterStandings } from './standings/master.ts';
-export { SERVED } from './standings/served.ts';
+export { SERVED } from './standings/served-kinds.ts';
 export { parseConfigText } from './yaml.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
 import { readSources, type Sources } from './include.ts';
-import { refuseMoved } from './moved.ts';
+import { refuseMoved } from './moved-options.ts';
 import type { OptionTable, OptionValues } from './option.ts';
 import { saltOptions } from './salt-names.ts';
 import { type Origin, readTable } from './table.ts';

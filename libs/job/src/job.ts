@@ -10,7 +10,7 @@
  * principal        the name that was proven to ask for the job; `user` is what the load says
  * publication      what minions receive of a job: a map with a serial, sealed and signed
  * serial           a number that rises with every publication under one AES key
- * epoch            the time in which one AES key of the master holds
+ * epoch            the time in which one AES key of the master is in force
  * repetition       the same job published once more, under the same jid and a new serial
  * piece            one of several publications under a jid that its caller chose (`--batch`)
  * return           what a minion answers to a job; the first one of a minion counts

@@ -7,7 +7,7 @@ export { forgetMinion } from './minions/forget-minion.ts';
 export { BucketMines } from './minions/mines.ts';
 export { BucketPillars } from './minions/pillar-bucket.ts';
 export { type HotState, openHotState } from './open-hot-state.ts';
-export { BucketOnce } from './requests/once.ts';
+export { BucketOnce } from './requests/once-bucket.ts';
 export { RequestIds, SAME_BYTES, serveRequestIds } from './requests/request-ids.ts';
 export { StoredAcks, type StoredAckStats } from './streams/stored-acks.ts';
 export { StreamEvents, StreamPublications } from './streams/streams.ts';

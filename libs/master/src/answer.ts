@@ -17,7 +17,7 @@ import {
 } from '@brine/wire/frames';
 import { runAesCommand } from './aes/commands.ts';
 import { sealPillar } from './aes/pillar.ts';
-import { recordProof } from './audited.ts';
+import { recordProof } from './audit-records.ts';
 import { type OpenedRequest, openRequest } from './channel.ts';
 import { answerAuth } from './clear/auth.ts';
 import { runClearCommand } from './clear/commands.ts';

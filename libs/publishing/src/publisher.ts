@@ -88,8 +88,9 @@ export class Publisher {
   }
 
   /**
-   * Comes to the serial and the AES key that hold at `startSeq`, from what was stored before it.
-   * Begins a new AES key where serials would else go back: the clock has, and the stream was lost.
+   * Comes to the serial and the AES key that are in force at `startSeq`, from what was stored
+   * before it. Begins a new AES key where serials would else go back: the clock has, and the stream
+   * was lost.
    */
   async seed(before: PublicationTimes['times'], startSeq: number): Promise<void> {
     for (const { seq, kind, timeUs } of before) {

@@ -56,7 +56,7 @@ export class EpochChoice {
     this.#rememberedFrom = jobs.at(-MAX_LATER_JOBS)?.seq ?? 0;
   }
 
-  /** The stream says that the key of this epoch holds from here on. */
+  /** The stream says that the key of this epoch is in force from here on. */
   marker(epoch: number): void {
     this.#marked = epoch;
   }

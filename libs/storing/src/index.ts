@@ -1,4 +1,4 @@
-export { Backoff } from './backoff.ts';
+export { OutageRetry } from './outage-retry.ts';
 export { retryQuarantined } from './quarantine-retry.ts';
 export type { RefusedKind, StoreContext, StoreCounts } from './store-context.ts';
 export { keepStray } from './store-context.ts';

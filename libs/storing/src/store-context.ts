@@ -3,7 +3,7 @@ import { BusError } from '@brine/bus';
 import type { EventMessage } from '@brine/bus/events';
 import type { JobCache, RefusedRow, SaveReport } from '@brine/job-cache';
 import type { Telemetry } from '@brine/telemetry';
-import type { Backoff } from './backoff.ts';
+import type { OutageRetry } from './outage-retry.ts';
 
 /** What was put away: rows of the batches, notices, messages that can not be read. */
 export type RefusedKind = 'jobs' | 'returns' | 'seen' | 'strays';
@@ -19,7 +19,7 @@ export interface StoreCounts {
 /** What every way into the store works with. */
 export interface StoreContext {
   readonly cache: JobCache;
-  readonly backoff: Backoff;
+  readonly backoff: OutageRetry;
   readonly telemetry: Pick<Telemetry, 'recordSpan'>;
   readonly counts: StoreCounts;
   /** Announces the events that PostgreSQL has committed to the workers that wait for them. */

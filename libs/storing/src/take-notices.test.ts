@@ -3,7 +3,7 @@ import type { JobCache, Refusal, RefusedRow, SightingRow } from '@brine/job-cach
 import { JobCacheError } from '@brine/job-cache';
 import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { Backoff } from './backoff.ts';
+import { OutageRetry } from './outage-retry.ts';
 import { storeNotices } from './take-notices.ts';
 
 const JID = '20261120100000000001';
@@ -54,7 +54,7 @@ async function take(answers: Record<string, Error[]>, stopping = new AbortContro
     ['a', 'b', 'c'].map((id, seq) => seen(id, seq, told)),
     {
       cache,
-      backoff: new Backoff({ onOutage, onRecovered: () => undefined }, stopping.signal),
+      backoff: new OutageRetry({ onOutage, onRecovered: () => undefined }, stopping.signal),
       telemetry: { recordSpan: () => undefined },
       counts: { add: () => undefined, addRefused: (_, rows) => void refused.push(...rows) },
       committed: () => undefined,

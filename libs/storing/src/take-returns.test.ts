@@ -3,7 +3,7 @@ import type { JobCache, ReturnRow } from '@brine/job-cache';
 import { JobCacheError } from '@brine/job-cache';
 import { returnLoad } from '@brine/testing';
 import { expect, test } from 'vitest';
-import { Backoff } from './backoff.ts';
+import { OutageRetry } from './outage-retry.ts';
 import { takeReturns } from './take-returns.ts';
 
 const JID = '20261120100000000001';
@@ -23,7 +23,10 @@ async function take(ids: readonly string[], save: (stop: AbortController) => Pro
   const events = ids.map((id, seq) => returned(id, seq, told));
   await takeReturns(oneGroup(events), {
     cache,
-    backoff: new Backoff({ onOutage: () => undefined, onRecovered: () => undefined }, stop.signal),
+    backoff: new OutageRetry(
+      { onOutage: () => undefined, onRecovered: () => undefined },
+      stop.signal,
+    ),
     telemetry: { recordSpan: () => undefined },
     counts: { add: () => undefined, addRefused: () => undefined },
     committed: (seqs) => told.push(`${seqs.join()} told`),

@@ -29,7 +29,7 @@ export interface Again {
   readonly only?: { readonly minions: readonly string[]; readonly publication: Uint8Array };
 }
 
-/** From here on the master AES key of this epoch holds. */
+/** From here on the master AES key of this epoch is in force. */
 export interface Marker {
   readonly epoch: number;
 }

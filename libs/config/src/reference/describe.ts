@@ -1,6 +1,6 @@
 import type { Option } from '../option.ts';
 import type { Standing } from '../standing.ts';
-import { SERVED } from '../standings/served.ts';
+import { SERVED } from '../standings/served-kinds.ts';
 
 /** An option in the words of the reference, which are Markdown. */
 export interface OptionText {

@@ -1,5 +1,5 @@
 import { nearestName } from '../did-you-mean.ts';
-import { movedTo } from '../moved.ts';
+import { movedTo } from '../moved-options.ts';
 import { saltOptions } from '../salt-names.ts';
 import type { OptionText } from './describe.ts';
 import { masterReference, minionReference, unreadReference } from './reference.ts';

@@ -1,5 +1,5 @@
 import { type ConfigValue, isConfigMap, isList } from '../option.ts';
-import { SERVED } from './served.ts';
+import { SERVED } from './served-kinds.ts';
 
 /** The names of a map, or of the maps of a list. */
 export function namesIn(value: ConfigValue | undefined): string[] {

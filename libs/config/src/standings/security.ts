@@ -1,6 +1,6 @@
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
 import { namesIn, notServed } from './names.ts';
-import { SERVED } from './served.ts';
+import { SERVED } from './served-kinds.ts';
 
 /** Keys, rights, and what protects the traffic. */
 export const securityStandings: StandingTable = {

@@ -3,7 +3,7 @@ import { compareText } from '@brine/wire/text';
 import { JinjaError, typeError } from '../errors.ts';
 import { bounded } from '../limits.ts';
 import { equal, has, ValueIndex } from './equality.ts';
-import { formatPercent } from './percent-format.ts';
+import { formatPercent } from './percent-operator.ts';
 import {
   floatValue,
   intValue,

@@ -38,8 +38,9 @@ const CURRENT = escapeKey('aes-current');
 
 /**
  * The master's AES keys, one per epoch, shared by all processes: the keys are in `brine_secrets`,
- * sealed; a marker in PUBLICATIONS says from which publication on an epoch holds. The epoch of the
- * last marker is also noted in the bucket, because the stream is purged and its markers with it.
+ * sealed; a marker in PUBLICATIONS says from which publication on an epoch is in force. The epoch
+ * of the last marker is also noted in the bucket, because the stream is purged and its markers with
+ * it.
  */
 export class AesEpochs {
   readonly #bus: Bus;
@@ -132,7 +133,7 @@ export class AesEpochs {
     return read;
   }
 
-  /** The epoch that holds for the publication at a sequence. */
+  /** The epoch in force for the publication at a sequence. */
   epochAt(seq: number): number {
     const marker = this.#markers.before(seq);
     if (marker !== undefined) return marker.epoch;
@@ -301,7 +302,7 @@ async function until(timeoutMs: number, done: () => boolean): Promise<void> {
   }
 }
 
-/** From this sequence of PUBLICATIONS on, the key of this epoch holds. */
+/** From this sequence of PUBLICATIONS on, the key of this epoch is in force. */
 interface EpochMarker {
   readonly seq: number;
   readonly epoch: number;

@@ -1,7 +1,7 @@
 import type { AuditOutcome } from '@brine/job';
 import { matchPcre } from '@brine/target';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { recordPeer } from '../audited.ts';
+import { recordPeer } from '../audit-records.ts';
 import { withoutInternal } from '../clear/function-call.ts';
 import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
 import type { FunctionCall, MasterPorts } from '../ports/ports.ts';

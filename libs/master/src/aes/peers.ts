@@ -13,7 +13,7 @@ import {
   WireError,
 } from '@brine/wire';
 import { parsePublish, type PublishRequest } from '@brine/wire/load';
-import { recordPeer } from '../audited.ts';
+import { recordPeer } from '../audit-records.ts';
 import { expectedWithin } from '../clear/expected-minions.ts';
 import { type AllowedJob, publishJob } from '../clear/new-job.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';

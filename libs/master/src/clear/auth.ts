@@ -3,7 +3,7 @@ import { type AuditOutcome, mayHaveKey } from '@brine/job';
 import { mapOf, pack, RefusalText, type SaltMap, WireError } from '@brine/wire';
 import { clearReply, signedReply } from '@brine/wire/frames';
 import { type AuthRequest, buildAuthAccept, buildAuthVerdict, parseAuth } from '@brine/wire/load';
-import { recordLogin } from '../audited.ts';
+import { recordLogin } from '../audit-records.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import { type AuthVerdict, judgeAuth } from './auth-verdict.ts';
 

@@ -1,6 +1,6 @@
 import { checkNames, mapOf, type SaltMap, type SaltValue, textOf, WireError } from '@brine/wire';
 import { buildErrorReply } from '@brine/wire/load';
-import { recordClear } from '../audited.ts';
+import { recordClear } from '../audit-records.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';

@@ -78,7 +78,7 @@ export interface AesKeys {
    * minion that gets the old key after the first publication under the new one drops that job.
    */
   forLogin(): Promise<Crypticle>;
-  /** Makes a new key for all; resolves when it holds. */
+  /** Makes a new key for all; resolves when it is in force. */
   rotate(): Promise<void>;
   /**
    * Keys a version 2 request may be sealed with: the current one, then the last one while it may be

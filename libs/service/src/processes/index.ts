@@ -1,10 +1,10 @@
-export { Backoff } from './backoff.ts';
 export type { ServiceState } from './child-service.ts';
 export type { ClaimedHost } from './claim-host.ts';
 export { claimHost, HostTakenError } from './claim-host.ts';
 export { heldPort, heldSocket } from './held-ports.ts';
 export type { MasterServiceName } from './master-services.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
+export { RestartDelays } from './restart-delays.ts';
 export type { RollingState, SupervisorState } from './state-file.ts';
 export { livingSupervisor, readState, stateFile, writePidfile } from './state-file.ts';
 export type { Supervisor } from './supervisor.ts';

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { createLog } from '@brine/telemetry';
 import { until } from '@brine/testing/waits';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Backoff } from './backoff.ts';
 import { masterServices } from './master-services.ts';
+import { RestartDelays } from './restart-delays.ts';
 import type { ServiceSpec } from './service-process.ts';
 import { livingSupervisor, readState, stateFile } from './state-file.ts';
 import { superviseServices, type Supervisor } from './supervisor.ts';
@@ -131,7 +131,7 @@ test('no service outlives a supervisor that is killed', async () => {
 });
 
 test('the first restart is at once, the others wait longer, and none is the last', () => {
-  const backoff = new Backoff();
+  const backoff = new RestartDelays();
   const delays = Array.from({ length: 8 }, () => backoff.next(100));
   expect(delays).toEqual([0, 200, 500, 1000, 2000, 5000, 5000, 5000]);
   expect(backoff.next(30_000)).toBe(0);

@@ -77,7 +77,7 @@ export async function startRotation(parts: {
 interface RotationParts {
   readonly cachedir: string;
   readonly masterId: string;
-  /** Makes a new AES key for all services; resolves when it holds. */
+  /** Makes a new AES key for all services; resolves when it is in force. */
   readonly rotate: () => Promise<unknown>;
   readonly fire: (tag: string, data: Uint8Array) => Promise<unknown>;
   /** Waits, for a bounded time, until deleted key files are in the record of keys. */
@@ -91,8 +91,8 @@ interface RotationParts {
  * Makes a new AES key in three cases: a stock tool asks for one by the drop file, as after
  * `salt-key -d`; a key was deleted or rejected by any means; the key in use is old. A deleted
  * minion must not read later jobs, so every service has to know of the deletion before the new key
- * is handed out. The drop file is removed only after the key holds: after a restart in between the
- * key rotates once more rather than not at all.
+ * is handed out. The drop file is removed only after the key is in force: after a restart in
+ * between the key rotates once more rather than not at all.
  */
 class Rotation {
   readonly #parts: RotationParts;

@@ -5,7 +5,7 @@ const DELAYS_MS = [0, 200, 500, 1000, 2000, 5000];
 const STEADY_MS = 30_000;
 
 /** Says how long to wait before the next start. It never gives up: the last delay repeats. */
-export class Backoff {
+export class RestartDelays {
   #failures = 0;
 
   /** @param livedMs how long the process that just ended had lived. */

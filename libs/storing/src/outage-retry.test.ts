@@ -1,15 +1,15 @@
 import { JobCacheError } from '@brine/job-cache';
 import { expect, test } from 'vitest';
-import { Backoff } from './backoff.ts';
+import { OutageRetry } from './outage-retry.ts';
 
-function setUp(): { backoff: Backoff; seen: string[]; stop: AbortController } {
+function setUp(): { backoff: OutageRetry; seen: string[]; stop: AbortController } {
   const seen: string[] = [];
   const stop = new AbortController();
   const ports = {
     onOutage: (error: unknown) => seen.push(`away: ${(error as Error).message}`),
     onRecovered: () => seen.push('back'),
   };
-  return { backoff: new Backoff(ports, stop.signal), seen, stop };
+  return { backoff: new OutageRetry(ports, stop.signal), seen, stop };
 }
 
 test('an outage is waited out and reported once', async () => {

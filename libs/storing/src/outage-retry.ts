@@ -8,7 +8,7 @@ const WAITS = { firstMs: 100, longestMs: 2_000 } as const;
 const MAX_TOLD = 8;
 
 /** What is reported of outages. */
-export interface BackoffPorts {
+export interface OutagePorts {
   /** Called when an outage begins, and once for each further error of it, up to a few. */
   readonly onOutage: (error: unknown) => void;
   /** Called when it is over. */
@@ -19,8 +19,8 @@ export interface BackoffPorts {
  * Tries work again until PostgreSQL (or the object store) takes it. Nothing is acknowledged before
  * that, so the stream delivers it again if this process dies.
  */
-export class Backoff {
-  readonly #ports: BackoffPorts;
+export class OutageRetry {
+  readonly #ports: OutagePorts;
   readonly #signal: AbortSignal;
   /** Pieces of work that wait for their next try: an outage ends with the last of them. */
   #failing = 0;
@@ -28,7 +28,7 @@ export class Backoff {
   /** Errors that were reported of this outage: some take turns while connections are tried. */
   readonly #told = new Set<string>();
 
-  constructor(ports: BackoffPorts, signal: AbortSignal) {
+  constructor(ports: OutagePorts, signal: AbortSignal) {
     this.#ports = ports;
     this.#signal = signal;
   }

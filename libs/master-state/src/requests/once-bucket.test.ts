@@ -3,7 +3,7 @@ import { SecretBox } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
 import { mapOf } from '@brine/wire';
 import { beforeEach, expect, test } from 'vitest';
-import { BucketOnce } from './once.ts';
+import { BucketOnce } from './once-bucket.ts';
 
 const auth = vectorFile<{ readonly master_key: { readonly pem: string } }>('auth.json');
 const box = SecretBox.fromMasterKey(auth.master_key.pem, 'once');
