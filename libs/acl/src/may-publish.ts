@@ -1,5 +1,5 @@
 import { isMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
+import { pyStr } from '@brine/wire/text';
 import { matchesFunction } from './expressions.ts';
 import type { Acl, ArgumentRule, FunctionRule } from './rules.ts';
 
@@ -116,14 +116,9 @@ function holds(
   kwargs: ReadonlyMap<SaltValue, SaltValue | undefined>,
 ): boolean {
   const fits = (pattern: string | null, value: SaltValue | undefined): boolean =>
-    value !== undefined && (pattern === null || matchesFunction(pattern, pythonText(value)));
+    value !== undefined && (pattern === null || matchesFunction(pattern, pyStr(value)));
   return (
     rule.args.every((pattern, at) => fits(pattern, args[at])) &&
     [...rule.kwargs].every(([name, pattern]) => fits(pattern, kwargs.get(name)))
   );
-}
-
-/** Python's `str`. */
-function pythonText(value: SaltValue): string {
-  return typeof value === 'string' ? value : pyRepr(value);
 }

@@ -1,7 +1,7 @@
 import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isSystemError } from './files.ts';
+import { isSystemError } from '@brine/files';
 import type { JobFiles } from './job-files.ts';
 
 /** After this many directories the cleaner rests, so that it never holds up a publish. */

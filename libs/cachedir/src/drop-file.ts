@@ -2,7 +2,7 @@ import type { FSWatcher } from 'node:fs';
 import { watch } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
+import { isSystemError, readIfThere, removeIfThere, writeAtomic } from '@brine/files';
 
 /** What a drop file asks for: a new AES key, or nothing (then it is only removed). */
 export type DropFile = 'none' | 'rotate' | 'foreign';
@@ -41,7 +41,7 @@ export function removeDropFile(cachedir: string): Promise<boolean> {
 
 /** Writes a drop file as `salt-key` of 3007 and later does; it appears complete. */
 export function writeDropFile(cachedir: string, masterId: string): Promise<void> {
-  return writeAtomic(dropFilePath(cachedir), masterId, 0o400);
+  return writeAtomic(dropFilePath(cachedir), masterId, { mode: 0o400 });
 }
 
 /** Calls `onSight` when there may be a drop file: at once on inotify, else every two seconds. */

@@ -1,13 +1,14 @@
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isSystemError, readIfThere, writeAtomic, writeNew } from '@brine/files';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, pack, unpack } from '@brine/wire';
-import { isSystemError, readIfThere, writeAtomic, writeNew } from './files.ts';
 import type { JobFilesOptions } from './job-paths.ts';
 import { jobDir, jobsRoot, returnDir } from './job-paths.ts';
 
 /** Files are read by other local users through `publisher_acl`; cachedir itself bars the way. */
-const FILE_MODE = 0o644;
+/** Not synced: jobs can be written again from the streams. */
+const JOB_FILE = { mode: 0o644, synced: false } as const;
 const DIR_MODE = 0o755;
 
 /** What is known of a job when it is published. */
@@ -51,12 +52,12 @@ export class JobFiles {
   async writeJob(job: JobToWrite): Promise<void> {
     const dir = this.dir(job.jid);
     await mkdir(dir, { recursive: true, mode: DIR_MODE });
-    await writeAtomic(join(dir, 'jid'), job.jid, FILE_MODE);
-    if (job.nocache) await writeAtomic(join(dir, 'nocache'), '', FILE_MODE);
+    await writeAtomic(join(dir, 'jid'), job.jid, JOB_FILE);
+    if (job.nocache) await writeAtomic(join(dir, 'nocache'), '', JOB_FILE);
     if (job.minions) {
-      await writeAtomic(join(dir, '.minions.p'), pack([...job.minions], 'bin'), FILE_MODE);
+      await writeAtomic(join(dir, '.minions.p'), pack([...job.minions], 'bin'), JOB_FILE);
     }
-    await writeAtomic(join(dir, '.load.p'), pack(job.load, 'bin'), FILE_MODE);
+    await writeAtomic(join(dir, '.load.p'), pack(job.load, 'bin'), JOB_FILE);
   }
 
   /**
@@ -66,9 +67,9 @@ export class JobFiles {
   async writeBornJob(job: JobToWrite & { readonly minions: readonly string[] }): Promise<void> {
     const dir = this.dir(job.jid);
     await mkdir(dir, { recursive: true, mode: DIR_MODE });
-    await writeNew(join(dir, 'jid'), job.jid, FILE_MODE);
-    await writeNew(join(dir, '.minions.p'), pack([...job.minions], 'bin'), FILE_MODE);
-    await writeNew(join(dir, '.load.p'), pack(job.load, 'bin'), FILE_MODE);
+    await writeNew(join(dir, 'jid'), job.jid, JOB_FILE);
+    await writeNew(join(dir, '.minions.p'), pack([...job.minions], 'bin'), JOB_FILE);
+    await writeNew(join(dir, '.load.p'), pack(job.load, 'bin'), JOB_FILE);
   }
 
   /** True when the job's load is on this disk. */
@@ -86,7 +87,7 @@ export class JobFiles {
     // Also refuses a syndic id that would leave the directory (CVE-2024-22231).
     returnDir(dir, syndicId);
     await mkdir(dir, { recursive: true, mode: DIR_MODE });
-    await writeAtomic(join(dir, `.minions.${syndicId}.p`), pack([...minions], 'bin'), FILE_MODE);
+    await writeAtomic(join(dir, `.minions.${syndicId}.p`), pack([...minions], 'bin'), JOB_FILE);
   }
 
   /**
@@ -98,7 +99,7 @@ export class JobFiles {
     const path = returnDir(dir, id);
     if (await isThere(path)) return;
     await mkdir(dir, { recursive: true, mode: DIR_MODE });
-    await writeNew(path, '', FILE_MODE);
+    await writeNew(path, '', JOB_FILE);
   }
 
   /**
@@ -110,7 +111,7 @@ export class JobFiles {
     const dir = returnDir(job, id);
     const made = await mkdir(job, { recursive: true, mode: DIR_MODE });
     // A return may precede its job; without the file `jid` the directory would never be cleaned.
-    if (made !== undefined) await writeAtomic(join(job, 'jid'), jid, FILE_MODE);
+    if (made !== undefined) await writeAtomic(join(job, 'jid'), jid, JOB_FILE);
     else if (await isThere(join(job, 'nocache'))) return false;
     try {
       await mkdir(dir, { mode: DIR_MODE });
@@ -118,14 +119,14 @@ export class JobFiles {
       if (isSystemError(error, 'EEXIST')) return false;
       throw error;
     }
-    await writeAtomic(join(dir, 'return.p'), pack(value, 'bin'), FILE_MODE);
-    if (out !== undefined) await writeAtomic(join(dir, 'out.p'), pack(out, 'bin'), FILE_MODE);
+    await writeAtomic(join(dir, 'return.p'), pack(value, 'bin'), JOB_FILE);
+    if (out !== undefined) await writeAtomic(join(dir, 'out.p'), pack(out, 'bin'), JOB_FILE);
     return true;
   }
 
   /** When the job ended, as text; shown by `jobs.list_jobs` (`job_cache_store_endtime`). */
   async writeEndTime(jid: string, text: string): Promise<void> {
-    await writeAtomic(join(this.dir(jid), 'endtime'), text, FILE_MODE);
+    await writeAtomic(join(this.dir(jid), 'endtime'), text, JOB_FILE);
   }
 
   /** The stored load, or undefined. */

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, realpath } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
-import { isSystemError } from './files.ts';
+import { isSystemError } from '@brine/files';
 
 /** A piece of a file that a minion sends (`cp.push`). */
 export interface ReceivedPiece {

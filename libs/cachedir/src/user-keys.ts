@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import type { Owner } from '@brine/files';
+import { readIfThere, writeAtomic } from '@brine/files';
 import { CachedirError } from './errors.ts';
-import type { Owner } from './files.ts';
-import { readIfThere, writeAtomic } from './files.ts';
 
 /**
  * A Crypticle key string: base64 of 56 bytes (Salt: salt/crypt.py Crypticle.generate_key_string).
@@ -62,7 +62,7 @@ export async function ensureUserKey(options: {
     return { user, key: found, path, fresh: false, owned };
   }
   const key = known !== undefined && USER_KEY.test(known) ? known : options.fresh();
-  await writeAtomic(path, key, USER_KEY_MODE, owner);
+  await writeAtomic(path, key, { mode: USER_KEY_MODE, owner });
   return { user, key, path, fresh: key !== known, owned };
 }
 

@@ -1,7 +1,7 @@
 import { lstat, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isSystemError, removeIfThere } from '@brine/files';
 import { mayHaveKey } from '@brine/job';
-import { isSystemError, removeIfThere } from './atomic-files.ts';
 import { shelfDir } from './key-dirs.ts';
 
 /** The lines of a signing file; `refused` says why they do not count. */

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { appendFile, open, rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { removeIfThere, textIfThere, writeAtomic } from '@brine/files';
 import { mayHaveKey } from '@brine/job';
-import { readIfThere, removeIfThere, writeAtomic } from './atomic-files.ts';
 import { PkiError } from './errors.ts';
 import type { KeyState } from './key-dirs.ts';
 import type { AgreedKey } from './reconcile.ts';
@@ -57,7 +57,7 @@ export class KeyJournal {
    * Reads the journal. Throws {@link PkiError} SALT_PKI_JOURNAL when the file is of a newer format.
    */
   static async open(path: string): Promise<KeyJournal> {
-    const text = await readIfThere(path);
+    const text = await textIfThere(path);
     const loaded = text === undefined ? undefined : parse(path, text);
     const journal = new KeyJournal(path, loaded);
     await journal.compact();
@@ -149,14 +149,16 @@ export interface KeySyncAlarm {
 
 /** The alarm of the sync of a pki_dir, or undefined when it runs. */
 export async function readKeySyncAlarm(pkiDir: string): Promise<KeySyncAlarm | undefined> {
-  const text = await readIfThere(`${journalPath(pkiDir)}.alarm`);
+  const text = await textIfThere(`${journalPath(pkiDir)}.alarm`);
   return text === undefined ? undefined : (JSON.parse(text) as KeySyncAlarm);
 }
 
 /** Confirms that the vanished files are deleted; false when there is no alarm. */
 export async function confirmKeySync(pkiDir: string): Promise<boolean> {
   if ((await readKeySyncAlarm(pkiDir)) === undefined) return false;
-  await writeAtomic(`${journalPath(pkiDir)}.confirm`, `${new Date().toISOString()}\n`, 0o600);
+  await writeAtomic(`${journalPath(pkiDir)}.confirm`, `${new Date().toISOString()}\n`, {
+    mode: 0o600,
+  });
   return true;
 }
 

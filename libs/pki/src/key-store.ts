@@ -2,8 +2,8 @@ import { type Dirent, readdirSync } from 'node:fs';
 import { readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { normalisePem } from '@brine/crypt';
+import { isSystemError, removeIfThere, writeAtomic } from '@brine/files';
 import { mayHaveKey } from '@brine/job';
-import { isSystemError, removeIfThere, writeAtomic } from './atomic-files.ts';
 import { PkiError } from './errors.ts';
 import type { KeyShelf, KeyState } from './key-dirs.ts';
 import { KEY_SHELVES, shelfDir, STATE_PRECEDENCE } from './key-dirs.ts';
@@ -107,7 +107,7 @@ export class KeyStore {
     checkId(id);
     const path = join(shelfDir(this.pkiDir, shelf), id);
     try {
-      await writeAtomic(path, `${normalisePem(pub)}\n`, PUBLIC_MODE);
+      await writeAtomic(path, `${normalisePem(pub)}\n`, { mode: PUBLIC_MODE });
     } catch (error) {
       throw isSystemError(error, 'ENOENT') ? this.#away(shelf, error) : error;
     }

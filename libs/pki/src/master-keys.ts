@@ -1,7 +1,7 @@
 import { chmod, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { normalisePem, PrivateKey } from '@brine/crypt';
-import { readIfThere, writeAtomic, writeOnce } from './atomic-files.ts';
+import { textIfThere, writeAtomic, writeNew } from '@brine/files';
 import { PkiError } from './errors.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
 
@@ -94,7 +94,7 @@ export async function loadOrCreatePair(
   let text = await readPrivate(privatePath);
   if (text === undefined) {
     const made = await PrivateKey.generate(keysize);
-    const won = await writeOnce(privatePath, `${made.pem.trim()}\n`, PRIVATE_MODE);
+    const won = await writeNew(privatePath, `${made.pem.trim()}\n`, { mode: PRIVATE_MODE });
     text = won ? made.pem : await readPrivate(privatePath);
   }
   const privateKey = parsePrivate(privatePath, text);
@@ -104,7 +104,7 @@ export async function loadOrCreatePair(
 }
 
 async function readSignature(path: string): Promise<string> {
-  const text = await readIfThere(path);
+  const text = await textIfThere(path);
   if (text !== undefined) return `${text.trim()}\n`;
   throw new PkiError(
     'SALT_PKI_UNREADABLE',
@@ -114,7 +114,7 @@ async function readSignature(path: string): Promise<string> {
 
 async function readPrivate(path: string): Promise<string | undefined> {
   try {
-    return await readIfThere(path);
+    return await textIfThere(path);
   } catch (error) {
     throw new PkiError('SALT_PKI_UNREADABLE', `${path}: private key is not readable`, {
       cause: error,
@@ -136,8 +136,8 @@ function parsePrivate(path: string, text: string | undefined): PrivateKey {
 }
 
 async function writePublic(path: string, pem: string): Promise<void> {
-  const present = await readIfThere(path);
+  const present = await textIfThere(path);
   if (present !== undefined && normalisePem(present) === pem) return;
-  await writeAtomic(path, `${pem}\n`, PUBLIC_MODE);
+  await writeAtomic(path, `${pem}\n`, { mode: PUBLIC_MODE });
   await chmod(path, PUBLIC_MODE);
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { normalisePem } from '@brine/crypt';
-import { readIfThere, removeIfThere, writeAtomic } from './atomic-files.ts';
+import { removeIfThere, textIfThere, writeAtomic } from '@brine/files';
 import type { KeyPair } from './master-keys.ts';
 import { loadOrCreatePair } from './master-keys.ts';
 
@@ -25,13 +25,13 @@ export class MinionKeyFiles {
 
   /** The master's public key that this minion trusts, trimmed, or undefined before the first. */
   async readMasterPub(): Promise<string | undefined> {
-    const text = await readIfThere(this.#masterPub());
+    const text = await textIfThere(this.#masterPub());
     return text === undefined ? undefined : normalisePem(text);
   }
 
   /** Trusts a master's public key from now on. */
   async writeMasterPub(pem: string): Promise<void> {
-    await writeAtomic(this.#masterPub(), `${normalisePem(pem)}\n`, 0o644);
+    await writeAtomic(this.#masterPub(), `${normalisePem(pem)}\n`, { mode: 0o644 });
   }
 
   /** Forgets the master's key; false when none was stored. */
@@ -41,7 +41,7 @@ export class MinionKeyFiles {
 
   /** The key that vouches for master keys (`master_sign.pub`), if the operator has placed one. */
   async readMasterSignPub(name = 'master_sign'): Promise<string | undefined> {
-    const text = await readIfThere(join(this.pkiDir, `${name}.pub`));
+    const text = await textIfThere(join(this.pkiDir, `${name}.pub`));
     return text === undefined ? undefined : normalisePem(text);
   }
 

@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { isSystemError } from './atomic-files.ts';
+import { isSystemError } from '@brine/files';
 
 // A link leads out of the directory, and opening a pipe blocks for ever.
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

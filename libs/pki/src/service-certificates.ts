@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CertificateSubject, Certified } from '@brine/crypt';
 import { CERTIFICATE_FILES, issueCertificate, makeAuthority } from '@brine/crypt';
-import { readIfThere, removeIfThere, writeAtomic } from './atomic-files.ts';
+import { removeIfThere, textIfThere, writeAtomic } from '@brine/files';
 import { PkiError } from './errors.ts';
 
 /** The names that get certificates. */
@@ -106,8 +106,10 @@ export class ServiceCertificates {
     const renewOne = async (subject: CertificateSubject): Promise<void> => {
       const made = await issueCertificate(authority, subject, { from, until });
       const path = (file: string): string => join(this.#dir, subject.name, file);
-      await writeAtomic(path(CERTIFICATE_FILES.key), made.key, PRIVATE_MODE);
-      await writeAtomic(path(CERTIFICATE_FILES.certificate), made.certificate, PUBLIC_MODE);
+      await writeAtomic(path(CERTIFICATE_FILES.key), made.key, { mode: PRIVATE_MODE });
+      await writeAtomic(path(CERTIFICATE_FILES.certificate), made.certificate, {
+        mode: PUBLIC_MODE,
+      });
     };
     // All together, because making a key takes long.
     await Promise.all(subjects.map(renewOne));
@@ -181,8 +183,8 @@ export class ServiceCertificates {
 
   #pair(name: string): Promise<[string | undefined, string | undefined]> {
     return Promise.all([
-      readIfThere(join(this.#dir, name, CERTIFICATE_FILES.certificate)),
-      readIfThere(join(this.#dir, name, CERTIFICATE_FILES.key)),
+      textIfThere(join(this.#dir, name, CERTIFICATE_FILES.certificate)),
+      textIfThere(join(this.#dir, name, CERTIFICATE_FILES.key)),
     ]);
   }
 
@@ -200,7 +202,9 @@ export class ServiceCertificates {
     const text = [...new Set(roots.map((root) => `${root.trim()}\n`))].join('');
     for (const name of [...clients, server]) {
       await mkdir(join(this.#dir, name), { recursive: true, mode: 0o700 });
-      await writeAtomic(join(this.#dir, name, CERTIFICATE_FILES.roots), text, PUBLIC_MODE);
+      await writeAtomic(join(this.#dir, name, CERTIFICATE_FILES.roots), text, {
+        mode: PUBLIC_MODE,
+      });
     }
   }
 
@@ -238,11 +242,11 @@ export class ServiceCertificates {
   }
 
   #read(name: string): Promise<string | undefined> {
-    return readIfThere(join(this.#dir, AUTHORITY.dir, name));
+    return textIfThere(join(this.#dir, AUTHORITY.dir, name));
   }
 
   #write(name: string, text: string): Promise<void> {
-    return writeAtomic(join(this.#dir, AUTHORITY.dir, name), text, PRIVATE_MODE);
+    return writeAtomic(join(this.#dir, AUTHORITY.dir, name), text, { mode: PRIVATE_MODE });
   }
 
   #remove(name: string): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { removeIfThere, writeAtomic } from './atomic-files.ts';
+import { removeIfThere, writeAtomic } from '@brine/files';
 import type { KeySyncAlarm } from './journal.ts';
 import { vanishLimit } from './reconcile.ts';
 
@@ -101,7 +101,7 @@ export class VanishGuard {
       limit,
       ids: missing.slice(0, SAMPLE),
     };
-    await writeAtomic(`${this.#path}.alarm`, `${JSON.stringify(this.#alarm)}\n`, 0o600);
+    await writeAtomic(`${this.#path}.alarm`, `${JSON.stringify(this.#alarm)}\n`, { mode: 0o600 });
   }
 
   async #lower(): Promise<void> {

@@ -2,8 +2,8 @@ import type { MasterOptions } from '@brine/config';
 import type { Autosign } from '@brine/master';
 import { readAutosignGrain, readSigningFile, takeAutosignStub } from '@brine/pki';
 import { matchGlob, matchPcreWhole } from '@brine/target';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
+import type { SaltMap } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
 
 /** How long the lines of the signing files are used before they are read again. */
 const REREAD_MS = 1000;
@@ -36,7 +36,8 @@ export class SigningFiles implements Autosign {
     for (const [name, value] of [...grains].slice(0, GRAINS_MAX)) {
       if (typeof name !== 'string') continue;
       const lines = await readAutosignGrain(autosignGrainsDir, name, { permissivePkiAccess });
-      if (lines?.includes(pythonText(value)) === true) return true;
+      // Salt compares `str(value)` with the line.
+      if (lines?.includes(pyStr(value)) === true) return true;
     }
     return false;
   }
@@ -58,9 +59,4 @@ export class SigningFiles implements Autosign {
     this.#lines.set(path, { at: now, lines });
     return lines;
   }
-}
-
-/** Salt compares `str(value)` with the line. */
-function pythonText(value: SaltValue): string {
-  return typeof value === 'string' ? value : pyRepr(value);
 }

@@ -17,6 +17,11 @@ export async function readIfThere(path: string): Promise<Buffer | undefined> {
   }
 }
 
+/** As {@link readIfThere}, as UTF-8. */
+export async function textIfThere(path: string): Promise<string | undefined> {
+  return (await readIfThere(path))?.toString('utf8');
+}
+
 /** Removes a file; false where there was none. */
 export async function removeIfThere(path: string): Promise<boolean> {
   try {
@@ -28,33 +33,48 @@ export async function removeIfThere(path: string): Promise<boolean> {
   }
 }
 
-/** Who shall own a file. */
+/** The user and group of a file. */
 export interface Owner {
   readonly uid: number;
   readonly gid: number;
 }
 
-/**
- * Writes a file so that a reader sees the old content or the new one, never a part. Not synced to
- * the disk: everything below cachedir can be made again.
- */
+/** What a file is to be. */
+interface FileKind {
+  readonly mode: number;
+  /** Without it the user that this process runs as. */
+  readonly owner?: Owner | undefined;
+  /** False: the file may be lost or empty after a power cut; for what can be made again. */
+  readonly synced?: boolean;
+}
+
+/** Writes a file so that a reader sees the old content or the new one, never a part. */
 export async function writeAtomic(
   path: string,
   content: Uint8Array | string,
-  mode: number,
-  owner?: Owner,
+  kind: FileKind,
 ): Promise<void> {
-  await rename(await writeDraft(path, content, mode, owner), path);
+  const draft = await writeDraft(path, content, kind);
+  try {
+    await rename(draft, path);
+  } catch (error) {
+    await removeIfThere(draft);
+    throw error;
+  }
 }
 
-/** As {@link writeAtomic}, but false where there is such a file already, which then stays. */
+/**
+ * As {@link writeAtomic}, where there is no such file yet. False when another process was first;
+ * its file stays as it is.
+ */
 export async function writeNew(
   path: string,
   content: Uint8Array | string,
-  mode: number,
+  kind: FileKind,
 ): Promise<boolean> {
-  const draft = await writeDraft(path, content, mode);
+  const draft = await writeDraft(path, content, kind);
   try {
+    // link(2) fails where the name exists; rename(2) would replace it.
     await link(draft, path);
     return true;
   } catch (error) {
@@ -65,12 +85,14 @@ export async function writeNew(
   }
 }
 
-/** Writes a whole file beside its place; gives its path. */
+/**
+ * Writes a whole file beside its place; gives its path. It begins with a dot: key listings leave
+ * out such files, as Salt does.
+ */
 async function writeDraft(
   path: string,
   content: Uint8Array | string,
-  mode: number,
-  owner?: Owner,
+  { mode, owner, synced = true }: FileKind,
 ): Promise<string> {
   const draft = join(dirname(path), `.${process.pid}-${randomBytes(6).toString('hex')}.new`);
   const file = await open(draft, 'wx', mode);
@@ -78,6 +100,7 @@ async function writeDraft(
     await file.writeFile(content);
     await file.chmod(mode);
     if (owner) await file.chown(owner.uid, owner.gid);
+    if (synced) await file.sync();
     await file.close();
     return draft;
   } catch (error) {
