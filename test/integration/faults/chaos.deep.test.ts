@@ -32,6 +32,23 @@ it(`${FAULTS} faults under load: nothing is lost, counted twice, or run twice`, 
   expect(ledger?.figures.acknowledged).toBeGreaterThan(10 * FAULTS);
 }, 600_000);
 
+it('a master serves behind the wires on which packets are lost', async () => {
+  // Without the right to make a namespace the kill remains.
+  const kinds = ['--only', 'kill,partition'];
+  const load = ['--minions', '20', '--jobs', '1'];
+  const { code, said, report } = await runChaos<Seen>([
+    '--faults',
+    '2',
+    '--seed',
+    '1',
+    ...kinds,
+    ...load,
+  ]);
+  expect(code, said).toBe(0);
+  expect(report().faults).toHaveLength(2);
+  expect(report().ledger?.ok).toBe(true);
+}, 600_000);
+
 it('--staging does the same to a master that somebody else has started', async () => {
   await using master = await BrineMaster.start();
   const config = ['--staging', '-c', master.home.configDir];

@@ -54,6 +54,8 @@ export async function startOwnMaster(
       brine: {
         workers,
         job_deadline: JOB_DEADLINE_S,
+        // The wires of a namespace have addresses of their own, which lead nowhere else.
+        nats: { plain: true },
         testing: { nats_via: via(entries.nats), postgres_via: via(entries.postgres) },
       },
     };
