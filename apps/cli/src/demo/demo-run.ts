@@ -52,7 +52,7 @@ export class Demo {
 
   /** Starts the master and resolves when every service serves. */
   async startMaster(): Promise<void> {
-    const program = fileURLToPath(new URL('../main.js', import.meta.url));
+    const program = fileURLToPath(new URL('../../bin/brine.mjs', import.meta.url));
     const args = ['master', '-c', this.directory.root, '-l', 'info'];
     const master = new DemoProcess('master', program, args, this.directory.masterLog);
     this.#processes.push(master);
