@@ -203,7 +203,7 @@ export class RequestSender {
       return true;
     }
     const worker = isNext
-      ? this.#board.choose(request.class, pending.tried, now, busyWith(asker))
+      ? this.#board.choose(request.class, this.#suspects.notFor(pending), now, busyWith(asker))
       : undefined;
     if (worker === undefined) {
       this.#admission.wait(pending, now);
@@ -343,7 +343,7 @@ export class RequestSender {
     for (const pending of this.#admission.waiting(cls)) {
       const sent = this.#dispatch(pending);
       // If no worker can take one that any may have, none can take the others either.
-      if (!sent && pending.tried.size === 0) break;
+      if (!sent && pending.tried.size === 0 && !pending.struck) break;
     }
     if (this.#looks !== undefined || !this.#admission.isGivingWay(cls)) return;
     if (!this.#admission.isWaiting(cls)) return;

@@ -106,6 +106,35 @@ test('of a crowd one suspect goes at a time, then more as they go well', () => {
   expect(goes().length).toBeGreaterThan(0);
 });
 
+test('a worker has one suspect at a time, and any number of other requests', () => {
+  const [one, other, fresh] = [begin('m'), begin('n'), begin('o')];
+  strike(one, 'a');
+  strike(other, 'a');
+  suspects.goes(one, 'b');
+  expect([...suspects.notFor(other)]).toEqual(expect.arrayContaining(['b']));
+  expect([...suspects.notFor(fresh)]).toEqual([]);
+  suspects.goesOn(one);
+  expect([...suspects.notFor(other)]).not.toContain('b');
+});
+
+test('a worker that falls silent does so with its suspect, not with one that it went on with', () => {
+  const [honest, poison] = [begin('m'), begin('bad')];
+  for (const one of [honest, poison]) {
+    suspects.goes(one, 'a');
+    suspects.lapsed(one, 'a', now);
+  }
+  suspects.goes(honest, 'b');
+  suspects.goesOn(honest);
+  suspects.goes(poison, 'b');
+  suspects.lapsed(poison, 'b', now);
+  suspects.lapsed(honest, 'b', now);
+  expect(suspects.mustWait(honest, now)).toBe(false);
+  expect(suspects.mustWait(poison, now)).toBe(true);
+  now += 6_000;
+  expect(suspects.refused(honest, now)).toEqual([]);
+  expect(suspects.refused(poison, now)).toEqual([poison]);
+});
+
 test('while one request of an asker is suspected, its others wait for it', () => {
   const [one, other] = [begin('m'), begin('m')];
   strike(one, 'a');

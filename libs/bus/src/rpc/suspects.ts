@@ -44,7 +44,8 @@ interface Gate {
 /**
  * A request that blocks the event loop of its worker, or ends it, would do so to one worker after
  * the other. So it is given to two at most. All that a silent worker had is suspected, and goes on
- * one by one. So only the one to blame meets a second worker that falls silent. What one asker has
+ * with no more than one suspect at a worker. So only the one to blame meets a second worker that
+ * falls silent. What one asker has
  * in hand goes to one worker, and waits while another of its requests is suspected: it costs two
  * workers however many it sends. Then it rests, each time longer, and its requests are left
  * unanswered meanwhile.
@@ -56,6 +57,8 @@ export class Suspects {
   readonly #askers = new Map<string, Asker>();
   /** Those that are remembered. */
   readonly #known = new Set<Asker>();
+  /** The suspect that a worker has, or fell silent with. */
+  readonly #suspectAt = new Map<string, Pending>();
   readonly #gates: Readonly<Record<RequestClass, Gate>> = {
     auth: { out: 0, well: 0 },
     clear: { out: 0, well: 0 },
@@ -126,12 +129,22 @@ export class Suspects {
     return waits;
   }
 
+  /** The workers that a request must not go to now: those that were tried, or have a suspect. */
+  notFor({ struck, tried }: Pending): ReadonlySet<string> {
+    if (!struck || this.#suspectAt.size === 0) return tried;
+    return new Set([...tried, ...this.#suspectAt.keys()]);
+  }
+
   /** A request goes to a worker. */
   goes(pending: Pending, worker: string): void {
     const { asker, struck, request } = pending;
     asker.worker = worker;
     this.#waiting[request.class].delete(pending);
-    if (!struck || pending.guarded) return;
+    if (!struck) return;
+    this.#clear(pending);
+    pending.suspectAt = worker;
+    this.#suspectAt.set(worker, pending);
+    if (pending.guarded) return;
     pending.guarded = true;
     this.#gates[request.class].out += 1;
   }
@@ -139,12 +152,16 @@ export class Suspects {
   /** Its worker has turned its loop since it has the request: that one is not to blame. */
   goesOn(pending: Pending): void {
     this.#waiting[pending.request.class].delete(pending);
+    this.#clear(pending);
     if (pending.guarded) this.#release(pending, true);
   }
 
   /** A worker fell silent with a request. */
   lapsed(pending: Pending, worker: string, now: number): void {
     const { asker } = pending;
+    const suspect = this.#suspectAt.get(worker) ?? pending;
+    // The worker had turned its loop with this one before the suspect came.
+    if (pending.struck && suspect !== pending) return;
     if (!pending.struck) asker.struck += 1;
     pending.struck = true;
     asker.silent.add(worker);
@@ -155,6 +172,8 @@ export class Suspects {
 
   /** A worker is heard: it lives. */
   heard(worker: string, now: number): void {
+    const suspect = this.#suspectAt.get(worker);
+    if (suspect?.guarded === false) this.#clear(suspect);
     for (const asker of this.#known) {
       const wereTwo = asker.silent.size >= MAX_SILENT;
       if (!asker.silent.delete(worker) || !wereTwo) continue;
@@ -198,12 +217,21 @@ export class Suspects {
   ends(pending: Pending, well: boolean): void {
     const { asker, request } = pending;
     this.#waiting[request.class].delete(pending);
+    this.#clear(pending);
     if (pending.guarded) this.#release(pending, well);
     asker.count -= 1;
     if (pending.struck) asker.struck -= 1;
     if (well && asker.struck === 0) asker.silent.clear();
     if (asker.count === 0 && !this.#known.has(asker)) this.#askers.delete(asker.name);
     if (pending.struck) this.free(performance.now());
+  }
+
+  /** A worker has it no longer as its suspect. */
+  #clear(pending: Pending): void {
+    if (pending.suspectAt === undefined) return;
+    if (this.#suspectAt.get(pending.suspectAt) === pending)
+      this.#suspectAt.delete(pending.suspectAt);
+    pending.suspectAt = undefined;
   }
 
   #release(pending: Pending, well: boolean): void {
