@@ -120,7 +120,8 @@ test(
         // On a busy machine all workers may be between two connections: then it says so. A job
         // that was published all the same is one too many in the list below.
         if (/no worker answers|the job was not published/.test(stderr)) n -= 1;
-        else outcomes.push(code === 0 ? JSON.parse(stdout) : { n, code, stdout, stderr });
+        else if (code === 0) outcomes.push(JSON.parse(stdout));
+        else outcomes.push({ n, code, stdout, stderr, why: await why(n) });
       }
     })();
     /** Once all have read the files again, and a job has gone through all of them. */
@@ -154,6 +155,15 @@ test(
     expect((await master.brine('doctor', [])).stdout).toContain('8 certificates are good');
   },
 );
+
+/** What the master knows of the job that had this argument. */
+async function why(n: number): Promise<string> {
+  const { stdout } = await master.brine('run', ['jobs.list_jobs', '--out', 'json']);
+  const jobs = Object.entries(JSON.parse(stdout) as Record<string, { Arguments: unknown[] }>);
+  const [jid] = jobs.find(([, job]) => job.Arguments[0] === n) ?? [];
+  if (jid === undefined) return 'no such job';
+  return (await master.brine('run', ['jobs.lookup_jid', jid, '--out', 'json'])).stdout;
+}
 
 /** How often the server has read its files again. */
 function reloads(): number {
