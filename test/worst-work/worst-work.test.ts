@@ -3,6 +3,7 @@ import * as crypt from '@brine/crypt';
 import * as eauth from '@brine/eauth';
 import * as jinja from '@brine/jinja';
 import * as job from '@brine/job';
+import * as durable from '@brine/job/durable';
 import * as target from '@brine/target';
 import * as yaml from '@brine/yaml';
 import { describe, expect, test } from 'vitest';
@@ -22,7 +23,8 @@ const ALL: Readonly<Record<string, WorstWork>> = {
   yaml: yamlTexts,
 };
 const GROUND: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  ...{ acl, crypt, eauth, jinja, job, target, wire, yaml },
+  ...{ acl, crypt, eauth, jinja, target, wire, yaml },
+  job: { ...job, ...durable },
 };
 
 describe.each(Object.entries(ALL))('%s', (group, { inputs }) => {
