@@ -82,7 +82,7 @@ describe('a whole master with two minions', () => {
     expect(await ids('-C', 'G@kernel:Linux and not light-1')).toEqual(['light-2']);
   });
 
-  it('exits as salt does when nobody matches and when a command fails', async () => {
+  it('exits as salt does when no minion matches and when a command fails', async () => {
     const nobody = await master.brine('salt', ['nobody*', 'test.ping']);
     expect(nobody.code).toBe(2);
     expect(nobody.stdout).toContain(

@@ -143,7 +143,7 @@ describe(`${MINIONS} minions of which most are away`, () => {
     expect([...runs.keys()].sort()).toEqual(ids);
   }, 600_000);
 
-  it('a job whose time is over reaches nobody that was away, nor does a usual one', async () => {
+  it('a job whose time is over reaches no minion that was away, nor does a usual one', async () => {
     const killed = new Date(killedMs).toISOString();
     for (const name of ['short', 'plain'] as const) {
       const jid = jids[name];

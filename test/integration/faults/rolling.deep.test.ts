@@ -15,7 +15,7 @@ interface Seen {
   };
 }
 
-it('all services are replaced under load: no call fails, nothing is lost, nobody logs in', async () => {
+it('all services are replaced under load: no call fails, nothing is lost, no minion logs in', async () => {
   const asked = ['--rolling', '1', '--minions', `${MINIONS}`, '--jobs', '3', '--pause', '2'];
   const { code, said, report } = await runChaos<Seen>([...asked, '--deadline', '15']);
   expect(code, said).toBe(0);

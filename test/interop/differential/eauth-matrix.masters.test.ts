@@ -128,7 +128,7 @@ const CASES: readonly Case[] = [
   local('root', 'root', 'cmd.shell', '*'),
   local('badman', 'root', 'test.ping', '*'),
   local('sudo_badman', 'root', 'test.ping', '*', {
-    closed: 'the blacklist also counts for whoever came by sudo',
+    closed: 'the blacklist also counts for users that came by sudo',
   }),
   local('root', 'games', 'cmd.run', '*', { closed: 'nobody becomes root by a key of few rights' }),
   local('sudo_root', 'games', 'cmd.run', '*', {

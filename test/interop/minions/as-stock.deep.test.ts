@@ -21,7 +21,7 @@ import { LAST_STEPS, STEPS } from './as-stock-steps.ts';
 /*
  * Stock minions do the same at a Brine master as at a stock master of 3008.2 with the same roots.
  * What they did there is kept in test/fixtures/as-stock; with BRINE_AS_STOCK=record a stock master
- * is started and the record made anew. Two releases are asked, with BRINE_AS_STOCK=all, or
+ * is started and the record made again. Two releases are asked, with BRINE_AS_STOCK=all, or
  * record-all, three.
  */
 

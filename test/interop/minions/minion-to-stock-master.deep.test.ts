@@ -81,7 +81,7 @@ describe('the salt command of 3008.2, over a master of 3008.2, and our minion', 
     });
   });
 
-  test('cmd.run gives what the shell prints, and its failure is told', async () => {
+  test('cmd.run gives what the shell prints, and its failure', async () => {
     expect(await salt('cmd.run', 'echo out; echo err >&2')).toEqual({ ours: 'out\nerr' });
     expect(await salt('cmd.run_all', 'printf äöü; exit 3')).toMatchObject({
       ours: { retcode: 3, stdout: 'äöü', stderr: '' },

@@ -265,7 +265,7 @@ it('what is returned while a master above is away comes once it is back, once', 
   });
 });
 
-it('a minion that is away is told of as in a tree of stock masters', async () => {
+it('the master above hears of a minion that is away as in a tree of stock masters', async () => {
   const away = SIMULATED.at(-1) ?? '';
   await simulated.at(-1)?.stop();
   // The seconds also bound how long a stock master may take to accept the command.

@@ -174,7 +174,7 @@ describe('real salt-syndics of two releases below Brine', () => {
     ]);
   });
 
-  it("a lower master's own job is told above, with whom it expects", async () => {
+  it("the master above hears of a lower master's own job, and which minions it expects", async () => {
     const { stdout } = await lower[1]!.run('salt', ['*', 'test.echo', 'own', '--async']);
     const jid = jidIn(stdout);
     await reaches(

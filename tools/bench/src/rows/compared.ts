@@ -47,7 +47,7 @@ export const TRACING_ROW = compared({
 /** As many as keep four workers busy. */
 const FULL = 256;
 
-/** Whether more workers make a return dearer: with little to do, and with their hands full. */
+/** Whether more workers make a return dearer: with little to do, and saturated. */
 export const WORKERS_ROWS = [2, 4].flatMap((workers) => [
   workersRow(workers, { row: `workers-${workers}`, load: '' }),
   workersRow(workers, { row: `workers-${workers}-full`, load: ', full', inFlight: FULL }),
