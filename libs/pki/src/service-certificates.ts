@@ -237,7 +237,9 @@ export class ServiceCertificates {
   async #root(): Promise<string> {
     const [root] = blocksOf((await this.#read(AUTHORITY.current)) ?? '', 'CERTIFICATE');
     if (root !== undefined) return root;
-    const text = `there is no authority in ${this.#dir}: make one with \`brine pki init\``;
+    const text =
+      `there is no authority in ${this.#dir}: ` +
+      'run this where the authority is, or make one with `brine pki init`';
     throw new PkiError('SALT_PKI_AUTHORITY', text);
   }
 
