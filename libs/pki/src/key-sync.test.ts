@@ -205,7 +205,9 @@ describe('KeySync', () => {
     expect(await sync.settled(5_000)).toBe(false);
     expect(records.state('m0')).toBe('accepted');
     expect(readdirSync(join(pkiDir, 'minions_pre'))).toEqual([]);
-    expect((await readKeySyncAlarm(pkiDir))?.ids).toHaveLength(11);
+    await until('the alarm is in its file', async () =>
+      expect((await readKeySyncAlarm(pkiDir))?.ids).toHaveLength(11),
+    );
 
     expect(await confirmKeySync(pkiDir)).toBe(true);
     await until('the last is deleted', () => expect(records.state('m10')).toBe('deleted'));
