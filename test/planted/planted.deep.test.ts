@@ -5,6 +5,7 @@ import { misfit, Soil } from './soil.ts';
 /** These are searched for each time; all of them by `npm run planted`. */
 const SEARCHED = [
   'ack-before-append',
+  'bad-row-keeps-the-others',
   'batch-one-more',
   'held-forgotten',
   'job-acked-before-commit',
@@ -23,7 +24,7 @@ describe('planted bugs', () => {
     expect(misfit(bug)).toBe('');
   });
 
-  test('five of them are found', { timeout: 600_000 }, async () => {
+  test('some of them are found', { timeout: 600_000 }, async () => {
     using soil = new Soil();
     const missed: string[] = [];
     for (const name of SEARCHED) {

@@ -25,7 +25,8 @@ const COPIED = [
   'tsconfig.json',
   'vitest.config.ts',
 ];
-const LEFT_OUT = /(^|\/)(node_modules|dist)$/;
+// What was built stays: the set-up of a layer (vitest's globalSetup) runs from it.
+const LEFT_OUT = /(^|\/)node_modules$/;
 /** A search that takes longer than this is taken for one that never ends, ms. */
 const TIMEOUT_MS = 60 * 60_000;
 const MAX_OUTPUT_CHARS = 20_000_000;
@@ -65,7 +66,7 @@ export function misfit(bug: PlantedBug): string {
   }
 }
 
-/** A copy of the tree in which bugs are planted; nothing is built, the sources run as they are. */
+/** A copy of the tree in which bugs are planted. Tests and simulation run the sources. */
 export class Soil implements Disposable {
   readonly #path: string;
 
