@@ -99,8 +99,6 @@ export class Pending {
   struck = false;
   /** It went as one of few suspects, and it is not known yet how that ends. */
   guarded = false;
-  /** The worker that it went to as a suspect. */
-  suspectAt: string | undefined;
   timer: WheelTimer | undefined;
   readonly #resolve: (outcome: RequestOutcome) => void;
   #settled = false;

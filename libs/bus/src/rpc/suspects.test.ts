@@ -117,6 +117,13 @@ test('a worker has one suspect at a time, and any number of other requests', () 
   expect([...suspects.notFor(other)]).not.toContain('b');
 });
 
+test('a suspect that its worker refused may go to that worker again', () => {
+  const one = begin('m');
+  strike(one, 'a');
+  suspects.goes(one, 'b');
+  expect([...suspects.notFor(one)]).not.toContain('b');
+});
+
 test('a worker that falls silent does so with its suspect, not with one that it went on with', () => {
   const [honest, poison] = [begin('m'), begin('bad')];
   for (const one of [honest, poison]) {

@@ -130,9 +130,12 @@ export class Suspects {
   }
 
   /** The workers that a request must not go to now: those that were tried, or have a suspect. */
-  notFor({ struck, tried }: Pending): ReadonlySet<string> {
-    if (!struck || this.#suspectAt.size === 0) return tried;
-    return new Set([...tried, ...this.#suspectAt.keys()]);
+  notFor(pending: Pending): ReadonlySet<string> {
+    if (!pending.struck || this.#suspectAt.size === 0) return pending.tried;
+    const not = new Set(pending.tried);
+    // Its own worker may have it again, such as one that refused it for want of room.
+    for (const [worker, suspect] of this.#suspectAt) if (suspect !== pending) not.add(worker);
+    return not;
   }
 
   /** A request goes to a worker. */
@@ -142,7 +145,6 @@ export class Suspects {
     this.#waiting[request.class].delete(pending);
     if (!struck) return;
     this.#clear(pending);
-    pending.suspectAt = worker;
     this.#suspectAt.set(worker, pending);
     if (pending.guarded) return;
     pending.guarded = true;
@@ -228,10 +230,9 @@ export class Suspects {
 
   /** A worker has it no longer as its suspect. */
   #clear(pending: Pending): void {
-    if (pending.suspectAt === undefined) return;
-    if (this.#suspectAt.get(pending.suspectAt) === pending)
-      this.#suspectAt.delete(pending.suspectAt);
-    pending.suspectAt = undefined;
+    for (const [worker, suspect] of this.#suspectAt) {
+      if (suspect === pending) this.#suspectAt.delete(worker);
+    }
   }
 
   #release(pending: Pending, well: boolean): void {
