@@ -129,7 +129,7 @@ test.each([
   expect(await Promise.all(results)).toEqual(['1', '2', '3', '4']);
 });
 
-test('a peer whose line is full takes no place of another', async () => {
+test('a peer with a full line takes no place of another', async () => {
   const share = new FairShare({ ...OPTIONS, atOnce: 1, atOnceAmongOthers: 1, waitingOfOne: 1 });
   const { begun, begin } = works(share);
   for (const name of ['a1', 'a2', 'a3']) begin('a', name);
