@@ -78,7 +78,10 @@ async function storeStray(
   const message = { stream, subject, headers, data: raw, seq, incarnation: position, timeUs: at };
   const read = await readStray(bus, message);
   if (read === undefined) return undefined;
-  return 'tag' in read ? storeEvent(read, cache) : storePublished(read, cache);
+  if ('kind' in read) return storePublished(read, cache);
+  const refused: RefusedRow[] = [];
+  for (const event of read) refused.push(...(await storeEvent(event, cache)));
+  return refused;
 }
 
 async function storeEvent(event: EventMessage, cache: JobCache): Promise<readonly RefusedRow[]> {

@@ -1,12 +1,16 @@
 /**
- * The newest form of messages on NATS that this release reads, and the form that it writes. A
- * message without the header has form 1.
+ * The form of messages on NATS that this release writes. A message without the header has form 1.
  *
- * A release reads this form and the one before, and writes a form that the release before reads. So
- * both may run side by side during an upgrade. A new form is read in one release and written from
- * the next one on.
+ * A release writes a form that the release before reads. So both may run side by side during an
+ * upgrade. A new form is read in one release and written from the next one on.
  */
 export const MESSAGE_VERSION: number = 1;
+
+/**
+ * The newest form that this release reads in a stream. Form 2 adds pages of events
+ * (`events/page.ts`) and changes nothing else.
+ */
+export const NEWEST_READ = 2;
 
 /** The header that carries the form of a message. */
 export const VERSION_HEADER = 'Brine-Version';
@@ -20,5 +24,5 @@ export const NEWER_TRIES_MAX = 720;
 /** Whether a stored message is of a form that only a newer release reads. */
 export function isNewer(header: (name: string) => string): boolean {
   const text = header(VERSION_HEADER);
-  return text !== '' && !(Number(text) <= MESSAGE_VERSION);
+  return text !== '' && !(Number(text) <= NEWEST_READ);
 }

@@ -1,17 +1,20 @@
-import type { EventKind, StreamEvent } from '@brine/job';
-import { isEventKind } from '@brine/job';
+import type { Event, EventKind, StreamEvent } from '@brine/job';
+import { isEventKind, jobReturnTag } from '@brine/job';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { getBody, sizeOfReference } from '../streams/bodies.ts';
 import { readStored } from '../streams/direct-get.ts';
 import type { MessageReaderOptions } from '../streams/message-reader.ts';
 import { MessageReader } from '../streams/message-reader.ts';
+import { nakAfter } from '../streams/pull-feed.ts';
 import type { Stray } from '../streams/stray.ts';
 import { strayOf } from '../streams/stray.ts';
 import type { Received } from '../streams/stream-reader.ts';
 import { unescapeHeader } from '../subjects/escape.ts';
 import { STREAMS, subjects } from '../subjects/names.ts';
 import { EVENT_HEADERS, returnOf } from './event-writer.ts';
+import { PAGE_HEADER, type PagedReturn, readPage } from './page.ts';
+import { type Outcome, PageInHand } from './page-in-hand.ts';
 
 /**
  * Batch size for a reader that iterates one by one: a turn of the reader for each costs as much.
@@ -35,25 +38,92 @@ export class EventReader extends MessageReader<EventKind> implements AsyncIterab
   }
 
   /**
-   * The events in groups: what is here, at least one and at most `max`. A group that is not full
-   * waits `lingerMs` for more.
+   * The events in groups: what is here, at least one and about `max`, since a page is never split.
+   * A group that is not full waits `lingerMs` for more.
    */
   async *batches(max: number, lingerMs = 0): AsyncGenerator<readonly EventMessage[], void> {
     for (;;) {
       const received = await this.take(max, lingerMs);
       if (received.length === 0) return;
-      const events: EventMessage[] = [];
+      let events: EventMessage[] = [];
       for (const one of received) {
-        const event = EventMessage.read(this.#bus, one);
-        if (event !== undefined) events.push(event);
-        else this.pass(one, new BusError('BUS_BAD_MESSAGE', 'no event of ours'));
+        for (const event of this.#read(one)) events.push(event);
+        if (events.length < max) continue;
+        yield events;
+        events = [];
       }
       if (events.length > 0) yield events;
     }
   }
+
+  #read(received: Received): readonly EventMessage[] {
+    try {
+      return readEvents(this.#bus, received, this.isDurable);
+    } catch (error) {
+      if (!(error instanceof BusError)) throw error;
+      this.pass(received, error);
+      return [];
+    }
+  }
 }
 
-/** An event as one message of the stream, which a durable reader acknowledges. */
+/**
+ * The events of a message: those of a page, or the one that it is. `settles`: its reader is durable
+ * and so acknowledges each.
+ * @throws BusError `BUS_BAD_MESSAGE` for what no EventWriter made.
+ */
+export function readEvents(
+  bus: Bus,
+  received: Received,
+  settles: boolean,
+): readonly EventMessage[] {
+  const kind = received.subject.split('.')[2] ?? '';
+  if (!isEventKind(kind)) throw noEvent();
+  const count = received.header(PAGE_HEADER);
+  if (count === '') return [new EventMessage(bus, received, eventOf(received, kind))];
+  const returns = readPage(received.data, Number(count));
+  const page = settles ? new PageInHand(received, returns.length) : undefined;
+  return returns.map((one) => new EventMessage(bus, received, pagedEvent(kind, one), page));
+}
+
+/** What the message of an event says of it. */
+interface ReadEvent extends Pick<Event, 'kind' | 'tag' | 'jid' | 'minion' | 'link'> {
+  readonly traced: boolean;
+  /** Undefined where it is in the object store, under `reference`. */
+  readonly body: Uint8Array | undefined;
+  readonly reference?: string | undefined;
+}
+
+function eventOf(received: Received, kind: EventKind): ReadEvent {
+  const header = (name: string): string | undefined => {
+    const value = received.header(name);
+    return value === '' ? undefined : unescapeHeader(value);
+  };
+  const tag = header(EVENT_HEADERS.tag);
+  if (tag === undefined) throw noEvent();
+  const inTag = returnOf(kind, tag);
+  const reference = header(EVENT_HEADERS.reference);
+  return {
+    kind,
+    tag,
+    jid: header(EVENT_HEADERS.jid) ?? inTag?.jid,
+    minion: header(EVENT_HEADERS.minion) ?? inTag?.id,
+    link: header(EVENT_HEADERS.link),
+    traced: received.header(EVENT_HEADERS.traced) !== '',
+    body: reference === undefined ? received.data : undefined,
+    reference,
+  };
+}
+
+function pagedEvent(kind: EventKind, { jid, minion, link, traced, body }: PagedReturn): ReadEvent {
+  return { kind, tag: jobReturnTag(jid, minion), jid, minion, link, traced, body };
+}
+
+function noEvent(): BusError {
+  return new BusError('BUS_BAD_MESSAGE', 'no event of ours');
+}
+
+/** An event out of the stream, which a durable reader acknowledges. */
 export class EventMessage implements StreamEvent {
   readonly kind: EventKind;
   readonly tag: string;
@@ -71,56 +141,50 @@ export class EventMessage implements StreamEvent {
   readonly deliveries: number;
   readonly #bus: Bus;
   readonly #received: Received;
+  /** Where the message holds other events too; of a durable reader. */
+  readonly #page: PageInHand | undefined;
   /** Of a body in the object store. */
   readonly #reference: string | undefined;
+  #isSettled = false;
 
-  private constructor(bus: Bus, received: Received, kind: EventKind, tag: string) {
-    const header = (name: string): string | undefined => {
-      const value = received.header(name);
-      return value === '' ? undefined : unescapeHeader(value);
-    };
-    const inTag = returnOf(kind, tag);
-    const reference = header(EVENT_HEADERS.reference);
+  /** For this library only. */
+  constructor(bus: Bus, received: Received, read: ReadEvent, page?: PageInHand) {
+    const { body, reference } = read;
     this.#bus = bus;
     this.#received = received;
+    this.#page = page;
     this.#reference = reference;
-    this.kind = kind;
-    this.tag = tag;
+    this.kind = read.kind;
+    this.tag = read.tag;
     this.subject = received.subject;
-    this.jid = header(EVENT_HEADERS.jid) ?? inTag?.jid;
-    this.minion = header(EVENT_HEADERS.minion) ?? inTag?.id;
-    this.link = header(EVENT_HEADERS.link);
-    this.traced = received.header(EVENT_HEADERS.traced) !== '';
-    this.body = reference === undefined ? received.data : undefined;
-    this.size = reference === undefined ? received.data.length : (sizeOfReference(reference) ?? 0);
+    this.jid = read.jid;
+    this.minion = read.minion;
+    this.link = read.link;
+    this.traced = read.traced;
+    this.body = body;
+    this.size = body?.length ?? sizeOfReference(reference ?? '') ?? 0;
     this.seq = received.seq;
     this.incarnation = received.incarnation;
     this.timeMs = Math.floor(received.timeUs / 1_000);
     this.deliveries = received.deliveries;
   }
 
-  /** Reads an event; undefined for a message that no EventWriter made. For this library only. */
-  static read(bus: Bus, received: Received): EventMessage | undefined {
-    const kind = received.subject.split('.')[2] ?? '';
-    const tag = received.header(EVENT_HEADERS.tag);
-    if (!isEventKind(kind) || tag === '') return undefined;
-    return new EventMessage(bus, received, kind, unescapeHeader(tag));
-  }
-
   /** @throws BusError `BUS_BODY_GONE` and as `Inbox.request` does. */
   async fetch(): Promise<Uint8Array> {
-    if (this.#reference === undefined) return this.#received.data;
-    return getBody(this.#bus, 'evt', this.#reference);
+    if (this.body !== undefined) return this.body;
+    return getBody(this.#bus, 'evt', this.#reference ?? '');
   }
 
   /** Acknowledges: this durable reader is done with the event. */
   ack(): void {
-    this.#received.settle('+ACK');
+    if (this.#page === undefined) this.#received.settle('+ACK');
+    else this.#settle(this.#page, 'done');
   }
 
   /** The event could not be handled: it comes again some times, then it is passed over. */
   failed(error: unknown): void {
-    this.#received.failed(error);
+    if (this.#page === undefined) this.#received.failed(error);
+    else this.#settle(this.#page, { error });
   }
 
   /** The message as it stands in the stream, for quarantine when its body can not be fetched. */
@@ -130,12 +194,19 @@ export class EventMessage implements StreamEvent {
 
   /** Asks for the event again after `delayMs`. */
   nak(delayMs: number): void {
-    this.#received.settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`);
+    if (this.#page === undefined) this.#received.settle(nakAfter(delayMs));
+    else this.#settle(this.#page, { nakMs: delayMs });
+  }
+
+  #settle(page: PageInHand, outcome: Outcome): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    page.settle(outcome);
   }
 }
 
-/** The event at a sequence of the stream; undefined once it was purged. */
-export async function eventAt(bus: Bus, seq: number): Promise<EventMessage | undefined> {
+/** The events at a sequence of the stream; none once they were purged. */
+export async function eventsAt(bus: Bus, seq: number): Promise<readonly EventMessage[]> {
   const received = await readStored(bus, STREAMS.events, seq);
-  return received === undefined ? undefined : EventMessage.read(bus, received);
+  return received === undefined ? [] : readEvents(bus, received, false);
 }

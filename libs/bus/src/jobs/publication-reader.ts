@@ -4,6 +4,7 @@ import { BusError } from '../connection/errors.ts';
 import { streamInfo } from '../connection/js-api.ts';
 import type { MessageReaderOptions } from '../streams/message-reader.ts';
 import { MessageReader } from '../streams/message-reader.ts';
+import { nakAfter } from '../streams/pull-feed.ts';
 import type { Received } from '../streams/stream-reader.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
 import type { PublicationKind } from '../subjects/names.ts';
@@ -61,7 +62,7 @@ export class PublicationReader
           return undefined;
         }
         if (tries === FETCH_TRIES || this.#closed) {
-          if (this.isDurable) received.settle(`-NAK {"delay":${FETCH_RETRY_MS * 1e6}}`);
+          if (this.isDurable) received.settle(nakAfter(FETCH_RETRY_MS));
           else this.pass(received, error);
           return undefined;
         }

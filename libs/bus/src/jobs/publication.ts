@@ -4,6 +4,7 @@ import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { isRecord } from '../connection/js-api.ts';
 import { getBody } from '../streams/bodies.ts';
+import { nakAfter } from '../streams/pull-feed.ts';
 import type { Received } from '../streams/stream-reader.ts';
 import { isPublicationKind, SERVICE_INBOXES } from '../subjects/names.ts';
 
@@ -110,7 +111,7 @@ function baseOf(bus: Bus, received: Received): PublishedBase {
     subject: received.subject,
     failed: received.failed,
     ack: () => received.settle('+ACK'),
-    nak: (delayMs) => received.settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`),
+    nak: (delayMs) => received.settle(nakAfter(delayMs)),
   };
 }
 

@@ -11,7 +11,7 @@ import { until } from '@brine/testing/waits';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { type Bus, connectBus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { eventAt, EventReader } from '../events/event-reader.ts';
+import { EventReader, eventsAt } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
@@ -148,7 +148,7 @@ test.each(WAYS)(
     });
     expect(next).toBeGreaterThan(stored.at(-1) ?? Infinity);
     for (const seq of stored) {
-      const event = await eventAt(worker, seq);
+      const [event] = await eventsAt(worker, seq);
       expect(BODY.equals(await (event?.fetch() ?? Buffer.alloc(0))), `event ${seq}`).toBe(true);
     }
   },

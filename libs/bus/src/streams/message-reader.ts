@@ -2,6 +2,7 @@ import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { isNewer, NEWER_RETRY_MS, NEWER_TRIES_MAX } from '../connection/message-version.ts';
 import type { StreamName } from '../subjects/names.ts';
+import { nakAfter } from './pull-feed.ts';
 import type { KeepStray } from './stray.ts';
 import { strayOf } from './stray.ts';
 import type { ReaderSpec, ReadFrom, Received } from './stream-reader.ts';
@@ -104,7 +105,7 @@ export abstract class MessageReader<Kind extends string> {
   #leave(received: Received): false {
     this.#newer++;
     const isLeft = this.isDurable && received.deliveries < NEWER_TRIES_MAX;
-    if (isLeft) received.settle(`-NAK {"delay":${NEWER_RETRY_MS * 1e6}}`);
+    if (isLeft) received.settle(nakAfter(NEWER_RETRY_MS));
     else this.pass(received, new BusError('BUS_BAD_MESSAGE', 'a message of a newer release'));
     return false;
   }

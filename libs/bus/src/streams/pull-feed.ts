@@ -47,6 +47,11 @@ export interface Delivery extends StreamMessage {
   readonly deliveries: number;
 }
 
+/** The kind of acknowledgement that asks for a message again after some ms. */
+export function nakAfter(ms: number): string {
+  return `-NAK {"delay":${Math.round(ms * 1e6)}}`;
+}
+
 /** Asked for at once; half of them used up, more are asked for. */
 const BATCH = 500;
 const EXPIRES_MS = 30_000;

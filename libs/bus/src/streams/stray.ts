@@ -1,3 +1,4 @@
+import { nakAfter } from './pull-feed.ts';
 import type { Received } from './stream-reader.ts';
 
 /** A message of a stream that this release can not read, as it stands there. */
@@ -32,6 +33,6 @@ export function strayOf(stream: string, received: Received, why: unknown): Stray
     ...{ stream, subject, data, seq, incarnation, timeUs, why },
     headers: received.headers(),
     ack: () => settle('+ACK'),
-    nak: (delayMs) => settle(`-NAK {"delay":${Math.round(delayMs * 1e6)}}`),
+    nak: (delayMs) => settle(nakAfter(delayMs)),
   };
 }

@@ -5,7 +5,7 @@ import { streamInfo } from '../connection/js-api.ts';
 import { RETRY_MS as ASIDE_RETRY_MS, TRIES_MAX } from './asides.ts';
 import { InProgressAcks } from './in-progress.ts';
 import type { ConsumerSpec, Delivery } from './pull-feed.ts';
-import { ACK_WAIT_MS, PullFeed } from './pull-feed.ts';
+import { ACK_WAIT_MS, nakAfter, PullFeed } from './pull-feed.ts';
 
 /** Where a reader begins. A durable reader that exists already goes on from its place instead. */
 export type ReadFrom =
@@ -123,7 +123,7 @@ export class StreamReader {
     const { stream, durable } = this.#spec;
     const { deliveries, settle, subject, seq } = delivery;
     if (!atOnce && durable !== undefined && deliveries < TRIES_MAX) {
-      settle(`-NAK {"delay":${ASIDE_RETRY_MS * 1e6}}`);
+      settle(nakAfter(ASIDE_RETRY_MS));
       return;
     }
     settle('+TERM');

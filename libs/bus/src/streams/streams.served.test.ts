@@ -4,9 +4,9 @@ import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import { askJetStream } from '../connection/js-api.ts';
-import { MESSAGE_VERSION } from '../connection/message-version.ts';
+import { NEWEST_READ } from '../connection/message-version.ts';
 import type { EventMessage } from '../events/event-reader.ts';
-import { eventAt, EventReader } from '../events/event-reader.ts';
+import { EventReader, eventsAt } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
 import { append } from './append.ts';
 import { ensureStreams } from './ensure-streams.ts';
@@ -70,13 +70,13 @@ test('an event that is stored already counts as a duplicate, and can be read the
   const again = await writer.append({ ...event, body: Buffer.from([0x90]) });
   expect(first.duplicate).toBe(false);
   expect(again).toEqual({ seq: first.seq, duplicate: true });
-  const stored = await eventAt(worker, again.seq);
+  const [stored] = await eventsAt(worker, again.seq);
   expect(stored).toMatchObject({ tag: 'salt/auth', seq: first.seq });
   expect(Buffer.from((await stored?.fetch()) ?? [])).toEqual(empty);
 });
 
 test('a message that only a newer release reads is neither lost nor in the way', async () => {
-  const newer = { 'Brine-Tag': 'newer', 'Brine-Version': String(MESSAGE_VERSION + 1) };
+  const newer = { 'Brine-Tag': 'newer', 'Brine-Version': String(NEWEST_READ + 1) };
   const subject = 'brine.events.sighting';
   await append(worker, { subject, payload: empty, headers: newer, timeoutMs: 4_000 });
   await new EventWriter(worker).append({ kind: 'sighting', tag: 'known', body: empty });
