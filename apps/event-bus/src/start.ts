@@ -172,7 +172,7 @@ function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
     host: options.brine.host,
     sinceMs: parts.startedMs,
     maxEventSize: options.maxEventSize,
-    onEvent: (event) => times.saw(event),
+    times,
     spans: context.telemetry,
     ...keptFiles(options, parts.hasSalt, log),
     onTrouble: (text, err) => log.warn({ err }, text),

@@ -45,6 +45,11 @@ export class EventFeed {
     this.#returns.announced(jid);
   }
 
+  /** Counts events that went by unread. */
+  passed(count: number): void {
+    this.#counts.events += count;
+  }
+
   stats(): object {
     return { ...this.#counts, hold: this.#returns.stats() };
   }

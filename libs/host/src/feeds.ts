@@ -21,8 +21,8 @@ export interface FeedsOptions {
   /** Readers could connect from this time on, in unix ms. */
   readonly sinceMs: number;
   readonly maxEventSize: number;
-  /** Called with each event as it comes. */
-  readonly onEvent?: (event: EventMessage) => void;
+  /** Who notes each event as it comes, while it wants them. */
+  readonly times?: { readonly wanted: boolean; saw(event: EventMessage): void };
   readonly spans: Pick<Telemetry, 'recordSpan'>;
   /** Whether local tools look for jobs in files (`master_job_cache: local_cache`). */
   readonly jobFiles: boolean;
@@ -186,22 +186,32 @@ async function handleJob(
 function runEvents(
   live: EventReader,
   events: EventFeed,
-  { readers, onEvent }: FeedsOptions,
+  { readers, times }: FeedsOptions,
 ): Promise<void> {
-  return handleEach(afterArrivals(live, readers), (event) => {
+  const isWanted = (): boolean => readers.count > 0 || times?.wanted === true;
+  return handleEach(afterArrivals(live, events, readers, isWanted), (event) => {
     if (event.kind === 'sighting' || event.kind === 'audit') return; // For the store alone.
-    onEvent?.(event);
+    times?.saw(event);
     return events.handle(event);
   });
 }
 
 /**
  * The events. Each waits until the tools that connected before it are readers: one asked for it.
+ * Returns are not even read while no reader is connected and no times are noted.
  */
-async function* afterArrivals(live: EventReader, readers: Readers): AsyncGenerator<EventMessage> {
-  for await (const batch of live.batches(EVENTS_AT_ONCE)) {
+async function* afterArrivals(
+  live: EventReader,
+  events: EventFeed,
+  readers: Readers,
+  isWanted: () => boolean,
+): AsyncGenerator<EventMessage> {
+  for await (const messages of live.unread(EVENTS_AT_ONCE)) {
     await readers.arrivals();
-    yield* batch;
+    for (const message of messages) {
+      if (message.kind === 'ret' && !isWanted()) events.passed(message.count);
+      else yield* message.read();
+    }
   }
 }
 

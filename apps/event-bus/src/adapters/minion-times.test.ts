@@ -41,3 +41,14 @@ test('with too many minions none is named, and the memory is bounded', async () 
   expect(text).toContain('salt_health_minions_total 50\n');
   expect(text).not.toContain('{minion=');
 });
+
+test('events are wanted while there may be metrics of each minion', () => {
+  const wanted = (minions: number, max: number): boolean =>
+    new MinionTimes(() => Array.from({ length: minions }, (_, n) => `m${n}`), max).wanted;
+  expect([wanted(0, 10), wanted(10, 10), wanted(11, 10), wanted(0, 0)]).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
+});

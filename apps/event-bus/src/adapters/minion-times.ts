@@ -13,6 +13,8 @@ export interface MinionEvent {
 export type AcceptedMinions = () => Iterable<string>;
 
 const BEACONS = 'salt/beacon/';
+/** How often the number of minions is looked at. */
+const LOOK_MS = 1_000;
 
 /**
  * When minions were last heard, in the metrics of salt-exporter: any event of theirs, and the
@@ -25,6 +27,8 @@ export class MinionTimes {
   readonly #accepted: AcceptedMinions;
   readonly #events: LRUCache<string, number>;
   readonly #beats: LRUCache<string, number>;
+  #isWanted = true;
+  #lookedAtMs = -Infinity;
 
   constructor(accepted: AcceptedMinions, max: number) {
     this.#accepted = accepted;
@@ -32,6 +36,16 @@ export class MinionTimes {
     // A cache without any place can not be made; with none allowed, nothing is put there.
     this.#events = new LRUCache({ max: Math.max(1, max) });
     this.#beats = new LRUCache({ max: Math.max(1, max) });
+  }
+
+  /** Whether events are to be noted: not while there are more minions than have metrics. */
+  get wanted(): boolean {
+    if (performance.now() - this.#lookedAtMs < LOOK_MS) return this.#isWanted;
+    this.#lookedAtMs = performance.now();
+    let left = this.#max;
+    for (const _ of this.#accepted()) if (--left < 0) break;
+    this.#isWanted = this.#max > 0 && left >= 0;
+    return this.#isWanted;
   }
 
   /** Notes an event. */

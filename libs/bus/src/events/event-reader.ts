@@ -42,17 +42,28 @@ export class EventReader extends MessageReader<EventKind> implements AsyncIterab
    * A group that is not full waits `lingerMs` for more.
    */
   async *batches(max: number, lingerMs = 0): AsyncGenerator<readonly EventMessage[], void> {
-    for (;;) {
-      const received = await this.take(max, lingerMs);
-      if (received.length === 0) return;
+    for await (const messages of this.unread(max, lingerMs)) {
       let events: EventMessage[] = [];
-      for (const one of received) {
-        for (const event of this.#read(one)) events.push(event);
+      for (const message of messages) {
+        for (const event of message.read()) events.push(event);
         if (events.length < max) continue;
         yield events;
         events = [];
       }
       if (events.length > 0) yield events;
+    }
+  }
+
+  /** As {@link batches}, of messages: for a reader that does not want the events of each. */
+  async *unread(max: number, lingerMs = 0): AsyncGenerator<readonly UnreadEvents[], void> {
+    for (;;) {
+      const received = await this.take(max, lingerMs);
+      if (received.length === 0) return;
+      yield received.map((one) => ({
+        kind: kindOf(one),
+        count: countOf(one),
+        read: () => this.#read(one),
+      }));
     }
   }
 
@@ -67,6 +78,25 @@ export class EventReader extends MessageReader<EventKind> implements AsyncIterab
   }
 }
 
+/** A message of the stream that may hold several events. */
+export interface UnreadEvents {
+  readonly kind: EventKind | undefined;
+  /** How many events it says that it holds. */
+  readonly count: number;
+  /** Its events; none where it can not be read, which its reader counts. */
+  readonly read: () => readonly EventMessage[];
+}
+
+function kindOf({ subject }: Received): EventKind | undefined {
+  const kind = subject.split('.')[2] ?? '';
+  return isEventKind(kind) ? kind : undefined;
+}
+
+function countOf(received: Received): number {
+  const count = received.header(PAGE_HEADER);
+  return count === '' ? 1 : Number(count);
+}
+
 /**
  * The events of a message: those of a page, or the one that it is. `settles`: its reader is durable
  * and so acknowledges each.
@@ -77,11 +107,12 @@ export function readEvents(
   received: Received,
   settles: boolean,
 ): readonly EventMessage[] {
-  const kind = received.subject.split('.')[2] ?? '';
-  if (!isEventKind(kind)) throw noEvent();
-  const count = received.header(PAGE_HEADER);
-  if (count === '') return [new EventMessage(bus, received, eventOf(received, kind))];
-  const returns = readPage(received.data, Number(count));
+  const kind = kindOf(received);
+  if (kind === undefined) throw noEvent();
+  if (received.header(PAGE_HEADER) === '') {
+    return [new EventMessage(bus, received, eventOf(received, kind))];
+  }
+  const returns = readPage(received.data, countOf(received));
   const page = settles ? new PageInHand(received, returns.length) : undefined;
   return returns.map((one) => new EventMessage(bus, received, pagedEvent(kind, one), page));
 }
