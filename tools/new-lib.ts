@@ -53,7 +53,7 @@ export function makeLib(root: string, lib: NewLib): string[] {
 function packageOf({ name, floor, purpose }: NewLib): object {
   return {
     name: `@brine/${name}`,
-    version: '0.1.0',
+    version: '0.2.0',
     private: true,
     description: purpose,
     license: 'Apache-2.0',

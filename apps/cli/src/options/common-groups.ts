@@ -8,7 +8,7 @@ import {
 } from './command-form.ts';
 
 /** The version of this program. */
-export const BRINE_VERSION = '0.1.0';
+export const BRINE_VERSION = '0.2.0';
 
 /** The release whose texts and rules the commands follow. */
 export const SALT_VERSION = '3008.2 (Argon)';

@@ -15,7 +15,7 @@ export interface GrainSettings {
 }
 
 const MIB = 1024 * 1024;
-const BRINE_VERSION = '0.1.0';
+const BRINE_VERSION = '0.2.0';
 
 /** Facts about this host under the names that Salt uses (Salt: salt/grains/core.py). */
 export async function collectGrains(settings: GrainSettings): Promise<SaltMap> {
