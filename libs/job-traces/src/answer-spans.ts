@@ -46,9 +46,9 @@ export class AnswerSpans {
   }
 
   #returned(request: IncomingRequest, about: Kind<'return'>, startMs: number): string | undefined {
-    const { jid, minion, traced, again, failed, link } = about;
+    const { jid, minion, traced, failed, link } = about;
     const { jobs, record } = this.#ports;
-    if (!traced && !(again && jobs.wantsRepeated(jid))) return undefined;
+    if (!traced) return undefined;
     jobs.returned(jid, minion, request.receivedMs ?? startMs);
     record({
       name: 'worker return',
@@ -57,7 +57,6 @@ export class AnswerSpans {
       parentPart: `gateway.return.${minion}`,
       startMs,
       endMs: nowMs(),
-      attributes: again ? { 'brine.request': request.id, 'brine.again': true } : undefined,
       link,
       error: failed ? 'the minion says that it failed' : undefined,
     });

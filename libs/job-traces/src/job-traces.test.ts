@@ -105,14 +105,8 @@ test('the first returns are wanted, then failures and slow ones, the rest is cou
 
 test('a job that is not traced has no spans at all, whatever fails', () => {
   expect(wants('a', T0, true, 'untraced')).toBe(false);
-  expect(traces.wantsRepeated('untraced')).toBe(false);
   traces.close();
   expect(spans).toEqual([]);
-});
-
-test('a return that was stored before is wanted, as its first try may be recorded in part', () => {
-  const repeated = Array.from({ length: 101 }, () => traces.wantsRepeated(JID));
-  expect(repeated.filter(Boolean)).toHaveLength(100);
 });
 
 test('an id too long for the note to the gateway gets no spans: its hops would not all be there', () => {

@@ -39,7 +39,6 @@ interface JobTrace {
   again: number;
   first: number;
   failed: number;
-  repeated: number;
   slow: number;
   slowestMs: number;
   waiting: WaitingPart[];
@@ -56,7 +55,6 @@ const WAITING_MS = 1_000;
 /** A return counts as slow that took so many times longer than any recorded before it. */
 const SLOW_FACTOR = 1.5;
 const SLOW_MAX = 32;
-const REPEATED_MAX = 100;
 
 /**
  * Decides which returns are traced. Records the part that happens on the minion: from the
@@ -105,17 +103,6 @@ export class JobTraces {
     }
     return isWanted;
   };
-
-  /**
-   * The same for a return that was stored before. A worker may have recorded its first try and died
-   * before it could say so; the spans below need their cause.
-   */
-  wantsRepeated(jid: string): boolean {
-    const job = this.#job(jid);
-    if (!job.traced || job.repeated >= REPEATED_MAX) return false;
-    job.repeated += 1;
-    return true;
-  }
 
   /** Records the minion's part of a return that is traced. */
   returned(jid: string, minion: string, receivedMs: number): void {
@@ -200,7 +187,6 @@ export class JobTraces {
       again: 0,
       first: 0,
       failed: 0,
-      repeated: 0,
       slow: 0,
       slowestMs: 0,
       waiting: [],

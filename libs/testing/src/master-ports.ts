@@ -137,7 +137,8 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     },
     events: {
       append: (event) => {
-        const duplicate = events.some((known) => known.msgId === event.msgId);
+        const { msgId } = event;
+        const duplicate = msgId !== undefined && events.some((known) => known.msgId === msgId);
         if (!duplicate) events.push(event);
         return Promise.resolve({ duplicate });
       },

@@ -7,6 +7,7 @@ import { append, newMessageId } from '../streams/append.ts';
 import { INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { escapeHeader } from '../subjects/escape.ts';
 import { subjects } from '../subjects/names.ts';
+import { pagedReturn, PageWriter } from './page-writer.ts';
 
 /**
  * The headers of an event in the stream. The tag is one, so that readers match it without decoding
@@ -25,19 +26,31 @@ export const EVENT_HEADERS = {
 export class EventWriter {
   readonly #bus: Bus;
   readonly #timeoutMs: number;
+  readonly #pages: PageWriter;
 
   /** `timeoutMs`: how long an append is tried while the stream is away; default 4,000. */
   constructor(bus: Bus, options: { readonly timeoutMs?: number } = {}) {
     this.#bus = bus;
     this.#timeoutMs = options.timeoutMs ?? 4_000;
+    this.#pages = new PageWriter({
+      bus,
+      timeoutMs: this.#timeoutMs,
+      appendOne: (event) => this.#appendOne(event),
+    });
   }
 
   /**
-   * Stores one event. A body above 256 KB is stored before it, in the object store, and the message
-   * names it.
+   * Stores one event; returns of jobs share messages. A body above 256 KB is stored before it, in
+   * the object store, and the message names it.
    * @throws BusError `BUS_STREAM_AWAY`, `BUS_STREAM_FULL`, `BUS_FORBIDDEN`, `BUS_REFUSED`.
    */
-  async append(event: Event): Promise<Appended> {
+  append(event: Event): Promise<Appended> {
+    const inPage = pagedReturn(event);
+    if (inPage === undefined) return this.#appendOne(event);
+    return this.#pages.append(event, inPage.paged, inPage.bytes);
+  }
+
+  async #appendOne(event: Event): Promise<Appended> {
     const headers = headersOf(event);
     let payload = event.body;
     if (payload.length > INLINE_MAX_BYTES) {

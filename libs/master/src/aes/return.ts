@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { digestOf } from '@brine/crypt';
 import { isJid, isMinionId, type Jid, jobReturnTag, jobSubErrorTag } from '@brine/job';
 import {
   appendField,
@@ -15,17 +14,11 @@ import { WORDS_OF_THE_MASTER } from './may-fire.ts';
 import { keepRefusal } from './return-refusal.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';
 
-/** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
-const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
-
 /**
  * Fields that must not travel on. The token is a credential; readers of a job's events would take
  * the others for the master's word. No stock minion returns those.
  */
 const LEFT_OUT = ['tok', 'nonce', ...WORDS_OF_THE_MASTER] as const;
-
-/** Stands for a field that is not there; no msgpack value begins with this byte. */
-const ABSENT = Buffer.from([0xc1]);
 
 /** Functions whose failed states are events of their own (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
@@ -78,12 +71,8 @@ export async function takeReturn(
     ports.count('return_invalid_jid');
     return undefined;
   }
-  const returned = await append(ports, request, scan, {
-    body: event,
-    jid,
-    minion,
-    msgId: `ret:${jid}:${minion}:${returnHash(scan)}`,
-  });
+  // A minion may send it again: then it is two events, as at a stock master, and one row.
+  const returned = await append(ports, request, scan, { body: event, jid, minion });
   await fireSubEvents(ports, scan, jid, minion);
   return returned;
 }
@@ -129,7 +118,7 @@ async function append(
   ports: MasterPorts,
   request: Request,
   scan: MapScan,
-  event: { body: Buffer; jid: Jid; minion: string; msgId: string },
+  event: { body: Buffer; jid: Jid; minion: string; msgId?: string },
 ): Promise<ReturnedJob> {
   const { jid, minion } = event;
   const link = scan.text('traceparent');
@@ -137,7 +126,7 @@ async function append(
   const failed = hasFailed(scan);
   const { receivedMs } = request;
   const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
-  const { duplicate } = await ports.events.append({
+  await ports.events.append({
     kind: 'ret',
     tag: jobReturnTag(jid, minion),
     ...event,
@@ -145,7 +134,7 @@ async function append(
     ...(traced ? { traced } : {}),
   });
   ports.count('returns');
-  return { kind: 'return', jid, minion, failed, ...linked, traced, again: duplicate };
+  return { kind: 'return', jid, minion, failed, ...linked, traced };
 }
 
 /** As Salt tells it: `success` false or a return code other than 0. */
@@ -155,12 +144,6 @@ function hasFailed(scan: MapScan): boolean {
   return (
     retcode !== undefined && !(retcode.length === 1 && retcode[0] === 0) && !!scan.value('retcode')
   );
-}
-
-/** Hash over the raw bytes of what was returned: the same for every re-send of one return. */
-function returnHash(scan: MapScan): string {
-  const pieces = IDENTITY_FIELDS.map((name) => scan.raw(name) ?? ABSENT);
-  return digestOf('sha1', pieces).toString('base64url');
 }
 
 async function fireSubEvents(

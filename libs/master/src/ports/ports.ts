@@ -11,8 +11,11 @@ import type {
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
 
-/** An event for the stream EVENTS, which stores it once however often it is appended. */
-export type EventToAppend = Event & { readonly msgId: string };
+/**
+ * An event for the stream EVENTS, which stores it once however often it is appended. Only returns
+ * of jobs need no id: PostgreSQL counts each once.
+ */
+export type EventToAppend = Event & ({ readonly msgId: string } | { readonly kind: 'ret' });
 
 /** Appends events; resolves when the stream has acknowledged. */
 export interface Events {
@@ -246,8 +249,6 @@ export type AnswerAbout =
       readonly failed: boolean;
       readonly link?: string;
       readonly traced: boolean;
-      /** It was stored before. */
-      readonly again: boolean;
     }
   | {
       readonly kind: 'login' | 'pillar' | 'event' | 'query';

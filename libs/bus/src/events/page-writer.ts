@@ -1,0 +1,133 @@
+import { type Event, isJid, jobReturnTag } from '@brine/job';
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { VERSION_HEADER } from '../connection/message-version.ts';
+import type { Appended } from '../streams/append.ts';
+import { append, newMessageId } from '../streams/append.ts';
+import { subjects } from '../subjects/names.ts';
+import { PAGE_HEADER, PAGE_MAX_BYTES, PAGE_MAX_EVENTS, sizeInPage, writePage } from './page.ts';
+import type { PagedReturn } from './page.ts';
+
+/** The form of messages that a page is. */
+const PAGE_VERSION = '2';
+/** A larger body saves nothing by sharing a message; it would only fill the page. */
+const PAGED_BODY_MAX_BYTES = 32 * 1024;
+
+/** A return that waits for its page, or for the acknowledgement of it. */
+interface Waiting {
+  readonly event: Event;
+  readonly paged: PagedReturn;
+  readonly resolve: (appended: Appended) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** How a page writer appends. */
+export interface PageWriting {
+  readonly bus: Bus;
+  /** How long an append is tried while the stream is away, in ms. */
+  readonly timeoutMs: number;
+  /** Appends one event as a message of its own. */
+  readonly appendOne: (event: Event) => Promise<Appended>;
+}
+
+/**
+ * Appends returns to EVENTS, several in one message. What comes while a page is in flight makes the
+ * next one, so pages grow with the load and no return waits for others. A page of one return is
+ * today's message of one event.
+ */
+export class PageWriter {
+  readonly #writing: PageWriting;
+  #waiting: Waiting[] = [];
+  /** Of those that wait: a page holds a tag once, so that its position names one event. */
+  #tags = new Set<string>();
+  #bytes = 0;
+  #inFlight = 0;
+  #isDue = false;
+
+  constructor(writing: PageWriting) {
+    this.#writing = writing;
+  }
+
+  /** Stores a return. Rejects as `EventWriter.append` does. */
+  append(event: Event, paged: PagedReturn, bytes: number): Promise<Appended> {
+    return new Promise((resolve, reject) => {
+      const isFull =
+        this.#waiting.length >= PAGE_MAX_EVENTS || this.#bytes + bytes > PAGE_MAX_BYTES;
+      if (isFull || this.#tags.has(event.tag)) this.#send();
+      this.#waiting.push({ event, paged, resolve, reject });
+      this.#tags.add(event.tag);
+      this.#bytes += bytes;
+      if (this.#inFlight > 0 || this.#isDue) return;
+      this.#isDue = true;
+      setImmediate(() => {
+        this.#isDue = false;
+        this.#send();
+      });
+    });
+  }
+
+  #send(): void {
+    const waiting = this.#waiting;
+    const bytes = this.#bytes;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    this.#tags = new Set();
+    this.#bytes = 0;
+    this.#inFlight += 1;
+    void this.#append(waiting, bytes).finally(() => {
+      this.#inFlight -= 1;
+      if (this.#inFlight === 0) this.#send();
+    });
+  }
+
+  async #append(waiting: readonly Waiting[], bytes: number): Promise<void> {
+    const [first] = waiting;
+    if (waiting.length === 1 && first !== undefined) return this.#appendOne(first);
+    const { bus, timeoutMs } = this.#writing;
+    const payload = writePage(
+      waiting.map(({ paged }) => paged),
+      bytes,
+    );
+    const headers = { [PAGE_HEADER]: String(waiting.length), [VERSION_HEADER]: PAGE_VERSION };
+    const subject = subjects.event('ret');
+    const msgId = newMessageId();
+    try {
+      const appended = await append(bus, { subject, payload, headers, timeoutMs, msgId });
+      for (const { resolve } of waiting) resolve(appended);
+    } catch (error) {
+      // Where a page finds no room, some of its returns may.
+      const isFull = error instanceof BusError && error.code === 'BUS_STREAM_FULL';
+      if (isFull) await Promise.all(waiting.map((one) => this.#appendOne(one)));
+      else for (const { reject } of waiting) reject(error);
+    }
+  }
+
+  async #appendOne({ event, resolve, reject }: Waiting): Promise<void> {
+    try {
+      resolve(await this.#writing.appendOne(event));
+    } catch (error) {
+      reject(error);
+    }
+  }
+}
+
+/**
+ * The event as a page would hold it; undefined for an event that has a message of its own: what is
+ * no return of a job, is large, or has an id by which the stream keeps it once.
+ */
+export function pagedReturn({
+  kind,
+  tag,
+  jid,
+  minion,
+  link,
+  traced = false,
+  body,
+  msgId,
+}: Event): { readonly paged: PagedReturn; readonly bytes: number } | undefined {
+  if (kind !== 'ret' || msgId !== undefined || body.length > PAGED_BODY_MAX_BYTES) return undefined;
+  if (!isJid(jid) || minion === undefined || tag !== jobReturnTag(jid, minion)) return undefined;
+  const paged = { jid, minion, link, traced, body };
+  const bytes = sizeInPage(paged);
+  return bytes === undefined ? undefined : { paged, bytes };
+}
