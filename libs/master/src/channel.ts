@@ -59,6 +59,28 @@ type Refused = keyof typeof REFUSED;
 export const SESSION_KEY_VERSION = 3;
 
 /**
+ * {@link openRequest} for the usual request, without waiting: its key and token are known here and
+ * all of it is in order. Undefined for any other, of which nothing was noted or counted.
+ */
+export function openAtOnce(
+  ports: MasterPorts,
+  tokens: TokenChecks,
+  { version, id, load }: SealedRequest,
+): OpenedRequest | undefined {
+  if (version < SESSION_KEY_VERSION || id === undefined) return undefined;
+  const key = ports.keys.cached(id);
+  if (key?.state !== 'accepted') return undefined;
+  const opened = openWith(ports.sessions.cached(id), load);
+  const scan = opened && scanOf(opened.body);
+  // Equal to a name with an accepted key, so it is text and a name.
+  if (opened === undefined || scan?.text('id') !== id) return undefined;
+  const tok = scan.bytes('tok');
+  if (tok === undefined || isOutOfTime(ports, scan.value('ts'))) return undefined;
+  if (!checkWith(ports, tokens, id, key.pub, tok)) return undefined;
+  return { ...opened, scan, minion: id, nonce: scan.text('nonce'), tokenChecked: true };
+}
+
+/**
  * Opens a minion's request and checks it in Salt's order (salt/channel/server.py
  * `handle_message`): key, MAC, id, age, id again, token.
  *

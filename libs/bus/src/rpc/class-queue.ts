@@ -21,14 +21,16 @@ export interface QueuedRequest {
 export class ClassQueue {
   readonly #concurrency: number;
   readonly #room: number;
-  readonly #work: (queued: QueuedRequest) => Promise<void>;
+  readonly #work: (queued: QueuedRequest) => void;
   #waiting: QueuedRequest[] = [];
   #head = 0;
   #running = 0;
+  #isStarting = false;
   /** At work in no place. */
   readonly #aside = new Set<QueuedRequest>();
 
-  constructor(concurrency: number, queue: number, work: (queued: QueuedRequest) => Promise<void>) {
+  /** `work` begins one; {@link finished} has to be called when it ends. */
+  constructor(concurrency: number, queue: number, work: (queued: QueuedRequest) => void) {
     this.#concurrency = concurrency;
     this.#room = concurrency + queue;
     this.#work = work;
@@ -55,15 +57,25 @@ export class ClassQueue {
 
   /** Lets those run that there are places for. */
   next(): void {
-    while (this.#running < this.#concurrency) {
-      const queued = this.#shift();
-      if (queued === undefined) return;
-      this.#running++;
-      void this.#work(queued).finally(() => {
-        if (!this.#aside.delete(queued)) this.#running--;
-        this.next();
-      });
+    // One that ends before it waits for anything comes back here: the loop goes on with the next.
+    if (this.#isStarting) return;
+    this.#isStarting = true;
+    try {
+      while (this.#running < this.#concurrency) {
+        const queued = this.#shift();
+        if (queued === undefined) return;
+        this.#running++;
+        this.#work(queued);
+      }
+    } finally {
+      this.#isStarting = false;
     }
+  }
+
+  /** Takes back the place of one that has ended. */
+  finished(queued: QueuedRequest): void {
+    if (!this.#aside.delete(queued)) this.#running--;
+    this.next();
   }
 
   /** Frees the place of one that is at work and goes on working. */

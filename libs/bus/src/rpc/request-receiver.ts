@@ -70,7 +70,7 @@ export class RequestReceiver {
       new ClassQueue(
         options.concurrency?.[cls] ?? LIMITS.worker[cls].concurrency,
         options.queue?.[cls] ?? LIMITS.worker[cls].queue,
-        (queued) => this.#work(queued),
+        (queued) => void this.#work(queued),
       );
     this.#queues = { auth: queue('auth'), clear: queue('clear'), aes: queue('aes') };
   }
@@ -176,13 +176,16 @@ export class RequestReceiver {
     try {
       if (queued.cancelled || head.deadlineMs <= Date.now()) return;
       queued.started = true;
-      const answer = await this.#answer(queued);
+      const { reference } = head;
+      const body =
+        reference === undefined ? queued.body : await getBody(this.#bus, 'req', reference);
+      const answer = await this.#answer(this.#request(queued, body));
       if (answer.kind === 'drop') this.#answerWith(queued, WORDS.drop);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
         this.#answerWith(queued, packReply(answer.body, answer.trace));
       } else {
-        const reference = await putBody(this.#bus, 'rep', answer.body);
-        this.#answerWith(queued, packReplyElsewhere(reference, answer.trace));
+        const put = await putBody(this.#bus, 'rep', answer.body);
+        this.#answerWith(queued, packReplyElsewhere(put, answer.trace));
       }
     } catch (error) {
       // The body could not be fetched or put: another worker may be luckier.
@@ -192,13 +195,11 @@ export class RequestReceiver {
       queued.done = true;
       this.#taken.delete(queued.key);
       if (this.#taken.size === 0) this.#drained?.();
+      this.#queues[queued.cls].finished(queued);
     }
   }
 
-  async #answer(queued: QueuedRequest): Promise<Answer> {
-    const { reference } = queued.head;
-    const body = reference === undefined ? queued.body : await getBody(this.#bus, 'req', reference);
-    const request = this.#request(queued, body);
+  async #answer(request: IncomingRequest): Promise<Answer> {
     try {
       if (this.#handler === undefined) return { kind: 'drop' };
       return await this.#handler(request);

@@ -51,12 +51,10 @@ export class StreamPublications implements Publications {
     }
     const waiting = waitWritten(this.#bus, ['store', `host:${job.host}`], WRITTEN_WAIT_MS);
     const startMs = nowMs();
-    const appended = await appendOrUnavailable(
-      'the stream of publications',
-      this.#writer.appendJob(job, { written: waiting.subject }),
-    ).catch((cause: unknown) => {
+    const appending = this.#writer.appendJob(job, { written: waiting.subject });
+    const appended = await appending.catch((cause: unknown) => {
       waiting.cancel();
-      throw cause;
+      throw unavailable('the stream of publications', cause);
     });
     const { piece } = job;
     // Of a duplicate too: the worker that wrote the job may have died before it recorded the span.
@@ -112,42 +110,32 @@ export class StreamEvents implements Events {
   }
 
   async append(event: Parameters<Events['append']>[0]): Promise<{ readonly duplicate: boolean }> {
-    const appending = appendOrUnavailable('the stream of events', this.#append(event));
-    const { kind, jid, minion: id } = event;
-    if (this.#acks === undefined || kind !== 'ret' || jid === undefined || id === undefined) {
-      return appending;
-    }
-    const appended = await appending;
-    await this.#acks.stored({ ...appended, jid, id });
-    return appended;
-  }
-
-  async #append(event: Parameters<Events['append']>[0]): Promise<Appended> {
-    const { length } = event.body;
+    const { kind, jid, minion: id, body } = event;
+    let appended: Appended;
     try {
-      const appended = await this.#writer.append(event);
-      // Smaller ones may find room where the next return does not.
-      if (length >= this.#refusedBytes) {
-        this.#fullAt = -Infinity;
-        this.#refusedBytes = Infinity;
-      }
-      return appended;
-    } catch (error) {
-      if (error instanceof BusError && error.code === 'BUS_STREAM_FULL') {
+      appended = await this.#writer.append(event);
+    } catch (cause) {
+      if (cause instanceof BusError && cause.code === 'BUS_STREAM_FULL') {
         this.#fullAt = performance.now();
-        this.#refusedBytes = Math.min(this.#refusedBytes, length);
+        this.#refusedBytes = Math.min(this.#refusedBytes, body.length);
       }
-      throw error;
+      throw unavailable('the stream of events', cause);
     }
+    // Smaller ones may find room where the next return does not.
+    if (body.length >= this.#refusedBytes) {
+      this.#fullAt = -Infinity;
+      this.#refusedBytes = Infinity;
+    }
+    if (this.#acks !== undefined && kind === 'ret' && jid !== undefined && id !== undefined) {
+      await this.#acks.stored({ ...appended, jid, id });
+    }
+    return appended;
   }
 }
 
-async function appendOrUnavailable<T>(what: string, appended: Promise<T>): Promise<T> {
-  try {
-    return await appended;
-  } catch (cause) {
-    if (!(cause instanceof BusError)) throw cause;
-    const state = cause.code === 'BUS_STREAM_FULL' ? 'full: NATS has no room left for it' : 'away';
-    throw new MasterUnavailableError(`${what} is ${state}`, { cause });
-  }
+/** What a failed append means to who asked; faults of ours stay what they are. */
+function unavailable(what: string, cause: unknown): unknown {
+  if (!(cause instanceof BusError)) return cause;
+  const state = cause.code === 'BUS_STREAM_FULL' ? 'full: NATS has no room left for it' : 'away';
+  return new MasterUnavailableError(`${what} is ${state}`, { cause });
 }

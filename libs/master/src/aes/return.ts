@@ -9,7 +9,8 @@ import {
   type SaltMap,
   scanMap,
 } from '@brine/wire';
-import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
+import type { AesRequest } from '../channel.ts';
+import type { AnswerAbout, EventToAppend, MasterPorts, Request } from '../ports/ports.ts';
 import { WORDS_OF_THE_MASTER } from './may-fire.ts';
 import { keepRefusal } from './return-refusal.ts';
 import { checksSignatures, isSignatureGood } from './return-signature.ts';
@@ -77,6 +78,32 @@ export async function takeReturn(
   return returned;
 }
 
+/** What the usual return becomes. */
+export interface UsualReturn {
+  readonly event: EventToAppend & { readonly kind: 'ret' };
+  readonly about: ReturnedJob;
+}
+
+/**
+ * {@link takeReturn} for the usual return, up to its event: a return of a job by a minion whose key
+ * is accepted, with nothing to check or to tell besides. Undefined for any other, of which nothing
+ * was noted or counted.
+ */
+export function usualReturn(
+  ports: MasterPorts,
+  { receivedMs }: Request,
+  { scan, minion, tokenChecked }: Pick<AesRequest, 'scan' | 'minion' | 'tokenChecked'>,
+): UsualReturn | undefined {
+  if (!tokenChecked || minion === undefined || scan.text('cmd') !== '_return') return undefined;
+  const jid = scan.text('jid');
+  if (!isJid(jid) || !scan.has('return') || scan.has('resource_id')) return undefined;
+  if (checksSignatures(ports.rules) || ports.syndics.unanswering().has(minion)) return undefined;
+  const failed = hasFailed(scan);
+  if (failed && SUB_EVENT_FUNCTIONS.has(scan.text('fun') ?? '')) return undefined;
+  const body = cutFields(scan, LEFT_OUT);
+  return eventOf(ports, { scan, receivedMs, failed }, { body, jid, minion });
+}
+
 /** Salt's readers show a return under its `resource_id`, which the sender chooses freely. */
 function speaksForAnother({ keys }: MasterPorts, scan: MapScan, minion: string): boolean {
   if (!scan.has('resource_id')) return false;
@@ -116,25 +143,44 @@ async function takeUnpublished(
 
 async function append(
   ports: MasterPorts,
-  request: Request,
+  { receivedMs }: Request,
   scan: MapScan,
-  event: { body: Buffer; jid: Jid; minion: string; msgId?: string },
+  content: ReturnContent,
 ): Promise<ReturnedJob> {
-  const { jid, minion } = event;
-  const link = scan.text('traceparent');
-  const linked = link === undefined ? {} : { link };
-  const failed = hasFailed(scan);
-  const { receivedMs } = request;
-  const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
-  await ports.events.append({
-    kind: 'ret',
-    tag: jobReturnTag(jid, minion),
-    ...event,
-    ...linked,
-    ...(traced ? { traced } : {}),
-  });
+  const { event, about } = eventOf(ports, { scan, receivedMs, failed: hasFailed(scan) }, content);
+  await ports.events.append(event);
   ports.count('returns');
-  return { kind: 'return', jid, minion, failed, ...linked, traced };
+  // The others took fewer steps: see usualReturn.
+  ports.count('returns_in_full');
+  return about;
+}
+
+/** What is in the event of a return, and where. */
+interface ReturnContent {
+  readonly body: Buffer;
+  readonly jid: Jid;
+  readonly minion: string;
+  readonly msgId?: string;
+}
+
+/** The event of a return. Whether it is traced is decided here, so call it once. */
+function eventOf(
+  ports: MasterPorts,
+  returned: Pick<Request, 'receivedMs'> & { readonly scan: MapScan; readonly failed: boolean },
+  { body, jid, minion, msgId }: ReturnContent,
+): UsualReturn {
+  const { scan, receivedMs, failed } = returned;
+  const link = scan.text('traceparent');
+  const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
+  const tag = jobReturnTag(jid, minion);
+  const event: UsualReturn['event'] = { kind: 'ret', tag, body, jid, minion, link, traced };
+  return {
+    event: msgId === undefined ? event : { ...event, msgId },
+    about: {
+      ...{ kind: 'return', jid, minion, failed, traced },
+      ...(link === undefined ? {} : { link }),
+    },
+  };
 }
 
 /** As Salt tells it: `success` false or a return code other than 0. */
