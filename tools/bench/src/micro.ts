@@ -9,6 +9,7 @@ const BENCHES = [
   { title: 'targets of a large fleet', file: 'libs/target/bench/fleet.ts' },
   { title: 'batching', file: 'libs/job-cache/bench/save-returns.ts' },
   { title: 'bus', file: 'libs/bus/bench/throughput.ts' },
+  { title: 'a return in a worker', file: 'apps/worker-pool/bench/returns.ts' },
 ] as const;
 
 /** Runs them one after the other; resolves with 1 where one fails. */
