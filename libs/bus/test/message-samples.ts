@@ -78,6 +78,13 @@ export const EVENTS = {
   },
 } as const satisfies Record<string, Event>;
 
+/** Returns that share a message. */
+export const PAGED: readonly Event[] = ['web-1.example', 'grün'].map((minion) => ({
+  ...{ kind: 'ret', tag: `salt/job/${JID}/ret/${minion}`, jid: JID, minion },
+  ...{ body: Buffer.from(`of ${minion}`), link: EVENTS['event of a return'].link },
+  traced: minion === 'grün',
+}));
+
 export const REQUEST: RequestHead = {
   id: 'abc-1',
   host: 'host-1',
@@ -117,6 +124,12 @@ export async function writtenMessages(): Promise<Record<string, RecordedMessage>
     void new EventWriter(wire.bus).append(event);
     found[name] = await wire.taken();
   }
+  const paging = new EventWriter(wire.bus);
+  for (const event of PAGED) void paging.append(event);
+  const page = await wire.taken();
+  // Each page has an id of its own.
+  const headers = page.headers.filter((line) => !line.startsWith('Nats-Msg-Id:'));
+  found['page of returns'] = { ...page, headers };
   const publications = new PublicationWriter(wire.bus);
   void publications.appendJob(JOB, { written: '_INBOX.wk.w1.5' });
   found['job'] = await wire.taken();
