@@ -232,40 +232,48 @@ export class MapScan {
   /** The content of what reads as text or bytes, whatever it is: a view. */
   bytes(key: string): Buffer | undefined {
     const entry = this.range(key);
-    return entry && blobContent(this.bytesIn, entry.valueStart, entry.valueEnd);
+    if (entry === undefined) return undefined;
+    const start = contentStart(this.bytesIn, entry.valueStart);
+    return start < 0 ? undefined : this.bytesIn.subarray(start, entry.valueEnd);
   }
 
   /** The text of `key`; undefined when absent, of another type, or not UTF-8. */
   text(key: string): string | undefined {
-    const content = this.bytes(key);
-    if (content === undefined) return undefined;
-    const text = textOrBytes(content, 0, content.length);
-    return typeof text === 'string' ? text : undefined;
+    const entry = this.range(key);
+    if (entry === undefined) return undefined;
+    return textAt(this.bytesIn, entry.valueStart, entry.valueEnd);
   }
 }
 
-/** The content of what `unpack` gives as text or bytes; undefined for all other values. */
-function blobContent(bytes: Buffer, start: number, end: number): Buffer | undefined {
+/** The text that is the value between these offsets; undefined for every other value. */
+function textAt(bytes: Buffer, start: number, end: number): string | undefined {
+  const content = contentStart(bytes, start);
+  if (content < 0) return undefined;
+  const text = textOrBytes(bytes, content, end);
+  return typeof text === 'string' ? text : undefined;
+}
+
+/** Where the content of what `unpack` gives as text or bytes begins; -1 for all other values. */
+function contentStart(bytes: Buffer, start: number): number {
   const type = bytes[start] as number;
-  if (type >= 0xa0 && type <= 0xbf) return bytes.subarray(start + 1, end);
-  if (type === 0xc4 || type === 0xd9) return bytes.subarray(start + 2, end);
-  if (type === 0xc5 || type === 0xda) return bytes.subarray(start + 3, end);
-  if (type === 0xc6 || type === 0xdb) return bytes.subarray(start + 5, end);
-  return extContent(bytes, start, end);
+  if (type >= 0xa0 && type <= 0xbf) return start + 1;
+  if (type === 0xc4 || type === 0xd9) return start + 2;
+  if (type === 0xc5 || type === 0xda) return start + 3;
+  if (type === 0xc6 || type === 0xdb) return start + 5;
+  return extContentStart(bytes, start);
 }
 
 /** Salt's receivers take an extension of no known code for its data: so `id` may be written. */
-function extContent(bytes: Buffer, start: number, end: number): Buffer | undefined {
+function extContentStart(bytes: Buffer, start: number): number {
   const type = bytes[start] as number;
   let head: number;
   if (type >= 0xd4 && type <= 0xd8) head = 1;
   else if (type === 0xc7) head = 2;
   else if (type === 0xc8) head = 3;
   else if (type === 0xc9) head = 5;
-  else return undefined;
+  else return -1;
   const code = bytes.readInt8(start + head);
-  if (code === EXT_DATETIME || code === EXT_CONSTANT) return undefined;
-  return bytes.subarray(start + head + 1, end);
+  return code === EXT_DATETIME || code === EXT_CONSTANT ? -1 : start + head + 1;
 }
 
 /**
@@ -287,9 +295,7 @@ export function scanMap(bytes: Uint8Array, limits?: UnpackLimits): MapScan {
     numbers += scanner.skipKey(1, numbers);
     const valueStart = scanner.at;
     scanner.skip(1);
-    const content = blobContent(buffer, keyStart, valueStart);
-    const text = content === undefined ? null : textOrBytes(content, 0, content.length);
-    const key = typeof text === 'string' ? text : null;
+    const key = textAt(buffer, keyStart, valueStart) ?? null;
     entries.push({ key, keyStart, valueStart, valueEnd: scanner.at });
   }
   if (scanner.at !== buffer.length) {
