@@ -111,7 +111,7 @@ test('where a page finds no room, the returns that do are stored, and no other',
   let refused = 0;
   for (let turn = 0; refused === 0; turn += 1) {
     const ids = Array.from({ length: 20 }, (_, n) => `m${turn}-${n}`);
-    const tries = ids.map((id) => writer.append(returned(id, Buffer.alloc(8_000))));
+    const tries = ids.map((id) => writer.append(returned(id, Buffer.alloc(7_000))));
     for (const [n, one] of (await Promise.allSettled(tries)).entries()) {
       if (one.status === 'fulfilled') stored.push(ids[n]!);
       else {
