@@ -28,7 +28,7 @@ import { isNewToEvents, onceKey, onceOnly } from './once.ts';
 import { minionRunner } from './peer-runner.ts';
 import { minionPub, minionPublish, publishedReturns } from './peers.ts';
 import { rememberPillarRequest, renderPillar } from './pillar.ts';
-import { takeReturn } from './return.ts';
+import { linkOf, takeReturn } from './return.ts';
 import { keepRefusal } from './return-refusal.ts';
 import { revokeAuth } from './revoke-auth.ts';
 import { takeSyndicReturn } from './syndic-return.ts';
@@ -184,7 +184,7 @@ function onceId(request: AesRequest): string {
 }
 
 function aboutRequest(kind: 'pillar' | 'event', { scan, minion }: AesRequest): AnswerAbout {
-  const link = scan.text('traceparent');
+  const link = linkOf(scan);
   return {
     kind,
     ...(minion === undefined ? {} : { minion }),

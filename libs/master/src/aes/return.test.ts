@@ -33,6 +33,22 @@ test('a return keeps no field that readers take for the word of the master', asy
   );
 });
 
+test('a link that is no traceparent stays out of the headers of the event, and the return is kept', async () => {
+  const master = memoryMaster({ masterKey });
+  const take = async (traceparent: string): Promise<string | undefined> => {
+    const load = { cmd: '_return', id: 'web1', jid: JID, return: true, fun: 'x', traceparent };
+    const body = pack(mapOf(load));
+    await takeReturn(master.ports, { id: traceparent, body, gatewayHost: 'h' }, body);
+    return master.events.at(-1)?.link;
+  };
+  const real = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  expect(await take(real)).toBe(real);
+  for (const none of ['x'.repeat(70_000), 'a\nb', '\0', '\u{1F9C2}'.repeat(60_000)]) {
+    expect(await take(none)).toBeUndefined();
+  }
+  expect(master.events).toHaveLength(5);
+});
+
 test('a return is of no other minion, whatever its resource_id says', async () => {
   const forged = await eventsOf({ resource_id: 'db1' });
   expect(forged.tags).toEqual([`brine/sighting/${JID}/refused`]);

@@ -4,6 +4,7 @@ import {
   appendField,
   cutFields,
   isMap,
+  isName,
   type MapScan,
   pack,
   type SaltMap,
@@ -170,7 +171,7 @@ function eventOf(
   { body, jid, minion, msgId }: ReturnContent,
 ): UsualReturn {
   const { scan, receivedMs, failed } = returned;
-  const link = scan.text('traceparent');
+  const link = linkOf(scan);
   const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
   const tag = jobReturnTag(jid, minion);
   const event: UsualReturn['event'] = { kind: 'ret', tag, body, jid, minion, link, traced };
@@ -181,6 +182,12 @@ function eventOf(
       ...(link === undefined ? {} : { link }),
     },
   };
+}
+
+/** What the sender says of its trace; what is no such name is left out (W3C Trace Context 3.2). */
+export function linkOf(scan: MapScan): string | undefined {
+  const link = scan.text('traceparent');
+  return link !== undefined && isName('traceparent', link) ? link : undefined;
 }
 
 /** As Salt tells it: `success` false or a return code other than 0. */
