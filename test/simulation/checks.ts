@@ -1,12 +1,13 @@
 import type { Job } from '@brine/job';
 import { listOf, textOf, unpackMap } from '@brine/wire';
+import { PAGE_HEADER, readPage } from '../../libs/bus/src/events/page.ts';
 import { unpackJob } from '../../libs/bus/src/jobs/publication.ts';
 import { Broken } from './broken.ts';
 import type { ClientEnd } from './client.ts';
 import type { PlanKind } from './plan.ts';
 import { checkSerials } from './serials.ts';
 import type { Cluster } from './world/cluster.ts';
-import { contentOf } from './world/store-rules.ts';
+import type { SimMessage } from './world/nats/message.ts';
 
 /** A job as PUBLICATIONS has it. */
 interface PublishedJob {
@@ -37,8 +38,6 @@ export class Witness {
   readonly #runsOfProcess = new Set<string>();
   readonly #keyStrings = new Set<string>();
   readonly #ends: ClientEnd[] = [];
-  /** Each return that EVENTS has stored: `<jid> <minion> <content>`. */
-  readonly #stored = new Set<string>();
   readonly #published = new Map<string, PublishedJob[]>();
   /** What was acknowledged after the copy of the streams was made that is put back. */
   #isForgotten = false;
@@ -56,7 +55,7 @@ export class Witness {
     };
     cluster.nats.streams.onStored = (stream, { message, seq }) => {
       const sort = message.subject.split('.')[2] ?? '';
-      if (stream === 'EVENTS' && sort === 'ret') this.#return(seq, message.data);
+      if (stream === 'EVENTS' && sort === 'ret') this.#returns(seq, message);
       if (stream === 'PUBLICATIONS') this.#publication(seq, sort, message.data);
     };
   }
@@ -109,15 +108,14 @@ export class Witness {
     if (this.#kind === 'publisher' || this.#kind === 'calm') this.#checkRuns();
   }
 
-  #return(seq: number, data: Uint8Array): void {
-    const load = unpackMap(data);
-    const key = `${textOf(load, 'jid') ?? ''} ${textOf(load, 'id') ?? ''}`;
-    this.#cluster.trace.note('EVENTS', `${seq} ${key}`);
-    const whole = `${key} ${contentOf(data)}`;
-    if (this.#stored.has(whole) && this.#kind !== 'restore') {
-      throw new Broken('a return is stored once', whole);
+  #returns(seq: number, { headers, data }: SimMessage): void {
+    const count = headers?.get(PAGE_HEADER) ?? '';
+    const bodies = count === '' ? [data] : readPage(data, Number(count)).map(({ body }) => body);
+    for (const body of bodies) {
+      const load = unpackMap(Buffer.from(body));
+      const key = `${textOf(load, 'jid') ?? ''} ${textOf(load, 'id') ?? ''}`;
+      this.#cluster.trace.note('EVENTS', `${seq}${count === '' ? '' : ' in a page:'} ${key}`);
     }
-    this.#stored.add(whole);
   }
 
   #publication(seq: number, sort: string, data: Uint8Array): void {
