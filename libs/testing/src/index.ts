@@ -1,4 +1,5 @@
 export { BrineMaster } from './brine/brine-master.ts';
+export { connectToOwn } from './brine/own-bus.ts';
 export type { ServiceLine } from './brine/signs-of-life.ts';
 export type { TestDatabase } from './database.ts';
 export { LAYER_POSTGRES, makeDatabase } from './database.ts';

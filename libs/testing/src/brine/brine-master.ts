@@ -39,8 +39,14 @@ export interface BrineMasterSettings {
   readonly logLevel?: string;
   /** It makes the data of its PostgreSQL itself, as users see it; else it gets a copy. */
   readonly firstStart?: boolean;
+  /** The `brine.mjs` that master and commands run, default that of this checkout. */
+  readonly program?: string | undefined;
   /** Called when its directories are made, before it starts. */
   readonly onHome?: (home: SaltHome & SaltPorts) => void | Promise<void>;
+}
+
+interface RunningSettings extends Required<Pick<BrineMasterSettings, 'env' | 'logLevel'>> {
+  readonly program: string;
 }
 
 /** What a Brine command printed. */
@@ -57,18 +63,20 @@ export class BrineMaster {
   readonly #minions: SaltProcess[] = [];
   readonly #env: Readonly<Record<string, string>>;
   readonly #logLevel: string;
+  readonly #program: string;
 
   private constructor(
     sandbox: SaltSandbox,
     home: SaltHome & SaltPorts,
     process: SaltProcess,
-    settings: Required<Pick<BrineMasterSettings, 'env' | 'logLevel'>>,
+    settings: RunningSettings,
   ) {
     this.sandbox = sandbox;
     this.home = home;
     this.#process = process;
     this.#env = settings.env;
     this.#logLevel = settings.logLevel;
+    this.#program = settings.program;
   }
 
   /** Starts a master and waits until it serves. `config` goes into the master's file. */
@@ -81,6 +89,7 @@ export class BrineMaster {
     const sandbox = await SaltSandbox.create();
     const env = { ...brineEnv(sandbox), ...settings.env };
     const logLevel = settings.logLevel ?? 'info';
+    const program = settings.program ?? BRINE;
     // PostgreSQL refuses to run as root and must reach its directory as another user.
     await chmod(sandbox.dir, 0o711);
     const home = await sandbox.master({
@@ -95,8 +104,8 @@ export class BrineMaster {
       await placePostgresData(join(home.cacheDir, 'brine', 'postgres'));
     }
     await settings.onHome?.(home);
-    const started = startSupervisor(home, env, logLevel);
-    const master = new BrineMaster(sandbox, home, started, { env, logLevel });
+    const started = startSupervisor(program, home, env, logLevel);
+    const master = new BrineMaster(sandbox, home, started, { env, logLevel, program });
     sandbox.hasMaster({
       stateDir: join(home.cacheDir, 'brine'),
       ask: async (...given) => outputOf(await master.brine(...given)),
@@ -145,7 +154,7 @@ export class BrineMaster {
     args: readonly string[],
     timeoutMs = COMMAND_TIMEOUT_MS,
   ): Promise<BrineOutput> {
-    return this.run([BRINE, command, '-c', this.home.configDir, ...args], timeoutMs);
+    return this.run([this.#program, command, '-c', this.home.configDir, ...args], timeoutMs);
   }
 
   /** Starts a Brine minion. */
@@ -154,7 +163,7 @@ export class BrineMaster {
     const home = await this.sandbox.minion(id, this.home.retPort, config);
     const started = SaltProcess.start({
       command: process.execPath,
-      args: [BRINE, 'minion', '-c', home.configDir, '-l', this.#logLevel],
+      args: [this.#program, 'minion', '-c', home.configDir, '-l', this.#logLevel],
       env: this.#env,
       logFile: home.logFile,
     });
@@ -220,7 +229,7 @@ export class BrineMaster {
   /** Ends the master with all its services, while minions stay, and starts it again. */
   async restart(): Promise<void> {
     await this.#process.stop();
-    this.#process = startSupervisor(this.home, this.#env, this.#logLevel);
+    this.#process = startSupervisor(this.#program, this.home, this.#env, this.#logLevel);
     await this.waitUntilReady();
   }
 
@@ -229,7 +238,7 @@ export class BrineMaster {
     const { pid } = this.#process;
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     await this.#process.exited;
-    this.#process = startSupervisor(this.home, this.#env, this.#logLevel);
+    this.#process = startSupervisor(this.#program, this.home, this.#env, this.#logLevel);
     await this.waitUntilReady();
   }
 

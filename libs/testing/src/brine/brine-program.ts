@@ -2,16 +2,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type SaltHome, SaltProcess, type SaltSandbox } from '../salt/index.ts';
 
-/** The program, for Node to run. */
+/** The program of this checkout, for Node to run. */
 export const BRINE = fileURLToPath(new URL('../../../../apps/cli/bin/brine.mjs', import.meta.url));
 
-/** Starts `brine master`. */
+/** Starts `brine master` of a program. */
 export function startSupervisor(
+  program: string,
   home: SaltHome,
   env: Readonly<Record<string, string>>,
   logLevel: string,
 ): SaltProcess {
-  const args = [BRINE, 'master', '-c', home.configDir, '-l', logLevel];
+  const args = [program, 'master', '-c', home.configDir, '-l', logLevel];
   return SaltProcess.start({ command: process.execPath, args, env, logFile: home.logFile });
 }
 

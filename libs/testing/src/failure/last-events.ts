@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectBus } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
+import { connectToOwn } from '../brine/own-bus.ts';
 
 /** How far back events are read. */
 const BACK_MS = 60_000;
@@ -17,12 +15,7 @@ const BATCH = 256;
  * @throws Error if the server is unreachable or not the master's own.
  */
 export async function lastEvents(stateDir: string, count: number): Promise<string[]> {
-  const dir = join(stateDir, 'nats');
-  const port = (await readFile(join(dir, 'port'), 'utf8')).trim();
-  const users = JSON.parse(await readFile(join(dir, 'credentials.json'), 'utf8')) as object;
-  const password = (users as Record<string, string>)['event-bus'];
-  const url = `nats://event-bus:${password}@127.0.0.1:${port}`;
-  const bus = await connectBus({ url, name: 'event-bus', connectTimeoutMs: 2_000 });
+  const bus = await connectToOwn(stateDir);
   const reader = new EventReader(bus, { from: { timeMs: Date.now() - BACK_MS } });
   const until = Date.now() + READ_MS;
   const lines: string[] = [];

@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type BuiltCheckout, openCheckout, tsc } from '@brine/testing/checkouts';
 import type { BenchArguments } from '../arguments.ts';
 import { Closing } from '../closing.ts';
 import {
@@ -14,7 +15,6 @@ import {
 } from '../load/side-by-side.ts';
 import type { LoadSample } from '../load/stored-slice.ts';
 import { spreadOf } from '../measure/statistics.ts';
-import { type BuiltCheckout, openBase, tsc } from './base.ts';
 import { judge, type Judgement, sayJudgement } from './verdict.ts';
 
 /** Fewer pairs prove nothing at the threshold. */
@@ -27,7 +27,7 @@ export async function compare(
   args: BenchArguments,
   say: (line: string) => void,
 ): Promise<number> {
-  const base = await openBase(root, args.base, say);
+  const base = await openCheckout(root, args.base, say);
   say(`base: ${base.name}`);
   await tsc(root);
   const judgement = await compareCheckouts(base, { dir: root, name: 'this checkout' }, args, say);

@@ -1,5 +1,5 @@
+import { tsc } from '@brine/testing/checkouts';
 import type { BenchArguments } from '../arguments.ts';
-import { tsc } from './base.ts';
 import { compareCheckouts } from './compare.ts';
 import type { Judgement } from './verdict.ts';
 import { drawVerdicts, sayJudgement } from './verdict.ts';

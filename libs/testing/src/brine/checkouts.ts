@@ -19,20 +19,20 @@ export interface BuiltCheckout {
 }
 
 /**
- * The checkout to compare with: a directory as it is, or a commit, which is checked out and built
+ * A checkout beside this one: a directory as it is, or a commit, which is checked out and built
  * below `~/.cache/brine/bench` once. Empty: the last commit, or, where nothing is changed, its
  * parent.
  * @throws Error where git knows no such commit or it does not build.
  */
-export async function openBase(
+export async function openCheckout(
   root: string,
-  base: string,
+  asked: string,
   say: (line: string) => void,
 ): Promise<BuiltCheckout> {
-  if (base !== '' && existsSync(resolve(base, 'apps/cli/bin/brine.mjs'))) {
-    return { dir: resolve(base), name: base };
+  if (asked !== '' && existsSync(resolve(asked, 'apps/cli/bin/brine.mjs'))) {
+    return { dir: resolve(asked), name: asked };
   }
-  const wanted = base === '' ? await defaultBase(root) : base;
+  const wanted = asked === '' ? await defaultBase(root) : asked;
   const commit = await git(root, 'rev-parse', '--verify', `${wanted}^{commit}`);
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'brine', 'bench');
   const dir = join(cache, commit.slice(0, 12));
@@ -48,6 +48,20 @@ export async function openBase(
     await writeFile(join(dir, BUILT), '');
   }
   return { dir, name: `${wanted} (${commit.slice(0, 12)})` };
+}
+
+/**
+ * The commit that made the last release: the last one that changed the version.
+ * @throws Error where the history holds none, as in a shallow clone.
+ */
+export async function lastRelease(root: string): Promise<string> {
+  const changed = ['-G', '^  "version": ', '--', 'package.json'];
+  const commit = await git(root, 'log', '-1', '--format=%H', ...changed);
+  const isShallow = (await git(root, 'rev-parse', '--is-shallow-repository')) === 'true';
+  if (commit === '' || isShallow) {
+    throw new Error(`no release in the history of ${root}; a shallow clone does not hold it`);
+  }
+  return commit;
 }
 
 /** Compiles a checkout; does nothing where it is up to date. */
@@ -75,6 +89,14 @@ async function install(root: string, dir: string): Promise<void> {
     await run('npm', args, { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
     return;
   }
+  await linkModules(root, dir);
+}
+
+/**
+ * Gives a directory the packages of another: links to those from outside, and to its own
+ * workspaces below `@brine`.
+ */
+export async function linkModules(root: string, dir: string): Promise<void> {
   const modules = join(dir, 'node_modules');
   await mkdir(modules);
   const names = await readdir(join(root, 'node_modules'));
@@ -83,11 +105,12 @@ async function install(root: string, dir: string): Promise<void> {
   }
   await mkdir(join(modules, '@brine'));
   for (const floor of ['libs', 'apps', 'tools']) {
-    for (const name of await readdir(join(dir, floor))) {
+    const names = existsSync(join(dir, floor)) ? await readdir(join(dir, floor)) : [];
+    for (const name of names) {
       const manifest = join(dir, floor, name, 'package.json');
       if (!existsSync(manifest)) continue;
       const { name: full } = JSON.parse(await readFile(manifest, 'utf8')) as { name: string };
-      await symlink(join(dir, floor, name), join(modules, full));
+      await symlink(join('..', '..', floor, name), join(modules, full));
     }
   }
 }
