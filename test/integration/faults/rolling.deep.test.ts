@@ -2,12 +2,13 @@
 import { expect, it } from 'vitest';
 import { runChaos } from './run-chaos.ts';
 
-const MINIONS = 20;
+const MINIONS = 60;
 
 interface Seen {
   readonly rounds: readonly object[];
   readonly load: { readonly jobs: number };
   readonly logIns: { readonly during: number; readonly subscriptions: number };
+  readonly written: { readonly alone: number; readonly pages: number };
   readonly failures: readonly string[];
   readonly ledger?: {
     readonly ok: boolean;
@@ -15,16 +16,23 @@ interface Seen {
   };
 }
 
-it('all services are replaced under load: no call fails, nothing is lost, no minion logs in', async () => {
-  const asked = ['--rolling', '1', '--minions', `${MINIONS}`, '--jobs', '3', '--pause', '2'];
-  const { code, said, report } = await runChaos<Seen>([...asked, '--deadline', '15']);
+it('an upgrade from the last release and back under load: no call fails, nothing is lost, no minion logs in', async () => {
+  const asked = ['--rolling', '2', '--from', 'release', '--minions', `${MINIONS}`];
+  const load = ['--jobs', '3', '--all-every', '2', '--pause', '3', '--deadline', '15'];
+  const { code, said, report } = await runChaos<Seen>([...asked, ...load]);
   expect(code, said).toBe(0);
-  const { rounds, load, logIns, failures, ledger } = report();
-  expect(failures).toEqual([]);
-  expect(rounds).toHaveLength(1);
-  expect(ledger?.ok).toBe(true);
+  const seen = report();
+  expect(seen.failures).toEqual([]);
+  expect(seen.rounds).toMatchObject([
+    { to: 'this checkout' },
+    { to: expect.stringMatching(/^[0-9a-f]{40} /) },
+  ]);
+  expect(seen.ledger?.ok).toBe(true);
   // There was a load, and 4505 was really lost: without both there is nothing to see.
-  expect(load.jobs).toBeGreaterThan(5);
-  expect(ledger?.figures.acknowledged).toBeGreaterThan(5);
-  expect(logIns).toMatchObject({ during: 0, subscriptions: MINIONS });
+  expect(seen.load.jobs).toBeGreaterThan(10);
+  expect(seen.ledger?.figures.acknowledged).toBeGreaterThan(100);
+  expect(seen.logIns).toMatchObject({ during: 0, subscriptions: 2 * MINIONS });
+  // Both ways of writing met readers of both releases.
+  expect(seen.written.pages).toBeGreaterThan(10);
+  expect(seen.written.alone).toBeGreaterThan(10);
 }, 300_000);

@@ -3,7 +3,7 @@ import type { RollingReport } from './run-rolling.ts';
 
 /** The report as a person reads it. */
 export function drawRolling(report: RollingReport): string {
-  const { rounds, load, commands, logIns, failures, ledger, ok } = report;
+  const { rounds, load, commands, logIns, written, failures, ledger, ok } = report;
   const seconds = rounds.map((round) => round.seconds.toFixed(1)).join(', ');
   const real = Object.entries(logIns.real).map(([id, count]) => `${id} ${count}`);
   const lines = [
@@ -15,6 +15,7 @@ export function drawRolling(report: RollingReport): string {
     ...(real.length > 0
       ? [`log-ins of real minions since the first restart: ${real.join(', ')}`]
       : []),
+    `returns in the stream: ${written.alone} alone, ${written.paged} in ${written.pages} pages`,
     `subscriptions lost and made again: ${logIns.subscriptions}`,
     ...commands.failed.map((said) => `failed: ${said}`),
     ...failures.map((failure) => `failure: ${failure}`),

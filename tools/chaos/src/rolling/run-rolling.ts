@@ -13,6 +13,8 @@ import { checkAtRest, comeToRest } from '../run-chaos.ts';
 import type { RollingArguments } from './arguments.ts';
 import { type CommandCounts, Commands } from './commands.ts';
 import { REAL_PREFIX, startRealMinions } from './real-minions.ts';
+import { Releases } from './releases.ts';
+import { countWritten, type Written } from './written.ts';
 
 /** What a run needs. */
 export interface RollingOptions extends Omit<RollingArguments, 'json'> {
@@ -25,6 +27,8 @@ export interface RollingOptions extends Omit<RollingArguments, 'json'> {
 export interface Round {
   readonly number: number;
   readonly seconds: number;
+  /** The release that the services then are of, where they change. */
+  readonly to?: string;
 }
 
 /** How a run went. */
@@ -41,6 +45,8 @@ export interface RollingReport {
     /** Connections to 4505 that simulated minions lost. */
     readonly subscriptions: number;
   };
+  /** How the returns of the last 15 minutes lie in the stream. */
+  readonly written: Written;
   /** What went wrong beside the books, in words. */
   readonly failures: readonly string[];
   readonly ledger?: LedgerReport;
@@ -58,28 +64,38 @@ export async function runRolling(options: RollingOptions): Promise<RollingReport
   const { tell, workers, deadlineS } = options;
   const dir = await mkdtemp(join(tmpdir(), 'brine-rolling-'));
   const log = join(dir, 'ledger.jsonl');
+  const releases =
+    options.from === undefined ? undefined : await Releases.prepare(options.from, tell);
   tell('a master starts');
   const master = await BrineMaster.start(
     { gather_job_timeout: 10, brine: { workers, job_deadline: deadlineS } },
-    { logLevel: 'warning' },
+    { logLevel: 'warning', program: releases?.program },
   );
   let report: RollingReport | undefined;
   try {
-    report = await runOn(master, log, options);
+    report = await runOn({ master, releases }, log, options);
     return report;
   } finally {
     const keep = options.keep || report?.ok !== true;
     if (keep) tell(`kept: ${dir} (log of the rig), ${master.sandbox.keepLogs()} (the master)`);
     await master.close();
+    await releases?.remove();
     if (!keep) await rm(dir, { recursive: true });
   }
 }
 
+/** What is restarted. */
+interface Restarted {
+  readonly master: BrineMaster;
+  readonly releases: Releases | undefined;
+}
+
 async function runOn(
-  master: BrineMaster,
+  restarted: Restarted,
   log: string,
   options: RollingOptions,
 ): Promise<RollingReport> {
+  const { master } = restarted;
   const { minions, jobs, allEvery, tell } = options;
   const { cacheDir: cachedir, configDir } = master.home;
   const installation = new Installation(loadMasterConfig({ configDir, env: {} }).options);
@@ -100,7 +116,7 @@ async function runOn(
         : undefined;
     const rounds: Round[] = [];
     const failures: string[] = [];
-    await restartAll(master, options, rounds, failures);
+    await restartAll(restarted, options, rounds, failures);
     tell('drain');
     await load.stop();
     const commands = (await typing?.stop()) ?? { typed: 0, failed: [] };
@@ -110,6 +126,7 @@ async function runOn(
     const realAfter = await stored.logIns(REAL_PREFIX);
     await swarm.close();
     const ledger = await checkAtRest({ installation, log, after: '' });
+    const written = await countWritten(installation.options.brine.stateDir);
     const unreturned = await stored.unreturned(begun);
     const unseen = real.filter((id) => realAfter[id] === undefined);
     if (unseen.length > 0) failures.push(`no log-in noted of ${unseen.join(', ')}`);
@@ -127,6 +144,7 @@ async function runOn(
         ),
         subscriptions: after.subscriptionsLost - before.swarm.subscriptionsLost,
       },
+      written,
       failures,
       ledger,
       ok: failures.length === 0 && unheard === 0 && commands.failed.length === 0 && ledger.ok,
@@ -157,7 +175,7 @@ function startSwarm(
 }
 
 async function restartAll(
-  master: BrineMaster,
+  { master, releases }: Restarted,
   { rounds: count, pauseS, signal, tell }: RollingOptions,
   rounds: Round[],
   failures: string[],
@@ -167,13 +185,16 @@ async function restartAll(
     const pids = async (): Promise<Map<string, number | undefined>> =>
       new Map((await master.services()).map(({ name, pid }) => [name, pid]));
     const before = await pids();
+    const to = await releases?.change();
     const { code, stderr, ms } = await master.brine('restart', [], RESTART_MS);
     const after = await pids();
     const same = [...before].filter(([name, pid]) => after.get(name) === pid).map(([name]) => name);
     if (code !== 0) failures.push(`restart ${number}: exit ${code}: ${stderr.trim()}`);
     if (same.length > 0) failures.push(`restart ${number}: not replaced: ${same.join(', ')}`);
-    rounds.push({ number, seconds: ms / 1_000 });
-    tell(`${String(number).padStart(4)}  all services replaced in ${(ms / 1_000).toFixed(1)} s`);
+    rounds.push({ number, seconds: ms / 1_000, ...(to === undefined ? {} : { to }) });
+    const by = to === undefined ? '' : ` by those of ${to}`;
+    const seconds = (ms / 1_000).toFixed(1);
+    tell(`${String(number).padStart(4)}  all services replaced${by} in ${seconds} s`);
   }
   // A minion that lost 4505 last is deaf for up to 11 s: jobs of that time are part of the run.
   await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
