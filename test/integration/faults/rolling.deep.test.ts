@@ -18,7 +18,8 @@ interface Seen {
 
 it('an upgrade from the last release and back under load: no call fails, nothing is lost, no minion logs in', async () => {
   const asked = ['--rolling', '2', '--from', 'release', '--minions', `${MINIONS}`];
-  const load = ['--jobs', '3', '--all-every', '2', '--pause', '3', '--deadline', '15'];
+  // A minion that lost 4505 is deaf for up to 11 s.
+  const load = ['--jobs', '3', '--all-every', '2', '--pause', '12', '--deadline', '30'];
   const { code, said, report } = await runChaos<Seen>([...asked, ...load]);
   expect(code, said).toBe(0);
   const seen = report();
@@ -31,9 +32,7 @@ it('an upgrade from the last release and back under load: no call fails, nothing
   // There was a load, and 4505 was really lost: without both there is nothing to see.
   expect(seen.load.jobs).toBeGreaterThan(10);
   expect(seen.ledger?.figures.acknowledged).toBeGreaterThan(100);
-  expect(seen.logIns.during).toBe(0);
-  // Who was still deaf at the second restart had nothing to lose.
-  expect(seen.logIns.subscriptions).toBeGreaterThanOrEqual(MINIONS);
+  expect(seen.logIns).toMatchObject({ during: 0, subscriptions: 2 * MINIONS });
   // Both ways of writing met readers of both releases.
   expect(seen.written.pages).toBeGreaterThan(10);
   expect(seen.written.alone).toBeGreaterThan(10);
