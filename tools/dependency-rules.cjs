@@ -12,7 +12,7 @@ const { join } = require('node:path');
 
 const ROOT = join(__dirname, '..');
 // Tests, what the tests of one library share (<name>/test/), and benchmarks.
-const TESTS = '(\\.(test|fixture)\\.ts$|^(libs|tools)/[^/]+/(test|bench)/)';
+const TESTS = '(\\.(test|fixture)\\.ts$|^(libs|apps|tools)/[^/]+/(test|bench)/)';
 // A library has one door, or one for each of its rooms that others use.
 const DOORS = ['^libs/[^/]+/src/index\\.ts$', '^libs/[^/]+/src/[^/]+/index\\.ts$'];
 

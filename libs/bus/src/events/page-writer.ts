@@ -5,8 +5,8 @@ import { VERSION_HEADER } from '../connection/message-version.ts';
 import type { Appended } from '../streams/append.ts';
 import { append, newMessageId } from '../streams/append.ts';
 import { subjects } from '../subjects/names.ts';
-import { PAGE_HEADER, PAGE_MAX_BYTES, PAGE_MAX_EVENTS, sizeInPage, writePage } from './page.ts';
 import type { PagedReturn } from './page.ts';
+import { PAGE_HEADER, PAGE_MAX_BYTES, PAGE_MAX_EVENTS, sizeInPage, writePage } from './page.ts';
 
 /** The form of messages that a page is. */
 const PAGE_VERSION = '2';
