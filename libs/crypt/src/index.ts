@@ -1,7 +1,7 @@
 export { AUDIT_BEGINNING, AuditSeal } from './audit-seal.ts';
 export { constantTimeEqual } from './bytes.ts';
 export { Crypticle, newKeyString, SerialMemory } from './crypticle.ts';
-export { digestOf } from './digest.ts';
+export { digestOf, hexDigestOf } from './digest.ts';
 export { CryptError } from './errors.ts';
 export { fingerprint, normalisePem } from './fingerprint.ts';
 export type { EncAlgo, SigAlgo } from './keys.ts';

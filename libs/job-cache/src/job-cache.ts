@@ -1,4 +1,5 @@
 import type { SaltMap } from '@brine/wire';
+import { JsonTranscoder } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import pg from 'pg';
 import { connectionOf } from './connection/connection.ts';
@@ -94,8 +95,9 @@ export class JobCache {
     this.#partitions = new Partitions(pool);
     const keepReturns = options.keepReturns ?? true;
     const [jids, examples] = [new JidMemory(), this.durationExamples];
+    const transcoder = new JsonTranscoder();
     const [slow, slowJobs] = [new SlowRows(), new SlowRows()];
-    this.#state = { jids, labels, examples, keepReturns, slow, slowJobs };
+    this.#state = { jids, labels, transcoder, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
     this.quarantined = new QuarantineRows(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);

@@ -8,7 +8,9 @@ import { toBinMap } from '../src/frames/event.ts';
 import { unpack } from '../src/msgpack/decode.ts';
 import { pack } from '../src/msgpack/encode.ts';
 import { scanMap } from '../src/msgpack/scan.ts';
-import { cutFields } from '../src/msgpack/splice.ts';
+import { cutFields, unpackMap } from '../src/msgpack/splice.ts';
+import { toJson } from '../src/text/json.ts';
+import { JsonTranscoder } from '../src/text/transcode.ts';
 import type { SaltValue } from '../src/value.ts';
 import { mapOf } from '../src/value.ts';
 import { measure } from './measure.ts';
@@ -49,6 +51,7 @@ const states = mapOf(
     ]),
   ),
 );
+const transcoder = new JsonTranscoder();
 const ping = pack(returnLoad(true));
 const apply = pack(returnLoad(states));
 const text = pack(returnLoad('x'.repeat(1_000_000)));
@@ -73,6 +76,8 @@ for (const [name, bytes] of [
   measure(`scanMap    ${name} (${bytes.length} bytes)`, () => scanMap(bytes));
   measure(`cutFields  ${name}`, () => cutFields(bytes, ['tok', 'nonce']));
   measure(`unpack     ${name}`, () => unpack(bytes));
+  measure(`toJson     ${name}, unpacked first`, () => toJson(unpackMap(bytes)));
+  measure(`transcode  ${name}`, () => transcoder.read(bytes));
   measure(`pack       ${name}`, () => pack(value));
   measure(`toBinMap   ${name}`, () => toBinMap(bytes));
   measure(`decode     ${name} (@msgpack/msgpack)`, () => decode(bytes));

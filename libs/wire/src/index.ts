@@ -7,7 +7,7 @@ export { checkNames, checkQuestion, isName } from './names.ts';
 export { PackedMaps } from './packed-maps.ts';
 export { storableText } from './storable.ts';
 export { trimEvent, VALUE_TRIMMED } from './trim.ts';
-export type { SaltMap, SaltValue } from './value.ts';
+export type { Fields, SaltMap, SaltValue } from './value.ts';
 export {
   boolOf,
   bytesOf,

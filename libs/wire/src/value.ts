@@ -46,6 +46,11 @@ export type SaltValue =
   | SaltValue[]
   | SaltMap;
 
+/** What has fields by name: a map, or one whose values are still packed. */
+export interface Fields {
+  get(key: string): SaltValue | undefined;
+}
+
 /** A map out of an object literal; entries that are undefined are left out. */
 export function mapOf(entries: Readonly<Record<string, SaltValue | undefined>>): SaltMap {
   const map: SaltMap = new Map();
@@ -61,19 +66,19 @@ export function isMap(value: SaltValue | undefined): value is SaltMap {
 }
 
 /** The text under `key`; undefined when absent or of another type. */
-export function textOf(map: ReadonlyMap<SaltValue, SaltValue>, key: string): string | undefined {
+export function textOf(map: Fields, key: string): string | undefined {
   const value = map.get(key);
   return typeof value === 'string' ? value : undefined;
 }
 
 /** The safe integer under `key`; undefined when absent or of another type (floats included). */
-export function intOf(map: ReadonlyMap<SaltValue, SaltValue>, key: string): number | undefined {
+export function intOf(map: Fields, key: string): number | undefined {
   const value = map.get(key);
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
 }
 
 /** The boolean under `key`; undefined when absent or of another type. */
-export function boolOf(map: ReadonlyMap<SaltValue, SaltValue>, key: string): boolean | undefined {
+export function boolOf(map: Fields, key: string): boolean | undefined {
   const value = map.get(key);
   return typeof value === 'boolean' ? value : undefined;
 }
@@ -82,26 +87,20 @@ export function boolOf(map: ReadonlyMap<SaltValue, SaltValue>, key: string): boo
  * The bytes under `key`. Text counts as its UTF-8 bytes: binary that happens to be valid UTF-8
  * arrives as text. Undefined when absent or of another type.
  */
-export function bytesOf(
-  map: ReadonlyMap<SaltValue, SaltValue>,
-  key: string,
-): Uint8Array | undefined {
+export function bytesOf(map: Fields, key: string): Uint8Array | undefined {
   const value = map.get(key);
   if (typeof value === 'string') return Buffer.from(value, 'utf8');
   return value instanceof Uint8Array ? value : undefined;
 }
 
 /** The list under `key`; undefined when absent or of another type. */
-export function listOf(
-  map: ReadonlyMap<SaltValue, SaltValue>,
-  key: string,
-): SaltValue[] | undefined {
+export function listOf(map: Fields, key: string): SaltValue[] | undefined {
   const value = map.get(key);
   return Array.isArray(value) ? value : undefined;
 }
 
 /** The map under `key`; undefined when absent or of another type. */
-export function mapIn(map: ReadonlyMap<SaltValue, SaltValue>, key: string): SaltMap | undefined {
+export function mapIn(map: Fields, key: string): SaltMap | undefined {
   const value = map.get(key);
   return value instanceof Map ? value : undefined;
 }

@@ -172,6 +172,7 @@ const READERS: readonly (readonly [string, (bytes: Buffer) => unknown])[] = [
   ['appendPacked', (bytes) => wire.appendPacked(bytes, 'a', head(1))],
   ['IpcReader', (bytes) => new wire.IpcReader('auto', SIZE).push(bytes)],
   ['PackedMaps', (bytes) => new wire.PackedMaps().set('web1', bytes)],
+  ['JsonTranscoder', (bytes) => new wire.JsonTranscoder().read(bytes)],
   ['MapScan', (bytes) => wire.scanMap(bytes).value('a')],
 ];
 const PRINTERS: readonly (readonly [string, (value: SaltValue) => unknown])[] = [

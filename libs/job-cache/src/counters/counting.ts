@@ -1,5 +1,5 @@
 import { isJid, jidTimeMs } from '@brine/job';
-import type { SaltMap } from '@brine/wire';
+import type { Fields } from '@brine/wire';
 import { listOf, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from '../save/rows.ts';
 import type { CountLabels } from './count-labels.ts';
@@ -108,7 +108,7 @@ export function countParameters(rows: readonly CountedRow[]): [rows: string, kin
 }
 
 /** What a job counts as, once it is published. */
-export function countingOfJob(row: JobRow, load: SaltMap, labels: CountLabels): Counting {
+export function countingOfJob(row: JobRow, load: Fields, labels: CountLabels): Counting {
   const name = [row.fun].flat().join(',');
   const fun = labels.fun(name, row.bornOfReturn !== true);
   const of = [fun, labels.state(name, listOf(load, 'arg'))];
@@ -125,7 +125,7 @@ export function countingOfJob(row: JobRow, load: SaltMap, labels: CountLabels): 
 /** What a return counts as. */
 export function countingOfReturn(
   row: ReturnRow,
-  load: SaltMap,
+  load: Fields,
   told: { readonly fun: string; readonly failed: boolean },
   labels: CountLabels,
 ): Counting {

@@ -1,4 +1,4 @@
-import type { SaltMap } from '@brine/wire';
+import type { Fields } from '@brine/wire';
 import { isMap, listOf, SaltFloat } from '@brine/wire';
 import type { Pool } from 'pg';
 import type { ReturnRow } from '../save/rows.ts';
@@ -31,7 +31,7 @@ WHERE l.at <= excluded.at`;
  */
 export function lastValuesOfReturn(
   row: ReturnRow,
-  load: SaltMap,
+  load: Fields,
   told: { readonly fun: string; readonly failed: boolean },
   labels: CountLabels,
 ): readonly LastValue[] {
@@ -68,7 +68,7 @@ export async function keepLastValues(pool: Pool, values: readonly LastValue[]): 
 }
 
 /** Milliseconds that the states of a return took together; undefined where it has none. */
-function stateMilliseconds(load: SaltMap): number | undefined {
+function stateMilliseconds(load: Fields): number | undefined {
   const states = load.get('return');
   if (!isMap(states) || states.size === 0) return undefined;
   let sum = 0;

@@ -1,4 +1,4 @@
-import { mapOf, pack, type SaltValue } from '@brine/wire';
+import { mapOf, pack, type SaltValue, scanMap } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { bornJob } from './born-job.ts';
 import { functionText } from './prepare-return.ts';
@@ -17,7 +17,8 @@ test.each<readonly [string, SaltValue]>([
   const load = mapOf({ tgt: text, tgt_type: text, user: text, return: text });
   for (const fun of [text, [text, 'test.ping']]) {
     load.set('fun', fun);
-    const born = bornJob({ jid: JID, id: 'web1', load: pack(load), ...PLACE }, load);
+    const packed = pack(load);
+    const born = bornJob({ jid: JID, id: 'web1', load: packed, ...PLACE }, scanMap(packed));
     const told = [born?.fun, born?.tgt, born?.tgtType, born?.user].flat();
     expect(told.length).toBeGreaterThan(3);
     expect(told.join('')).not.toMatch(UNSTORABLE);

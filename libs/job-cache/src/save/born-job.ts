@@ -1,4 +1,4 @@
-import type { SaltMap } from '@brine/wire';
+import type { MapScan } from '@brine/wire';
 import { cutFields, listOf, storableText, textOf } from '@brine/wire';
 import type { JobRow, ReturnRow } from './rows.ts';
 
@@ -22,7 +22,7 @@ const TEXT_MAX = 1_000;
  * salt/utils/job.py store_job sets `tgt`, `tgt_type`, `arg` where the jid was `req`. Its only
  * target is the sender. Undefined for an ordinary return.
  */
-export function bornJob(row: ReturnRow, load: SaltMap): JobRow | undefined {
+export function bornJob(row: ReturnRow, load: MapScan): JobRow | undefined {
   const tgt = textOf(load, 'tgt');
   const tgtType = textOf(load, 'tgt_type');
   if (tgt === undefined || tgtType === undefined) return undefined;
@@ -32,7 +32,7 @@ export function bornJob(row: ReturnRow, load: SaltMap): JobRow | undefined {
   const shown = (text: string): string => storableText(text, TEXT_MAX);
   return {
     jid: row.jid,
-    load: cutFields(row.load, RETURN_FIELDS),
+    load: cutFields(load, RETURN_FIELDS),
     principal: row.id,
     user: shown(user),
     fun: names?.map(shown) ?? shown(textOf(load, 'fun') ?? ''),

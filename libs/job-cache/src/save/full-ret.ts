@@ -1,4 +1,4 @@
-import type { SaltMap, SaltValue } from '@brine/wire';
+import type { Fields, SaltMap, SaltValue } from '@brine/wire';
 import { mapOf } from '@brine/wire';
 import { toJson } from '@brine/wire/text';
 
@@ -25,7 +25,7 @@ export function fullRet(load: SaltMap, raw: Uint8Array): string {
 }
 
 /** The JSON of a return that PostgreSQL can not take as it is. */
-export function referredRet(load: SaltMap, raw: Uint8Array): string {
+export function referredRet(load: Fields, raw: Uint8Array): string {
   return referred(load, KEPT_OF_RETURN, 'return', raw);
 }
 
@@ -49,7 +49,7 @@ function wholeJson(load: SaltMap, raw: Uint8Array): string | undefined {
   }
 }
 
-function referred(load: SaltMap, kept: readonly string[], large: string, raw: Uint8Array): string {
+function referred(load: Fields, kept: readonly string[], large: string, raw: Uint8Array): string {
   const fields: Record<string, SaltValue> = {};
   for (const key of kept) {
     const value = load.get(key);

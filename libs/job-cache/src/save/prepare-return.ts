@@ -1,5 +1,4 @@
-import { digestOf } from '@brine/crypt';
-import type { SaltMap, SaltValue } from '@brine/wire';
+import type { Fields, MapScan, SaltValue } from '@brine/wire';
 import {
   boolOf,
   cutFields,
@@ -10,6 +9,7 @@ import {
   textOf,
   unpackMap,
 } from '@brine/wire';
+import type { JsonTranscoder } from '@brine/wire/text';
 import type { CountLabels } from '../counters/count-labels.ts';
 import type { Counting } from '../counters/counting.ts';
 import { countingOfReturn } from '../counters/counting.ts';
@@ -17,6 +17,7 @@ import type { LastValue } from '../counters/last-values.ts';
 import { lastValuesOfReturn } from '../counters/last-values.ts';
 import type { PreparedRow } from './batch.ts';
 import { bornJob } from './born-job.ts';
+import { contentHash } from './content-hash.ts';
 import { fullRet, referredRet } from './full-ret.ts';
 import type { JobRow, ReturnRow, SightingRow } from './rows.ts';
 import { sightingOfReturn } from './sightings.ts';
@@ -33,9 +34,6 @@ export interface PreparedReturn extends PreparedRow {
   readonly sighting: SightingRow | undefined;
 }
 
-/** The fields that make a return what it is; `ts` and the trace change at each send. */
-const CONTENT_KEYS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
-
 /** How much of a return goes into its row. */
 export interface Kept {
   /** False (`job_cache: false`): the return is counted, what it says is not kept. Default true. */
@@ -44,16 +42,23 @@ export interface Kept {
   readonly referred?: boolean;
 }
 
+/** What the returns of a process are read with. */
+export interface ReturnReading {
+  readonly labels: CountLabels;
+  readonly transcoder: JsonTranscoder;
+}
+
 /**
  * Reads a return's load and makes its row. Throws WireError where the load is no msgpack map.
  */
 export function prepareReturn(
   row: ReturnRow,
-  labels: CountLabels,
+  { labels, transcoder }: ReturnReading,
   kept: Kept = {},
 ): PreparedReturn {
   if (row.jid === '' || row.id === '') throw new RangeError('a return without a jid or a minion');
-  const load = unpackMap(row.load);
+  const came = readLoad(row.load, transcoder);
+  const load = came.scan;
   const retcode = intOf(load, 'retcode');
   const fields = {
     jid: row.jid,
@@ -65,17 +70,16 @@ export function prepareReturn(
     at: row.receivedAt,
     incarnation: row.incarnation,
     seq: row.seq,
-    content: contentHash(row.load),
+    content: contentHash(load),
   };
   const isKept = kept.content ?? true;
-  const raw = isKept ? row.load : cutFields(row.load, ['return']);
-  const content = isKept ? load : unpackMap(raw);
-  const full = kept.referred ? referredRet(content, raw) : fullRet(content, raw);
+  const content = isKept ? came : readLoad(cutFields(load, ['return']), transcoder);
+  const full = kept.referred ? referredRet(content.scan, content.scan.bytesIn) : content.json();
   const json = `${JSON.stringify(fields).slice(0, -1)},"full_ret":${full}`;
   return {
     key: `${row.jid}\0${row.id}`,
     json,
-    raw,
+    raw: content.scan.bytesIn,
     row,
     born: bornJob(row, load),
     counting: countingOfReturn(row, load, fields, labels),
@@ -84,18 +88,31 @@ export function prepareReturn(
   };
 }
 
+/** A load: its fields, still packed, and its JSON. */
+interface ReadLoad {
+  readonly scan: MapScan;
+  readonly json: () => string;
+}
+
+function readLoad(load: Uint8Array, transcoder: JsonTranscoder): ReadLoad {
+  const read = transcoder.read(load);
+  if (read !== undefined) return { scan: read.scan, json: () => read.json };
+  const map = unpackMap(load);
+  return { scan: scanMap(load), json: () => fullRet(map, load) };
+}
+
 /**
  * `fun` of a return, as a text column holds it; a compound job's list is joined by commas, as the
  * CLI takes it.
  */
-export function functionText(load: SaltMap): string {
+export function functionText(load: Fields): string {
   const fun = load.get('fun');
   const names = Array.isArray(fun) ? fun.filter((name) => typeof name === 'string') : undefined;
   return storableText(names?.join(',') ?? textOf(load, 'fun') ?? '');
 }
 
 /** retcode other than 0, or success false; of a compound job: of any of its functions. */
-export function hasFailed(load: SaltMap): boolean {
+export function hasFailed(load: Fields): boolean {
   return anyOf(load.get('retcode'), isFailure) || anyOf(load.get('success'), (v) => v === false);
 }
 
@@ -109,16 +126,4 @@ function anyOf(value: SaltValue | undefined, test: (value: SaltValue) => boolean
   if (Array.isArray(value)) return value.some(test);
   if (isMap(value)) return [...value.values()].some(test);
   return test(value);
-}
-
-/** 128 bits of SHA-256 over the raw bytes of the content fields, as hex (a uuid column's input). */
-function contentHash(load: Uint8Array): string {
-  const scan = scanMap(load);
-  const pieces: Uint8Array[] = [];
-  for (const key of CONTENT_KEYS) {
-    const bytes = scan.raw(key);
-    pieces.push(Buffer.from(`${key}:${bytes?.byteLength ?? -1}\n`));
-    if (bytes !== undefined) pieces.push(bytes);
-  }
-  return digestOf('sha256', pieces).toString('hex', 0, 16);
 }

@@ -1,3 +1,4 @@
+import type { JsonTranscoder } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
@@ -43,6 +44,7 @@ SELECT (SELECT count(*)::integer FROM inserted) AS stored,
 export interface SavingState {
   readonly jids: JidMemory;
   readonly labels: CountLabels;
+  readonly transcoder: JsonTranscoder;
   readonly examples: DurationExamples;
   /** False: returns are counted and what they say is not kept. */
   readonly keepReturns: boolean;
@@ -61,7 +63,7 @@ export async function saveReturns(
   rows: readonly ReturnRow[],
   state: SavingState,
 ): Promise<SaveReport> {
-  const { jids, labels, examples, keepReturns, slow } = state;
+  const { jids, examples, keepReturns, slow } = state;
   const refused: RefusedRow[] = [];
   const prepared: PreparedReturn[] = [];
   let stored = 0;
@@ -69,7 +71,7 @@ export async function saveReturns(
   let replaced = 0;
   for (const row of rows) {
     try {
-      prepared.push(prepareReturn(row, labels, { content: keepReturns }));
+      prepared.push(prepareReturn(row, state, { content: keepReturns }));
     } catch (error) {
       refused.push(await quarantine(pool, { ...row, kind: 'return', raw: row.load }, error));
     }
@@ -94,7 +96,7 @@ export async function saveReturns(
   const refuse: Writing<PreparedReturn>['refuse'] = async ({ row }, error, isSure) => {
     try {
       // Whatever its content is, it counts: as bytes alone PostgreSQL takes it.
-      await write([prepareReturn(row, labels, { content: keepReturns, referred: true })]);
+      await write([prepareReturn(row, state, { content: keepReturns, referred: true })]);
     } catch (again) {
       if (!isRefused(again) && !(isSure && isTooSlow(again))) throw asJobCacheError(again);
       refused.push(await quarantine(pool, { ...row, kind: 'return', raw: row.load }, error));

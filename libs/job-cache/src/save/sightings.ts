@@ -1,5 +1,5 @@
 import { isJid, isMinionId, jidTimeMs } from '@brine/job';
-import type { SaltMap } from '@brine/wire';
+import type { Fields } from '@brine/wire';
 import { intOf, isMap, listOf } from '@brine/wire';
 import type { Pool } from 'pg';
 import type { Unfit } from './batch.ts';
@@ -80,7 +80,7 @@ SELECT count(*)::integer AS prolonged FROM until`;
 /** The sighting in an answer to find_job; undefined for other returns. */
 export function sightingOfReturn(
   row: ReturnRow,
-  load: SaltMap,
+  load: Fields,
   fun: string,
 ): SightingRow | undefined {
   if (fun !== FIND_JOB) return undefined;

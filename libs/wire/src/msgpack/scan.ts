@@ -1,5 +1,5 @@
 import { WireError } from '../errors.ts';
-import type { SaltValue } from '../value.ts';
+import type { Fields, SaltValue } from '../value.ts';
 import { Decoder, EXT_CONSTANT, EXT_DATETIME, refuseContainerKey } from './decode.ts';
 import type { FullLimits, UnpackLimits } from './limits.ts';
 import {
@@ -193,7 +193,7 @@ export class Scanner {
 }
 
 /** A map seen from outside: its keys, and where its values lie. */
-export class MapScan {
+export class MapScan implements Fields {
   readonly bytesIn: Buffer;
   readonly entries: readonly ScannedEntry[];
 
@@ -227,6 +227,11 @@ export class MapScan {
     const entry = this.range(key);
     if (entry === undefined) return undefined;
     return new Decoder(this.bytesIn, entry.valueStart, entry.valueEnd, fullLimits(limits)).read(1);
+  }
+
+  /** As `value`, within the limits of `unpack`: a scan is read as a map is. */
+  get(key: string): SaltValue | undefined {
+    return this.value(key);
   }
 
   /** The content of what reads as text or bytes, whatever it is: a view. */

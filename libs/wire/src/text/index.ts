@@ -17,3 +17,4 @@ export {
   stripEscapes,
   typeName,
 } from './python-text.ts';
+export { JsonTranscoder } from './transcode.ts';
