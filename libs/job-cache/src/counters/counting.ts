@@ -1,6 +1,7 @@
 import { isJid, jidTimeMs } from '@brine/job';
 import type { Fields } from '@brine/wire';
 import { listOf, textOf } from '@brine/wire';
+import { type PreparedRow, statementParameters } from '../save/batch.ts';
 import type { JobRow, ReturnRow } from '../save/rows.ts';
 import type { CountLabels } from './count-labels.ts';
 import { SEPARATOR } from './count-labels.ts';
@@ -31,9 +32,8 @@ export interface Counting {
   readonly duration?: readonly [fun: string, bucket: string];
 }
 
-/** A row with its key, as the counting statement needs it. */
-export interface CountedRow {
-  readonly row: { readonly jid: string; readonly id?: string };
+/** A row that counts, as the counting statement needs it. */
+export interface CountedRow extends PreparedRow {
   readonly counting: Counting;
 }
 
@@ -54,29 +54,29 @@ export function durationBucket(ms: number): number {
 
 /**
  * Two CTEs that add to brine.counters what the rows of another one count. They go behind it in the
- * same statement, so that a row and its numbers are stored together or not at all. `stored` is the
- * condition that joins it to `r`: the row's `j` (jid), `i` (minion), `g` (kind), `d` (amount).
- * `counts` tells what each kind of row adds, where that is not each row and its amount.
+ * same statement, so that a row and its numbers are stored together or not at all. They read the
+ * rows from the CTE `input`, whose {@link COUNTED_COLUMNS} are of {@link countedParameters}.
+ * `stored` is the condition that joins the other CTE to `input`, `kinds` the number of the
+ * last parameter. `counts` tells what each kind of row adds, where that is not each row and its amount.
  * The rows are locked in one order, after all others, so that no two writers wait in a circle.
  */
 export function countRowsSql(
   stored: string,
-  rowsParameter: number,
-  counts = { rows: 'count(*)', amount: 'sum(r.d)' },
+  kinds: number,
+  counts = { rows: 'count(*)', amount: 'sum(input.d)' },
 ): string {
   return `
 counted AS (
-  SELECT r.g, ${counts.rows} AS n, ${counts.amount} AS d
-  FROM jsonb_to_recordset($${rowsParameter}::jsonb) AS r(j text, i text, g integer, d float8)
-  JOIN ${stored}
-  GROUP BY r.g
+  SELECT input.g, ${counts.rows} AS n, ${counts.amount} AS d
+  FROM input JOIN ${stored}
+  GROUP BY input.g
 ),
 added AS (
   INSERT INTO brine.counters AS c (metric, labels, lane, value)
   SELECT k.m, k.l, (pg_backend_pid() % 8)::smallint,
     sum(CASE WHEN k.a THEN counted.d ELSE counted.n END)
   FROM counted
-  JOIN jsonb_to_recordset($${rowsParameter + 1}::jsonb) AS k(g integer, m text, l text, a boolean)
+  JOIN jsonb_to_recordset($${kinds}::jsonb) AS k(g integer, m text, l text, a boolean)
     ON k.g = counted.g
   GROUP BY k.m, k.l
   -- A row that adds nothing makes no number of zero.
@@ -86,12 +86,16 @@ added AS (
 )`;
 }
 
-/** The two parameters of {@link countRowsSql}: the rows, and what each kind of row adds to. */
-export function countParameters(rows: readonly CountedRow[]): [rows: string, kinds: string] {
+/** Of a row: the number of its kind, and its amount. */
+export const COUNTED_COLUMNS = 'g integer, d float8';
+
+/** The parameters of a batch (`statementParameters`), and what each kind of row adds to. */
+export function countedParameters(
+  rows: readonly CountedRow[],
+): [json: string, raw: Buffer, kinds: string] {
   const numbers = new Map<string, number>();
   const kinds: string[] = [];
-  const parts: string[] = [];
-  for (const { row, counting } of rows) {
+  const [json, raw] = statementParameters(rows, ({ counting }) => {
     let g = numbers.get(counting.kind);
     if (g === undefined) {
       g = numbers.size;
@@ -101,10 +105,9 @@ export function countParameters(rows: readonly CountedRow[]): [rows: string, kin
         kinds.push(`{"g":${g},"m":"${metric}","l":${l},"a":${amount === true}}`);
       }
     }
-    const key = `"j":${JSON.stringify(row.jid)},"i":${JSON.stringify(row.id ?? '')}`;
-    parts.push(`{${key},"g":${g},"d":${counting.amount}}`);
-  }
-  return [`[${parts.join(',')}]`, `[${kinds.join(',')}]`];
+    return `,"g":${g},"d":${counting.amount}`;
+  });
+  return [json, raw, `[${kinds.join(',')}]`];
 }
 
 /** What a job counts as, once it is published. */

@@ -3,10 +3,15 @@ import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { asJobCacheError } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
-import { type Counting, countParameters, countRowsSql } from '../counters/counting.ts';
-import { countingOfJob } from '../counters/counting.ts';
+import type { CountedRow } from '../counters/counting.ts';
+import {
+  COUNTED_COLUMNS,
+  countedParameters,
+  countingOfJob,
+  countRowsSql,
+} from '../counters/counting.ts';
 import type { SlowRows } from './batch.ts';
-import { type PreparedRow, statementParameters, writeInBatches } from './batch.ts';
+import { writeInBatches } from './batch.ts';
 import { fullLoad } from './full-ret.ts';
 import { quarantine } from './quarantine.ts';
 import { refusalOfJob } from './quarantine-forms.ts';
@@ -77,7 +82,14 @@ const DEADLINE_AFTER = OF_THE_PUBLICATION(
 );
 
 const UPSERT_JOBS = `
-WITH saved AS (
+WITH input AS MATERIALIZED (
+  SELECT i.* FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text,
+    "user" text, fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb,
+    published_at float8, deadline_at float8, not_after float8, hidden boolean, origin smallint,
+    host text, request_id text, incarnation text, seq bigint, start integer, length integer,
+    deadline_after float8, ${COUNTED_COLUMNS})
+),
+saved AS (
   INSERT INTO brine.jobs AS j (jid, load, load_raw, principal, "user", fun, tgt, tgt_type, minions,
     missing, published_at, deadline_at, not_after, hidden, origin, host, request_id, incarnation,
     seq, newly_published, deadline_after, newly_targeted)
@@ -92,11 +104,7 @@ WITH saved AS (
     to_timestamp(i.not_after / 1000.0), i.hidden, i.origin, i.host, i.request_id, i.incarnation,
     i.seq, i.origin = 0, i.deadline_after * interval '1 millisecond',
     CASE WHEN i.origin = 0 THEN jsonb_array_length(i.minions) ELSE 0 END
-  FROM jsonb_to_recordset($1::jsonb) AS i(jid text, load jsonb, principal text, "user" text,
-    fun jsonb, tgt jsonb, tgt_type text, minions jsonb, missing jsonb, published_at float8,
-    deadline_at float8, not_after float8, hidden boolean, origin smallint, host text,
-    request_id text, incarnation text, seq bigint, start integer, length integer,
-    deadline_after float8)
+  FROM input i
   ON CONFLICT (jid) DO UPDATE SET ${TAKE_LOWEST},
     minions = ${MINIONS}, missing = ${MISSING},
     deadline_at = ${DEADLINE}, deadline_after = ${DEADLINE_AFTER},
@@ -110,7 +118,7 @@ WITH saved AS (
     OR ${DEADLINE} IS DISTINCT FROM j.deadline_at
     OR ${PARTS} AND excluded.not_after > j.not_after)
   RETURNING j.jid, j.newly_published, j.newly_targeted
-),${countRowsSql('saved ON saved.jid = r.j', 3, {
+),${countRowsSql('saved ON saved.jid = input.jid', 3, {
   rows: 'count(*) FILTER (WHERE saved.newly_published)',
   amount: 'sum(saved.newly_targeted)',
 })}
@@ -118,9 +126,8 @@ WITH saved AS (
 SELECT count(*)::integer AS stored FROM saved
 WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = saved.jid)`;
 
-interface PreparedJob extends PreparedRow {
+interface PreparedJob extends CountedRow {
   readonly row: JobRow;
-  readonly counting: Counting;
 }
 
 /**
@@ -157,7 +164,7 @@ export async function saveJobs(
       const result = await pool.query<{ stored: number }>({
         name: 'upsert-jobs',
         text: UPSERT_JOBS,
-        values: [...statementParameters(batch), ...countParameters(batch)],
+        values: countedParameters(batch),
       });
       const added = result.rows[0]?.stored ?? 0;
       stored += added;

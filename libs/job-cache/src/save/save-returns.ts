@@ -2,27 +2,29 @@ import type { JsonTranscoder } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import { asJobCacheError, isRefused, isTooSlow } from '../connection/errors.ts';
 import type { CountLabels } from '../counters/count-labels.ts';
-import { countParameters, countRowsSql } from '../counters/counting.ts';
+import { COUNTED_COLUMNS, countedParameters, countRowsSql } from '../counters/counting.ts';
 import type { DurationExamples } from '../counters/duration-examples.ts';
 import { keepLastValues } from '../counters/last-values.ts';
 import type { SlowRows } from './batch.ts';
-import { statementParameters, writeInBatches, type Writing } from './batch.ts';
+import { writeInBatches, type Writing } from './batch.ts';
 import { type PreparedReturn, prepareReturn } from './prepare-return.ts';
 import { quarantine } from './quarantine.ts';
 import type { RefusedRow, ReturnRow, SaveReport } from './rows.ts';
 import { type JidMemory, saveJobs } from './save-jobs.ts';
-import { RETURN_INPUT, settleKnownReturns } from './settle-returns.ts';
+import { RETURN_OF_ROW, RETURN_ROWS, settleKnownReturns } from './settle-returns.ts';
 import { saveSightings } from './sightings.ts';
 
 /**
  * What a minion wrote itself (000005.sql) gives way to its return of the stream.
- * $3: the jids of the batch of which it is not known yet that they have a job; $4, $5: counts.
+ * $4: the jids of the batch of which it is not known yet that they have a job.
+ * The JSON is read once, whatever refers to it: that is most of what a row costs.
  */
 const INSERT_RETURNS = `
-WITH inserted AS (
+WITH input AS MATERIALIZED (SELECT i.* ${RETURN_ROWS(`, ${COUNTED_COLUMNS}`)}),
+inserted AS (
   INSERT INTO brine.returns AS known (jid, id, fun, retcode, success, failed, full_ret, raw,
     received_at, incarnation, seq, content)
-  ${RETURN_INPUT}
+  SELECT ${RETURN_OF_ROW} FROM input i
   ON CONFLICT (jid, id) DO UPDATE SET (fun, retcode, success, failed, full_ret, raw, received_at,
     incarnation, seq, content) = (excluded.fun, excluded.retcode, excluded.success, excluded.failed,
     excluded.full_ret, excluded.raw, excluded.received_at, excluded.incarnation, excluded.seq,
@@ -32,11 +34,11 @@ WITH inserted AS (
 ),
 orphaned AS (
   INSERT INTO brine.orphans (jid)
-  SELECT asked FROM unnest($3::text[]) AS asked
+  SELECT asked FROM unnest($4::text[]) AS asked
   WHERE NOT EXISTS (SELECT FROM brine.jobs WHERE jobs.jid = asked)
   ON CONFLICT (jid) DO UPDATE SET seen_at = orphans.seen_at
   RETURNING jid
-),${countRowsSql('inserted ON inserted.jid = r.j AND inserted.id = r.i', 4)}
+),${countRowsSql('inserted ON inserted.jid = input.jid AND inserted.id = input.id', 3)}
 SELECT (SELECT count(*)::integer FROM inserted) AS stored,
   ARRAY(SELECT jid FROM orphaned) AS orphans`;
 
@@ -113,11 +115,10 @@ async function insertReturns(
   jids: JidMemory,
 ): Promise<number> {
   const asked = [...new Set(batch.map(({ row }) => row.jid))].filter((jid) => !jids.has(jid));
-  const [json, raw] = statementParameters(batch);
   const result = await pool.query<{ stored: number; orphans: string[] }>({
     name: 'insert-returns',
     text: INSERT_RETURNS,
-    values: [json, raw, asked.sort(), ...countParameters(batch)],
+    values: [...countedParameters(batch), asked.sort()],
   });
   const [found] = result.rows;
   if (found === undefined) throw new Error('an aggregate without a row');
