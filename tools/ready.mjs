@@ -1,4 +1,5 @@
-// Makes a clone ready to run: dependencies as the lockfile says, PostgreSQL's links, a build.
+// Makes a clone ready to run: dependencies as the lockfile says, PostgreSQL's links, a build, and
+// the native part of the crypticle where it can be had.
 // Plain JavaScript without dependencies, as it runs before there are any. The second time it only
 // looks (about a second). Works alike with npm 10 and 11: no install script is needed, the one
 // thing such a script would do (PostgreSQL's links) is done here.
@@ -7,6 +8,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { buildNative } from '../libs/crypt/native/build.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const LOCK = join(ROOT, '.nx', 'ready.lock');
@@ -19,7 +21,9 @@ async function main() {
   try {
     if (!isInstalled()) await install();
     await linkPostgres();
-    await build();
+    // Beside the compiler, which keeps one core busy. It is optional: it never fails.
+    const native = buildNative(say);
+    await build().finally(() => native);
   } finally {
     rmSync(LOCK, { force: true });
   }

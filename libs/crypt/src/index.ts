@@ -1,6 +1,6 @@
 export { AUDIT_BEGINNING, AuditSeal } from './audit-seal.ts';
 export { constantTimeEqual } from './bytes.ts';
-export { Crypticle, newKeyString, SerialMemory } from './crypticle.ts';
+export { Crypticle, cryptoInUse, newKeyString, SerialMemory } from './crypticle.ts';
 export { digestOf, hexDigestOf } from './digest.ts';
 export { CryptError } from './errors.ts';
 export { fingerprint, normalisePem } from './fingerprint.ts';
