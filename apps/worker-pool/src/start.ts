@@ -9,7 +9,7 @@ import {
   RequestReceiver,
   serveStalled,
 } from '@brine/bus/rpc';
-import { AuditSeal } from '@brine/crypt';
+import { AuditSeal, cryptoInUse } from '@brine/crypt';
 import { openTraces, type WorkerTraces } from '@brine/job-traces';
 import { Answerer } from '@brine/master';
 import {
@@ -92,6 +92,7 @@ export async function startWorker(
   exposeMetrics(context.metrics, { bus, receiver, masterKey, acks, ...state });
   const asides = answeringGateways(bus, state, audit);
   const stopHearing = hearSent(bus, traces.sent);
+  log.info(cryptoInUse(), 'what seals');
   return {
     ready: () => bus.status === 'connected' && state.ready(),
     status: () => ({
@@ -99,6 +100,7 @@ export async function startWorker(
       sessions: state.sessions.count(),
       rsaQueued: masterKey.queued,
       requests: receiver.stats(),
+      ...cryptoInUse(),
     }),
     // A pillar that is being made has its time.
     leave: () => receiver.drain(),

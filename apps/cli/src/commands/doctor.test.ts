@@ -142,6 +142,15 @@ it('says for how many minions a running master has open files', async () => {
   expect(text).toBe(`room for ${limit - 512} minions`);
 });
 
+it('names what seals, as a fact', async () => {
+  const findings = await examine(loadedWith(), logIns());
+  const found = findings.find(({ check }) => check === 'crypto');
+  expect(found).toMatchObject({
+    level: 'ok',
+    text: expect.stringMatching(/^(?:native|node, which is slower: the native part .+)$/),
+  });
+});
+
 it('finds a clock that was set back', async () => {
   const file = join(dir, 'cache', 'x');
   writeFileSync(file, '');

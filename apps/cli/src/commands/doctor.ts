@@ -6,6 +6,7 @@ import {
   type MasterOptions,
 } from '@brine/config';
 import { checkCertificates } from '../doctor/check-certificates.ts';
+import { checkCrypto } from '../doctor/check-crypto.ts';
 import { checkFiles } from '../doctor/check-files.ts';
 import { checkForce } from '../doctor/check-force.ts';
 import { checkKeys } from '../doctor/check-keys.ts';
@@ -42,6 +43,7 @@ export async function examine(
     ...(await checkCertificates(options)),
     ...(await checkVersions(options, logIns)),
     ...(await checkLimits(options)),
+    ...checkCrypto(),
   ];
   const rank = { bad: 0, warn: 1, ok: 2 } as const;
   return findings.sort((one, other) => rank[one.level] - rank[other.level]);

@@ -89,7 +89,14 @@ export function drawStatus(status: MasterStatus): string {
     figures(service.status),
   ]);
   const table = columns([['service', 'state', 'pid', 'up', 'restarts', 'figures'], ...rows]);
-  return `${head}\n\n${table}\n${keysLine(minions)}`;
+  return `${head}\n\n${table}\n${cryptoLine(services)}${keysLine(minions)}`;
+}
+
+/** What the workers seal with; two words only while they are replaced. */
+function cryptoLine(services: MasterStatus['services']): string {
+  const told = services.map(({ status }) => status?.['crypto']);
+  const words = new Set(told.filter((word) => typeof word === 'string'));
+  return words.size === 0 ? '' : `crypto: ${[...words].join(', ')}\n`;
 }
 
 function keysLine(minions: MasterStatus['minions']): string {
