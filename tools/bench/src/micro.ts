@@ -8,6 +8,7 @@ const BENCHES = [
   { title: 'target matching', file: 'libs/target/bench/matching.ts' },
   { title: 'targets of a large fleet', file: 'libs/target/bench/fleet.ts' },
   { title: 'batching', file: 'libs/job-cache/bench/save-returns.ts' },
+  { title: 'gateway', file: 'libs/gateway/bench/sealed-returns.ts' },
   { title: 'bus', file: 'libs/bus/bench/throughput.ts' },
   { title: 'a return in a worker', file: 'apps/worker-pool/bench/returns.ts' },
 ] as const;
