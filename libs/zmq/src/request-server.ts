@@ -98,8 +98,8 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
   }
 
   /** Requests in order of arrival, until the server is closed. For one consumer. */
-  [Symbol.asyncIterator](): AsyncGenerator<ZmqRequest, void, undefined> {
-    return this.#incoming.requests();
+  [Symbol.asyncIterator](): AsyncIterator<ZmqRequest, void, undefined> {
+    return this.#incoming;
   }
 
   /** Sends the reply; false where the peer's connection has ended. */
@@ -134,13 +134,20 @@ export class RequestServer implements AsyncIterable<ZmqRequest>, AsyncDisposable
   }
 }
 
-/** Requests that wait for the consumer. */
-class Incoming {
+type Next = IteratorResult<ZmqRequest, void>;
+
+const END: Next = { done: true, value: undefined };
+
+/** Requests that wait for the consumer. Not a generator, which makes three promises for each. */
+class Incoming implements AsyncIterator<ZmqRequest, void, undefined> {
   received = 0;
   malformed = 0;
   readonly #perPeer: number;
+  /** What the consumer gets before all that waits, and the place of the next one. */
+  #group: readonly ZmqRequest[] = [];
+  #at = 0;
   #waiting: ZmqRequest[] = [];
-  #wake: (() => void) | undefined;
+  #wake: ((next: Next) => void) | undefined;
   #ended = false;
 
   constructor(perPeer: number) {
@@ -160,23 +167,34 @@ class Incoming {
       return;
     }
     this.received += 1;
-    this.#waiting.push({ peer: connection, body });
-    this.#wake?.();
+    const request: ZmqRequest = { peer: connection, body };
+    if (this.#wake === undefined) this.#waiting.push(request);
+    else this.#wakeWith({ done: false, value: request });
   }
 
   end(): void {
     this.#ended = true;
-    this.#wake?.();
+    this.#wakeWith(END);
   }
 
-  async *requests(): AsyncGenerator<ZmqRequest, void, undefined> {
-    for (;;) {
-      const group = this.#waiting;
+  next(): Promise<Next> {
+    if (this.#at === this.#group.length) {
+      this.#group = this.#waiting;
+      this.#at = 0;
       this.#waiting = [];
-      yield* group;
-      if (this.#waiting.length > 0) continue;
-      if (this.#ended) return;
-      await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+    const value = this.#group[this.#at];
+    if (value !== undefined) {
+      this.#at += 1;
+      return Promise.resolve({ done: false, value });
+    }
+    if (this.#ended) return Promise.resolve(END);
+    return new Promise((wake) => (this.#wake = wake));
+  }
+
+  #wakeWith(next: Next): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.(next);
   }
 }

@@ -14,6 +14,10 @@ const SHORT_MAX = 255;
 const MAX_FRAMES = 64;
 const NULL_MECHANISM = 'NULL'.padEnd(20, '\0');
 
+/** The body of every frame without one: each request has such a delimiter. */
+const EMPTY = Buffer.alloc(0);
+const NONE: readonly Buffer[] = [];
+
 /** A frame longer than was allowed, or bytes that are no ZMTP. */
 export class ZmtpError extends Error {
   override readonly name = 'ZmtpError';
@@ -22,7 +26,7 @@ export class ZmtpError extends Error {
 
 /** What arrives: messages whole, commands with their name still in front. */
 export interface ZmtpEvents {
-  onMessage(frames: Buffer[]): void;
+  onMessage(frames: readonly Buffer[]): void;
   onCommand(body: Buffer): void;
 }
 
@@ -148,7 +152,7 @@ export class ZmtpReader {
   /** Bytes without which nothing more can be read: a long frame is not joined at each chunk. */
   #needed = GREETING_BYTES;
   #greeted = false;
-  #parts: Buffer[] = [];
+  #parts: readonly Buffer[] = NONE;
   #partBytes = 0;
 
   /**
@@ -185,9 +189,9 @@ export class ZmtpReader {
       bytes = Buffer.concat(this.#chunks);
       this.#chunks = [];
     }
-    const rest = bytes.subarray(this.#read(bytes));
-    this.#held = rest.length;
-    if (rest.length > 0) this.#chunks.push(Buffer.from(rest));
+    const end = this.#read(bytes);
+    this.#held = bytes.length - end;
+    if (this.#held > 0) this.#chunks.push(Buffer.from(bytes.subarray(end)));
     if (this.#parts.length > 0) this.#parts = this.#parts.map(this.#kept);
   }
 
@@ -206,13 +210,13 @@ export class ZmtpReader {
       const long = (flags & FLAG_LONG) !== 0;
       if (long && left < 9) return this.#wait(9, at);
       const head = long ? 9 : 2;
-      const length = long ? Number(bytes.readBigUInt64BE(at + 1)) : (bytes[at + 1] as number);
+      const length = long ? longLength(bytes, at + 1) : (bytes[at + 1] as number);
       if (length + this.#partBytes > this.#maxBytes) {
         throw new ZmtpError(`a message has more than ${this.#maxBytes} bytes`);
       }
       if (left < head + length) return this.#wait(head + length, at);
-      this.#frame(flags, bytes.subarray(at + head, at + head + length));
       at += head + length;
+      this.#frame(flags, length === 0 ? EMPTY : bytes.subarray(at - length, at));
     }
   }
 
@@ -224,11 +228,15 @@ export class ZmtpReader {
   #frame(flags: number, body: Buffer): void {
     if ((flags & FLAG_COMMAND) !== 0) return this.#events.onCommand(body);
     if (this.#parts.length >= MAX_FRAMES) throw new ZmtpError('a message has too many frames');
-    this.#parts.push(body);
-    this.#partBytes += body.length;
-    if ((flags & FLAG_MORE) !== 0) return;
-    const message = this.#parts;
-    this.#parts = [];
+    // Made at its length: an array that grows reserves places for 16 more.
+    const first = this.#parts.length === 1 ? this.#parts[0] : undefined;
+    const message = first === undefined ? [...this.#parts, body] : [first, body];
+    if ((flags & FLAG_MORE) !== 0) {
+      this.#parts = message;
+      this.#partBytes += body.length;
+      return;
+    }
+    this.#parts = NONE;
     this.#partBytes = 0;
     this.#events.onMessage(message);
   }
@@ -241,6 +249,11 @@ function checkGreeting(bytes: Buffer): void {
   if (!signed || (bytes[10] as number) < 3 || mechanism !== NULL_MECHANISM) {
     throw new ZmtpError('no greeting of ZMTP 3 with the NULL mechanism');
   }
+}
+
+/** Of 64 bits, without a bigint; from 2 ** 53 on it is not exact, and refused by any limit. */
+function longLength(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4);
 }
 
 function frameHead(flags: number, length: number): Buffer {
