@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Refusal, RefusalText, type SaltMap, scanMap } from '@brine/wire';
-import { type ClearEnvelope, peekEnvelope, readEnvelope, refusalReply } from '@brine/wire/frames';
+import {
+  type ClearEnvelope,
+  minionOfSealed,
+  peekEnvelope,
+  readEnvelope,
+  refusalReply,
+} from '@brine/wire/frames';
 
 /** A clear request, and the user that sent it. */
 export interface ClearRequest {
@@ -30,7 +36,13 @@ const OPEN_MAX_BYTES = 65_536;
  *
  * Salt: salt/channel/server.py ReqServerChannel.handle_message, up to the decryption
  */
-export function classify(body: Uint8Array, minimumAuthVersion: number): Classified {
+export function classify(body: Buffer, minimumAuthVersion: number): Classified {
+  const minion = minionOfSealed(body, minimumAuthVersion);
+  return minion === undefined ? classifyInFull(body, minimumAuthVersion) : { class: 'aes', minion };
+}
+
+/** The same of any request; {@link classify} leaves to it what is not of the usual form. */
+export function classifyInFull(body: Uint8Array, minimumAuthVersion: number): Classified {
   try {
     return body.length <= OPEN_MAX_BYTES ? opened(body, minimumAuthVersion) : lookedOver(body);
   } catch (error) {

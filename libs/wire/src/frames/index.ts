@@ -16,3 +16,4 @@ export type { IpcFraming } from './ipc.ts';
 export { ipcFrame, IpcReader } from './ipc.ts';
 export type { Publication } from './publication.ts';
 export { publicationEnvelope, readPublication } from './publication.ts';
+export { minionOfSealed } from './sealed-envelope.ts';
