@@ -52,13 +52,23 @@ export async function openSide(
   return { name, master, fleet, inFlight };
 }
 
-/** Loads one side alone until its code is compiled; gives the CPU per return then, in µs. */
-export async function warmUp(side: Side, slices = WARM_UP_SLICES): Promise<number> {
+/**
+ * Loads one side alone until its code is compiled; gives the CPU per return then, in µs. It tells
+ * what the first ones cost.
+ */
+export async function warmUp(
+  side: Side,
+  say: (line: string) => void,
+  slices = WARM_UP_SLICES,
+): Promise<number> {
   const costs: number[] = [];
   for (let slice = 0; slice < slices; slice += 1) {
     costs.push(microsPerReturn(await stored(side, await storm(side))));
   }
-  return spreadOf(costs.slice(-WARM_SLICES))?.median ?? Number.NaN;
+  const warm = spreadOf(costs.slice(-WARM_SLICES))?.median ?? Number.NaN;
+  const cold = costs.slice(0, WARM_SLICES).map((cost) => cost.toFixed(0));
+  say(`${side.name}: ${cold.join(', ')} µs per return after the start, ${warm.toFixed(0)} later`);
+  return warm;
 }
 
 /** What a slice of each side gave, by pair. */

@@ -49,11 +49,11 @@ export async function compareCheckouts(
   await using stack = new Closing();
   stack.defer(() => rm(plantDir, { recursive: true, force: true }));
   const before = await openSide(stack, base.name, base.dir, {}, say);
-  const warm = await warmUp(before);
+  const warm = await warmUp(before, say);
   const planted = args.plant > 0 ? plantEnv(plantDir, (warm * args.plant) / 100) : {};
   if (args.plant > 0) say(`planting ${args.plant} % of ${warm.toFixed(0)} µs per return`);
   const after = await openSide(stack, change.name, change.dir, { env: planted }, say);
-  await warmUp(after);
+  await warmUp(after, say);
   const burdenedBefore = await burdened(plantDir);
   const pairs = Math.max(args.pairs, PAIRS_LEAST);
   const samples = await loadTogether(before, after, pairs, say);

@@ -78,8 +78,8 @@ function compared({ row, about, name, before, after, ...how }: Compared): Row {
         openSide(stack, side, installed.checkout, { config: { brine }, ...how }, say);
       const first = await open(before);
       const second = await open(after);
-      await warmUp(first, WARM_UP_SLICES);
-      await warmUp(second, WARM_UP_SLICES);
+      await warmUp(first, say, WARM_UP_SLICES);
+      await warmUp(second, say, WARM_UP_SLICES);
       const samples = await loadTogether(first, second, Math.max(pairs, PAIRS_LEAST), say);
       const { ratio, low, high } = estimateRatio(costRatios(samples));
       const plain = spreadOf(samples.before.map(microsPerReturn))?.median ?? Number.NaN;
