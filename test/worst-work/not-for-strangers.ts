@@ -15,8 +15,8 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'what a host gives to templates': named('jinja', 'PyFunction PyObject bind'),
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
-    ...named('crypt', 'AuditSeal digestOf hexDigestOf issueCertificate makeAuthority minionToken'),
-    ...named('crypt', 'newKeyString'),
+    ...named('crypt', 'AuditSeal cryptoInUse digestOf hexDigestOf issueCertificate makeAuthority'),
+    ...named('crypt', 'minionToken newKeyString'),
     ...named('job', 'JidMaker backoffMs durableTtl'),
   ],
   'what a master keeps of its own jobs': named(

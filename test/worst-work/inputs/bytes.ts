@@ -162,6 +162,7 @@ const READERS: readonly (readonly [string, (bytes: Buffer) => unknown])[] = [
   ['scanMap', wire.scanMap],
   ['readEnvelope', (bytes) => wire.readEnvelope(bytes)],
   ['peekEnvelope', (bytes) => wire.peekEnvelope(bytes)],
+  ['minionOfSealed', (bytes) => wire.minionOfSealed(bytes, 0)],
   ['readPublication', (bytes) => wire.readPublication(bytes)],
   ['splitEvent', wire.splitEvent],
   ['toBinMap', (bytes) => wire.toBinMap(bytes)],
@@ -217,6 +218,7 @@ export const bytes: WorstWork = {
       ...requests().flatMap(([name, frame]) => [
         [`a request: ${name}`, () => wire.readEnvelope(frame)] as const,
         [`a request at the door: ${name}`, () => wire.peekEnvelope(frame)] as const,
+        [`a sealed request at the door: ${name}`, () => wire.minionOfSealed(frame, 0)] as const,
       ]),
       ...PARSERS.flatMap(([parser, parse]) =>
         all.map(([name, load]) => [`${parser}: ${name}`, () => parse(load)] as const),
