@@ -15,6 +15,7 @@ export { Metrics, MILLISECOND_BUCKETS } from './metrics/metrics.ts';
 export { tagPrefixCounter } from './metrics/tag-prefixes.ts';
 export type { TracedJob } from './metrics/traced-job.ts';
 export { tracedJobs } from './metrics/traced-job.ts';
+export { endedOn } from './node-release.ts';
 export type { ProbedService } from './probe.ts';
 export { probeService } from './probe.ts';
 export { refusedAsRoot } from './process-user.ts';

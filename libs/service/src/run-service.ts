@@ -113,6 +113,7 @@ async function live(
   const name = instanceName(service.name, env);
   watchLoop(name);
   const stopping = new AbortController();
+  const facts = { pid: process.pid, host: options.brine.host, node: process.versions.node };
   let running: RunningService | undefined;
   let leaving = false;
   const ready = (): boolean => !leaving && !stopping.signal.aborted && (running?.ready() ?? false);
@@ -126,7 +127,7 @@ async function live(
   const health = await startHealth(
     {
       ready,
-      status: () => ({ name, pid: process.pid, host: options.brine.host, ...running?.status() }),
+      status: () => ({ name, ...facts, ...running?.status() }),
       metrics: (format) => metrics.text(format),
     },
     { host: options.brine.healthHost, port: healthPort(options, name, service.name) },

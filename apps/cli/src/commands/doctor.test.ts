@@ -15,6 +15,7 @@ import { ensureKeyDirs } from '@brine/pki';
 import { stateFile } from '@brine/service/processes';
 import { natsCertificates } from '@brine/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { checkNode } from '../doctor/check-node.ts';
 import type { LogInVersions } from '../doctor/check-versions.ts';
 import { examine } from './doctor.ts';
 
@@ -140,6 +141,16 @@ it('says for how many minions a running master has open files', async () => {
   const findings = await examine(loadedWith(), logIns());
   const text = findings.find(({ check }) => check === 'open-files')?.text;
   expect(text).toBe(`room for ${limit - 512} minions`);
+});
+
+it('warns of a Node without security fixes', async () => {
+  const findings = await examine(loadedWith(), logIns());
+  expect(findings.find(({ check }) => check === 'node')?.text).toContain(process.versions.node);
+  const now = Date.UTC(2026, 10, 25);
+  expect(checkNode('20.20.2', now)).toMatchObject([
+    { level: 'warn', text: expect.stringContaining('no security fixes since 2026-04-30') },
+  ]);
+  expect(checkNode('26.10.0', now)).toEqual([{ level: 'ok', check: 'node', text: '26.10.0' }]);
 });
 
 it('names what seals, as a fact', async () => {

@@ -11,6 +11,7 @@ import { checkFiles } from '../doctor/check-files.ts';
 import { checkForce } from '../doctor/check-force.ts';
 import { checkKeys } from '../doctor/check-keys.ts';
 import { checkLimits } from '../doctor/check-limits.ts';
+import { checkNode } from '../doctor/check-node.ts';
 import { checkOptions } from '../doctor/check-options.ts';
 import { checkVersions, type LogInVersions } from '../doctor/check-versions.ts';
 import type { Finding } from '../doctor/finding.ts';
@@ -43,6 +44,7 @@ export async function examine(
     ...(await checkCertificates(options)),
     ...(await checkVersions(options, logIns)),
     ...(await checkLimits(options)),
+    ...checkNode(),
     ...checkCrypto(),
   ];
   const rank = { bad: 0, warn: 1, ok: 2 } as const;

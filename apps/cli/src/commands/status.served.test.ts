@@ -36,7 +36,13 @@ async function runningServices(ready: Record<string, boolean>): Promise<void> {
     const source = {
       ready: () => isReady,
       metrics: () => Promise.resolve(''),
-      status: () => ({ name, pid: 7, queue: { aes: 3, auth: 0 }, crypto: 'native' }),
+      status: () => ({
+        name,
+        pid: 7,
+        queue: { aes: 3, auth: 0 },
+        crypto: 'native',
+        node: '20.20.2',
+      }),
     };
     const server = await startHealth(source, { host: '127.0.0.1', port: 0 });
     servers.push(server);
@@ -65,7 +71,11 @@ test('a master serves while each of its services says so', async () => {
   const text = drawStatus(status);
   expect(text).toContain(`m1: serving   pid ${process.ppid}   up 2h1m   ports 4505, 4506`);
   expect(text).toMatch(/req-gateway +ready +7 +1m5s +1 +queue\.aes=3\n/);
-  expect(text).toContain('\n\ncrypto: native\nminions: 1 accepted');
+  expect(text).toMatch(/\n\nnode: 20\.20\.2[^\n]*\ncrypto: native\nminions: 1 accepted/);
+
+  vi.setSystemTime(Date.UTC(2026, 4, 2));
+  const later = 'node: 20.20.2 (no security fixes since 2026-04-30)\n';
+  expect(drawStatus(status)).toContain(later);
 });
 
 test('one service that does not serve is enough not to', async () => {

@@ -1,6 +1,6 @@
 import type { MasterOptions } from '@brine/config';
 import { KeyStore } from '@brine/pki';
-import { type ProbedService, probeService } from '@brine/service';
+import { endedOn, type ProbedService, probeService } from '@brine/service';
 import { livingSupervisor, readState } from '@brine/service/processes';
 import { EXIT } from '../exit-codes.ts';
 import { readMasterConfig } from '../master-config.ts';
@@ -89,14 +89,28 @@ export function drawStatus(status: MasterStatus): string {
     figures(service.status),
   ]);
   const table = columns([['service', 'state', 'pid', 'up', 'restarts', 'figures'], ...rows]);
-  return `${head}\n\n${table}\n${cryptoLine(services)}${keysLine(minions)}`;
+  return `${head}\n\n${table}\n${nodeLine(services)}${cryptoLine(services)}${keysLine(minions)}`;
 }
 
-/** What the workers seal with; two words only while they are replaced. */
+/** The Node that runs the services, and whether it still gets security fixes. */
+function nodeLine(services: MasterStatus['services']): string {
+  const shown = wordsOf(services, 'node').map((version) => {
+    const ended = endedOn(version, Date.now());
+    return ended === undefined ? version : `${version} (no security fixes since ${ended})`;
+  });
+  return shown.length === 0 ? '' : `node: ${shown.join(', ')}\n`;
+}
+
+/** What the workers seal with. */
 function cryptoLine(services: MasterStatus['services']): string {
-  const told = services.map(({ status }) => status?.['crypto']);
-  const words = new Set(told.filter((word) => typeof word === 'string'));
-  return words.size === 0 ? '' : `crypto: ${[...words].join(', ')}\n`;
+  const words = wordsOf(services, 'crypto');
+  return words.length === 0 ? '' : `crypto: ${words.join(', ')}\n`;
+}
+
+/** What services say under a name, each word once; several only while they are replaced. */
+function wordsOf(services: MasterStatus['services'], name: string): string[] {
+  const told = services.map(({ status }) => status?.[name]);
+  return [...new Set(told.filter((word) => typeof word === 'string'))];
 }
 
 function keysLine(minions: MasterStatus['minions']): string {
