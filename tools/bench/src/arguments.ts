@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { STOCK_NAMES } from './masters/master.ts';
 
 /** What `npm run bench` was asked for. */
 export interface BenchArguments {
@@ -32,7 +33,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const USAGE = `npm run bench -- [options]    Brine beside stock salt-master 3006.26, 3008.2
+export const USAGE = `npm run bench -- [options]    Brine beside stock salt-master ${STOCK_NAMES.join(', ')}
 
   --only <row,…>       these rows: ROWS
   --brine-only         without the stock masters

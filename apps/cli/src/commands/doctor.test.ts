@@ -60,7 +60,8 @@ function keyOf(bits: number): string {
 it('finds nothing bad in a master as it is made', async () => {
   writeFileSync(join(dir, 'pki', 'master.pem'), 'x', { mode: 0o400 });
   writeFileSync(join(dir, 'pki', 'master.pub'), keyOf(2048));
-  expect(await told()).toEqual(['request_server_ttl']);
+  // Whether the Node that runs this is old is a test of its own.
+  expect((await told()).filter((check) => check !== 'node')).toEqual(['request_server_ttl']);
 });
 
 it('finds private files that others can read, and deciding ones that they can write', async () => {

@@ -1,17 +1,36 @@
-import type { SaltHome, SaltPorts } from '@brine/testing';
+import type { SaltHome, SaltPorts, SaltVersion } from '@brine/testing';
 import type { ProcessTree } from '../measure/process-tree.ts';
 
-/** The masters that are measured, in the order of the table's columns. */
-export const MASTER_NAMES = ['brine', '3006.26', '3008.2'] as const;
+/**
+ * The stock masters that Brine is compared with, in the order of the table's columns. Goals name
+ * 3008.2; the others are the newest of their lines.
+ */
+const STOCK = {
+  '3006.30': { release: '3006.30', config: {} },
+  '3008.2': { release: '3008.2', config: {} },
+  '3008.5': { release: '3008.5', config: {} },
+  // Its workers are asyncio tasks then (salt/master.py).
+  '3008.5 async': { release: '3008.5', config: { master_async_mworker: true } },
+} as const satisfies Readonly<Record<string, StockMaster>>;
 
-/** Brine, or a release of Salt. */
-export type MasterName = (typeof MASTER_NAMES)[number];
+/** A stock master: its release, and what its file has besides. */
+export interface StockMaster {
+  readonly release: SaltVersion;
+  readonly config: Readonly<Record<string, unknown>>;
+}
 
-/** The stock masters that Brine is compared with. */
-export const STOCK_NAMES = ['3006.26', '3008.2'] as const;
+/** A stock master that is measured. */
+export type StockName = keyof typeof STOCK;
 
-/** A release of Salt that is measured. */
-export type StockName = (typeof STOCK_NAMES)[number];
+/** Brine, or a stock master. */
+export type MasterName = 'brine' | StockName;
+
+export const STOCK_NAMES = Object.keys(STOCK) as readonly StockName[];
+
+/** What the stock master of a name is. */
+export function stockMaster(name: StockName): StockMaster {
+  return STOCK[name];
+}
 
 /** What a benchmark starts a master with. */
 export interface MasterOptions {
@@ -51,7 +70,7 @@ export const COMMON_CONFIG: Readonly<Record<string, unknown>> = {
   auto_accept: true,
   // Salt's default; the sandbox of the tests takes fewer.
   worker_threads: 5,
-  // 2 is the payload version of 3006's minions; 3008.2 refuses it by default.
+  // 2 is the payload version of 3006's minions; 3008 refuses it by default.
   minimum_auth_version: 2,
   max_open_files: 100_000,
   log_level: 'warning',

@@ -15,6 +15,7 @@ import {
   COMMON_CONFIG,
   type MasterOptions,
   type MasterUnderTest,
+  stockMaster,
   type StockName,
 } from './master.ts';
 import { waitUntilServing } from './serving.ts';
@@ -29,7 +30,9 @@ export async function installedStock(
 ): Promise<ReadonlyMap<StockName, SaltVenv>> {
   const found = new Map<StockName, SaltVenv>();
   try {
-    for (const name of names) found.set(name, await saltVenv(name, { onProgress: say }));
+    for (const name of names) {
+      found.set(name, await saltVenv(stockMaster(name).release, { onProgress: say }));
+    }
   } catch (error) {
     if (!(error instanceof SaltVenvError)) throw error;
     say(`only Brine is measured: ${error.message.split('\n')[0] ?? ''}`);
@@ -65,7 +68,11 @@ export class StockUnderTest implements MasterUnderTest {
     options: MasterOptions = {},
   ): Promise<StockUnderTest> {
     const sandbox = await SaltSandbox.create();
-    const home = await sandbox.master({ ...COMMON_CONFIG, ...options.config });
+    const home = await sandbox.master({
+      ...COMMON_CONFIG,
+      ...stockMaster(name).config,
+      ...options.config,
+    });
     return StockUnderTest.#run({ name, venv, sandbox, home });
   }
 

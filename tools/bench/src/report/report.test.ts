@@ -10,7 +10,7 @@ const RETURNS = figureOf({
   better: 'more',
   cells: {
     brine: cellOf([8_000, 9_000, 10_000], { rigBound: true }),
-    '3006.26': cellOf([800, 1_000, 1_000]),
+    '3006.30': cellOf([800, 1_000, 1_000]),
   },
 });
 const PING = figureOf({
@@ -18,7 +18,7 @@ const PING = figureOf({
   name: 'test.ping',
   unit: 'ms',
   better: 'less',
-  cells: { brine: cellOf([10]), '3006.26': cellOf([40]), '3008.2': emptyCell('not reached') },
+  cells: { brine: cellOf([10]), '3006.30': cellOf([40]), '3008.2': emptyCell('not reached') },
 });
 
 const REPORT: Report = {
@@ -34,8 +34,8 @@ const REPORT: Report = {
 
 describe('figureOf', () => {
   it('gives ratios above 1 where Brine is better, whichever way better is', () => {
-    expect(RETURNS.ratios['3006.26']?.median).toBe(10);
-    expect(PING.ratios['3006.26']?.median).toBe(4);
+    expect(RETURNS.ratios['3006.30']?.median).toBe(10);
+    expect(PING.ratios['3006.30']?.median).toBe(4);
     expect(PING.ratios['3008.2']).toBeUndefined();
   });
 });
@@ -43,7 +43,7 @@ describe('figureOf', () => {
 describe('drawTable', () => {
   it('shows numbers, notes, and what was the limit', () => {
     const table = drawTable([RETURNS, PING]);
-    expect(table.split('\n')[0]).toMatch(/Brine.*Salt 3006\.26.*Salt 3008\.2.*to 3006\.26/);
+    expect(table.split('\n')[0]).toMatch(/Brine.*Salt 3006\.30.*Salt 3008\.2.*to 3006\.30/);
     expect(table).toContain('9,000 (rig)');
     expect(table).toContain('test.ping, ms');
     expect(table).toContain('not reached');
@@ -69,7 +69,7 @@ describe('showNumber', () => {
   });
 
   it('shows a single ratio without a spread', () => {
-    expect(showRatio(PING.ratios['3006.26'])).toBe('4×');
+    expect(showRatio(PING.ratios['3006.30'])).toBe('4×');
     expect(showRatio(undefined)).toBe('');
   });
 });

@@ -4,17 +4,13 @@ import { STOCK_NAMES } from '../masters/master.ts';
 import type { Spread } from '../measure/statistics.ts';
 import type { Cell, Figure, Unit } from './figure.ts';
 
-const TITLES: Readonly<Record<MasterName, string>> = {
-  brine: 'Brine',
-  '3006.26': 'Salt 3006.26',
-  '3008.2': 'Salt 3008.2',
-};
+const titleOf = (name: MasterName): string => (name === 'brine' ? 'Brine' : `Salt ${name}`);
 
 /** The figures as a table of Markdown: aligned for a terminal, with bare cells for a document. */
 export function drawTable(figures: readonly Figure[], aligned = true): string {
   const stock = STOCK_NAMES.filter((name) => figures.some(({ cells }) => cells[name]));
   const masters: readonly MasterName[] = ['brine', ...stock];
-  const head = ['', ...masters.map((name) => TITLES[name]), ...stock.map((name) => `to ${name}`)];
+  const head = ['', ...masters.map(titleOf), ...stock.map((name) => `to ${name}`)];
   const rows = figures.map((figure) => [
     `${figure.name}${unitText(figure.unit)}`,
     ...masters.map((name) => showCell(figure.cells[name])),

@@ -7,6 +7,8 @@ import { alternate, type Row } from './row.ts';
 
 const MINIONS = 10;
 const ROUNDS = 6;
+/** Whose command is tried on Brine too. */
+const PREFIXED = '3006.30';
 
 /** Wall time of `salt '*' test.ping`: each master's own command, and the stock one on Brine. */
 export const CLI_ROW: Row = {
@@ -14,7 +16,7 @@ export const CLI_ROW: Row = {
   about: `wall time of salt '*' test.ping with ${MINIONS} minions`,
   inTable: true,
   run: ({ installed, say }) => {
-    // The command of 3006.26 reads prefixed frames alone; Brine's reads both.
+    // The command of 3006 reads prefixed frames alone; Brine's reads both.
     const options = { env: { BRINE_EVENT_FRAMING: 'prefixed' } };
     const measure = async (masters: readonly MasterUnderTest[]): Promise<readonly Figure[]> => {
       const fleets: Fleet[] = [];
@@ -32,11 +34,11 @@ export const CLI_ROW: Row = {
         const figures = [
           figureOf({ ...HEAD, name: `salt '*' test.ping, own command`, cells: cellsOf(own) }),
         ];
-        const venv = installed.stock.get('3006.26');
+        const venv = installed.stock.get(PREFIXED);
         if (venv !== undefined) {
-          const both = masters.filter(({ name }) => name !== '3008.2');
+          const both = masters.filter(({ name }) => name === 'brine' || name === PREFIXED);
           const stock = await alternate(both, ROUNDS, async (master) => {
-            say(`cli: salt of 3006.26 on ${master.name}`);
+            say(`cli: salt of ${PREFIXED} on ${master.name}`);
             const env = {
               PATH: process.env['PATH'] ?? '/usr/bin:/bin',
               HOME: master.home.configDir,
@@ -46,7 +48,7 @@ export const CLI_ROW: Row = {
               await runStockCommand(venv, 'salt', master.home, args, env),
             );
           });
-          const name = `salt '*' test.ping, command of 3006.26`;
+          const name = `salt '*' test.ping, command of ${PREFIXED}`;
           figures.push(figureOf({ ...HEAD, name, cells: cellsOf(stock) }));
         }
         return figures;
