@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { NODE_RELEASES, nodeBinary, type NodeRelease } from '@brine/testing';
+import { NODE_RELEASES, nodeBinary } from '@brine/testing';
 import { describe, expect, test } from 'vitest';
 
 /*
@@ -18,7 +18,10 @@ const own = Number(process.versions.node.split('.', 1)[0]);
 const others = NODE_RELEASES.filter((release) => Number(release.split('.', 1)[0]) !== own);
 
 /** Runs tests by that Node, and all that they start. Gives how many passed. */
-async function passedBy(release: NodeRelease, args: readonly string[]): Promise<number> {
+async function passedBy(
+  release: (typeof NODE_RELEASES)[number],
+  args: readonly string[],
+): Promise<number> {
   const bin = await nodeBinary(release);
   const { VITEST: _, VITEST_WORKER_ID: __, VITEST_POOL_ID: ___, ...usual } = process.env;
   const env = { ...usual, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, NO_COLOR: '1' };

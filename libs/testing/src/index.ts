@@ -11,7 +11,6 @@ export { memoryMaster } from './master-ports.ts';
 export { mutated, randomFrom, seedFrames } from './mutated-frames.ts';
 export type { TestNats } from './nats.ts';
 export { natsCertificates, startNats } from './nats.ts';
-export type { NodeRelease } from './node-binary.ts';
 export { NODE_RELEASES, nodeBinary } from './node-binary.ts';
 export type { RecordedSpan } from './recorded-spans.ts';
 export { orphansOf, readRecordedSpans, spansOfRequest } from './recorded-spans.ts';

@@ -14,8 +14,7 @@ const STEP_TIMEOUT_MS = 300_000;
 /** The lines of Node that Brine runs on, with the release of each that is tried. */
 export const NODE_RELEASES = ['20.20.2', '22.23.3', '24.21.0', '26.10.0'] as const;
 
-/** A release of Node that is tried. */
-export type NodeRelease = (typeof NODE_RELEASES)[number];
+type NodeRelease = (typeof NODE_RELEASES)[number];
 
 /**
  * The directory with `node` of a release, for a PATH: in `${XDG_CACHE_HOME:-~/.cache}/brine/node`,

@@ -33,7 +33,9 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const USAGE = `npm run bench -- [options]    Brine beside stock salt-master ${STOCK_NAMES.join(', ')}
+export const USAGE = `npm run bench -- [options]
+
+Brine beside stock masters: ${STOCK_NAMES.join(', ')}
 
   --only <row,…>       these rows: ROWS
   --brine-only         without the stock masters

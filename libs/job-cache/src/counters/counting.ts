@@ -56,8 +56,8 @@ export function durationBucket(ms: number): number {
  * Two CTEs that add to brine.counters what the rows of another one count. They go behind it in the
  * same statement, so that a row and its numbers are stored together or not at all. They read the
  * rows from the CTE `input`, whose {@link COUNTED_COLUMNS} are of {@link countedParameters}.
- * `stored` is the condition that joins the other CTE to `input`, `kinds` the number of the
- * last parameter. `counts` tells what each kind of row adds, where that is not each row and its amount.
+ * `stored` is the condition that joins the other CTE to `input`, `kinds` the number of the last
+ * parameter. `counts` tells what each kind of row adds, where that is not each row and its amount.
  * The rows are locked in one order, after all others, so that no two writers wait in a circle.
  */
 export function countRowsSql(

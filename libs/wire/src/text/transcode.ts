@@ -42,8 +42,8 @@ export interface Transcoded {
 /**
  * Writes the JSON of packed maps straight from their bytes. It is the same text as
  * `toJson(unpackMap(bytes))` gives, at a fifth of the cost, and tells as much of the map as
- * `scanMap` does. What it does not write: whatever needs an escape form in JSON, a key that comes twice,
- * extensions, messages above 1 MiB, and whatever `unpack` refuses.
+ * `scanMap` does. What it does not write: whatever needs an escape form in JSON, a key that comes
+ * twice, extensions, messages above 1 MiB, and whatever `unpack` refuses.
  */
 export class JsonTranscoder {
   #bytes: Buffer = Buffer.alloc(0);
