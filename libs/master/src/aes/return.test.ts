@@ -36,7 +36,8 @@ test('a return keeps no field that readers take for the word of the master', asy
 test('a link that is no traceparent stays out of the headers of the event, and the return is kept', async () => {
   const master = memoryMaster({ masterKey });
   const take = async (traceparent: string): Promise<string | undefined> => {
-    const load = { cmd: '_return', id: 'web1', jid: JID, return: true, fun: 'x', traceparent };
+    const sent = traceparent.length;
+    const load = { cmd: '_return', id: 'web1', jid: JID, return: sent, fun: 'x', traceparent };
     const body = pack(mapOf(load));
     await takeReturn(master.ports, { id: traceparent, body, gatewayHost: 'h' }, body);
     return master.events.at(-1)?.link;
@@ -46,7 +47,22 @@ test('a link that is no traceparent stays out of the headers of the event, and t
   for (const none of ['x'.repeat(70_000), 'a\nb', '\0', '\u{1F9C2}'.repeat(60_000)]) {
     expect(await take(none)).toBeUndefined();
   }
-  expect(master.events).toHaveLength(5);
+  expect(master.events.length).toBe(5);
+});
+
+test('a large return has an id that is the same at each send, a small one none', async () => {
+  const master = memoryMaster({ masterKey });
+  const take = async (bytes: number, ts: number): Promise<string | undefined> => {
+    const load = { cmd: '_return', id: 'web1', jid: JID, return: 'x'.repeat(bytes), fun: 'x', ts };
+    const body = pack(mapOf(load));
+    await takeReturn(master.ports, { id: `${bytes} ${ts}`, body, gatewayHost: 'h' }, body);
+    return master.events.at(-1)?.msgId;
+  };
+  const id = await take(40_000, 1);
+  expect(id).toMatch(new RegExp(`^ret:${JID}:web1:[\\w-]{27}$`));
+  expect(await take(40_000, 2)).toBe(id);
+  expect(await take(40_001, 2)).not.toBe(id);
+  expect(await take(100, 1)).toBeUndefined();
 });
 
 test('a return is of no other minion, whatever its resource_id says', async () => {

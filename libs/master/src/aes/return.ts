@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { digestOf } from '@brine/crypt';
 import { isJid, isMinionId, type Jid, jobReturnTag, jobSubErrorTag } from '@brine/job';
 import {
   appendField,
@@ -21,6 +22,18 @@ import { checksSignatures, isSignatureGood } from './return-signature.ts';
  * the others for the master's word. No stock minion returns those.
  */
 const LEFT_OUT = ['tok', 'nonce', ...WORDS_OF_THE_MASTER] as const;
+
+/** Fields that make a return what it is; `nonce`, `ts` and `_stamp` differ with every send. */
+const IDENTITY_FIELDS = ['id', 'jid', 'fun', 'return', 'retcode', 'success', 'out'] as const;
+
+/** Stands for a field that is not there; no msgpack value begins with this byte. */
+const ABSENT = Buffer.from([0xc1]);
+
+/**
+ * A return of more bytes has a message of its own (libs/bus, a page) and an id, by which the stream
+ * keeps it once. In an outage a minion sends it three times, and that would fill the stream.
+ */
+const LARGE_BYTES = 32 * 1024;
 
 /** Functions whose failed states are events of their own (salt/utils/event.py SUB_EVENT). */
 const SUB_EVENT_FUNCTIONS: ReadonlySet<string> = new Set(['state.highstate', 'state.sls']);
@@ -175,13 +188,20 @@ function eventOf(
   const traced = ports.traceReturn?.({ jid, minion, failed, receivedMs }) ?? false;
   const tag = jobReturnTag(jid, minion);
   const event: UsualReturn['event'] = { kind: 'ret', tag, body, jid, minion, link, traced };
+  const once = msgId ?? (body.length > LARGE_BYTES ? idOf(scan, jid, minion) : undefined);
   return {
-    event: msgId === undefined ? event : { ...event, msgId },
+    event: once === undefined ? event : { ...event, msgId: once },
     about: {
       ...{ kind: 'return', jid, minion, failed, traced },
       ...(link === undefined ? {} : { link }),
     },
   };
+}
+
+/** The same for every send of one return. */
+function idOf(scan: MapScan, jid: Jid, minion: string): string {
+  const pieces = IDENTITY_FIELDS.map((name) => scan.raw(name) ?? ABSENT);
+  return `ret:${jid}:${minion}:${digestOf('sha1', pieces).toString('base64url')}`;
 }
 
 /** What the sender says of its trace; what is no such name is left out (W3C Trace Context 3.2). */
