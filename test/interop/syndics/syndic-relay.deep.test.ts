@@ -242,6 +242,8 @@ it('what is returned while a master above is away comes once it is back, once', 
   const expected = Object.fromEntries(REAL.map((id) => [id, true]));
   const jid = await jidOf('3008.2', ...target, 'test.sleep', '10');
   const before = await timesHeard(one.home);
+  // The stock command gives the job's id before its master has sent it.
+  await waitFor('the job is below', async () => (await master.log()).includes(`jid=${jid}`));
   await one.process.stop();
   await waitFor('all have returned below', async () => {
     const { stdout } = await master.brine('run', ['jobs.lookup_jid', jid, '--out', 'json']);
