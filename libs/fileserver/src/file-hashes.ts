@@ -9,6 +9,10 @@ const CHUNK_BYTES = 1_048_576;
 const HASHING_MAX = 4;
 /** Hashes remembered: 300 bytes each. */
 const HASHES_MAX = 50_000;
+
+/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+const PLACES = { maxSize: HASHES_MAX, sizeCalculation: () => 1 };
+
 /**
  * A file that was changed this shortly before may change again within the same tick of its times;
  * such a hash is not remembered. Two seconds are the coarsest times in use (FAT).
@@ -26,7 +30,7 @@ interface Known {
  */
 export class FileHashes {
   readonly #algorithm: string;
-  readonly #known = new LRUCache<string, Known>({ max: HASHES_MAX });
+  readonly #known = new LRUCache<string, Known>(PLACES);
   readonly #flights = new Map<string, Promise<string | undefined>>();
   readonly #gate = new Gate(HASHING_MAX);
 

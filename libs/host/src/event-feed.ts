@@ -179,7 +179,8 @@ export class WaitingReturns<T> {
     this.#release = release;
     this.#waitMs = waitMs;
     this.#maxWaiting = maxWaiting;
-    this.#known = new LRUCache({ max: maxKnown });
+    // By size, each entry 1: with `max` it would take the room of all of them at once.
+    this.#known = new LRUCache({ maxSize: maxKnown, sizeCalculation: () => 1 });
   }
 
   /** True for a job that was announced, or whose wait is over. */

@@ -3,6 +3,9 @@ import { LRUCache } from 'lru-cache';
 /** Log-ins that wait for their proof, and proofs that are remembered; the oldest are forgotten. */
 const REMEMBERED_MAX = 50_000;
 
+/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+const PLACES = { maxSize: REMEMBERED_MAX, sizeCalculation: () => 1 };
+
 /**
  * A proof is put on record again after this, in ms. Strangers can begin any number of log-ins in a
  * minion's name, and each would make the minion's next request another proof.
@@ -20,8 +23,8 @@ interface Told {
  * offered. Its next sealed request that this worker opens shows it.
  */
 export class ProvenLogIns {
-  readonly #unproven = new LRUCache<string, true>({ max: REMEMBERED_MAX });
-  readonly #told = new LRUCache<string, Told>({ max: REMEMBERED_MAX });
+  readonly #unproven = new LRUCache<string, true>(PLACES);
+  readonly #told = new LRUCache<string, Told>(PLACES);
 
   /** A log-in was accepted. */
   began(id: string): void {

@@ -11,11 +11,14 @@ import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
  */
 const HASHES_KEPT_MAX = 100_000;
 
+/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+const PLACES = { maxSize: HASHES_KEPT_MAX, sizeCalculation: () => 1 };
+
 /** What minions said about themselves, from the `brine_minions` bucket, read on demand. */
 export class BucketMinionData implements MinionData {
   readonly #bucket: Bucket;
   readonly #grains: FleetMaps;
-  readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
+  readonly #stored = new LRUCache<string, string>(PLACES);
 
   constructor(bucket: Bucket) {
     this.#bucket = bucket;

@@ -9,6 +9,9 @@ import { fromHotState, unlessConflict } from '../hot-state.ts';
 /** Parsed keys kept; a parsed RSA key is some 3 KB, parsing one costs 0.15 ms. */
 const PARSED_KEPT_MAX = 20_000;
 
+/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+const PLACES = { maxSize: PARSED_KEPT_MAX, sizeCalculation: () => 1 };
+
 const STATES: ReadonlySet<string> = new Set<KeyState>([
   'accepted',
   'pending',
@@ -26,9 +29,9 @@ export class BucketMinionKeys implements MinionKeys {
     rejected: new Set(),
     deleted: new Set(),
   };
-  readonly #parsed = new LRUCache<string, { readonly pem: string; readonly key: PublicKey }>({
-    max: PARSED_KEPT_MAX,
-  });
+  readonly #parsed = new LRUCache<string, { readonly pem: string; readonly key: PublicKey }>(
+    PLACES,
+  );
 
   readonly #forget: MinionKeys['forget'];
 

@@ -15,6 +15,9 @@ const PILLAR_MAX_BYTES = 64 * 1024 * 1024;
 
 const HASHES_KEPT_MAX = 100_000;
 
+/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+const PLACES = { maxSize: HASHES_KEPT_MAX, sizeCalculation: () => 1 };
+
 /** A pillar that was made earlier. */
 export interface KeptPillar {
   readonly pillar: SaltMap;
@@ -29,7 +32,7 @@ export interface KeptPillar {
 export class BucketPillars {
   readonly #bucket: Bucket;
   readonly #box: SecretBox;
-  readonly #stored = new LRUCache<string, string>({ max: HASHES_KEPT_MAX });
+  readonly #stored = new LRUCache<string, string>(PLACES);
   readonly #pillars: FleetMaps;
 
   constructor(bucket: Bucket, box: SecretBox) {

@@ -7,6 +7,9 @@ import { fromHotState, SingleFlight, unlessConflict } from '../hot-state.ts';
 /** Opened session keys kept; one is some 2 KB. The sealed ones, 300 bytes, are all in memory. */
 const OPENED_KEPT_MAX = 20_000;
 
+/** By size, each entry 1: with `max` the cache would take the room of all of them at once. */
+const PLACES = { maxSize: OPENED_KEPT_MAX, sizeCalculation: () => 1 };
+
 /**
  * A replaced session key opens requests for this long: the minion learns of the new one at its next
  * log-in.
@@ -44,8 +47,8 @@ export class BucketSessionKeys implements SessionKeys {
   readonly #box: SecretBox;
   /** Seconds after which a key is renewed (`publish_session`); 0 keeps it. */
   readonly #maxAgeSeconds: number;
-  readonly #opened = new LRUCache<string, Opened>({ max: OPENED_KEPT_MAX });
-  readonly #fetchedAt = new LRUCache<string, number>({ max: OPENED_KEPT_MAX });
+  readonly #opened = new LRUCache<string, Opened>(PLACES);
+  readonly #fetchedAt = new LRUCache<string, number>(PLACES);
   readonly #flights = new SingleFlight<readonly Crypticle[]>();
   readonly #creations = new SingleFlight<Crypticle>();
   readonly #sealed = new Map<string, Sealed>();
