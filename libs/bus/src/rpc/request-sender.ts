@@ -342,8 +342,10 @@ export class RequestSender {
     if (this.#closed) return;
     for (const pending of this.#admission.waiting(cls)) {
       const sent = this.#dispatch(pending);
+      if (sent) continue;
       // If no worker can take one that any may have, none can take the others either.
-      if (!sent && pending.tried.size === 0 && !pending.struck) break;
+      const isForAny = pending.tried.size === 0 && !pending.struck;
+      if (isForAny || !this.#board.hasRoom(cls)) break;
     }
     if (this.#looks !== undefined || !this.#admission.isGivingWay(cls)) return;
     if (!this.#admission.isWaiting(cls)) return;

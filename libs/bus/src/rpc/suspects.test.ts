@@ -5,17 +5,25 @@ import { type Stall, Suspects } from './suspects.ts';
 let suspects: Suspects;
 let freed: Pending[];
 let stalls: Stall[];
+/** What is to be done once the loop has taken what is here. */
+let due: (() => void)[];
 let now: number;
 
 beforeEach(() => {
   freed = [];
   stalls = [];
+  due = [];
   now = Math.ceil(performance.now());
   suspects = new Suspects(
     (pending) => freed.push(pending),
     (stall) => stalls.push(stall),
+    (act) => due.push(act),
   );
 });
+
+function turn(): void {
+  for (const act of due.splice(0)) act();
+}
 
 let ids = 0;
 
@@ -62,6 +70,7 @@ test('a worker that is heard again soon was slow: the request goes on, and no as
   strike(pending, 'a', 'b');
   now += 1_500;
   suspects.heard('a', now);
+  turn();
   expect(freed).toEqual([pending]);
   expect(suspects.refused(pending, now + 10_000)).toEqual([]);
   expect(suspects.turnsAway({ ...pending.request, id: 'next' }, now)).toBe(false);
@@ -81,7 +90,7 @@ test('each rest is twice as long, up to five minutes, and no other asker rests',
   expect(rests).toEqual([2, 4, 8, 16, 32, 64, 128, 256, 300].map((seconds) => seconds * 1_000));
   expect(stall('other')).toBe(2_000);
   now += 700_000;
-  suspects.free(now);
+  suspects.heard('b', now);
   expect(stall('m')).toBe(2_000);
 });
 
@@ -148,5 +157,22 @@ test('while one request of an asker is suspected, its others wait for it', () =>
   expect(suspects.mustWait(other, now)).toBe(true);
   suspects.goes(one, 'b');
   suspects.ends(one, true);
+  turn();
   expect(freed).toEqual([other]);
+});
+
+test('thousands that wait are looked through once for all words that came together', () => {
+  const crowd = Array.from({ length: 3_000 }, (_, n) => begin(`m${n}`));
+  for (const one of crowd) {
+    suspects.goes(one, 'a');
+    suspects.lapsed(one, 'a', now);
+  }
+  for (const one of crowd) if (!suspects.mustWait(one, now)) suspects.goes(one, 'b');
+  expect(suspects.waiting('aes').size).toBe(crowd.length - 1);
+  for (let word = 0; word < 3_000; word += 1) suspects.heard('a', now);
+  const [first] = crowd;
+  suspects.ends(first as Pending, true);
+  expect(due).toHaveLength(1);
+  turn();
+  expect(freed[0]).toBe(crowd[1]);
 });

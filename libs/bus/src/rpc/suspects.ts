@@ -1,4 +1,4 @@
-import type { RequestClass } from '../subjects/names.ts';
+import { REQUEST_CLASSES, type RequestClass } from '../subjects/names.ts';
 import type { Asker } from './pending-request.ts';
 import type { Pending, RequestToSend } from './pending-request.ts';
 
@@ -33,6 +33,8 @@ const MAX_WAITING_OF_ONE = 256;
 /** So many suspects have to go well for one more to go at the same time. */
 const WELL_FOR_ONE_MORE = 32;
 const MAX_KNOWN = 10_000;
+/** How often it is looked for askers to forget, in ms. */
+const FORGET_MS = 1_000;
 
 /** How many suspects go at a time. */
 interface Gate {
@@ -57,6 +59,9 @@ export class Suspects {
   readonly #askers = new Map<string, Asker>();
   /** Those that are remembered. */
   readonly #known = new Set<Asker>();
+  #forgotAt = -Infinity;
+  /** By worker, the askers that it fell silent with and was not heard since. */
+  readonly #silentWith = new Map<string, Set<Asker>>();
   /** The suspect that a worker has, or fell silent with. */
   readonly #suspectAt = new Map<string, Pending>();
   readonly #gates: Readonly<Record<RequestClass, Gate>> = {
@@ -71,19 +76,23 @@ export class Suspects {
   };
   readonly #onFree: (pending: Pending) => void;
   readonly #onStalled: (stall: Stall) => void;
+  readonly #soon: (act: () => void) => void;
+  #isFreeDue = false;
   #stalled = 0;
   #resting = 0;
 
   /**
    * `onFree`: a request that waited may be sent. `onStalled`: called once for each asker that two
-   * workers were lost to.
+   * workers were lost to. `soon` calls what it is given once the loop has taken what is here.
    */
   constructor(
     onFree: (pending: Pending) => void,
     onStalled: (stall: Stall) => void = () => undefined,
+    soon: (act: () => void) => void = setImmediate,
   ) {
     this.#onFree = onFree;
     this.#onStalled = onStalled;
+    this.#soon = soon;
   }
 
   /** `stalled`: requests that were refused. `resting`: those of resting askers, turned away. */
@@ -168,6 +177,8 @@ export class Suspects {
     pending.struck = true;
     asker.silent.add(worker);
     asker.silentAt = now;
+    const silentWith = this.#silentWith.get(worker) ?? new Set();
+    this.#silentWith.set(worker, silentWith.add(asker));
     this.#remember(asker, now);
     this.#release(pending, false);
   }
@@ -176,21 +187,31 @@ export class Suspects {
   heard(worker: string, now: number): void {
     const suspect = this.#suspectAt.get(worker);
     if (suspect?.guarded === false) this.#clear(suspect);
-    for (const asker of this.#known) {
+    const askers = this.#silentWith.get(worker);
+    this.#silentWith.delete(worker);
+    for (const asker of askers ?? []) {
       const wereTwo = asker.silent.size >= MAX_SILENT;
-      if (!asker.silent.delete(worker) || !wereTwo) continue;
-      if (now - asker.silentAt >= SLOW_MS) this.#rest(asker, now);
+      asker.silent.delete(worker);
+      if (wereTwo && now - asker.silentAt >= SLOW_MS) this.#rest(asker, now);
     }
-    this.free(now);
+    this.#forget(now);
+    this.#free();
   }
 
-  /** Sends what waits for no reason any more, and forgets what is long past. */
-  free(now: number): void {
-    for (const asker of this.#known) {
-      if (now < asker.knownUntil || asker.count > 0) continue;
-      this.#known.delete(asker);
-      this.#askers.delete(asker.name);
-    }
+  /**
+   * Sends what waits for no reason any more. Thousands may wait and as many words come at a time, so
+   * they are looked through once for all of these.
+   */
+  #free(): void {
+    if (this.#isFreeDue || REQUEST_CLASSES.every((cls) => this.#waiting[cls].size === 0)) return;
+    this.#isFreeDue = true;
+    this.#soon(() => {
+      this.#isFreeDue = false;
+      this.#lookThrough(performance.now());
+    });
+  }
+
+  #lookThrough(now: number): void {
     for (const line of Object.values(this.#waiting)) {
       for (const pending of line) {
         if (this.mustWait(pending, now)) continue;
@@ -210,7 +231,7 @@ export class Suspects {
     const struck = refused.filter(isStruck);
     this.#stalled += struck.length;
     this.#onStalled({ request, workers: [...asker.silent], requests: struck.length });
-    asker.silent.clear();
+    this.#pardon(asker);
     this.#rest(asker, now);
     return refused;
   }
@@ -223,9 +244,33 @@ export class Suspects {
     if (pending.guarded) this.#release(pending, well);
     asker.count -= 1;
     if (pending.struck) asker.struck -= 1;
-    if (well && asker.struck === 0) asker.silent.clear();
+    if (well && asker.struck === 0) this.#pardon(asker);
     if (asker.count === 0 && !this.#known.has(asker)) this.#askers.delete(asker.name);
-    if (pending.struck) this.free(performance.now());
+    if (pending.struck) this.#free();
+  }
+
+  /** No worker's silence is laid to it any more. */
+  #pardon(asker: Asker): void {
+    for (const worker of asker.silent) {
+      const askers = this.#silentWith.get(worker);
+      askers?.delete(asker);
+      if (askers?.size === 0) this.#silentWith.delete(worker);
+    }
+    asker.silent.clear();
+  }
+
+  #forget(now: number): void {
+    if (now - this.#forgotAt < FORGET_MS) return;
+    this.#forgotAt = now;
+    for (const asker of this.#known) {
+      if (now >= asker.knownUntil && asker.count === 0) this.#forgetOne(asker);
+    }
+  }
+
+  #forgetOne(asker: Asker): void {
+    this.#pardon(asker);
+    this.#known.delete(asker);
+    this.#askers.delete(asker.name);
   }
 
   /** A worker has it no longer as its suspect. */
@@ -241,7 +286,7 @@ export class Suspects {
     const gate = this.#gates[pending.request.class];
     gate.out -= 1;
     gate.well = well ? gate.well + 1 : 0;
-    if (this.#waiting[pending.request.class].size > 0) this.free(performance.now());
+    this.#free();
   }
 
   #rest(asker: Asker, now: number): void {
@@ -254,10 +299,9 @@ export class Suspects {
     asker.knownUntil = now + KNOWN_MS;
     this.#known.add(asker);
     if (this.#known.size <= MAX_KNOWN) return;
-    const oldest = [...this.#known].find(({ count }) => count === 0);
-    if (oldest === undefined) return;
-    this.#known.delete(oldest);
-    this.#askers.delete(oldest.name);
+    for (const oldest of this.#known) {
+      if (oldest.count === 0) return this.#forgetOne(oldest);
+    }
   }
 }
 
