@@ -5,6 +5,7 @@ import { EVENT_ROWS } from './events.ts';
 import { FAIRNESS_ROW } from './fairness.ts';
 import { FLEET_ROWS } from './fleet.ts';
 import { HERD_ROW } from './herd.ts';
+import { HOSTS_ROW } from './hosts.ts';
 import { LIST_JOBS_ROW } from './list-jobs.ts';
 import { LOG_IN_ROWS } from './log-ins.ts';
 import { OVERLOAD_ROW } from './overload.ts';
@@ -26,5 +27,6 @@ export const ALL_ROWS: readonly Row[] = [
   OVERLOAD_ROW,
   FAIRNESS_ROW,
   HERD_ROW,
+  HOSTS_ROW,
   ACKS_ROW,
 ];
