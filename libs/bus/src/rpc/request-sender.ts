@@ -84,7 +84,11 @@ export class RequestSender {
     this.#host = options.host;
     this.#onOutcome = options.onOutcome;
     this.#admission = new Admission(() => this.#board.willing, options.limits);
-    this.#suspects = new Suspects((one) => void this.#dispatch(one), options.onStalled);
+    this.#suspects = new Suspects(
+      (one) => void this.#dispatch(one),
+      options.onStalled,
+      () => this.#board.willing,
+    );
     this.#prefix = `${REPLY_INBOX}.${this.id}.`;
     this.#requests = new Bundler(bus, this.#prefix + BUNDLES);
     this.#stops.push(

@@ -7,16 +7,19 @@ let freed: Pending[];
 let stalls: Stall[];
 /** What is to be done once the loop has taken what is here. */
 let due: (() => void)[];
+let workers: number;
 let now: number;
 
 beforeEach(() => {
   freed = [];
   stalls = [];
   due = [];
+  workers = Infinity;
   now = Math.ceil(performance.now());
   suspects = new Suspects(
     (pending) => freed.push(pending),
     (stall) => stalls.push(stall),
+    () => workers,
     (act) => due.push(act),
   );
 });
@@ -175,4 +178,27 @@ test('thousands that wait are looked through once for all words that came togeth
   expect(due).toHaveLength(1);
   turn();
   expect(freed[0]).toBe(crowd[1]);
+});
+
+test('no more suspects go than there are workers, however many went well', () => {
+  const crowd = Array.from({ length: 300 }, (_, n) => begin(`m${n}`));
+  for (const one of crowd) {
+    suspects.goes(one, 'a');
+    suspects.lapsed(one, 'a', now);
+  }
+  for (const one of crowd.splice(0, 200)) {
+    suspects.goes(one, 'b');
+    suspects.ends(one, true);
+  }
+  const going = (): number => {
+    const free = crowd.filter((one) => !suspects.mustWait(one, now));
+    for (const [n, one] of free.entries()) {
+      if (!suspects.mustWait(one, now)) suspects.goes(one, `w${n}`);
+    }
+    return crowd.filter(({ guarded }) => guarded).length;
+  };
+  workers = 3;
+  expect(going()).toBe(3);
+  workers = 5;
+  expect(going()).toBe(5);
 });

@@ -76,6 +76,7 @@ export class Suspects {
   };
   readonly #onFree: (pending: Pending) => void;
   readonly #onStalled: (stall: Stall) => void;
+  readonly #workers: () => number;
   readonly #soon: (act: () => void) => void;
   #isFreeDue = false;
   #stalled = 0;
@@ -83,15 +84,18 @@ export class Suspects {
 
   /**
    * `onFree`: a request that waited may be sent. `onStalled`: called once for each asker that two
-   * workers were lost to. `soon` calls what it is given once the loop has taken what is here.
+   * workers were lost to. `workers`: how many take requests. `soon` calls what it is given once the
+   * loop has taken what is here.
    */
   constructor(
     onFree: (pending: Pending) => void,
     onStalled: (stall: Stall) => void = () => undefined,
+    workers: () => number = () => Infinity,
     soon: (act: () => void) => void = setImmediate,
   ) {
     this.#onFree = onFree;
     this.#onStalled = onStalled;
+    this.#workers = workers;
     this.#soon = soon;
   }
 
@@ -133,7 +137,7 @@ export class Suspects {
       now < asker.restsUntil ||
       // Another one of its asker is tried first.
       (size > 0 && asker.struck > 0 && !struck) ||
-      (struck && !pending.guarded && !isOpen(this.#gates[request.class]));
+      (struck && !pending.guarded && !this.#isOpen(this.#gates[request.class]));
     if (waits) this.#waiting[request.class].add(pending);
     return waits;
   }
@@ -280,6 +284,12 @@ export class Suspects {
     }
   }
 
+  /** A worker has one suspect at a time: more could only line up, thousands of them. */
+  #isOpen({ out, well }: Gate): boolean {
+    const most = 1 + Math.floor(well / WELL_FOR_ONE_MORE);
+    return out < most && (out === 0 || out < this.#workers());
+  }
+
   #release(pending: Pending, well: boolean): void {
     if (!pending.guarded) return;
     pending.guarded = false;
@@ -308,10 +318,6 @@ export class Suspects {
 /** The worker that has other requests of this asker. */
 export function busyWith({ count, worker }: Asker): string | undefined {
   return count > 1 ? worker : undefined;
-}
-
-function isOpen({ out, well }: Gate): boolean {
-  return out < 1 + Math.floor(well / WELL_FOR_ONE_MORE);
 }
 
 /** Whether a worker fell silent with this one; sent again under its id, it is the same. */
