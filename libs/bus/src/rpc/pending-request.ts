@@ -149,6 +149,8 @@ export class Pending {
 export interface Try {
   readonly pending: Pending;
   readonly worker: string;
+  /** It takes up room at its worker: not once that one refused it or fell silent with it. */
+  takesRoom: boolean;
 }
 
 /** All tries of the requests that have no outcome yet, by their slots. */
@@ -162,7 +164,7 @@ export class Tries {
     pending.slots.push(slot);
     pending.current = slot;
     pending.tried.add(worker);
-    this.#of.set(slot, { pending, worker });
+    this.#of.set(slot, { pending, worker, takesRoom: true });
     return slot;
   }
 
@@ -175,12 +177,12 @@ export class Tries {
     return [...this.#of.values()].map(({ pending }) => pending);
   }
 
-  /** Ends all tries of a request; gives their workers. */
+  /** Ends all tries of a request; gives the workers at which it took up room. */
   end({ slots }: Pending): readonly string[] {
     return slots.flatMap((slot) => {
-      const worker = this.#of.get(slot)?.worker;
+      const attempt = this.#of.get(slot);
       this.#of.delete(slot);
-      return worker === undefined ? [] : [worker];
+      return attempt?.takesRoom === true ? [attempt.worker] : [];
     });
   }
 }

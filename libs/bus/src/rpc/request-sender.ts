@@ -15,6 +15,7 @@ import {
   type RequestOutcome,
   type RequestToSend,
   Tries,
+  type Try,
 } from './pending-request.ts';
 import { CLAIM_MS, type WorkerWord } from './request-frame.ts';
 import { busyWith, isStruck, type Stall, Suspects } from './suspects.ts';
@@ -54,6 +55,8 @@ export interface RequestSenderStats {
 const BEAT_MS = 500;
 /** How often it is looked whether those that give way may go, ms. */
 const LOOK_MS = 50;
+/** So many that can not go now are passed over in search of one that can: thousands may wait. */
+const UNSENT_MAX = 64;
 
 /**
  * Sends requests to workers. A worker claims its request at once and renews the claim while it
@@ -232,6 +235,7 @@ export class RequestSender {
     const { pending } = attempt;
     switch (word.kind) {
       case 'refuse':
+        this.#takeRoom(attempt, false);
         // It had no room, or was leaving; once it announces itself again it may have some.
         this.#board.refused(attempt.worker, pending.request.class);
         pending.tried.delete(attempt.worker);
@@ -249,6 +253,7 @@ export class RequestSender {
     const attempt = this.#tries.get(slot);
     if (attempt === undefined) return;
     const { pending, worker } = attempt;
+    this.#takeRoom(attempt, true);
     if (pending.current === undefined) {
       // It was given up and lines up for another worker, but the first is at work after all.
       this.#admission.leave(pending);
@@ -303,11 +308,23 @@ export class RequestSender {
   #over(slot: string): void {
     const attempt = this.#tries.get(slot);
     if (attempt === undefined) return;
+    this.#takeRoom(attempt, false);
     const { pending } = attempt;
     if (pending.settled || pending.current !== slot) return;
     if (pending.once) return this.#settle(pending, pending.expired('lapsed'));
     pending.current = undefined;
     this.#dispatch(pending);
+  }
+
+  /**
+   * What a worker refused or was silent with waits here, for long if need be, and another takes its
+   * room there. A worker that has it after all says so.
+   */
+  #takeRoom(attempt: Try, takesRoom: boolean): void {
+    if (attempt.takesRoom === takesRoom) return;
+    attempt.takesRoom = takesRoom;
+    const { worker, pending } = attempt;
+    this.#board.count(worker, pending.request.class, takesRoom ? 1 : -1);
   }
 
   #watch(pending: Pending): void {
@@ -344,12 +361,13 @@ export class RequestSender {
   /** Sends those that line up, as far as workers have room. */
   #pump(cls: RequestClass): void {
     if (this.#closed) return;
+    let unsent = 0;
     for (const pending of this.#admission.waiting(cls)) {
-      const sent = this.#dispatch(pending);
-      if (sent) continue;
+      if (this.#dispatch(pending)) continue;
+      unsent += 1;
       // If no worker can take one that any may have, none can take the others either.
       const isForAny = pending.tried.size === 0 && !pending.struck;
-      if (isForAny || !this.#board.hasRoom(cls)) break;
+      if (isForAny || unsent >= UNSENT_MAX) break;
     }
     if (this.#looks !== undefined || !this.#admission.isGivingWay(cls)) return;
     if (!this.#admission.isWaiting(cls)) return;

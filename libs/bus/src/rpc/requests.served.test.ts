@@ -236,6 +236,28 @@ test('no more of a class run at once than there are places, and all are answered
   expect(most).toBe(3);
 });
 
+test('what a worker refused takes up no room of it once it has some', async () => {
+  let release = (): void => undefined;
+  const released = new Promise<void>((resolve) => (release = resolve));
+  const handler: RequestHandler = async () => {
+    await released;
+    return { kind: 'reply', body: Buffer.from('at last') };
+  };
+  await startWorker('full', handler, { concurrency: { aes: 4 }, queue: { aes: 0 } });
+  const other = new RequestSender(gateway, { host: 'other.example' });
+  await until('both know the worker', () => sender.ready && other.ready);
+  const send = (from: RequestSender) => Array.from({ length: 4 }, () => from.send(request()));
+  const taken = send(other);
+  // The worker has announced that it has room, and has none by now.
+  const refused = send(sender);
+  await until('they wait', () => sender.stats().classes.aes.waiting === refused.length);
+  release();
+  for (const outcome of await Promise.all([...taken, ...refused])) {
+    expect(outcome).toMatchObject({ kind: 'reply', body: Buffer.from('at last') });
+  }
+  other.close();
+});
+
 test('a draining worker finishes what it has and gets nothing more', async () => {
   const leaving = await startWorker('leaving', answerWith('leaving', 300));
   await readySender();

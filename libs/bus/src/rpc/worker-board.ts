@@ -36,8 +36,6 @@ const ON_TIME_MS = ANNOUNCE_MS + 100;
 const TOGETHER_MS = 5;
 const TOGETHER_MAX = 32;
 
-const NONE: ReadonlySet<string> = new Set();
-
 interface Seat extends ClassLoad {
   hand: number;
   /** Of ours. */
@@ -104,11 +102,6 @@ export class WorkerBoard {
   /** How many take requests. */
   get willing(): number {
     return this.#list.filter((worker) => !worker.draining && !worker.suspect).length;
-  }
-
-  /** Whether any of them has room for one more of a class. */
-  hasRoom(cls: RequestClass): boolean {
-    return this.#list.some((worker) => takes(worker, cls, NONE));
   }
 
   /** Notes what a worker announced. */
