@@ -203,7 +203,7 @@ export class Suspects {
   }
 
   /**
-   * Sends what waits for no reason any more. Thousands may wait and as many words come at a time, so
+   * Sends what waits for no reason any more. Thousands may wait, and as many words come at a time:
    * they are looked through once for all of these.
    */
   #free(): void {

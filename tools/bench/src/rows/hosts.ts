@@ -84,7 +84,8 @@ async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figur
   }
   const line = (name: string, unit: Figure['unit'], cell: Cell): Figure =>
     figureOf({ row: 'hosts', name, unit, better: 'less', cells: { brine: cell } });
-  const note = `${answered} of ${minions}, ${logIns.reduce((sum, one) => sum + one.resent, 0)} re-sent`;
+  const resent = logIns.reduce((sum, one) => sum + one.resent, 0);
+  const note = `${answered} of ${minions}, ${resent} re-sent`;
   return [
     line(`${count} hosts: all logged in after`, 's', cellOf([loggedInMs / 1_000], { note })),
     line('CPU per log-in', 'µs', cellOf([(logInCpu * 1e6) / answered])),
