@@ -93,7 +93,7 @@ async function begin(
 
 /** Ends the fleet of a master that gets no further job. */
 async function giveUp(run: FleetRun, why: string, say: RowContext['say']): Promise<void> {
-  say(`${run.master.name} gives up: ${why}`);
+  say(`${run.fleet.minions} minions: ${run.master.name} gives up: ${why}`);
   run.spentMs = Number.POSITIVE_INFINITY;
   await run.fleet.close();
 }

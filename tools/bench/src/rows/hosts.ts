@@ -5,6 +5,7 @@ import { Swarm } from '@brine/swarm';
 import { BrineMaster, startNats, startPostgres } from '@brine/testing';
 import pg from 'pg';
 import { Closing } from '../closing.ts';
+import { MINIONS_PER_PROCESS } from '../load/fleet.ts';
 import { COMMON_CONFIG } from '../masters/master.ts';
 import { ProcessTree, total, totalPss } from '../measure/process-tree.ts';
 import { type Cell, cellOf, type Figure, figureOf } from '../report/figure.ts';
@@ -13,7 +14,6 @@ import type { Row, RowContext } from './row.ts';
 /** Minions of one host: a process of a test machine may open 20,000 files. */
 const HOST_MINIONS_MAX = 12_500;
 const MINIONS = 50_000;
-const MINIONS_PER_PROCESS = 2_500;
 /** Log-ins on their way at once, of each host. */
 const IN_FLIGHT = 64;
 const JOBS = 3;
@@ -83,7 +83,13 @@ async function runHosts({ say, minionsMax }: RowContext): Promise<readonly Figur
     complete.push((100 * returns) / minions);
   }
   const line = (name: string, unit: Figure['unit'], cell: Cell): Figure =>
-    figureOf({ row: 'hosts', name, unit, better: 'less', cells: { brine: cell } });
+    figureOf({
+      row: 'hosts',
+      name,
+      unit,
+      better: unit === '%' ? 'more' : 'less',
+      cells: { brine: cell },
+    });
   const resent = logIns.reduce((sum, one) => sum + one.resent, 0);
   const note = `${answered} of ${minions}, ${resent} re-sent`;
   return [
@@ -115,8 +121,9 @@ async function startHost(
     logLevel: 'warning',
     // The same key: minions know one master.
     onHome: async ({ pkiDir }) => {
-      for (const file of first === undefined ? [] : ['master.pem', 'master.pub']) {
-        await copyFile(join(first?.master.home.pkiDir ?? '', file), join(pkiDir, file));
+      if (first === undefined) return;
+      for (const file of ['master.pem', 'master.pub']) {
+        await copyFile(join(first.master.home.pkiDir, file), join(pkiDir, file));
       }
     },
   });
