@@ -3,7 +3,7 @@
 // Plain JavaScript, as it runs in processes that know no TypeScript.
 import crypto from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import Module, { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 
 const micros = Number(process.env.BRINE_BENCH_PLANT_MICROS ?? 0);
@@ -17,12 +17,21 @@ if (micros > 0 && /\/apps\/worker-pool\//.test(process.argv[1] ?? '')) plant();
 function plant() {
   const rounds = micros * roundsPerMicro();
   let burdened = 0;
-  const open = crypto.createDecipheriv;
-  crypto.createDecipheriv = function createDecipheriv(...args) {
-    burn(rounds);
-    burdened += 1;
-    return open.apply(this, args);
+  const burden = (open) =>
+    function burdenedOpen(...args) {
+      burn(rounds);
+      burdened += 1;
+      return open.apply(this, args);
+    };
+  // A request is opened by native code where that is built, else by Node's.
+  const load = Module._extensions['.node'];
+  Module._extensions['.node'] = function loadNative(module, file) {
+    load.call(this, module, file);
+    if (file.endsWith('crypticle.node')) {
+      module.exports = { ...module.exports, open: burden(module.exports.open) };
+    }
   };
+  crypto.createDecipheriv = burden(crypto.createDecipheriv);
   syncBuiltinESMExports();
   const tell = () => writeFileSync(join(dir, String(process.pid)), String(burdened));
   tell();
