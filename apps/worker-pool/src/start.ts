@@ -11,7 +11,7 @@ import {
 } from '@brine/bus/rpc';
 import { AuditSeal, cryptoInUse } from '@brine/crypt';
 import { openTraces, type WorkerTraces } from '@brine/job-traces';
-import { Answerer } from '@brine/master';
+import { Answerer, type MasterPorts } from '@brine/master';
 import {
   type HotState,
   openAudit,
@@ -27,7 +27,7 @@ import { natsOf, type RunningService, type ServiceContext } from '@brine/service
 import { nowMs } from '@brine/telemetry';
 import { faultLog } from './adapters/fault-log.ts';
 import { openFiles } from './adapters/files.ts';
-import { answerHere, runnerMaster, WorkerRunners } from './adapters/functions.ts';
+import { answerHere, WorkerFunctions } from './adapters/functions.ts';
 import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
 import { exposeMetrics, requestMetrics } from './adapters/metrics.ts';
 import { portsOf } from './adapters/ports-of.ts';
@@ -71,18 +71,19 @@ export async function startWorker(
   const onTrouble = (text: string, err: unknown): void => log.warn({ err }, text);
   const audit = openAudit(bus, auditSeal, { host, count: requests.count, onTrouble });
   const pillarThreads = new ThreadedPillars(options, (text) => log.error(text));
-  const functions = new WorkerRunners({
+  const functions = new WorkerFunctions({
     bus,
     options,
     answer: (body) => answerHere(answerer, body, host),
     auditSeal,
     ownKey: () => state.userKeys.of(options.user)[0] ?? '',
     onTrouble: fault,
-    master: runnerMaster(pillarThreads, state.minionData),
+    ports: () => ports,
+    pillarTop: (asked) => pillarThreads.top(asked),
   });
   const files = await openFiles(options, (fields, text) => log.warn(fields, text));
   const pillars = new CachedPillars(pillarThreads, state.pillars, options, fault);
-  const ports = portsOf(context, {
+  const ports: MasterPorts = portsOf(context, {
     ...{ bus, state, pem, masterKey, requests, events, audit, functions, files },
     ...{ pillars, pillarThreads, traces },
   });

@@ -22,19 +22,5 @@ export type { DisplayOptions } from './output/display.ts';
 export { displayOf, jointOf } from './output/display.ts';
 export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
 export type { ClientPorts } from './ports.ts';
-export { RUNNERS } from './runners/all-runners.ts';
-export { callRunner } from './runners/call.ts';
-export { JobRecords } from './runners/job-records.ts';
-export { timeOf, UNKNOWN_JOB } from './runners/jobs.ts';
-export type {
-  RowSeal,
-  RunnerContext,
-  RunnerFunction,
-  RunnerMaster,
-} from './runners/runner-function.ts';
-export {
-  bindArguments,
-  InvalidArgumentsError,
-  splitKeywords,
-  UnknownKeywordError,
-} from './runners/runner-function.ts';
+export type { AuditLine, JobSearch } from './job-records.ts';
+export { JobRecords, minionsOf, splitInput } from './job-records.ts';

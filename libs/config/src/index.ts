@@ -1,3 +1,4 @@
+export { optionsByName } from './by-name.ts';
 export type { ConfigWarning } from './errors.ts';
 export { ConfigError } from './errors.ts';
 export { refusalOf } from './judge.ts';

@@ -5,7 +5,7 @@ import { modulesOnDisk } from './external-modules.ts';
 import type { Sources } from './include.ts';
 import { judgeOptions } from './judge.ts';
 import { type ConfigLocation, findConfig, loadTable } from './load.ts';
-import type { OptionValues } from './option.ts';
+import type { ConfigValue, OptionValues } from './option.ts';
 import { masterOptions } from './options/master.ts';
 import { placeUnderRoot } from './root-dir.ts';
 import { masterStandings } from './standings/master.ts';
@@ -27,6 +27,8 @@ export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
   readonly masterId: string;
   /** Option `master_id`: what goes with jobs, where it is set. */
   readonly jobMasterId: string | undefined;
+  /** All that the files say, by Salt's names, with options that Brine does not read. */
+  readonly written: Readonly<Record<string, ConfigValue>>;
 }
 
 /** A loaded configuration with the warnings for the operator. */
@@ -88,6 +90,7 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
     confFile: place.file,
     configDir: place.configDir,
     tokenDir: join(out.cachedir, 'tokens'),
+    written: sources.values,
   };
   const found = { ...sources.values, extension_modules: externalModules(options, root) };
   const accepted = brine.acceptIgnored;

@@ -1,4 +1,6 @@
 export { Answerer } from './answer.ts';
+export type { KeyAct, KeyChange } from './clear/key-acts.ts';
+export { changeKeys, listKeys, matchKeys, textsOfKeys } from './clear/key-acts.ts';
 export { MasterUnavailableError } from './errors.ts';
 export type {
   AesKeys,

@@ -10,6 +10,7 @@ import type {
   StoredMinionKey,
   TokenRecord,
 } from '@brine/master';
+import { callFunction } from '@brine/runners';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { memoryServed } from './memory-served.ts';
 
@@ -184,8 +185,11 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       forget: async (token) => void tokens.delete(token),
     },
     functions: {
-      knows: (fun) => options.knownRunners?.includes(fun) ?? true,
-      run: options.runRunner ?? (() => Promise.resolve({ value: null, success: true })),
+      knows: (_kind, fun) => options.knownRunners?.includes(fun) ?? true,
+      run: (call) => {
+        if (call.kind === 'wheel') return callFunction(call, { master: { ...ports, call } } as never);
+        return options.runRunner?.(call) ?? Promise.resolve({ value: null, success: true });
+      },
       inBackground: (work) => void background.push(work()),
       running: () => options.runningRunners ?? 0,
     },

@@ -1,19 +1,22 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  bindArguments,
-  InvalidArgumentsError,
   JobRecords,
   MasterUnreachableError,
   parseArguments,
   RefusedError,
   RequestTimeoutError,
+} from '@brine/client';
+import {
+  bindArguments,
+  InvalidArgumentsError,
+  invalidArgumentsText,
   type RunnerContext,
   type RunnerFunction,
   RUNNERS,
   splitKeywords,
   UnknownKeywordError,
-} from '@brine/client';
+} from '@brine/runners';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { beginRunnerSpan } from '../command-span.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
@@ -89,7 +92,7 @@ const RUN_FORM: CommandForm = {
 };
 
 const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
-  [...RUNNERS, ...EXCHANGE_RUNNER].map((fun) => [fun.name, fun]),
+  [...RUNNERS.values(), ...EXCHANGE_RUNNER].map((fun) => [fun.name, fun]),
 );
 
 /** `salt-run`: runs a function on the master and shows what it returns. */
@@ -152,14 +155,14 @@ async function auditSealOf(pkiDir: string) {
   return AuditSeal.fromMasterKey(await readFile(join(pkiDir, 'master.pem'), 'utf8'));
 }
 
-/** The call for the master: with a login, with `--async`, or if it runs in a master only. */
+/** The call for the master; undefined for a function that this command runs itself. */
 async function remoteCall(
   run: Parameters<typeof credentialsFor>[0],
   fun: RunnerFunction,
   args: readonly SaltValue[],
 ): Promise<RemoteCall | undefined> {
   const credentials = await credentialsFor(run);
-  const isHere = credentials.size === 0 && !isOn(run.options, 'async') && fun.inMaster !== true;
+  const isHere = fun.where === 'command' && credentials.size === 0 && !isOn(run.options, 'async');
   return isHere ? undefined : { fun: fun.name, args, credentials };
 }
 
@@ -192,7 +195,7 @@ async function call(
     return EXIT.ok;
   } catch (error) {
     if (error instanceof InvalidArgumentsError) {
-      show(`\nPassed invalid arguments: ${error.message}\n\nUsage:\n\n    ${fun.doc}\n`);
+      show(invalidArgumentsText(error, fun.doc));
       return EXIT.ok;
     }
     if (error instanceof UnknownKeywordError) {

@@ -1,7 +1,8 @@
 import { createReadStream, createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { type JobRecords, type RunnerFunction, timeOf, UNKNOWN_JOB } from '@brine/client';
+import type { JobRecords } from '@brine/client';
+import { type RunnerFunction, timeOf, UNKNOWN_JOB } from '@brine/runners';
 import { intOf, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 
@@ -14,7 +15,8 @@ const MAX_LINE_BYTES = 99 * 1024 * 1024;
 const exportJobs: RunnerFunction = {
   name: 'jobs.export',
   parameters: [],
-  open: true,
+  open: 'any',
+  where: 'command',
   doc:
     'Writes jobs with their returns and evidence as lines of JSON, to file=<path> or to the ' +
     'terminal: jobs.export <jid>… or jobs.export --since <time> (since=<time>). The format is ' +
@@ -69,6 +71,7 @@ async function* exportedLines(jobs: JobRecords, jids: readonly string[]): AsyncG
 const importJobs: RunnerFunction = {
   name: 'jobs.import',
   parameters: [['file']],
+  where: 'command',
   doc:
     'Reads a file of jobs.export into the job cache: jobs.import <path>. The file is checked as ' +
     'a whole first; a damaged one is refused with the line, before anything is written. What is ' +

@@ -2,31 +2,30 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bus, handleEach } from '@brine/bus';
 import { EventReader } from '@brine/bus/events';
-import {
-  callRunner,
-  type ClientPorts,
-  type ClientSettings,
-  LocalClient,
-  parseArguments,
-  type RowSeal,
-  type RunnerFunction,
-  type RunnerMaster,
-  RUNNERS,
-} from '@brine/client';
-import { type MasterOptions, nodegroupsOf } from '@brine/config';
+import { type ClientPorts, type ClientSettings, LocalClient, parseArguments } from '@brine/client';
+import { type MasterOptions, nodegroupsOf, optionsByName } from '@brine/config';
+import { EVENT_KINDS, type EventKind } from '@brine/job';
 import type {
   Answerer,
   FunctionCall,
   FunctionOutcome,
   MasterFunctions,
-  MinionData,
+  MasterPorts,
 } from '@brine/master';
-import type { ThreadedPillars } from '@brine/pillar-compiler';
-import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import {
+  callFunction,
+  isKnown,
+  type MasterContext,
+  type RowSeal,
+  runFunction,
+  type RunnerMaster,
+  runnerNamed,
+} from '@brine/runners';
+import { isMap, mapOf, pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
 
-/** What the runners of a worker work with. */
-export interface RunnersOptions {
+/** What the functions of a worker work with. */
+export interface FunctionsOptions {
   readonly bus: Bus;
   readonly options: MasterOptions;
   /** Answers a request as this worker answers those of gateways. */
@@ -35,28 +34,31 @@ export interface RunnersOptions {
   /** The key of the master's own user. */
   readonly ownKey: () => string;
   readonly onTrouble: (text: string, err: unknown) => void;
-  readonly master: RunnerMaster;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+  readonly pillarTop: RunnerMaster['pillarTop'];
 }
 
 /** How long a runner that needs returns waits for the stream, and how often it looks, in ms. */
 const LISTEN_WAIT_MS = 5_000;
 const LISTEN_LOOK_MS = 10;
 
-/** By their names; a name that comes over the wire is looked up here and nowhere else. */
-const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
-  RUNNERS.map((fun) => [fun.name, fun]),
-);
+/** What a client needs to gather returns, and what the sockets of a host show. */
+const CLIENT_KINDS = ['ret', 'job', 'syndic'] as const;
+const BUS_KINDS = EVENT_KINDS.filter((kind) => kind !== 'sighting' && kind !== 'audit');
 
 /**
- * Runs the runners of `brine run` inside a worker, as the master's own user. This worker answers
+ * Runs the functions of the table inside a worker, as the master's own user. This worker answers
  * their requests without a socket; returns come from the stream of events.
  */
-export class WorkerRunners implements MasterFunctions {
-  readonly #options: RunnersOptions;
+export class WorkerFunctions implements MasterFunctions {
+  readonly #options: FunctionsOptions;
+  readonly #named: SaltMap;
   #running = 0;
 
-  constructor(options: RunnersOptions) {
+  constructor(options: FunctionsOptions) {
     this.#options = options;
+    this.#named = optionsByName(options.options);
   }
 
   running(): number {
@@ -70,35 +72,82 @@ export class WorkerRunners implements MasterFunctions {
       .finally(() => (this.#running -= 1));
   }
 
-  knows(fun: string): boolean {
-    return FUNCTIONS.has(fun);
+  knows(kind: FunctionCall['kind'], fun: string): boolean {
+    return isKnown(kind, fun);
   }
 
   async run(call: FunctionCall): Promise<FunctionOutcome> {
     const client = this.#client(call);
-    const auditSeal = (): Promise<RowSeal> => Promise.resolve(this.#options.auditSeal);
     try {
-      const master = this.#options.master;
-      return await callRunner(FUNCTIONS.get(call.fun), call, { client, auditSeal, master });
+      return await callFunction(call, this.#context(call, client));
     } finally {
       await client.close();
     }
+  }
+
+  #context(call: FunctionCall, client: LocalClient): MasterContext {
+    const { auditSeal, options, ports, pillarTop } = this.#options;
+    const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
+    const tag = `salt/${call.kind === 'runner' ? 'run' : 'wheel'}/${call.jid}`;
+    const context: MasterContext = {
+      client,
+      auditSeal: () => Promise.resolve(auditSeal),
+      out: (text) => {
+        // The text is for a terminal; the result does not wait for it.
+        fire(`${tag}/progress`, mapOf({ data: text, outputter: 'text' })).catch((err: unknown) =>
+          this.#options.onTrouble('what a runner printed was lost', err),
+        );
+      },
+      master: {
+        ...ports(),
+        call,
+        masterMinionId: options.masterId,
+        option: (name) => this.#named.get(name),
+        pillarTop,
+        fire,
+        listen: (onEvent) =>
+          this.#listen((eventTag, fetched) =>
+            onEvent(eventTag, async () => {
+              const data = unpack(await fetched());
+              return isMap(data) ? data : mapOf({});
+            }),
+          ),
+        run: (fun, given) => {
+          const found = runnerNamed(fun);
+          if (found === undefined) throw new Error(`'${fun}' is not available.`);
+          return runFunction(found, given, context);
+        },
+      },
+    };
+    return context;
+  }
+
+  async #fire(tag: string, data: SaltMap): Promise<void> {
+    const body = pack(data);
+    await this.#options.ports().events.append({ kind: 'local', tag, body, msgId: randomUUID() });
   }
 
   #client(call: FunctionCall): LocalClient {
     const { options, answer, ownKey, onTrouble } = this.#options;
     const ports: ClientPorts = {
       request: { request: (body) => answer(body) },
-      events: { listen: (onEvent) => this.#listen(onEvent) },
+      events: {
+        listen: (onEvent) =>
+          this.#listen(async (tag, fetched) => onEvent(tag, await fetched()), CLIENT_KINDS),
+      },
       master: { isPresent: () => true, readKey: async () => ownKey() },
       logError: (text) => onTrouble(text, undefined),
     };
     return new LocalClient(ports, settingsFor(options, call));
   }
 
-  async #listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }> {
-    const reader = new EventReader(this.#options.bus, { kinds: ['ret', 'job', 'syndic'] });
-    handleEach(reader, async (event) => onEvent(event.tag, await event.fetch())).catch(
+  /** Hands over all events but log-ins and rows for the store, until closed. */
+  async #listen(
+    onEvent: (tag: string, fetch: () => Promise<Uint8Array>) => Promise<void> | void,
+    kinds: readonly EventKind[] = BUS_KINDS,
+  ): Promise<{ close(): void }> {
+    const reader = new EventReader(this.#options.bus, { kinds });
+    handleEach(reader, async (event) => onEvent(event.tag, () => event.fetch())).catch(
       (err: unknown) => this.#options.onTrouble('events were not read', err),
     );
     const untilMs = Date.now() + LISTEN_WAIT_MS;
@@ -146,15 +195,6 @@ export async function answerHere(
   const answer = await answerer.answer(request);
   if (answer.kind === 'drop') throw new Error('the master could not answer itself');
   return answer.body;
-}
-
-/** What runners may ask of the worker that they run in. */
-export function runnerMaster(pillars: ThreadedPillars, minionData: MinionData): RunnerMaster {
-  return {
-    grains: async (id) => (id === '' ? undefined : (await minionData.fetch(id))?.grains),
-    pillar: (asked) => pillars.render(asked),
-    pillarTop: (asked) => pillars.top(asked),
-  };
 }
 
 /**

@@ -26,7 +26,7 @@ import { mapOf } from '@brine/wire';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';
-import { peerArguments, type WorkerRunners } from './functions.ts';
+import { peerArguments, type WorkerFunctions } from './functions.ts';
 import { loginsOf } from './logins.ts';
 import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
@@ -42,7 +42,7 @@ interface Parts {
   readonly requests: ReturnType<typeof requestMetrics>;
   readonly events: StreamEvents;
   readonly audit: ReturnType<typeof openAudit>;
-  readonly functions: WorkerRunners;
+  readonly functions: WorkerFunctions;
   readonly files: Awaited<ReturnType<typeof openFiles>>;
   readonly pillars: CachedPillars;
   readonly pillarThreads: ThreadedPillars;

@@ -12,7 +12,6 @@ import {
   SUDO_PREFIX,
 } from './caller.ts';
 import { readCall } from './function-call.ts';
-import { callWheel } from './wheel.ts';
 
 /** Runners that one worker runs at the same time; each may wait for minions. */
 export const RUNNERS_MAX = 32;
@@ -39,7 +38,7 @@ export async function runner(
   return mapOf({ tag: tagOf(call), jid: call.jid });
 }
 
-/** Runs a runner function between its events `new` and `ret`. */
+/** Runs a function between its events `new` and `ret`. */
 export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promise<FunctionOutcome> {
   await announce(ports, call);
   const outcome = await ports.functions.run(call);
@@ -55,9 +54,7 @@ export async function wheel(
 ): Promise<SaltMap> {
   const call = await allowedCall(ports, request, load, 'wheel');
   if (call instanceof Map) return call;
-  await announce(ports, call);
-  const outcome = await callWheel(ports, call);
-  await finish(ports, call, outcome);
+  const outcome = await runAndTell(ports, call);
   const data = mapOf({
     fun: `wheel.${call.fun}`,
     jid: call.jid,
@@ -118,9 +115,9 @@ async function announce(ports: MasterPorts, call: FunctionCall): Promise<void> {
 async function finish(
   ports: MasterPorts,
   call: FunctionCall,
-  { value, success }: FunctionOutcome,
+  { value, success, retcode }: FunctionOutcome,
 ): Promise<void> {
-  const failed = success ? {} : { retcode: 1 };
+  const failed = retcode === undefined ? {} : { retcode };
   await fire(ports, call, 'ret', mapOf({ return: value, success, ...failed }));
 }
 

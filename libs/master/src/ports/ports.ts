@@ -285,13 +285,15 @@ export interface FunctionCall {
 export interface FunctionOutcome {
   readonly value: SaltValue;
   readonly success: boolean;
+  /** Absent where it is 0. */
+  readonly retcode?: number;
 }
 
 /** What functions of the master need beside the other ports. */
 export interface MasterFunctions {
-  /** Whether there is a runner function of this name. */
-  knows(fun: string): boolean;
-  /** Runs a runner function. Never rejects: a failure is an outcome. */
+  /** Whether there is a function of this kind and name. */
+  knows(kind: FunctionCall['kind'], fun: string): boolean;
+  /** Runs a function. Never rejects: a failure is an outcome. */
   run(call: FunctionCall): Promise<FunctionOutcome>;
   /** Runs work that the request does not wait for; its errors go to the log. */
   inBackground(work: () => Promise<void>): void;

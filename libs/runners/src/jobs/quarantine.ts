@@ -1,6 +1,6 @@
 import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { type BoundArguments, type RunnerFunction } from './runner-function.ts';
+import { type BoundArguments, type RunnerFunction } from '../function.ts';
 
 const LIST_DEFAULT = 50;
 

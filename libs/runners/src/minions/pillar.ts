@@ -1,10 +1,10 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type {
-  BoundArguments,
-  RunnerContext,
-  RunnerFunction,
-  RunnerMaster,
-} from './runner-function.ts';
+import {
+  type BoundArguments,
+  masterOf,
+  type RunnerFunction,
+  type RunnerMaster,
+} from '../function.ts';
 
 /** What a pillar is asked for: the arguments of `pillar.show_…` (salt/runners/pillar.py). */
 async function asked(
@@ -14,7 +14,7 @@ async function asked(
 ): Promise<SaltMap> {
   const minion = args[0] ?? kwargs.get('minion') ?? otherwise;
   const id = typeof minion === 'string' ? minion : '';
-  const grains: SaltMap = new Map((await master.grains(id)) ?? [['fqdn', id]]);
+  const grains: SaltMap = new Map((await grainsOf(master, id)) ?? [['fqdn', id]]);
   for (const [key, value] of kwargs) {
     if (key !== 'saltenv' && key !== 'pillarenv' && key !== 'minion') grains.set(key, value);
   }
@@ -23,28 +23,31 @@ async function asked(
   return mapOf({ id, grains, saltenv, pillarenv, override: mapOf({}), ext: null });
 }
 
-function masterOf({ master }: RunnerContext): RunnerMaster {
-  if (master === undefined) throw new Error('this function runs in the master only');
-  return master;
+/** The grains that a minion sent; none for no id. */
+async function grainsOf(master: RunnerMaster, id: string): Promise<SaltMap | undefined> {
+  return id === '' ? undefined : (await master.minionData.fetch(id))?.grains;
+}
+
+function pillars({ pillars: found }: RunnerMaster) {
+  if (found === undefined) throw new Error('this master makes no pillars');
+  return found;
 }
 
 const showPillar: RunnerFunction = {
   name: 'pillar.show_pillar',
   parameters: [],
-  open: true,
-  inMaster: true,
+  open: 'any',
   doc: 'Compiles and shows the pillar of a minion: show_pillar [id] [saltenv=…] [pillarenv=…].',
   async run(given, context) {
     const master = masterOf(context);
-    return { value: await master.pillar(await asked(given, master, '*')) };
+    return { value: await pillars(master).render(await asked(given, master, '*')) };
   },
 };
 
 const showTop: RunnerFunction = {
   name: 'pillar.show_top',
   parameters: [],
-  open: true,
-  inMaster: true,
+  open: 'any',
   doc: 'Shows the top file of the pillar, as it renders for a minion: pillar.show_top [id].',
   async run(given, context) {
     const master = masterOf(context);

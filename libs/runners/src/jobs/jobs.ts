@@ -1,8 +1,9 @@
+import { type JobRecords, type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { type JobRecords, type JobSearch, minionsOf, splitInput } from './job-records.ts';
-import { type BoundArguments, type RunnerFunction, runOnMinions } from './runner-function.ts';
+import type { BoundArguments, RunnerFunction } from '../function.ts';
+import { runOnMinions } from '../minions/run-on-minions.ts';
 
 /** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
@@ -125,6 +126,8 @@ const SEARCH = [
 
 const listJobs: RunnerFunction = {
   name: 'jobs.list_jobs',
+  // The list may be long: a command line reads it page by page.
+  where: 'command',
   parameters: [EXT_SOURCE, ['outputter', null], ...SEARCH, PROGRESS],
   doc:
     'Lists jobs. search_function and search_target take globs, search_metadata a dictionary, ' +

@@ -1,8 +1,8 @@
+import { JobRecords } from '@brine/client';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { JobRecords } from './job-records.ts';
+import { bindArguments } from '../arguments.ts';
 import { QUARANTINE_RUNNER } from './quarantine.ts';
-import { bindArguments } from './runner-function.ts';
 
 /** Runs one of the functions over a job cache that answers these, in turn. */
 async function run(

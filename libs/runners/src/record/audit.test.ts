@@ -1,8 +1,8 @@
+import type { AuditLine } from '@brine/client';
 import { AUDIT_BEGINNING, AuditSeal } from '@brine/crypt';
 import { vectorFile } from '@brine/testing';
 import { describe, expect, it } from 'vitest';
 import { AuditCheck } from './audit.ts';
-import type { AuditLine } from './job-records.ts';
 
 const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
 const seal = AuditSeal.fromMasterKey(keys[0]!.pem);

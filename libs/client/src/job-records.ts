@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { RefusedError } from '../errors.ts';
-import type { LocalClient } from '../local-client.ts';
+import { RefusedError } from './errors.ts';
+import type { LocalClient } from './local-client.ts';
 
 /** Jobs of one page of a query. */
 const PAGE_JOBS = 1_000;

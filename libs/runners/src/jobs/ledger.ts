@@ -1,8 +1,8 @@
+import { type JobRecords, splitInput } from '@brine/client';
 import { listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { type JobRecords, splitInput } from './job-records.ts';
 import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
-import { type RunnerFunction } from './runner-function.ts';
+import { type RunnerFunction } from '../function.ts';
 
 /** States of minions that have not returned; `late` ones have. */
 const SILENT_STATES: ReadonlySet<SaltValue> = new Set(['waiting', 'never']);

@@ -1,12 +1,12 @@
+import { RefusedError } from '@brine/client';
 import { mapOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { RefusedError } from '../errors.ts';
-import { type RunnerFunction } from './runner-function.ts';
+import type { RunnerFunction } from '../function.ts';
 
 const makeToken: RunnerFunction = {
   name: 'auth.mk_token',
   parameters: [],
-  open: true,
+  open: 'any',
   doc: 'Makes an eauth token: auth.mk_token username=… password=… eauth=… [token_expire=…].',
   async run({ kwargs }, { client }) {
     try {

@@ -1,7 +1,7 @@
+import type { AuditLine } from '@brine/client';
 import { AUDIT_BEGINNING } from '@brine/crypt';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import type { AuditLine } from './job-records.ts';
-import type { RowSeal, RunnerFunction } from './runner-function.ts';
+import type { RowSeal, RunnerFunction } from '../function.ts';
 
 /** How many faults are listed; the rest is counted. */
 const FAULTS_SHOWN_MAX = 100;

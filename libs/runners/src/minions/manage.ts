@@ -1,11 +1,7 @@
-import { mapOf, type SaltValue, textOf } from '@brine/wire';
+import { mapOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import {
-  type BoundArguments,
-  type RunnerContext,
-  type RunnerFunction,
-  runOnMinions,
-} from './runner-function.ts';
+import type { BoundArguments, RunnerContext, RunnerFunction } from '../function.ts';
+import { runOnMinions } from './run-on-minions.ts';
 
 const PARAMETERS: RunnerFunction['parameters'] = [
   ['tgt', '*'],
@@ -69,37 +65,3 @@ const status: RunnerFunction = {
 
 /** The functions of the manage runner. */
 export const MANAGE_RUNNER: readonly RunnerFunction[] = [down, status, up];
-
-const arg: RunnerFunction = {
-  name: 'test.arg',
-  parameters: [],
-  open: true,
-  doc: 'Shows the arguments it was given.',
-  async run({ args, kwargs }) {
-    const shown = new Map([...kwargs].filter(([key]) => !pyStr(key).startsWith('__')));
-    return { value: mapOf({ args: [...args], kwargs: shown }) };
-  },
-};
-
-const execute: RunnerFunction = {
-  name: 'salt.execute',
-  parameters: [],
-  open: true,
-  doc: 'Runs a function on minions: salt.execute <target> <function> [arguments].',
-  async run({ args, kwargs }, { client }) {
-    const [tgt, fun, ...rest] = args;
-    const words = rest.length === 1 && Array.isArray(rest[0]) ? rest[0] : rest;
-    const returns = await runOnMinions(client, {
-      tgt: pyStr(tgt ?? ''),
-      tgtType: textOf(kwargs, 'tgt_type') ?? 'glob',
-      fun: pyStr(fun ?? ''),
-      arg: words,
-    });
-    const shown = new Map<SaltValue, SaltValue>();
-    for (const item of returns ?? []) if (item.kind === 'return') shown.set(item.id, item.ret);
-    return { value: shown };
-  },
-};
-
-/** Functions of the test and salt runners. */
-export const OTHER_RUNNERS: readonly RunnerFunction[] = [arg, execute];

@@ -1,0 +1,42 @@
+import type { SaltMap, SaltValue } from '@brine/wire';
+import type { MasterOptions } from './master.ts';
+import type { ConfigValue } from './option.ts';
+import { saltValue } from './option-values.ts';
+import { masterOptions } from './options/master.ts';
+
+/** What a configuration holds beside options, and options whose fields have names of their own. */
+const NO_OPTIONS: ReadonlySet<string> = new Set(['jobMasterId', 'masterId', 'written']);
+
+/**
+ * The configuration by Salt's names: options in force with their values, then what else the files
+ * say. For `config.get` and `--config-dump`; it holds secrets.
+ */
+export function optionsByName(options: MasterOptions): SaltMap {
+  const found: SaltMap = new Map();
+  for (const [field, value] of Object.entries(options)) {
+    if (!NO_OPTIONS.has(field)) found.set(saltName(field), toSalt(field, value));
+  }
+  if (options.jobMasterId !== undefined) found.set('master_id', options.jobMasterId);
+  for (const [name, value] of Object.entries(options.written)) {
+    if (!Object.hasOwn(masterOptions, name)) found.set(name, saltValue(value));
+  }
+  return found;
+}
+
+function saltName(field: string): string {
+  return field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+/** Names below the first level are data, but for Brine's own options. */
+function toSalt(field: string, value: unknown): SaltValue {
+  if (value === undefined) return null;
+  return field === 'brine' ? brineValue(value) : saltValue(value as ConfigValue);
+}
+
+function brineValue(value: unknown): SaltValue {
+  if (Array.isArray(value)) return value.map(brineValue);
+  if (typeof value !== 'object' || value === null) return value as SaltValue;
+  return new Map(
+    Object.entries(value).map(([name, item]) => [saltName(name), brineValue(item ?? null)]),
+  );
+}

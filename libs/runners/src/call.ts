@@ -1,0 +1,97 @@
+import { JobRecords, RefusedError } from '@brine/client';
+import type { FunctionCall, FunctionOutcome } from '@brine/master';
+import { mapOf, type SaltMap } from '@brine/wire';
+import { bindArguments, InvalidArgumentsError, UnknownKeywordError } from './arguments.ts';
+import {
+  type GivenArguments,
+  masterOf,
+  type RunnerContext,
+  type RunnerFunction,
+  type Shown,
+  type WheelFunction,
+} from './function.ts';
+import { RUNNERS, WHEELS } from './table.ts';
+
+/** What a function of a master works with, less what {@link callFunction} makes itself. */
+export type MasterContext = Omit<RunnerContext, 'jobs'>;
+
+/** The runner of this name. */
+export function runnerNamed(name: string): RunnerFunction | undefined {
+  return RUNNERS.get(name);
+}
+
+/** Whether the table has a function of this kind and name. */
+export function isKnown(kind: FunctionCall['kind'], name: string): boolean {
+  return (kind === 'runner' ? RUNNERS : WHEELS).has(name);
+}
+
+/**
+ * Calls a function in a master. A failure gives the text that Salt's event `ret` has then.
+ * Never rejects.
+ */
+export async function callFunction(
+  call: Pick<FunctionCall, 'kind' | 'fun' | 'args' | 'kwargs'>,
+  context: MasterContext,
+): Promise<FunctionOutcome> {
+  const fun = (call.kind === 'runner' ? RUNNERS : WHEELS).get(call.fun);
+  if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
+  try {
+    const shown =
+      call.kind === 'runner'
+        ? await runFunction(fun as RunnerFunction, call, context)
+        : { value: await runWheel(fun as WheelFunction, call, context) };
+    return outcomeOf(shown);
+  } catch (error) {
+    return explained(fun, call, error);
+  }
+}
+
+/** Runs a runner and gives what it returned. @throws what the function throws */
+export async function runFunction(
+  fun: RunnerFunction,
+  given: GivenArguments,
+  context: MasterContext,
+): Promise<Shown> {
+  const jobs = new JobRecords(context.client);
+  const shown = await fun.run(bindArguments(fun, given), { ...context, jobs });
+  if (shown.pages === undefined) return shown;
+  const { pages, ...rest } = shown;
+  const value: SaltMap = new Map();
+  for await (const page of pages) for (const [key, one] of page) value.set(key, one);
+  return { ...rest, value };
+}
+
+async function runWheel(fun: WheelFunction, given: GivenArguments, context: MasterContext) {
+  return fun.run(bindArguments(fun, given), masterOf(context));
+}
+
+/** The outcome for the event `ret`: a named outputter wraps the value, as in Salt. */
+export function outcomeOf({ value, outputter, retcode = 0 }: Shown): FunctionOutcome {
+  const returned = outputter === undefined ? value : mapOf({ data: value, outputter });
+  return { value: returned, success: retcode === 0, ...(retcode === 0 ? {} : { retcode }) };
+}
+
+function explained(
+  fun: Pick<RunnerFunction, 'doc'>,
+  call: Pick<FunctionCall, 'kind' | 'fun'>,
+  error: unknown,
+): FunctionOutcome {
+  if (error instanceof InvalidArgumentsError) {
+    return { value: invalidArgumentsText(error, fun.doc), success: true };
+  }
+  // Salt then shows the functions that there are.
+  if (error instanceof UnknownKeywordError) {
+    return { value: mapOf({ [call.fun]: fun.doc }), success: true };
+  }
+  if (error instanceof RefusedError) return { value: error.message, success: false, retcode: 1 };
+  return failure(call, error instanceof Error ? error.message : String(error));
+}
+
+/** Salt's text for arguments that do not fit. */
+export function invalidArgumentsText(error: InvalidArgumentsError, doc: string): string {
+  return `\nPassed invalid arguments: ${error.message}\n\nUsage:\n\n    ${doc}\n`;
+}
+
+function failure({ kind, fun }: Pick<FunctionCall, 'kind' | 'fun'>, text: string): FunctionOutcome {
+  return { value: `Exception occurred in ${kind} ${fun}: ${text}`, success: false, retcode: 1 };
+}

@@ -1,0 +1,95 @@
+import type { JobRecords, LocalClient } from '@brine/client';
+import type { FunctionCall, MasterPorts } from '@brine/master';
+import type { SaltMap, SaltValue } from '@brine/wire';
+import type { OwnedRuns } from './owned-run.ts';
+
+/** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
+export interface RowSeal {
+  of(
+    row: { readonly writer: string; readonly n: number; readonly body: string },
+    before: string,
+  ): string;
+}
+
+/** What a function works with, wherever it runs. */
+export interface RunnerContext {
+  readonly client: LocalClient;
+  readonly jobs: JobRecords;
+  /** Text for the caller's terminal, before the result. In a master: events `progress`. */
+  readonly out: (text: string) => void;
+  /** Derived from the master's key; rejects where that key is not readable. */
+  readonly auditSeal: () => Promise<RowSeal>;
+  /** The master that the function runs in; absent at a command line. */
+  readonly master?: RunnerMaster;
+}
+
+/** A call as a function sees it: who asked, and the job id of the run. */
+export type CallIdentity = Pick<FunctionCall, 'jid' | 'user' | 'principal' | 'limited'>;
+
+/** What a function can reach in a master, beside the ports of requests. */
+export interface RunnerMaster extends MasterPorts {
+  readonly call: CallIdentity;
+  /** The minion id of the master itself (Salt: `<host>_master`). */
+  readonly masterMinionId: string;
+  /** The whole configuration by Salt's names, defaults included; `undefined` for no such option. */
+  option(name: string): SaltValue | undefined;
+  /** Makes the pillar's top file for `asked`, or a list of what is wrong with it. */
+  pillarTop(asked: SaltMap): Promise<SaltValue>;
+  /** Fires an event on the bus of the whole cluster; resolves when it is stored. */
+  fire(tag: string, data: SaltMap): Promise<void>;
+  /** Calls the handler with each event from now on, until closed. */
+  listen(onEvent: (tag: string, data: () => Promise<SaltMap>) => void): Promise<{ close(): void }>;
+  /** Calls another function of the table as this caller. @throws what that function throws */
+  run(fun: string, given: GivenArguments): Promise<Shown>;
+  /** Work that goes on in another worker when this one dies. */
+  readonly runs: OwnedRuns;
+}
+
+/** Arguments as they are given to a function. */
+export interface GivenArguments {
+  readonly args: readonly SaltValue[];
+  readonly kwargs: SaltMap;
+}
+
+/** Arguments by name, with defaults. `args` and `kwargs` have what fits no parameter. */
+export interface BoundArguments extends GivenArguments {
+  readonly named: ReadonlyMap<string, SaltValue>;
+}
+
+/** What a function returns. */
+export interface Shown {
+  readonly value: SaltValue;
+  /** Names its outputter; the event then has `{'data': …, 'outputter': …}` as in Salt. */
+  readonly outputter?: string;
+  /** Exit code of `salt-run`; 0 where it is absent. */
+  readonly retcode?: number;
+  /** Instead of a value that may be large: parts of one map, in the order of its keys. */
+  readonly pages?: AsyncIterable<SaltMap>;
+}
+
+/** A function that `salt-run`, a request, the reactor or the schedule can call. */
+export interface RunnerFunction {
+  readonly name: string;
+  /** Parameters in their order; without a default they must be given. */
+  readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
+  /** Takes further arguments, further keywords, or both (Python: `*args`, `**kwargs`). */
+  readonly open?: 'args' | 'kwargs' | 'any';
+  /**
+   * `command`: a command line runs it itself, because it streams or reads files of its host.
+   * Otherwise it runs in a master, where its result is stored as a job.
+   */
+  readonly where?: 'command';
+  readonly doc: string;
+  run(given: BoundArguments, context: RunnerContext): Promise<Shown>;
+}
+
+/** A wheel function; these run in a master only. */
+export type WheelFunction = Omit<RunnerFunction, 'run' | 'where'> & {
+  run(given: BoundArguments, master: RunnerMaster): Promise<SaltValue> | SaltValue;
+};
+
+/** The master of a function that works there only. @throws Error at a command line */
+export function masterOf({ master }: Pick<RunnerContext, 'master'>): RunnerMaster {
+  if (master === undefined) throw new Error('this function runs in the master only');
+  return master;
+}
