@@ -11,6 +11,7 @@ import {
   openSide,
   type Pairs,
   RETURNS_PER_SLICE,
+  type Side,
   warmUp,
 } from '../load/side-by-side.ts';
 import type { LoadSample } from '../load/stored-slice.ts';
@@ -38,7 +39,10 @@ export async function compare(
 /** What {@link compareCheckouts} takes of the arguments. */
 export type CompareArguments = Pick<BenchArguments, 'pairs' | 'plant' | 'threshold'>;
 
-/** Runs both masters and loads them at the same time, with the same returns. */
+/**
+ * Runs both masters and loads them at the same time, with the same returns. It does so twice: of
+ * two equal masters the one that was started first costs some 10 % more, so each is first once.
+ */
 export async function compareCheckouts(
   base: BuiltCheckout,
   change: BuiltCheckout,
@@ -48,18 +52,16 @@ export async function compareCheckouts(
   const plantDir = await mkdtemp(join(tmpdir(), 'brine-plant-'));
   await using stack = new Closing();
   stack.defer(() => rm(plantDir, { recursive: true, force: true }));
-  const before = await openSide(stack, base.name, base.dir, {}, say);
-  const warm = await warmUp(before, say);
-  const planted = args.plant > 0 ? plantEnv(plantDir, (warm * args.plant) / 100) : {};
-  if (args.plant > 0) say(`planting ${args.plant} % of ${warm.toFixed(0)} µs per return`);
-  const after = await openSide(stack, change.name, change.dir, { env: planted }, say);
-  await warmUp(after, say);
-  const burdenedBefore = await burdened(plantDir);
   const pairs = Math.max(args.pairs, PAIRS_LEAST);
-  const samples = await loadTogether(before, after, pairs, say);
-  if (args.plant > 0) {
-    checkPlant((await burdened(plantDir)) - burdenedBefore, pairs * RETURNS_PER_SLICE);
+  const plant: Plant = { dir: plantDir, percent: args.plant, env: {} };
+  const rounds: Pairs[] = [];
+  for (const baseFirst of [true, false]) {
+    rounds.push(await round({ base, change, baseFirst, pairs: Math.ceil(pairs / 2) }, plant, say));
   }
+  const samples: Pairs = {
+    before: rounds.flatMap(({ before }) => before),
+    after: rounds.flatMap(({ after }) => after),
+  };
   const medians = (of: (sample: LoadSample) => number): readonly string[] =>
     [samples.before, samples.after].map((side) => spreadOf(side.map(of))?.median.toFixed(0) ?? '');
   const [there, here] = medians(microsPerReturn);
@@ -69,6 +71,47 @@ export async function compareCheckouts(
   say(`answered after (p99): ${medians(({ result }) => result.p99Ms).join(' and ')} ms`);
   for (const line of drawServices(samples)) say(line);
   return judge(costRatios(samples), args.threshold);
+}
+
+/** The CPU that is burnt in the changed master, and where its workers count it. */
+interface Plant {
+  readonly dir: string;
+  readonly percent: number;
+  /** Of the changed master; known when the base was measured. */
+  env: Record<string, string>;
+}
+
+interface Round {
+  readonly base: BuiltCheckout;
+  readonly change: BuiltCheckout;
+  readonly baseFirst: boolean;
+  readonly pairs: number;
+}
+
+/** Starts both masters, one after the other, warms them up and loads them together. */
+async function round(
+  { base, change, baseFirst, pairs }: Round,
+  plant: Plant,
+  say: (line: string) => void,
+): Promise<Pairs> {
+  await using stack = new Closing();
+  const open = async (isBase: boolean): Promise<[side: Side, warm: number]> => {
+    const { name, dir } = isBase ? base : change;
+    const opened = await openSide(stack, name, dir, { env: isBase ? {} : plant.env }, say);
+    return [opened, await warmUp(opened, say)];
+  };
+  const [first, firstWarm] = await open(baseFirst);
+  if (baseFirst && plant.percent > 0) {
+    plant.env = plantEnv(plant.dir, (firstWarm * plant.percent) / 100);
+    say(`planting ${plant.percent} % of ${firstWarm.toFixed(0)} µs per return`);
+  }
+  const [second] = await open(!baseFirst);
+  const burdenedBefore = await burdened(plant.dir);
+  const found = await loadTogether(first, second, pairs, say);
+  if (plant.percent > 0) {
+    checkPlant((await burdened(plant.dir)) - burdenedBefore, pairs * RETURNS_PER_SLICE);
+  }
+  return baseFirst ? found : { before: found.after, after: found.before };
 }
 
 /** Where the CPU time went, service by service: `worker-pool: 210 and 260 µs per return`. */
