@@ -1,7 +1,6 @@
 import type { JobRecords, LocalClient } from '@brine/client';
 import type { FunctionCall, MasterPorts } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
-import type { OwnedRuns } from './owned-run.ts';
 
 /** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
 export interface RowSeal {
@@ -41,8 +40,6 @@ export interface RunnerMaster extends MasterPorts {
   listen(onEvent: (tag: string, data: () => Promise<SaltMap>) => void): Promise<{ close(): void }>;
   /** Calls another function of the table as this caller. @throws what that function throws */
   run(fun: string, given: GivenArguments): Promise<Shown>;
-  /** Work that goes on in another worker when this one dies. */
-  readonly runs: OwnedRuns;
 }
 
 /** Arguments as they are given to a function. */
