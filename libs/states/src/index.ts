@@ -1,0 +1,12 @@
+export type { HighOptions } from './call-high.ts';
+export { callHigh } from './call-high.ts';
+export { DependencyGraph } from './compile/dependency-graph.ts';
+export type { RenderedSls, SlsPort } from './compile/render-high.ts';
+export { renderHighstate } from './compile/render-high.ts';
+export { verifyHigh } from './compile/verify-high.ts';
+export type { DoneStep, RunPorts, StateCall, StateFunction, StepLedger } from './ports.ts';
+export { NO_LEDGER, RunCutOffError, StateArgumentError } from './ports.ts';
+export { verifyData } from './run/call-state.ts';
+export { checkResult } from './run/results.ts';
+export { StateRun } from './run/state-run.ts';
+export { copyOf, tagOf } from './values.ts';
