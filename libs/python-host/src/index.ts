@@ -1,0 +1,6 @@
+export { BlockingCalls, type BlockingEnd, serveBlocking } from './blocking.ts';
+export { startBlockingHost } from './blocking-host.ts';
+export { deliverEvents } from './deliver.ts';
+export { PythonCallError } from './errors.ts';
+export type { PythonCalls } from './host.ts';
+export { PythonHost } from './host.ts';
