@@ -1,0 +1,2 @@
+export { wake } from './wake.ts';
+export { askWeb } from './web.ts';
