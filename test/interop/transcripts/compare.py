@@ -1,0 +1,84 @@
+"""Compares what commands did with what was recorded, by the rules of the recordings themselves.
+
+Reads {"fixtures", "ours", "cases": [{"recorded", "seen"}]} and writes for each case
+{"equal", "exitEqual", "diff"}. "ours" says that Brine's own commands ran: texts of documentation
+are Brine's own, so what follows "Usage:" is not compared.
+"""
+
+import difflib
+import importlib.util
+import json
+import os
+import re
+import sys
+import sysconfig
+
+DIFF_LINES = 60
+FINGER = re.compile(r"\b(?:[0-9a-f]{2}:){31}[0-9a-f]{2}\b")
+DOCUMENTATION = re.compile(r"(?:(?<=\n)|(?<=\\n))Usage:(?:\n|\\n)[\s\S]*")
+
+
+def shown(case, given, rules, ours):
+    """The case with normalised texts."""
+    replaced = given["replaced"] + [
+        [os.path.dirname(importlib.util.find_spec("salt").origin), "<SALT>"],
+        [sysconfig.get_path("stdlib"), "<PYLIB>"],
+    ]
+
+    def normal(text, recorded):
+        text = rules.normalise(text, replaced)
+        if "<FINGER>" in recorded:
+            text = FINGER.sub("<FINGER>", text)
+        return DOCUMENTATION.sub("<USAGE>\n", text) if ours else text
+
+    return {
+        "exit": given["exit"],
+        "stdout": normal(given["stdout"], case["stdout"]),
+        "stderr": normal(given["stderr"], case["stderr"]),
+        "files": {k: normal(v, case["files"][k]) for k, v in given.get("files", {}).items()},
+    }
+
+
+def judged(case, given, rules, ours):
+    wanted = shown(case, {**case, "replaced": []}, rules, ours)
+    seen = shown(case, given, rules, ours)
+    exit_equal = case["exit"] == given["exit"]
+    if case.get("unstable"):
+        equal = exit_equal and bool(wanted["stdout"].strip()) == bool(seen["stdout"].strip())
+    else:
+        equal = rules.canonical(wanted) == rules.canonical(seen)
+    return {
+        "equal": equal,
+        "exitEqual": exit_equal,
+        "diff": "" if equal else difference(wanted, seen),
+    }
+
+
+def difference(wanted, seen):
+    lines = []
+    if wanted["exit"] != seen["exit"]:
+        lines.append(f"exit {wanted['exit']} -> {seen['exit']}")
+    texts = [(name, wanted[name], seen[name]) for name in ("stdout", "stderr")]
+    texts += [(name, wanted["files"][name], seen["files"][name]) for name in seen["files"]]
+    for name, old, new in texts:
+        if old == new:
+            continue
+        lines.append(f"{name}:")
+        diff = difflib.unified_diff(old.split("\n"), new.split("\n"), lineterm="", n=1)
+        lines += [line for line in diff if not line.startswith(("---", "+++"))]
+    if len(lines) > DIFF_LINES:
+        lines[DIFF_LINES:] = [f"... {len(lines) - DIFF_LINES} more lines"]
+    return "\n".join(lines)
+
+
+def main():
+    given = json.load(sys.stdin)
+    sys.path.insert(0, given["fixtures"])
+    import normalise as rules
+
+    cases = given["cases"]
+    json.dump([judged(c["recorded"], c["seen"], rules, given["ours"]) for c in cases], sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

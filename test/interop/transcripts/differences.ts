@@ -1,0 +1,161 @@
+import type { Tools } from './tools.ts';
+
+/** A recorded case that differs on purpose. */
+export interface Difference {
+  readonly name: string;
+  readonly tools: Tools['name'];
+  readonly what: string;
+  readonly why: string;
+  /** True if the exit code is another one too. */
+  readonly exits: boolean;
+}
+
+interface Group extends Omit<Difference, 'name' | 'tools' | 'exits'> {
+  readonly tools: readonly Tools['name'][];
+  readonly exits?: boolean;
+  readonly names: readonly string[];
+}
+
+/** Cases with one reason each, in the order of the docs. */
+const GROUPS: readonly Group[] = [
+  {
+    tools: ['brine'],
+    what: 'no Python stack',
+    why: 'Brine is not written in Python; it has the line that says what is wrong',
+    names: [
+      'batch/invalid',
+      'option-errors/salt-run-master-down',
+      'outputters/key-ping',
+      'outputters/out-file-unwritable',
+      'salt-key/accept-ask-eof',
+    ],
+  },
+  {
+    tools: ['brine'],
+    what: 'prints what 3006 prints',
+    why: '3008 dropped this outputter; scripts use it',
+    names: [
+      'outputters/newline_values_only-nested',
+      'outputters/newline_values_only-ping',
+      'outputters/quiet-fail',
+      'outputters/quiet-ping',
+      'salt-key/list-all-quiet',
+    ],
+  },
+  {
+    tools: ['brine'],
+    what: 'one pair, mode 0644 of the public key, and its fingerprint',
+    why: '3008.2 writes two more pairs and fails to print it; 3006 as Brine',
+    names: ['salt-key/gen-keys', 'salt-key/gen-keys-new-dir'],
+  },
+  {
+    tools: ['brine'],
+    what: 'exit code 1',
+    why: 'Salt says 0, and a job in cron that does nothing stays unseen',
+    exits: true,
+    names: [
+      'runner/async-unknown',
+      'runner/raise',
+      'runner/unknown-function',
+      'runner/unknown-no-dot',
+      'runner/unknown-runner',
+    ],
+  },
+  {
+    tools: ['brine'],
+    what: 'the job is found',
+    why: 'stock Salt fails if the job cache holds a job of several functions',
+    names: [
+      'runner-jobs/last-run-with-compound-job',
+      'runner-jobs/list-jobs-function-with-compound-job',
+    ],
+  },
+  {
+    tools: ['brine'],
+    what: 'the documentation',
+    why: 'texts of documentation are our own',
+    names: ['runner-jobs/list-jobs-bad-kw', 'runner/doc', 'runner/no-function'],
+  },
+  {
+    tools: ['brine'],
+    what: 'one more line on stderr',
+    why: 'nothing is ignored silently',
+    names: ['option-errors/salt-loglevel-info', 'runner/doc-unknown'],
+  },
+  {
+    tools: ['brine'],
+    what: 'how the error in the YAML is described',
+    why: 'the words are those of the YAML parser',
+    names: [
+      'option-errors/salt-bad-config',
+      'option-errors/salt-key-bad-config',
+      'salt-call/bad-conf',
+    ],
+  },
+  {
+    tools: ['brine'],
+    what: 'the options',
+    why: 'Brine shows its own options and defaults',
+    names: ['option-errors/salt-config-dump'],
+  },
+  {
+    tools: ['brine'],
+    what: 'no such command',
+    why: 'salt-api is not served',
+    exits: true,
+    names: ['option-errors/salt-api-help'],
+  },
+  {
+    tools: ['brine'],
+    what: 'no warning about the echo',
+    why: 'the warning is of a module of Python',
+    names: ['waiting/eauth-prompt'],
+  },
+  {
+    tools: ['brine'],
+    what: 'the function is not available',
+    why: "Brine's own minion runs no modules in Python; take Salt's salt-call",
+    exits: true,
+    names: [
+      'salt-call/boom-command',
+      'salt-call/boom-value',
+      'salt-call/doc',
+      'salt-call/highstate',
+      'salt-call/missing-args',
+      'salt-call/nested',
+      'salt-call/none',
+      'salt-call/parse',
+      'salt-call/retcode',
+      'salt-call/retcode-passthrough',
+      'salt-call/state-missing',
+      'salt-call/state-mixed',
+      'salt-call/state-mixed-retcode',
+      'salt-call/state-terse-json',
+      'salt-call/state-tiny',
+      'salt-call/txt',
+      'salt-call/yaml',
+    ],
+  },
+];
+
+/** All wanted differences, as docs/differences.md lists them. */
+export const DIFFERENCES: readonly Difference[] = GROUPS.flatMap(
+  ({ names, tools, exits = false, what, why }) =>
+    names.flatMap((name) => tools.map((one) => ({ name, tools: one, what, why, exits }))),
+);
+
+/** The differences of one set of tools, by the name of the case. */
+export function differencesOf(tools: Tools['name']): ReadonlyMap<string, Difference> {
+  const those = DIFFERENCES.filter((one) => one.tools === tools);
+  return new Map(those.map((one) => [one.name, one]));
+}
+
+/** The table of docs/differences.md. */
+export function differenceTable(): string {
+  const rows = GROUPS.flatMap(({ names, tools, what, why }) =>
+    names.map((name) => `| \`${name}\` | ${tools.join(', ')} | ${what} | ${why} |`),
+  );
+  return ['| case | commands | what differs | why |', '| --- | --- | --- | --- |', ...rows].join(
+    '\n',
+  );
+}

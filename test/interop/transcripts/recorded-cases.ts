@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** The recordings, with the lab that they were made in. */
+export const FIXTURES = fileURLToPath(new URL('../../fixtures/transcripts/', import.meta.url));
+
+/** The recorded topics. salt-api (`api.json`) speaks HTTP and has no command line. */
+export const TOPICS = [
+  'batch',
+  'option-errors',
+  'outputters',
+  'returns',
+  'runner',
+  'runner-jobs',
+  'salt-call',
+  'salt-key',
+  'states',
+  'targeting',
+  'waiting',
+] as const;
+
+/** One of {@link TOPICS}. */
+export type Topic = (typeof TOPICS)[number];
+
+/** A release that the cases were recorded with. */
+export type RecordedRelease = '3008.2' | '3006.26';
+
+/** A command that runs before a case or beside it. */
+export interface Step {
+  readonly argv: readonly string[];
+  /** The first jid that it prints gets this name. */
+  readonly capture?: string;
+}
+
+/** A recorded case (test/fixtures/transcripts/README.md). */
+export interface RecordedCase {
+  readonly name: string;
+  readonly version: RecordedRelease;
+  readonly argv: readonly string[];
+  readonly stdin?: string;
+  /** `keys-reset`, `jobs-clear`, `sleep N`, or a command. */
+  readonly before?: readonly (string | Step)[];
+  readonly during?: readonly (Step & { readonly delay: number })[];
+  readonly signal?: { readonly after: number; readonly send: 'INT' | 'TERM' };
+  readonly tty?: boolean;
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly files?: Readonly<Record<string, string>>;
+  readonly seconds: number;
+  readonly unstable?: boolean;
+  readonly 'in_3006.26'?: string;
+}
+
+/** The cases that hold for a release: a text that is the same in both was recorded once. */
+export function recordedCases(release: RecordedRelease): readonly RecordedCase[] {
+  return TOPICS.flatMap((topic) => {
+    const text = readFileSync(join(FIXTURES, `${topic}.json`), 'utf8');
+    const all = JSON.parse(text) as readonly RecordedCase[];
+    const isSame = (one: RecordedCase): boolean => one['in_3006.26'] === 'same';
+    return all.filter((one) => one.version === release || (release === '3006.26' && isSame(one)));
+  });
+}
+
+/** The topic of a case. */
+export function topicOf({ name }: RecordedCase): Topic {
+  const topic = TOPICS.find((one) => name.startsWith(`${one}/`));
+  if (topic === undefined) throw new Error(`${name} is of no known topic`);
+  return topic;
+}
+
+/** All words of a case, its steps included. */
+export function wordsOf({ argv, before = [], during = [] }: RecordedCase): readonly string[] {
+  const steps = [...before, ...during].filter((step) => typeof step === 'object');
+  return [argv, ...steps.map((step) => step.argv)].flat();
+}
