@@ -1,0 +1,238 @@
+import { Bucket, type BucketKey, type Bus, escapeKey } from '@brine/bus';
+import { SecretBox } from '@brine/crypt';
+import { startNats, type TestNats, vectorFile } from '@brine/testing';
+import { quietFor, until } from '@brine/testing/waits';
+import { mapOf, type SaltMap } from '@brine/wire';
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
+import type { HeldRun } from './held-run.ts';
+import { offerRun, type OwnedRunOptions, OwnedRunStore } from './owned-run-store.ts';
+import { RUN_LIMITS } from './run-record.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+const box = SecretBox.fromMasterKey(keys[0]!.pem, 'runs');
+const JID = '20261126120000123456';
+const LEASE_MS = 1_600;
+
+let nats: TestNats;
+const open: { readonly store: OwnedRunStore; readonly bus: Bus }[] = [];
+
+beforeEach(async () => {
+  nats = await startNats();
+});
+
+afterEach(async () => {
+  for (const { store } of open.splice(0)) await store.close();
+  await nats.close();
+});
+
+/** The bucket of a worker whose beats may not arrive. */
+class FaultyBucket extends Bucket {
+  beats: 'arrive' | 'lie' | 'fail' = 'arrive';
+
+  override put(key: BucketKey, value: Uint8Array): Promise<number> {
+    if (!key.startsWith('beat.') || this.beats === 'arrive') return super.put(key, value);
+    return this.beats === 'lie' ? Promise.resolve(1) : Promise.reject(new Error('away'));
+  }
+}
+
+/** A worker with its runs. What it takes over waits until it is lost. */
+async function worker(workerId: string, options: OwnedRunOptions = {}) {
+  const bus = await nats.connect('worker-pool');
+  const bucket = new FaultyBucket(bus, 'brine_runs');
+  const taken: HeldRun[] = [];
+  const troubles: string[] = [];
+  const store = new OwnedRunStore(
+    {
+      ...{ bucket, box, workerId },
+      kinds: new Set(['batch', 'runner']),
+      takeOver: async (run) => {
+        taken.push(run);
+        await new Promise((resolve) => run.lost.addEventListener('abort', resolve));
+      },
+      lostError: (jid) => new Error(`lost ${jid}`),
+      onTrouble: (text) => void troubles.push(text),
+    },
+    { leaseMs: LEASE_MS, ...options },
+  );
+  open.push({ store, bus });
+  await store.whenReady();
+  /** As kill -9: it writes nothing more, and does not say good-bye. */
+  const kill = async (): Promise<void> => {
+    open.splice(
+      open.findIndex((one) => one.store === store),
+      1,
+    );
+    await bus.close();
+    await store.close();
+  };
+  return { store, bus, bucket, taken, troubles, kill };
+}
+
+const order = (data: SaltMap) => ({ data, by: mapOf({ user: 'anne' }) });
+
+test('a run goes on in another worker when its own is killed, from what was saved last', async () => {
+  const first = await worker('one');
+  const second = await worker('two');
+  const run = await first.store.begin('batch', JID, {
+    ...order(mapOf({ step: 1 })),
+    fixed: mapOf({ ids: ['a', 'b'] }),
+  });
+  await run.save(mapOf({ step: 2 }));
+  await quietFor('a second takeover', LEASE_MS * 2);
+  expect(second.taken).toEqual([]);
+  await first.kill();
+  await until('the second worker has the run', () => second.taken.length === 1);
+  const [taken] = second.taken;
+  expect(taken?.data).toEqual(mapOf({ step: 2 }));
+  expect(taken?.fixed).toEqual(mapOf({ ids: ['a', 'b'] }));
+  expect(taken?.by).toEqual(mapOf({ user: 'anne' }));
+  expect((await second.store.find(JID))?.owner).toBe('two');
+});
+
+test('of three workers one alone takes the run of a dead one', async () => {
+  const first = await worker('one');
+  const others = [await worker('two'), await worker('three'), await worker('four')];
+  await first.store.begin('batch', JID, order(mapOf({})));
+  await first.kill();
+  const count = (): number => others.reduce((sum, { taken }) => sum + taken.length, 0);
+  await until('a worker has the run', () => count() > 0);
+  await quietFor('a second takeover', LEASE_MS * 2);
+  expect(count()).toBe(1);
+});
+
+test('a worker that was taken for dead can save nothing more', async () => {
+  const first = await worker('one');
+  const second = await worker('two');
+  const run = await first.store.begin('batch', JID, order(mapOf({})));
+  // Its beats find no way, and its clock stands still: it does not know.
+  first.bucket.beats = 'lie';
+  await until('the second worker has the run', () => second.taken.length === 1);
+  await expect(run.save(mapOf({ step: 9 }))).rejects.toThrow(`lost ${JID}`);
+  expect(run.lost.aborted).toBe(true);
+  expect((await second.store.find(JID))?.data).toEqual(mapOf({}));
+});
+
+test('a worker that can not write its beats stops before another takes its runs', async () => {
+  const first = await worker('one');
+  const second = await worker('two');
+  const run = await first.store.begin('batch', JID, order(mapOf({})));
+  first.bucket.beats = 'fail';
+  await until('the first worker has stopped', () => run.lost.aborted);
+  expect(second.taken).toEqual([]);
+  expect(() => run.check()).toThrow(`lost ${JID}`);
+});
+
+test('a run whose record was set back, as by a restored copy, goes on from there', async () => {
+  const { store, bucket, taken } = await worker('one');
+  const run = await store.begin('batch', JID, order(mapOf({ step: 1 })));
+  const key = escapeKey('run', JID);
+  const copy = await bucket.get(key);
+  await run.save(mapOf({ step: 2 }));
+  await bucket.put(key, copy?.value ?? new Uint8Array(0));
+  await expect(run.save(mapOf({ step: 3 }))).rejects.toThrow(`lost ${JID}`);
+  await until('the worker has it again', () => taken.length === 1);
+  expect(taken[0]?.data).toEqual(mapOf({ step: 1 }));
+});
+
+test('an ordered stop hands a run on at once, and no runner', async () => {
+  const first = await worker('one', { leaseMs: 60_000 });
+  const second = await worker('two', { leaseMs: 60_000 });
+  const run = await first.store.begin('batch', JID, order(mapOf({ step: 1 })));
+  const runner = await first.store.begin('runner', '20261126120000123457', order(mapOf({})));
+  await first.store.handOver();
+  expect(run.lost.aborted).toBe(true);
+  expect(runner.lost.aborted).toBe(false);
+  await until('the second worker has the run', () => second.taken.length === 1);
+  expect(second.taken[0]?.jid).toBe(JID);
+  await first.store.close();
+  await until('the second worker has the runner too', () => second.taken.length === 2);
+});
+
+describe('a word', () => {
+  it('reaches the owner, and the next owner too', async () => {
+    const first = await worker('one');
+    const second = await worker('two');
+    const run = await first.store.begin('batch', JID, order(mapOf({})));
+    const heard: SaltMap[] = [];
+    run.onWord((word) => heard.push(word));
+    expect(await second.store.tell(JID, mapOf({ what: 'pause' }))).toBe(true);
+    expect(await second.store.tell(JID, mapOf({ what: 'resume' }))).toBe(true);
+    await until('the owner heard both', () => heard.length === 2);
+    await first.kill();
+    await until('the second worker has the run', () => second.taken.length === 1);
+    const again: SaltMap[] = [];
+    second.taken[0]?.onWord((word) => again.push(word));
+    expect(again).toEqual(heard);
+  });
+
+  it('for a run that is not there is not kept', async () => {
+    const { store } = await worker('one');
+    expect(await store.tell(JID, mapOf({ what: 'stop' }))).toBe(false);
+  });
+});
+
+describe('a run that has ended', () => {
+  it('is not there any more, and may not begin again while its last word is kept', async () => {
+    const { store } = await worker('one');
+    const run = await store.begin('batch', JID, order(mapOf({})));
+    await run.end(mapOf({ done: 3 }));
+    expect(await store.find(JID)).toMatchObject({ ended: true, owner: '' });
+    expect((await store.find(JID))?.data).toEqual(mapOf({ done: 3 }));
+    await until('the list is empty', async () => (await store.list()).length === 0);
+    await expect(store.begin('batch', JID, order(mapOf({})))).rejects.toThrow('there already');
+  });
+
+  it('without a last word leaves nothing', async () => {
+    const { store } = await worker('one');
+    const run = await store.begin('runner', JID, order(mapOf({})));
+    await run.end();
+    expect(await store.find(JID)).toBeUndefined();
+  });
+
+  it('under a runner leaves the runner until that ends too', async () => {
+    const { store } = await worker('one');
+    const outer = await store.begin('runner', JID, order(mapOf({})));
+    const inner = await store.begin('batch', JID, order(mapOf({ step: 1 })));
+    expect((await store.find(JID))?.kind).toBe('batch');
+    await inner.end();
+    expect((await store.find(JID))?.kind).toBe('runner');
+    await outer.end();
+    expect(await store.find(JID)).toBeUndefined();
+  });
+});
+
+test('a run that was offered is taken by a worker, once', async () => {
+  const first = await worker('one');
+  const second = await worker('two');
+  const bus = await nats.connect('event-bus');
+  const to = { bucket: new Bucket(bus, 'brine_runs'), box };
+  expect(await offerRun(to, 'batch', JID, order(mapOf({})))).toBe(true);
+  expect(await offerRun(to, 'batch', JID, order(mapOf({})))).toBe(false);
+  const all = (): number => first.taken.length + second.taken.length;
+  await until('one worker has it', () => all() > 0);
+  await quietFor('a second takeover', 1_000);
+  expect(all()).toBe(1);
+});
+
+test('more runs than the limit, and more data, are refused with a text', async () => {
+  const { store } = await worker('one', { maxRuns: 1 });
+  const run = await store.begin('batch', JID, order(mapOf({})));
+  await until('the run is known', () => store.stats().known === 1);
+  const next = store.begin('batch', '20261126120000123457', order(mapOf({})));
+  await expect(next).rejects.toThrow('1 runs are under way');
+  const noise = Buffer.alloc(RUN_LIMITS.data + 1);
+  for (let at = 0; at < noise.length; at += 1) noise[at] = Math.floor(Math.random() * 256);
+  await expect(run.save(mapOf({ noise }))).rejects.toThrow('at most 262144 can be kept');
+  // The run is still its worker's.
+  await run.save(mapOf({ step: 2 }));
+});
+
+test('a record is sealed, and does not open under another job id', async () => {
+  const { store, bus } = await worker('one');
+  await store.begin('batch', JID, order(mapOf({ secret: 'xyzzy' })));
+  const bucket = new Bucket(bus, 'brine_runs');
+  const entry = await bucket.get(escapeKey('run', JID));
+  expect(entry && Buffer.from(entry.value).includes('xyzzy')).toBe(false);
+  await bucket.put(escapeKey('run', 'other'), entry?.value ?? new Uint8Array(0));
+  await expect(store.find('other')).rejects.toThrow('another run');
+});
