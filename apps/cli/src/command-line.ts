@@ -35,6 +35,20 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'cp',
+    {
+      help: 'copy files of this host to minions',
+      load: async () => (await import('./commands/cp.ts')).runCopy,
+    },
+  ],
+  [
+    'call',
+    {
+      help: 'run a function here, as the minion of this host',
+      load: async () => (await import('./commands/call.ts')).runCall,
+    },
+  ],
+  [
     'master',
     {
       help: 'start all services of a master on this host',
@@ -98,6 +112,17 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'completion',
+    {
+      help: 'print the completion script of a shell: bash, zsh or fish',
+      load: async () => {
+        const { runCompletion } = await import('./commands/completion.ts');
+        const program = { commands: [...COMMANDS.keys()], run: runCommandLine };
+        return (args, terminal) => runCompletion(program, args, terminal);
+      },
+    },
+  ],
+  [
     'demo',
     {
       help: 'start a master and two minions, run three jobs, stop (--stay: keep running)',
@@ -111,6 +136,8 @@ const LINK_NAMES: ReadonlyMap<string, string> = new Map([
   ['salt', 'salt'],
   ['salt-key', 'key'],
   ['salt-run', 'run'],
+  ['salt-cp', 'cp'],
+  ['salt-call', 'call'],
   ['salt-master', 'master'],
   ['salt-minion', 'minion'],
 ]);
@@ -179,7 +206,7 @@ function codeOf(error: unknown, args: readonly string[], terminal: Terminal): nu
 }
 
 function overview(): string {
-  const lines = [...COMMANDS].map(([name, { help }]) => `  ${name.padEnd(10)}${help}`);
+  const lines = [...COMMANDS].map(([name, { help }]) => `  ${name.padEnd(12)}${help}`);
   return [
     'Usage: brine <command> [options]',
     '',
@@ -189,7 +216,7 @@ function overview(): string {
     ...lines,
     '',
     '`brine <command> --help` says more. Called through a link named salt, salt-key, salt-run,',
-    'salt-master or salt-minion, it behaves as that command.',
+    'salt-cp, salt-call, salt-master or salt-minion, it behaves as that command.',
     '',
   ].join('\n');
 }

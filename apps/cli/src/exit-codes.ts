@@ -1,19 +1,33 @@
+import type { MasterOptions } from '@brine/config';
 import { logLine, type Terminal } from './terminal.ts';
 
-/** Every exit code of the program. Salt's own are in salt/defaults/exitcodes.py. */
+/**
+ * Every exit code of the program; docs/exit-codes.md says when. Salt's own are in
+ * salt/defaults/exitcodes.py.
+ */
 export const EXIT = {
   ok: 0,
   generic: 1,
-  /** Nothing returned, or the login failed. */
+  /** Nothing returned: no minion matched, the login failed, or no master took the command. */
   noReturn: 2,
   /** Another master has the ports of this host (Salt: salt/cli/daemons.py). */
   portsTaken: 4,
   /** A command line that is not complete (Salt: salt/utils/parsers.py). */
   incomplete: 42,
   usage: 64,
+  /** `salt-call` of a function that the minion does not have: Python's exit(-1). */
+  notAvailable: 255,
   /** A second signal ended the master before its ordered stop was done (128 + SIGINT). */
   forced: 130,
 } as const;
+
+/** The code by `brine.exit_codes`, where Salt says 0 although nothing was done. */
+export function codeFor(
+  { brine }: Pick<MasterOptions, 'brine'>,
+  codes: { readonly strict: number; readonly stock: number },
+): number {
+  return codes[brine.exitCodes];
+}
 
 /** Ends a command: thrown where Salt calls sys.exit. */
 export class Exit extends Error {

@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readUserKey } from '@brine/cachedir';
-import { type ClientPorts, type ClientSettings, LocalClient, type Nodegroups } from '@brine/client';
+import {
+  type ClientPorts,
+  type ClientSettings,
+  LocalClient,
+  MasterUnreachableError,
+  type Nodegroups,
+} from '@brine/client';
 import { clientInterface, type MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';
@@ -17,7 +23,10 @@ const EVENTS_WAIT_MS = 15_000;
 /** The master of this host: a client, and the two sockets that it works by. */
 export interface LocalMaster {
   readonly client: LocalClient;
-  /** Calls the handler with each event of this host, until closed. */
+  /**
+   * Calls the handler with each event of this host, until closed.
+   * @throws MasterUnreachableError where no master runs on this host
+   */
   listen(onEvent: (tag: string, packed: Uint8Array) => void): Promise<{ close(): void }>;
   close(): Promise<void>;
 }
@@ -31,12 +40,17 @@ export function openLocalMaster(
   const endpoint = tcpEndpoint(clientInterface(options), options.retPort);
   const request = new RequestClient({ endpoint });
   const user = specificUser();
+  const isPresent = (): boolean =>
+    options.ipcMode === 'tcp' || existsSync(join(options.sockDir, 'publish_pull.ipc'));
+  const listenIfPresent: LocalMaster['listen'] = (onEvent) => {
+    if (!isPresent()) throw new MasterUnreachableError();
+    return listen(options, onEvent);
+  };
   const ports: ClientPorts = {
     request,
     events: { listen: (onEvent) => listen(options, onEvent) },
     master: {
-      isPresent: () =>
-        options.ipcMode === 'tcp' || existsSync(join(options.sockDir, 'publish_pull.ipc')),
+      isPresent,
       readKey: async () => (await readKey(options, keyUser(user, options.user))) ?? '',
     },
     logError: (text) => logLine(terminal, 'ERROR', text),
@@ -59,7 +73,7 @@ export function openLocalMaster(
     await client.close();
     await request.close();
   };
-  return { client, listen: (onEvent) => listen(options, onEvent), close };
+  return { client, listen: listenIfPresent, close };
 }
 
 async function readKey(options: MasterOptions, user: string): Promise<string | undefined> {

@@ -5,7 +5,35 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { unhandled } from './exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from './options/command-form.ts';
 import type { OptionParser } from './options/option-parser.ts';
+import { siteOutputters } from './site-outputters.ts';
 import { logLine, type Terminal } from './terminal.ts';
+
+/** What a printer reads of the master's file. */
+export type DisplayConfig = Pick<
+  MasterOptions,
+  | 'output'
+  | 'color'
+  | 'stateOutput'
+  | 'stateVerbose'
+  | 'stateOutputDiff'
+  | 'stateOutputProfile'
+  | 'stateOutputPct'
+  | 'stateCompressIds'
+  | 'stateTabular'
+> & { readonly brine?: undefined };
+
+/** For commands that do not read that file. */
+export const DISPLAY_DEFAULTS: DisplayConfig = {
+  output: '',
+  color: true,
+  stateOutput: 'full',
+  stateVerbose: true,
+  stateOutputDiff: false,
+  stateOutputProfile: true,
+  stateOutputPct: false,
+  stateCompressIds: false,
+  stateTabular: false,
+};
 
 /** Shows results as the options and the configuration say. */
 export class Printer {
@@ -15,7 +43,7 @@ export class Printer {
 
   constructor(
     parsed: ParsedOptions,
-    config: MasterOptions,
+    config: MasterOptions | DisplayConfig,
     terminal: Terminal,
     how: { readonly static?: boolean; readonly fun?: string } = {},
   ) {
@@ -28,6 +56,9 @@ export class Printer {
       verbose: verboseOf(textValue(parsed, 'state_verbose')) ?? config.stateVerbose,
       diff: isOn(parsed, 'state_output_diff') || config.stateOutputDiff,
       profile: config.stateOutputProfile,
+      percent: config.stateOutputPct,
+      compressIds: config.stateCompressIds,
+      tabular: config.stateTabular,
     };
     this.#terminal = terminal;
     this.#file = textValue(parsed, 'output_file');
@@ -38,6 +69,9 @@ export class Printer {
       state: { ...DEFAULT_STATE_DISPLAY, ...arg },
       ...(output === undefined ? {} : { output }),
       ...(indent === undefined ? {} : { indent }),
+      ...(config.brine === undefined || config.brine.python === ''
+        ? {}
+        : { others: siteOutputters(config, terminal) }),
     };
   }
 

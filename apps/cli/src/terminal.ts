@@ -12,6 +12,11 @@ export interface Terminal {
   readonly ownsSignals: boolean;
   /** Prints a question and reads a line; undefined at the end of input. */
   ask(question: string, where: 'out' | 'err'): Promise<string | undefined>;
+  /**
+   * Shows one line that any other output replaces; an empty text takes it away. Only where stdout
+   * and stderr are a terminal that can do it.
+   */
+  readonly status?: ((text: string) => void) | undefined;
   /** Resolves when the reader has everything, or is gone. */
   flush?(): Promise<void>;
   /** As `ask` on stderr; what is typed on a terminal is not shown. */
@@ -26,6 +31,7 @@ export class ProcessTerminal implements Terminal {
   readonly ownsSignals = true;
   #lines: Interface | undefined;
   #waiting: AsyncIterator<string> | undefined;
+  #hasStatus = false;
 
   constructor() {
     for (const stream of [process.stdout, process.stderr]) {
@@ -36,12 +42,29 @@ export class ProcessTerminal implements Terminal {
   }
 
   readonly out = (text: string): void => {
+    this.#clearStatus();
     process.stdout.write(text);
   };
 
   readonly err = (text: string): void => {
+    this.#clearStatus();
     process.stderr.write(text);
   };
+
+  readonly status = canRewrite() ? (text: string): void => this.#setStatus(text) : undefined;
+
+  #setStatus(text: string): void {
+    this.#clearStatus();
+    if (text === '') return;
+    // A line that wraps could not be taken away again.
+    process.stderr.write(text.slice(0, Math.max(0, process.stderr.columns - 1)));
+    this.#hasStatus = true;
+  }
+
+  #clearStatus(): void {
+    if (this.#hasStatus) process.stderr.write(ERASE_LINE);
+    this.#hasStatus = false;
+  }
 
   async flush(): Promise<void> {
     await Promise.all([drained(process.stdout), drained(process.stderr)]);
@@ -76,6 +99,14 @@ export class ProcessTerminal implements Terminal {
   readInput(): Promise<string> {
     return readAll(process.stdin);
   }
+}
+
+/** To the first column, and erases the line. */
+const ERASE_LINE = '\r\x1b[K';
+
+function canRewrite(): boolean {
+  const { TERM: term = '' } = process.env;
+  return process.stdout.isTTY && process.stderr.isTTY && term !== '' && term !== 'dumb';
 }
 
 function drained(stream: NodeJS.WriteStream): Promise<void> {

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { runCommandLine } from './command-line.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -30,7 +30,10 @@ const FIXTURES = fileURLToPath(new URL('../../../test/fixtures/transcripts/', im
 const ROOT = mkdtempSync(join(tmpdir(), 'brine-cli-test-'));
 const SCRATCH = join(ROOT, 'scratch');
 
-afterAll(() => rmSync(ROOT, { recursive: true, force: true }));
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(ROOT, { recursive: true, force: true });
+});
 
 function configure(name: string): string {
   const dir = join(ROOT, name);
@@ -51,6 +54,7 @@ const CONFIGS: ReadonlyMap<string, string> = new Map([
   ['CONF-nomaster', configure('nomaster')],
   ['CONF-nokey', configure('nokey')],
   ['CONF-missing', join(ROOT, 'missing')],
+  ['CONF-web1', configure('web1')],
 ]);
 
 const SHELVES = new Map([
@@ -118,19 +122,20 @@ function normal(text: string): string {
 const LEFT_OUT = new RegExp(
   [
     'live|eauth|quiet$|gen-keys$|gen-keys-new-dir|salt-run-master-down|config-dump|bad-config',
-    'static-batch|loglevel-info|dash-arg|salt-call|salt-api|run-bad-out',
+    'static-batch|loglevel-info|dash-arg|salt-api|run-bad-out',
   ].join('|'),
 );
 
 function load(file: string): Case[] {
   const cases = JSON.parse(readFileSync(join(FIXTURES, `${file}.json`), 'utf8')) as Case[];
   return cases.filter(({ version, name, argv }) => {
-    const ours = ['salt', 'salt-key', 'salt-run'].includes(argv[0] ?? '');
+    const ours = ['salt', 'salt-key', 'salt-run', 'salt-call'].includes(argv[0] ?? '');
     return version === '3008.2' && ours && !LEFT_OUT.test(name);
   });
 }
 
 beforeEach(() => {
+  vi.stubEnv('BRINE_EXIT_CODES', 'stock');
   rmSync(SCRATCH, { recursive: true, force: true });
   mkdirSync(SCRATCH, { recursive: true });
 });
@@ -200,11 +205,34 @@ describe('salt-key beyond the recordings', () => {
   });
 });
 
+describe('exit codes where Salt says 0 although nothing was done', () => {
+  const nobody = configure('strict');
+  beforeEach(() => void vi.stubEnv('BRINE_EXIT_CODES', ''));
+
+  it('salt without a master exits with 2', async () => {
+    const { exit, stdout } = await run(['salt', '-c', nobody, 'web1.example', 'test.ping']);
+    expect([exit, stdout]).toEqual([
+      2,
+      'The salt master could not be contacted. Is master running?\n',
+    ]);
+  });
+
+  it('salt-key --auth without a master exits with 2', async () => {
+    const login = ['--auth', 'sharedsecret', '--username', 'api', '--password', 'x'];
+    const { exit, stdout } = await run(['salt-key', '-c', nobody, '-L', ...login]);
+    expect([exit, stdout]).toEqual([
+      2,
+      'The salt master could not be contacted. Is master running?\n',
+    ]);
+  });
+});
+
 describe('the program itself', () => {
   it('lists its commands', async () => {
     const { exit, stdout } = await run(['brine', '--help']);
     expect(exit).toBe(0);
-    for (const name of ['salt', 'key', 'run', 'master', 'minion', 'status', 'trace', 'demo']) {
+    const names = ['salt', 'key', 'run', 'cp', 'call', 'master', 'minion', 'status', 'trace'];
+    for (const name of [...names, 'completion', 'demo']) {
       expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
     }
   });

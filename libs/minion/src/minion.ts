@@ -3,12 +3,11 @@ import { minionStartTag } from '@brine/job';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { buildMinionEvent } from '@brine/wire/load';
 import { asctime } from './asctime.ts';
+import { masterAccess } from './channel/master-access.ts';
 import { MasterSession } from './channel/session.ts';
 import { MinionError } from './errors.ts';
-import { grainsFunctions } from './functions/grains-functions.ts';
-import type { FunctionTable, MinionFunction } from './functions/minion-function.ts';
-import { saltutilFunctions } from './functions/saltutil-functions.ts';
-import { sysFunctions } from './functions/sys-functions.ts';
+import type { FunctionTable } from './functions/minion-function.ts';
+import { ownFunctions } from './functions/own-functions.ts';
 import { JobTable } from './jobs/job-table.ts';
 import { type FinishedJob, JobWorker } from './jobs/job-worker.ts';
 import { ReturnSender } from './jobs/return-sender.ts';
@@ -26,6 +25,8 @@ export interface MinionParts {
   readonly clock: Clock;
   readonly log: MinionLog;
   collectGrains(): Promise<SaltMap>;
+  /** The options of its file, for `config.get`. */
+  config?(): SaltMap;
   /** Called with each finished job. */
   finished(job: FinishedJob): void;
 }
@@ -146,21 +147,9 @@ export class Minion {
         await this.#getPillar(signal);
       },
     };
-    const version: MinionFunction = {
-      doc: 'Return the version of salt on the minion.',
-      run: () => this.#grains.get('saltversion') ?? null,
-    };
-    const table = new Map<string, MinionFunction>([
-      ...grainsFunctions(own),
-      ...saltutilFunctions(own),
-      ['test.version', version],
-    ]);
-    const all = new Map([...hostFunctions, ...table]);
-    for (const [name, fun] of sysFunctions(all)) {
-      table.set(name, fun);
-      all.set(name, fun);
-    }
-    return table;
+    const master = masterAccess(this.#parts, this.#session, signal);
+    const config = (): SaltMap => this.#parts.config?.() ?? new Map<SaltValue, SaltValue>();
+    return ownFunctions({ own, master, config }, hostFunctions);
   }
 
   /** The start events (salt/minion.py _fire_master_minion_start); their loss is only logged. */

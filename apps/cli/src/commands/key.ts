@@ -37,13 +37,14 @@ export async function runKey(args: readonly string[], terminal: Terminal): Promi
   checkOptions(parser, options);
   emptyOutputFile(options, parser);
   const config = readMasterConfig(options, terminal);
-  if (textValue(options, 'eauth') !== undefined) {
-    const text = "salt-key with --auth is not in this version: run it as the master's user";
-    throw new Exit(EXIT.generic, `[ERROR   ] ${text}\n`);
-  }
   const printer = new Printer(options, config, terminal);
   const verb = VERBS.find((name) => isAsked(options, name)) ?? 'list_all';
   const match = verb.endsWith('_all') ? '*' : (textValue(options, verb) ?? '*');
+  if (textValue(options, 'eauth') !== undefined) {
+    // Loaded here alone: without a login the files are enough.
+    const { keysByLogin } = await import('../keys/by-login.ts');
+    return keysByLogin({ options, config, printer, terminal }, verb, match);
+  }
   const ring = new KeyRing(config);
   switch (verb) {
     case 'gen_keys':

@@ -22,37 +22,26 @@ async function run(...words: readonly string[]) {
   return { exit, ...written };
 }
 
-describe('a runner that does not exist', () => {
-  const named = ['nosuch.fun', 'manage.nosuch', 'nodot', '--async nosuch.fun'];
-  test.each(named)("ends with 1 and Salt's text: %s", async (line) => {
-    const words = line.split(' ');
-    expect(await run(...words)).toEqual({
-      exit: 1,
-      stdout: `'${words.at(-1)}' is not available.\n`,
-      stderr: '',
-    });
-  });
-
-  test('--quiet hides its text, not its exit code', async () => {
-    expect((await run('--quiet', 'nosuch.fun')).exit).toBe(1);
-  });
+test('without a master the text says so, and the exit code is 1', async () => {
+  const { exit, stdout, stderr } = await run('manage.up');
+  expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+  expect(stderr).toContain('Is master running?');
 });
 
 test('a command warns of its option that is not in force', async () => {
-  writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\ncli_summary: true\nreactor: [{a: [b]}]\n`);
+  writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\noutput_file: /x\nreactor: [{a: [b]}]\n`);
   expect((await run('-d', 'jobs.why')).stderr).toBe(
-    `[WARNING ] Option 'cli_summary' in ${DIR}/master, line 2, is not in force: use --summary\n`,
+    `[WARNING ] Option 'output_file' in ${DIR}/master, line 2, is not in force: use --out-file\n`,
   );
 });
 
 test('options that are taken and have no effect bring a warning, once each', async () => {
   const { exit, stderr } = await run(
-    ...['--jid=20300101000000000000', '--skip-grains', '--skip-grains', '--saltfile', 'x'],
+    ...['--skip-grains', '--skip-grains', '--saltfile', 'x'],
     ...['-d', 'jobs.why'],
   );
   expect(exit).toBe(0);
   expect(stderr.split('\n')).toEqual([
-    '[WARNING ] --jid has no effect here: the master gives each run a job id',
     '[WARNING ] --skip-grains has no effect here: the master has no grains',
     '[WARNING ] --saltfile has no effect here: give the options themselves',
     '',

@@ -7,20 +7,19 @@ import {
   RefusedError,
   RequestTimeoutError,
 } from '@brine/client';
+import type { RunnerContext, RunnerFunction } from '@brine/runners';
 import {
   bindArguments,
+  COMMAND_FUNCTIONS,
   InvalidArgumentsError,
   invalidArgumentsText,
-  type RunnerContext,
-  type RunnerFunction,
-  RUNNERS,
   splitKeywords,
   UnknownKeywordError,
-} from '@brine/runners';
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+} from '@brine/runners/command';
+import { isMap, mapOf, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { beginRunnerSpan } from '../command-span.ts';
 import { EXIT, Exit } from '../exit-codes.ts';
-import { openLocalMaster } from '../local-master.ts';
+import { type LocalMaster, openLocalMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
 import {
   type CommandForm,
@@ -43,8 +42,8 @@ import {
 } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
-import type { RemoteCall } from '../runners/by-login.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
+import { runInMaster } from '../runners/in-master.ts';
 import { credentialsFor } from '../salt/credentials.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -73,7 +72,7 @@ const RUN_FORM: CommandForm = {
         ),
         withoutEffect(flag(['--skip-grains'], 'skip_grains', ''), 'the master has no grains'),
         ...ARGUMENT_OPTIONS,
-        withoutEffect(text(['--jid'], 'jid', ''), 'the master gives each run a job id'),
+        text(['--jid'], 'jid', 'The job id of the run, instead of one that the master gives.'),
         flag(['--missing'], 'missing', 'For jobs.rerun: minions that have not returned.'),
         text(['--since'], 'since', 'For jobs.export: all jobs since this time.'),
       ],
@@ -91,8 +90,9 @@ const RUN_FORM: CommandForm = {
   ],
 };
 
-const FUNCTIONS: ReadonlyMap<string, RunnerFunction> = new Map(
-  [...RUNNERS.values(), ...EXCHANGE_RUNNER].map((fun) => [fun.name, fun]),
+/** What this command runs itself; the master runs everything else. */
+const HERE: ReadonlyMap<string, RunnerFunction> = new Map(
+  [...COMMAND_FUNCTIONS, ...EXCHANGE_RUNNER].map((fun) => [fun.name, fun]),
 );
 
 /** `salt-run`: runs a function on the master and shows what it returns. */
@@ -107,15 +107,9 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
   }
   const printer = new Printer(options, config, terminal);
   if (name === undefined || isOn(options, 'doc')) {
-    const found = showDocs(name ?? '', isOn(options, 'doc'), printer, terminal.out);
+    const found = await showDocs(name ?? '', isOn(options, 'doc'), printer, terminal.out);
     if (!found) terminal.err(`No runner function is named '${name ?? ''}'.\n`);
     return EXIT.ok;
-  }
-  const fun = FUNCTIONS.get(name);
-  if (fun === undefined) {
-    // Salt exits with 0 here. A script would then count a runner that never ran as done.
-    printer.show(`'${name}' is not available.`, 'nested');
-    return EXIT.generic;
   }
   const noParse = (textValue(options, 'no_parse') ?? '').split(',');
   const seconds = options.given.has('timeout') ? (numberValue(options, 'timeout') ?? 0) : 0;
@@ -124,46 +118,46 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
     ...(seconds > 0 ? { timeoutMs: seconds * 1000 } : {}),
     ...(span === undefined ? {} : { traceparent: span.traceparent }),
   });
-  const jobs = new JobRecords(master.client);
   try {
+    const args = [...parseArguments(words, noParse), ...ownOptions(options)];
+    const credentials = await credentialsFor({ options, config, terminal, client: master.client });
+    const here = credentials.size === 0 && !isOn(options, 'async') ? HERE.get(name) : undefined;
+    if (here === undefined) {
+      const remote = {
+        ...{ fun: name, args, credentials, jid: textValue(options, 'jid') },
+        ...(seconds > 0 ? { timeoutSeconds: seconds } : {}),
+      };
+      return await runInMaster(remote, { master, printer, terminal, options });
+    }
     const context = {
       client: master.client,
-      jobs,
+      jobs: new JobRecords(master.client),
       out: terminal.out,
       auditSeal: () => auditSealOf(config.pkiDir),
+      listen: listenBy(master),
     };
-    const given = [...parseArguments(words, noParse), ...ownOptions(options)];
-    const remote = await remoteCall(
-      { options, config, terminal, client: master.client },
-      fun,
-      given,
-    );
-    if (remote !== undefined) {
-      const { runInMaster } = await import('../runners/by-login.ts');
-      return await runInMaster(master, remote, { printer, terminal, options });
-    }
-    return await call(fun, given, context, printer, options);
+    return await call(here, args, context, printer, options);
   } finally {
     await span?.finish();
     await master.close();
   }
 }
 
+/** The events of this host, for a function that shows them. */
+function listenBy(master: LocalMaster): Required<RunnerContext>['listen'] {
+  return (onEvent) =>
+    master.listen((tag, packed) =>
+      onEvent(tag, () => {
+        const data = unpack(packed);
+        return Promise.resolve(isMap(data) ? data : mapOf({}));
+      }),
+    );
+}
+
 /** Needs `master.pem`: only users that can read it can check the audit record. */
 async function auditSealOf(pkiDir: string) {
   const { AuditSeal } = await import('@brine/crypt');
   return AuditSeal.fromMasterKey(await readFile(join(pkiDir, 'master.pem'), 'utf8'));
-}
-
-/** The call for the master; undefined for a function that this command runs itself. */
-async function remoteCall(
-  run: Parameters<typeof credentialsFor>[0],
-  fun: RunnerFunction,
-  args: readonly SaltValue[],
-): Promise<RemoteCall | undefined> {
-  const credentials = await credentialsFor(run);
-  const isHere = fun.where === 'command' && credentials.size === 0 && !isOn(run.options, 'async');
-  return isHere ? undefined : { fun: fun.name, args, credentials };
 }
 
 /** Options of Brine's own functions, as keyword arguments. */
@@ -199,7 +193,7 @@ async function call(
       return EXIT.ok;
     }
     if (error instanceof UnknownKeywordError) {
-      showDocs(fun.name, false, printer, context.out);
+      await showDocs(fun.name, false, printer, context.out);
       return EXIT.ok;
     }
     if (error instanceof RefusedError) {
@@ -218,8 +212,14 @@ async function call(
 }
 
 /** Shows the functions with this prefix, with `-d` as plain text. False if there is none. */
-function showDocs(prefix: string, plain: boolean, printer: Printer, out: Terminal['out']): boolean {
-  const found = [...FUNCTIONS.values()]
+async function showDocs(
+  prefix: string,
+  plain: boolean,
+  printer: Printer,
+  out: Terminal['out'],
+): Promise<boolean> {
+  const { RUNNERS } = await import('@brine/runners');
+  const found = [...RUNNERS.values(), ...EXCHANGE_RUNNER]
     .filter(({ name }) => isUnder(prefix, name, plain))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
   if (plain) {

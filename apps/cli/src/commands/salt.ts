@@ -1,13 +1,12 @@
 import {
-  BatchSizeError,
   type Command,
   MasterUnreachableError,
-  NodegroupError,
   RefusedError,
   RequestTimeoutError,
 } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import { mayTrace } from '../command-span.ts';
-import { EXIT, unhandled } from '../exit-codes.ts';
+import { codeFor, EXIT, unhandled } from '../exit-codes.ts';
 import { openLocalMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
 import { isOn, numberValue, type ParsedOptions } from '../options/command-form.ts';
@@ -15,6 +14,7 @@ import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
 import { credentialsFor } from '../salt/credentials.ts';
 import { runAndShow, type SaltRun } from '../salt/run-and-show.ts';
+import { asSaltError, pythonName, type SaltError } from '../salt/salt-errors.ts';
 import {
   checkTargetKinds,
   isBatched,
@@ -37,21 +37,41 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
     terminal.out(dumpConfig(config));
     return EXIT.ok;
   }
+  if (isOn(options, 'watch')) return watch(options, config, terminal);
   const parsed = readCommand(options, parser, terminal);
   const printer = new Printer(options, config, terminal, {
     static: isOn(options, 'static'),
     fun: typeof parsed.fun === 'string' ? parsed.fun : parsed.fun.join(','),
   });
-  if (isOn(options, 'preview_target')) {
-    // Loaded here alone: judging targets is the heaviest part of this command.
-    const { previewTarget } = await import('../salt/preview.ts');
-    return previewTarget(parsed, config, printer, terminal);
-  }
-  const seconds = numberValue(options, 'timeout') ?? 0;
-  const given = options.given.has('timeout') && seconds > 0;
-  const master = openLocalMaster(config, terminal, given ? { timeoutMs: seconds * 1000 } : {});
+  const master = openLocalMaster(config, terminal, waitOf(options));
   try {
     return await run({ options, config, terminal, printer, client: master.client }, parsed);
+  } finally {
+    await master.close();
+  }
+}
+
+/** `-t`, where it was given. */
+function waitOf(options: ParsedOptions): { readonly timeoutMs?: number } {
+  const seconds = numberValue(options, 'timeout') ?? 0;
+  return options.given.has('timeout') && seconds > 0 ? { timeoutMs: seconds * 1000 } : {};
+}
+
+async function watch(
+  options: ParsedOptions,
+  config: MasterOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const master = openLocalMaster(config, terminal, waitOf(options));
+  const base = { options, config, terminal, client: master.client };
+  const printer = new Printer(options, config, terminal);
+  try {
+    const { watchJob } = await import('../salt/watch.ts');
+    return await watchJob({ ...base, printer }, options.args[0]);
+  } catch (error) {
+    const known = asSaltError(error);
+    if (known === undefined) throw error;
+    return showError({ ...base, printer }, known, false);
   } finally {
     await master.close();
   }
@@ -60,10 +80,14 @@ export async function runSalt(args: readonly string[], terminal: Terminal): Prom
 async function run(base: Omit<SaltRun, 'command'>, parsed: SaltCommand): Promise<number> {
   const { options, config } = base;
   const batched = isBatched(options);
-  const kwargs = optionKwargs(options);
+  const kwargs = optionKwargs(options, config);
   for (const [name, value] of await credentialsFor(base)) kwargs.set(name, value);
   const command: Command = { ...parsed, kwargs, recordsRoot: mayTrace(config) };
   try {
+    if (isOn(options, 'preview_target')) {
+      const { previewTarget } = await import('../salt/preview.ts');
+      return await previewTarget(command, base.client, base.printer, base.terminal);
+    }
     const limit = numberValue(options, 'batch_safe_limit') || config.batchSafeLimit;
     if (batched || limit > 1) {
       const { runInBatches } = await import('../salt/batches.ts');
@@ -71,28 +95,18 @@ async function run(base: Omit<SaltRun, 'command'>, parsed: SaltCommand): Promise
     }
     return await runAndShow({ ...base, command });
   } catch (error) {
-    if (!isSaltError(error)) throw error;
-    return showError(base, error, batched);
+    const known = asSaltError(error);
+    if (known === undefined) throw error;
+    return showError(base, known, batched);
   }
 }
 
-const SALT_ERRORS = [
-  MasterUnreachableError,
-  RequestTimeoutError,
-  RefusedError,
-  NodegroupError,
-  BatchSizeError,
-] as const;
-
-type SaltError = InstanceType<(typeof SALT_ERRORS)[number]>;
-
-function isSaltError(error: unknown): error is SaltError {
-  return SALT_ERRORS.some((kind) => error instanceof kind);
-}
-
-/** Salt prints these as a result and exits with 0, but for `--async` and batches. */
+/**
+ * Salt prints these as a result. It exits with 0, but for `--async` and batches; here that is so
+ * only with `brine.exit_codes: stock`.
+ */
 function showError(
-  { terminal, options, printer }: Omit<SaltRun, 'command'>,
+  { terminal, options, printer, config }: Omit<SaltRun, 'command'>,
   error: SaltError,
   batched: boolean,
 ): number {
@@ -104,14 +118,11 @@ function showError(
     throw unhandled(terminal, `${pythonName(error)}: ${error.message}`);
   }
   printer.show(error.message, '', 1);
-  return EXIT.ok;
-}
-
-function pythonName(error: SaltError): string {
-  if (error instanceof BatchSizeError || error instanceof NodegroupError) {
-    return 'SaltInvocationError';
-  }
-  return error instanceof RefusedError ? error.name : 'SaltClientError';
+  const notRun =
+    error instanceof MasterUnreachableError ||
+    error instanceof RequestTimeoutError ||
+    error instanceof RefusedError;
+  return notRun ? codeFor(config, { strict: EXIT.noReturn, stock: EXIT.ok }) : EXIT.ok;
 }
 
 /** `--args-stdin`: the options read there replace the given ones, the arguments are added. */

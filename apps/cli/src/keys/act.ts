@@ -14,7 +14,7 @@ export type KeyAction = 'accept' | 'reject' | 'delete';
 
 /** What choosing keys needs. */
 export interface KeyQuestion {
-  readonly ring: KeyRing;
+  readonly ring: Pick<KeyRing, 'match'>;
   readonly action: KeyAction;
   readonly match: string;
   readonly options: ParsedOptions;
@@ -101,9 +101,12 @@ export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
     }
   }
   if (action !== 'accept' && rotates(deed.options, config)) await askForNewAesKey(config);
-  for (const id of done) {
-    terminal.out(`Key for minion ${id} ${action.replace(/e$/, '')}ed.\n`);
-  }
+  sayDone(terminal, action, done);
+}
+
+/** Says what was done, a line per key. */
+export function sayDone(terminal: Terminal, action: KeyAction, ids: readonly string[]): void {
+  for (const id of ids) terminal.out(`Key for minion ${id} ${action.replace(/e$/, '')}ed.\n`);
 }
 
 async function move(deed: KeyDeed, section: KeySection, id: string): Promise<void> {

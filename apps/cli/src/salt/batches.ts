@@ -1,19 +1,20 @@
-import { batchSize, type BatchStep, runBatch } from '@brine/client';
+import { type BatchSettings, batchSize, type BatchStep, beginBatch, runBatch } from '@brine/client';
 import { JidMaker } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
 import { beginJobSpan } from '../command-span.ts';
-import { EXIT, Exit } from '../exit-codes.ts';
-import { isOn, numberValue, textValue } from '../options/command-form.ts';
+import { EXIT } from '../exit-codes.ts';
+import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
-import { runAndShow, type SaltRun } from './run-and-show.ts';
+import { failedCode, runAndShow, type SaltRun } from './run-and-show.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 
 /**
  * `-b`, `--static` and, where more than `safeLimit` minions are targeted, `--batch-safe-limit`
- * (Salt: salt/cli/salt.py _run_batch). Gives the exit code.
+ * (Salt: salt/cli/salt.py _run_batch). The workers of the master run the batch, and this shows it.
+ * Gives the exit code.
  */
 export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<number> {
   const { options, terminal, config } = run;
@@ -22,29 +23,28 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
   let size = textValue(options, 'batch');
   if (safeLimit !== undefined) {
     const { targetedMinions } = await import('./preview.ts');
-    const minions = await targetedMinions(run.command, config);
+    const minions = await targetedMinions(run.command, run.client);
     if (minions.length < safeLimit) return runAndShow(run);
     terminal.out('\nNOTICE: Too many minions targeted, switching to batch execution.\n');
     size = textValue(options, 'batch_safe_size') ?? String(config.batchSafeSize);
   }
-  if (isAsync && size !== undefined) {
-    throw new Exit(EXIT.usage, 'salt: error: --async with --batch is not in this version\n');
-  }
-  // Checks the size before anything is sent.
-  if (size !== undefined) batchSize(size, 1);
-  const interrupt = whenInterrupted(terminal);
   const jid = new JidMaker().next(Date.now());
-  let published = false;
-  const finish = (): Promise<void> => span.finish(published ? jid : undefined);
+  const settings = settingsOf(options, size ?? '100%', jid);
+  const command = withoutDisplay(run);
+  if (isAsync && size !== undefined) {
+    const begun = await beginBatch(run.client, command, settings);
+    await span.finish(begun);
+    const text = `Executed batch command with job ID: ${begun}\n`;
+    terminal.out(begun === undefined ? 'No minions matched the target.\n' : text);
+    return EXIT.ok;
+  }
+  const interrupt = whenInterrupted(terminal);
+  let begun: string | undefined;
+  const finish = (): Promise<void> => span.finish(begun);
   interrupt.beforeExit = finish;
-  const all = runBatch(run.client, withoutDisplay(run), {
-    size: size ?? '100%',
-    waitMs: (numberValue(options, 'batch_wait') ?? 0) * 1000,
-    failhard: isOn(options, 'failhard'),
-    jid,
-  });
-  const steps = noticing(all, () => {
-    published = true;
+  const steps = noticing(runBatch(run.client, command, settings), () => {
+    begun = jid;
+    interrupt.text = goesOn(jid);
   });
   try {
     return isOn(options, 'static') ? await showTogether(run, steps) : await showSteps(run, steps);
@@ -54,13 +54,34 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
   }
 }
 
-/** Calls `onStart` when a part of the batch goes out. */
+/** @throws BatchSizeError before anything is sent */
+function settingsOf(options: ParsedOptions, size: string, jid: string): BatchSettings {
+  const canary = textValue(options, 'batch_canary');
+  const halt = textValue(options, 'batch_halt');
+  for (const spec of [size, canary, halt]) if (spec !== undefined) batchSize(spec, 1);
+  return {
+    ...{ size, jid, failhard: isOn(options, 'failhard') },
+    waitMs: (numberValue(options, 'batch_wait') ?? 0) * 1000,
+    ...(canary === undefined ? {} : { canary }),
+    ...(halt === undefined ? {} : { halt }),
+  };
+}
+
+/** Said on Ctrl-C: the batch is the master's. */
+function goesOn(jid: string): string {
+  return (
+    `The batch goes on in the master. Its jid is: ${jid}\nTo see how it stands, or to stop it:\n\n` +
+    `salt-run batch.status ${jid}\nsalt-run batch.stop ${jid}\n`
+  );
+}
+
+/** Calls `onBegin` when the master has the batch. */
 async function* noticing(
   steps: AsyncIterable<BatchStep>,
-  onStart: () => void,
+  onBegin: () => void,
 ): AsyncGenerator<BatchStep> {
   for await (const step of steps) {
-    if (step.kind === 'start') onStart();
+    if (step.kind === 'begun') onBegin();
     yield step;
   }
 }
@@ -71,15 +92,24 @@ function withoutDisplay({ command }: SaltRun): SaltRun['command'] {
   return { ...command, kwargs };
 }
 
-/** `--static`: one display at the end. As in Salt, it does not mention silent minions. */
+/**
+ * `--static`: one display at the end. As in Salt, it does not mention silent minions; unlike in
+ * Salt, the exit code does (`brine.exit_codes`).
+ */
 async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Promise<number> {
   const all: SaltMap = new Map();
+  const isBatch = textValue(run.options, 'batch') !== undefined;
+  let isBad = false;
   for await (const step of steps) {
     if (step.kind === 'no-match') run.terminal.out(NO_MATCH);
     if (step.kind === 'return') all.set(step.id, step.ret);
+    if ('retcode' in step && step.retcode !== 0) isBad = true;
+    // A batch leaves out who does not answer its ping.
+    if (step.kind === 'silent' || (step.kind === 'down' && !isBatch)) isBad = true;
   }
   run.printer.show(all, '');
-  if (all.size > 0) return EXIT.ok;
+  const isStrict = run.config.brine.exitCodes === 'strict';
+  if (all.size > 0) return failedCode(run.terminal, isBad && isStrict);
   run.terminal.err('ERROR: No return received\n');
   return EXIT.noReturn;
 }
@@ -87,7 +117,9 @@ async function showTogether(run: SaltRun, steps: AsyncIterable<BatchStep>): Prom
 async function showSteps(run: SaltRun, steps: AsyncIterable<BatchStep>): Promise<number> {
   let highest = 0;
   for await (const step of steps) {
-    if (step.kind === 'return') highest = Math.max(highest, step.retcode);
+    if (step.kind === 'return' || step.kind === 'unseen') {
+      highest = Math.max(highest, step.retcode);
+    }
     showStep(run, step);
   }
   return highest;
@@ -113,9 +145,21 @@ function showStep({ terminal, printer }: SaltRun, step: BatchStep): void {
       return;
     }
     case 'halted':
-      logLine(terminal, 'ERROR', 'Batch run stopped due to failhard');
+      logLine(terminal, 'ERROR', haltText(step.reason));
       return;
+    case 'unseen':
+      logLine(terminal, 'WARNING', `${step.count} returns were not seen here; see the job cache`);
+      return;
+    case 'begun':
     case 'silent':
       return;
   }
+}
+
+/** Why a batch ended before its time. The first is Salt's. */
+function haltText(reason: string): string {
+  if (reason === 'failhard') return 'Batch run stopped due to failhard';
+  if (reason === 'canary') return 'Batch run stopped: one of its first minions failed';
+  if (reason === 'failures') return 'Batch run stopped: too many minions failed';
+  return `Batch run stopped: ${reason}`;
 }

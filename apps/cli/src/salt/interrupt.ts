@@ -7,6 +7,8 @@ const BEFORE_EXIT_MS = 500;
 export interface Interrupt {
   /** Set once the job is published: the text then says how to look it up. */
   jid: string | undefined;
+  /** Told too: what goes on without this command. */
+  text: string | undefined;
   /** Runs before the process ends, for half a second at most. */
   beforeExit: (() => Promise<void>) | undefined;
   dispose(): void;
@@ -16,6 +18,7 @@ export interface Interrupt {
 export function whenInterrupted(terminal: Terminal): Interrupt {
   const interrupt: Interrupt = {
     jid: undefined,
+    text: undefined,
     beforeExit: undefined,
     dispose: () => {
       process.off('SIGINT', onInterrupt);
@@ -32,11 +35,15 @@ export function whenInterrupted(terminal: Terminal): Interrupt {
           `command:\n\nsalt-run jobs.lookup_jid ${interrupt.jid}\n`,
       );
     }
+    if (interrupt.text !== undefined) terminal.err(interrupt.text);
     leave();
   };
   const onTerminate = (): void => leave();
   const leave = (): void => {
-    const exit = (): void => process.exit(EXIT.ok);
+    const exit = (): void => {
+      terminal.status?.('');
+      process.exit(EXIT.ok);
+    };
     setTimeout(exit, BEFORE_EXIT_MS);
     void (interrupt.beforeExit?.() ?? Promise.resolve()).then(exit, exit);
   };

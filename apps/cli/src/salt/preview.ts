@@ -1,51 +1,27 @@
-import type { Command } from '@brine/client';
-import type { MasterOptions } from '@brine/config';
-import { KeyStore, PkiError } from '@brine/pki';
-import { checkMinions, type TargetView } from '@brine/target';
+import type { Command, LocalClient } from '@brine/client';
+import { listOf } from '@brine/wire';
 import { EXIT } from '../exit-codes.ts';
 import type { Printer } from '../printer.ts';
-import { logLine, type Terminal } from '../terminal.ts';
+import type { Terminal } from '../terminal.ts';
 
-// Only the workers have the minions' grains and pillars.
-const DATA_TARGETS = new Set(['grain', 'grain_pcre', 'pillar', 'pillar_pcre', 'ipcidr', 'range']);
-
-/** The accepted minions that a target names by their ids. */
-export async function targetedMinions(
-  command: Pick<Command, 'tgt' | 'tgtType'>,
-  config: MasterOptions,
-): Promise<string[]> {
-  const view: TargetView = {
-    accepted: new Set(await acceptedIds(config.pkiDir)),
-    grains: () => undefined,
-    pillar: () => undefined,
-    nodegroups: config.nodegroups,
-    cacheless: config.brine.cachelessTargets,
-  };
-  const { tgt, tgtType } = command;
-  return checkMinions({ tgt: typeof tgt === 'string' ? tgt : [...tgt], tgtType }, view).minions;
-}
-
-async function acceptedIds(pkiDir: string): Promise<readonly string[]> {
-  try {
-    return (await new KeyStore(pkiDir).list()).accepted;
-  } catch (error) {
-    if (error instanceof PkiError && error.code === 'SALT_PKI_STORE_AWAY') return [];
-    throw error;
-  }
+/**
+ * The accepted minions that a command is expected to reach. The workers judge its target by what
+ * they know of minions, as they do for a publish.
+ * @throws RefusedError where the caller may not run the command there
+ */
+export async function targetedMinions(command: Command, client: LocalClient): Promise<string[]> {
+  const reply = await client.order('brine_resolve', command);
+  return (listOf(reply, 'minions') ?? []).filter((id) => typeof id === 'string');
 }
 
 /** `--preview-target`: the ids that match, without running anything. */
 export async function previewTarget(
-  command: Pick<Command, 'tgt' | 'tgtType'>,
-  config: MasterOptions,
+  command: Command,
+  client: LocalClient,
   printer: Printer,
   terminal: Terminal,
 ): Promise<number> {
-  if (DATA_TARGETS.has(command.tgtType)) {
-    const text = 'A target by grains, pillar or address can only be previewed by running test.ping';
-    logLine(terminal, 'WARNING', text);
-  }
-  const minions = (await targetedMinions(command, config)).sort();
+  const minions = (await targetedMinions(command, client)).sort();
   printer.show(minions, 'nested');
   if (minions.length > 0) return EXIT.ok;
   terminal.err('ERROR: No return received\n');

@@ -14,6 +14,7 @@ import { isOn, numberValue, type ParsedOptions } from '../options/command-form.t
 import type { Printer } from '../printer.ts';
 import type { Terminal } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
+import { ProgressLine } from './progress-line.ts';
 import { type Row, summaryText } from './summary.ts';
 
 const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
@@ -49,7 +50,9 @@ export async function runAndShow(run: SaltRun): Promise<number> {
       return EXIT.noReturn;
     }
     interrupt.jid = job.jid;
-    if (isOn(options, 'progress')) return await waitSilently(run, job);
+    if (isOn(options, 'progress') || printer.options.output === 'progress') {
+      return await showProgress(run, job);
+    }
     if (command.fun === 'sys.doc') return await showDocs(run, job);
     announce(run, job.jid);
     return await showReturns(run, job);
@@ -91,35 +94,62 @@ async function publish(run: SaltRun): Promise<PublishedCommand | undefined> {
   return client.publish({ ...run.command, tgt, tgtType: 'list' }, { listen: true });
 }
 
-function announce({ options, terminal }: SaltRun, jid: string): void {
+/** Says which job it is, as the options or the master's file want it. */
+function announce(
+  { options, terminal, config }: Pick<SaltRun, 'options' | 'terminal' | 'config'>,
+  jid: string,
+): void {
   const text = `Executing job with jid ${jid}`;
   if (isOn(options, 'verbose')) terminal.out(`${text}\n${'-'.repeat(text.length)}\n\n`);
-  else if (isOn(options, 'show_jid')) terminal.out(`jid: ${jid}\n`);
+  else if (isOn(options, 'show_jid') || config.showJid) terminal.out(`jid: ${jid}\n`);
 }
 
 async function showReturns(run: SaltRun, job: PublishedCommand): Promise<number> {
-  const { options, terminal, printer, client } = run;
-  const rows: Row[] = [];
-  const silent: string[] = [];
-  let failed = false;
+  const { options, terminal, printer, client, config } = run;
   const unexpected = isOn(options, 'verbose');
-  for await (const item of client.returns(job, { ...kwargsOf(run), unexpected })) {
-    const row = rowOf(item, job.jid);
-    if (item.kind === 'missing') silent.push(item.id);
-    if (!printer.show(new Map([[row.id, row.ret]]), row.out, row.retcode)) continue;
-    if (row.retcode !== 0) failed = true;
-    rows.push(row);
-  }
-  if (isOn(options, 'cli_summary') && printer.options.output === undefined) {
+  const returns = client.returns(job, { ...kwargsOf(run), unexpected });
+  const { rows, silent, failed } = await showEach(run, job, returns);
+  const summary = isOn(options, 'cli_summary') || config.cliSummary;
+  if (summary && printer.options.output === undefined) {
     terminal.out(summaryText(rows, isOn(options, 'verbose')));
   }
   if (isOn(options, 'why')) {
     const { showWhy } = await import('./show-why.ts');
     await showWhy(run, job.jid, silent);
   }
+  return failedCode(terminal, failed);
+}
+
+/** The exit code of a command whose returns were shown; with a line where some are bad. */
+export function failedCode(terminal: Terminal, failed: boolean): number {
   if (!failed) return EXIT.ok;
   terminal.err('ERROR: Minions returned with non-zero exit code\n');
   return EXIT.generic;
+}
+
+/** Shows each return as it comes, with the progress line below; counts those that failed. */
+export async function showEach(
+  { config, terminal, printer }: Pick<SaltRun, 'config' | 'terminal' | 'printer'>,
+  { jid, minions }: Pick<PublishedCommand, 'jid' | 'minions'>,
+  returns: AsyncIterable<JobReturn>,
+): Promise<{ readonly rows: readonly Row[]; readonly silent: string[]; readonly failed: boolean }> {
+  const rows: Row[] = [];
+  const silent: string[] = [];
+  let failed = false;
+  const progress = ProgressLine.for({ config, terminal }, minions);
+  try {
+    for await (const item of returns) {
+      const row = rowOf(item, jid);
+      if (item.kind === 'missing') silent.push(item.id);
+      else progress.took(item.id);
+      if (!printer.show(new Map([[row.id, row.ret]]), row.out, row.retcode)) continue;
+      if (row.retcode !== 0) failed = true;
+      rows.push(row);
+    }
+  } finally {
+    progress.end();
+  }
+  return { rows, silent, failed };
 }
 
 function rowOf(item: JobReturn, jid: string): Row {
@@ -139,9 +169,19 @@ function kwargsOf({ command }: SaltRun): { kwargs?: SaltMap } {
   return credentials.size > 0 ? { kwargs: credentials } : {};
 }
 
-/** `-p`: as Salt without the package for the bar, it runs the job and shows nothing. */
-async function waitSilently(run: SaltRun, job: PublishedCommand): Promise<number> {
-  for await (const item of run.client.returns(job, kwargsOf(run))) void item;
+/**
+ * `-p`: only the progress line, and nothing where no terminal is. It always exits with 0, as Salt
+ * does.
+ */
+async function showProgress(run: SaltRun, job: PublishedCommand): Promise<number> {
+  const progress = new ProgressLine(run.terminal.status, job.minions, 0);
+  try {
+    for await (const item of run.client.returns(job, kwargsOf(run))) {
+      if (item.kind === 'return') progress.took(item.id);
+    }
+  } finally {
+    progress.end();
+  }
   return EXIT.ok;
 }
 

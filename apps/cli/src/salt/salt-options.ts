@@ -5,6 +5,7 @@ import {
   parseCompound,
   yamlArgument,
 } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { EXIT, Exit } from '../exit-codes.ts';
 import {
@@ -28,7 +29,8 @@ import {
 import type { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-const TARGET_OPTIONS: readonly Option[] = [
+/** The kinds of targets, as `salt` and `salt-cp` take them. */
+export const TARGET_OPTIONS: readonly Option[] = [
   flag(['-H', '--hosts'], 'list_hosts', 'For salt-ssh only.'),
   flag(['-E', '--pcre'], 'pcre', 'The target is a regular expression.'),
   flag(['-L', '--list'], 'list', 'The target is a list of ids, by comma or space.'),
@@ -67,7 +69,7 @@ const RUN_OPTIONS: readonly Option[] = [
   ...BASE_OPTIONS,
   timeoutOption(5),
   flag(['-s', '--static'], 'static', 'Show all returns at once, after the last.'),
-  flag(['-p', '--progress'], 'progress', 'A progress bar; needs a package that is not there.'),
+  flag(['-p', '--progress'], 'progress', 'Show only how many have returned, on a terminal.'),
   flag(['--failhard'], 'failhard', 'Stop a batch after the first bad return.'),
   flag(['--async'], 'async', 'Do not wait for returns.'),
   {
@@ -102,6 +104,8 @@ const RUN_OPTIONS: readonly Option[] = [
     help: 'Use a batch where more minions than this are targeted.',
   },
   text(['--batch-safe-size'], 'batch_safe_size', 'The size of that batch.', '8'),
+  text(['--batch-canary'], 'batch_canary', 'In a batch, so many run first and must end well.'),
+  text(['--batch-halt'], 'batch_halt', 'Stop a batch when more than so many have failed.'),
   text(['--return'], 'return', 'Returners of the minions, by comma.', ''),
   text(['--return_config'], 'return_config', 'Configuration of the returner.', ''),
   text(['--return_kwargs'], 'return_kwargs', 'Options of the returner, as YAML.', ''),
@@ -113,6 +117,7 @@ const RUN_OPTIONS: readonly Option[] = [
   flag(['--why'], 'why', 'Name the cause of each silence, below what Salt says (not in batches).'),
   text(['--metadata'], 'metadata', 'Kept with the job, to find it by.', ''),
   text(['--durable'], 'durable', 'Sent again for so long (15m, 2d) to minions that are away.'),
+  flag(['--watch'], 'watch', 'Show the returns of a job that runs: salt --watch JID.'),
   flag(['--start-event'], 'start_event', 'Minions tell when they begin.'),
   flag(['--output-diff'], 'state_output_diff', 'Show only states that changed something.'),
   flag(['--config-dump'], 'config_dump', 'Show the configuration and exit.'),
@@ -187,7 +192,10 @@ export function isBatched(options: ParsedOptions): boolean {
  * batch sends none of them.
  * @throws Exit 64 for `--durable` with a batch.
  */
-export function optionKwargs(options: ParsedOptions): SaltMap {
+export function optionKwargs(
+  options: ParsedOptions,
+  config: Pick<MasterOptions, 'showJid'>,
+): SaltMap {
   const durable = textValue(options, 'durable');
   if (isBatched(options)) {
     if (durable === undefined) return new Map();
@@ -199,7 +207,7 @@ export function optionKwargs(options: ParsedOptions): SaltMap {
   };
   return mapOf({
     show_timeout: options.values.get('show_timeout') !== false,
-    show_jid: isOn(options, 'show_jid'),
+    show_jid: isOn(options, 'show_jid') || config.showJid,
     delimiter: textValue(options, 'delimiter') ?? ':',
     ret_config: textValue(options, 'return_config'),
     ret_kwargs: parsed('return_kwargs'),
@@ -225,7 +233,8 @@ function insertDoc(args: string[], parser: OptionParser): void {
   }
 }
 
-function targetOf(target: string, options: ParsedOptions): Pick<Command, 'tgt' | 'tgtType'> {
+/** A target, of the kind that the options say. */
+export function targetOf(target: string, options: ParsedOptions): Pick<Command, 'tgt' | 'tgtType'> {
   const tgtType = TARGET_KINDS.find((kind) => isOn(options, kind)) ?? 'glob';
   if (tgtType !== 'list') return { tgt: target, tgtType };
   const ids = target.includes(',')

@@ -4,6 +4,7 @@ import { YamlEmitter } from '@brine/yaml';
 import { highstateOutput } from './highstate.ts';
 import { jsonOutput } from './json.ts';
 import { nestedOutput } from './nested.ts';
+import { newlineValuesOutput, profileOutput, quietOutput } from './older.ts';
 import {
   DEFAULT_STATE_DISPLAY,
   type OutputContext,
@@ -11,14 +12,7 @@ import {
   type StateDisplay,
   UnfitDataError,
 } from './outputter.ts';
-import {
-  keyOutput,
-  noReturnOutput,
-  pprintOutput,
-  quietOutput,
-  rawOutput,
-  textOutput,
-} from './plain.ts';
+import { keyOutput, noReturnOutput, pprintOutput, rawOutput, textOutput } from './plain.ts';
 import { tableOutput } from './table.ts';
 
 const OUTPUTTERS: ReadonlyMap<string, Outputter> = new Map<string, Outputter>([
@@ -28,11 +22,14 @@ const OUTPUTTERS: ReadonlyMap<string, Outputter> = new Map<string, Outputter>([
   ['txt', textOutput],
   ['raw', rawOutput],
   ['pprint', pprintOutput],
-  ['quiet', quietOutput],
   ['no_return', noReturnOutput],
   ['key', keyOutput],
   ['highstate', highstateOutput],
   ['table', tableOutput],
+  ['progress', quietOutput],
+  ['quiet', quietOutput],
+  ['newline_values_only', newlineValuesOutput],
+  ['profile', profileOutput],
 ]);
 
 function yamlOutput(data: SaltValue, context: OutputContext): string {
@@ -51,6 +48,8 @@ export interface DisplayOptions {
   /** `--static` and the function, by which state runs find their outputter. */
   readonly static?: boolean;
   readonly fun?: string;
+  /** Finds an outputter that is not among those of Brine. */
+  readonly others?: (name: string) => Outputter | undefined;
 }
 
 /** The text of a display and the log lines to be written to stderr. */
@@ -82,8 +81,9 @@ export function displayOf(
   const errors: string[] = [];
   for (const wanted of [out, 'nested', 'raw']) {
     const name = chooseOutputter(wanted, options);
-    const outputter = OUTPUTTERS.get(name);
-    if (outputter === undefined) {
+    const outputter = OUTPUTTERS.get(name) ?? options.others?.(name);
+    // Old minions still ask for `grains`: nested without a word.
+    if (outputter === undefined && name !== 'grains') {
       errors.push(`Invalid outputter ${name} specified, fall back to nested`);
     }
     try {

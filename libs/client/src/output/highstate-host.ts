@@ -1,6 +1,7 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr, splitLines, stripEscapes, typeName } from '@brine/wire/text';
 import { type Colors, colorsOf } from './colors.ts';
+import { changeCount, stateCount } from './compress-states.ts';
 import { formatChanges, formatState, formatTerse } from './highstate-state.ts';
 import type { OutputContext } from './outputter.ts';
 import { prettyFormat } from './pretty-format.ts';
@@ -119,10 +120,11 @@ function showState(
 ): string[] | undefined {
   const { context, level } = place;
   const result = state.get('result') ?? null;
-  if (result === true) tally.succeeded += 1;
-  else if (result === false) tally.failed += 1;
-  else if (result === null) tally.undecided += 1;
-  else tally.other += 1;
+  const count = context.state.compressIds ? stateCount(name) : 1;
+  if (result === true) tally.succeeded += count;
+  else if (result === false) tally.failed += count;
+  else if (result === null) tally.undecided += count;
+  else tally.other += count;
   countDuration(state, tally);
   let changes = formatChanges(state.get('changes') ?? null, context, (host, states) =>
     formatHost(host, states, { ...place, level: 1 }),
@@ -131,7 +133,7 @@ function showState(
     const nested = `\n${place.showStates(state.get('changes') ?? null, context, level + 1)}`;
     changes = { changed: true, text: nested.replace(/^/gm, ' '.repeat(14 * level)) };
   }
-  if (changes.changed) tally.changes += 1;
+  if (changes.changed) tally.changes += count > 1 ? changeCount(state) : 1;
   const quiet = context.state.diff || !context.state.verbose;
   if (quiet && isTruthy(result) && !changes.changed) return undefined;
   const colors = colorsOf(context.color);
@@ -170,6 +172,12 @@ function countDuration(state: SaltMap, tally: Tally): void {
   }
 }
 
+/** A percentage as Python writes it, with two digits at most. */
+function percentOf(part: number, total: number): string {
+  const percent = Number(((part / total) * 100).toFixed(2));
+  return Number.isInteger(percent) ? `${percent}.0` : String(percent);
+}
+
 /** The width of the longest label, `Succeeded`. */
 const LABEL_WIDTH = 9;
 
@@ -178,7 +186,7 @@ function summary(host: string, tally: Tally, colors: Colors, context: OutputCont
   const counts = [succeeded, failed, undecided, other, warnings].filter((count) => count > 0);
   const digits = Math.max(0, ...counts.map((count) => String(count).length));
   const width = LABEL_WIDTH + digits + 2;
-  const count = (label: string, value: number): string =>
+  const count = (label: string, value: number | string): string =>
     `${label}: ${String(value).padStart(width - label.length - 2)}`;
   const rule = '-'.repeat(width);
   const stats: string[] = [];
@@ -190,8 +198,14 @@ function summary(host: string, tally: Tally, colors: Colors, context: OutputCont
     `${colors.green}${count('Succeeded', succeeded + undecided)}${colors.end}${detail}`,
     `${failed > 0 ? colors.red : colors.cyan}${count('Failed', failed)}${colors.end}`,
   ];
-  if (warnings > 0) lines.push(`${colors.lightRed}${count('Warnings', warnings)}${colors.end}`);
   const total = succeeded + failed + undecided + other;
+  if (context.state.percent && total > 0) {
+    const good = percentOf(succeeded + undecided, total);
+    lines.push(`${colors.green}${count('Success %', good)}${colors.end}`);
+    const bad = count('Failure %', percentOf(failed, total));
+    lines.push(`${failed > 0 ? colors.red : colors.cyan}${bad}${colors.end}`);
+  }
+  if (warnings > 0) lines.push(`${colors.lightRed}${count('Warnings', warnings)}${colors.end}`);
   const states = `Total states run: ${String(total).padStart(width - 7)}`;
   lines.push(`${colors.cyan}${rule}\n${states}${colors.end}`);
   if (context.state.profile) {

@@ -1,5 +1,6 @@
 import { isMap, mapIn, type SaltMap, type SaltValue } from '@brine/wire';
 import { isNumber, pyStr } from '@brine/wire/text';
+import { compressStates } from './compress-states.ts';
 import { formatHost } from './highstate-host.ts';
 import { type OutputContext, UnfitDataError } from './outputter.ts';
 
@@ -18,7 +19,8 @@ function showStates(data: SaltValue, context: OutputContext, level: number): str
   }
   if (bare === null) return 'None';
   if (!isMap(bare)) throw new UnfitDataError('AttributeError', 'no state data');
-  const hosts = withoutRetcode(bare);
+  const bareHosts = withoutRetcode(bare);
+  const hosts = context.state.compressIds ? compressStates(bareHosts) : bareHosts;
   return [...hosts]
     .map(([host, states]) => formatHost(pyStr(host), states, { context, level, showStates }).text)
     .join('\n');

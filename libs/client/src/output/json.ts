@@ -17,6 +17,11 @@ export function jsonOutput(data: SaltValue, context: OutputContext): string {
   return text ?? '{}';
 }
 
+/** JSON as Python's `json.dumps` writes it: in one line, or pretty with sorted keys. */
+export function pythonJson(value: SaltValue, pretty: boolean): string {
+  return write(value, { unit: pretty ? '    ' : undefined, sorted: pretty }, '') ?? '{}';
+}
+
 interface Style {
   /** One level of indentation; undefined: all in one line. */
   readonly unit: string | undefined;

@@ -10,6 +10,10 @@ export interface StateDisplay {
   readonly diff: boolean;
   /** `state_output_profile`: start time and duration. */
   readonly profile: boolean;
+  /** `state_output_pct`: the percentages of good and bad states. */
+  readonly percent: boolean;
+  /** `state_compress_ids`: states of one id and result as one. */
+  readonly compressIds: boolean;
   /** `state_tabular`: one-line states in columns. */
   readonly tabular: boolean;
   /** `state_output_exclude` and `state_output_terse`, for `filter`. */
@@ -50,6 +54,8 @@ export const DEFAULT_STATE_DISPLAY: StateDisplay = {
   verbose: true,
   diff: false,
   profile: true,
+  percent: false,
+  compressIds: false,
   tabular: false,
   exclude: [],
   terse: [],

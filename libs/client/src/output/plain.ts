@@ -40,11 +40,6 @@ export function pprintOutput(data: SaltValue, context: OutputContext): string {
     : prettyFormat(data);
 }
 
-/** Prints nothing (Salt up to 3007: salt/output/quiet.py). */
-export function quietOutput(): undefined {
-  return undefined;
-}
-
 /** Minions that did not return (Salt: salt/output/no_return.py). */
 export function noReturnOutput(data: SaltValue, context: OutputContext): string {
   return noReturn(data, 0, colorsOf(context.color));

@@ -1,5 +1,5 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
-import { compareText, pyLength, pyRepr, pyStr, sortedValues, typeName } from '@brine/wire/text';
+import { compareText, pyLength, pyRepr, sortedValues, typeName } from '@brine/wire/text';
 
 const WIDTH = 80;
 
@@ -24,10 +24,8 @@ function format(
 ): string {
   const short = sortedRepr(value);
   if (pyLength(short) <= WIDTH - indent - allowance) return short;
-  if (isMap(value) && value.size > 0) return formatMap(value, printer, indent, allowance, level);
-  if (Array.isArray(value) && value.length > 0) {
-    return formatList(value, printer, indent, allowance, level);
-  }
+  if (isMap(value)) return formatMap(value, printer, indent, allowance, level);
+  if (Array.isArray(value)) return formatList(value, printer, indent, allowance, level);
   if (typeof value === 'string') return formatText(value, indent, allowance, level);
   if (value instanceof Uint8Array) return formatBytes(value, indent, allowance, level);
   return short;
@@ -143,12 +141,16 @@ function sortedRepr(value: SaltValue): string {
   return `{${parts.join(', ')}}`;
 }
 
-/** By key; keys of several types by the name of their type (Python: pprint._safe_key). */
+/**
+ * By key; keys that Python cannot compare by the names of their types (Python: pprint._safe_key).
+ */
 function sortedEntries(map: SaltMap): [SaltValue, SaltValue][] {
-  const keys =
-    sortedValues(map.keys()) ??
-    [...map.keys()].sort(
-      (a, b) => compareText(typeName(a), typeName(b)) || compareText(pyStr(a), pyStr(b)),
-    );
+  const keys = sortedValues(map.keys()) ?? [...map.keys()].sort(compareSafely);
   return keys.map((key) => [key, map.get(key) ?? null]);
+}
+
+function compareSafely(a: SaltValue, b: SaltValue): number {
+  const [first, second] = sortedValues([a, b]) ?? [];
+  if (first === undefined) return compareText(typeName(a), typeName(b));
+  return first === second || second === a ? Number(first !== second) : -1;
 }

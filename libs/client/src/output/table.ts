@@ -71,7 +71,8 @@ function titled(text: string): string {
   });
 }
 
-function prepareRows(
+/** Rows of cells as lines; the first row may be a header. */
+export function prepareRows(
   rows: readonly string[][],
   indent: number,
   colors: Colors,

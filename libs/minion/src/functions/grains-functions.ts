@@ -67,8 +67,8 @@ function getOf(doc: string, source: () => SaltMap): MinionFunction {
   };
 }
 
-/** Walks along `key:sub:0`. */
-function traverse(data: SaltMap, path: string, delimiter: string): SaltValue | undefined {
+/** Walks along `key:sub:0`; undefined where that leads nowhere. */
+export function traverse(data: SaltMap, path: string, delimiter: string): SaltValue | undefined {
   let at: SaltValue | undefined = data;
   for (const key of delimiter === '' ? [path] : path.split(delimiter)) {
     if (isMap(at)) at = at.get(key) ?? (/^\d+$/.test(key) ? at.get(Number(key)) : undefined);

@@ -46,7 +46,8 @@ export async function runFunction(
   }
 }
 
-function saysFailed(value: SaltMap): boolean {
+/** True for a map whose `result` or `success` says no (Salt: salt/minion.py). */
+export function saysFailed(value: SaltMap): boolean {
   return ['result', 'success'].some((key) => value.has(key) && isFalse(value.get(key)));
 }
 

@@ -1,6 +1,11 @@
 import type { FunctionTable } from '../functions/minion-function.ts';
 import { cmdFunctions } from './cmd-functions.ts';
+import { networkFunctions } from './network-functions.ts';
 import { testFunctions } from './test-functions.ts';
 
 /** The functions that run in processes of their own: they touch the host, or take their time. */
-export const hostFunctions: FunctionTable = new Map([...testFunctions, ...cmdFunctions]);
+export const hostFunctions: FunctionTable = new Map([
+  ...testFunctions,
+  ...cmdFunctions,
+  ...networkFunctions,
+]);

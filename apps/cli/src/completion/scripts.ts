@@ -1,0 +1,95 @@
+/** Shells that have a script. */
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+
+/** One of them. */
+export type Shell = (typeof SHELLS)[number];
+
+/** Commands that the scripts complete: this program, and Salt's names for links to it. */
+const NAMES = 'brine salt salt-key salt-run salt-cp salt-call';
+
+/**
+ * The script of a shell. It asks this program for the words that fit, so that it never has to be
+ * made again; where nothing fits, the shell completes paths.
+ * @param program the words that start this program, not yet quoted.
+ */
+export function completionScript(shell: Shell, program: readonly string[]): string {
+  const ask = `${program.map(quoted).join(' ')} completion words`;
+  return SCRIPTS[shell](ask);
+}
+
+const SCRIPTS: Readonly<Record<Shell, (ask: string) => string>> = {
+  bash: (ask) => `# Completion of Brine for bash: source <(brine completion bash)
+_brine_complete() {
+  local word
+  COMPREPLY=()
+  while IFS= read -r word; do
+    COMPREPLY+=("$word")
+  done < <(${ask} --line="\${COMP_LINE:0:COMP_POINT}" --part="\${COMP_WORDS[COMP_CWORD]}" 2>/dev/null)
+}
+complete -o default -F _brine_complete ${NAMES}
+`,
+  zsh: (ask) => `#compdef ${NAMES}
+# Completion of Brine for zsh: source <(brine completion zsh), after compinit
+_brine_complete() {
+  local -a found
+  found=("\${(@f)$(${ask} -- "\${(@Q)words[1,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "\${found[1]}" ]]; then
+    compadd -- "\${found[@]}"
+  else
+    _files
+  fi
+}
+compdef _brine_complete ${NAMES}
+`,
+  fish: (ask) => `# Completion of Brine for fish: brine completion fish | source
+function __brine_complete
+  set -l current (commandline -ct)
+  set -l found (${ask} -- (commandline -opc) "$current" 2>/dev/null)
+  if test (count $found) -gt 0
+    printf '%s\\n' $found
+  else
+    __fish_complete_path "$current"
+  end
+end
+for name in ${NAMES}
+  complete -c $name -f -a '(__brine_complete)'
+end
+`,
+};
+
+/** A word for any of these shells. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** The words of a line as a shell reads them; the last is the one that is being typed. */
+export function wordsOf(line: string): string[] {
+  const words: string[] = [];
+  let word = '';
+  let quote = '';
+  for (let at = 0; at < line.length; at += 1) {
+    const letter = line.charAt(at);
+    if (letter === quote) quote = '';
+    else if (quote === "'") word += letter;
+    else if (letter === '\\') word += line.charAt((at += 1));
+    else if (quote === '' && (letter === "'" || letter === '"')) quote = letter;
+    else if (quote === '' && /\s/.test(letter)) {
+      if (word !== '') words.push(word);
+      word = '';
+    } else word += letter;
+  }
+  return [...words, word];
+}
+
+/**
+ * A candidate as bash wants it: bash takes `:` and `=` for ends of words, and replaces only what
+ * stands behind them.
+ * @param typed the whole word that is being typed.
+ * @param part what bash takes for it.
+ */
+export function behindBreak(candidate: string, typed: string, part: string): string {
+  // The character that ends a word stands for no word.
+  const replaced = /^[:=]+$/.test(part) ? '' : part;
+  // A quote that is open belongs to the part and not to the word.
+  return typed.endsWith(replaced) ? candidate.slice(typed.length - replaced.length) : candidate;
+}

@@ -1,0 +1,246 @@
+import {
+  JobRecords,
+  type LocalClient,
+  MasterUnreachableError,
+  RefusedError,
+  RequestTimeoutError,
+} from '@brine/client';
+import {
+  intOf,
+  isMap,
+  mapIn,
+  mapOf,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+  unpack,
+} from '@brine/wire';
+import { EXIT, Exit } from '../exit-codes.ts';
+import type { LocalMaster } from '../local-master.ts';
+import { isOn, type ParsedOptions } from '../options/command-form.ts';
+import type { Printer } from '../printer.ts';
+import { whenInterrupted } from '../salt/interrupt.ts';
+import { logLine, type Terminal } from '../terminal.ts';
+
+/**
+ * Longest wait for a run that has no entry in the job cache, or whose caller may not look there, in
+ * ms (Salt: `rest_timeout`). Any other is waited for until it ends.
+ */
+const WAIT_MS = 300_000;
+/** How often the job cache is asked: the event of the end is lost if the event-bus restarts. */
+const LOOK_MS = 5_000;
+/** Events that come before the answer which names their tag. */
+const EARLY_MAX = 10_000;
+/** Runs without an entry: libs/wire run.ts. */
+const WITHOUT_ENTRY = /^(?:auth|jobs)\./;
+
+/** A runner, its arguments and the caller's credentials. */
+export interface RemoteCall {
+  readonly fun: string;
+  readonly args: readonly SaltValue[];
+  /** A token, or a name and a password; empty for the user's own key. */
+  readonly credentials: SaltMap;
+  /** `--jid`: the job id that the run is to have. */
+  readonly jid?: string | undefined;
+  /** `-t`: how long its own commands wait for minions. */
+  readonly timeoutSeconds?: number;
+}
+
+/** What a run needs of this process. */
+export interface RemoteRun {
+  readonly master: LocalMaster;
+  readonly printer: Printer;
+  readonly terminal: Terminal;
+  readonly options: ParsedOptions;
+}
+
+/** Runs a runner in the master and shows its result; with `--async` only the tag of its events. */
+export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<number> {
+  const { options, terminal, printer } = run;
+  try {
+    if (isOn(options, 'async')) {
+      const { tag } = await begin(run.master.client, call);
+      logLine(terminal, 'WARNING', `${ASYNC} ${tag}`);
+      return EXIT.ok;
+    }
+    const data = await followed(call, run);
+    if (!isOn(options, 'quiet')) showResult(data.get('return') ?? null, printer);
+    return exitCode(data);
+  } catch (error) {
+    if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
+      throw new Exit(EXIT.generic, `${error.message}\n`);
+    }
+    if (!(error instanceof RefusedError)) throw error;
+    if (!isOn(options, 'quiet')) printer.show(error.message, 'nested');
+    if (error.name !== NOT_AVAILABLE) return EXIT.ok;
+    await suggest(call.fun, terminal);
+    // Salt exits with 0. A script would then count a runner that never ran as done.
+    return EXIT.generic;
+  }
+}
+
+/** The name of the master's refusal of a function that it does not have. */
+const NOT_AVAILABLE = 'CommandExecutionError';
+
+/** Names the function that was probably meant. */
+async function suggest(fun: string, terminal: Terminal): Promise<void> {
+  const { RUNNERS } = await import('@brine/runners');
+  const { nearestName } = await import('@brine/config');
+  const nearest = nearestName(fun, RUNNERS.keys());
+  if (nearest !== undefined) terminal.err(`Did you mean ${nearest}?\n`);
+}
+
+interface Begun {
+  readonly tag: string;
+  readonly jid: string;
+}
+
+async function begin(client: LocalClient, call: RemoteCall): Promise<Begun> {
+  const reply = await client.command(loadOf(call));
+  const [tag, jid] = [textOf(reply, 'tag'), textOf(reply, 'jid')];
+  if (tag === undefined || jid === undefined) throw new RefusedError('SaltClientError', '');
+  return { tag, jid };
+}
+
+function loadOf({ fun, args, credentials, jid, timeoutSeconds }: RemoteCall): SaltMap {
+  const positional: SaltValue[] = [];
+  const keywords: SaltMap = new Map();
+  for (const arg of args) {
+    if (!isMap(arg) || arg.get('__kwarg__') !== true) positional.push(arg);
+    else for (const [name, value] of arg) if (name !== '__kwarg__') keywords.set(name, value);
+  }
+  const kwarg = mapOf({ kwarg: keywords, arg: positional });
+  return new Map([
+    ...mapOf({ cmd: 'runner', fun, kwarg, jid, timeout: timeoutSeconds }),
+    ...credentials,
+  ]);
+}
+
+/**
+ * Begins the run, shows what it prints, and gives the data of its event `ret` (Salt: RunnerClient
+ * cmd_sync).
+ */
+async function followed(call: RemoteCall, run: RemoteRun): Promise<SaltMap> {
+  const interrupt = whenInterrupted(run.terminal);
+  const events = new RunEvents((data) => {
+    if (!isOn(run.options, 'quiet')) showProgress(data, run);
+  });
+  const connection = await run.master.listen(events.take);
+  try {
+    const { tag, jid } = await begin(run.master.client, call);
+    interrupt.jid = jid;
+    events.follow(tag);
+    const hasEntry = call.credentials.size === 0 && !WITHOUT_ENTRY.test(call.fun);
+    const until = hasEntry ? Number.POSITIVE_INFINITY : Date.now() + WAIT_MS;
+    const jobs = new JobRecords(run.master.client);
+    for (;;) {
+      const data = await events.ended(Math.min(LOOK_MS, Math.max(0, until - Date.now())));
+      if (data !== undefined) return data;
+      if (Date.now() >= until) throw new Error(`RunnerClient job '${call.fun}' timed out`);
+      const stored = hasEntry ? await entryOf(jobs, jid) : undefined;
+      if (stored !== undefined) return stored;
+    }
+  } finally {
+    interrupt.dispose();
+    connection.close();
+  }
+}
+
+/** Text that a runner printed, or an event of progress in Salt's form (print_async_event). */
+function showProgress(data: SaltMap, { terminal, printer }: RemoteRun): void {
+  const [text, outputter] = [textOf(data, 'data'), textOf(data, 'outputter')];
+  if (text !== undefined && outputter === 'text') terminal.out(text);
+  else printer.show(mapOf({ suffix: 'progress', event: data }), outputter ?? 'nested');
+}
+
+/** The data of the event `ret` as the job cache has it; undefined while it has none. */
+async function entryOf(jobs: JobRecords, jid: string): Promise<SaltMap | undefined> {
+  try {
+    for (const row of (await jobs.returns(jid)).values()) {
+      if (isMap(row)) return mapIn(row, 'return');
+    }
+  } catch (error) {
+    // The job cache is away, or a worker is: the event may still come.
+    if (!(error instanceof RefusedError) && !(error instanceof RequestTimeoutError)) throw error;
+  }
+  return undefined;
+}
+
+/** The events of one run, of which the first may come before its tag is known. */
+class RunEvents {
+  readonly #print: (data: SaltMap) => void;
+  readonly #early: (readonly [tag: string, packed: Uint8Array])[] = [];
+  #tag: string | undefined;
+  #ended: SaltMap | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(print: (data: SaltMap) => void) {
+    this.#print = print;
+  }
+
+  readonly take = (tag: string, packed: Uint8Array): void => {
+    if (!tag.startsWith('salt/run/')) return;
+    if (this.#tag !== undefined) this.#see(tag, packed);
+    else if (this.#early.length < EARLY_MAX) this.#early.push([tag, packed]);
+  };
+
+  follow(tag: string): void {
+    this.#tag = tag;
+    for (const [early, packed] of this.#early.splice(0)) this.#see(early, packed);
+  }
+
+  /** Waits for the event `ret`, so many ms at most. */
+  async ended(ms: number): Promise<SaltMap | undefined> {
+    if (this.#ended !== undefined) return this.#ended;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      timer = setTimeout(resolve, ms);
+    });
+    clearTimeout(timer);
+    return this.#ended;
+  }
+
+  #see(tag: string, packed: Uint8Array): void {
+    const isEnd = tag === `${this.#tag}/ret`;
+    if (!isEnd && tag !== `${this.#tag}/progress`) return;
+    const unpacked = unpack(packed);
+    const data = isMap(unpacked) ? unpacked : mapOf({});
+    if (isEnd) {
+      this.#ended = data;
+      this.#wake?.();
+      return;
+    }
+    this.#print(data);
+  }
+}
+
+/** A result of exactly `data` and `outputter` is shown by that outputter, as in Salt. */
+function showResult(value: SaltValue, printer: Printer): void {
+  const outputter = isMap(value) ? textOf(value, 'outputter') : undefined;
+  const names = isMap(value) ? [...value.keys()].filter((name) => name !== 'retcode') : [];
+  const isWrapped = outputter !== undefined && names.length === 2 && isMap(value);
+  if (!isWrapped || !value.has('data')) {
+    printer.show(value, 'nested');
+  } else if (value.has('retcode') && printer.options.output !== undefined) {
+    // `--out` shows the whole wrapper of an orchestration (transcripts, runner/orch-json).
+    printer.show(value, 'nested');
+  } else {
+    printer.show(value.get('data') ?? null, outputter);
+  }
+}
+
+/** Salt's order of places (salt/cli/run.py). */
+function exitCode(data: SaltMap): number {
+  const own = intOf(data, 'retcode');
+  if (own !== undefined) return own;
+  const value = mapIn(data, 'return');
+  const inner = value === undefined ? undefined : mapIn(value, 'data');
+  const found = (value && intOf(value, 'retcode')) ?? (inner && intOf(inner, 'retcode'));
+  return found ?? (data.get('success') === false ? EXIT.generic : EXIT.ok);
+}
+
+const ASYNC =
+  'Running in asynchronous mode. Results of this execution may be collected by attaching to the ' +
+  'master event bus or by examining the master job cache, if configured. This execution is ' +
+  'running under tag';

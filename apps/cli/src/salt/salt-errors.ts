@@ -1,0 +1,31 @@
+import {
+  BatchSizeError,
+  MasterUnreachableError,
+  NodegroupError,
+  RefusedError,
+  RequestTimeoutError,
+} from '@brine/client';
+
+const SALT_ERRORS = [
+  MasterUnreachableError,
+  RequestTimeoutError,
+  RefusedError,
+  NodegroupError,
+  BatchSizeError,
+] as const;
+
+/** What publishing throws, and Salt shows instead of a stack. */
+export type SaltError = InstanceType<(typeof SALT_ERRORS)[number]>;
+
+/** The error if it is one of these; otherwise undefined. */
+export function asSaltError(error: unknown): SaltError | undefined {
+  return SALT_ERRORS.some((kind) => error instanceof kind) ? (error as SaltError) : undefined;
+}
+
+/** The class of Salt's own error for it. */
+export function pythonName(error: SaltError): string {
+  if (error instanceof BatchSizeError || error instanceof NodegroupError) {
+    return 'SaltInvocationError';
+  }
+  return error instanceof RefusedError ? error.name : 'SaltClientError';
+}
