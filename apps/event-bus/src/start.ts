@@ -1,12 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Bus, connectBus, ensureStreams } from '@brine/bus';
+import { Bucket, type Bus, connectBus, ensureStreams } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { JobFiles } from '@brine/cachedir';
+import { BatchFiles, JobFiles } from '@brine/cachedir';
+import { SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
+import { offerRun } from '@brine/master-state';
+import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';
 import { heldSocket } from '@brine/service/processes';
+import { HostBatches } from './adapters/host-batches.ts';
 import { HostSockets } from './adapters/host-sockets.ts';
 import { startHousekeeping } from './adapters/housekeeping.ts';
 import {
@@ -55,7 +59,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const trouble = (text: string, err?: unknown): void => log.warn({ err }, text);
 
   const connecting = connectBus(natsOf(context, 'event-bus'));
-  const local = localEvents(connecting, tagPrefixCounter(context.metrics), trouble);
+  const local = localEvents(connecting, options, tagPrefixCounter(context.metrics), trouble);
   const salt = findInstalledSalt(context.env['PATH'] ?? '');
   const sockets = await openSockets(options, salt, local, trouble);
   releasers.add(() => sockets.close());
@@ -72,14 +76,10 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
     MINION_TIMES[options.brine.metrics.perMinion],
   );
   const readers = new Readers(sockets.readerSockets, options.maxEventSize);
-  const feeds = feedsOf(context, {
-    bus,
-    files,
-    readers,
-    times,
-    startedMs,
-    hasSalt: salt !== undefined,
-  });
+  const batches = await hostBatches(context, bus, files);
+  releasers.add(() => batches.close());
+  const hasSalt = salt !== undefined;
+  const feeds = feedsOf(context, { bus, files, readers, times, batches, startedMs, hasSalt });
   releasers.add(() => feeds.close());
   // Only one process of a host may do this: a successor gets it before the rest.
   const forOne = new Releasers();
@@ -157,6 +157,7 @@ interface FeedParts {
   readonly files: JobFiles;
   readonly readers: Readers;
   readonly times: MinionTimes;
+  readonly batches: HostBatches;
   readonly startedMs: number;
   /** Whether a Salt is installed whose tools read returns. */
   readonly hasSalt: boolean;
@@ -164,7 +165,7 @@ interface FeedParts {
 
 function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
   const { options, log } = context;
-  const { bus, files, readers, times } = parts;
+  const { bus, files, readers, times, batches } = parts;
   return startFeeds({
     bus,
     files,
@@ -172,7 +173,15 @@ function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
     host: options.brine.host,
     sinceMs: parts.startedMs,
     maxEventSize: options.maxEventSize,
-    times,
+    times: {
+      get wanted() {
+        return times.wanted;
+      },
+      saw: (event) => {
+        times.saw(event);
+        batches.saw(event);
+      },
+    },
     spans: context.telemetry,
     ...keptFiles(options, parts.hasSalt, log),
     onTrouble: (text, err) => log.warn({ err }, text),
@@ -180,8 +189,32 @@ function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
   });
 }
 
+/** Batches that stock tools of this host look at, or hand over. */
+async function hostBatches(
+  { options, log }: ServiceContext,
+  bus: Bus,
+  jobs: JobFiles,
+): Promise<HostBatches> {
+  const { pkiDir, keysize, cachedir, brine } = options;
+  const keys = await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options));
+  const to = {
+    bucket: new Bucket(bus, 'brine_runs'),
+    box: SecretBox.fromMasterKey(keys.privateKey, 'runs'),
+  };
+  const batches = new HostBatches({
+    files: new BatchFiles(jobs, cachedir),
+    host: brine.host,
+    offer: (jid, data, by) => offerRun(to, 'batch', jid, { data, by }),
+    onTrouble: (text, err) => log.warn({ err }, text),
+    onAdopted: (jid, user) => log.info({ jid, user }, 'a batch of a stock command is adopted'),
+  });
+  batches.start();
+  return batches;
+}
+
 function localEvents(
   connecting: Promise<Bus>,
+  { masterId }: MasterOptions,
   fired: (tag: string) => void,
   onTrouble: Trouble,
 ): LocalEvents {
@@ -194,7 +227,7 @@ function localEvents(
     fired(event.tag);
     return appended;
   };
-  return new LocalEvents({ append }, (error) =>
+  return new LocalEvents({ append }, masterId, (error) =>
     onTrouble('an event of a local tool was lost', error),
   );
 }

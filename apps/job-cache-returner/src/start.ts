@@ -140,7 +140,7 @@ export class Returner {
     };
     const readers = { ...place, keepStray: (stray: Stray) => this.#keepStray(stray) };
     this.#jobs = new PublicationReader(bus, { ...readers, kinds: ['job'] });
-    const kinds = ['ret', 'auth', 'sighting', 'audit'] as const;
+    const kinds = ['ret', 'run', 'auth', 'sighting', 'audit'] as const;
     this.#returns = new EventReader(bus, { ...readers, kinds });
     this.#fleet = new FleetCounts(ports.databaseUrl);
     exposeMetrics(ports.metrics, {

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { ConfigMap, MinionOptions } from '@brine/config';
-import { ConfigError, loadMinionConfig } from '@brine/config';
+import type { MinionOptions } from '@brine/config';
+import { ConfigError, loadMinionConfig, minionOptionsByName } from '@brine/config';
 import type { FinishedJob } from '@brine/minion';
 import { collectGrains, Minion, MinionError } from '@brine/minion';
 import { MinionKeyFiles } from '@brine/pki';
@@ -78,7 +78,7 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
     reconnectMaxMs: options.reconMax,
     reconnectRandomize: options.reconRandomize,
   });
-  const grains = grainsOf(options.grains);
+  const grains = mapFrom(options.grains);
   const minion = new Minion({
     settings: options,
     key: privateKey,
@@ -88,6 +88,7 @@ async function serve(options: MinionOptions, telemetry: Telemetry): Promise<numb
     log,
     collectGrains: () =>
       collectGrains({ id: options.id, master: host, grains, saltVersion: SALT_VERSION }),
+    config: () => mapFrom(minionOptionsByName(options)),
     finished: (job) => recordJob(telemetry, options.id, job),
   });
   try {
@@ -130,7 +131,7 @@ function telemetryOptions(options: MinionOptions, env: Environment) {
   };
 }
 
-function grainsOf(map: ConfigMap): SaltMap {
+function mapFrom(map: unknown): SaltMap {
   const value = fromJson(map);
   return isMap(value) ? value : mapOf({});
 }

@@ -13,6 +13,7 @@ import { AuditSeal, cryptoInUse } from '@brine/crypt';
 import { openTraces, type WorkerTraces } from '@brine/job-traces';
 import { Answerer, type MasterPorts } from '@brine/master';
 import {
+  BucketBanks,
   type HotState,
   openAudit,
   openHotState,
@@ -28,9 +29,13 @@ import { nowMs } from '@brine/telemetry';
 import { faultLog } from './adapters/fault-log.ts';
 import { openFiles } from './adapters/files.ts';
 import { answerHere, WorkerFunctions } from './adapters/functions.ts';
+import { openHostPorts } from './adapters/host-ports.ts';
 import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
 import { exposeMetrics, requestMetrics } from './adapters/metrics.ts';
+import { openOwnStates } from './adapters/own-states.ts';
+import { WorkerRuns } from './adapters/owned-runs.ts';
 import { portsOf } from './adapters/ports-of.ts';
+import { openPython } from './adapters/python.ts';
 
 /**
  * Requests answered at a time, by class. Log-ins cost RSA work and wait for each other; returns
@@ -70,8 +75,9 @@ export async function startWorker(
   const fault = (text: string, err?: unknown): void => log.error({ err }, text);
   const onTrouble = (text: string, err: unknown): void => log.warn({ err }, text);
   const audit = openAudit(bus, auditSeal, { host, count: requests.count, onTrouble });
-  const pillarThreads = new ThreadedPillars(options, (text) => log.error(text));
-  const functions = new WorkerFunctions({
+  const python = openPython(context);
+  const pillarThreads = new ThreadedPillars(options, (text) => log.error(text), python);
+  const functions: WorkerFunctions = new WorkerFunctions({
     bus,
     options,
     answer: (body) => answerHere(answerer, body, host),
@@ -80,20 +86,67 @@ export async function startWorker(
     onTrouble: fault,
     ports: () => ports,
     pillarTop: (asked) => pillarThreads.top(asked),
+    runs: () => runs,
+    hostPorts: () => ({ ...hostPorts, ownStates }),
+    python,
+    banks: new BucketBanks({
+      ...state,
+      pillarEnvs: Object.keys(options.pillarRoots),
+      now: () => Date.now(),
+    }),
   });
   const files = await openFiles(options, (fields, text) => log.warn(fields, text));
+  const ownStates = openOwnStates({ options, files, python, log });
+  const hostPorts = openHostPorts({
+    ...{ bus, options, workerId, files, onTrouble },
+    pillars: pillarThreads,
+  });
   const pillars = new CachedPillars(pillarThreads, state.pillars, options, fault);
   const ports: MasterPorts = portsOf(context, {
     ...{ bus, state, pem, masterKey, requests, events, audit, functions, files },
-    ...{ pillars, pillarThreads, traces },
+    ...{ pillars, pillarThreads, traces, python },
   });
   const answerer: Answerer = new Answerer(ports, faultLog(log));
+  const runs: WorkerRuns = new WorkerRuns({
+    ...{ bus, pem, workerId, options, onTrouble: fault },
+    ports: () => ports,
+    listen: (kinds, onEvent, sinceMs) => functions.listen(kinds, onEvent, sinceMs),
+    contextOf: (call) => functions.contextOf(call),
+  });
   const receiver = new RequestReceiver(bus, { workerId, host, concurrency: CONCURRENCY });
   receiver.serve(answering(answerer, state, traces));
   exposeMetrics(context.metrics, { bus, receiver, masterKey, acks, ...state });
   const asides = answeringGateways(bus, state, audit);
   const stopHearing = hearSent(bus, traces.sent);
   log.info(cryptoInUse(), 'what seals');
+  return running({
+    ...{ bus, state, masterKey, receiver, runs, acks, stopHearing, hostPorts, traces, audit },
+    ...{ asides, files, pillarThreads, ownStates, python },
+  });
+}
+
+/** What a started worker is made of, in the order in which it ends. */
+interface RunningParts {
+  readonly receiver: RequestReceiver;
+  readonly runs: WorkerRuns;
+  readonly acks: StoredAcks | undefined;
+  readonly stopHearing: () => void;
+  readonly hostPorts: ReturnType<typeof openHostPorts>;
+  readonly traces: WorkerTraces;
+  readonly audit: ReturnType<typeof openAudit>;
+  readonly asides: readonly Answering[];
+  readonly state: HotState;
+  readonly masterKey: MasterKeyService;
+  readonly files: Awaited<ReturnType<typeof openFiles>>;
+  readonly pillarThreads: ThreadedPillars;
+  readonly ownStates: ReturnType<typeof openOwnStates>;
+  readonly python: ReturnType<typeof openPython>;
+  readonly bus: Bus;
+}
+
+function running(parts: RunningParts): RunningService {
+  const { receiver, runs, acks, stopHearing, hostPorts, traces, audit, asides, state } = parts;
+  const { masterKey, files, pillarThreads, ownStates, python, bus } = parts;
   return {
     ready: () => bus.status === 'connected' && state.ready(),
     status: () => ({
@@ -101,14 +154,19 @@ export async function startWorker(
       sessions: state.sessions.count(),
       rsaQueued: masterKey.queued,
       requests: receiver.stats(),
+      runs: runs.stats(),
       ...cryptoInUse(),
     }),
     // A pillar that is being made has its time.
-    leave: () => receiver.drain(),
+    leave: async () => {
+      await Promise.all([receiver.drain(), runs.handOver()]);
+    },
     close: async () => {
       await receiver.drain();
+      await runs.close();
       acks?.close();
       stopHearing();
+      hostPorts.close();
       traces.close();
       await audit.close();
       await Promise.all(asides.map((serving) => serving.close()));
@@ -116,6 +174,8 @@ export async function startWorker(
       await masterKey.close();
       await files.close();
       await pillarThreads.close();
+      await ownStates.close();
+      python?.close();
       await bus.close();
     },
   };

@@ -1,3 +1,4 @@
+export { BatchFiles } from './batch-files.ts';
 export { cleanOldJobs } from './clean-jobs.ts';
 export {
   dropFilePath,

@@ -1,7 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { SaltMap, SaltValue } from '@brine/wire';
-import type { Command, JobReturn, PublishedCommand } from './command.ts';
-import { BatchSizeError } from './errors.ts';
+import { parseTag } from '@brine/job';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import type { Command } from './command.ts';
+import { BatchSizeError, RefusedError } from './errors.ts';
+import type { ClientEvent, EventQueue } from './event-inbox.ts';
+import { JobRecords } from './job-records.ts';
 import type { LocalClient } from './local-client.ts';
 
 /** How a batch runs. */
@@ -12,6 +14,10 @@ export interface BatchSettings {
   readonly waitMs: number;
   /** Stops after the first return with a retcode other than 0. */
   readonly failhard: boolean;
+  /** Runs on so many minions first; the others wait for their good end. */
+  readonly canary?: string;
+  /** Stops when more minions than this have failed. */
+  readonly halt?: string;
   /** The job id of the whole batch; every part runs under it. */
   readonly jid: string;
 }
@@ -19,6 +25,8 @@ export interface BatchSettings {
 /** What happens in a batch, in the order in which it is printed. */
 export type BatchStep =
   | { readonly kind: 'no-match' }
+  /** The master has the batch: it goes on without this command. */
+  | { readonly kind: 'begun' }
   | { readonly kind: 'down'; readonly id: string }
   | { readonly kind: 'start'; readonly ids: readonly string[] }
   | {
@@ -31,7 +39,19 @@ export type BatchStep =
       readonly jid: string | undefined;
     }
   | { readonly kind: 'silent'; readonly id: string }
-  | { readonly kind: 'halted' };
+  /** Returns that came while this command could not listen, and that it may not look up. */
+  | { readonly kind: 'unseen'; readonly count: number; readonly retcode: number }
+  | { readonly kind: 'halted'; readonly reason: string };
+
+/** A return as it is shown. */
+type ReturnStep = BatchStep & { readonly kind: 'return' };
+
+/** Without any event for so long, the master is asked how the batch stands. */
+const QUIET_MS = 10_000;
+/** A return comes a little before or after the word that it counts. */
+const LATE_RETURN_MS = 3_000;
+/** Returns that may come before they count: of minions that were not asked, no more are kept. */
+const EARLY_MAX = 100_000;
 
 /**
  * How many minions run at a time (Salt: salt/utils/batch_state.py get_batch_size).
@@ -48,95 +68,6 @@ export function batchSize(spec: string, minions: number): number {
   return Math.max(1, Number(spec));
 }
 
-/**
- * Runs a command on some minions at a time. First `test.ping` finds the minions that answer; then
- * each return makes room for the next minion (Salt: salt/cli/batch.py).
- */
-export async function* runBatch(
-  client: LocalClient,
-  command: Command,
-  settings: BatchSettings,
-): AsyncGenerator<BatchStep> {
-  const { up, down } = await pingMinions(client, command);
-  if (up === undefined) {
-    yield { kind: 'no-match' };
-    return;
-  }
-  const size = batchSize(settings.size, up.length);
-  for (const id of down) yield { kind: 'down', id };
-  const parts = new Parts(client, command, settings.jid);
-  const pending = [...up];
-  const resting: number[] = [];
-  for (;;) {
-    while ((resting[0] ?? Number.POSITIVE_INFINITY) <= Date.now()) resting.shift();
-    const room = size - parts.active - resting.length;
-    const ids = pending.splice(0, Math.max(0, Math.min(room, pending.length)));
-    if (ids.length > 0) {
-      yield { kind: 'start', ids };
-      await parts.start(ids);
-    }
-    if (parts.active === 0) {
-      const rest = resting[0];
-      if (pending.length === 0 || rest === undefined) return;
-      await sleep(Math.max(0, rest - Date.now()));
-      continue;
-    }
-    const done = await parts.next();
-    if (settings.waitMs > 0) resting.push(Date.now() + settings.waitMs);
-    if (done.kind === 'missing') {
-      yield { kind: 'silent', id: done.id };
-      continue;
-    }
-    const step = batchReturn(done);
-    const halt = settings.failhard && step.retcode !== 0;
-    const free = size - parts.active - resting.length;
-    // A free slot is taken before the return that made room for it is shown.
-    const next = halt ? [] : pending.splice(0, Math.max(0, Math.min(free, pending.length)));
-    if (next.length > 0) {
-      yield { kind: 'start', ids: next };
-      await parts.start(next);
-    }
-    yield step;
-    if (!halt) continue;
-    yield { kind: 'halted' };
-    return;
-  }
-}
-
-interface Presence {
-  /** Undefined if no minion matched. */
-  readonly up: readonly string[] | undefined;
-  readonly down: readonly string[];
-}
-
-async function pingMinions(client: LocalClient, command: Command): Promise<Presence> {
-  const { jid: _jid, ret: _ret, recordsRoot: _recordsRoot, ...target } = command;
-  const job = await client.publish({ ...target, fun: 'test.ping', arg: [] }, { listen: true });
-  if (job === undefined) return { up: undefined, down: [] };
-  const up: string[] = [];
-  const down: string[] = [];
-  for await (const item of client.returns(job, optionsOf(command.kwargs))) {
-    (item.kind === 'return' ? up : down).push(item.id);
-  }
-  return { up, down };
-}
-
-function optionsOf(kwargs: SaltMap | undefined): { kwargs?: SaltMap } {
-  return kwargs === undefined ? {} : { kwargs };
-}
-
-function batchReturn(done: JobReturn & { kind: 'return' }): BatchStep & { kind: 'return' } {
-  return {
-    kind: 'return',
-    id: done.id,
-    ret: done.ret,
-    retcode: highestRetcode(done.retcode),
-    rawRetcode: done.retcode,
-    jid: done.jid,
-    ...(done.out === undefined ? {} : { out: done.out }),
-  };
-}
-
 /** The retcode of a return; compound jobs have one per function. */
 export function highestRetcode(retcode: SaltValue | undefined): number {
   if (retcode instanceof Map) {
@@ -146,15 +77,66 @@ export function highestRetcode(retcode: SaltValue | undefined): number {
   return typeof retcode === 'number' ? retcode : 0;
 }
 
-/** The parts of a batch in flight, and their returns in the order of arrival. */
-class Parts {
+/**
+ * Hands a batch to the master and gives its job id; undefined where no minion matches. It is the
+ * master's from then on. Sent twice it begins once.
+ * @throws as {@link LocalClient.publish}
+ */
+export async function beginBatch(
+  client: LocalClient,
+  command: Command,
+  settings: BatchSettings,
+): Promise<string | undefined> {
+  const { jid, size, waitMs, failhard, canary, halt } = settings;
+  const { timeoutMs, gatherJobTimeoutMs } = client.waits;
+  const batch = mapOf({
+    ...{ size, failhard, canary, halt, wait_ms: waitMs },
+    ...{ timeout_ms: timeoutMs, gather_ms: gatherJobTimeoutMs },
+  });
+  const reply = await client.order('brine_batch', { ...command, jid }, mapOf({ batch }));
+  return reply.get('matched') === false ? undefined : (textOf(reply, 'jid') ?? jid);
+}
+
+/**
+ * Runs a command on some minions at a time (Salt: salt/cli/batch.py). The workers of the master do
+ * it; this follows it by events, and asks for what it has missed.
+ * @throws as {@link LocalClient.publish}
+ */
+export async function* runBatch(
+  client: LocalClient,
+  command: Command,
+  settings: BatchSettings,
+): AsyncGenerator<BatchStep> {
+  const { jid } = settings;
+  const wanted = [`salt/batch/${jid}/`, `salt/job/${jid}/ret/`];
+  const events = await client.listen((tag) => wanted.some((prefix) => tag.startsWith(prefix)));
+  try {
+    if ((await beginBatch(client, command, settings)) === undefined) {
+      yield { kind: 'no-match' };
+      return;
+    }
+    yield { kind: 'begun' };
+    const view = new BatchView(client, { ...command, jid }, jid);
+    yield* view.follow(events);
+  } finally {
+    events.close();
+  }
+}
+
+/** What of a batch was shown, and what was not yet. */
+class BatchView {
   readonly #client: LocalClient;
   readonly #command: Command;
   readonly #jid: string;
-  readonly #arrived: JobReturn[] = [];
-  readonly #waiting = new Set<string>();
-  #failure: Error | undefined;
-  #wake: (() => void) | undefined;
+  readonly #started = new Set<string>();
+  readonly #shown = new Set<string>();
+  /** Returns that the batch has not counted yet. */
+  readonly #early = new Map<string, ReturnStep>();
+  /** Returns that count and have not come here yet. */
+  readonly #owed = new Set<string>();
+  #seq = 0;
+  #halted: string | undefined;
+  #isOver = false;
 
   constructor(client: LocalClient, command: Command, jid: string) {
     this.#client = client;
@@ -162,55 +144,142 @@ class Parts {
     this.#jid = jid;
   }
 
-  /** Minions in flight: no return yet, or one that `next` has not given yet. */
-  get active(): number {
-    return this.#waiting.size;
+  async *follow(events: EventQueue): AsyncGenerator<BatchStep> {
+    while (!this.#isOver || this.#owed.size > 0) {
+      const waitMs = this.#owed.size > 0 ? LATE_RETURN_MS : QUIET_MS;
+      const event = await events.next(Date.now() + waitMs);
+      if (event !== undefined) yield* this.#take(event);
+      else yield* this.#catchUp();
+    }
+    if (this.#halted !== undefined) yield { kind: 'halted', reason: this.#halted };
   }
 
-  async start(ids: readonly string[]): Promise<void> {
-    for (const id of ids) this.#waiting.add(id);
-    const { kwargs } = this.#command;
-    const command: Command = { ...this.#command, tgt: ids, tgtType: 'list', jid: this.#jid };
-    const job = await this.#client.publish(withoutDelimiter(command), { listen: true });
-    if (job === undefined) {
-      for (const id of ids) this.#arrived.push({ kind: 'missing', id });
+  async *#take({ tag, data }: ClientEvent): AsyncGenerator<BatchStep> {
+    const parsed = parseTag(tag);
+    if (parsed.kind === 'job-return') {
+      if (parsed.jid === this.#jid) yield* this.#returned(parsed.id, data);
       return;
     }
-    this.#collect(job, kwargs, new Set(ids)).catch((error: unknown) => {
-      this.#failure = error instanceof Error ? error : new Error(String(error));
-      this.#wake?.();
-    });
+    const suffix = tag.slice(`salt/batch/${this.#jid}/`.length);
+    const brine = mapIn(data, 'brine');
+    // Others may fire under this tag too; only the master says where it stands.
+    const seq = brine?.get('seq');
+    if (brine === undefined || typeof seq !== 'number' || this.#isOver) return;
+    if (suffix === 'new') for (const id of textsIn(brine, 'down')) yield { kind: 'down', id };
+    if (suffix === 'progress') {
+      if (seq <= this.#seq) return;
+      if (seq > this.#seq + 1) {
+        yield* this.#catchUp();
+        return;
+      }
+      this.#seq = seq;
+      yield* this.#step(brine);
+    }
+    if (suffix !== 'complete' && suffix !== 'halted') return;
+    if (seq > this.#seq) yield* this.#catchUp();
+    this.#isOver = true;
+    if (suffix === 'halted') this.#halted = textOf(data, 'reason') ?? 'stop';
   }
 
-  async next(): Promise<JobReturn> {
-    for (;;) {
-      if (this.#failure !== undefined) throw this.#failure;
-      const done = this.#arrived.shift();
-      if (done !== undefined) {
-        if (this.#waiting.delete(done.id)) return done;
-        continue;
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+  /** One step of the batch: a free slot is taken before the return that made room is shown. */
+  *#step(brine: SaltMap): Generator<BatchStep> {
+    yield* this.#start(textsIn(brine, 'dispatched'));
+    for (const id of textsIn(brine, 'finished')) {
+      const early = this.#early.get(id);
+      if (early === undefined) this.#owed.add(id);
+      else yield* this.#show(early);
+    }
+    for (const id of textsIn(brine, 'silent')) {
+      this.#shown.add(id);
+      yield { kind: 'silent', id };
     }
   }
 
-  async #collect(
-    job: PublishedCommand,
-    kwargs: SaltMap | undefined,
-    part: ReadonlySet<string>,
-  ): Promise<void> {
-    const options = { ...optionsOf(kwargs), part };
-    for await (const item of this.#client.returns(job, options)) {
-      this.#arrived.push(item);
-      this.#wake?.();
+  *#start(ids: readonly string[]): Generator<BatchStep> {
+    const fresh = ids.filter((id) => !this.#started.has(id));
+    for (const id of fresh) this.#started.add(id);
+    if (fresh.length > 0) yield { kind: 'start', ids: fresh };
+  }
+
+  *#show(step: ReturnStep): Generator<BatchStep> {
+    this.#early.delete(step.id);
+    this.#owed.delete(step.id);
+    if (this.#shown.has(step.id)) return;
+    this.#shown.add(step.id);
+    yield step;
+  }
+
+  *#returned(id: string, data: SaltMap): Generator<BatchStep> {
+    if (textOf(data, 'id') !== id || this.#shown.has(id)) return;
+    const step = returnStep(id, data, data.get('return'));
+    if (step === undefined) return;
+    if (this.#owed.has(id)) yield* this.#show(step);
+    else if (!this.#early.has(id) && this.#early.size < EARLY_MAX) this.#early.set(id, step);
+  }
+
+  /** Asks the master how the batch stands, and the job cache for returns that were missed. */
+  async *#catchUp(): AsyncGenerator<BatchStep> {
+    const more = mapOf({ follow: this.#jid });
+    const reply = await this.#client.order('brine_batch', this.#command, more);
+    const state = mapIn(reply, 'state');
+    if (state === undefined) {
+      throw new RefusedError('SaltClientError', `The master does not know the batch ${this.#jid}`);
+    }
+    const seq = Number(state.get('seq') ?? 0);
+    const isEnded = state.get('ended') === true;
+    if (seq > this.#seq || this.#owed.size > 0 || isEnded) yield* this.#missed(state);
+    this.#seq = Math.max(this.#seq, seq);
+    if (!isEnded) return;
+    this.#isOver = true;
+    if (state.get('halted') === true) this.#halted ??= textOf(state, 'halted_reason') ?? 'stop';
+  }
+
+  async *#missed(state: SaltMap): AsyncGenerator<BatchStep> {
+    const plan = mapIn(state, 'plan') ?? mapOf({});
+    const silent = textsIn(plan, 'silent');
+    const active = textsIn(plan, 'active');
+    let kept: SaltMap;
+    try {
+      kept = await new JobRecords(this.#client).returns(this.#jid);
+    } catch (error) {
+      // A caller with limited rights may not ask the job cache.
+      if (!(error instanceof RefusedError)) throw error;
+      const retcode = Number(state.get('retcode') ?? 0);
+      yield* this.#start([...active, ...silent]);
+      yield { kind: 'unseen', count: this.#owed.size, retcode };
+      this.#owed.clear();
+      return;
+    }
+    const flying = new Set(active);
+    const back = [...kept.keys()].filter((id) => typeof id === 'string' && !flying.has(id));
+    yield* this.#start([...(back as string[]), ...active, ...silent]);
+    for (const id of back as string[]) {
+      const data = kept.get(id);
+      const step = isMap(data)
+        ? returnStep(id, new Map([...data, ['jid', this.#jid]]), data.get('return'))
+        : undefined;
+      if (step !== undefined) yield* this.#show(step);
+    }
+    // What is owed and not even in the job cache is not kept there.
+    this.#owed.clear();
+    for (const id of silent) {
+      if (!this.#shown.has(id)) yield { kind: 'silent', id };
+      this.#shown.add(id);
     }
   }
 }
 
-function withoutDelimiter(command: Command): Command {
-  if (command.kwargs?.has('delimiter') !== true) return command;
-  const kwargs = new Map([...command.kwargs].filter(([key]) => key !== 'delimiter'));
-  return { ...command, kwargs };
+function returnStep(id: string, data: SaltMap, ret: SaltValue | undefined): ReturnStep | undefined {
+  if (ret === undefined) return undefined;
+  const out = textOf(data, 'out');
+  const rawRetcode = data.get('retcode');
+  return {
+    ...{ kind: 'return', id, ret, rawRetcode, retcode: highestRetcode(rawRetcode) },
+    jid: textOf(data, 'jid'),
+    ...(out === undefined ? {} : { out }),
+  };
+}
+
+function textsIn(map: SaltMap, name: string): string[] {
+  return (listOf(map, name) ?? []).filter((text) => typeof text === 'string');
 }

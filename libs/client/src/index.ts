@@ -1,5 +1,5 @@
-export type { BatchStep } from './batch-run.ts';
-export { batchSize, highestRetcode, runBatch } from './batch-run.ts';
+export type { BatchSettings, BatchStep } from './batch-run.ts';
+export { batchSize, beginBatch, highestRetcode, runBatch } from './batch-run.ts';
 export type { Command, JobReturn, PublishedCommand } from './command.ts';
 export {
   BatchSizeError,
@@ -15,12 +15,14 @@ export {
   yamlArgument,
 } from './function-arguments.ts';
 export { noResponseText } from './gather.ts';
+export type { AuditLine, JobSearch } from './job-records.ts';
+export { JobRecords, minionsOf, splitInput } from './job-records.ts';
 export type { ClientSettings } from './local-client.ts';
 export { LocalClient } from './local-client.ts';
 export type { Nodegroups } from './nodegroup.ts';
 export type { DisplayOptions } from './output/display.ts';
 export { displayOf, jointOf } from './output/display.ts';
-export { DEFAULT_STATE_DISPLAY } from './output/outputter.ts';
+export { pythonJson } from './output/json.ts';
+export type { OutputContext, Outputter } from './output/outputter.ts';
+export { DEFAULT_STATE_DISPLAY, UnfitDataError } from './output/outputter.ts';
 export type { ClientPorts } from './ports.ts';
-export type { AuditLine, JobSearch } from './job-records.ts';
-export { JobRecords, minionsOf, splitInput } from './job-records.ts';

@@ -65,6 +65,12 @@ export class JobRecords {
     return all;
   }
 
+  /** When the last return of a job came, unix ms; undefined where none did. */
+  async endTime(jid: string): Promise<number | undefined> {
+    const value = await this.#ask('end_time', mapOf({ jid }));
+    return typeof value === 'number' ? value : undefined;
+  }
+
   /**
    * All jobs, oldest first, in parts: their number has no bound, so they are never in memory all at
    * once. A part may be empty.

@@ -62,13 +62,8 @@ export class LocalClient {
     command: Command,
     options: { readonly listen?: boolean; readonly into?: EventQueue } = {},
   ): Promise<PublishedCommand | undefined> {
-    const { master } = this.#ports;
-    if (!master.isPresent()) {
-      throw new MasterUnreachableError(
-        `Unable to connect to the salt master publisher at ${this.#settings.sockDir}`,
-      );
-    }
-    this.#key ??= await master.readKey();
+    this.#refuseWithoutMaster();
+    this.#key ??= await this.#ports.master.readKey();
     const load = publishLoad(command, this.#key, this.#settings);
     if (options.listen !== true && options.into === undefined) return this.#send(load);
     await this.#connect();
@@ -92,11 +87,12 @@ export class LocalClient {
       readonly part?: ReadonlySet<string>;
       readonly unexpected?: boolean;
       readonly timeoutMs?: number;
+      readonly gatherJobTimeoutMs?: number;
     } = {},
   ): AsyncGenerator<JobReturn> {
     const settings: GatherSettings = {
       timeoutMs: options.timeoutMs ?? this.#settings.timeoutMs,
-      gatherJobTimeoutMs: this.#settings.gatherJobTimeoutMs,
+      gatherJobTimeoutMs: options.gatherJobTimeoutMs ?? this.#settings.gatherJobTimeoutMs,
       orderMasters: this.#settings.orderMasters,
       syndicWaitMs: this.#settings.syndicWaitMs,
       unexpected: options.unexpected === true,
@@ -106,6 +102,18 @@ export class LocalClient {
     return gatherReturns(job, (command, into) => this.publish(command, { into }), settings, {
       logError: this.#ports.logError,
     });
+  }
+
+  /**
+   * The events of a job that another command published, from now on. The caller closes the queue.
+   * @throws RequestTimeoutError without an event socket.
+   */
+  async listenTo(jid: string): Promise<EventQueue> {
+    await this.#connect();
+    const events = this.#inbox.open();
+    events.keepAll();
+    events.keepWanted(this.#tagsOf(jid));
+    return events;
   }
 
   /**
@@ -124,11 +132,56 @@ export class LocalClient {
     return isMap(reply) ? reply : new Map();
   }
 
+  /**
+   * Sends a command of Brine's own that is formed and judged as a publish.
+   * @param more further fields of the load
+   * @throws MasterUnreachableError RequestTimeoutError RefusedError NodegroupError
+   */
+  async order(
+    cmd: 'brine_batch' | 'brine_resolve',
+    command: Command,
+    more: SaltMap = new Map(),
+  ): Promise<SaltMap> {
+    this.#refuseWithoutMaster();
+    for (let isSecond = false; ; isSecond = true) {
+      this.#key ??= await this.#ports.master.readKey();
+      const load = publishLoad(command, this.#key, this.#settings).set('cmd', cmd);
+      for (const [name, value] of more) load.set(name, value);
+      const reply = await this.#exchange(load);
+      refuse(reply);
+      if (isMap(reply) && reply.size > 0) return reply;
+      // A master that does not know the command answers nothing.
+      if (isSecond) throw new RefusedError('SaltClientError', `The master does not know ${cmd}`);
+      this.#key = undefined;
+    }
+  }
+
+  /** The events with wanted tags, from now on. Close the queue afterwards. */
+  async listen(wants: (tag: string) => boolean): Promise<EventQueue> {
+    await this.#connect();
+    const events = this.#inbox.open();
+    events.keepAll();
+    events.keepWanted(wants);
+    return events;
+  }
+
+  /** How long this client waits for minions, in ms. */
+  get waits(): Pick<ClientSettings, 'timeoutMs' | 'gatherJobTimeoutMs'> {
+    return this.#settings;
+  }
+
   /** Closes the event connection. The ports belong to the caller. */
   async close(): Promise<void> {
     const connection = await this.#connection?.catch(() => undefined);
     this.#connection = undefined;
     await connection?.close();
+  }
+
+  #refuseWithoutMaster(): void {
+    if (this.#ports.master.isPresent()) return;
+    throw new MasterUnreachableError(
+      `Unable to connect to the salt master publisher at ${this.#settings.sockDir}`,
+    );
   }
 
   #tagsOf(jid: string): (tag: string) => boolean {

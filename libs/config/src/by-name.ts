@@ -3,6 +3,7 @@ import type { MasterOptions } from './master.ts';
 import type { ConfigValue } from './option.ts';
 import { saltValue } from './option-values.ts';
 import { masterOptions } from './options/master.ts';
+import { maskSecrets } from './reference/mask.ts';
 
 /** What a configuration holds beside options, and options whose fields have names of their own. */
 const NO_OPTIONS: ReadonlySet<string> = new Set(['jobMasterId', 'masterId', 'written']);
@@ -21,6 +22,15 @@ export function optionsByName(options: MasterOptions): SaltMap {
     if (!Object.hasOwn(masterOptions, name)) found.set(name, saltValue(value));
   }
   return found;
+}
+
+/**
+ * The same for functions of the master, whose callers may see Salt's options: secrets of Brine's
+ * own options, as the address of PostgreSQL with its password, are masked.
+ */
+export function optionsForCallers(options: MasterOptions): SaltMap {
+  const found = optionsByName(options);
+  return found.set('brine', maskSecrets('brine', found.get('brine')) as SaltValue);
 }
 
 function saltName(field: string): string {

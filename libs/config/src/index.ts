@@ -1,4 +1,5 @@
-export { optionsByName } from './by-name.ts';
+export { optionsByName, optionsForCallers } from './by-name.ts';
+export { nearestName } from './did-you-mean.ts';
 export type { ConfigWarning } from './errors.ts';
 export { ConfigError } from './errors.ts';
 export { refusalOf } from './judge.ts';
@@ -6,7 +7,7 @@ export type { ConfigLocation } from './load.ts';
 export type { LoadedConfig, MasterOptions } from './master.ts';
 export { clientInterface, loadMasterConfig } from './master.ts';
 export type { MinionOptions } from './minion.ts';
-export { loadMinionConfig } from './minion.ts';
+export { loadMinionConfig, minionOptionsByName } from './minion.ts';
 export type { ConfigMap, ConfigValue, OptionTable } from './option.ts';
 export { isConfigMap, isOption } from './option.ts';
 export { nodegroupsOf, saltValue, textsOf } from './option-values.ts';

@@ -145,6 +145,25 @@ describe('options without which work or protection is lost stop the start', () =
     expect(warningsOf(options)).toEqual([]);
   });
 
+  test.each([
+    { runner_dirs: ['/srv/runners'], wheel_dirs: '/srv/wheels', outputter_dirs: ['/srv/out'] },
+    { module_dirs: ['/x'], pillar_dirs: ['/x'], render_dirs: ['/x'], top_dirs: ['/x'] },
+    { utils_dirs: ['/x'], sdb_dirs: ['/x'], extension_modules: '/srv/extmods' },
+    { ext_pillar: [{ mysql: {} }], master_tops: { reclass: {} }, renderer: 'mako|yaml' },
+  ])('but not where brine.python names an interpreter: %j', (options) => {
+    expect(refused(options)).not.toEqual([]);
+    expect(warningsOf({ ...options, brine: { python: '/opt/salt/bin/python' } })).toEqual([]);
+    expect(refused({ ...options, brine: { python: '' } })).not.toEqual([]);
+  });
+
+  test('and modules that an interpreter does not load stop it all the same', () => {
+    const python = { brine: { python: '/opt/salt/bin/python' } };
+    expect(refused({ engines_dirs: ['/x'], ...python })).toEqual(['engines_dirs']);
+    expect(refused({ decrypt_pillar_default: 'nacl', ...python })).toEqual([
+      'decrypt_pillar_default:nacl',
+    ]);
+  });
+
   test('modules in Python stop it where a stock master would find them by itself', () => {
     write('cache/extmods/runners/mine.py', '');
     write('cache/extmods/grains/mine.py', '');
@@ -165,7 +184,7 @@ describe('options without which work or protection is lost stop the start', () =
       'Not started: work or protection would be lost without a word.',
       "  Option 'ext_pillar' (mysql) in /master, line 1, is not in force: pillars lack their " +
         'data and carry an error that stops states; exclude_ext_pillar leaves them out without ' +
-        'an error',
+        'an error, brine.python makes them by Salt',
       "  Option 'reactor' in /master.d/events.conf, line 2, is not in force: no reaction runs, " +
         'not built yet',
       'Remove these options, or accept to run without them:',

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { type ConfigLocation, findConfig, loadTable } from './load.ts';
 import { type LoadedConfig, shortSockDir } from './master.ts';
-import type { OptionValues } from './option.ts';
+import { camelCase, isOption, type OptionValues } from './option.ts';
 import { minionOptions } from './options/minion.ts';
 import { placeUnderRoot } from './root-dir.ts';
 
@@ -31,6 +31,13 @@ export function loadMinionConfig(location: ConfigLocation = {}): LoadedConfig<Mi
   placeUnderRoot(minionOptions, out, out.rootDir);
   if (out.id === '') out.id = cachedId(place.configDir) ?? hostname();
   return { options: { ...out, confFile: place.file, configDir: place.configDir }, warnings };
+}
+
+/** The options in force by Salt's names, without Brine's own, as `config.get` shows them. */
+export function minionOptionsByName(options: MinionOptions): Record<string, unknown> {
+  const values: Readonly<Record<string, unknown>> = { ...options };
+  const names = Object.entries(minionOptions).filter(([, entry]) => isOption(entry));
+  return Object.fromEntries(names.map(([name]) => [name, values[camelCase(name)]]));
 }
 
 /** As salt/config get_id: a cached id that is empty or `localhost` does not count. */

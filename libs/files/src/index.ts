@@ -1,3 +1,12 @@
+export {
+  readBelow,
+  readBounded,
+  removeBelow,
+  removeEmptyBelow,
+  treeBelow,
+  writeBelow,
+  writeWhole,
+} from './below.ts';
 export type { Owner } from './files.ts';
 export {
   isSystemError,

@@ -38,6 +38,28 @@ export interface FileBackend {
   /** Whether a file of another environment may answer a request for this environment. */
   mayServe(file: FoundFile, saltenv: string): Promise<boolean>;
   lists(saltenv: string): Promise<FileLists>;
+  /** Forgets its lists, of all environments or of these; gives those that it had. */
+  forgetLists?(saltenvs: readonly string[] | undefined): readonly string[];
+  /** Of a backend that keeps copies of remotes. */
+  readonly copies?: RemoteCopies;
   /** Ends what it started. */
   close(): Promise<void>;
+}
+
+/** What was done to remotes, and what was not, in Salt's words. */
+export interface Done {
+  readonly done: readonly string[];
+  readonly errors: readonly string[];
+}
+
+/** The copies of remotes that a backend keeps on disk. Workers of a host share them. */
+export interface RemoteCopies {
+  /** Fetches all remotes, or those of these names, at once. A failure goes to the log. */
+  update(remotes?: readonly string[]): Promise<void>;
+  /** Empties the copies and fetches them again; gives what went wrong. */
+  clear(): Promise<readonly string[]>;
+  /** Holds back updates until the lock is cleared; `remote` is a glob of URLs. */
+  lock(remote?: string): Promise<Done>;
+  /** Removes locks of any kind. */
+  clearLock(remote?: string): Promise<Done>;
 }

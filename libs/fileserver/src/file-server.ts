@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FileBackend, FileLists, FoundFile } from './backend.ts';
+import type { Done, FileBackend, FileLists, FoundFile, RemoteCopies } from './backend.ts';
 import { FileHashes } from './file-hashes.ts';
 import { mergeLists } from './merge-lists.ts';
 import { readPiece } from './pieces.ts';
@@ -111,9 +111,59 @@ export class FileServer {
     return new Map(await Promise.all(entries));
   }
 
+  /** Fetches remotes at once: all, or those of these names, of all or some backends. */
+  async update(back?: readonly string[], remotes?: readonly string[]): Promise<void> {
+    await Promise.all(this.#copies(back).map(([, copies]) => copies.update(remotes)));
+  }
+
+  /** Empties the copies of remotes and fetches them again. */
+  async clearCopies(back?: readonly string[]): Promise<Done> {
+    const done: string[] = [];
+    const errors: string[] = [];
+    for (const [name, copies] of this.#copies(back)) {
+      const wrong = await copies.clear();
+      if (wrong.length > 0) errors.push(...wrong);
+      else done.push(`The ${name} fileserver cache was successfully cleared`);
+    }
+    return { done, errors };
+  }
+
+  /** Locks updates of remotes, or removes such locks. */
+  async changeLocks(
+    to: 'lock' | 'clear',
+    back?: readonly string[],
+    remote?: string,
+  ): Promise<Done> {
+    const parts: Done[] = [];
+    for (const [, copies] of this.#copies(back)) {
+      parts.push(await (to === 'lock' ? copies.lock(remote) : copies.clearLock(remote)));
+    }
+    return {
+      done: parts.flatMap(({ done }) => done),
+      errors: parts.flatMap(({ errors }) => errors),
+    };
+  }
+
+  /** Forgets lists of files; gives the environments that had one, by backend. */
+  forgetLists(
+    saltenvs?: readonly string[],
+    back?: readonly string[],
+  ): ReadonlyMap<string, readonly string[]> {
+    const forgotten = this.#backends(back).map(
+      (backend) => [backend.name, backend.forgetLists?.(saltenvs) ?? []] as const,
+    );
+    return new Map(forgotten.filter(([, envs]) => envs.length > 0));
+  }
+
   /** Ends what the backends started. */
   async close(): Promise<void> {
     await Promise.all(this.#options.backends.map((backend) => backend.close()));
+  }
+
+  #copies(back: readonly string[] | undefined): readonly (readonly [string, RemoteCopies])[] {
+    return this.#backends(back).flatMap(({ name, copies }) =>
+      copies === undefined ? [] : [[name, copies] as const],
+    );
   }
 
   /** Backends by name, or all but those with a dash before their name. */

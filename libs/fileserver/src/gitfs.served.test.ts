@@ -196,3 +196,34 @@ test.each([
 test('user and password go over https only', () => {
   expect(() => serve([{ 'http://h/r': { user: 'u', password: 'p' } }])).toThrow(/https only/);
 });
+
+test('an update reaches all workers of a host at once, and a lock holds it back', async () => {
+  await repository('repo');
+  const url = join(dir, 'repo');
+  const [one, other] = [serve([url]), serve([url])];
+  expect(await contentOf(one, 'top.sls', 'base')).toBe('two');
+  expect(await contentOf(other, 'top.sls', 'base')).toBe('two');
+  await commit('repo', { 'top.sls': 'three' });
+  const { done } = await one.copies.lock('*/repo');
+  expect(done).toEqual([expect.stringContaining(`Set update lock for gitfs remote '${url}'`)]);
+  expect(await other.copies.lock()).toEqual({ done: [], errors: [] });
+  await other.copies.update();
+  expect(await contentOf(other, 'top.sls', 'base')).toBe('two');
+  expect((await other.copies.clearLock('*/nothing')).done).toEqual([]);
+  expect((await other.copies.clearLock()).done).toHaveLength(1);
+  await one.copies.update(['another']);
+  expect(await contentOf(one, 'top.sls', 'base')).toBe('two');
+  await one.copies.update([url]);
+  expect(await contentOf(other, 'top.sls', 'base')).toBe('three');
+});
+
+test('a copy that is cleared is fetched again', async () => {
+  await repository('repo');
+  const backend = serve([join(dir, 'repo')]);
+  expect(await contentOf(backend, 'top.sls', 'base')).toBe('two');
+  await commit('repo', { 'top.sls': 'three', 'sub/run.sh': 'new' });
+  expect(await backend.copies.clear()).toEqual([]);
+  expect(await contentOf(backend, 'sub/run.sh', 'base')).toBe('new');
+  await backend.copies.lock();
+  expect(await backend.copies.clear()).toEqual([expect.stringContaining('it is being updated')]);
+});

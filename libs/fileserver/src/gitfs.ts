@@ -1,13 +1,16 @@
+import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FileBackend, FileLists, FoundFile } from './backend.ts';
+import { compileGlob } from '@brine/target';
+import type { Done, FileBackend, FileLists, FoundFile, RemoteCopies } from './backend.ts';
 import { NO_FILES } from './backend.ts';
 import { BlobFiles } from './git/blob-files.ts';
 import { environmentsOf, isHex, placeOf } from './git/environments.ts';
 import { GitRemote } from './git/git-remote.ts';
 import type { RemoteConfig } from './git/remote-config.ts';
 import { fileAt, type Tree } from './git/tree.ts';
+import { hold, unlock } from './git/update-lock.ts';
 import { mergeLists } from './merge-lists.ts';
 import { byCodePoint, normalPath } from './paths.ts';
 
@@ -23,6 +26,8 @@ export interface GitfsOptions {
 /** How long a question waits for the first fetch of a master that was never started before. */
 const FIRST_WAIT_MS = 20_000;
 const CLEAN_EVERY_MS = 60 * 60_000;
+/** Where a host has its id, as salt/utils/platform.py looks for it. */
+const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 /** Salt's `gitfs` backend: branches and tags of git repositories as environments. */
 export class GitfsBackend implements FileBackend {
@@ -47,6 +52,7 @@ export class GitfsBackend implements FileBackend {
 
   async envs(): Promise<readonly string[]> {
     await this.#firstFetch();
+    await Promise.all(this.#remotes.map((remote) => this.#refresh(remote)));
     const names = this.#remotes.flatMap(({ config, refs }) => environmentsOf(config, refs));
     return [...new Set(names)].sort();
   }
@@ -79,6 +85,23 @@ export class GitfsBackend implements FileBackend {
     return mergeLists(parts);
   }
 
+  /** The remotes' copies below the cache. */
+  get copies(): RemoteCopies {
+    const of = (glob: string | undefined): readonly GitRemote[] => {
+      const matches = glob === undefined ? (): boolean => true : compileGlob(glob);
+      return this.#remotes.filter(({ config }) => matches(config.url));
+    };
+    return {
+      update: async (names) => {
+        const chosen = this.#remotes.filter(({ config }) => isNamed(config, names));
+        await Promise.all(chosen.map((remote) => this.#attempt(remote, () => remote.renew())));
+      },
+      clear: () => this.#clear(),
+      lock: (glob) => changeLocks(of(glob), hold, 'Set update lock for'),
+      clearLock: (glob) => changeLocks(of(glob), unlock, 'Removed update lock for'),
+    };
+  }
+
   async close(): Promise<void> {
     for (const timer of this.#timers) clearTimeout(timer);
     this.#stop.abort();
@@ -101,6 +124,28 @@ export class GitfsBackend implements FileBackend {
     await Promise.race([this.#started, waited]);
   }
 
+  async #refresh(remote: GitRemote): Promise<void> {
+    await this.#attempt(remote, async () => {
+      await remote.refresh();
+      return false;
+    });
+  }
+
+  async #clear(): Promise<readonly string[]> {
+    const errors = await Promise.all(
+      this.#remotes.map(async (remote) => {
+        try {
+          if (!(await remote.clear())) return `Unable to delete ${remote.dir}: it is being updated`;
+        } catch (error) {
+          return `Unable to delete ${remote.dir}: ${(error as Error).message}`;
+        }
+        await this.#attempt(remote, () => remote.renew());
+        return undefined;
+      }),
+    );
+    return errors.filter((error) => error !== undefined);
+  }
+
   async #follow(remote: GitRemote): Promise<void> {
     const { updateInterval } = remote.config;
     await this.#attempt(remote, async () => {
@@ -108,9 +153,11 @@ export class GitfsBackend implements FileBackend {
       return false;
     });
     const update = (): Promise<void> => this.#attempt(remote, () => remote.update());
-    // While the first fetch runs, files of an earlier start are served.
-    const first = update();
-    if (remote.refs.branches.size === 0) await first;
+    const isNew = remote.refs.branches.size === 0;
+    // While the first fetch runs, files of an earlier start are served. Where there are none, the
+    // end of another worker's first fetch is waited for.
+    const first = isNew ? this.#attempt(remote, () => remote.renew()) : update();
+    if (isNew) await first;
     if (updateInterval > 0) void first.then(() => this.#every(updateInterval * 1000, update));
   }
 
@@ -136,6 +183,41 @@ export class GitfsBackend implements FileBackend {
     timer.unref();
     this.#timers.add(timer);
   }
+}
+
+/** Salt: salt/utils/gitfs.py fetch_remotes; the id of a remote is its URL as configured. */
+function isNamed({ url, name }: RemoteConfig, names: readonly string[] | undefined): boolean {
+  if (names === undefined || names.length === 0) return true;
+  return names.includes(url) || (name !== undefined && names.includes(name));
+}
+
+/** Sets or removes locks, with Salt's texts (salt/utils/gitfs.py `_lock`, `clear_lock`). */
+async function changeLocks(
+  remotes: readonly GitRemote[],
+  change: (path: string) => Promise<boolean>,
+  said: string,
+): Promise<Done> {
+  const done: string[] = [];
+  const errors: string[] = [];
+  const machine = await machineId();
+  for (const { config, lockPath } of remotes) {
+    try {
+      if (!(await change(lockPath))) continue;
+      done.push(`${said} gitfs remote '${config.url}' on machine_id '${machine}'`);
+    } catch (error) {
+      const text = (error as Error).message;
+      errors.push(`Unable to change the update lock of ${config.url} (${lockPath}): ${text}`);
+    }
+  }
+  return { done, errors };
+}
+
+async function machineId(): Promise<string> {
+  for (const path of MACHINE_IDS) {
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    if (text !== undefined) return text.trim();
+  }
+  return 'no_machine_id_available';
 }
 
 function listsOf(tree: Tree, root: string, mountpoint: string): FileLists {

@@ -66,6 +66,16 @@ export class RootsBackend implements FileBackend {
     return mergeLists(await Promise.all(roots.map((root) => this.#treeOf(root).lists())));
   }
 
+  forgetLists(saltenvs: readonly string[] | undefined): readonly string[] {
+    const envs = Object.keys(this.#options.fileRoots).filter(
+      (env) => env !== ANY_ENV && (saltenvs === undefined || saltenvs.includes(env)),
+    );
+    const listed = envs.filter((env) => this.#rootsOf(env).some((root) => this.#trees.has(root)));
+    if (saltenvs === undefined) this.#trees.clear();
+    else for (const root of saltenvs.flatMap((env) => this.#rootsOf(env))) this.#trees.delete(root);
+    return listed.sort();
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

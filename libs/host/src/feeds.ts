@@ -5,7 +5,7 @@ import type { EventMessage } from '@brine/bus/events';
 import { EventReader } from '@brine/bus/events';
 import { type JobMessage, PublicationReader } from '@brine/bus/jobs';
 import type { JobFiles } from '@brine/cachedir';
-import { publishingPart } from '@brine/job';
+import { INNER_KINDS, publishingPart } from '@brine/job';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { EventFeed } from './event-feed.ts';
 import { JobFeed } from './job-feed.ts';
@@ -132,7 +132,7 @@ function returnFeed(
   token: string,
 ): { readonly files: ReturnFiles; readonly stop: () => void } {
   const reader = new EventReader(bus, {
-    kinds: ['ret'],
+    kinds: ['ret', 'run'],
     durable: `returns-${token}`,
     from: { timeMs: sinceMs - FIRST_LOOK_BACK_MS },
     forgetAfterMs: FORGET_AFTER_MS,
@@ -190,7 +190,7 @@ function runEvents(
 ): Promise<void> {
   const isWanted = (): boolean => readers.count > 0 || times?.wanted === true;
   return handleEach(afterArrivals(live, events, readers, isWanted), (event) => {
-    if (event.kind === 'sighting' || event.kind === 'audit') return; // For the store alone.
+    if (INNER_KINDS.has(event.kind)) return;
     times?.saw(event);
     return events.handle(event);
   });

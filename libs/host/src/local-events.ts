@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { Event } from '@brine/job';
+import { type Event, type Jid, jobReturnTag } from '@brine/job';
+import { pack, type SaltMap, unpackMap, WireError } from '@brine/wire';
 import { splitEvent } from '@brine/wire/frames';
+import { buildRunEntry, endsRun } from '@brine/wire/load';
 
 /** Stores an event for all hosts. */
 export interface EventSink {
@@ -13,6 +15,7 @@ const MAX_IN_FLIGHT = 256;
 /** Takes events that local tools fire and appends them to the stream, in order, bounded. */
 export class LocalEvents {
   readonly #sink: EventSink;
+  readonly #masterId: string;
   readonly #onTrouble: (error: unknown) => void;
   /** Ids are new for each process, so that a message resent by the writer is stored once. */
   readonly #idPrefix = `local:${randomBytes(9).toString('base64url')}`;
@@ -21,8 +24,10 @@ export class LocalEvents {
   #stored = 0;
   #lost = 0;
 
-  constructor(sink: EventSink, onTrouble: (error: unknown) => void) {
+  /** @param masterId `<host>_master`: runs of stock tools are returns of it */
+  constructor(sink: EventSink, masterId: string, onTrouble: (error: unknown) => void) {
     this.#sink = sink;
+    this.#masterId = masterId;
     this.#onTrouble = onTrouble;
   }
 
@@ -48,10 +53,34 @@ export class LocalEvents {
   async #store(tag: string, body: Uint8Array, msgId: string): Promise<void> {
     try {
       await this.#sink.append({ kind: 'local', tag, body, msgId });
+      if (endsRun(tag)) await this.#storeRun(tag, body);
       this.#stored += 1;
     } catch (error) {
       this.#lost += 1;
       this.#onTrouble(error);
     }
+  }
+
+  /** A runner that a stock tool ran by itself has an entry in the job cache too. */
+  async #storeRun(tag: string, body: Uint8Array): Promise<void> {
+    const entry = buildRunEntry(tag, runIn(body), this.#masterId);
+    if (entry === undefined) return;
+    const { jid, load } = entry;
+    await this.#sink.append({
+      kind: 'run',
+      tag: jobReturnTag(jid as Jid, this.#masterId),
+      body: pack(load),
+      msgId: `run:${jid}`,
+    });
+  }
+}
+
+/** Data of another form are an event, and no run. */
+function runIn(body: Uint8Array): SaltMap {
+  try {
+    return unpackMap(body);
+  } catch (error) {
+    if (error instanceof WireError) return new Map();
+    throw error;
   }
 }

@@ -39,5 +39,5 @@ GRANT SELECT, INSERT, UPDATE ON public.jids TO brine_returner;
 -- Dashboards, `salt-run jobs.*` by pgjsonb: jobs and returns, to look at. Not what is on record.
 GRANT USAGE ON SCHEMA brine, brine_archive TO brine_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA brine, brine_archive TO brine_reader;
-REVOKE SELECT ON brine.audit, brine.durable FROM brine_reader;
+REVOKE SELECT ON brine.audit, brine.durable, brine.queue_items FROM brine_reader;
 GRANT SELECT ON public.jids, public.salt_returns, public.salt_events TO brine_reader;

@@ -10,9 +10,12 @@ import { DurableJobs } from './durable/durable-jobs.ts';
 import type { ExchangeKind } from './exchange/exchange-format.ts';
 import { type ExportPage, exportRows } from './exchange/export-rows.ts';
 import { type ImportCounts, importRows } from './exchange/import-rows.ts';
+import { Queues } from './queue/queues.ts';
+import { endTime } from './read/end-time.ts';
 import { getJid, type ReturnPage } from './read/get-jid.ts';
 import { getJob, type JobWithLedger } from './read/get-job.ts';
 import { getLoad } from './read/get-load.ts';
+import { heardSince } from './read/heard-since.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
 import { type JobPage, listJobs, type ListJobsOptions } from './read/list-jobs.ts';
 import { outstanding, type OutstandingJob } from './read/outstanding.ts';
@@ -86,6 +89,8 @@ export class JobCache {
   readonly durable: DurableJobs;
   /** The rows in quarantine. */
   readonly quarantined: QuarantineRows;
+  /** The queues of the runner `queue`. */
+  readonly queues: Queues;
   readonly #now: () => number;
   #closed: Promise<void> | undefined;
 
@@ -100,6 +105,7 @@ export class JobCache {
     this.#state = { jids, labels, transcoder, examples, keepReturns, slow, slowJobs };
     this.audit = new AuditRows(pool, reads);
     this.quarantined = new QuarantineRows(pool, reads);
+    this.queues = new Queues(pool, reads);
     this.durable = new DurableJobs(pool, options.now ?? Date.now);
     this.#now = options.now ?? Date.now;
   }
@@ -217,6 +223,16 @@ export class JobCache {
   /** For each of these, up to 1,000, whether a return of that job and minion is committed. */
   storedReturns(asked: readonly AskedReturn[]): Promise<readonly boolean[]> {
     return storedReturns(this.#reads, asked);
+  }
+
+  /** When the last return of a job came, unix ms; undefined where none did. */
+  endTime(jid: string): Promise<number | undefined> {
+    return endTime(this.#reads, jid);
+  }
+
+  /** Those of these minions, up to 10,000, that logged in or returned since a time (unix ms). */
+  heardSince(ids: readonly string[], sinceMs: number): Promise<readonly string[]> {
+    return heardSince(this.#reads, ids, sinceMs);
   }
 
   /** Makes jobs for returns whose job did not come within `afterMs`; returns how many. */

@@ -1,6 +1,7 @@
 /**
- * The kinds of events; the last token of their subject. Two are for the store alone: `sighting`,
- * what was seen of minions that have not returned, and `audit`, rows that are on record.
+ * The kinds of events; the last token of their subject. Three never reach a socket: `sighting`,
+ * what was seen of minions that have not returned, `audit`, rows that are on record, and `run`, the
+ * entry of a runner or wheel in the job cache.
  */
 export const EVENT_KINDS = [
   'ret',
@@ -12,10 +13,14 @@ export const EVENT_KINDS = [
   'job',
   'sighting',
   'audit',
+  'run',
 ] as const;
 
 /** A kind of event. */
 export type EventKind = (typeof EVENT_KINDS)[number];
+
+/** Kinds that no reader of a host's sockets gets. */
+export const INNER_KINDS: ReadonlySet<EventKind> = new Set(['sighting', 'audit', 'run']);
 
 /** Tells whether a text names a kind of event. */
 export function isEventKind(text: string): text is EventKind {

@@ -2,7 +2,7 @@ export type { AuditedAct, AuditOutcome, AuditRow } from './audited-act.ts';
 export type { BackoffRange } from './backoff.ts';
 export { backoffMs } from './backoff.ts';
 export type { Event, EventKind, EventPosition, StreamEvent } from './event.ts';
-export { EVENT_KINDS, isEventKind } from './event.ts';
+export { EVENT_KINDS, INNER_KINDS, isEventKind } from './event.ts';
 export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export type { Job } from './job.ts';

@@ -4,11 +4,19 @@ export { AesEpochs } from './epochs/aes-epochs.ts';
 export { EpochAesKeys } from './epochs/aes-keys.ts';
 export { JobCacheQueries } from './job-queries.ts';
 export { forgetMinion } from './minions/forget-minion.ts';
-export { BucketMines } from './minions/mines.ts';
+export { BucketBanks } from './minions/minion-banks.ts';
 export { BucketPillars } from './minions/pillar-bucket.ts';
 export { type HotState, openHotState } from './open-hot-state.ts';
 export { BucketOnce } from './requests/once-bucket.ts';
 export { RequestIds, SAME_BYTES, serveRequestIds } from './requests/request-ids.ts';
+export type { HeldRun } from './runs/held-run.ts';
+export {
+  type FoundRun,
+  isPoison,
+  offerRun,
+  type OwnedRunOptions,
+  OwnedRunStore,
+} from './runs/owned-run-store.ts';
 export { StoredAcks, type StoredAckStats } from './streams/stored-acks.ts';
 export { StreamEvents, StreamPublications } from './streams/streams.ts';
 export { BucketTokens } from './tokens.ts';

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Bucket, type Bus } from '@brine/bus';
+import { Bucket, type Bus, splitKey } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from './epochs/aes-epochs.ts';
 import { forgetMinion } from './minions/forget-minion.ts';
+import { BucketMines } from './minions/mines.ts';
+import { saysDropped } from './minions/minion-banks.ts';
 import { BucketMinionData } from './minions/minion-data.ts';
 import { BucketMinionKeys } from './minions/minion-keys.ts';
 import { BucketPillars } from './minions/pillar-bucket.ts';
@@ -33,27 +35,12 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     publishSession,
   );
   const syndics = new BucketSyndics(secretsBucket);
+  const mines = new BucketMines(new Bucket(bus, 'brine_mine'));
   const userKeys = new BucketUserKeys(secretsBucket, SecretBox.fromMasterKey(pem, 'userkeys'));
-  const watches = [
-    keysBucket.watch({
-      onChange: (entry) => keys.changed(entry),
-      onReset: () => keys.reset(),
-    }),
-    sessionsBucket.watch({
-      onChange: (entry) => sessions.changed(entry),
-      onReset: () => sessions.reset(),
-    }),
-    secretsBucket.watch({
-      onChange: (entry) => {
-        userKeys.changed(entry);
-        syndics.changed(entry);
-      },
-      onReset: () => {
-        userKeys.reset();
-        syndics.reset();
-      },
-    }),
-  ];
+  const watches = watchesOf(
+    { keysBucket, sessionsBucket, secretsBucket },
+    { keys, sessions, userKeys, syndics, minionData, pillars },
+  );
   await Promise.all(watches.map((watch) => watch.whenReady()));
   return {
     epochs,
@@ -63,6 +50,8 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     userKeys,
     minionData,
     pillars,
+    mines,
+    secrets: secretsBucket,
     requests: new Bucket(bus, 'brine_requests'),
     ready: () => epochs.ready && watches.every((watch) => watch.ready),
     readyWithin: (timeoutMs: number) => {
@@ -77,6 +66,52 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
       epochs.close();
     },
   };
+}
+
+/** Keeps the copies of this process as the buckets are. */
+function watchesOf(
+  buckets: Readonly<Record<'keysBucket' | 'sessionsBucket' | 'secretsBucket', Bucket>>,
+  copies: {
+    readonly keys: BucketMinionKeys;
+    readonly sessions: BucketSessionKeys;
+    readonly userKeys: BucketUserKeys;
+    readonly syndics: BucketSyndics;
+    readonly minionData: BucketMinionData;
+    readonly pillars: BucketPillars;
+  },
+) {
+  const { keysBucket, sessionsBucket, secretsBucket } = buckets;
+  const { keys, sessions, userKeys, syndics, minionData, pillars } = copies;
+  return [
+    keysBucket.watch({
+      onChange: (entry) => {
+        keys.changed(entry);
+        const [id = ''] = splitKey(entry.key);
+        // Another worker deleted the key, and with it the data: a new minion may bring the same.
+        if (keys.cached(id)?.state !== 'deleted') return;
+        minionData.forget(id);
+        pillars.forget(id);
+      },
+      onReset: () => keys.reset(),
+    }),
+    sessionsBucket.watch({
+      onChange: (entry) => sessions.changed(entry),
+      onReset: () => sessions.reset(),
+    }),
+    secretsBucket.watch({
+      onChange: (entry) => {
+        userKeys.changed(entry);
+        syndics.changed(entry);
+        if (!saysDropped(entry)) return;
+        minionData.forgetAll();
+        pillars.forgetAll();
+      },
+      onReset: () => {
+        userKeys.reset();
+        syndics.reset();
+      },
+    }),
+  ];
 }
 
 /** The hot state of a worker. */

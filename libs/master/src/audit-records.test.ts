@@ -80,6 +80,11 @@ describe('clear commands', () => {
       { kind: 'wheel', outcome: 'done', target: 'acc', fun: 'key.list' },
     ],
     [
+      'a wheel that is to write a file',
+      { cmd: 'wheel', fun: 'file_roots.write', data: 'x', path: 'a.sls', ...ROOT },
+      { kind: 'wheel', target: 'a.sls', fun: 'file_roots.write' },
+    ],
+    [
       'a login for a token',
       { cmd: 'mk_token', ...eauth('anne', 'hunter2') },
       { kind: 'token', outcome: 'done', principal: 'anne', method: 'eauth' },

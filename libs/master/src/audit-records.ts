@@ -9,6 +9,7 @@ const KINDS = {
   runner: 'runner',
   wheel: 'wheel',
   mk_token: 'token',
+  brine_batch: 'publish',
 } as const;
 
 /** Those of Brine's own queries that change something. */
@@ -61,9 +62,16 @@ export function recordClear(
     ...given('peer', request.peer),
     argsHash: hashOf(argumentsOf(kind, load)),
     ...given('fun', shown(load.get('fun') ?? load.get('query'))),
-    ...given('target', shown(load.get('tgt') ?? load.get('match'))),
+    ...given('target', shown(targetOf(kind, load))),
     ...published(answer),
   });
+}
+
+/** The minions that are meant; of a wheel that writes, the file or the key. */
+function targetOf(kind: AuditedAct['kind'], load: SaltMap): SaltValue | undefined {
+  const tgt = load.get('tgt') ?? load.get('match');
+  if (tgt !== undefined || kind !== 'wheel') return tgt;
+  return load.get('path') ?? load.get('file_name') ?? load.get('id_');
 }
 
 /** The proven name, another name that the load claims, and the method of proof. */
@@ -151,6 +159,8 @@ export function recordProof(
 function kindOf(load: SaltMap): AuditedAct['kind'] | undefined {
   const cmd = load.get('cmd');
   if (typeof cmd !== 'string') return undefined;
+  // To look how a batch stands does nothing.
+  if (cmd === 'brine_batch' && load.has('follow')) return undefined;
   if (Object.hasOwn(KINDS, cmd)) return KINDS[cmd as keyof typeof KINDS];
   const query = cmd === 'brine_query' ? load.get('query') : undefined;
   if (typeof query !== 'string' || !Object.hasOwn(ACTING_QUERIES, query)) return undefined;

@@ -1,6 +1,11 @@
+export { getFromMine, knownMinions } from './aes/mine.ts';
 export { Answerer } from './answer.ts';
-export type { KeyAct, KeyChange } from './clear/key-acts.ts';
-export { changeKeys, listKeys, matchKeys, textsOfKeys } from './clear/key-acts.ts';
+export { expectedMinions } from './clear/expected-minions.ts';
+export { callerNow } from './clear/kept-caller.ts';
+export type { KeyAct } from './clear/key-acts.ts';
+export { changeKeys, installKey, listKeys, matchKeys, textsOfKeys } from './clear/key-acts.ts';
+export { publishFor } from './clear/publish.ts';
+export { runAndTell, tellOutcome } from './clear/special.ts';
 export { MasterUnavailableError } from './errors.ts';
 export type {
   AesKeys,
@@ -17,6 +22,8 @@ export type {
   Answer,
   AnswerAbout,
   AuditRecord,
+  BankName,
+  BatchOrder,
   Events,
   EventToAppend,
   FunctionCall,
@@ -26,6 +33,7 @@ export type {
   MasterOptsReply,
   MasterPorts,
   MasterRules,
+  MinionBanks,
   MinionData,
   Pillars,
   Publications,

@@ -7,11 +7,12 @@ import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, onTestFinished, test } from 'vitest';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
-test('nothing is decrypted of a repository that a minion chose, only of one of the master', () => {
+test('nothing of a repository that a minion chose is decrypted or runs as Python', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-chosen-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, 'top.sls'), "base: {'*': [a]}\n");
+  writeFileSync(join(dir, 'top.sls'), "base: {'*': [a, b]}\n");
   writeFileSync(join(dir, 'a.sls'), '#!yaml|gpg\nsecret: sealed\n');
+  writeFileSync(join(dir, 'b.sls'), '#!lines\nran\n');
   const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
   for (const args of [
     ['init', '-q', '-b', 'main'],
@@ -36,6 +37,7 @@ test('nothing is decrypted of a repository that a minion chose, only of one of t
     outside: { now: () => 0, random: () => 0 },
     functions: () => new Map(),
     decrypt: () => mapOf({ secret: 'open' }),
+    python: { render: () => mapOf({ ran: true }), knows: () => false, call: () => null },
     log: () => undefined,
   } as unknown as PillarPorts;
   const asking = (args: SaltValue, ext: SaltMap | null): SaltValue | undefined => {
@@ -47,6 +49,6 @@ test('nothing is decrypted of a repository that a minion chose, only of one of t
     });
   };
   const args = [`main ${dir}`];
-  expect(asking(args, null)).toEqual(mapOf({ secret: 'open' }));
+  expect(asking(args, null)).toEqual(mapOf({ secret: 'open', ran: true }));
   expect(asking(args, mapOf({ git: args }))).toEqual(mapOf({ secret: 'sealed' }));
 });

@@ -1,6 +1,4 @@
-import { spawnSync } from 'node:child_process';
 import { workerData } from 'node:worker_threads';
-import { PyFunction, str } from '@brine/jinja';
 import {
   compilePillar,
   type PillarOptions,
@@ -8,12 +6,19 @@ import {
   pillarTop,
   saltclassTops,
 } from '@brine/pillar';
-import { ClassTree, decryptAll, type GpgSettings, RootFiles } from '@brine/pillar-sources';
+import {
+  type AskedRemotes,
+  ClassTree,
+  decryptAll,
+  type GpgSettings,
+  RootFiles,
+  updateGitPillars,
+} from '@brine/pillar-sources';
+import type { BlockingEnd } from '@brine/python-host';
 import { mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
+import { hostFunctions } from './host-functions.ts';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
-
-const COMMAND_TIMEOUT_MS = 20_000;
-const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+import { PillarModules } from './pillar-modules.ts';
 
 /** What a thread is started with. */
 export interface PillarThreadData {
@@ -32,6 +37,10 @@ export interface PillarTask {
   readonly topOnly?: boolean;
   /** Asked for is what the saltclass tree in this directory says of states. */
   readonly classTree?: string;
+  /** Remotes of git pillars are to be fetched, instead of a pillar made. */
+  readonly gitUpdate?: AskedRemotes;
+  /** The way to modules in Python, where the master has some. */
+  readonly python?: BlockingEnd;
 }
 
 /** A pillar, and the lines for the log. */
@@ -62,6 +71,13 @@ export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
   const asked = unpackMap(Buffer.from(task.minion));
   const lines: string[] = [];
   const log = (level: string, text: string): void => void lines.push(`${level}: ${text}`);
+  if (task.gitUpdate !== undefined) {
+    const { git, gitDefaults } = data.externals;
+    const settings = { ...git, log };
+    const { branch } = gitDefaults;
+    const done = updateGitPillars(options.extPillar, branch, task.gitUpdate, settings);
+    return { pillar: pack(done), log: lines };
+  }
   const saltenv = textOf(asked, 'saltenv') ?? null;
   const pillarenv = textOf(asked, 'pillarenv') ?? null;
   const env = pillarenv ?? options.pillarenv ?? saltenv ?? 'base';
@@ -85,35 +101,20 @@ export async function runPillarTask(task: PillarTask): Promise<PillarResult> {
     options,
   );
   await externals.askEarly(minion);
+  const python = task.python && new PillarModules(task.python, minion);
   const ports: PillarPorts = {
     files,
     outside: OUTSIDE,
     functions: () => hostFunctions(),
     decrypt: (value, mayOpen) => decryptAll(value, data.gpg, mayOpen),
-    external: (name, who, pillar, args) => externals.ask(name, who, args, { ports, pillar }),
+    external: (name, who, pillar, args) => {
+      const own = externals.ask(name, who, args, { ports, pillar });
+      return own === undefined ? python?.external(name, args, pillar) : own;
+    },
+    python,
     log,
   };
   const made = task.topOnly === true ? pillarTop : compilePillar;
   const pillar = made(ports, options, minion);
   return { pillar: pack(pillar), log: lines };
-}
-
-/** What templates may do on this host: run commands, as on a stock master. */
-function hostFunctions(): Map<string, PyFunction> {
-  const shell = new PyFunction('cmd.run', ({ positional: [command] }) => {
-    const run = spawnSync('/bin/sh', ['-c', str(command)], {
-      timeout: COMMAND_TIMEOUT_MS,
-      maxBuffer: MAX_OUTPUT_BYTES,
-    });
-    if (run.error !== undefined) throw run.error;
-    return `${run.stdout.toString('utf8')}${run.stderr.toString('utf8')}`.trimEnd();
-  });
-  const environment = new PyFunction('environ.get', ({ positional: [name, otherwise = ''] }) => {
-    return process.env[str(name)] ?? otherwise;
-  });
-  return new Map([
-    ['cmd.run', shell],
-    ['cmd.shell', shell],
-    ['environ.get', environment],
-  ]);
 }

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { MasterOptions } from '@brine/config';
 import { saltValue } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
+import { type PythonCalls, serveBlocking } from '@brine/python-host';
 import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
 import type { PillarResult, PillarTask, PillarThreadData } from './compiler-thread.ts';
@@ -16,6 +17,9 @@ import {
 /** A pillar that takes longer is given up, its thread ended: a minion waits no longer either. */
 const RENDER_MAX_MS = 45_000;
 
+/** Fetches of git pillars that were asked for; they take one of the threads meanwhile. */
+const FETCH_MAX_MS = 300_000;
+
 /** Pillars waiting for a thread; beyond it nothing is answered, and the minion asks again. */
 const QUEUE_MAX = 400;
 
@@ -29,11 +33,14 @@ export interface PillarMaker {
 export class ThreadedPillars implements PillarMaker {
   readonly #data: PillarThreadData;
   readonly #log: (text: string) => void;
+  readonly #python: PythonCalls | undefined;
   #pool: Piscina<PillarTask, PillarResult> | undefined;
 
-  constructor(options: MasterOptions, log: (text: string) => void) {
+  /** @param python modules in Python, where the master has some */
+  constructor(options: MasterOptions, log: (text: string) => void, python?: PythonCalls) {
     this.#data = threadData(options);
     this.#log = log;
+    this.#python = python;
   }
 
   /** @throws MasterUnavailableError where too many wait already */
@@ -41,8 +48,7 @@ export class ThreadedPillars implements PillarMaker {
     const threads = this.#threads();
     if (threads.queueSize >= QUEUE_MAX) throw new MasterUnavailableError('too many pillars wait');
     try {
-      const signal = AbortSignal.timeout(RENDER_MAX_MS);
-      const result = await threads.run({ minion: pack(asked) }, { signal });
+      const result = await this.#run({ minion: pack(asked) });
       for (const line of result.log) this.#log(line);
       return unpackMap(Buffer.from(result.pillar));
     } catch (cause) {
@@ -55,9 +61,7 @@ export class ThreadedPillars implements PillarMaker {
 
   /** The top file for what is asked, or a list of what is wrong with it. */
   async top(asked: SaltMap): Promise<SaltValue> {
-    const signal = AbortSignal.timeout(RENDER_MAX_MS);
-    const task = { minion: pack(asked), topOnly: true };
-    const { pillar } = await this.#threads().run(task, { signal });
+    const { pillar } = await this.#run({ minion: pack(asked), topOnly: true });
     return unpack(Buffer.from(pillar));
   }
 
@@ -68,8 +72,22 @@ export class ThreadedPillars implements PillarMaker {
   async classTops(classTree: string, minion: SaltMap): Promise<SaltMap> {
     const threads = this.#threads();
     if (threads.queueSize >= QUEUE_MAX) throw new MasterUnavailableError('too many pillars wait');
-    const signal = AbortSignal.timeout(RENDER_MAX_MS);
-    const result = await threads.run({ minion: pack(minion), classTree }, { signal });
+    const result = await this.#run({ minion: pack(minion), classTree });
+    for (const line of result.log) this.#log(line);
+    return unpackMap(Buffer.from(result.pillar));
+  }
+
+  /**
+   * Fetches the remotes of git pillars now, or those of a branch, or a URL or name (null: any); by
+   * remote true where something came, null where not, false where it failed.
+   * @throws Error where it takes longer than five minutes
+   */
+  async updateGit(branch: string | null, repo: string | null): Promise<SaltMap> {
+    const threads = this.#threads();
+    if (threads.queueSize >= QUEUE_MAX) throw new MasterUnavailableError('too many pillars wait');
+    const signal = AbortSignal.timeout(FETCH_MAX_MS);
+    const task = { minion: pack(mapOf({})), gitUpdate: { branch, repo } };
+    const result = await threads.run(task, { signal });
     for (const line of result.log) this.#log(line);
     return unpackMap(Buffer.from(result.pillar));
   }
@@ -77,6 +95,19 @@ export class ThreadedPillars implements PillarMaker {
   /** Ends the threads. */
   async close(): Promise<void> {
     await this.#pool?.destroy();
+  }
+
+  /** Runs a task; while it runs, its thread has a way to modules in Python. */
+  async #run(task: PillarTask): Promise<PillarResult> {
+    const signal = AbortSignal.timeout(RENDER_MAX_MS);
+    if (this.#python === undefined) return this.#threads().run(task, { signal });
+    const way = serveBlocking(this.#python);
+    try {
+      const transferList = [way.end.port];
+      return await this.#threads().run({ ...task, python: way.end }, { signal, transferList });
+    } finally {
+      way.close();
+    }
   }
 
   #threads(): Piscina<PillarTask, PillarResult> {
@@ -92,7 +123,8 @@ export class ThreadedPillars implements PillarMaker {
   }
 }
 
-function threadData(options: MasterOptions): PillarThreadData {
+/** What threads of pillars and of SLS files are started with. */
+export function threadData(options: MasterOptions): PillarThreadData {
   const opts = namedOptions(options);
   return {
     roots: directoriesOf(options.pillarRoots),

@@ -56,7 +56,9 @@ test('requests in the meantime share one run', async () => {
 test('without ext_nodes there are none, and other kinds are reported', async () => {
   const tops = new MasterTops({ cobbler: { path: '/x' } }, noClasses, tell);
   expect(await tops.of('web1')).toEqual(new Map());
-  expect(told).toEqual(['this kind of master_tops is not served']);
+  expect(told).toEqual([
+    'this kind of master_tops is not served; set brine.python to use that of Salt',
+  ]);
 });
 
 test('the states of saltclass stand beside those of ext_nodes, each once', async () => {
@@ -88,4 +90,20 @@ test.each([
   ['  ', []],
 ])('%j is split as a shell does', (line, words) => {
   expect(splitWords(line)).toEqual(words);
+});
+
+test('other kinds are asked of Python, one after the other; one that fails gives no states', async () => {
+  const readTop = async (name: string, id: string): Promise<SaltMap> => {
+    if (name === 'broken') throw new Error('no');
+    return mapOf({ base: [`of.${name}`, id], dev: 'no list' });
+  };
+  const kinds = { reclass: {}, broken: {}, mine: {} };
+  const tops = new MasterTops(kinds, noClasses, tell, readTop);
+  expect(await tops.of('web1')).toEqual(
+    new Map([
+      ['base', ['of.reclass', 'web1', 'of.mine']],
+      ['dev', []],
+    ]),
+  );
+  expect(told).toEqual(['broken could not tell the states of a minion']);
 });

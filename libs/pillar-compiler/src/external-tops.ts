@@ -20,27 +20,39 @@ type States = ReadonlyMap<string, readonly string[]>;
 /** Reads the saltclass tree of a directory for a minion. Rejects with what is wrong there. */
 type ReadClasses = (path: string, minion: string) => Promise<SaltMap>;
 
+/** Asks one of the site's kinds in Python, by its name. Rejects with what is wrong there. */
+type ReadTop = (name: string, minion: string) => Promise<SaltMap>;
+
 /**
  * `master_tops`: what states a minion has beside its top file. Of Salt's kinds `ext_nodes` and
- * `saltclass`.
+ * `saltclass`; the others need Python.
  */
 export class MasterTops implements ExternalTops {
   readonly #command: readonly string[] | undefined;
   readonly #classTree: string | undefined;
   readonly #readClasses: ReadClasses;
   readonly #tell: Tell;
+  readonly #others: readonly string[];
+  readonly #readTop: ReadTop | undefined;
   readonly #flights = new Map<string, Promise<States>>();
   #running: Promise<unknown>[] = [];
 
-  constructor(masterTops: ConfigMap, readClasses: ReadClasses, tell: Tell) {
+  constructor(masterTops: ConfigMap, readClasses: ReadClasses, tell: Tell, readTop?: ReadTop) {
     this.#tell = tell;
+    this.#readTop = readTop;
     this.#readClasses = readClasses;
     const { ext_nodes: command, saltclass, ...others } = masterTops;
     const path = isConfigMap(saltclass) ? (saltclass['path'] ?? DEFAULT_CLASS_TREE) : undefined;
     if (typeof path === 'string') this.#classTree = path;
     if (typeof command === 'string' && command.trim() !== '') this.#command = splitWords(command);
-    for (const name of Object.keys(others))
-      tell({ name }, 'this kind of master_tops is not served');
+    this.#others = Object.keys(others);
+    if (readTop !== undefined) return;
+    for (const name of this.#others) {
+      tell(
+        { name },
+        'this kind of master_tops is not served; set brine.python to use that of Salt',
+      );
+    }
   }
 
   /** States by environment. A source that fails gives none and is logged. */
@@ -56,17 +68,24 @@ export class MasterTops implements ExternalTops {
   async #all(minion: string): Promise<States> {
     const all = new Map<string, readonly string[]>();
     if (this.#command !== undefined) addStates(all, await this.#classify(this.#command, minion));
-    if (this.#classTree !== undefined) addStates(all, await this.#ofClasses(minion));
+    const tree = this.#classTree;
+    if (tree !== undefined) {
+      addStates(all, await this.#read('saltclass', minion, this.#readClasses(tree, minion)));
+    }
+    const readTop = this.#readTop;
+    if (readTop === undefined) return all;
+    for (const name of this.#others) {
+      addStates(all, await this.#read(name, minion, readTop(name, minion)));
+    }
     return all;
   }
 
-  async #ofClasses(minion: string): Promise<States> {
+  async #read(kind: string, minion: string, reading: Promise<SaltMap>): Promise<States> {
     try {
-      const read = await this.#readClasses(this.#classTree ?? '', minion);
-      const named = [...read].filter(([env]) => typeof env === 'string');
+      const named = [...(await reading)].filter(([env]) => typeof env === 'string');
       return new Map(named.map(([env, states]) => [env as string, textsIn(states)]));
     } catch (err) {
-      this.#tell({ err, minion }, 'saltclass could not tell the states of a minion');
+      this.#tell({ err, minion }, `${kind} could not tell the states of a minion`);
       return new Map();
     }
   }

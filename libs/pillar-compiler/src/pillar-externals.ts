@@ -106,7 +106,8 @@ export class Externals {
       const files = new ClassTree(classPath(args));
       const { log } = this.#settings;
       const functions = ports.functions(minion);
-      const classPorts = { files, outside: ports.outside, log, functions };
+      const { outside, python } = ports;
+      const classPorts = { files, outside, log, functions, python };
       return saltclassPillar(classPorts, this.#options, minion, pillar);
     }
     return askExternal(name, minion, args, this.#settings);
@@ -119,9 +120,11 @@ export class Externals {
     const asked = minion.pillarenv ?? minion.saltenv;
     const settings = { ...git, log: this.#settings.log };
     // A repository that the minion chose may hold any ciphertext: nothing of it is decrypted. And
-    // all of its refs are the minion's words.
+    // all of its refs are the minion's words. No file of it runs as Python.
     const chosen = minion.ext?.get('git') === args;
-    const safe = chosen ? { ...ports, decrypt: (value: SaltValue) => value } : ports;
+    const safe = chosen
+      ? { ...ports, decrypt: (value: SaltValue) => value, python: undefined }
+      : ports;
     const places = gitPillarRemotes(args, gitDefaults, asked).map((remote) => {
       const { url, refs, ownRefs } = remote;
       const checkout = checkoutOf({ url, refs, ownRefs: chosen ? [] : ownRefs }, settings);

@@ -16,6 +16,7 @@ import { Git, GitPillarError, type GitSettings } from './git.ts';
 import { checkoutOf } from './git-checkouts.ts';
 import { gitPillarRemotes } from './git-remotes.ts';
 import { placeTree } from './git-trees.ts';
+import { updateGitPillars } from './git-update.ts';
 import { RootFiles } from './root-files.ts';
 
 let dir = '';
@@ -230,4 +231,26 @@ describe('checkouts are bounded', () => {
     place(0);
     expect(trees()).toEqual(['0']);
   });
+});
+
+test('an update says of each remote whether something came, and takes those that are meant', () => {
+  const away = join(dir, 'no-repository');
+  const named = `dev ${repository}`;
+  const extPillar = [mapOf({ other: [] }), mapOf({ git: [repository, mapOf({ [named]: [] })] })];
+  const rested = { ...settings, cacheDir: join(dir, 'updated'), updateIntervalMs: 3_600_000 };
+  const update = (
+    branch: string | null,
+    repo: string | null,
+    from: readonly unknown[] = extPillar,
+  ) => updateGitPillars(from as never, 'master', { branch, repo }, rested);
+  expect(update(null, null)).toEqual(mapOf({ [repository]: true, [named]: null }));
+  expect(update('dev', null)).toEqual(mapOf({ [named]: null }));
+  commit('a: updated\n');
+  const place = { url: repository, refs: ['master'], ownRefs: [] };
+  expect(textOf(checkoutOf(place, rested))).not.toBe('a: updated\n');
+  expect(update('master', repository)).toEqual(mapOf({ [repository]: true }));
+  expect(textOf(checkoutOf(place, rested))).toBe('a: updated\n');
+  expect(update('none', null)).toEqual(mapOf({}));
+  expect(update(null, null, [mapOf({ git: [away] })])).toEqual(mapOf({ [away]: false }));
+  expect(lines.at(-1)).toContain('was not fetched');
 });

@@ -29,6 +29,28 @@ export interface GitPlace {
  */
 export function checkoutOf(place: GitPlace, settings: GitSettings): string {
   const { url, refs } = place;
+  const { git, dir } = copyOf(url, settings);
+  fetchWhereDue(git, url, join(dir, 'fetched'), settings);
+  const commit = commitOf(git, place);
+  if (commit === undefined) throw new GitPillarError(`${url} has no ${refs.join(' or ')}`);
+  return placeTree(git, dir, commit);
+}
+
+/**
+ * Fetches a repository now; true where that changed a branch or a tag.
+ * @throws GitPillarError where it cannot be fetched
+ */
+export function fetchNow(url: string, settings: GitSettings): boolean {
+  const { git, dir } = copyOf(url, settings);
+  const refs = (): string => git.run(['for-each-ref', '--format=%(refname) %(objectname)']);
+  const before = refs();
+  writeFileSync(join(dir, 'fetched'), '');
+  fetch(git, url);
+  return refs() !== before;
+}
+
+/** The copy of a repository, made where there is none. @throws GitPillarError */
+function copyOf(url: string, settings: GitSettings): { readonly git: Git; readonly dir: string } {
   if (url.startsWith('-')) throw new GitPillarError(`not a URL: ${url}`);
   const named = createHash('sha256')
     .update(JSON.stringify([url, settings.user]))
@@ -39,10 +61,13 @@ export function checkoutOf(place: GitPlace, settings: GitSettings): string {
     mkdirSync(join(dir, 'git'), { recursive: true, mode: 0o700 });
     git.run(['init', '--quiet', '--bare', '.']);
   }
-  fetchWhereDue(git, url, join(dir, 'fetched'), settings);
-  const commit = commitOf(git, place);
-  if (commit === undefined) throw new GitPillarError(`${url} has no ${refs.join(' or ')}`);
-  return placeTree(git, dir, commit);
+  return { git, dir };
+}
+
+/** @throws GitPillarError */
+function fetch(git: Git, url: string): void {
+  const specs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
+  git.run(['fetch', '--quiet', '--prune', '--force', '--no-tags', '--', url, ...specs]);
 }
 
 function fetchWhereDue(git: Git, url: string, mark: string, settings: GitSettings): void {
@@ -50,9 +75,8 @@ function fetchWhereDue(git: Git, url: string, mark: string, settings: GitSetting
   if (Date.now() - last < settings.updateIntervalMs) return;
   // Marked first, so that others do not fetch too, and a remote that is away has rest.
   writeFileSync(mark, '');
-  const specs = ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*'];
   try {
-    git.run(['fetch', '--quiet', '--prune', '--force', '--no-tags', '--', url, ...specs]);
+    fetch(git, url);
   } catch (error) {
     if (last === 0) utimesSync(mark, 0, 0);
     settings.log('error', `git_pillar: ${url} was not fetched: ${(error as Error).message}`);

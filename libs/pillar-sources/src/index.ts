@@ -3,6 +3,8 @@ export type { GitSettings } from './git.ts';
 export { checkoutOf } from './git-checkouts.ts';
 export type { GitPillarDefaults } from './git-remotes.ts';
 export { gitPillarRemotes } from './git-remotes.ts';
+export type { AskedRemotes } from './git-update.ts';
+export { updateGitPillars } from './git-update.ts';
 export type { GpgSettings } from './gpg.ts';
 export { decryptAll } from './gpg.ts';
 export { readHttp } from './http.ts';

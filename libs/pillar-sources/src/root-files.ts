@@ -44,7 +44,8 @@ export class RootFiles {
     return this.#texts.get(key);
   }
 
-  #load(saltenv: string, path: string): string | undefined {
+  /** The absolute path of the file that {@link read} reads; undefined where there is none. */
+  place(saltenv: string, path: string): string | undefined {
     if (path.includes('\0') || path.startsWith('/') || path.split('/').includes('..')) {
       return undefined;
     }
@@ -52,11 +53,15 @@ export class RootFiles {
       const file = join(root, path);
       const facts = statSync(file, { throwIfNoEntry: false });
       if (facts?.isFile() === true && facts.size <= MAX_FILE_BYTES) {
-        if (!this.#mayRead(file)) continue;
-        return readFileSync(file, 'utf8');
+        if (this.#mayRead(file)) return file;
       }
     }
     return undefined;
+  }
+
+  #load(saltenv: string, path: string): string | undefined {
+    const file = this.place(saltenv, path);
+    return file === undefined ? undefined : readFileSync(file, 'utf8');
   }
 
   #mayRead(file: string): boolean {

@@ -49,7 +49,9 @@ function pillarOf(options: Partial<PillarOptions>, ext: SaltMap | null = null) {
 
 const HERE = mapOf({ here: null });
 const ELSEWHERE = mapOf({ elsewhere: null });
-const TEXT = 'Failed to load ext_pillar elsewhere: it is not served here';
+const TEXT =
+  'Failed to load ext_pillar elsewhere: it is not served here; ' +
+  'set brine.python to use that of Salt';
 
 describe('an external pillar that is not served', () => {
   test.each([

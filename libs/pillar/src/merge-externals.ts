@@ -77,7 +77,8 @@ function oneExternal(
     if (more !== undefined) return more;
     // Salt only logs this and sends the pillar without it: states then run without their data. To
     // allow that, operators set exclude_ext_pillar.
-    const text = `Failed to load ext_pillar ${name}: it is not served here`;
+    const how = ports.python === undefined ? '; set brine.python to use that of Salt' : '';
+    const text = `Failed to load ext_pillar ${name}: it is not served here${how}`;
     errors.push(text);
     ports.log('critical', text);
   } catch (error) {

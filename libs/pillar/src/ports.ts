@@ -8,6 +8,8 @@ export interface PillarFiles {
   readonly environments: readonly string[];
   /** The text of a file below the roots of an environment; undefined where there is none. */
   read(saltenv: string, path: string): string | undefined;
+  /** The absolute path of a file, as `read` finds it; absent where files are not on disk. */
+  place?(saltenv: string, path: string): string | undefined;
   /** Paths of all files of an environment, sorted. */
   list(saltenv: string): readonly string[];
 }
@@ -29,8 +31,34 @@ export interface PillarPorts {
     pillar: SaltMap,
     args: SaltValue,
   ): SaltValue | undefined;
+  /** Modules in Python; absent where the master has none. */
+  readonly python?: PythonModules | undefined;
   /** A line for the master's log. */
   log(level: 'critical' | 'error', text: string): void;
+}
+
+/** One step of a pipe of renderers. */
+export interface RenderStep {
+  readonly name: string;
+  /** What stands behind the name in the first line of the file. */
+  readonly argline: string;
+  /** The file, as an absolute path. */
+  readonly file: string;
+  readonly saltenv: string;
+  readonly sls: string;
+  readonly defaults: SaltMap;
+  /** The text of the file, or what the step before made. */
+  readonly input: SaltValue;
+}
+
+/** What the modules of the site's Salt do for one pillar (`brine.python`). */
+export interface PythonModules {
+  /** Whether Salt has an execution function `module.name`. */
+  knows(fun: string, pillar: SaltMap): boolean;
+  /** Calls it. @throws Error with a field `python`, the class of the exception there */
+  call(fun: string, args: readonly SaltValue[], kwargs: SaltMap, pillar: SaltMap): SaltValue;
+  /** Makes a step; undefined if Salt has no such renderer. @throws Error with Salt's text */
+  render(step: RenderStep, pillar: SaltMap): SaltValue | undefined;
 }
 
 /** The minion that a pillar is for. */

@@ -4,6 +4,7 @@ import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlLoadError, YamlWork } from '@brine/yaml';
 import { MinionMessages } from './minion-messages.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import { pythonFunctions } from './python-functions.ts';
 import { templateFunctions } from './template-functions.ts';
 
 /** A file that does not render; the text is Salt's. */
@@ -20,7 +21,7 @@ const OLD_STYLE: Readonly<Record<string, string>> = {
   json_jinja: 'jinja|json',
 };
 
-/** Renderers that Brine does not have: a file for one of them is an error, not an empty file. */
+/** Renderers of Salt's own: a file for one that is not there is an error, not an empty file. */
 const OF_SALT = [
   ...['py', 'pydsl', 'pyobjects', 'mako', 'cheetah', 'genshi', 'wempy', 'yamlex', 'stateconf'],
   ...['json5', 'hjson', 'dson', 'msgpack', 'toml', 'tomlmod', 'nacl', 'pass', 'aws_kms'],
@@ -68,16 +69,40 @@ export class SlsRenderer {
     const own = first.startsWith('#!') && !first.startsWith('#!/');
     const asked = own ? first.trim().slice(2) : this.#options.renderer;
     const pipe = OLD_STYLE[asked] ?? asked;
-    const names = pipe.split('|').map((step) => step.trim().split(/\s+/)[0] ?? '');
-    const unknown = names.find((name) => !RENDERERS.includes(name));
-    if (unknown !== undefined) {
-      const message = `The renderer "${unknown}" is not available`;
-      if (OF_SALT.includes(unknown)) throw new RenderError(message);
-      // As salt/template.py check_render_pipe_str: an unknown renderer means an empty file.
-      this.#ports.log('error', message);
-      return new Map();
+    const steps = pipe.split('|').map(stepOf);
+    const unknown = steps.find(({ name }) => !RENDERERS.includes(name));
+    if (unknown !== undefined && this.#ports.python === undefined) return this.#without(unknown);
+    let value: SaltValue = text;
+    for (const step of steps) {
+      if (RENDERERS.includes(step.name)) value = this.#step(step.name, value, source);
+      else {
+        const made = this.#inPython(step, value, source);
+        if (made === undefined) return this.#without(step);
+        value = made;
+      }
     }
-    return names.reduce((value, name) => this.#step(name, value, source), text as SaltValue);
+    return value;
+  }
+
+  /** What a file gives whose renderer is not there. @throws RenderError */
+  #without({ name }: Step): SaltMap {
+    const how = this.#ports.python === undefined ? '; set brine.python to use that of Salt' : '';
+    const message = `The renderer "${name}" is not available${how}`;
+    if (OF_SALT.includes(name)) throw new RenderError(message);
+    // As salt/template.py check_render_pipe_str: an unknown renderer means an empty file.
+    this.#ports.log('error', message);
+    return new Map();
+  }
+
+  #inPython(step: Step, input: SaltValue, source: SlsSource): SaltValue | undefined {
+    const { python, files } = this.#ports;
+    const { saltenv, path, sls, defaults } = source;
+    const file = files.place?.(saltenv, path) ?? path;
+    try {
+      return python?.render({ ...step, input, file, saltenv, sls, defaults }, this.pillar);
+    } catch (error) {
+      throw new RenderError((error as Error).message, { cause: error });
+    }
   }
 
   #step(name: string, input: SaltValue, source: SlsSource): SaltValue {
@@ -106,7 +131,11 @@ export class SlsRenderer {
     const { grains } = this.#minion;
     const opts = minionOpts(this.#options.opts, this.#minion);
     const data = { grains, pillar: this.pillar, opts };
-    const functions = templateFunctions(data, this.#ports.functions(this.#minion));
+    const functions = templateFunctions(
+      data,
+      this.#ports.functions(this.#minion),
+      pythonFunctions(this.#ports, this.pillar),
+    );
     const variables = new Map<string, unknown>([
       ['salt', functions],
       ['grains', grains],
@@ -146,6 +175,17 @@ export function minionOpts(opts: SaltMap, minion: PillarMinion): SaltMap {
     .set('file_client', 'local')
     .set('saltenv', saltenv ?? opts.get('saltenv') ?? null)
     .set('pillarenv', pillarenv);
+}
+
+/** A step of a pipe of renderers, and the words behind its name. */
+interface Step {
+  readonly name: string;
+  readonly argline: string;
+}
+
+function stepOf(text: string): Step {
+  const [name = '', ...words] = text.trim().split(/\s+/);
+  return { name, argline: words.join(' ') };
 }
 
 /** The names that tell a template where it is (Salt: generate_sls_context). */

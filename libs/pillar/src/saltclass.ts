@@ -4,6 +4,7 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 import { loadYaml, YamlWork } from '@brine/yaml';
 import { type Dict, Expansion, mergeClass, SaltclassError } from './class-values.ts';
 import type { PillarMinion, PillarOptions, PillarPorts } from './ports.ts';
+import { pythonFunctions } from './python-functions.ts';
 import { minionOpts } from './render-sls.ts';
 import { templateFunctions } from './template-functions.ts';
 
@@ -21,7 +22,7 @@ export interface ClassFiles {
 }
 
 /** What classes are rendered with. */
-export interface ClassPorts extends Pick<PillarPorts, 'outside' | 'log'> {
+export interface ClassPorts extends Pick<PillarPorts, 'outside' | 'log' | 'python'> {
   readonly files: ClassFiles;
   readonly functions: ReturnType<PillarPorts['functions']>;
 }
@@ -46,7 +47,8 @@ export function saltclassPillar(
   pillar: SaltMap,
 ): SaltMap {
   const opts = minionOpts(options.opts, minion);
-  const functions = templateFunctions({ grains: minion.grains, pillar, opts }, ports.functions);
+  const data = { grains: minion.grains, pillar, opts };
+  const functions = templateFunctions(data, ports.functions, pythonFunctions(ports, pillar));
   const reading = new ClassReader(ports, minion, pillar, { __opts__: opts, __salt__: functions });
   const { classes, pillars, states, environment } = reading.node();
   const own = pillars.has('pillars') ? pillars.get('pillars') : new Map();

@@ -22,25 +22,68 @@ export interface FunctionData {
   readonly opts: SaltMap;
 }
 
+/** Functions that are not among those of Brine. */
+export interface FurtherFunctions {
+  /** The function `module.name`; undefined where there is none. */
+  find(name: string): PyFunction | undefined;
+  /** Any name may be that of a module. */
+  readonly anyModule: boolean;
+}
+
+const NONE: FurtherFunctions = { find: () => undefined, anyModule: false };
+
 /**
  * Salt's functions for templates on the master, under their names and below their modules, so
- * that `salt['grains.get']` and `salt.grains.get` both work. `more` are those of the host.
+ * that `salt['grains.get']` and `salt.grains.get` both work. `more` are those of the host. Further
+ * functions are looked for when a template names them.
  */
 export function templateFunctions(
   data: FunctionData,
   more: ReadonlyMap<string, PyFunction>,
+  further: FurtherFunctions = NONE,
 ): Map<string, unknown> {
-  const all = new Map([...own(data), ...more]);
-  const context = new Map<string, unknown>(all);
-  for (const [name, fun] of all) {
+  const moduleOf = (module: string): PyObject => {
+    const functions = new FoundFunctions((name) => further.find(`${module}.${name}`));
+    return new PyObject('module', functions, () => module);
+  };
+  const context = new FoundFunctions((name) =>
+    further.anyModule && /^\w+$/.test(name) ? moduleOf(name) : further.find(name),
+  );
+  for (const [name, fun] of [...own(data), ...more]) {
     const [module = '', method = ''] = name.split('.');
+    context.set(name, fun);
     const known = context.get(module);
-    const object =
-      known instanceof PyObject ? known : new PyObject('module', new Map(), () => module);
+    const object = known instanceof PyObject ? known : moduleOf(module);
     object.attributes.set(method, fun);
     context.set(module, object);
   }
   return context;
+}
+
+/** Names with what they stand for; a name that is not there is looked for once. */
+class FoundFunctions extends Map<string, unknown> {
+  readonly #find: (name: string) => unknown;
+  readonly #asked = new Set<unknown>();
+
+  constructor(find: (name: string) => unknown) {
+    super();
+    this.#find = find;
+  }
+
+  override get(name: string): unknown {
+    const known = super.get(name);
+    if (known !== undefined || typeof name !== 'string' || this.#asked.has(name)) return known;
+    this.#asked.add(name);
+    const found = this.#find(name);
+    if (found !== undefined) this.set(name, found);
+    return found;
+  }
+
+  /** As Python's `in`: of what has to be looked for, only functions. */
+  override has(name: string): boolean {
+    if (super.has(name)) return true;
+    return typeof name === 'string' && name.includes('.') && this.get(name) !== undefined;
+  }
 }
 
 function own({ grains, pillar, opts }: FunctionData): Map<string, PyFunction> {
@@ -61,6 +104,8 @@ function own({ grains, pillar, opts }: FunctionData): Map<string, PyFunction> {
       made('grains.items', [], {}, () => grains),
       made('pillar.items', [], {}, () => pillar),
       made('test.ping', [], {}, () => true),
+      made('test.true', [], {}, () => true),
+      made('test.false', [], {}, () => false),
       made('test.echo', ['text'], {}, (args) => args.get('text')),
       made('grains.item', ['key'], {}, (args) => {
         const found = traverseData(grains, args.get('key'), '', ':');

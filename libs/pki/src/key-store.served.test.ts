@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -37,6 +37,16 @@ describe('loadOrCreateMasterKeys', () => {
     writeFileSync(join(dir, 'master.pub'), 'something else');
     await loadOrCreateMasterKeys(dir);
     expect((await stat(join(dir, 'master.pub'))).size).toBe(publicPem.length + 1);
+  });
+
+  it('names the pair as tools of 3008 look for it, and follows a change of it', async () => {
+    const { privatePem } = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    expect(readFileSync(join(dir, 'salt1.pem'), 'utf8').trim()).toBe(privatePem.trim());
+    expect(await mode(join(dir, 'salt1.pem'))).toBe('400');
+    rmSync(join(dir, 'master.pem'));
+    const other = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    expect(readFileSync(join(dir, 'salt1.pem'), 'utf8').trim()).toBe(other.privatePem.trim());
+    expect(readFileSync(join(dir, 'salt1.pub'), 'utf8').trim()).toBe(other.publicPem);
   });
 
   it('does not replace a private key it can not read', async () => {

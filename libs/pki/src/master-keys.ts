@@ -29,6 +29,8 @@ export interface MasterKeyOptions {
   readonly signKeyName?: string;
   /** `master_use_pubkey_signature`: name of the file with a signature made elsewhere. */
   readonly signatureFile?: string;
+  /** `id`: 3008 looks for a pair of this name, less `_master`, before it looks for `master`. */
+  readonly id?: string;
 }
 
 /**
@@ -42,11 +44,12 @@ export function masterKeyOptions(options: {
   readonly masterUsePubkeySignature: boolean;
   readonly masterPubkeySignature: string | undefined;
 }): MasterKeyOptions {
-  if (!options.masterSignPubkey) return {};
+  const { id } = options;
+  if (!options.masterSignPubkey) return { id };
   if (!options.masterUsePubkeySignature) {
-    return { signPubkey: true, signKeyName: options.masterSignKeyName };
+    return { id, signPubkey: true, signKeyName: options.masterSignKeyName };
   }
-  return { signatureFile: options.masterPubkeySignature ?? `${options.id}_pubkey_signature` };
+  return { id, signatureFile: options.masterPubkeySignature ?? `${id}_pubkey_signature` };
 }
 
 /** Salt: salt/crypt.py gen_keys writes private keys as 0400, public ones as 0644. */
@@ -66,6 +69,7 @@ export async function loadOrCreateMasterKeys(
 ): Promise<MasterKeys> {
   await ensureKeyDirs(pkiDir);
   const pair = await loadOrCreatePair(pkiDir, 'master', keysize);
+  if (options.id !== undefined) await nameAs3008(pkiDir, options.id, pair);
   const signName = options.signKeyName ?? 'master_sign';
   const sign = options.signPubkey ? await loadOrCreatePair(pkiDir, signName, keysize) : undefined;
   const signature = options.signatureFile
@@ -78,6 +82,30 @@ export async function loadOrCreateMasterKeys(
     ...(sign && { sign }),
     ...(signature !== undefined && { precomputedSignature: signature }),
   };
+}
+
+/**
+ * Gives the pair the names that stock tools of 3008 look for (salt/crypt.py MasterKeys). Without
+ * them such a tool moves the files while services read them. A symbolic link is no key to 3008, so
+ * these are copies. `master.pem` is the truth: a key of that name that differs is replaced.
+ */
+async function nameAs3008(pkiDir: string, id: string, pair: KeyPair): Promise<void> {
+  const name = id.replace(/_master$/, '');
+  const path = join(pkiDir, `${name}.pem`);
+  const present = await readPrivate(path);
+  if (present === undefined || publicOf(present) !== pair.publicPem) {
+    await writeAtomic(path, `${pair.privateKey.pem.trim()}\n`, { mode: PRIVATE_MODE });
+  }
+  await writePublic(join(pkiDir, `${name}.pub`), pair.publicPem);
+}
+
+/** The public half, whatever form the private one has; undefined for a text that is no key. */
+function publicOf(text: string): string | undefined {
+  try {
+    return normalisePem(PrivateKey.parse(text).publicKey.pem);
+  } catch {
+    return undefined;
+  }
 }
 
 /**

@@ -87,3 +87,8 @@ function missingText(short: string, names: readonly string[]): string {
   const plural = names.length === 1 ? '' : 's';
   return `${short}() missing ${names.length} required positional argument${plural}: ${list}`;
 }
+
+/** Salt's text for arguments that do not fit. */
+export function invalidArgumentsText(error: InvalidArgumentsError, doc: string): string {
+  return `\nPassed invalid arguments: ${error.message}\n\nUsage:\n\n    ${doc}\n`;
+}

@@ -1,7 +1,12 @@
 import { JobRecords, RefusedError } from '@brine/client';
 import type { FunctionCall, FunctionOutcome } from '@brine/master';
 import { mapOf, type SaltMap } from '@brine/wire';
-import { bindArguments, InvalidArgumentsError, UnknownKeywordError } from './arguments.ts';
+import {
+  bindArguments,
+  InvalidArgumentsError,
+  invalidArgumentsText,
+  UnknownKeywordError,
+} from './arguments.ts';
 import {
   type GivenArguments,
   masterOf,
@@ -10,6 +15,7 @@ import {
   type Shown,
   type WheelFunction,
 } from './function.ts';
+import { refusedBecause } from './plain/refused.ts';
 import { RUNNERS, WHEELS } from './table.ts';
 
 /** What a function of a master works with, less what {@link callFunction} makes itself. */
@@ -34,7 +40,11 @@ export async function callFunction(
   context: MasterContext,
 ): Promise<FunctionOutcome> {
   const fun = (call.kind === 'runner' ? RUNNERS : WHEELS).get(call.fun);
-  if (fun === undefined) return failure(call, `'${call.fun}' is not available.`);
+  if (fun === undefined) {
+    const refused = refusedBecause(call.kind, call.fun);
+    if (refused !== undefined) return { value: refused, success: false, retcode: 1 };
+    return failure(call, `'${call.fun}' is not available.`);
+  }
   try {
     const shown =
       call.kind === 'runner'
@@ -85,11 +95,6 @@ function explained(
   }
   if (error instanceof RefusedError) return { value: error.message, success: false, retcode: 1 };
   return failure(call, error instanceof Error ? error.message : String(error));
-}
-
-/** Salt's text for arguments that do not fit. */
-export function invalidArgumentsText(error: InvalidArgumentsError, doc: string): string {
-  return `\nPassed invalid arguments: ${error.message}\n\nUsage:\n\n    ${doc}\n`;
 }
 
 function failure({ kind, fun }: Pick<FunctionCall, 'kind' | 'fun'>, text: string): FunctionOutcome {

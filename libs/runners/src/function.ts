@@ -1,6 +1,8 @@
 import type { JobRecords, LocalClient } from '@brine/client';
-import type { FunctionCall, MasterPorts } from '@brine/master';
+import type { FunctionCall, FunctionOutcome, MasterPorts, MinionBanks } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { HostPorts } from './host-ports.ts';
+import type { OwnedRun, OwnedRuns } from './owned-run.ts';
 
 /** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
 export interface RowSeal {
@@ -18,6 +20,8 @@ export interface RunnerContext {
   readonly out: (text: string) => void;
   /** Derived from the master's key; rejects where that key is not readable. */
   readonly auditSeal: () => Promise<RowSeal>;
+  /** Events of the host that a command line runs on; absent in a master, which has its own. */
+  readonly listen?: RunnerMaster['listen'];
   /** The master that the function runs in; absent at a command line. */
   readonly master?: RunnerMaster;
 }
@@ -26,12 +30,21 @@ export interface RunnerContext {
 export type CallIdentity = Pick<FunctionCall, 'jid' | 'user' | 'principal' | 'limited'>;
 
 /** What a function can reach in a master, beside the ports of requests. */
-export interface RunnerMaster extends MasterPorts {
+export interface RunnerMaster extends MasterPorts, HostPorts {
   readonly call: CallIdentity;
   /** The minion id of the master itself (Salt: `<host>_master`). */
   readonly masterMinionId: string;
-  /** The whole configuration by Salt's names, defaults included; `undefined` for no such option. */
+  /**
+   * The whole configuration by Salt's names, defaults included; `undefined` for no such option.
+   * Secrets of Brine's own options are masked.
+   */
   option(name: string): SaltValue | undefined;
+  /** All of it; it holds secrets. */
+  options(): SaltMap;
+  /** What minions sent about themselves, and their pillars. */
+  readonly banks: MinionBanks;
+  /** What is known of the site's functions in Python, where the master has some. */
+  readonly site?: SiteDocs | undefined;
   /** Makes the pillar's top file for `asked`, or a list of what is wrong with it. */
   pillarTop(asked: SaltMap): Promise<SaltValue>;
   /** Fires an event on the bus of the whole cluster; resolves when it is stored. */
@@ -40,6 +53,26 @@ export interface RunnerMaster extends MasterPorts {
   listen(onEvent: (tag: string, data: () => Promise<SaltMap>) => void): Promise<{ close(): void }>;
   /** Calls another function of the table as this caller. @throws what that function throws */
   run(fun: string, given: GivenArguments): Promise<Shown>;
+  /** Long work that outlives this worker. */
+  readonly runs: OwnedRuns;
+}
+
+/**
+ * Goes on with a run that another worker had, in the context of the call that began it. What it
+ * returns is told by the event `ret` of that call; without a value nothing is told. It may throw
+ * RunLostError on: the next owner goes on then.
+ */
+export type OwnedWork = (
+  run: OwnedRun,
+  context: RunnerContext,
+) => Promise<FunctionOutcome | undefined>;
+
+/** What is known of the functions of the site in Python (`brine.python`). */
+export interface SiteDocs {
+  /** Documentation by name. */
+  docs(kind: FunctionCall['kind']): Promise<SaltMap>;
+  /** Reads the names again: modules were synchronised. */
+  refresh(): Promise<void>;
 }
 
 /** Arguments as they are given to a function. */

@@ -1,30 +1,23 @@
-export {
-  bindArguments,
-  InvalidArgumentsError,
-  splitKeywords,
-  UnknownKeywordError,
-} from './arguments.ts';
+export { bindArguments, splitKeywords } from './arguments.ts';
+export { settingsOf as batchSettings } from './batch/batch-plan.ts';
+export type { BatchNews, BatchPorts } from './batch/batch-work.ts';
+export { BatchRefusedError, workBatch } from './batch/batch-work.ts';
+export { adoptStockBatch } from './batch/stock-batch.ts';
 export type { MasterContext } from './call.ts';
-export {
-  callFunction,
-  invalidArgumentsText,
-  isKnown,
-  outcomeOf,
-  runFunction,
-  runnerNamed,
-} from './call.ts';
+export { callFunction, isKnown, outcomeOf, runFunction, runnerNamed } from './call.ts';
 export type {
-  BoundArguments,
-  CallIdentity,
-  GivenArguments,
+  OwnedWork,
   RowSeal,
   RunnerContext,
   RunnerFunction,
   RunnerMaster,
   Shown,
-  WheelFunction,
+  SiteDocs,
 } from './function.ts';
+export type { FileServerCare, HostFiles, HostPorts, OwnStates } from './host-ports.ts';
 export { timeOf, UNKNOWN_JOB } from './jobs/jobs.ts';
-export { RUNNERS, WHEELS } from './table.ts';
-export type { OwnedKind, OwnedRun, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
+export type { OwnedKind, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
 export { RunLostError } from './owned-run.ts';
+export { OWNED_WORK } from './owned-work.ts';
+export { refusedBecause } from './plain/refused.ts';
+export { RUNNERS, WHEELS } from './table.ts';

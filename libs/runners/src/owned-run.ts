@@ -1,3 +1,4 @@
+import type { FunctionCall } from '@brine/master';
 import type { SaltMap } from '@brine/wire';
 
 /** What is to be done when another worker takes a run over. */
@@ -9,24 +10,42 @@ export type OwnedKind = 'runner' | 'orchestrate' | 'batch';
  */
 export interface OwnedRuns {
   /**
-   * Begins a run as this worker's.
-   * @param data what another worker needs to go on
+   * Begins a run as this worker's. A run of the calling function's own jid replaces the record of
+   * kind `runner` that each runner has; when it ends, that record is there again until the event
+   * `ret` is stored.
+   * @param data what another worker needs to go on: at most 256 KiB when packed and compressed
+   * @param fixed what never changes and may be large: at most 1 MiB packed and compressed
    * @throws MasterUnavailableError when the bucket is away; Error for a jid that is there already,
-   *   or for more runs than the limit
+   *   for more runs than the limit, for data that is too large
    */
-  begin(kind: OwnedKind, jid: string, data: SaltMap): Promise<OwnedRun>;
-  /** All runs that are under way in the cluster. */
+  begin(kind: OwnedKind, jid: string, data: SaltMap, fixed?: SaltMap): Promise<OwnedRun>;
+  /** All runs that are under way in the cluster, without those of kind `runner`. */
   list(): Promise<readonly OwnedRunRecord[]>;
-  /** Leaves a word for the worker that owns the run, wherever that is; false: no such run. */
+  /** The calls of runners under way in the cluster, those of kind `runner` too. */
+  calls(): Promise<readonly CallUnderWay[]>;
+  /** One run, also one that has ended with a last word ({@link OwnedRun.end}). */
+  find(jid: string): Promise<OwnedRunRecord | undefined>;
+  /**
+   * Leaves a word for the worker that owns the run, wherever that is; false: no such run.
+   * @throws Error for more words than the limit
+   */
   tell(jid: string, word: SaltMap): Promise<boolean>;
+}
+
+/** A call that a worker is at, or that waits for a worker. */
+export interface CallUnderWay extends FunctionCall {
+  /** Id of the worker; empty between two owners. */
+  readonly owner: string;
 }
 
 /** A run as the bucket has it. */
 export interface OwnedRunRecord {
   readonly jid: string;
   readonly kind: OwnedKind;
-  /** Id of the worker that does it. */
+  /** Id of the worker that does it; empty between two owners, and when it has ended. */
   readonly owner: string;
+  /** It has ended, and `data` is its last word. */
+  readonly ended: boolean;
   readonly data: SaltMap;
 }
 
@@ -35,17 +54,33 @@ export interface OwnedRun {
   readonly jid: string;
   /** What was saved last. */
   readonly data: SaltMap;
-  /** Aborted when another worker has taken the run: stop at once, write nothing more. */
+  /** What was given at the begin and never changes; empty where nothing was. */
+  readonly fixed: SaltMap;
+  /** Aborted when the run is another worker's, or is handed on: stop at once, write no more. */
   readonly lost: AbortSignal;
   /**
+   * Asks the clock whether the run is still this worker's. Call it right before a step that others
+   * see. A process that was stopped would otherwise act before its timers run.
+   * @throws RunLostError
+   */
+  check(): void;
+  /**
    * Saves before a step what another worker must know to do no step twice; resolves when it is
-   * stored. @throws RunLostError when the run is another worker's now.
+   * stored. @throws RunLostError when the run is another worker's now; Error for too much data.
    */
   save(data: SaltMap): Promise<void>;
+  /**
+   * As {@link save}, and gives the run what never changes from now on, which may be large: at most
+   * 1 MiB packed and compressed.
+   */
+  fix(fixed: SaltMap, data: SaltMap): Promise<void>;
   /** Calls the handler with each word that {@link OwnedRuns.tell} left, the earlier ones too. */
   onWord(handler: (word: SaltMap) => void): void;
-  /** Removes the record: the run has ended, and its result is stored. */
-  end(): Promise<void>;
+  /**
+   * Ends the run: its result is stored. With a last word the record stays for
+   * {@link OwnedRuns.find}, up to 7 days. @throws RunLostError
+   */
+  end(last?: SaltMap): Promise<void>;
 }
 
 /** The run is another worker's now. */

@@ -86,7 +86,7 @@ async function storeStray(
 
 async function storeEvent(event: EventMessage, cache: JobCache): Promise<readonly RefusedRow[]> {
   const body = await event.fetch();
-  if (event.kind !== 'ret') return storeAll(cache, [noticeIn(event, body)]);
+  if (event.kind !== 'ret' && event.kind !== 'run') return storeAll(cache, [noticeIn(event, body)]);
   return (await cache.saveReturns([returnRow(event, body)])).refused;
 }
 

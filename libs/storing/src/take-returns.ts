@@ -27,7 +27,7 @@ export async function takeReturns(
     const large: EventMessage[] = [];
     const notices: EventMessage[] = [];
     for (const event of group.value) {
-      if (event.kind !== 'ret') notices.push(event);
+      if (event.kind !== 'ret' && event.kind !== 'run') notices.push(event);
       else if (event.body === undefined) large.push(event);
       else small.push({ event, row: returnRow(event, event.body) });
     }

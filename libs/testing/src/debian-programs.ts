@@ -84,7 +84,8 @@ async function unpackPackage(wanted: DebianPrograms<string>, dir: string): Promi
     }
     await keepLibraries(into, join(dir, 'lib'));
     for (const name of wanted.names) {
-      const made = await firstOf([join(into, 'usr/bin', name), join(into, 'usr/sbin', name)]);
+      const places = ['usr/bin', 'usr/sbin', 'bin'].map((dir) => join(into, dir, name));
+      const made = await firstOf(places);
       // Shows that its libraries are there: the package was not installed with what it depends on.
       await step(made, [wanted.versionArgument ?? '--version'], undefined, withLibraries(dir));
       await copyFile(made, join(work, name));

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Crypticle, newKeyString, type PrivateKey, PublicKey } from '@brine/crypt';
 import { type AuditedAct, JidMaker, type Job } from '@brine/job';
 import type {
+  BatchOrder,
   EventToAppend,
   MasterFunctions,
   MasterPorts,
@@ -30,6 +31,8 @@ export interface MemoryMaster {
   readonly tokens: Map<string, TokenRecord>;
   /** What was begun beside requests. */
   readonly background: Promise<void>[];
+  /** Batches that were begun. */
+  readonly batches: BatchOrder[];
   setKey(id: string, key: MinionKey): void;
 }
 
@@ -68,6 +71,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const answering = new Set<string>();
   let aes = new Crypticle(options.aesKeyString ?? newKeyString());
   const background: Promise<void>[] = [];
+  const batches: BatchOrder[] = [];
   let revision = 0;
   const jids = new JidMaker();
   const setKey = (id: string, key: MinionKey): void => {
@@ -187,10 +191,16 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     functions: {
       knows: (_kind, fun) => options.knownRunners?.includes(fun) ?? true,
       run: (call) => {
-        if (call.kind === 'wheel') return callFunction(call, { master: { ...ports, call } } as never);
+        if (call.kind === 'wheel')
+          return callFunction(call, { master: { ...ports, call } } as never);
         return options.runRunner?.(call) ?? Promise.resolve({ value: null, success: true });
       },
       inBackground: (work) => void background.push(work()),
+      beginBatch: async (order) => void batches.push(order),
+      batch: async (jid) => {
+        const found = batches.find((order) => order.jid === jid);
+        return found && { principal: found.principal, state: found.settings };
+      },
       running: () => options.runningRunners ?? 0,
     },
     ...memoryServed(),
@@ -206,7 +216,18 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     count: (name) => void counts.set(name, (counts.get(name) ?? 0) + 1),
   };
   const stores = { minionKeys, sessions, grains, tokens };
-  return { ports, events, audited, unlimited, jobs, counts, ...stores, background, setKey };
+  return {
+    ports,
+    events,
+    audited,
+    unlimited,
+    jobs,
+    counts,
+    ...stores,
+    background,
+    batches,
+    setKey,
+  };
 }
 
 function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']): Set<string> {
@@ -214,6 +235,8 @@ function idsIn(keys: ReadonlyMap<string, MinionKey>, state: MinionKey['state']):
 }
 
 const DEFAULT_RULES: MasterRules = {
+  masterMinionId: 'test_master',
+  runnerReturns: true,
   minimumAuthVersion: 3,
   requestServerTtl: 0,
   autoAccept: false,

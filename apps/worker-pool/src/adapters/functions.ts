@@ -1,28 +1,42 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bus, handleEach } from '@brine/bus';
-import { EventReader } from '@brine/bus/events';
-import { type ClientPorts, type ClientSettings, LocalClient, parseArguments } from '@brine/client';
-import { type MasterOptions, nodegroupsOf, optionsByName } from '@brine/config';
-import { EVENT_KINDS, type EventKind } from '@brine/job';
+import { type EventMessage, EventReader } from '@brine/bus/events';
+import {
+  type ClientPorts,
+  type ClientSettings,
+  JobRecords,
+  LocalClient,
+  parseArguments,
+} from '@brine/client';
+import { type MasterOptions, nodegroupsOf, optionsForCallers } from '@brine/config';
+import { EVENT_KINDS, type EventKind, INNER_KINDS } from '@brine/job';
 import type {
   Answerer,
+  BatchOrder,
   FunctionCall,
   FunctionOutcome,
   MasterFunctions,
   MasterPorts,
+  MinionBanks,
 } from '@brine/master';
+import type { PythonCalls } from '@brine/python-host';
 import {
   callFunction,
+  type HostPorts,
   isKnown,
   type MasterContext,
+  type OwnedRuns,
+  refusedBecause,
   type RowSeal,
   runFunction,
+  type RunnerContext,
   type RunnerMaster,
   runnerNamed,
 } from '@brine/runners';
 import { isMap, mapOf, pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
+import { SiteFunctions } from './site-functions.ts';
 
 /** What the functions of a worker work with. */
 export interface FunctionsOptions {
@@ -37,6 +51,23 @@ export interface FunctionsOptions {
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
   readonly pillarTop: RunnerMaster['pillarTop'];
+  /** The long work of this worker; made after this. */
+  readonly runs: () => LongWork;
+  readonly banks: MinionBanks;
+  /** What functions reach on this host; made after this. */
+  readonly hostPorts: () => HostPorts;
+  /** Modules in Python, where the master has some. */
+  readonly python?: PythonCalls | undefined;
+}
+
+/** Work that outlives this worker. */
+export interface LongWork extends Pick<MasterFunctions, 'beginBatch' | 'batch'> {
+  /** What the functions of one call begin and see of it. */
+  of(call: FunctionCall): OwnedRuns;
+  /** Does the work of a call; another worker tells when this one dies with it. */
+  during(call: FunctionCall, work: () => Promise<void>): Promise<void>;
+  /** Whether another worker has the run of a call now. */
+  isElsewhere(jid: string): boolean;
 }
 
 /** How long a runner that needs returns waits for the stream, and how often it looks, in ms. */
@@ -45,7 +76,7 @@ const LISTEN_LOOK_MS = 10;
 
 /** What a client needs to gather returns, and what the sockets of a host show. */
 const CLIENT_KINDS = ['ret', 'job', 'syndic'] as const;
-const BUS_KINDS = EVENT_KINDS.filter((kind) => kind !== 'sighting' && kind !== 'audit');
+const BUS_KINDS = EVENT_KINDS.filter((kind) => !INNER_KINDS.has(kind));
 
 /**
  * Runs the functions of the table inside a worker, as the master's own user. This worker answers
@@ -54,39 +85,69 @@ const BUS_KINDS = EVENT_KINDS.filter((kind) => kind !== 'sighting' && kind !== '
 export class WorkerFunctions implements MasterFunctions {
   readonly #options: FunctionsOptions;
   readonly #named: SaltMap;
+  readonly #site: SiteFunctions | undefined;
   #running = 0;
 
   constructor(options: FunctionsOptions) {
     this.#options = options;
-    this.#named = optionsByName(options.options);
+    this.#named = optionsForCallers(options.options);
+    const { python, onTrouble } = options;
+    const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
+    if (python === undefined) return;
+    this.#site = new SiteFunctions({ python, fire, onTrouble, now: () => Date.now() });
+    void this.#site.refresh();
   }
 
   running(): number {
     return this.#running;
   }
 
-  inBackground(work: () => Promise<void>): void {
+  inBackground(work: () => Promise<void>, call?: FunctionCall): void {
     this.#running += 1;
-    work()
+    const running = call === undefined ? work() : this.#options.runs().during(call, work);
+    running
       .catch((err: unknown) => this.#options.onTrouble('a runner was cut off', err))
       .finally(() => (this.#running -= 1));
   }
 
-  knows(kind: FunctionCall['kind'], fun: string): boolean {
-    return isKnown(kind, fun);
+  knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean> {
+    if (isKnown(kind, fun) || refusedBecause(kind, fun) !== undefined) return true;
+    return this.#site?.knows(kind, fun) ?? false;
   }
 
   async run(call: FunctionCall): Promise<FunctionOutcome> {
-    const client = this.#client(call);
+    const { kind, fun } = call;
+    const site = isKnown(kind, fun) ? undefined : this.#site;
+    if (site !== undefined && (await site.knows(kind, fun))) return site.run(call);
+    const { context, close } = this.contextOf(call);
     try {
-      return await callFunction(call, this.#context(call, client));
+      const outcome = await callFunction(call, context);
+      return this.#options.runs().isElsewhere(call.jid) ? { ...outcome, moved: true } : outcome;
     } finally {
-      await client.close();
+      await close();
     }
   }
 
+  beginBatch(order: BatchOrder): Promise<void> {
+    return this.#options.runs().beginBatch(order);
+  }
+
+  batch(jid: string): ReturnType<MasterFunctions['batch']> {
+    return this.#options.runs().batch(jid);
+  }
+
+  /** What the function of a call works with, until it is closed. */
+  contextOf(call: FunctionCall): {
+    readonly context: RunnerContext;
+    readonly close: () => Promise<void>;
+  } {
+    const client = this.#client(call);
+    const context = { ...this.#context(call, client), jobs: new JobRecords(client) };
+    return { context, close: () => client.close() };
+  }
+
   #context(call: FunctionCall, client: LocalClient): MasterContext {
-    const { auditSeal, options, ports, pillarTop } = this.#options;
+    const { auditSeal, banks, hostPorts, options, ports, pillarTop } = this.#options;
     const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
     const tag = `salt/${call.kind === 'runner' ? 'run' : 'wheel'}/${call.jid}`;
     const context: MasterContext = {
@@ -100,22 +161,28 @@ export class WorkerFunctions implements MasterFunctions {
       },
       master: {
         ...ports(),
+        ...hostPorts(),
         call,
         masterMinionId: options.masterId,
         option: (name) => this.#named.get(name),
+        options: () => this.#named,
+        banks,
+        site: this.#site,
         pillarTop,
         fire,
         listen: (onEvent) =>
-          this.#listen((eventTag, fetched) =>
-            onEvent(eventTag, async () => {
-              const data = unpack(await fetched());
+          this.listen(BUS_KINDS, (event) =>
+            onEvent(event.tag, async () => {
+              const data = unpack(await event.fetch());
               return isMap(data) ? data : mapOf({});
             }),
           ),
+        runs: this.#options.runs().of(call),
         run: (fun, given) => {
           const found = runnerNamed(fun);
-          if (found === undefined) throw new Error(`'${fun}' is not available.`);
-          return runFunction(found, given, context);
+          if (found !== undefined) return runFunction(found, given, context);
+          if (this.#site === undefined) throw new Error(`'${fun}' is not available.`);
+          return this.#site.shown({ ...call, kind: 'runner', fun, ...given });
         },
       },
     };
@@ -133,7 +200,7 @@ export class WorkerFunctions implements MasterFunctions {
       request: { request: (body) => answer(body) },
       events: {
         listen: (onEvent) =>
-          this.#listen(async (tag, fetched) => onEvent(tag, await fetched()), CLIENT_KINDS),
+          this.listen(CLIENT_KINDS, async (event) => onEvent(event.tag, await event.fetch())),
       },
       master: { isPresent: () => true, readKey: async () => ownKey() },
       logError: (text) => onTrouble(text, undefined),
@@ -141,14 +208,16 @@ export class WorkerFunctions implements MasterFunctions {
     return new LocalClient(ports, settingsFor(options, call));
   }
 
-  /** Hands over all events but log-ins and rows for the store, until closed. */
-  async #listen(
-    onEvent: (tag: string, fetch: () => Promise<Uint8Array>) => Promise<void> | void,
-    kinds: readonly EventKind[] = BUS_KINDS,
+  /** Hands over the events of some kinds, from a time on (unix ms) or from now on, until closed. */
+  async listen(
+    kinds: readonly EventKind[],
+    onEvent: (event: EventMessage) => Promise<void> | void,
+    sinceMs?: number,
   ): Promise<{ close(): void }> {
-    const reader = new EventReader(this.#options.bus, { kinds });
-    handleEach(reader, async (event) => onEvent(event.tag, () => event.fetch())).catch(
-      (err: unknown) => this.#options.onTrouble('events were not read', err),
+    const from = sinceMs === undefined ? {} : { from: { timeMs: sinceMs } };
+    const reader = new EventReader(this.#options.bus, { kinds, ...from });
+    handleEach(reader, async (event) => onEvent(event)).catch((err: unknown) =>
+      this.#options.onTrouble('events were not read', err),
     );
     const untilMs = Date.now() + LISTEN_WAIT_MS;
     // A job that is published before the reader reads would miss returns.
@@ -169,13 +238,13 @@ export class WorkerFunctions implements MasterFunctions {
  */
 export function settingsFor(
   options: MasterOptions,
-  { limited }: Pick<FunctionCall, 'limited'>,
+  { limited, timeoutSeconds = options.timeout }: Pick<FunctionCall, 'limited' | 'timeoutSeconds'>,
 ): ClientSettings {
   return {
     user: options.user,
     nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
     configFile: options.confFile,
-    timeoutMs: options.timeout * 1000,
+    timeoutMs: timeoutSeconds * 1000,
     gatherJobTimeoutMs: options.gatherJobTimeout * 1000,
     orderMasters: options.orderMasters,
     syndicWaitMs: options.syndicWait * 1000,

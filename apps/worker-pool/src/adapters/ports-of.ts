@@ -6,7 +6,6 @@ import { JidMaker } from '@brine/job';
 import { type WorkerTraces } from '@brine/job-traces';
 import { type MasterPorts } from '@brine/master';
 import {
-  BucketMines,
   BucketOnce,
   BucketTokens,
   EpochAesKeys,
@@ -20,9 +19,10 @@ import {
 import { type ThreadedPillars } from '@brine/pillar-compiler';
 import { MasterTops } from '@brine/pillar-compiler';
 import { type CachedPillars } from '@brine/pillar-compiler';
+import type { PythonCalls } from '@brine/python-host';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
-import { mapOf } from '@brine/wire';
+import { isMap, mapOf, type SaltMap } from '@brine/wire';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';
@@ -47,12 +47,15 @@ interface Parts {
   readonly pillars: CachedPillars;
   readonly pillarThreads: ThreadedPillars;
   readonly traces: WorkerTraces;
+  readonly python: PythonCalls | undefined;
 }
 
 /** The ports of the rules, each to what stands behind it here. */
 export function portsOf({ options, telemetry, log }: ServiceContext, parts: Parts): MasterPorts {
   const { bus, state, pem, masterKey, requests, events, audit } = parts;
-  const { functions, files, pillars, pillarThreads, traces } = parts;
+  const { functions, files, pillars, pillarThreads, traces, python } = parts;
+  const grainsOf = async (id: string): Promise<SaltMap> =>
+    (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
   const jids = new JidMaker();
   return {
     rules: masterRules(options),
@@ -84,14 +87,12 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
     received: new Uploads(options.cachedir),
     tops: new MasterTops(
       options.masterTops,
-      async (path, id) => {
-        const grains = (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
-        return pillarThreads.classTops(path, mapOf({ id, grains }));
-      },
+      async (path, id) => pillarThreads.classTops(path, mapOf({ id, grains: await grainsOf(id) })),
       (fields, text) => log.warn(fields, text),
+      python && (async (name, id) => topOf(python, { name, id, grains: await grainsOf(id) })),
     ),
     parseArguments: peerArguments,
-    mines: new BucketMines(new Bucket(bus, 'brine_mine')),
+    mines: state.mines,
     once: new BucketOnce(new Bucket(bus, 'brine_once'), SecretBox.fromMasterKey(pem, 'once')),
     now: () => Date.now(),
     nextJid: () => jids.next(nowMs()),
@@ -102,4 +103,13 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
     mayTellOfStranger: strangerAllowance(),
     audit,
   };
+}
+
+/** What a kind of `master_tops` in Python says of a minion. */
+async function topOf(
+  python: PythonCalls,
+  given: { readonly name: string; readonly id: string; readonly grains: SaltMap },
+): Promise<SaltMap> {
+  const states = await python.call('pillar', 'top', mapOf(given));
+  return isMap(states) ? states : mapOf({});
 }

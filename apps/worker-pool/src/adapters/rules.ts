@@ -35,6 +35,8 @@ export function masterRules(options: MasterOptions): MasterRules {
     syndics: options.brine.syndics,
     minionEvents: options.brine.minionEvents,
     masterId: options.jobMasterId,
+    masterMinionId: options.masterId,
+    runnerReturns: options.runnerReturns,
     user: options.user,
     runningUser: userInfo().username,
     nodegroups: nodegroupsOf(options.nodegroups),

@@ -87,6 +87,6 @@ export function returnOf(
   kind: EventKind,
   tag: string,
 ): { readonly jid: string; readonly id: string } | undefined {
-  const parsed = kind === 'ret' ? parseTag(tag) : undefined;
+  const parsed = kind === 'ret' || kind === 'run' ? parseTag(tag) : undefined;
   return parsed?.kind === 'job-return' ? parsed : undefined;
 }

@@ -36,6 +36,8 @@ const SEALED_FOR_MS = 86_400_000;
 const TOKENS_AGE_MS = 366 * 86_400_000;
 /** Some 200,000 tokens: without a bound, a user that may log in could make any number. */
 const TOKENS_BYTES = 64 * 1024 ** 2;
+/** Long work is renewed while a worker lives. Without any worker it can go on after so long. */
+const RUNS_AGE_MS = 7 * 86_400_000;
 
 type Config = Readonly<Record<string, unknown> & { name: string }>;
 
@@ -119,6 +121,7 @@ function configs(
     brine_requests: REQUESTS_AGE_MS,
     brine_tokens: TOKENS_AGE_MS,
     brine_once: sealedForMs,
+    brine_runs: RUNS_AGE_MS,
   };
   const bytes: Readonly<Partial<Record<BucketName, number>>> = {
     brine_tokens: TOKENS_BYTES,

@@ -27,6 +27,7 @@ export const BUCKETS = [
   'brine_requests',
   'brine_tokens',
   'brine_once',
+  'brine_runs',
 ] as const;
 
 /** One of the buckets' names. */
@@ -87,6 +88,8 @@ export const subjects = {
   sent: `${SUBJECT_ROOT}.sent`,
   /** The store says which events PostgreSQL has committed; workers hear it. */
   committed: `${SUBJECT_ROOT}.committed`,
+  /** What all workers hear. */
+  word: `${SUBJECT_ROOT}.word`,
   grant: (workerId: string) => `${SUBJECT_ROOT}.grant.${workerId}`,
 } as const;
 

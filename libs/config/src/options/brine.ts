@@ -211,6 +211,37 @@ export const brineOptions = {
       'Send `traceparent` with each job, so that minions of Salt 3008 join its trace. ' +
       'States of the minion can see it.',
   }),
+  exit_codes: oneOf(['strict', 'stock'], {
+    default: 'strict',
+    env: 'BRINE_EXIT_CODES',
+    doc:
+      'Exit codes of commands where Salt says 0 although nothing was done: an error, or 0 as ' +
+      'Salt. docs/exit-codes.md lists them.',
+  }),
+  progress: flag({
+    default: true,
+    env: 'BRINE_PROGRESS',
+    doc: 'While a command waits, show on a terminal how many minions have returned.',
+  }),
+  python: text({
+    default: '',
+    doc:
+      'Interpreter with Salt, which then runs modules in Python: runners, wheels, external ' +
+      'pillars, renderers, `salt[…]` of pillars, master_tops and outputters. Empty: none run.',
+  }),
+  python_memory: integer({
+    default: 1_073_741_824,
+    min: 268_435_456,
+    unit: 'bytes',
+    doc: 'Largest address space of one process of `python`.',
+  }),
+  python_timeout: decimal({
+    default: 3600,
+    min: 1,
+    max: 604_800,
+    unit: 's',
+    doc: 'Longest run of a runner or wheel in Python. Parts of pillars have 40 s.',
+  }),
   testing: {
     nats_via: maybeText({
       doc: 'Address (`host:port`) of a fault proxy before the NATS of `brine master`.',

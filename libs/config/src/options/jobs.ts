@@ -42,6 +42,10 @@ export const jobOptions = {
     default: false,
     doc: 'Keep the end time of a job in its files.',
   }),
+  runner_returns: flag({
+    default: true,
+    doc: 'Keep what runners return in the job cache.',
+  }),
   hash_type: oneOf(['sha256', 'sha512', 'sha384', 'sha224', 'sha1', 'md5'], {
     default: 'sha256',
     doc: 'Hash of file names in the job cache, and of files.',
@@ -53,7 +57,10 @@ export const jobOptions = {
   preserve_minion_cache: flag({ default: false, doc: 'Keep minion data of deleted keys.' }),
   nodegroups: map({ default: {}, doc: 'Named groups of minions.' }),
   range_server: text({ default: 'range:80', doc: 'Server of range targets.' }),
-  show_timeout: flag({ default: true, doc: 'Show minions that did not return.' }),
+  show_timeout: flag({
+    default: true,
+    doc: 'Without effect, as in Salt 3008: minions that did not return are always shown.',
+  }),
   show_jid: flag({ default: false, doc: 'Show the job id.' }),
   cli_summary: flag({ default: false, doc: 'Show a summary after the returns.' }),
   output: text({ default: '', doc: 'Outputter that is used when no other is named.' }),
@@ -62,6 +69,19 @@ export const jobOptions = {
   state_verbose: flag({ default: true, doc: 'Show states that changed nothing.' }),
   state_output_diff: flag({ default: false, doc: 'Show changes only.' }),
   state_output_profile: flag({ default: true, doc: 'Show start and duration of states.' }),
+  state_output_pct: flag({ default: false, doc: 'Show the percentage of good and bad states.' }),
+  state_compress_ids: flag({
+    default: false,
+    doc: 'Show states with one id and one result as one.',
+  }),
+  state_tabular: flag({ default: false, doc: 'Show states of one line in columns.' }),
+  salt_cp_chunk_size: integer({
+    default: 98_304,
+    min: 1,
+    max: 67_108_864,
+    unit: 'bytes',
+    doc: 'Largest piece of a file that `salt-cp -C` sends at once.',
+  }),
   batch_safe_limit: integer({ default: 0, min: 0, doc: 'Targets above which a batch is used.' }),
   batch_safe_size: integer({ default: 8, min: 1, doc: 'Size of that batch.' }),
   default_include: text({

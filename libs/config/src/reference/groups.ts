@@ -40,7 +40,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
   {
     title: 'Run jobs, keep them, show them',
     salt: jobOptions,
-    brine: ['job_deadline', 'not_after', 'cacheless_targets'],
+    brine: ['job_deadline', 'not_after', 'cacheless_targets', 'exit_codes', 'progress'],
   },
   {
     title: 'Choose what survives a crash',
@@ -58,6 +58,10 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
   { title: 'Serve files from git', salt: gitfsOptions, brine: [] },
   { title: 'The mine', salt: mineOptions, brine: [] },
   { title: 'Pillars', salt: pillarOptions, brine: [] },
+  {
+    title: 'Run modules in Python',
+    brine: ['python', 'python_memory', 'python_timeout'],
+  },
   { title: 'Pillars from git and PostgreSQL', salt: gitPillarOptions, brine: [] },
   { title: 'States and Jinja', salt: stateOptions, brine: [] },
   {

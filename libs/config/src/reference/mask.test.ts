@@ -28,3 +28,10 @@ test('an option that is no secret stays as it is', () => {
   expect(maskSecrets('pass_dir', '/x')).toBe('/x');
   expect(maskSecrets('sharedsecret', '')).toBe('');
 });
+
+test('a map of Salt is masked as an object is', () => {
+  const value = new Map([['postgres', new Map([['url', 'postgres://u:p@h/db']])]]);
+  expect(maskSecrets('brine', value)).toEqual(
+    new Map([['postgres', new Map([['url', 'postgres://********@h/db']])]]),
+  );
+});

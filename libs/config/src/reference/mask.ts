@@ -18,6 +18,13 @@ export function maskSecrets(name: string, value: unknown): unknown {
   if (typeof value === 'string') return maskText(value);
   if (Array.isArray(value)) return value.map((item: unknown) => maskSecrets(name, item));
   if (typeof value !== 'object' || value instanceof Uint8Array) return value;
+  if (value instanceof Map) {
+    return new Map(
+      [...(value as Map<unknown, unknown>)].map(([key, item]) =>
+        typeof key === 'string' ? [maskText(key), maskSecrets(key, item)] : [key, item],
+      ),
+    );
+  }
   return Object.fromEntries(
     // A key may be a URL: that of a git remote with options.
     Object.entries(value).map(([key, item]) => [maskText(key), maskSecrets(key, item)]),

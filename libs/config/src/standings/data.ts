@@ -1,6 +1,6 @@
 import { type ConfigMap, type ConfigValue, isConfigMap, isList } from '../option.ts';
 import { alike, harmless, ignored, partly, type StandingTable, stops } from '../standing.ts';
-import { namesIn, notServed, textsIn } from './names.ts';
+import { hasPython, namesIn, notServed, textsIn } from './names.ts';
 
 const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
 
@@ -9,17 +9,17 @@ export const dataStandings: StandingTable = {
   ext_pillar: stops(
     [],
     'pillars lack their data and carry an error that stops states; exclude_ext_pillar leaves ' +
-      'them out without an error',
+      'them out without an error, brine.python makes them by Salt',
     { lost: otherPillars },
   ),
   fileserver_backend: stops(['roots'], 'Brine does not serve files from these', {
     lost: (value) => notServed('fileserver_backend', textsIn(value)),
   }),
-  master_tops: stops({}, 'minions get no states from these', {
-    lost: (value) => notServed('master_tops', namesIn(value)),
+  master_tops: stops({}, 'minions get no states from these without brine.python', {
+    lost: (value, values) => (hasPython(values) ? [] : notServed('master_tops', namesIn(value))),
   }),
-  renderer: stops('jinja|yaml', 'Brine has no such renderer, so no pillar can be rendered', {
-    lost: (value) => notServed('renderer', pipeOf(value)),
+  renderer: stops('jinja|yaml', 'no pillar can be rendered with these without brine.python', {
+    lost: (value, values) => (hasPython(values) ? [] : notServed('renderer', pipeOf(value))),
   }),
   decrypt_pillar: stops([], 'Brine does not decrypt pillar keys with these', {
     lost: otherRenderers,
@@ -111,7 +111,6 @@ export const dataStandings: StandingTable = {
   clean_dynamic_modules: ignored(true, 'minions read it in their own files'),
   file_client: ignored('local', 'the master always reads its own files'),
   local: ignored(true, 'the master always reads its own files'),
-  salt_cp_chunk_size: ignored(98_304, 'Brine has no salt-cp'),
   cache: ignored('localfs', 'Brine keeps minion data in NATS and in cachedir'),
   ...alike(
     {
@@ -130,6 +129,7 @@ export const dataStandings: StandingTable = {
 
 /** External pillars that are named, not left out by exclude_ext_pillar, and not served. */
 function otherPillars(value: ConfigValue, values: ConfigMap): readonly string[] {
+  if (hasPython(values)) return [];
   const excluded = textsIn(values['exclude_ext_pillar']);
   const asked = (isList(value) ? value : []).filter((entry) => {
     // The first name of an entry decides, as in Salt.

@@ -42,7 +42,6 @@ export const eventStandings: StandingTable = {
   event_match_type: ignored('startswith', 'Brine always compares the beginning of a tag'),
   master_stats: ignored(false, 'Brine fires no salt/stats events; see brine.metrics'),
   master_stats_event_iter: ignored(60, 'it belongs to master_stats, which Brine does not have'),
-  runner_returns: ignored(true, 'Brine always fires the returns of runners as events'),
   auth_events_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
   auth_events_pend_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
   fileserver_events: ignored(false, 'Brine fires no salt/fileserver events'),

@@ -2,7 +2,9 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { isList } from '../option.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
-import { textsIn } from './names.ts';
+import { hasPython, textsIn } from './names.ts';
+
+const IN_PYTHON = 'Brine loads modules in Python only by an interpreter; set brine.python';
 
 /** Modules in Python, which Brine does not load, and what belongs to them. */
 export const moduleStandings: StandingTable = {
@@ -12,26 +14,35 @@ export const moduleStandings: StandingTable = {
       cache_dirs: [],
       engines_dirs: [],
       fileserver_dirs: [],
-      module_dirs: [],
       netapi_dirs: [],
-      outputter_dirs: [],
-      pillar_dirs: [],
       queue_dirs: [],
-      render_dirs: [],
       returner_dirs: [],
       roster_dirs: [],
+      tokens_dirs: [],
+    },
+    (preset) => stops(preset, 'Brine does not load such modules in Python'),
+  ),
+  ...alike(
+    {
+      module_dirs: [],
+      outputter_dirs: [],
+      pillar_dirs: [],
+      render_dirs: [],
       runner_dirs: [],
       sdb_dirs: [],
-      tokens_dirs: [],
       top_dirs: [],
       utils_dirs: [],
       wheel_dirs: [],
     },
-    (preset) => stops(preset, 'Brine does not load modules in Python'),
+    (preset) =>
+      stops(preset, IN_PYTHON, { lost: (_value, values) => (hasPython(values) ? [] : undefined) }),
   ),
   // A list: the kinds of modules that lie where the option is not set (loadMasterConfig).
-  extension_modules: stops(null, 'Brine does not load modules in Python', {
-    lost: (value) => (isList(value) ? textsIn(value) : undefined),
+  extension_modules: stops(null, IN_PYTHON, {
+    lost: (value, values) => {
+      if (hasPython(values)) return [];
+      return isList(value) ? textsIn(value) : undefined;
+    },
   }),
   ...alike({ extmod_blacklist: {}, extmod_whitelist: {} }, (preset) =>
     ignored(preset, 'Brine does not synchronise modules to the master'),

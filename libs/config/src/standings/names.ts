@@ -1,4 +1,4 @@
-import { type ConfigValue, isConfigMap, isList } from '../option.ts';
+import { type ConfigMap, type ConfigValue, isConfigMap, isList } from '../option.ts';
 import { SERVED } from './served-kinds.ts';
 
 /** The names of a map, or of the maps of a list. */
@@ -11,6 +11,11 @@ export function namesIn(value: ConfigValue | undefined): string[] {
 export function textsIn(value: ConfigValue | undefined): string[] {
   if (isList(value)) return value.flatMap(textsIn);
   return typeof value === 'string' ? [value] : [];
+}
+
+/** Whether the site's Salt runs modules in Python (`brine.python`). */
+export function hasPython({ brine }: ConfigMap): boolean {
+  return isConfigMap(brine) && textsIn(brine['python']).some((path) => path !== '');
 }
 
 /** Those of the names that are not served as kinds of an option, each once. */

@@ -89,16 +89,7 @@ export const processStandings: StandingTable = {
 function commandStandings(): StandingTable {
   const ofCommands = true;
   return {
-    batch_safe_limit: partly(
-      0,
-      'it does not count minions of targets by grain, pillar or address',
-      {
-        ofCommands,
-      },
-    ),
-    cli_summary: ignored(false, 'use --summary', { ofCommands }),
-    show_jid: ignored(false, 'use --show-jid', { ofCommands }),
-    show_timeout: ignored(true, 'use --hide-timeout', { ofCommands }),
+    show_timeout: harmless(true, 'Salt 3008 has no effect of it either'),
     output_file: ignored(null, 'use --out-file', { ofCommands }),
     strip_colors: ignored(null, 'use --no-color, or set color', { ofCommands }),
     publish_timeout: ignored(30, 'a command waits as long as timeout says', {
@@ -108,8 +99,6 @@ function commandStandings(): StandingTable {
       {
         color_theme: null,
         skip_grains: false,
-        state_compress_ids: false,
-        state_output_pct: false,
       },
       (preset) => ignored(preset, 'the output is as without it', { ofCommands }),
     ),

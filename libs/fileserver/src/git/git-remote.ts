@@ -1,15 +1,22 @@
 import { createHash } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { commitOf, isExposed, refOf, type Refs } from './environments.ts';
 import { GitConfigError, type RemoteConfig } from './remote-config.ts';
 import { type GitCall, runGit } from './run-git.ts';
 import { readTree, type Tree } from './tree.ts';
-import { withLock } from './update-lock.ts';
+import { isHeld, withLock } from './update-lock.ts';
 
 /** Longest time a fetch takes; a first one brings the whole history. */
 const FETCH_TIMEOUT_MS = 10 * 60_000;
+/** How long, and how often, a fetch that was asked for looks for the end of another, in ms. */
+const RENEW_WAIT_MS = 60_000;
+const RENEW_LOOK_MS = 100;
+/** Written after each fetch: other workers of the host see by its time that refs changed. */
+const STAMP = 'brine-fetched';
+const LOCK = 'update.lk';
 /** Commits whose paths are kept in memory. */
 const TREES_MAX = 32;
 
@@ -21,6 +28,8 @@ export class GitRemote {
   readonly #signal: AbortSignal;
   readonly #trees = new LRUCache<string, Promise<Tree>>({ max: TREES_MAX });
   #refs: Refs = { branches: new Map(), tags: new Map() };
+  /** Time of the stamp when the refs were read. */
+  #readAt = 0;
 
   constructor(config: RemoteConfig, cacheDir: string, signal: AbortSignal) {
     this.config = config;
@@ -30,6 +39,11 @@ export class GitRemote {
 
   get refs(): Refs {
     return this.#refs;
+  }
+
+  /** Where the lock of its updates is. */
+  get lockPath(): string {
+    return join(this.dir, LOCK);
   }
 
   /** How git is run on the copy. */
@@ -51,14 +65,49 @@ export class GitRemote {
   async update(): Promise<boolean> {
     const { depth, refspecs, url } = this.config;
     const shallow = depth > 0 ? ['--depth', String(depth)] : [];
-    const fetched = await withLock(join(this.dir, 'update.lk'), () =>
-      runGit(
+    const fetched = await withLock(this.lockPath, async () => {
+      await runGit(
         ['fetch', '--quiet', '--prune', '--no-tags', '--force', ...shallow, '--', url, ...refspecs],
         { ...this.call, timeoutMs: FETCH_TIMEOUT_MS },
-      ),
-    );
+      );
+      await this.#stamp();
+      return true;
+    });
     await this.#readRefs();
-    return fetched !== undefined;
+    return fetched === true;
+  }
+
+  /**
+   * Fetches also where another worker has just begun to: its fetch may have been too early. Gives
+   * false while an operator's lock is there, or the other one takes too long.
+   * @throws GitError as {@link update}
+   */
+  async renew(): Promise<boolean> {
+    const until = performance.now() + RENEW_WAIT_MS;
+    while (!(await this.update())) {
+      if ((await isHeld(this.lockPath)) || performance.now() > until) return false;
+      await sleep(RENEW_LOOK_MS, undefined, { signal: this.#signal });
+    }
+    return true;
+  }
+
+  /** Reads the refs where another worker of this host has fetched since. @throws GitError */
+  async refresh(): Promise<void> {
+    if ((await this.#stampedAt()) !== this.#readAt) await this.#readRefs();
+  }
+
+  /** Empties the copy; false while it is being updated, or locked. @throws GitError */
+  async clear(): Promise<boolean> {
+    const cleared = await withLock(this.lockPath, async () => {
+      for (const name of await readdir(this.dir)) {
+        if (name !== LOCK) await rm(join(this.dir, name), { recursive: true, force: true });
+      }
+      await runGit(['init', '--quiet', '--bare', '.'], this.call);
+      await this.#stamp();
+      return true;
+    });
+    if (cleared === true) await this.#readRefs();
+    return cleared === true;
   }
 
   /** The files of an environment; undefined where this remote does not have it. */
@@ -88,7 +137,19 @@ export class GitRemote {
     }
   }
 
+  async #stamp(): Promise<void> {
+    await writeFile(join(this.dir, STAMP), '');
+  }
+
+  /** 0: it was never fetched by this release. */
+  async #stampedAt(): Promise<number> {
+    const found = await stat(join(this.dir, STAMP)).catch(() => undefined);
+    return found?.mtimeMs ?? 0;
+  }
+
   async #readRefs(): Promise<void> {
+    // Taken before: a fetch meanwhile is seen the next time.
+    const stampedAt = await this.#stampedAt();
     const format = '--format=%(refname) %(objectname) %(*objectname)';
     const listed = await runGit(['for-each-ref', format, 'refs/remotes', 'refs/tags'], this.call);
     const branches = new Map<string, string>();
@@ -102,6 +163,7 @@ export class GitRemote {
       if (tag !== undefined) tags.set(tag, commit);
     }
     this.#refs = { branches, tags };
+    this.#readAt = stampedAt;
   }
 }
 

@@ -1,9 +1,11 @@
-import { mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, open, readFile, rm, stat, unlink } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 
 /** A lock older than this was left by a process that died on another host. */
 const STALE_MS = 15 * 60_000;
+/** Stands in an operator's lock where others have the id of their process. */
+const HELD = 'held';
 
 /**
  * Runs a task under a lock file, because several workers share one cache. Undefined while another
@@ -22,11 +24,32 @@ export async function withLock<T>(path: string, task: () => Promise<T>): Promise
   }
 }
 
-async function take(path: string): Promise<boolean> {
+/** Locks until {@link unlock}, whatever becomes of this process; false where a lock is there. */
+export function hold(path: string): Promise<boolean> {
+  return take(path, HELD);
+}
+
+/** Whether an operator's lock is there. */
+export async function isHeld(path: string): Promise<boolean> {
+  return (await readFile(path, 'utf8').catch(() => '')).startsWith(HELD);
+}
+
+/** Removes a lock, also one that is in use; false where there was none. */
+export async function unlock(path: string): Promise<boolean> {
+  try {
+    await unlink(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+async function take(path: string, owner = String(process.pid)): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   try {
     const file = await open(path, 'wx', 0o600);
-    await file.writeFile(`${process.pid} ${hostname()}\n`);
+    await file.writeFile(`${owner} ${hostname()}\n`);
     await file.close();
     return true;
   } catch (error) {
@@ -38,6 +61,7 @@ async function take(path: string): Promise<boolean> {
 async function isLeftOver(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return true;
+  if (await isHeld(path)) return false;
   if (Date.now() - found.mtimeMs > STALE_MS) return true;
   const [pid = '', host] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ');
   // Empty: it is being written.

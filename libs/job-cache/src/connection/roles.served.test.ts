@@ -108,6 +108,7 @@ const STORE_ONLY = [
   'DELETE FROM public.salt_events',
   'SELECT FROM brine.audit',
   'SELECT FROM brine.durable',
+  'SELECT FROM brine.queue_items',
 ];
 
 const LOOK_ONLY = [

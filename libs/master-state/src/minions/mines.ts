@@ -2,6 +2,7 @@ import { type Bucket, BusError, escapeKey } from '@brine/bus';
 import { MasterUnavailableError, type Mines } from '@brine/master';
 import { pack, type SaltMap, unpack } from '@brine/wire';
 import { fromHotState, unlessConflict } from '../hot-state.ts';
+import { idsIn } from './ids-in.ts';
 
 /**
  * Most bytes of one minion's mine: it is one message of NATS, whose `max_payload` is 8 MB. Real
@@ -11,6 +12,9 @@ const MINE_MAX_BYTES = 4 * 1024 * 1024;
 
 /** Workers that write the mine of one minion at the same moment. */
 const TRIES_MAX = 8;
+
+/** The first byte of a mine that was flushed, in msgpack. */
+const NIL = 0xc0;
 
 /** The mine, in the `brine_mine` bucket: one record per minion, nil where it was flushed. */
 export class BucketMines implements Mines {
@@ -41,6 +45,11 @@ export class BucketMines implements Mines {
     }
     const cause = new BusError('BUS_CONFLICT', `the mine of ${id} changes all the time`);
     throw new MasterUnavailableError(cause.message, { cause });
+  }
+
+  /** The minions that have something in the mine. */
+  ids(): Promise<string[]> {
+    return idsIn(this.#bucket, 'the mine', ({ value }) => value[0] !== NIL);
   }
 
   async #read(id: string): Promise<{ mine: SaltMap | undefined; revision: number | undefined }> {

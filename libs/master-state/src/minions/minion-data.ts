@@ -5,6 +5,7 @@ import { mapIn, mapOf, pack, type SaltMap, type SaltValue, scanMap, unpackMap } 
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from '../hot-state.ts';
 import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
+import { idsIn } from './ids-in.ts';
 
 /**
  * Hashes of the grains stored last, so that a minion that restarts does not write the same again.
@@ -39,6 +40,26 @@ export class BucketMinionData implements MinionData {
   forget(id: string): void {
     this.#stored.delete(id);
     this.#grains.delete(id);
+  }
+
+  /** What was written before is written again when it comes. */
+  forgetAll(): void {
+    this.#stored.clear();
+  }
+
+  /** The minions whose grains are kept. */
+  ids(): Promise<string[]> {
+    return idsIn(this.#bucket, 'minion data', ({ value }) => value.length > 0);
+  }
+
+  /** Empties the record of a minion; false where there was none. */
+  async drop(id: string): Promise<boolean> {
+    const key = escapeKey(id);
+    const entry = await fromHotState('minion data', this.#bucket.get(key));
+    if (entry === undefined || entry.value.length === 0) return false;
+    await fromHotState('minion data', this.#bucket.put(key, Buffer.alloc(0)));
+    this.forget(id);
+    return true;
   }
 
   ready(): Promise<void> {

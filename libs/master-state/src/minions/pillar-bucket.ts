@@ -6,6 +6,7 @@ import { pack, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
 import { LRUCache } from 'lru-cache';
 import { fromHotState } from '../hot-state.ts';
 import { type FleetEntry, FleetMaps } from './fleet-maps.ts';
+import { idsIn } from './ids-in.ts';
 
 /** Most bytes of a record, compressed; it is one message of NATS, whose `max_payload` is 8 MB. */
 const RECORD_MAX_BYTES = 4 * 1024 * 1024;
@@ -62,6 +63,27 @@ export class BucketPillars {
     const entry = await fromHotState('the pillars', this.#bucket.get(keyOf(id, env)));
     const packed = entry === undefined ? undefined : this.#opened(entry);
     return packed && { pillar: unpackMap(packed), madeMs: entry?.timeMs ?? 0 };
+  }
+
+  /** The minions with a pillar that was made for no environment of its own. */
+  ids(): Promise<string[]> {
+    return idsIn(this.#bucket, 'the pillars', ({ value }) => value.length > 0);
+  }
+
+  /** Empties a record; false where there was none. */
+  async drop(id: string, env: string | null): Promise<boolean> {
+    const key = keyOf(id, env);
+    const entry = await fromHotState('the pillars', this.#bucket.get(key));
+    if (entry === undefined || entry.value.length === 0) return false;
+    await fromHotState('the pillars', this.#bucket.put(key, Buffer.alloc(0)));
+    this.#stored.delete(key);
+    if (key === keyOf(id, null)) this.#pillars.delete(id);
+    return true;
+  }
+
+  /** What was written before is written again when it is made. */
+  forgetAll(): void {
+    this.#stored.clear();
   }
 
   /** Makes the pillars of all minions readable by `of`; resolves at once when they are. */

@@ -68,7 +68,7 @@ export const getFromMine: MineCommand = async (ports, minion, load) => {
   const allowed = functions.filter((fun) => mayAsk(ports, minion, fun));
   if (allowed.length === 0) return new Map();
   const byFunction = typeof asked !== 'string' || functions.length > 1;
-  const minions = await minionsOf(ports, tgt, targetType(load));
+  const minions = await knownMinions(ports, tgt, targetType(load));
   const found = await readMines(ports, minions, allowed);
   const reply: SaltMap = new Map();
   const guests = new Guests(ports);
@@ -117,8 +117,11 @@ function targetType(load: SaltMap): string {
   }
 }
 
-/** The known minions that a target means; none where the target could be used to guess. */
-async function minionsOf(
+/**
+ * The accepted minions with known data that a target surely means; none where the target could be
+ * used to guess what is in a pillar.
+ */
+export async function knownMinions(
   ports: MasterPorts,
   tgt: SaltValue,
   tgtType: string,

@@ -23,7 +23,7 @@ export const minionRunner: PeerCommand = async (ports, request, minion, load) =>
     ports.count('peer_runner_refused');
     return new Map();
   }
-  if (!ports.functions.knows('runner', call.fun)) {
+  if (!(await ports.functions.knows('runner', call.fun))) {
     record('not available');
     return `'${call.fun}' is not available.`;
   }

@@ -15,6 +15,8 @@ test.each<[string, Record<string, SaltValue>]>([
   ['wheel', { fun: 'key.list_all', ...WRONG }],
   ['brine_query', { query: 'list_jobs', ...WRONG }],
   ['publish', { ...JOB, kwargs: mapOf(WRONG) }],
+  ['brine_batch', { ...JOB, batch: mapOf({}), kwargs: mapOf(WRONG) }],
+  ['brine_resolve', { ...JOB, kwargs: mapOf(WRONG) }],
 ])('%s leaves its place in the queue for a login, which gets its address', async (cmd, fields) => {
   const told: string[] = [];
   const made = memoryMaster({
@@ -45,7 +47,7 @@ test.each<[string, Record<string, SaltValue>]>([
   await runClearCommand(made.ports, request, mapOf({ cmd, ...fields }));
   expect(told).toEqual(['aside', 'file anne wrong 192.0.2.1']);
   for (const act of made.audited) expect(act).toMatchObject({ peer: '192.0.2.1' });
-  expect(made.audited).toHaveLength(cmd === 'brine_query' ? 0 : 1);
+  expect(made.audited).toHaveLength(/query|resolve/.test(cmd) ? 0 : 1);
 });
 
 test('a caller with a key keeps its place in the queue', async () => {

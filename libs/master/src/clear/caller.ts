@@ -27,6 +27,8 @@ export interface Caller extends Proven {
   readonly user: string;
   /** Undefined where nothing is forbidden: a key of root or of the master's user. */
   readonly acl: Acl | undefined;
+  /** Where `external_auth` has the rights; absent where they came with the login. */
+  readonly granted?: { readonly module: string; readonly groups: readonly string[] };
 }
 
 /** A caller that was not let in, in the words of Salt's error map. */
@@ -105,13 +107,13 @@ async function byToken(ports: MasterPorts, credentials: SaltMap): Promise<Caller
     return stranger(ports, 'token', 'Authentication failure of type "token" occurred.');
   }
   const { name } = token;
-  return { kind: 'token', user: name, principal: name, acl: aclOfToken(ports, token) };
+  return { kind: 'token', user: name, principal: name, ...rightsOfToken(ports, token) };
 }
 
-function aclOfToken(ports: MasterPorts, token: TokenRecord): Acl {
+function rightsOfToken(ports: MasterPorts, token: TokenRecord): Pick<Caller, 'acl' | 'granted'> {
   const kept = ports.rules.access?.keepAclInToken === true ? token.authList : undefined;
-  if (kept !== undefined) return readAcl(kept);
-  return granted(ports, token.eauth, token.name, token.groups ?? []);
+  if (kept !== undefined) return { acl: readAcl(kept) };
+  return grantedRights(ports, token.name, { module: token.eauth, groups: token.groups ?? [] });
 }
 
 async function byPassword(
@@ -127,14 +129,23 @@ async function byPassword(
     return stranger(ports, 'eauth', message);
   }
   const { name, groups } = known;
-  const acl = known.acl === undefined ? granted(ports, module, name, groups) : readAcl(known.acl);
-  return { kind: 'eauth', user: name, principal: name, acl };
+  const rights =
+    known.acl === undefined
+      ? grantedRights(ports, name, { module, groups })
+      : { acl: readAcl(known.acl) };
+  return { kind: 'eauth', user: name, principal: name, ...rights };
 }
 
-function granted(ports: MasterPorts, module: string, name: string, groups: readonly string[]): Acl {
-  const access = ports.rules.access;
-  if (access === undefined) return [];
-  return grantedTo(access.externalAuth[module], name, groups, access.permissiveAcl);
+/** The rights that `external_auth` gives a name and its groups now. */
+export function grantedRights(
+  { rules: { access } }: MasterPorts,
+  name: string,
+  granted: NonNullable<Caller['granted']>,
+): Pick<Caller, 'acl' | 'granted'> {
+  const { module, groups } = granted;
+  if (access === undefined) return { acl: [], granted };
+  const acl = grantedTo(access.externalAuth[module], name, groups, access.permissiveAcl);
+  return { acl, granted };
 }
 
 function stranger(ports: MasterPorts, kind: CallerKind, message: string): Stranger {

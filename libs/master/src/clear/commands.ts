@@ -4,6 +4,7 @@ import { recordClear } from '../audit-records.ts';
 import { MasterUnavailableError } from '../errors.ts';
 import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
+import { batch, resolve } from './batch.ts';
 import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
@@ -77,7 +78,7 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
- * with Brine's own `brine_query`.
+ * with Brine's own `brine_query`, `brine_batch` and `brine_resolve`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -87,6 +88,8 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['mk_token', answering(makeToken)],
   ['get_token', answering(getToken)],
   ['brine_query', queryWithTrace],
+  ['brine_batch', answering(batch)],
+  ['brine_resolve', answering(resolve)],
 ]);
 
 /**

@@ -1,4 +1,5 @@
 import { CryptError } from '@brine/crypt';
+import type { AuditOutcome } from '@brine/job';
 import { compileGlob } from '@brine/target';
 import { isMap, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { MasterUnavailableError } from '../errors.ts';
@@ -112,6 +113,34 @@ export async function changeKeys(
   return matchKeys(ports, match);
 }
 
+/**
+ * Accepts a new key of a minion, whatever became of the id before; one that is there only with
+ * `force` (salt/wheel/key.py gen_accept). False where nothing was done.
+ */
+export async function installKey(
+  ports: MasterPorts,
+  asked: Pick<KeyChange, 'user' | 'principal'> & { readonly force: boolean },
+  id: string,
+  pub: string,
+): Promise<boolean> {
+  ports.keys.parsed(id, pub);
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const stored = await ports.keys.fetch(id);
+    const isThere = stored !== undefined && stored.state !== 'deleted';
+    if (isThere && !asked.force) return false;
+    const next = { state: 'accepted', pub, denied: stored?.denied ?? [] } as const;
+    if (!(await ports.keys.store(id, next, stored))) continue;
+    recordChange(ports, asked, id, `${stored?.state ?? 'none'} to accepted`);
+    // A minion with the former key must log in again, and reads nothing from now on.
+    if (isThere) await ports.keys.forget(id, { data: false });
+    if (stored?.state === 'accepted' && ports.rules.rotateAesKey) {
+      ports.functions.inBackground(() => ports.aes.rotate());
+    }
+    return true;
+  }
+  throw new MasterUnavailableError(`the key of ${id} is being changed by others`);
+}
+
 /** Tells whether a key was accepted before and is not now. */
 async function changeKey(
   ports: MasterPorts,
@@ -124,9 +153,7 @@ async function changeKey(
     const next = stored && nextKey(ports, stored, act, section, id);
     if (stored === undefined || next === undefined) return false;
     if (!(await ports.keys.store(id, next, stored))) continue;
-    const outcome = `${stored.state} to ${next.state}` as const;
-    const who = { principal, ...(user === principal ? {} : { claimed: user }) };
-    ports.audit?.record({ kind: 'key', outcome, ...who, method: 'wheel', target: id });
+    recordChange(ports, { user, principal }, id, `${stored.state} to ${next.state}`);
     const revoked = stored.state === 'accepted' && next.state !== 'accepted';
     const deleted = next.state === 'deleted';
     if (revoked || deleted) {
@@ -138,6 +165,16 @@ async function changeKey(
     return revoked;
   }
   throw new MasterUnavailableError(`the key of ${id} is being changed by others`);
+}
+
+function recordChange(
+  { audit }: MasterPorts,
+  { user, principal }: Pick<KeyChange, 'user' | 'principal'>,
+  id: string,
+  outcome: AuditOutcome,
+): void {
+  const who = { principal, ...(user === principal ? {} : { claimed: user }) };
+  audit?.record({ kind: 'key', outcome, ...who, method: 'wheel', target: id });
 }
 
 /** Undefined where the key is no longer in that section, or is no key. */

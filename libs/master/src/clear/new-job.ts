@@ -156,7 +156,7 @@ function publicationOf(
 }
 
 /** The rights of a caller as lower masters take them; none where nothing is forbidden. */
-function aclToHandDown({ acl }: Caller): SaltValue[] {
+export function aclToHandDown({ acl }: Pick<Caller, 'acl'>): SaltValue[] {
   return (acl ?? []).map((entry) =>
     entry.kind === 'everywhere'
       ? entry.expression

@@ -17,6 +17,7 @@ import {
   type PublishRequest,
 } from '@brine/wire/load';
 import { pyRepr } from '@brine/wire/text';
+import { recordClear } from '../audit-records.ts';
 import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import {
   authenticate,
@@ -57,6 +58,64 @@ export async function publish(
   }
   const caller = await authenticate(ports, request, load, asked.kwargs);
   if (isStranger(caller)) return refuse(ports, request, load, AUTHENTICATION);
+  return publishAs(ports, request, { load, asked, caller });
+}
+
+/** A publish whose caller is known. */
+interface KnownPublish {
+  readonly load: SaltMap;
+  readonly asked: PublishRequest;
+  readonly caller: Caller;
+}
+
+/**
+ * Publishes a part of work that a caller began earlier, within the rights that it has now, and puts
+ * it on record. One `request.id` publishes once.
+ * @throws MasterUnavailableError, WireError for a load that is none
+ */
+export async function publishFor(
+  ports: MasterPorts,
+  request: Request,
+  load: SaltMap,
+  caller: Caller | undefined,
+): Promise<SaltMap> {
+  const asked = parsePublish(load);
+  const names = caller === undefined ? [] : [caller.user];
+  const isRefused = caller === undefined || refusedByBlacklist(ports, names, asked.fun);
+  const { value } = isRefused
+    ? await refuse(ports, request, load, AUTHORIZATION)
+    : await publishAs(ports, request, { load, asked, caller });
+  recordClear(ports, request, {
+    load: new Map([...load, ['cmd', 'publish']]),
+    answer: value,
+    proven: caller,
+  });
+  return value;
+}
+
+/**
+ * Judges a publish without doing it: the minions that it would be expected to reach, or the error
+ * of its refusal.
+ */
+export async function judgePublish(
+  ports: MasterPorts,
+  { load, asked, caller }: KnownPublish,
+): Promise<Expected | SaltMap> {
+  const refused = buildErrorReply(AUTHORIZATION.name, AUTHORIZATION.message);
+  const names = [caller.user, ...(asked.user === undefined ? [] : [asked.user])];
+  if (refusedByBlacklist(ports, names, asked.fun)) return refused;
+  const handed = handedDown(ports, load, asked.kwargs);
+  const expected = await expectedFor(ports, caller, handed, asked);
+  if (expected === undefined) return refused;
+  const free = caller.acl === undefined || (await isFreeFor(ports, caller, asked.jid));
+  return free ? expected : refused;
+}
+
+async function publishAs(
+  ports: MasterPorts,
+  request: Request,
+  { load, asked, caller }: KnownPublish,
+): Promise<PublishReply> {
   const handed = handedDown(ports, load, asked.kwargs);
   const expected = await expectedFor(ports, caller, handed, asked);
   if (expected === undefined) {

@@ -30,6 +30,7 @@ const QUERIES: ReadonlySet<string> = new Set([
   'audit',
   'audit_newest',
   'last_log_ins',
+  'end_time',
 ]);
 
 /** Questions to which the master adds what it knows itself. */

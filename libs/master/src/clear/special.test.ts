@@ -152,13 +152,15 @@ describe('a wheel over the request port', () => {
         minions_rejected: ['bad1'],
         minions: ['web1'],
         minions_denied: ['bad1'],
-        local: ['master.pem', 'master.pub'],
+        local: ['test.pem', 'test.pub'],
       }),
     );
     expect(made.events.map(({ tag }) => tag.replace(/\d{20}/, 'JID'))).toEqual([
       'salt/wheel/JID/new',
       'salt/wheel/JID/ret',
+      'salt/job/JID/ret/test_master',
     ]);
+    expect(made.events.at(-1)?.kind).toBe('run');
   });
 
   it('accepts, rejects and deletes what matches, each with its event', async () => {
@@ -210,14 +212,15 @@ describe('a wheel over the request port', () => {
   it('refuses an argument that is given twice', async () => {
     const twice = { arg: ['web1'], kwarg: mapOf({ match: 'new1' }) };
     expect(await wheel('key.reject', twice)).toBe(
-      "\nPassed invalid arguments: reject() got multiple values for argument 'match'\n",
+      "\nPassed invalid arguments: reject() got multiple values for argument 'match'\n\n" +
+        'Usage:\n\n    Rejects pending keys.\n',
     );
     expect(made.minionKeys.get('new1')?.state).toBe('pending');
   });
 
   it('is one of a closed table, and needs a right', async () => {
-    expect(await wheel('file_roots.write', { data: 'x', path: '../x' })).toBe(
-      "Exception occurred in wheel file_roots.write: 'file_roots.write' is not available.",
+    expect(await wheel('file_roots.remove', { path: '../x' })).toBe(
+      "Exception occurred in wheel file_roots.remove: 'file_roots.remove' is not available.",
     );
     expect(await wheel('key.accept')).toMatch(/missing 1 required positional argument: 'match'/);
     expect(await wheel('key.list_all', {}, login('jobs'))).toMatch(/^EauthAuthenticationError/);

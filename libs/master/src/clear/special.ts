@@ -1,6 +1,7 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
-import { mapOf, pack, type SaltMap, textOf } from '@brine/wire';
-import { buildErrorReply } from '@brine/wire/load';
+import { isJid, type Jid, jobReturnTag } from '@brine/job';
+import { mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { buildErrorReply, buildRunEntry } from '@brine/wire/load';
 import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
@@ -16,8 +17,11 @@ import { readCall } from './function-call.ts';
 /** Runners that one worker runs at the same time; each may wait for minions. */
 export const RUNNERS_MAX = 32;
 
+/** Longer waits are not asked for by a runner's own commands: a day. */
+const TIMEOUT_MAX_S = 86_400;
+
 /** Functions whose arguments are secrets: they stand in no event. */
-const SECRET_ARGUMENTS = /^auth\./;
+const SECRET_ARGUMENTS = /^(?:auth\.|sdb\.set$|http\.query$)/;
 
 /**
  * `runner` (salt/master.py ClearFuncs.runner): answers at once with the tag under which the events
@@ -34,7 +38,7 @@ export async function runner(
     ports.count('runner_busy');
     return buildErrorReply('SaltRunnerError', `${RUNNERS_MAX} runners are running: try again`);
   }
-  ports.functions.inBackground(async () => void (await runAndTell(ports, call)));
+  ports.functions.inBackground(async () => void (await runAndTell(ports, call)), call);
   return mapOf({ tag: tagOf(call), jid: call.jid });
 }
 
@@ -42,7 +46,7 @@ export async function runner(
 export async function runAndTell(ports: MasterPorts, call: FunctionCall): Promise<FunctionOutcome> {
   await announce(ports, call);
   const outcome = await ports.functions.run(call);
-  await finish(ports, call, outcome);
+  if (outcome.moved !== true) await tellOutcome(ports, call, outcome);
   return outcome;
 }
 
@@ -84,11 +88,36 @@ async function allowedCall(
   }
   const { principal } = caller;
   if (may) {
-    const call = { ...asked, jid: ports.nextJid(), user: userOf(ports, load, caller), principal };
-    return caller.acl === undefined ? call : { ...call, limited: true };
+    if (!(await ports.functions.knows(kind, asked.fun))) {
+      ports.count(`${kind}_not_available`);
+      return buildErrorReply('CommandExecutionError', `'${asked.fun}' is not available.`);
+    }
+    const jid = await jidFor(ports, kind === 'runner' ? load.get('jid') : undefined);
+    if (jid === undefined) return malformed(ports, kind, 'jid is no job id, or it is taken');
+    const seconds = load.get('timeout');
+    return {
+      ...{ ...asked, jid, user: userOf(ports, load, caller), principal },
+      ...(caller.acl === undefined ? {} : { limited: true }),
+      ...(isTimeout(seconds) && { timeoutSeconds: seconds }),
+    };
   }
   ports.count(`${kind}_not_allowed`);
   return refusalOf(notAllowed(caller));
+}
+
+/** The job id that `salt-run --jid` asks for where it is free, or a new one. */
+async function jidFor(
+  ports: MasterPorts,
+  asked: SaltValue | undefined,
+): Promise<string | undefined> {
+  if (asked === undefined || asked === null || asked === '') return ports.nextJid();
+  if (!isJid(asked)) return undefined;
+  return (await ports.publications.reserve(asked)) ? asked : undefined;
+}
+
+/** Seconds that `salt-run -t` gave. */
+function isTimeout(value: SaltValue | undefined): value is number {
+  return typeof value === 'number' && value > 0 && value <= TIMEOUT_MAX_S;
 }
 
 function malformed(ports: MasterPorts, kind: SpecialKind, text: string): SaltMap {
@@ -112,13 +141,24 @@ async function announce(ports: MasterPorts, call: FunctionCall): Promise<void> {
   await fire(ports, call, 'new', mapOf({}));
 }
 
-async function finish(
+/** The event `ret` of a call; told twice it is there once. */
+export async function tellOutcome(
   ports: MasterPorts,
   call: FunctionCall,
   { value, success, retcode }: FunctionOutcome,
 ): Promise<void> {
   const failed = retcode === undefined ? {} : { retcode };
-  await fire(ports, call, 'ret', mapOf({ return: value, success, ...failed }));
+  const data = await fire(ports, call, 'ret', mapOf({ return: value, success, ...failed }));
+  const { masterMinionId, runnerReturns } = ports.rules;
+  if (call.kind === 'runner' && !runnerReturns) return;
+  const entry = buildRunEntry(`${tagOf(call)}/ret`, data, masterMinionId);
+  if (entry === undefined) return;
+  const { jid } = call;
+  await ports.events.append({
+    ...{ kind: 'run', tag: jobReturnTag(jid as Jid, masterMinionId), jid, minion: masterMinionId },
+    body: pack(entry.load),
+    msgId: `run:${jid}`,
+  });
 }
 
 async function fire(
@@ -126,11 +166,12 @@ async function fire(
   call: FunctionCall,
   suffix: 'new' | 'ret',
   more: SaltMap,
-): Promise<void> {
+): Promise<SaltMap> {
   const { kind, fun, jid, user, args, kwargs } = call;
   const shown = SECRET_ARGUMENTS.test(fun) ? [] : [...args, ...(kwargs.size > 0 ? [kwargs] : [])];
   const data = mapOf({ fun: `${kind}.${fun}`, jid, user, fun_args: shown });
   for (const [name, value] of more) data.set(name, value);
   const tag = `${tagOf(call)}/${suffix}`;
   await ports.events.append({ kind: 'local', tag, body: pack(data), msgId: tag });
+  return data;
 }

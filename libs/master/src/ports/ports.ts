@@ -50,6 +50,30 @@ export interface StoredMinionData {
   readonly updatedAt?: number;
 }
 
+/** The banks of minion data, by Salt's names; the key of each record is a minion id. */
+export type BankName = 'grains' | 'pillar' | 'mine';
+
+/**
+ * What the master keeps of minions, as `cache.*` sees it. Each rejects with MasterUnavailableError
+ * when the hot state is away.
+ */
+export interface MinionBanks {
+  /** The minions that have something there, sorted. */
+  ids(bank: BankName): Promise<readonly string[]>;
+  /**
+   * Undefined where nothing is kept.
+   * @param env of a pillar that was made for an environment
+   */
+  fetch(bank: BankName, id: string, env?: string): Promise<SaltMap | undefined>;
+  /** Replaces what is kept. @throws RangeError for more than a record may hold */
+  store(bank: BankName, id: string, data: SaltMap): Promise<void>;
+  /**
+   * Empties the records of these minions, pillars of all environments where none is named; gives
+   * those that had something. What a minion sends later is kept again.
+   */
+  drop(bank: BankName, ids: readonly string[], env?: string): Promise<readonly string[]>;
+}
+
 /** Local users' keys (`.<user>_key` files of every host). */
 export interface UserKeys {
   /** All keys of this user. */
@@ -91,6 +115,10 @@ export interface MasterRules extends ServedRules {
   /** Tags (globs, `{id}` for the sender) that minions may fire in Salt's namespaces besides. */
   readonly minionEvents?: readonly string[];
   readonly masterId: string | undefined;
+  /** The id of the master itself, `<host>_master`: its runs are returns of it. */
+  readonly masterMinionId: string;
+  /** Runners have an entry in the job cache. */
+  readonly runnerReturns: boolean;
   readonly user: string;
   /** Name of the user the worker runs as. */
   readonly runningUser: string;
@@ -277,6 +305,8 @@ export interface FunctionCall {
   readonly principal: string;
   /** The caller is not the master's own user, so a job of the function is judged as its own. */
   readonly limited?: true;
+  /** How long its own commands wait for minions, s; absent: the master's `timeout`. */
+  readonly timeoutSeconds?: number;
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
 }
@@ -287,16 +317,42 @@ export interface FunctionOutcome {
   readonly success: boolean;
   /** Absent where it is 0. */
   readonly retcode?: number;
+  /** Another worker has the run now, and tells what comes of it. */
+  readonly moved?: true;
+}
+
+/** A command that runs on some minions at a time. */
+export interface BatchOrder {
+  readonly jid: string;
+  /** The caller, as `keptCaller` keeps it: its rights are judged at each publish. */
+  readonly caller: SaltMap;
+  readonly principal: string;
+  /** The host of the gateway that it came to: files of its jobs are written there first. */
+  readonly host: string;
+  /** As for a publish, without credentials. */
+  readonly load: SaltMap;
+  /** Size, waits and limits: `BatchSettings` of libs/runners. */
+  readonly settings: SaltMap;
 }
 
 /** What functions of the master need beside the other ports. */
 export interface MasterFunctions {
   /** Whether there is a function of this kind and name. */
-  knows(kind: FunctionCall['kind'], fun: string): boolean;
+  knows(kind: FunctionCall['kind'], fun: string): boolean | Promise<boolean>;
   /** Runs a function. Never rejects: a failure is an outcome. */
   run(call: FunctionCall): Promise<FunctionOutcome>;
-  /** Runs work that the request does not wait for; its errors go to the log. */
-  inBackground(work: () => Promise<void>): void;
+  /**
+   * Runs work that the request does not wait for; its errors go to the log. When this worker dies
+   * with the work of a call, another one tells that the call has failed.
+   */
+  inBackground(work: () => Promise<void>, call?: FunctionCall): void;
+  /**
+   * Begins a batch that the cluster owns; resolves when it is kept.
+   * @throws MasterUnavailableError, or Error with a text for its caller
+   */
+  beginBatch(order: BatchOrder): Promise<void>;
+  /** A batch, under way or ended: who began it and how it stands; undefined for none. */
+  batch(jid: string): Promise<{ readonly principal: string; readonly state: SaltMap } | undefined>;
   /** How many of these are running. */
   running(): number;
 }

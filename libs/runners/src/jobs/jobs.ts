@@ -1,9 +1,17 @@
-import { type JobRecords, type JobSearch, minionsOf, splitInput } from '@brine/client';
+import { type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { pyStr } from '@brine/wire/text';
-import type { BoundArguments, RunnerFunction } from '../function.ts';
-import { runOnMinions } from '../minions/run-on-minions.ts';
+import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
+import { InvalidArgumentsError } from '../arguments.ts';
+import {
+  type BoundArguments,
+  masterOf,
+  type RunnerContext,
+  type RunnerFunction,
+  type Shown,
+} from '../function.ts';
+import { returnsOf } from '../minions/run-on-minions.ts';
+import { tellMessage } from '../progress.ts';
 
 /** Salt's text for an unknown jid. */
 export const UNKNOWN_JOB = 'Cannot contact returner or no job with this jid';
@@ -30,7 +38,8 @@ function describeJob(jid: string, load: SaltMap | undefined): SaltMap {
 function metadataOf(load: SaltMap, args: readonly SaltValue[]): SaltValue | undefined {
   const direct = load.get('metadata') ?? mapIn(load, 'kwargs')?.get('metadata');
   if (direct !== undefined) return direct;
-  const keywords = args.filter(isMap).find((arg) => arg.get('__kwarg__') === true);
+  const isKeywords = (arg: SaltMap) => arg.get('__kwarg__') === true && arg.has('metadata');
+  const keywords = args.filter(isMap).find(isKeywords);
   return keywords?.get('metadata');
 }
 
@@ -39,40 +48,78 @@ export function jidOf(given: BoundArguments): string {
   return pyStr(given.named.get('jid') ?? '');
 }
 
-async function listJob(jobs: JobRecords, jid: string): Promise<SaltMap> {
-  const load = await jobs.load(jid);
-  const shown: SaltMap = new Map<SaltValue, SaltValue>([['jid', jid], ...describeJob(jid, load)]);
-  return shown.set('Result', await jobs.returns(jid));
+/** Names under which this one job cache may be asked for. */
+const OWN_SOURCES: ReadonlySet<SaltValue> = new Set([null, '', 'local_cache', 'pgjsonb']);
+
+/** All jobs are in one job cache; another one, by `ext_source`, is refused. */
+function checkSource({ named }: BoundArguments): void {
+  const source = named.get('ext_source') ?? null;
+  if (OWN_SOURCES.has(source)) return;
+  throw new Error(`ext_source=${pyStr(source)} is not in force: Brine has one job cache`);
 }
 
-async function printJob(jobs: JobRecords, jid: string): Promise<SaltMap> {
-  const job = await listJob(jobs, jid);
-  job.delete('jid');
-  return new Map([[jid, job]]);
+/** Salt's line about the place that is asked, where `display_progress` is on. */
+async function tellQuery(
+  { named }: BoundArguments,
+  context: RunnerContext,
+  rest: string,
+): Promise<void> {
+  const wanted = isTruthy(named.get('display_progress'));
+  await tellMessage(context, wanted, `Querying returner local_cache${rest}`);
+}
+
+/** What a job returned, and when it ended where `job_cache_store_endtime` is on. */
+async function withResult(shown: SaltMap, jid: string, context: RunnerContext): Promise<SaltMap> {
+  const { jobs, master } = context;
+  shown.set('Result', await jobs.returns(jid));
+  if (!isTruthy(master?.option('job_cache_store_endtime'))) return shown;
+  const ended = await jobs.endTime(jid);
+  if (ended === undefined) return shown;
+  // The time is shown as that of a job id: its digits are a date and a time in UTC.
+  const digits = `${new Date(ended).toISOString().replace(/\D/g, '')}000`;
+  return isJid(digits) ? shown.set('EndTime', jidStartTime(digits)) : shown;
+}
+
+async function listJob(jid: string, context: RunnerContext): Promise<SaltMap> {
+  const load = await context.jobs.load(jid);
+  const shown: SaltMap = new Map<SaltValue, SaltValue>([['jid', jid], ...describeJob(jid, load)]);
+  return withResult(shown, jid, context);
+}
+
+async function printJob(jid: string, context: RunnerContext): Promise<SaltMap> {
+  const shown = describeJob(jid, await context.jobs.load(jid));
+  return new Map([[jid, await withResult(shown, jid, context)]]);
 }
 
 const EXT_SOURCE = ['ext_source', null] as const;
 const PROGRESS = ['display_progress', false] as const;
 
+const WITH_PROGRESS = 'display_progress=True tells what is done meanwhile.';
+
 const lookupJid: RunnerFunction = {
   name: 'jobs.lookup_jid',
   parameters: [['jid'], EXT_SOURCE, ['returned', true], ['missing', false], PROGRESS],
-  doc: 'Shows what a job returned. missing=True adds the minions that did not return.',
-  async run(given, { jobs }) {
-    const job = await listJob(jobs, jidOf(given));
+  doc:
+    'Shows what a job returned. returned=False leaves out the minions that did (default True), ' +
+    `missing=True adds those that did not (default False). ${WITH_PROGRESS}`,
+  async run(given, context) {
+    checkSource(given);
+    await tellQuery(given, context, '');
+    const { named } = given;
+    const job = await listJob(jidOf(given), context);
     const returns = mapIn(job, 'Result') ?? new Map<SaltValue, SaltValue>();
     const shown: SaltMap = new Map();
-    let outputter: string | undefined;
     for (const [id, row] of returns) {
-      if (!isMap(row)) continue;
-      if (shown.size === 0) outputter = textOf(row, 'out');
-      if (given.named.get('returned') !== false) shown.set(id, row.get('return') ?? null);
+      await tellMessage(context, isTruthy(named.get('display_progress')), pyStr(id));
+      if (isMap(row) && isTruthy(named.get('returned'))) shown.set(id, row.get('return') ?? null);
     }
-    if (given.named.get('missing') === true) {
+    if (isTruthy(named.get('missing'))) {
       for (const id of minionsOf(job)) {
         if (!returns.has(id)) shown.set(id, 'Minion did not return');
       }
     }
+    const [first] = returns.values();
+    const outputter = isMap(first) ? textOf(first, 'out') : undefined;
     return outputter === undefined ? { value: shown } : { value: shown, outputter };
   },
 };
@@ -80,37 +127,71 @@ const lookupJid: RunnerFunction = {
 const listJobFunction: RunnerFunction = {
   name: 'jobs.list_job',
   parameters: [['jid'], EXT_SOURCE, PROGRESS],
-  doc: 'Shows everything known of a job.',
-  run: async (given, { jobs }) => ({ value: await listJob(jobs, jidOf(given)) }),
+  doc: `Shows everything known of a job. ${WITH_PROGRESS}`,
+  async run(given, context) {
+    checkSource(given);
+    await tellQuery(given, context, '');
+    return { value: await listJob(jidOf(given), context) };
+  },
 };
 
 const printJobFunction: RunnerFunction = {
   name: 'jobs.print_job',
   parameters: [['jid'], EXT_SOURCE],
   doc: 'Shows everything known of a job, under its id.',
-  run: async (given, { jobs }) => ({ value: await printJob(jobs, jidOf(given)) }),
+  async run(given, context) {
+    checkSource(given);
+    return { value: await printJob(jidOf(given), context) };
+  },
 };
 
-function searchOf(given: BoundArguments, names: Readonly<Record<string, string>>): JobSearch {
+/**
+ * The conditions of a search; undefined where nothing can meet them: metadata that are no
+ * dictionary. @throws Error for a time that cannot be read
+ */
+function searchOf(
+  given: BoundArguments,
+  names: Readonly<Record<string, string>>,
+): JobSearch | undefined {
   const value = (name: string): SaltValue | undefined => given.named.get(names[name] ?? name);
   const functions = splitInput(value('search_function'));
   const targets = splitInput(value('search_target'));
   const metadata = value('search_metadata');
-  const startMs = timeOf(value('start_time'));
-  const endMs = timeOf(value('end_time'));
+  if (isTruthy(metadata) && !isMap(metadata)) return undefined;
+  const startMs = givenTime('start_time', value('start_time'));
+  const endMs = givenTime('end_time', value('end_time'));
   return {
     ...(functions === undefined ? {} : { functions }),
     ...(targets === undefined ? {} : { targets }),
-    ...(isMap(metadata) ? { metadata } : {}),
+    ...(isMap(metadata) && metadata.size > 0 ? { metadata } : {}),
     ...(startMs === undefined ? {} : { startMs }),
     ...(endMs === undefined ? {} : { endMs }),
   };
 }
 
+function givenTime(name: string, value: SaltValue | undefined): number | undefined {
+  if (!isTruthy(value)) return undefined;
+  // Without quotes a date such as 20150316 is a number to the parser of arguments.
+  const ms = timeOf(pyStr(value ?? ''));
+  if (ms === undefined) throw new Error(`${name} is no time: ${pyStr(value ?? '')}`);
+  return ms;
+}
+
+/** Forms of a time that the parser of Node does not know: digits alone, and a time of today. */
+function knownForm(text: string): string {
+  const digits = /^(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?$/.exec(text);
+  if (digits !== null) {
+    const [, year, month, day, hour = '00', minute = '00', second = '00'] = digits;
+    return `${year}-${month}-${day}T${hour}:${minute}:${second}`;
+  }
+  const isTimeAlone = /^\d{1,2}:\d\d(?::\d\d)?$/.test(text);
+  return isTimeAlone ? `${new Date().toISOString().slice(0, 10)} ${text}` : text;
+}
+
 /** A time as people write it, `2015, Mar 16 19:00` or ISO; job ids are in UTC, and so is this. */
 export function timeOf(value: SaltValue | undefined): number | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
-  const plain = value.replace(',', '').trim();
+  const plain = knownForm(value.replace(',', '').trim());
   const zoned = /(?:Z|[+-]\d\d:?\d\d)$/.test(plain) ? plain : `${plain} UTC`;
   const ms = Date.parse(/^\d{4}-\d\d-\d\dT/.test(plain) && zoned !== plain ? `${plain}Z` : zoned);
   return Number.isNaN(ms) ? undefined : ms;
@@ -124,29 +205,41 @@ const SEARCH = [
   ['end_time', null],
 ] as const;
 
-const listJobs: RunnerFunction = {
+/** `jobs.list_jobs`; a command line runs it itself. */
+export const LIST_JOBS: RunnerFunction = {
   name: 'jobs.list_jobs',
   // The list may be long: a command line reads it page by page.
   where: 'command',
   parameters: [EXT_SOURCE, ['outputter', null], ...SEARCH, PROGRESS],
   doc:
-    'Lists jobs. search_function and search_target take globs, search_metadata a dictionary, ' +
-    'start_time and end_time a time; all conditions must hold.',
-  run: (given, { jobs }) =>
-    Promise.resolve({
-      ...shownWith(given, new Map<SaltValue, SaltValue>()),
-      pages: jobs.pages(searchOf(given, {})),
-    }),
+    'Lists jobs. search_function and search_target take globs, search_metadata a dictionary of ' +
+    'which one entry must match, start_time and end_time a time; all conditions must hold. ' +
+    `outputter names the outputter. ${WITH_PROGRESS}`,
+  async run(given, context) {
+    checkSource(given);
+    await tellQuery(given, context, ' for jobs.');
+    const search = searchOf(given, {});
+    const shown = shownWith(given, new Map<SaltValue, SaltValue>());
+    return search === undefined ? shown : { ...shown, pages: context.jobs.pages(search) };
+  },
 };
 
 const listJobsFilter: RunnerFunction = {
   name: 'jobs.list_jobs_filter',
   parameters: [['count'], ['filter_find_job', true], EXT_SOURCE, ['outputter', null], PROGRESS],
-  doc: 'Lists the newest jobs, without find_job unless filter_find_job=False.',
-  async run(given, { jobs }) {
-    const limit = Math.max(1, Number(given.named.get('count')) || 1);
-    const leaveOutHidden = given.named.get('filter_find_job') !== false;
-    const found = await jobs.list({ limit, leaveOutHidden });
+  doc:
+    'Lists the newest jobs, count of them, without find_job unless filter_find_job=False. ' +
+    `outputter names the outputter. ${WITH_PROGRESS}`,
+  async run(given, context) {
+    checkSource(given);
+    await tellQuery(given, context, ' for jobs.');
+    const limit = given.named.get('count');
+    if (typeof limit !== 'number' || !Number.isInteger(limit)) {
+      throw new InvalidArgumentsError(`count must be a number, not ${pyRepr(limit ?? null)}`);
+    }
+    const leaveOutHidden = isTruthy(given.named.get('filter_find_job'));
+    if (limit < 1) return shownWith(given, []);
+    const found = await context.jobs.list({ limit, leaveOutHidden });
     const list = [...found].map(([jid, job]): SaltMap => {
       const { StartTime, ...rest } = Object.fromEntries(job) as Record<string, SaltValue>;
       return mapOf({ ...rest, JID: jid, StartTime });
@@ -155,35 +248,26 @@ const listJobsFilter: RunnerFunction = {
   },
 };
 
-function shownWith(
-  given: BoundArguments,
-  value: SaltValue,
-): { value: SaltValue; outputter?: string } {
-  const outputter = given.named.get('outputter');
-  return typeof outputter === 'string' ? { value, outputter } : { value };
+function shownWith({ named }: BoundArguments, value: SaltValue): Shown {
+  const outputter = named.get('outputter');
+  return isTruthy(outputter) ? { value, outputter: pyStr(outputter ?? '') } : { value };
 }
 
 const exitSuccess: RunnerFunction = {
   name: 'jobs.exit_success',
   parameters: [['jid'], EXT_SOURCE],
   doc: 'Shows for each minion of a job whether it returned something true.',
-  async run(given, { jobs }) {
-    const job = await listJob(jobs, jidOf(given));
+  async run(given, context) {
+    checkSource(given);
+    const job = await listJob(jidOf(given), context);
     const returns = mapIn(job, 'Result') ?? new Map<SaltValue, SaltValue>();
     const shown: SaltMap = new Map(minionsOf(job).map((id) => [id, false]));
     for (const [id, row] of returns) {
-      if (isMap(row) && isTrue(row.get('return') ?? null)) shown.set(id, true);
+      if (isMap(row) && isTruthy(row.get('return'))) shown.set(id, true);
     }
     return { value: shown };
   },
 };
-
-/** Python's truth. */
-function isTrue(value: SaltValue): boolean {
-  if (typeof value === 'string' || Array.isArray(value)) return value.length > 0;
-  if (isMap(value)) return value.size > 0;
-  return value !== null && value !== false && value !== 0;
-}
 
 const lastRun: RunnerFunction = {
   name: 'jobs.last_run',
@@ -195,28 +279,42 @@ const lastRun: RunnerFunction = {
     ['target', null],
     PROGRESS,
   ],
-  doc: 'Shows the newest job of a function, a target or with some metadata.',
-  async run(given, { jobs }) {
+  doc:
+    'Shows the newest job of a function, a target or with some metadata; all conditions must ' +
+    `hold. False where there is none. outputter names the outputter. ${WITH_PROGRESS}`,
+  async run(given, context) {
+    checkSource(given);
+    await tellQuery(given, context, ' for jobs.');
     const search = searchOf(given, {
       search_metadata: 'metadata',
       search_function: 'function',
       search_target: 'target',
     });
-    const newest = [...(await jobs.list({ ...search, limit: 1 })).keys()].at(-1);
-    return { value: newest === undefined ? false : await printJob(jobs, newest) };
+    if (search === undefined) return { value: false };
+    const newest = [...(await context.jobs.list({ ...search, limit: 1 })).keys()].at(-1);
+    if (newest === undefined) return { value: false };
+    return shownWith(given, await printJob(newest, context));
   },
 };
 
 const active: RunnerFunction = {
   name: 'jobs.active',
   parameters: [PROGRESS],
-  doc: 'Lists the jobs that minions run now, and the durable jobs that wait for minions.',
-  async run(_given, { client, jobs }) {
+  doc:
+    'Lists the jobs that minions run now, and the durable jobs that wait for minions. ' +
+    WITH_PROGRESS,
+  async run({ named }, context) {
+    const { jobs } = context;
     const command = { tgt: '*', tgtType: 'glob', fun: 'saltutil.running', arg: [] };
     const found: SaltMap = new Map();
-    for (const item of (await runOnMinions(client, command)) ?? []) {
-      if (item.kind !== 'return' || !Array.isArray(item.ret)) continue;
-      for (const job of item.ret.filter(isMap)) addRunning(found, item.id, job);
+    const wanted = isTruthy(named.get('display_progress'));
+    const answers = await returnsOf(context, command);
+    const asked = `Attempting to contact minions: ${pyRepr([...answers.keys()])}`;
+    await tellMessage(context, wanted, asked);
+    for (const [id, running] of answers) {
+      await tellMessage(context, wanted, `Received reply from minion ${pyStr(id)}`);
+      if (!Array.isArray(running)) continue;
+      for (const job of running.filter(isMap)) addRunning(found, pyStr(id), job);
     }
     for (const job of await jobs.durable()) {
       const jid = textOf(job, 'jid') ?? '';
@@ -227,6 +325,27 @@ const active: RunnerFunction = {
       if (isMap(job)) job.set('Returned', [...(await jobs.returns(pyStr(jid))).keys()]);
     }
     return { value: found };
+  },
+};
+
+/** Functions whose arguments are secrets. */
+const SECRET_ARGUMENTS = /^auth\./;
+
+const ofMaster: RunnerFunction = {
+  name: 'jobs.master',
+  parameters: [],
+  doc: 'Lists the runners that run now in the cluster, with the process that runs each.',
+  async run(_given, context) {
+    const calls = await masterOf(context).runs.calls();
+    const shown = calls.map(({ kind, fun, jid, user, args, kwargs, owner }) => {
+      const all = [...args, ...(kwargs.size > 0 ? [kwargs] : [])];
+      const words = SECRET_ARGUMENTS.test(fun) ? [] : all;
+      // The id of a worker begins with its process id.
+      const pid = Number.parseInt(owner, 10);
+      const process = Number.isNaN(pid) ? null : pid;
+      return mapOf({ fun: `${kind}.${fun}`, jid, user, fun_args: words, pid: process });
+    });
+    return { value: shown };
   },
 };
 
@@ -260,8 +379,9 @@ export const JOBS_RUNNER: readonly RunnerFunction[] = [
   exitSuccess,
   lastRun,
   listJobFunction,
-  listJobs,
+  LIST_JOBS,
   listJobsFilter,
   lookupJid,
+  ofMaster,
   printJobFunction,
 ];

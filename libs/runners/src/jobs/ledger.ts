@@ -1,8 +1,8 @@
 import { type JobRecords, splitInput } from '@brine/client';
 import { listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
-import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
 import { type RunnerFunction } from '../function.ts';
+import { jidOf, timeOf, UNKNOWN_JOB } from './jobs.ts';
 
 /** States of minions that have not returned; `late` ones have. */
 const SILENT_STATES: ReadonlySet<SaltValue> = new Set(['waiting', 'never']);

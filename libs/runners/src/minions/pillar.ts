@@ -1,31 +1,32 @@
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, pyStr } from '@brine/wire/text';
 import {
   type BoundArguments,
   masterOf,
   type RunnerFunction,
   type RunnerMaster,
 } from '../function.ts';
+import { tellProgress } from '../progress.ts';
+import { meantMinions } from './meant.ts';
+import { readAll } from './read-banks.ts';
 
 /** What a pillar is asked for: the arguments of `pillar.show_…` (salt/runners/pillar.py). */
-async function asked(
-  { args, kwargs }: BoundArguments,
-  master: RunnerMaster,
-  otherwise: SaltValue,
-): Promise<SaltMap> {
-  const minion = args[0] ?? kwargs.get('minion') ?? otherwise;
-  const id = typeof minion === 'string' ? minion : '';
+async function asked({ named, kwargs }: BoundArguments, master: RunnerMaster): Promise<SaltMap> {
+  const minion = named.get('minion') ?? null;
+  const id = minion === null ? '' : pyStr(minion);
   const grains: SaltMap = new Map((await grainsOf(master, id)) ?? [['fqdn', id]]);
   for (const [key, value] of kwargs) {
-    if (key !== 'saltenv' && key !== 'pillarenv' && key !== 'minion') grains.set(key, value);
+    if (key !== 'saltenv' && key !== 'pillarenv') grains.set(key, value);
   }
-  const saltenv = kwargs.get('saltenv') ?? args[1] ?? 'base';
+  const saltenv = named.get('saltenv') ?? kwargs.get('saltenv') ?? 'base';
   const pillarenv = kwargs.get('pillarenv') ?? null;
   return mapOf({ id, grains, saltenv, pillarenv, override: mapOf({}), ext: null });
 }
 
-/** The grains that a minion sent; none for no id. */
+/** The grains that a minion sent; those of the first minion that sent some for no id. */
 async function grainsOf(master: RunnerMaster, id: string): Promise<SaltMap | undefined> {
-  return id === '' ? undefined : (await master.minionData.fetch(id))?.grains;
+  const first = id === '' ? (await master.banks.ids('grains'))[0] : id;
+  return first === undefined ? undefined : (await master.minionData.fetch(first))?.grains;
 }
 
 function pillars({ pillars: found }: RunnerMaster) {
@@ -35,25 +36,83 @@ function pillars({ pillars: found }: RunnerMaster) {
 
 const showPillar: RunnerFunction = {
   name: 'pillar.show_pillar',
-  parameters: [],
-  open: 'any',
-  doc: 'Compiles and shows the pillar of a minion: show_pillar [id] [saltenv=…] [pillarenv=…].',
+  parameters: [['minion', '*']],
+  open: 'kwargs',
+  doc:
+    'Makes and shows the pillar of a minion (default *: what all get). saltenv and pillarenv ' +
+    'name environments; other keywords are grains.',
   async run(given, context) {
     const master = masterOf(context);
-    return { value: await pillars(master).render(await asked(given, master, '*')) };
+    return { value: await pillars(master).render(await asked(given, master)) };
   },
 };
 
 const showTop: RunnerFunction = {
   name: 'pillar.show_top',
-  parameters: [],
-  open: 'any',
-  doc: 'Shows the top file of the pillar, as it renders for a minion: pillar.show_top [id].',
+  parameters: [
+    ['minion', null],
+    ['saltenv', 'base'],
+  ],
+  doc:
+    'Shows the top file of the pillar as it is for a minion; without one, with the grains of the ' +
+    'first minion that is known. saltenv: the environment (default base).',
   async run(given, context) {
     const master = masterOf(context);
-    return { value: await master.pillarTop(await asked(given, master, null)) };
+    const top = await master.pillarTop(await asked(given, master));
+    // What is wrong with the file comes as a list, which Salt shows on its way as well.
+    if (Array.isArray(top)) await tellProgress(context, mapOf({ data: top, outputter: 'nested' }));
+    return { value: top };
+  },
+};
+
+/** Whether this master keeps pillars at all. */
+function keepsPillars(master: RunnerMaster): boolean {
+  return isTruthy(master.option('pillar_cache')) || isTruthy(master.option('minion_data_cache'));
+}
+
+/** The minions that the argument `minion`, a glob, means, and the environment that is asked for. */
+async function keptOf({ named, kwargs }: BoundArguments, master: RunnerMaster) {
+  const target = new Map<string, SaltValue>([['tgt', named.get('minion') ?? null]]);
+  const env = kwargs.get('pillarenv') ?? null;
+  const ids = await meantMinions(master, { named: target });
+  return { ids, env: env === null ? undefined : pyStr(env) };
+}
+
+const KEPT =
+  'minion is a glob (default *); pillarenv names an environment that pillars were made for. ' +
+  'False where neither pillar_cache nor minion_data_cache is on.';
+
+const clearPillarCache: RunnerFunction = {
+  name: 'pillar.clear_pillar_cache',
+  parameters: [['minion', '*']],
+  open: 'kwargs',
+  doc: `Forgets the pillars that were kept of minions. ${KEPT}`,
+  async run(given, context) {
+    const master = masterOf(context);
+    if (!keepsPillars(master)) return { value: false };
+    const { ids, env } = await keptOf(given, master);
+    await master.banks.drop('pillar', ids, env);
+    return { value: true };
+  },
+};
+
+const showPillarCache: RunnerFunction = {
+  name: 'pillar.show_pillar_cache',
+  parameters: [['minion', '*']],
+  open: 'kwargs',
+  doc: `Shows the pillars that were kept of minions. ${KEPT}`,
+  async run(given, context) {
+    const master = masterOf(context);
+    if (!keepsPillars(master)) return { value: false };
+    const { ids, env } = await keptOf(given, master);
+    return { value: await readAll(master.banks, 'pillar', ids, { env }) };
   },
 };
 
 /** `pillar.*` of `salt-run`. */
-export const PILLAR_RUNNER: readonly RunnerFunction[] = [showPillar, showTop];
+export const PILLAR_RUNNER: readonly RunnerFunction[] = [
+  clearPillarCache,
+  showPillar,
+  showPillarCache,
+  showTop,
+];

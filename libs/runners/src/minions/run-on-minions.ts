@@ -1,4 +1,20 @@
-import type { Command, JobReturn, LocalClient } from '@brine/client';
+import { type Command, type JobReturn, type LocalClient, noResponseText } from '@brine/client';
+import { mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
+import { isNumber, isTruthy } from '@brine/wire/text';
+import { InvalidArgumentsError } from '../arguments.ts';
+import type { RunnerContext } from '../function.ts';
+
+/** How long to wait for minions, in ms; the master's options where it does not say. */
+interface Wait {
+  readonly timeoutMs?: number;
+  readonly gatherJobTimeoutMs?: number;
+}
+
+/** A job that was published, and what came of it. */
+interface Gathered {
+  readonly jid: string;
+  readonly returns: readonly JobReturn[];
+}
 
 /** Publishes a command and gathers its returns; undefined if no minion matched. */
 export async function runOnMinions(
@@ -6,10 +22,70 @@ export async function runOnMinions(
   command: Command,
   timeoutMs?: number,
 ): Promise<readonly JobReturn[] | undefined> {
+  return (await gather(client, command, timeoutMs === undefined ? {} : { timeoutMs }))?.returns;
+}
+
+async function gather(
+  client: LocalClient,
+  command: Command,
+  wait: Wait,
+): Promise<Gathered | undefined> {
   const job = await client.publish(command, { listen: true });
   if (job === undefined) return undefined;
-  const found: JobReturn[] = [];
-  const options = timeoutMs === undefined ? {} : { timeoutMs };
-  for await (const item of client.returns(job, options)) found.push(item);
+  const returns: JobReturn[] = [];
+  for await (const item of client.returns(job, wait)) returns.push(item);
+  return { jid: job.jid, returns };
+}
+
+/** Salt's line for a target without minions. */
+const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
+
+/**
+ * Publishes a command and gathers its returns. A target without minions is said on the terminal, as
+ * Salt's runners do; undefined then.
+ */
+export async function gatherFrom(
+  { client, out }: Pick<RunnerContext, 'client' | 'out'>,
+  command: Command,
+  wait: Wait = {},
+): Promise<Gathered | undefined> {
+  const found = await gather(client, command, wait);
+  if (found === undefined) out(NO_MATCH);
   return found;
 }
+
+/**
+ * What minions returned, by their ids, as `LocalClient.cmd` of Salt 3008 gives it: a minion without
+ * a return has Salt's text about it.
+ * @param full for each minion a map with `ret`, `retcode` and, where there is one, `out`
+ */
+export async function returnsOf(
+  context: Pick<RunnerContext, 'client' | 'out'>,
+  command: Command,
+  wait: Wait = {},
+  full = false,
+): Promise<SaltMap> {
+  const found = await gatherFrom(context, command, wait);
+  const shown: SaltMap = new Map();
+  for (const item of found?.returns ?? []) {
+    const silent = { ret: noResponseText(found?.jid ?? ''), retcode: 1, out: 'no_return' };
+    const { ret, retcode, out } = item.kind === 'return' ? item : silent;
+    shown.set(item.id, full ? mapOf({ ret, retcode, out, jid: found?.jid }) : ret);
+  }
+  return shown;
+}
+
+/**
+ * An argument in seconds as ms; undefined where it says nothing.
+ * @throws InvalidArgumentsError for what is no number
+ */
+export function waitOf(name: string, value: SaltValue | undefined): number | undefined {
+  if (!isTruthy(value)) return undefined;
+  if (!isNumber(value)) throw new InvalidArgumentsError(`${name} must be a number of seconds`);
+  const seconds = value instanceof SaltFloat ? value.value : Number(value);
+  if (seconds > WAIT_MAX_S) throw new InvalidArgumentsError(`${name} is at most ${WAIT_MAX_S}`);
+  return seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** A day: a runner that waits longer keeps one of the few places for runners. */
+const WAIT_MAX_S = 86_400;

@@ -1,8 +1,16 @@
-import { fingerprint } from '@brine/crypt';
-import { changeKeys, type KeyAct, listKeys, matchKeys, textsOfKeys } from '@brine/master';
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
-import { pyRepr } from '@brine/wire/text';
-import type { WheelFunction } from '../function.ts';
+import { fingerprint, PrivateKey } from '@brine/crypt';
+import {
+  changeKeys,
+  installKey,
+  type KeyAct,
+  listKeys,
+  matchKeys,
+  textsOfKeys,
+} from '@brine/master';
+import { isName, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
+import type { RunnerMaster, WheelFunction } from '../function.ts';
+import { refusal, textGiven } from '../given-values.ts';
 
 const MATCH = [['match']] as const;
 const HASHED = [['match'], ['hash_type', null]] as const;
@@ -34,15 +42,26 @@ const listAll: WheelFunction = {
   name: 'key.list_all',
   parameters: [],
   doc: 'Lists all keys by section.',
-  run: (_given, master) => listKeys(master).set('local', ['master.pem', 'master.pub']),
+  run: (_given, master) => allKeys(master),
 };
+
+/** The name of the master's own key files in 3008: its minion id without `_master`. */
+function ownName({ rules }: RunnerMaster): string {
+  return rules.masterMinionId.replace(/_master$/, '');
+}
+
+function allKeys(master: RunnerMaster): SaltMap {
+  const name = ownName(master);
+  return listKeys(master).set('local', [`${name}.pem`, `${name}.pub`]);
+}
 
 const list: WheelFunction = {
   name: 'key.list',
   parameters: MATCH,
-  doc: 'Lists the keys of one section: acc, pre, un, rej or den.',
+  doc: 'Lists the keys of one section: acc, pre, un, rej or den; or all.',
   run({ named }, master) {
     const word = textIn(named, 'match');
+    if (word.startsWith('all')) return allKeys(master);
     const section = SECTION_BY_WORD.find(([prefix]) => word.startsWith(prefix));
     return section === undefined
       ? mapOf({})
@@ -59,12 +78,15 @@ function matching(name: string): WheelFunction {
   };
 }
 
-const keyStr: WheelFunction = {
-  name: 'key.key_str',
-  parameters: MATCH,
-  doc: 'Shows the public keys of these ids.',
-  run: ({ named }, master) => textsOfKeys(master, named.get('match') ?? '', (pem) => pem),
-};
+/** Salt's name is `print`; callers of its Python say `key_str`. */
+function printing(name: string): WheelFunction {
+  return {
+    name,
+    parameters: MATCH,
+    doc: 'Shows the public keys of these ids.',
+    run: ({ named }, master) => textsOfKeys(master, named.get('match') ?? '', (pem) => pem),
+  };
+}
 
 const finger: WheelFunction = {
   name: 'key.finger',
@@ -82,7 +104,7 @@ const fingerMaster: WheelFunction = {
   doc: "Shows the fingerprint of the master's key.",
   run({ named }, { masterKey }) {
     const hash = textIn(named, 'hash_type') || undefined;
-    return local(fingerprint(masterKey.publicPem, '3008', hash));
+    return local('master', fingerprint(masterKey.publicPem, '3008', hash));
   },
 };
 
@@ -90,7 +112,87 @@ const masterKeyStr: WheelFunction = {
   name: 'key.master_key_str',
   parameters: [],
   doc: "Shows the master's public key.",
-  run: (_given, { masterKey }) => local(masterKey.publicPem),
+  run: (_given, master) => local(ownName(master), master.masterKey.publicPem),
+};
+
+/** Sizes of keys that are made; larger ones take minutes. */
+const KEY_BITS = { least: 2048, most: 8192 };
+
+const ABOUT_SIZE = 'keysize: bits, 2048 (default) to 8192.';
+
+async function newPair(named: ReadonlyMap<string, SaltValue>, preset = KEY_BITS.least) {
+  const given = named.get('keysize') ?? null;
+  const bits = given === null ? preset : Number(pyStr(given));
+  if (!Number.isInteger(bits) || bits > KEY_BITS.most) {
+    throw new Error(`keys of ${pyStr(given)} bits are not made`);
+  }
+  // As Salt says of its own: a smaller size is rounded up.
+  const made = await PrivateKey.generate(Math.max(KEY_BITS.least, bits));
+  return { priv: made.pem, pub: made.publicKey.pem };
+}
+
+const gen: WheelFunction = {
+  name: 'key.gen',
+  parameters: [
+    ['id_', null],
+    ['keysize', KEY_BITS.least],
+  ],
+  doc: `Makes a key pair and shows both halves; the master keeps neither. id_: unused. ${ABOUT_SIZE}`,
+  run: async ({ named }) => mapOf(await newPair(named)),
+};
+
+const genAccept: WheelFunction = {
+  name: 'key.gen_accept',
+  parameters: [['id_'], ['keysize', KEY_BITS.least], ['force', false]],
+  doc:
+    'Makes a key pair for a minion, accepts its public half, and shows both. The private half ' +
+    `is kept nowhere. id_: the minion. ${ABOUT_SIZE} force: replace a key that is there; without ` +
+    'it nothing is made then (default False).',
+  async run({ named }, master) {
+    const id = pyStr(named.get('id_') ?? '');
+    if (id === '' || !isName('id', id) || /[/\\]|^\.\.?$/.test(id)) {
+      throw new Error(`no id of a minion: ${pyRepr(id)}`);
+    }
+    const made = await newPair(named);
+    const { user, principal } = master.call;
+    const asked = { user, principal, force: isTruthy(named.get('force')) };
+    return (await installKey(master, asked, id, made.pub)) ? mapOf(made) : mapOf({});
+  },
+};
+
+const genKeys: WheelFunction = {
+  name: 'key.gen_keys',
+  parameters: [
+    ['keydir', null],
+    ['keyname', null],
+    ['keysize', null],
+    ['user', null],
+  ],
+  doc:
+    'Writes a new key pair into pki_dir, on the host of the worker, and shows its fingerprint. ' +
+    'keydir: pki_dir and no other. keyname: name of the files (default minion); they must not be ' +
+    `there. ${ABOUT_SIZE} user: not served.`,
+  async run({ named }, master) {
+    const dir = pyStr(master.option('pki_dir') ?? '');
+    if ((textGiven(named, 'keydir') ?? dir) !== dir) {
+      throw refusal('key.gen_keys writes into pki_dir only; salt-key --gen-keys writes elsewhere.');
+    }
+    if (isTruthy(named.get('user'))) throw refusal('key.gen_keys: user is not served.');
+    const name = textGiven(named, 'keyname') ?? 'minion';
+    if (!/^[\w-][\w.-]{0,127}$/.test(name)) throw new Error(`no name of a key: ${pyRepr(name)}`);
+    const { hostFiles } = master;
+    for (const file of [`${name}.pem`, `${name}.pub`]) {
+      if ((await hostFiles.readBelow(dir, file, { maxBytes: 1, headBytes: 1 })) === undefined) {
+        continue;
+      }
+      throw new Error(`${dir}/${file} is there already`);
+    }
+    const bits = master.option('keysize');
+    const made = await newPair(named, typeof bits === 'number' ? bits : undefined);
+    await hostFiles.writeBelow(dir, `${name}.pem`, made.priv, { dir: 0o700, file: 0o400 });
+    await hostFiles.writeBelow(dir, `${name}.pub`, made.pub, { dir: 0o700, file: 0o644 });
+    return fingerprint(made.pub, '3008');
+  },
 };
 
 /** `key.*` (salt/wheel/key.py). */
@@ -102,10 +204,14 @@ export const KEY_WHEEL: readonly WheelFunction[] = [
   ...acting('accept', ['include_rejected', 'include_denied'], 'Accepts pending keys.'),
   ...acting('reject', ['include_accepted', 'include_denied'], 'Rejects pending keys.'),
   ...acting('delete', [], 'Deletes keys.'),
-  keyStr,
+  printing('key.print'),
+  printing('key.key_str'),
   finger,
   fingerMaster,
   masterKeyStr,
+  gen,
+  genAccept,
+  genKeys,
 ];
 
 function textIn(given: ReadonlyMap<string, SaltValue>, name: string): string {
@@ -114,6 +220,6 @@ function textIn(given: ReadonlyMap<string, SaltValue>, name: string): string {
   return typeof value === 'string' ? value : pyRepr(value);
 }
 
-function local(text: string): SaltMap {
-  return mapOf({ local: mapOf({ 'master.pub': text }) });
+function local(name: string, text: string): SaltMap {
+  return mapOf({ local: mapOf({ [`${name}.pub`]: text }) });
 }

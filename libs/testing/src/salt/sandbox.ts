@@ -29,6 +29,14 @@ export interface SaltPorts {
   readonly retPort: number;
 }
 
+/** How a real minion is started, beside its file. */
+interface MinionStart {
+  /** `-l`, default `debug`. */
+  readonly logLevel?: string;
+  /** Added to its environment. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** A configuration directory with the directories that it names. */
 export interface SaltHome {
   readonly configDir: string;
@@ -118,13 +126,9 @@ export class SaltSandbox implements Scene {
   }
 
   /** Starts a real minion; does not wait for it to sign in. */
-  startMinion(
-    venv: SaltVenv,
-    home: SaltHome,
-    options: { readonly logLevel?: string } = {},
-  ): SaltProcess {
+  startMinion(venv: SaltVenv, home: SaltHome, options: MinionStart = {}): SaltProcess {
     startTally.started('minions');
-    return this.#start(venv, 'salt-minion', home, options.logLevel);
+    return this.#start(venv, 'salt-minion', home, options);
   }
 
   /**
@@ -207,11 +211,21 @@ export class SaltSandbox implements Scene {
     return this.close();
   }
 
-  #start(venv: SaltVenv, command: string, home: SaltHome, logLevel = 'debug'): SaltProcess {
+  #start(
+    venv: SaltVenv,
+    command: string,
+    home: SaltHome,
+    { logLevel = 'debug', env = {} }: MinionStart = {},
+  ): SaltProcess {
     const args = [venv.bin(command), '-c', home.configDir, '-l', logLevel];
     const { logFile } = home;
     this.#releases.add(venv.version);
-    const started = SaltProcess.start({ command: venv.python, args, env: this.env(), logFile });
+    const started = SaltProcess.start({
+      command: venv.python,
+      args,
+      env: { ...this.env(), ...env },
+      logFile,
+    });
     this.#processes.push(started);
     return started;
   }

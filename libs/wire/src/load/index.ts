@@ -6,7 +6,7 @@ export {
   parseAuth,
   parseAuthAnswer,
 } from './auth.ts';
-export { parseFileReceive, parseServeFile } from './file.ts';
+export { buildServeFile, parseFilePiece, parseFileReceive, parseServeFile } from './file.ts';
 export { parseMineEntry } from './mine.ts';
 export type { MinionEventLoad } from './minion-event.ts';
 export { buildMinionEvent, buildMinionEvents, parseMinionEvent } from './minion-event.ts';
@@ -30,5 +30,6 @@ export {
   parsePublishedJob,
 } from './publish.ts';
 export { buildReturn } from './return.ts';
+export { buildRunEntry, endsRun } from './run.ts';
 export type { SyndicJob } from './syndic-return.ts';
 export { buildSyndicReturn, parseSyndicReturn } from './syndic-return.ts';

@@ -5,6 +5,7 @@ import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
 import { DURABLE_QUERIES } from './durable-queries.ts';
 import { exportQuery, importQuery } from './exchange-queries.ts';
 import { QUARANTINE_QUERIES } from './quarantine-queries.ts';
+import { QUEUE_QUERIES } from './queue-queries.ts';
 import { silentQuery } from './silent-query.ts';
 
 /** What a query may need besides the database. */
@@ -35,12 +36,15 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ['job', job],
   ...DURABLE_QUERIES,
   ...QUARANTINE_QUERIES,
+  ...QUEUE_QUERIES,
   ['at', at],
   ['export', exportQuery],
   ['import', importQuery],
   ['audit', audit],
   ['audit_newest', newestAudit],
   ['last_log_ins', lastLogIns],
+  ['heard_since', heardSince],
+  ['end_time', async (cache, request) => (await cache.endTime(jidOf(request))) ?? null],
   [
     'silent',
     (cache, request, { incarnation }) => silentQuery(cache, jidOf(request), request, incarnation()),
@@ -57,6 +61,15 @@ async function lastLogIns(cache: JobCache, request: SaltMap): Promise<SaltValue>
   return (await cache.audit.lastLogIns(textOf(request, 'after') ?? '')).map((row) =>
     mapOf({ ...row }),
   );
+}
+
+async function heardSince(cache: JobCache, request: SaltMap): Promise<SaltValue> {
+  const sinceMs = numberOf(request, 'sinceMs');
+  const ids = listOf(request, 'ids')?.filter((id) => typeof id === 'string');
+  if (sinceMs === undefined || ids === undefined) {
+    throw new QueryError('heard_since needs ids and sinceMs');
+  }
+  return [...(await cache.heardSince(ids, sinceMs))];
 }
 
 async function newestAudit(cache: JobCache, request: SaltMap): Promise<SaltValue> {

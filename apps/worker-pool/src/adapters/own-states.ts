@@ -1,0 +1,44 @@
+import type { MasterOptions } from '@brine/config';
+import type { FileServer } from '@brine/fileserver';
+import { collectGrains } from '@brine/minion';
+import { ThreadedSls } from '@brine/pillar-compiler';
+import type { PythonCalls } from '@brine/python-host';
+import type { OwnStates } from '@brine/runners';
+import { mapOf, type SaltMap } from '@brine/wire';
+
+/** The release of Salt that the grains of the master's own minion name. */
+const SALT_VERSION = '3008.2';
+
+/** What the states of the master's own minion are made of. */
+export interface OwnStatesParts {
+  readonly options: MasterOptions;
+  readonly files: FileServer;
+  readonly python: PythonCalls | undefined;
+  readonly log: Readonly<Record<'error' | 'warn' | 'info', (text: string) => void>>;
+}
+
+/** Renders SLS files of the file server, by threads of their own. */
+export function openOwnStates(parts: OwnStatesParts): OwnStates & { close(): Promise<void> } {
+  const { options, files, log, python } = parts;
+  const threads = new ThreadedSls(options, (text) => log.error(text), python);
+  let grains: Promise<SaltMap> | undefined;
+  return {
+    ask: (asked, runner) =>
+      threads.ask(asked, {
+        runner,
+        piece: async (saltenv, path, loc) => {
+          const { data, dest } = await files.serve({ saltenv, path, loc });
+          return dest === '' ? undefined : data;
+        },
+      }),
+    grains: (id) => {
+      grains ??= collectGrains({
+        ...{ id, master: 'salt', saltVersion: SALT_VERSION },
+        grains: mapOf({}),
+      });
+      return grains;
+    },
+    log: (level, text) => log[level === 'warning' ? 'warn' : level](text),
+    close: () => threads.close(),
+  };
+}

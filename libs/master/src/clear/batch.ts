@@ -1,0 +1,129 @@
+import { isJid } from '@brine/job';
+import { isMap, mapOf, type SaltMap, textOf, WireError } from '@brine/wire';
+import { buildErrorReply, parsePublish, type PublishRequest } from '@brine/wire/load';
+import { MasterUnavailableError } from '../errors.ts';
+import type { MasterPorts } from '../ports/ports.ts';
+import {
+  authenticate,
+  type Caller,
+  type ClearRequest,
+  isStranger,
+  notAllowed,
+  refusalOf,
+} from './caller.ts';
+import { keptCaller } from './kept-caller.ts';
+import { judgePublish } from './publish.ts';
+
+/** What in the keywords of a load proves its caller; none of it is kept. */
+const SECRETS = ['token', 'password', 'auth_list'];
+
+/** What finds the minions of a batch (salt/cli/batch.py gather_minions). */
+const PING = 'test.ping';
+
+/** Longest list of an answer; a command line shows no more. */
+const RESOLVED_MAX = 1_000_000;
+
+/**
+ * Brine's own clear command `brine_batch`: a publish whose command runs on some minions at a time,
+ * in the workers. Authenticated as a publish is. With `follow` it tells how a batch of this caller
+ * stands. Answers `{jid}`, `{matched: false}` where no minion matches, `{state}`, or an error.
+ */
+export async function batch(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<SaltMap> {
+  const judged = await knownPublish(ports, request, load);
+  if (judged instanceof Map) return judged;
+  const { asked, caller } = judged;
+  const follow = textOf(load, 'follow');
+  if (follow !== undefined) return howItStands(ports, caller, follow);
+  const settings = load.get('batch');
+  if (!isMap(settings)) return unfit('batch must be formatted as a dictionary');
+  // Both are judged for the whole target: a batch that ends half way helps no one.
+  for (const fun of [PING, asked.fun]) {
+    const arg = fun === PING ? [] : asked.arg;
+    const expected = await judgePublish(ports, { load, caller, asked: { ...asked, fun, arg } });
+    if (expected instanceof Map) return expected;
+    if (expected.minions.length === 0 && !ports.rules.orderMasters)
+      return mapOf({ matched: false });
+  }
+  const jid = isJid(asked.jid) ? asked.jid : ports.nextJid();
+  const principal = caller.principal;
+  try {
+    const known = await ports.functions.batch(jid);
+    // The same command, sent again because its answer was lost.
+    if (known !== undefined) {
+      return known.principal === principal ? mapOf({ jid }) : unfit(`${jid} is another batch`);
+    }
+    const order = { jid, principal, caller: keptCaller(caller), settings };
+    const host = request.gatewayHost;
+    await ports.functions.beginBatch({ ...order, host, load: withoutSecrets(load, jid) });
+    return mapOf({ jid });
+  } catch (cause) {
+    ports.count('batch_refused');
+    if (cause instanceof MasterUnavailableError) {
+      return mapOf({ error: `The batch could not begin: ${cause.message}` });
+    }
+    return unfit(cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+/**
+ * Brine's own clear command `brine_resolve`: the minions that a publish would be expected to reach,
+ * `{minions}`. Authenticated and judged as that publish.
+ */
+export async function resolve(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<SaltMap> {
+  const known = await knownPublish(ports, request, load);
+  if (known instanceof Map) return known;
+  const judged = await judgePublish(ports, { load, ...known });
+  if (judged instanceof Map) return judged;
+  return mapOf({ minions: judged.minions.slice(0, RESOLVED_MAX) });
+}
+
+/** The caller of a load that is formed as a publish, or the error for it. */
+async function knownPublish(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+): Promise<{ readonly asked: PublishRequest; readonly caller: Caller } | SaltMap> {
+  let asked: PublishRequest;
+  try {
+    asked = parsePublish(load);
+  } catch (cause) {
+    if (!(cause instanceof WireError)) throw cause;
+    return mapOf({ error: cause.message });
+  }
+  const caller = await authenticate(ports, request, load, asked.kwargs);
+  // In the words of a publish.
+  return isStranger(caller)
+    ? buildErrorReply('AuthenticationError', 'Authentication error occurred.')
+    : { asked, caller };
+}
+
+async function howItStands(ports: MasterPorts, caller: Caller, jid: string): Promise<SaltMap> {
+  const found = isJid(jid) ? await ports.functions.batch(jid) : undefined;
+  if (found === undefined) return mapOf({ state: null });
+  if (caller.acl !== undefined && caller.principal !== found.principal) {
+    return refusalOf(notAllowed(caller));
+  }
+  return mapOf({ state: found.state });
+}
+
+function withoutSecrets(load: SaltMap, jid: string): SaltMap {
+  const kept = new Map(load).set('jid', jid);
+  for (const name of ['key', 'cmd', 'batch', 'traceparent', 'tracestate']) kept.delete(name);
+  const kwargs = load.get('kwargs');
+  if (!isMap(kwargs)) return kept;
+  const shown = new Map(kwargs);
+  for (const name of SECRETS) shown.delete(name);
+  return kept.set('kwargs', shown);
+}
+
+function unfit(text: string): SaltMap {
+  return buildErrorReply('SaltInvocationError', text);
+}

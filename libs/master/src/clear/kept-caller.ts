@@ -1,0 +1,41 @@
+import { publisherAcl, readAcl } from '@brine/acl';
+import { boolOf, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
+import type { MasterPorts } from '../ports/ports.ts';
+import { type Caller, grantedRights, type Proven } from './caller.ts';
+import { aclToHandDown } from './new-job.ts';
+
+/** A caller as long work keeps it: no key, password or token. {@link callerNow} reads it. */
+export function keptCaller({ kind, user, principal, acl, granted }: Caller): SaltMap {
+  return mapOf({
+    kind,
+    user,
+    principal,
+    free: acl === undefined,
+    acl: acl === undefined ? undefined : aclToHandDown({ acl }),
+    module: granted?.module,
+    groups: granted && [...granted.groups],
+  });
+}
+
+/**
+ * The caller of long work with the rights that it has now: the configuration may have changed since
+ * it began. Undefined where it has none any more.
+ */
+export function callerNow(ports: MasterPorts, kept: SaltMap): Caller | undefined {
+  const kind = textOf(kept, 'kind');
+  const user = textOf(kept, 'user');
+  const principal = textOf(kept, 'principal');
+  if (user === undefined || principal === undefined) return undefined;
+  if (kind !== 'user' && kind !== 'token' && kind !== 'eauth') return undefined;
+  const who: Proven & Pick<Caller, 'user'> = { kind, user, principal };
+  if (boolOf(kept, 'free') === true) return { ...who, acl: undefined };
+  const module = textOf(kept, 'module');
+  if (module !== undefined) {
+    const groups = (listOf(kept, 'groups') ?? []).filter((name) => typeof name === 'string');
+    return { ...who, ...grantedRights(ports, user, { module, groups }) };
+  }
+  if (kind !== 'user') return { ...who, acl: readAcl(listOf(kept, 'acl') ?? []) };
+  const acl = publisherAcl(ports.rules.access?.publisherAcl, user);
+  // An empty list of a local key counts as free elsewhere; here it says that the rights are gone.
+  return acl.length === 0 ? undefined : { ...who, acl };
+}

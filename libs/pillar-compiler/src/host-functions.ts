@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+import { PyFunction, str } from '@brine/jinja';
+
+const COMMAND_TIMEOUT_MS = 20_000;
+const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
+
+/** What templates may do on this host: run commands, as on a stock master. */
+export function hostFunctions(): Map<string, PyFunction> {
+  const shell = new PyFunction('cmd.run', ({ positional: [command] }) => {
+    const run = spawnSync('/bin/sh', ['-c', str(command)], {
+      timeout: COMMAND_TIMEOUT_MS,
+      maxBuffer: MAX_OUTPUT_BYTES,
+    });
+    if (run.error !== undefined) throw run.error;
+    return `${run.stdout.toString('utf8')}${run.stderr.toString('utf8')}`.trimEnd();
+  });
+  const environment = new PyFunction('environ.get', ({ positional: [name, otherwise = ''] }) => {
+    return process.env[str(name)] ?? otherwise;
+  });
+  return new Map([
+    ['cmd.run', shell],
+    ['cmd.shell', shell],
+    ['environ.get', environment],
+  ]);
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import type { PillarMinion, PythonModules, RenderStep } from '@brine/pillar';
+import { BlockingCalls, type BlockingEnd, PythonCallError } from '@brine/python-host';
+import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+
+/** Longer than any pillar may take: the thread is ended before. */
+const WAIT_MS = 60_000;
+
+/** Modules in Python for one pillar. Each call stops the thread until its answer is there. */
+export class PillarModules implements PythonModules {
+  readonly #calls: BlockingCalls;
+  readonly #about: Readonly<Record<string, SaltValue>>;
+
+  constructor(way: BlockingEnd, { id, grains, saltenv, pillarenv }: PillarMinion) {
+    this.#calls = new BlockingCalls(way, WAIT_MS);
+    const minion = mapOf({ id, grains, saltenv, pillarenv });
+    // Salt's loaders are the same for all calls of a pillar, and new for the next one.
+    this.#about = { minion, pillar_run: randomUUID() };
+  }
+
+  knows(fun: string, pillar: SaltMap): boolean {
+    return this.#calls.call('pillar', 'knows', this.#given({ fun, pillar })) === true;
+  }
+
+  call(fun: string, args: readonly SaltValue[], kwargs: SaltMap, pillar: SaltMap): SaltValue {
+    const given = this.#given({ fun, args: [...args], kwargs, pillar });
+    return this.#calls.call('pillar', 'function', given);
+  }
+
+  render(step: RenderStep, pillar: SaltMap): SaltValue | undefined {
+    const { file: path, ...others } = step;
+    return this.#known('render', 'render', this.#given({ ...others, path, pillar }));
+  }
+
+  /**
+   * What an external pillar of Salt's says; undefined for a kind that it does not have.
+   * @throws PythonCallError with Salt's text
+   */
+  external(name: string, args: SaltValue, pillar: SaltMap): SaltValue | undefined {
+    return this.#known('pillar', 'external', this.#given({ name, args, pillar }));
+  }
+
+  #given(more: Readonly<Record<string, SaltValue>>): SaltMap {
+    return mapOf({ ...this.#about, ...more });
+  }
+
+  #known(use: 'pillar' | 'render', op: string, given: SaltMap): SaltValue | undefined {
+    try {
+      return this.#calls.call(use, op, given);
+    } catch (error) {
+      if (error instanceof PythonCallError && error.code === 'unknown') return undefined;
+      throw error;
+    }
+  }
+}

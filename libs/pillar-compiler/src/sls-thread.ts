@@ -1,0 +1,145 @@
+import { workerData } from 'node:worker_threads';
+import { PyFunction, str } from '@brine/jinja';
+import {
+  callStateFunction,
+  type PillarFiles,
+  type PillarOptions,
+  type PillarPorts,
+  RenderError,
+  renderStateFile,
+  type StateFileContext,
+} from '@brine/pillar';
+import { decryptAll } from '@brine/pillar-sources';
+import { BlockingCalls, type BlockingEnd } from '@brine/python-host';
+import {
+  listOf,
+  mapIn,
+  mapOf,
+  pack,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+  unpackMap,
+} from '@brine/wire';
+import type { PillarThreadData } from './compiler-thread.ts';
+import { hostFunctions } from './host-functions.ts';
+import { PillarModules } from './pillar-modules.ts';
+import { FILE, RUNNER } from './sls-questions.ts';
+
+/** One SLS file to render, or a function to call. */
+export interface SlsTask {
+  /**
+   * msgpack of `{id, grains, saltenv, pillarenv, override, pillar}` with `{sls, path}` of a file,
+   * or `{fun, args, kwargs}`.
+   */
+  readonly asked: Uint8Array;
+  /** The way to the file server and to runners. */
+  readonly way: BlockingEnd;
+  /** The way leads to modules in Python too. */
+  readonly hasPython: boolean;
+}
+
+/** msgpack of `{value}`, or of `{error}` with Salt's text; and the lines for the log. */
+export interface SlsResult {
+  readonly answer: Uint8Array;
+  readonly log: readonly string[];
+}
+
+/** Longer than any render may take: the thread is ended before. */
+const WAIT_MS = 60_000;
+
+const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
+
+/** piscina hands its `workerData` on as the second of a pair. */
+const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarThreadData;
+const rest = unpackMap(Buffer.from(data.packed));
+const options: PillarOptions = {
+  ...data.options,
+  opts: mapIn(rest, 'opts') ?? mapOf({}),
+  extPillar: [],
+};
+
+/**
+ * Renders a file of states in a worker thread. Files come from the worker, because those of git are
+ * found asynchronously; the thread stands still until it has them.
+ *
+ * @public the thread pool calls it by its name
+ */
+export function runSlsTask({ asked: packed, way, hasPython }: SlsTask): SlsResult {
+  const asked = unpackMap(Buffer.from(packed));
+  const log: string[] = [];
+  const calls = new BlockingCalls(way, WAIT_MS);
+  const minion = {
+    id: textOf(asked, 'id') ?? '',
+    grains: mapIn(asked, 'grains') ?? new Map(),
+    saltenv: textOf(asked, 'saltenv') ?? null,
+    pillarenv: textOf(asked, 'pillarenv') ?? null,
+    override: mapIn(asked, 'override') ?? new Map(),
+    ext: null,
+  };
+  const ports: PillarPorts = {
+    files: servedFiles(calls),
+    outside: OUTSIDE,
+    functions: () => new Map([...hostFunctions(), ...masterFunctions(calls, minion.saltenv)]),
+    decrypt: (value, mayOpen) => decryptAll(value, data.gpg, mayOpen),
+    external: () => undefined,
+    python: hasPython ? new PillarModules(way, minion) : undefined,
+    log: (level, text) => void log.push(`${level}: ${text}`),
+  };
+  const context = { ports, options, minion, pillar: mapIn(asked, 'pillar') ?? new Map() };
+  return { answer: pack(answerTo(asked, context)), log };
+}
+
+function answerTo(asked: SaltMap, context: StateFileContext): SaltMap {
+  const fun = textOf(asked, 'fun');
+  try {
+    if (fun !== undefined) {
+      const args = listOf(asked, 'args') ?? [];
+      const kwargs = mapIn(asked, 'kwargs') ?? mapOf({});
+      return mapOf({ value: callStateFunction(context, fun, args, kwargs) as SaltValue });
+    }
+    const saltenv = textOf(asked, 'saltenv') ?? 'base';
+    const [path, sls] = [textOf(asked, 'path') ?? '', textOf(asked, 'sls') ?? ''];
+    return mapOf({ value: renderStateFile(context, { saltenv, path, sls, defaults: new Map() }) });
+  } catch (error) {
+    const { name, message } = error as Error;
+    return mapOf({ error: message, kind: error instanceof RenderError ? 'RenderError' : name });
+  }
+}
+
+/** The files of the file server; one that was read once stays the same for this file. */
+function servedFiles(calls: BlockingCalls): PillarFiles {
+  const texts = new Map<string, string | undefined>();
+  return {
+    environments: [],
+    list: () => [],
+    read: (saltenv, path) => {
+      const key = `${saltenv}\0${path}`;
+      if (!texts.has(key)) {
+        const text = calls.call('render', FILE, mapOf({ saltenv, path }));
+        texts.set(key, typeof text === 'string' ? text : undefined);
+      }
+      return texts.get(key);
+    },
+  };
+}
+
+/** Functions that only a master has. */
+function masterFunctions(calls: BlockingCalls, env: string | null): Map<string, PyFunction> {
+  const runner = new PyFunction('saltutil.runner', ({ positional: [name], named }) => {
+    const args = named.get('arg') ?? [];
+    const kwargs: SaltMap = new Map(named.get('kwarg') as SaltMap | undefined);
+    for (const [key, value] of named) {
+      if (key !== 'arg' && key !== 'kwarg') kwargs.set(key, value as SaltValue);
+    }
+    const given = mapOf({ fun: str(name), args: args as SaltValue, kwargs });
+    return calls.call('render', RUNNER, given);
+  });
+  const file = new PyFunction('cp.get_file_str', ({ positional: [path, saltenv], named }) => {
+    const where = str(saltenv ?? named.get('saltenv') ?? env ?? 'base');
+    const below = str(path).replace(/^salt:\/\//, '');
+    const text = calls.call('render', FILE, mapOf({ saltenv: where, path: below }));
+    return typeof text === 'string' ? text : false;
+  });
+  return new Map([runner, file].map((fun) => [fun.name, fun]));
+}

@@ -1,0 +1,8 @@
+import type { HostTree } from '../host-ports.ts';
+
+/** Relative paths of the files in a tree. */
+export function filesIn(tree: HostTree, prefix = ''): string[] {
+  return [...tree].flatMap(([name, held]) =>
+    held === 'f' ? [`${prefix}${name}`] : filesIn(held, `${prefix}${name}/`),
+  );
+}

@@ -1,0 +1,21 @@
+import { RefusedError } from '@brine/client';
+import { type SaltValue } from '@brine/wire';
+import { isTruthy, pyStr } from '@brine/wire/text';
+
+/** The text of an argument; undefined for None. */
+export function textGiven(named: ReadonlyMap<string, SaltValue>, name: string): string | undefined {
+  const value = named.get(name);
+  return value === undefined || value === null ? undefined : pyStr(value);
+}
+
+/** Names as a list or as a text with commas; undefined where none is given. */
+export function namesGiven(value: SaltValue | undefined): readonly string[] | undefined {
+  if (!isTruthy(value)) return undefined;
+  if (Array.isArray(value)) return value.map(pyStr);
+  return pyStr(value ?? '').split(',');
+}
+
+/** A function, or a use of one, that this master refuses, in one line; it exits with 1. */
+export function refusal(text: string): RefusedError {
+  return new RefusedError('CommandExecutionError', text);
+}

@@ -1,0 +1,29 @@
+import type { OwnedWork } from './function.ts';
+import type { OwnedKind } from './owned-run.ts';
+import { orchestrateWork } from './state/orchestrate.ts';
+import { RUNNERS, WHEELS } from './table.ts';
+
+/**
+ * Runners that a worker can not go on with: only the function knew how far it was. Whoever waits
+ * for it hears that it is gone, rather than nothing.
+ */
+const toldGone: OwnedWork = async () => ({
+  value: 'The worker that ran this is gone. It may have done a part of its work; run it again.',
+  success: false,
+  retcode: 1,
+});
+
+/**
+ * How a worker goes on with the runs of another one, by their kind. A batch is no call, so its
+ * worker has another context: see `workBatch`.
+ */
+export const OWNED_WORK: ReadonlyMap<OwnedKind, OwnedWork> = new Map<OwnedKind, OwnedWork>([
+  ['runner', toldGone],
+  [
+    'orchestrate',
+    orchestrateWork({
+      runner: (name) => RUNNERS.get(name),
+      wheel: (name) => WHEELS.get(name),
+    }),
+  ],
+]);

@@ -1,0 +1,25 @@
+import { pyStr } from '@brine/wire/text';
+import { masterOf, type RunnerFunction } from '../function.ts';
+import { sdbGet } from './sdb.ts';
+import { traverse } from './traverse.ts';
+
+const get: RunnerFunction = {
+  name: 'config.get',
+  parameters: [['key'], ['default', ''], ['delimiter', ':']],
+  doc:
+    'Shows an option of the master. key: its name, with names below it after colons. default: ' +
+    'what is shown where there is none (default: nothing). delimiter: stands between names ' +
+    "(default :). Secrets of Brine's own options are masked.",
+  async run({ named }, context) {
+    const master = masterOf(context);
+    const delimiter = pyStr(named.get('delimiter') ?? ':');
+    const [name = '', ...below] = pyStr(named.get('key') ?? '').split(delimiter);
+    const found = traverse(master.option(name) ?? null, below);
+    const isThere = master.option(name) !== undefined && found !== undefined;
+    if (!isThere) return { value: named.get('default') ?? null };
+    return { value: await sdbGet(found, master) };
+  },
+};
+
+/** `config.*` of `salt-run` (salt/runners/config.py). */
+export const CONFIG_RUNNER: readonly RunnerFunction[] = [get];

@@ -1,0 +1,28 @@
+import { mapOf, type SaltMap } from '@brine/wire';
+import type { RunnerContext } from './function.ts';
+
+/**
+ * Fires an event `progress` of this run; `salt-run` shows it before the result. Resolves when it is
+ * stored.
+ */
+export async function tellProgress(
+  { master, out }: Pick<RunnerContext, 'master' | 'out'>,
+  data: SaltMap,
+): Promise<void> {
+  if (master !== undefined) {
+    await master.fire(`salt/run/${master.call.jid}/progress`, data);
+    return;
+  }
+  // A command line that runs the function itself has no events of its own.
+  const message = data.get('message');
+  if (typeof message === 'string') out(`${message}\n`);
+}
+
+/** Tells a message where `display_progress` asks for it. */
+export async function tellMessage(
+  context: Pick<RunnerContext, 'master' | 'out'>,
+  wanted: boolean,
+  message: string,
+): Promise<void> {
+  if (wanted) await tellProgress(context, mapOf({ message }));
+}

@@ -1,0 +1,110 @@
+import { pythonJson } from '@brine/client';
+import { compilePcreWhole, matchGlob } from '@brine/target';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { isTruthy, pyStr } from '@brine/wire/text';
+import type { RunnerContext, RunnerFunction } from '../function.ts';
+import { refusal } from '../given-values.ts';
+
+/** Events that a master shows for one call. */
+const COUNT_MAX = 10_000;
+
+/** Events that wait to be printed; beyond it one line says that some are left out. */
+const WAITING_MAX = 100_000;
+
+/** `state.event`: events as they come, as lines of a tag, a tab and JSON. */
+export const STATE_EVENT: RunnerFunction = {
+  name: 'state.event',
+  parameters: [
+    ['tagmatch', '*'],
+    ['count', -1],
+    ['quiet', false],
+    ['sock_dir', null],
+    ['pretty', false],
+    ['node', 'master'],
+  ],
+  where: 'command',
+  doc:
+    'Shows events as they come: the tag, a tab and the data as JSON. tagmatch: a glob or a ' +
+    'regular expression of tags (*). count: ends after so many events (-1: never). quiet: only ' +
+    'waits. pretty: JSON in several lines. node: only master.',
+  async run({ named }, context) {
+    if (named.get('node') !== 'master')
+      throw refusal('state.event shows the events of the master.');
+    if (isTruthy(named.get('sock_dir'))) {
+      throw refusal('sock_dir has no effect here; name the configuration by -c.');
+    }
+    const asked = Number(named.get('count') ?? -1);
+    if (context.master !== undefined && !(asked > 0 && asked <= COUNT_MAX)) {
+      throw refusal(`In the master state.event needs count=1 up to ${COUNT_MAX}.`);
+    }
+    const fits = tagTest(pyStr(named.get('tagmatch') ?? '*'));
+    await showEvents(context, {
+      ...{ fits, count: asked, quiet: isTruthy(named.get('quiet')) },
+      pretty: isTruthy(named.get('pretty')),
+    });
+    return { value: null };
+  },
+};
+
+/** Salt: expr_match: a glob, or a regular expression of the whole tag. */
+function tagTest(expression: string): (tag: string) => boolean {
+  let regex: ((tag: string) => boolean) | undefined;
+  try {
+    const compiled = compilePcreWhole(expression);
+    regex = (tag) => compiled(tag);
+  } catch {
+    // As in Salt, what is no regular expression is a glob alone.
+    regex = undefined;
+  }
+  return (tag) => matchGlob(expression, tag) || regex?.(tag) === true;
+}
+
+interface Shown {
+  readonly fits: (tag: string) => boolean;
+  readonly count: number;
+  readonly quiet: boolean;
+  readonly pretty: boolean;
+}
+
+async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
+  const { master, out } = context;
+  const events = master ?? context;
+  const own = master === undefined ? undefined : `salt/run/${master.call.jid}/`;
+  const waiting: { readonly tag: string; readonly data: () => Promise<SaltMap> }[] = [];
+  let wake: () => void = () => undefined;
+  let leftOut = 0;
+  if (events.listen === undefined) throw new Error('there are no events here');
+  const listening = await events.listen((tag, data) => {
+    // What this run prints is an event too.
+    if ((own !== undefined && tag.startsWith(own)) || !shown.fits(tag)) return;
+    if (waiting.length >= WAITING_MAX) leftOut += 1;
+    else waiting.push({ tag, data });
+    wake();
+  });
+  try {
+    for (let left = shown.count; left !== 0;) {
+      const next = waiting.shift();
+      if (next === undefined) {
+        if (leftOut > 0) out(`# ${leftOut} events came too fast and are not shown\n`);
+        leftOut = 0;
+        await new Promise<void>((resolve) => (wake = resolve));
+        continue;
+      }
+      if (!shown.quiet) {
+        const data = printable(await next.data());
+        out(`${next.tag}\t${pythonJson(data, shown.pretty)}\n`);
+      }
+      if (left > 0) left -= 1;
+    }
+  } finally {
+    listening.close();
+  }
+}
+
+/** Bytes that are no text stand as base64, as in Salt. */
+function printable(value: SaltValue): SaltValue {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  if (Array.isArray(value)) return value.map(printable);
+  if (!isMap(value)) return value;
+  return new Map([...value].map(([key, item]) => [key, printable(item)]));
+}

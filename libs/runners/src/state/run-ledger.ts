@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { copyOf, type DoneStep, RunCutOffError, type StepLedger } from '@brine/states';
+import { isMap, mapIn, mapOf, SaltFloat, type SaltMap } from '@brine/wire';
+import { type OwnedRun, RunLostError } from '../owned-run.ts';
+import { unlessCutOff } from './world.ts';
+
+/** How often a state that is paused is looked at, ms. */
+const PAUSE_LOOK_MS = 500;
+
+/**
+ * What an orchestration has done, in the record of its run: another worker reads it and goes on.
+ * Saves follow each other; each writes all that is known then.
+ */
+export class RunLedger implements StepLedger {
+  readonly #run: OwnedRun;
+  readonly #about: SaltMap;
+  readonly #steps: SaltMap;
+  readonly #begun: SaltMap;
+  readonly #onTrouble: (text: string) => void;
+  #saving: Promise<void> = Promise.resolve();
+  #isWhole = true;
+
+  /** @param about what the record holds beside the steps */
+  constructor(run: OwnedRun, about: SaltMap, onTrouble: (text: string) => void) {
+    this.#run = run;
+    this.#about = about;
+    this.#steps = new Map(mapIn(run.data, 'steps'));
+    this.#begun = new Map(mapIn(run.data, 'begun'));
+    this.#onTrouble = onTrouble;
+  }
+
+  /** False where the record had no room for all steps: nobody can go on from it. */
+  static isWhole(data: SaltMap): boolean {
+    return data.get('cut') !== true;
+  }
+
+  done(key: string): DoneStep | undefined {
+    const step = this.#steps.get(key);
+    const ret = isMap(step) ? mapIn(step, 'ret') : undefined;
+    if (!isMap(step) || ret === undefined) return undefined;
+    return { ret: copyOf(ret), startMs: numberIn(step, 'start'), endMs: numberIn(step, 'end') };
+  }
+
+  earlier(key: string): SaltMap | undefined {
+    return mapIn(this.#begun, key);
+  }
+
+  async begin(key: string, note: SaltMap): Promise<void> {
+    this.#begun.set(key, note);
+    await this.#save();
+  }
+
+  async finish(key: string, { ret, startMs, endMs }: DoneStep): Promise<void> {
+    this.#begun.delete(key);
+    // Results are stamped after they were saved: what is kept must not change with them.
+    this.#steps.set(key, mapOf({ ret: copyOf(ret), start: startMs, end: endMs }));
+    await this.#save();
+  }
+
+  #save(): Promise<void> {
+    const next = this.#saving.then(() => this.#write());
+    // A failed save is the caller's to see; the next one is tried all the same.
+    this.#saving = next.catch(() => undefined);
+    return next;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      this.#run.check();
+      await this.#run.save(this.#data());
+    } catch (error) {
+      if (error instanceof RunLostError) throw new RunCutOffError(error.message);
+      if (!this.#isWhole || !isTooLarge(error)) throw error;
+      // The run goes on, but a takeover must not do its steps again.
+      this.#isWhole = false;
+      this.#onTrouble('the results of an orchestration are too large to be taken over');
+      await this.#write();
+    }
+  }
+
+  #data(): SaltMap {
+    if (!this.#isWhole) return new Map(this.#about).set('cut', true);
+    return new Map(this.#about)
+      .set('steps', new Map(this.#steps))
+      .set('begun', new Map(this.#begun));
+  }
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof Error && error.name === 'RunTooLargeError';
+}
+
+function numberIn(map: SaltMap, key: string): number {
+  const value = map.get(key);
+  if (value instanceof SaltFloat) return value.value;
+  return typeof value === 'number' ? value : 0;
+}
+
+/** The words that `state.pause`, `state.resume` and `state.soft_kill` leave for a run. */
+export type PauseWord = 'pause' | 'resume' | 'kill';
+
+/** The state id that means all of a run. */
+export const ALL_STATES = '__all__';
+
+/** What is paused in a run, by state id (Salt: State.check_pause). */
+export class Pauses {
+  readonly #paused = new Map<string, { readonly untilMs: number; readonly kill: boolean }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Takes a word. */
+  take(word: SaltMap): void {
+    const given = word.get('state_id') ?? ALL_STATES;
+    const id = typeof given === 'string' ? given : ALL_STATES;
+    const kind = word.get('word');
+    const duration = word.get('duration');
+    if (kind === 'resume') {
+      this.#paused.delete(id);
+      if (id === ALL_STATES) this.#paused.clear();
+    } else if (kind === 'kill') this.#paused.set(id, { untilMs: Infinity, kill: true });
+    else if (kind === 'pause') {
+      const isTimed = typeof duration === 'number' && duration > 0;
+      const untilMs = isTimed ? this.#now() + duration * 1000 : Infinity;
+      this.#paused.set(id, { untilMs, kill: false });
+    }
+  }
+
+  /** Waits while a state is paused; `kill` ends the run before it. */
+  async gate(id: string, signal: AbortSignal | undefined): Promise<'run' | 'kill'> {
+    for (;;) {
+      const found = this.#paused.get(id) ?? this.#paused.get(ALL_STATES);
+      if (found === undefined || this.#now() >= found.untilMs) return 'run';
+      if (found.kill) return 'kill';
+      await unlessCutOff(sleep(PAUSE_LOOK_MS), signal);
+    }
+  }
+}

@@ -1,0 +1,49 @@
+import { mapOf, type SaltMap, textOf } from '../value.ts';
+
+/**
+ * Functions whose runs have no entry in the job cache: `auth` and `key.gen` return secrets, and
+ * `jobs` asks the job cache itself.
+ */
+const WITHOUT_ENTRY = /^(?:runner\.(?:auth|jobs)\.|wheel\.key\.gen)/;
+
+/** Tags of the events that end a run; the job id is in the first group. */
+const ENDED = /^salt\/(?:run|wheel)\/(\d{20})\/ret$/;
+
+/**
+ * What the job cache keeps of a runner or a wheel that has ended (salt/client/mixins.py `low`,
+ * salt/utils/job.py `store_job`): a return of the master itself whose value is the event.
+ *
+ * @param tag of the event
+ * @param data of the event
+ * @param masterId `<host>_master`
+ * @returns undefined for an event that ends no run, or a run that has no entry
+ */
+export function buildRunEntry(
+  tag: string,
+  data: SaltMap,
+  masterId: string,
+): { readonly jid: string; readonly load: SaltMap } | undefined {
+  const jid = ENDED.exec(tag)?.[1];
+  const fun = textOf(data, 'fun');
+  if (jid === undefined || fun === undefined || WITHOUT_ENTRY.test(fun)) return undefined;
+  const retcode = data.get('retcode');
+  const load = mapOf({
+    id: masterId,
+    jid,
+    fun,
+    fun_args: data.get('fun_args') ?? [],
+    arg: [],
+    tgt: masterId,
+    tgt_type: 'list',
+    user: textOf(data, 'user') ?? '',
+    return: data,
+    success: data.get('success') === true,
+    retcode: typeof retcode === 'number' ? retcode : Number(data.get('success') === false),
+  });
+  return { jid, load };
+}
+
+/** Whether an event of this tag ends a run. */
+export function endsRun(tag: string): boolean {
+  return ENDED.test(tag);
+}
