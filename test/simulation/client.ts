@@ -110,8 +110,8 @@ async function runBatches(
   for await (const step of runBatch(client, command, settings)) {
     if (step.kind === 'start') {
       active += step.ids.length;
-      // The start of later ones comes before the return that made room for them.
-      batch.most = Math.max(batch.most, active - (isFirst ? 0 : 1));
+      // The start of later ones comes before the returns that made room for them, one for each.
+      batch.most = Math.max(batch.most, active - (isFirst ? 0 : step.ids.length));
       isFirst = false;
     }
     if (step.kind === 'return' || step.kind === 'silent') active -= 1;

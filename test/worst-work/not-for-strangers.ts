@@ -47,6 +47,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     'wire',
     'aesEnvelope buildAuth buildAuthAccept buildAuthVerdict buildErrorReply ' +
       'buildMinionEvent buildMinionEvents buildNewJob buildPillar buildPrivateData ' +
+      'buildRunEntry buildServeFile endsRun ' +
       'buildPrivateReply buildPublish buildPublishReply buildPublishedJob buildReturn ' +
       'buildSignedPrivate buildSyndicReturn clearEnvelope clearReply ' +
       'ipcFrame packEvent publicationEnvelope refusalReply signedReply',

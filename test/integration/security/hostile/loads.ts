@@ -36,6 +36,16 @@ export const CLEAR_LOADS: readonly Load[] = [
   },
   { cmd: 'get_token', fields: { token: 'ab'.repeat(32) }, hostile: ['token'] },
   {
+    cmd: 'brine_batch',
+    fields: { ...JOB, batch: mapOf({ size: '1' }), kwargs: mapOf({}) },
+    hostile: 'fun tgt tgt_type arg jid user key batch batch.size follow kwargs.token'.split(' '),
+  },
+  {
+    cmd: 'brine_resolve',
+    fields: { ...JOB, kwargs: mapOf({}) },
+    hostile: 'fun tgt tgt_type arg jid user key kwargs.token kwargs.delimiter'.split(' '),
+  },
+  {
     cmd: 'brine_query',
     fields: { query: 'get_jid', args: mapOf({ jid: JID }) },
     hostile: 'query args args.jid user key'.split(' '),

@@ -1,0 +1,142 @@
+// What a batch prints, against recordings of real commands, and its runners.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { BrineMaster, type SaltProcess } from '@brine/testing';
+import { until } from '@brine/testing/waits';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+interface Case {
+  readonly name: string;
+  readonly version: string;
+  readonly argv: readonly string[];
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const RECORDED = fileURLToPath(new URL('../fixtures/transcripts/batch.json', import.meta.url));
+/** Their functions are modules of the recorded minions, or their text a stack of Python. */
+const OTHERS = /retcode|state|no-return-value|invalid|unknown-function/;
+const IDS = ['web1.example', 'web2.example', 'db1.example'];
+const DEAD = 'dead1.example';
+
+const cases = (JSON.parse(await readFile(RECORDED, 'utf8')) as readonly Case[]).filter(
+  ({ name, version }) => version === '3008.2' && !OTHERS.test(name),
+);
+
+/** Which minion answers first is chance: they are called by the order in which they are named. */
+function normalised(text: string): string {
+  const names = new Map<string, string>();
+  const plain = text
+    .replace(/\b\d{20}\b/g, '<JID>')
+    // The parts of a display are sorted, so this id stands before the others where `web1` does not.
+    .replace(/(db1\.example:\n {4}True\n)(jid:\n {4}<JID>\nretcode:\n {4}0\n)/g, '$2$1');
+  return plain.replace(/\b(?:web\d|db\d)\.example/g, (id) => {
+    if (!names.has(id)) names.set(id, `minion-${names.size + 1}`);
+    return names.get(id) ?? '';
+  });
+}
+
+describe('a batch at a whole master', () => {
+  let master: BrineMaster;
+  let dead: SaltProcess;
+
+  beforeAll(async () => {
+    master = await BrineMaster.start({ brine: { workers: 2 }, timeout: 5 });
+    for (const id of IDS) await master.startMinion(id);
+    dead = await master.startMinion(DEAD);
+    await master.acceptKeys([...IDS, DEAD]);
+    await master.waitForMinions([...IDS, DEAD]);
+    await dead.stop();
+  });
+  afterAll(async () => {
+    await master?.close();
+  });
+
+  const salt = (...args: readonly string[]) => master.brine('salt', args);
+  const run = async (...args: readonly string[]): Promise<unknown> => {
+    const { stdout } = await master.brine('run', [...args, '--out', 'json']);
+    return JSON.parse(stdout) as unknown;
+  };
+
+  it.each(cases)('$name prints what Salt prints', async ({ argv, exit, stdout, stderr }) => {
+    const printed = await salt(...argv.slice(3));
+    expect(normalised(printed.stdout)).toBe(normalised(stdout));
+    expect(printed.stderr).toBe(stderr);
+    expect(printed.code).toBe(exit);
+  });
+
+  it('ends with the highest retcode, and with failhard at the first', async () => {
+    const all = await salt('-b', '1', 'web*', 'cmd.run', 'exit 3');
+    expect(all.code).toBe(3);
+    expect(all.stdout.match(/Executing run on/g)).toHaveLength(2);
+    const first = await salt('-b', '1', '--failhard', 'web*', 'cmd.run', 'exit 3');
+    expect(first.code).toBe(3);
+    expect(first.stdout.match(/Executing run on/g)).toHaveLength(1);
+    expect(first.stderr).toBe('[ERROR   ] Batch run stopped due to failhard\n');
+  });
+
+  it('a size that is none is refused before anything runs', async () => {
+    const { code, stdout, stderr } = await salt('-b', 'abc', 'web*', 'test.ping');
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain("SaltInvocationError: Invalid batch specification 'abc'");
+  });
+
+  it.each([
+    ['a grain', ['-G', 'id:web*']],
+    ['a compound', ['-C', 'G@id:web* or nomatch*']],
+    ['a glob', ['web*']],
+  ])('the safe limit counts the minions of %s', async (_kind, target) => {
+    const limits = ['--batch-safe-limit', '2', '--batch-safe-size', '1'];
+    const { code, stdout } = await salt(...limits, ...target, 'test.ping');
+    expect(code).toBe(0);
+    expect(stdout).toContain('NOTICE: Too many minions targeted, switching to batch execution.');
+    expect(stdout.match(/Executing run on/g)).toHaveLength(2);
+  });
+
+  it('the preview of a target by grains names its minions', async () => {
+    const { stdout } = await salt('-G', 'id:web*', '--preview-target', '--out', 'json');
+    expect(JSON.parse(stdout)).toEqual(['web1.example', 'web2.example']);
+  });
+
+  it('canaries that fail end a batch before it reaches the others', async () => {
+    const args = ['-b', '2', '--batch-canary', '1', '*.example', 'cmd.run', 'exit 4', '-t', '2'];
+    const { code, stdout, stderr } = await salt(...args);
+    expect(code).toBe(4);
+    expect(stdout.match(/Executing run on/g)).toHaveLength(1);
+    expect(stderr).toContain('Batch run stopped: one of its first minions failed');
+  });
+
+  it('goes on without its command, and is paused, resumed and looked at by runners', async () => {
+    const { stdout } = await salt('--async', '-b', '1', 'web*', 'test.sleep', '2');
+    const jid = /\d{20}/.exec(stdout)?.[0] ?? '';
+    await until('it is listed', async () => {
+      const listed = (await run('batch.list_active')) as { jid: string }[];
+      return listed.some((one) => one.jid === jid);
+    });
+    expect(await run('batch.pause', jid)).toBe(true);
+    const status = async () => (await run('batch.status', jid)) as Record<string, unknown>;
+    await until('none is active', async () => (await status())['active'] === 0, {
+      withinMs: 20_000,
+    });
+    expect(await status()).toMatchObject({ total: 2, paused: true, driver: 'master' });
+    expect(await run('batch.resume', jid)).toBe(true);
+    await until('it is done', async () => (await status())['completed'] === 2, {
+      withinMs: 20_000,
+    });
+    expect(await status()).toMatchObject({ jid, active: 0, pending: 0, failed: 0, halted: false });
+    expect(await run('batch.stop', jid)).toBe(false);
+    expect(await run('batch.status', '20200101000000000000')).toBeNull();
+  });
+
+  it('is stopped by a runner', async () => {
+    const { stdout } = await salt('--async', '-b', '1', 'web*', 'test.sleep', '3');
+    const jid = /\d{20}/.exec(stdout)?.[0] ?? '';
+    expect(await run('batch.stop', jid)).toBe(true);
+    await until('it is halted', async () => {
+      const status = (await run('batch.status', jid)) as Record<string, unknown>;
+      return status['halted'] === true && status['halted_reason'] === 'stop';
+    });
+  });
+});
