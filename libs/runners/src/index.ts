@@ -1,10 +1,10 @@
-export { bindArguments, splitKeywords } from './arguments.ts';
+export { bindArguments } from './arguments.ts';
 export { settingsOf as batchSettings } from './batch/batch-plan.ts';
 export type { BatchNews, BatchPorts } from './batch/batch-work.ts';
 export { BatchRefusedError, workBatch } from './batch/batch-work.ts';
 export { adoptStockBatch } from './batch/stock-batch.ts';
 export type { MasterContext } from './call.ts';
-export { callFunction, isKnown, outcomeOf, runFunction, runnerNamed } from './call.ts';
+export { callFunction, isKnown, runFunction, runnerNamed } from './call.ts';
 export type {
   OwnedWork,
   RowSeal,
@@ -20,4 +20,4 @@ export type { OwnedKind, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
 export { RunLostError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';
 export { refusedBecause } from './plain/refused.ts';
-export { RUNNERS, WHEELS } from './table.ts';
+export { RUNNERS } from './table.ts';
