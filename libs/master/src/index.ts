@@ -1,11 +1,4 @@
-export { getFromMine, knownMinions } from './aes/mine.ts';
 export { Answerer } from './answer.ts';
-export { expectedMinions } from './clear/expected-minions.ts';
-export { callerNow } from './clear/kept-caller.ts';
-export type { KeyAct } from './clear/key-acts.ts';
-export { changeKeys, installKey, listKeys, matchKeys, textsOfKeys } from './clear/key-acts.ts';
-export { publishFor } from './clear/publish.ts';
-export { runAndTell, tellOutcome } from './clear/special.ts';
 export { MasterUnavailableError } from './errors.ts';
 export type {
   AesKeys,

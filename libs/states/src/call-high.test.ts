@@ -208,9 +208,11 @@ const RUNS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
   'an unknown state, a missing argument, an error': [
     { a: 't.nosuch', b: 't.needs', c: 't.throws' },
     [
-      "a: false State 't.nosuch' was not found in SLS 'main'\nReason: 't.nosuch' is not available.\n",
+      "a: false State 't.nosuch' was not found in SLS 'main'\n" +
+        "Reason: 't.nosuch' is not available.\n",
       'b: false Missing parameter what for state t.needs\n',
-      'c: false An exception occurred in this state: Traceback (most recent call last):\nValueError: broken\n',
+      'c: false An exception occurred in this state: Traceback (most recent call last):\n' +
+        'ValueError: broken\n',
     ],
   ],
 };
@@ -240,7 +242,8 @@ const ERRORS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
   'two functions': [
     { a: { t: ['ok', 'bad'] } },
     [
-      "Too many functions declared in state 'a' in SLS 'main'. Please choose one of the following: " +
+      "Too many functions declared in state 'a' in SLS 'main'. " +
+        'Please choose one of the following: ' +
         'ok, bad',
     ],
   ],
@@ -267,14 +270,16 @@ const ERRORS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
   'a requisite with a dot': [
     { a: { 't.ok': [{ require: [{ 't.ok': 'b' }] }] }, b: 't.ok' },
     [
-      "Invalid requisite type 't.ok' in state 'a', in SLS 'main'. Requisite types must not contain " +
+      "Invalid requisite type 't.ok' in state 'a', in SLS 'main'. " +
+        'Requisite types must not contain ' +
         "dots, did you mean 't'?",
     ],
   ],
   'an extension of nothing': [
     { extend: { x: { t: ['ok'] } } },
     [
-      "Cannot extend ID 'x' in 'base:main'. It is not part of the high state.\nThis is likely due " +
+      "Cannot extend ID 'x' in 'base:main'. It is not part of the high state.\n" +
+        'This is likely due ' +
         'to a missing include statement or an incorrectly typed ID.\nEnsure that a state with an ' +
         "ID of 'x' is available\nin environment 'base' and to SLS 'main'",
     ],
@@ -289,7 +294,8 @@ const ERRORS: Readonly<Record<string, readonly [Plain, readonly string[]]>> = {
   'an include of nothing': [
     { include: [{ dev: 'x' }] },
     [
-      'Unknown include: Specified SLS dev: x is not available on the salt master in saltenv(s): dev ',
+      'Unknown include: Specified SLS dev: x is not available on the salt master ' +
+        'in saltenv(s): dev ',
     ],
   ],
   'an include above the roots': [

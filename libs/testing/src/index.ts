@@ -24,7 +24,6 @@ export { SaltSandbox } from './salt/sandbox.ts';
 export { startTally } from './salt/start-tally.ts';
 export type { SaltVenv } from './salt/venv.ts';
 export { saltVenv, SaltVenvError } from './salt/venv.ts';
-export { shellProgram } from './shells.ts';
 export { MemoryKeyFile, TestClock, TestMaster } from './test-master.ts';
 export type { TestPostgres } from './test-postgres.ts';
 export { startPostgres } from './test-postgres.ts';

@@ -7,7 +7,7 @@ import { runAtBrine, startOrchestrated } from './run-brine.ts';
 /*
  * Every orchestration of the fixtures ends at a Brine master with stock minions as it ended at a
  * stock master: the same results and exit code, or a listed difference with its reason.
- * `tools/record-orchestrations.ts` asks the stock master again.
+ * `test/interop/orchestrate/record.ts` asks the stock master again.
  */
 
 /** Runs only cases that match, for work on a few of them. */

@@ -15,7 +15,7 @@ const SEES_OTHERS = new Set([
   'batch.list_active',
 ]);
 
-/** Salt cannot look for state jobs beside one with several functions: it takes their list for a text. */
+/** Beside a job with several functions Salt refuses states: it takes their list for a text. */
 const COMPOUND = /^\w+\.\w+,/;
 
 /** How a case stands to others: a minion runs one state job at a time. */

@@ -24,7 +24,8 @@ _brine_complete() {
   COMPREPLY=()
   while IFS= read -r word; do
     COMPREPLY+=("$word")
-  done < <(${ask} --line="\${COMP_LINE:0:COMP_POINT}" --part="\${COMP_WORDS[COMP_CWORD]}" 2>/dev/null)
+  done < <(${ask} --line="\${COMP_LINE:0:COMP_POINT}" \\
+    --part="\${COMP_WORDS[COMP_CWORD]}" 2>/dev/null)
 }
 complete -o default -F _brine_complete ${NAMES}
 `,

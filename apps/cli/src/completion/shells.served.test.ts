@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { shellProgram } from '@brine/testing';
+import { shellProgram } from '@brine/testing/shells';
 import { afterAll, expect, test } from 'vitest';
 import { functionsFile, keepFunctions } from './known-functions.ts';
 import { completionScript, type Shell } from './scripts.ts';
@@ -29,7 +29,8 @@ writeFileSync(join(DIR, 'only-file'), '');
 
 // As the shells start it: from the sources, so that nothing has to be built.
 const ENTRY = new URL('../command-line.ts', import.meta.url).pathname;
-const MAIN = `import(${JSON.stringify(ENTRY)}).then((it) => it.runProcess(['node', 'brine', ...process.argv.slice(1)]))`;
+const ARGV = "['node', 'brine', ...process.argv.slice(1)]";
+const MAIN = `import(${JSON.stringify(ENTRY)}).then((it) => it.runProcess(${ARGV}))`;
 const PROGRAM = [
   process.execPath,
   ...['--import', import.meta.resolve('tsx'), '--conditions=source', '-e', MAIN, '--'],

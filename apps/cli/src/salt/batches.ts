@@ -70,7 +70,8 @@ function settingsOf(options: ParsedOptions, size: string, jid: string): BatchSet
 /** Said on Ctrl-C: the batch is the master's. */
 function goesOn(jid: string): string {
   return (
-    `The batch goes on in the master. Its jid is: ${jid}\nTo see how it stands, or to stop it:\n\n` +
+    `The batch goes on in the master. Its jid is: ${jid}\n` +
+    `To see how it stands, or to stop it:\n\n` +
     `salt-run batch.status ${jid}\nsalt-run batch.stop ${jid}\n`
   );
 }

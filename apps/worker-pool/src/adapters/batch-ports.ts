@@ -3,7 +3,8 @@ import type { EventMessage } from '@brine/bus/events';
 import { highestRetcode, LocalClient, RefusedError } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { EventKind } from '@brine/job';
-import { callerNow, type MasterPorts, publishFor } from '@brine/master';
+import { type MasterPorts } from '@brine/master';
+import { callerNow, publishFor } from '@brine/master/functions';
 import type { HeldRun } from '@brine/master-state';
 import { type BatchNews, type BatchPorts, BatchRefusedError } from '@brine/runners';
 import {

@@ -5,8 +5,8 @@ import {
   type FunctionCall,
   type FunctionOutcome,
   MasterUnavailableError,
-  tellOutcome,
 } from '@brine/master';
+import { tellOutcome } from '@brine/master/functions';
 import {
   type FoundRun,
   type HeldRun,

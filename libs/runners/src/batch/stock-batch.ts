@@ -10,9 +10,9 @@ const STATE_MAX_MINIONS = 2_000;
 const OUR_DRIVER = 'brine';
 
 /**
- * Makes a batch of ours out of one that a stock 3008 `salt --async -b` handed over: it has published
- * the first part itself and left its state (Salt: salt/cli/salt.py _run_batch_async). Does nothing
- * for a batch that is ours already.
+ * Makes a batch of ours out of one that a stock 3008 `salt --async -b` handed over. That command
+ * has published the first part and left its state (Salt: salt/cli/salt.py _run_batch_async). Does
+ * nothing for a batch that is ours already.
  */
 export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<void> {
   const state = mapIn(run.data, 'adopt');

@@ -19,7 +19,7 @@ function sayUnused({ kwargs }: BoundArguments, { out }: RunnerContext): void {
   if (kwargs.size > 0) out(`${[...kwargs.keys()].map(pyStr).join(', ')}: without effect here\n`);
 }
 
-/** `cache.grains`, `cache.pillar`, `cache.mine`: what is kept of the minions that a target means. */
+/** `cache.grains`, `cache.pillar`, `cache.mine`: what is kept of the minions of a target. */
 function reading(bank: BankName, needsTarget: boolean, doc: string): RunnerFunction {
   return {
     name: `cache.${bank}`,

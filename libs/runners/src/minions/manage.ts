@@ -1,4 +1,4 @@
-import { changeKeys, listKeys } from '@brine/master';
+import { changeKeys, listKeys } from '@brine/master/functions';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import {

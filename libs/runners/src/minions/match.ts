@@ -1,5 +1,5 @@
 import { isMinionId } from '@brine/job';
-import { knownMinions } from '@brine/master';
+import { knownMinions } from '@brine/master/functions';
 import { WorkError } from '@brine/target';
 import { mapOf } from '@brine/wire';
 import { masterOf, type RunnerFunction } from '../function.ts';

@@ -1,4 +1,5 @@
-import { expectedMinions, type MasterPorts } from '@brine/master';
+import { type MasterPorts } from '@brine/master';
+import { expectedMinions } from '@brine/master/functions';
 import type { SaltValue } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import type { BoundArguments } from '../function.ts';

@@ -1,4 +1,4 @@
-import { getFromMine } from '@brine/master';
+import { getFromMine } from '@brine/master/functions';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import { masterOf, type RunnerFunction } from '../function.ts';

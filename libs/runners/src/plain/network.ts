@@ -74,7 +74,8 @@ const wolmatch: RunnerFunction = {
   name: 'network.wolmatch',
   parameters: [['tgt'], ['tgt_type', 'glob'], ...BROADCAST],
   doc:
-    'Wakes the minions that match, by the hardware addresses in their cached grains; shows these. ' +
+    'Wakes the minions that match, by the hardware addresses in their cached grains; shows ' +
+    'these. ' +
     `tgt, tgt_type: the target (default glob). ${ABOUT}`,
   async run({ named }, context) {
     const args = [named.get('tgt') ?? null, named.get('tgt_type') ?? null];

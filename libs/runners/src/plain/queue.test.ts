@@ -90,7 +90,8 @@ test('an answer that is lost is asked for again, and nothing is done twice', asy
 test('a wrong number or backend is an error', async () => {
   const { run, value, fired } = scene();
   expect((await run('queue.pop', ['q', 'many'])).value).toContain(
-    'Quantity must be an integer or "all".\nError: "invalid literal for int() with base 10: \'many\'".',
+    'Quantity must be an integer or "all".\n' +
+      'Error: "invalid literal for int() with base 10: \'many\'".',
   );
   expect((await run('queue.insert', ['q', 'a', 'redis'])).value).toContain(
     'Function "redis.insert" is not available',

@@ -172,7 +172,9 @@ const POPPED = [['queue'], ['quantity', 1], BACKEND, ['is_runner', false]] as co
 const insert: RunnerFunction = {
   name: 'queue.insert',
   parameters: WITH_ITEMS,
-  doc: `Puts one item, or all of a list or none, into a queue. items: text, a map, or a list. ${ABOUT}`,
+  doc:
+    'Puts one item, or all of a list or none, into a queue. items: text, a map, or a list. ' +
+    ABOUT,
   run: async ({ named }, context) => ({
     value: await queueOf(named, context, 'insert').insert(named.get('items') ?? null),
   }),

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FunctionOutcome, runAndTell } from '@brine/master';
+import { type FunctionOutcome } from '@brine/master';
+import { runAndTell } from '@brine/master/functions';
 import type { StateCall, StateFunction } from '@brine/states';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { isTruthy, pyStr, typeName } from '@brine/wire/text';

@@ -6,7 +6,7 @@ import {
   listKeys,
   matchKeys,
   textsOfKeys,
-} from '@brine/master';
+} from '@brine/master/functions';
 import { isName, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
 import type { RunnerMaster, WheelFunction } from '../function.ts';
@@ -137,7 +137,8 @@ const gen: WheelFunction = {
     ['id_', null],
     ['keysize', KEY_BITS.least],
   ],
-  doc: `Makes a key pair and shows both halves; the master keeps neither. id_: unused. ${ABOUT_SIZE}`,
+  doc:
+    'Makes a key pair and shows both halves; the master keeps neither. id_: unused. ' + ABOUT_SIZE,
   run: async ({ named }) => mapOf(await newPair(named)),
 };
 

@@ -242,7 +242,8 @@ function merge(high: HighData, state: HighData, errors: string[]): void {
     const known = high.get(id);
     if (known !== undefined && !sameValue(known, body)) {
       errors.push(
-        'Detected conflicting IDs, SLS IDs need to be globally unique.\n    The conflicting ID is ' +
+        'Detected conflicting IDs, SLS IDs need to be globally unique.\n' +
+          '    The conflicting ID is ' +
           `'${pyStr(id)}' and is found in SLS '${placeOf(known)}' and SLS '${placeOf(body)}'`,
       );
     }

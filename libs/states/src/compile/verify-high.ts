@@ -88,7 +88,8 @@ function verifyRequisite(id: string, sls: string, item: SaltValue): string[] {
   const requisite: SaltValue = typeof item === 'string' ? new Map([['id', item]]) : item;
   if (!isMap(requisite) || requisite.size !== 1) {
     return [
-      `Requisite declaration ${yamlText(requisite)} in state ${id} in SLS ${sls} is not formed as a ` +
+      `Requisite declaration ${yamlText(requisite)} in state ${id} in SLS ${sls} ` +
+        'is not formed as a ' +
         'single key dictionary',
     ];
   }

@@ -417,7 +417,8 @@ function parallelResult({ ret, startMs, endMs }: DoneStep): SaltMap {
 function attemptText(nth: number, ret: SaltMap): string {
   const result = pyStr(ret.get('result') ?? null);
   const comment = textAt(ret, 'comment');
-  return `Attempt ${nth}: Returned a result of "${result}", with the following comment: "${comment}"`;
+  const returned = `Returned a result of "${result}"`;
+  return `Attempt ${nth}: ${returned}, with the following comment: "${comment}"`;
 }
 
 function joined(ret: SaltMap, text: string): string {

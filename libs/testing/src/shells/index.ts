@@ -1,4 +1,4 @@
-import { type DebianPrograms, debianPrograms, type FoundPrograms } from './debian-programs.ts';
+import { type DebianPrograms, debianPrograms, type FoundPrograms } from '../debian-programs.ts';
 
 /** Thrown if a shell is not there and cannot be installed; the message says why in one line. */
 class ShellMissingError extends Error {

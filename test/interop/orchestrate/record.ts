@@ -1,13 +1,9 @@
 // Runs the orchestrations of test/fixtures/orchestrate at a stock master and writes down what came
-// of each: `npx tsx --conditions=source tools/record-orchestrations.ts [name …]`.
+// of each: `npx tsx --conditions=source test/interop/orchestrate/record.ts [name …]`.
 import { readFile, writeFile } from 'node:fs/promises';
 import { format } from 'prettier';
-import {
-  orchestrations,
-  type Outcome,
-  RESULTS_FILE,
-} from '../test/interop/orchestrate/orchestrations.ts';
-import { runAtStock } from '../test/interop/orchestrate/run-stock.ts';
+import { orchestrations, type Outcome, RESULTS_FILE } from './orchestrations.ts';
+import { runAtStock } from './run-stock.ts';
 
 const only = new Set(process.argv.slice(2));
 const asked = orchestrations().filter(({ name }) => only.size === 0 || only.has(name));
