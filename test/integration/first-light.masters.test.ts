@@ -124,7 +124,7 @@ describe('a whole master with two minions', () => {
     expect(JSON.parse(stdout)).toMatchObject({ minions: MINIONS, minions_pre: [] });
   });
 
-  it('refuses a wrong local key with the words of Salt, and exits 0', async () => {
+  it('refuses a wrong login with the words of Salt, and exits 2', async () => {
     const { code, stdout } = await master.brine('salt', [
       '-a',
       'pam',
@@ -135,7 +135,7 @@ describe('a whole master with two minions', () => {
       '*',
       'test.ping',
     ]);
-    expect(code).toBe(0);
+    expect(code).toBe(2);
     expect(stdout).toContain('Authentication error occurred.');
   });
 });

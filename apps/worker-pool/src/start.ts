@@ -80,7 +80,7 @@ export async function startWorker(
   const functions: WorkerFunctions = new WorkerFunctions({
     bus,
     options,
-    answer: (body) => answerHere(answerer, body, host),
+    answer: (body) => answerHere(answerer, body, host, traces.own),
     auditSeal,
     ownKey: () => state.userKeys.of(options.user)[0] ?? '',
     onTrouble: fault,
@@ -108,7 +108,7 @@ export async function startWorker(
   });
   const answerer: Answerer = new Answerer(ports, faultLog(log));
   const runs: WorkerRuns = new WorkerRuns({
-    ...{ bus, pem, workerId, options, onTrouble: fault },
+    ...{ bus, pem, workerId, options, onTrouble: fault, traceOwn: traces.own },
     ports: () => ports,
     listen: (kinds, onEvent, sinceMs) => functions.listen(kinds, onEvent, sinceMs),
     contextOf: (call) => functions.contextOf(call),

@@ -86,6 +86,24 @@ export class AnswerSpans {
     return packTraceNote({ kind: 'publish', jid, piece, askerTraces, link });
   }
 
+  /**
+   * Records a publish that no gateway brought: a worker made it, for a batch or a runner. It is the
+   * root of its trace, unless the asking command records one.
+   */
+  own(requestId: string, about: AnswerAbout | undefined, startMs: number): void {
+    if (about?.kind !== 'publish' || !this.#ports.traces(about.jid)) return;
+    this.#ports.record({
+      name: 'worker publish',
+      jid: about.jid,
+      part: publishingPart('worker.publish', about.piece),
+      parentPart: about.askerTraces === true ? 'request' : undefined,
+      startMs,
+      endMs: nowMs(),
+      attributes: { 'brine.request': requestId },
+      link: about.link,
+    });
+  }
+
   #asked(request: IncomingRequest, about: Kind<RequestKind>, startMs: number): string | undefined {
     const { kind, minion, link } = about;
     if (!isChosen(request.id, this.#ports.ratios[kind])) return undefined;

@@ -1,7 +1,7 @@
 import type { Sent } from '@brine/bus/jobs';
 import type { IncomingRequest } from '@brine/bus/rpc';
 import type { MasterOptions } from '@brine/config';
-import type { Answer, ReturnToTrace } from '@brine/master';
+import type { Answer, AnswerAbout, ReturnToTrace } from '@brine/master';
 import { nowMs, type Telemetry, TRACE_SHARES } from '@brine/telemetry';
 import { AnswerSpans } from './answer-spans.ts';
 import { JobTraces } from './job-traces.ts';
@@ -16,6 +16,8 @@ export interface WorkerTraces {
   readonly sent: (sent: Sent) => void;
   /** Records the worker's part; what to tell the gateway of it. */
   readonly note: (request: IncomingRequest, answer: Answer, startMs: number) => string | undefined;
+  /** Records a publish that this worker made itself. */
+  readonly own: (requestId: string, about: AnswerAbout | undefined, startMs: number) => void;
   readonly close: () => void;
 }
 
@@ -44,6 +46,7 @@ export function openTraces(
     wants: jobs.wants,
     sent: (sent) => jobs.sent(sent),
     note: (request, answer, startMs) => answers.note(request, answer, startMs),
+    own: (requestId, about, startMs) => answers.own(requestId, about, startMs),
     close: () => {
       clearInterval(timer);
       jobs.close();

@@ -168,11 +168,15 @@ describe('traces of jobs on unmodified minions', () => {
 
   it('a runner is a trace of its own, to which the requests it leads to are linked', async () => {
     await master.brine('run', ['jobs.list_jobs', '--out', 'json']);
-    const query = (): RecordedSpan | undefined =>
-      spans().find(({ name }) => name === 'worker query');
-    await expect.poll(query, { timeout: 10_000 }).toBeDefined();
-    const run = spans().find(({ name }) => name === 'cli run');
-    expect(query()?.links).toEqual([{ traceId: run?.traceId, spanId: run?.spanId }]);
+    const run = (): RecordedSpan | undefined =>
+      spans().find(({ attributes }) => attributes['salt.fun'] === 'jobs.list_jobs');
+    await expect.poll(run, { timeout: 10_000 }).toBeDefined();
+    const link = { traceId: run()?.traceId, spanId: run()?.spanId };
+    const linked = (): unknown[] =>
+      spans()
+        .filter(({ name }) => name === 'worker query')
+        .map(({ links }) => links);
+    await expect.poll(linked, { timeout: 10_000 }).toContainEqual([link]);
     await expect.poll(() => orphansOf(spans()), { timeout: 30_000 }).toEqual([]);
   });
 

@@ -3,10 +3,12 @@ import type { EventMessage } from '@brine/bus/events';
 import { highestRetcode, LocalClient, RefusedError } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { EventKind } from '@brine/job';
+import type { WorkerTraces } from '@brine/job-traces';
 import { type MasterPorts } from '@brine/master';
 import { callerNow, publishFor } from '@brine/master/functions';
 import type { HeldRun } from '@brine/master-state';
 import { type BatchNews, type BatchPorts, BatchRefusedError } from '@brine/runners';
+import { nowMs } from '@brine/telemetry';
 import {
   isMap,
   listOf,
@@ -35,6 +37,8 @@ export interface BatchPortsParts {
   readonly ports: () => MasterPorts;
   readonly listen: ListenToEvents;
   readonly onTrouble: (text: string, err: unknown) => void;
+  /** Records the span of a publish. */
+  readonly traceOwn: WorkerTraces['own'];
 }
 
 /** Longest sleep at a time: a timer takes no more than 24 days. */
@@ -141,10 +145,13 @@ class BatchPublisher {
     const { by } = this.#run;
     const gatewayHost = textOf(by, 'host') ?? this.#parts.options.brine.host;
     const request = { id, body: new Uint8Array(0), gatewayHost, receivedMs: Date.now() };
+    const startMs = nowMs();
     const ports = this.#parts.ports();
     const caller = callerNow(ports, mapIn(by, 'caller') ?? mapOf({}));
     try {
-      return await publishFor(ports, request, load, caller);
+      const { value, about } = await publishFor(ports, request, load, caller);
+      this.#parts.traceOwn(id, about, startMs);
+      return value;
     } catch (err) {
       throw err instanceof WireError ? new BatchRefusedError(err.message) : err;
     }

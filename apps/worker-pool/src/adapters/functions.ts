@@ -11,6 +11,7 @@ import {
 } from '@brine/client';
 import { type MasterOptions, nodegroupsOf, optionsForCallers } from '@brine/config';
 import { EVENT_KINDS, type EventKind, INNER_KINDS } from '@brine/job';
+import type { WorkerTraces } from '@brine/job-traces';
 import type {
   Answerer,
   BatchOrder,
@@ -34,6 +35,7 @@ import {
   type RunnerMaster,
   runnerNamed,
 } from '@brine/runners';
+import { nowMs } from '@brine/telemetry';
 import { isMap, mapOf, pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
 import { SiteFunctions } from './site-functions.ts';
@@ -238,7 +240,11 @@ export class WorkerFunctions implements MasterFunctions {
  */
 export function settingsFor(
   options: MasterOptions,
-  { limited, timeoutSeconds = options.timeout }: Pick<FunctionCall, 'limited' | 'timeoutSeconds'>,
+  {
+    limited,
+    timeoutSeconds = options.timeout,
+    traceparent,
+  }: Pick<FunctionCall, 'limited' | 'timeoutSeconds' | 'traceparent'>,
 ): ClientSettings {
   return {
     user: options.user,
@@ -250,6 +256,7 @@ export function settingsFor(
     syndicWaitMs: options.syndicWait * 1000,
     sockDir: options.sockDir,
     ...(limited === true ? { authList: ['.*'] } : {}),
+    ...(traceparent === undefined ? {} : { traceparent }),
     ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
   };
 }
@@ -259,10 +266,13 @@ export async function answerHere(
   answerer: Answerer,
   body: Uint8Array,
   gatewayHost: string,
+  traceOwn: WorkerTraces['own'],
 ): Promise<Uint8Array> {
+  const startMs = nowMs();
   const request = { id: randomUUID(), body, gatewayHost, receivedMs: Date.now() };
   const answer = await answerer.answer(request);
   if (answer.kind === 'drop') throw new Error('the master could not answer itself');
+  traceOwn(request.id, answer.about, startMs);
   return answer.body;
 }
 

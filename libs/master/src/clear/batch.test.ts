@@ -120,11 +120,21 @@ describe('the rights of a batch later on', () => {
   it('are those that its caller has now', async () => {
     await send(ANNE);
     const kept = made.batches[0]?.caller ?? mapOf({});
-    const before = await publishFor(made.ports, request, part, callerNow(made.ports, kept));
+    const { value: before } = await publishFor(
+      made.ports,
+      request,
+      part,
+      callerNow(made.ports, kept),
+    );
     expect(textOf(mapIn(before, 'load') ?? mapOf({}), 'jid')).toBe(JID);
     const later = master({ ...OLD, publisherAcl: {} });
     expect(callerNow(later.ports, kept)).toBeUndefined();
-    const after = await publishFor(later.ports, request, part, callerNow(later.ports, kept));
+    const { value: after } = await publishFor(
+      later.ports,
+      request,
+      part,
+      callerNow(later.ports, kept),
+    );
     expect(errorOf(after)).toBe('AuthorizationError');
     expect(later.jobs).toHaveLength(0);
   });
@@ -133,7 +143,12 @@ describe('the rights of a batch later on', () => {
     await send({ kwargs: mapOf({ eauth: 'file', username: 'bert', password: 'b' }) });
     const kept = made.batches[0]?.caller ?? mapOf({});
     const more = new Map([...part, ['user', 'root'], ['fun', 'cmd.run']] as const) as SaltMap;
-    const answer = await publishFor(made.ports, request, more, callerNow(made.ports, kept));
+    const { value: answer } = await publishFor(
+      made.ports,
+      request,
+      more,
+      callerNow(made.ports, kept),
+    );
     expect(errorOf(answer)).toBe('AuthorizationError');
   });
 });

@@ -78,19 +78,19 @@ export async function publishFor(
   request: Request,
   load: SaltMap,
   caller: Caller | undefined,
-): Promise<SaltMap> {
+): Promise<PublishReply> {
   const asked = parsePublish(load);
   const names = caller === undefined ? [] : [caller.user];
   const isRefused = caller === undefined || refusedByBlacklist(ports, names, asked.fun);
-  const { value } = isRefused
+  const reply = isRefused
     ? await refuse(ports, request, load, AUTHORIZATION)
     : await publishAs(ports, request, { load, asked, caller });
   recordClear(ports, request, {
     load: new Map([...load, ['cmd', 'publish']]),
-    answer: value,
+    answer: reply.value,
     proven: caller,
   });
-  return value;
+  return reply;
 }
 
 /**

@@ -88,17 +88,19 @@ async function allowedCall(
   }
   const { principal } = caller;
   if (may) {
-    if (!(await ports.functions.knows(kind, asked.fun))) {
-      ports.count(`${kind}_not_available`);
+    if (kind === 'runner' && !(await ports.functions.knows(kind, asked.fun))) {
+      ports.count('runner_not_available');
       return buildErrorReply('CommandExecutionError', `'${asked.fun}' is not available.`);
     }
     const jid = await jidFor(ports, kind === 'runner' ? load.get('jid') : undefined);
     if (jid === undefined) return malformed(ports, kind, 'jid is no job id, or it is taken');
     const seconds = load.get('timeout');
+    const traceparent = textOf(load, 'traceparent');
     return {
       ...{ ...asked, jid, user: userOf(ports, load, caller), principal },
       ...(caller.acl === undefined ? {} : { limited: true }),
       ...(isTimeout(seconds) && { timeoutSeconds: seconds }),
+      ...(kind === 'runner' && traceparent !== undefined ? { traceparent } : {}),
     };
   }
   ports.count(`${kind}_not_allowed`);

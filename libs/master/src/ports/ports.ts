@@ -307,6 +307,8 @@ export interface FunctionCall {
   readonly limited?: true;
   /** How long its own commands wait for minions, s; absent: the master's `timeout`. */
   readonly timeoutSeconds?: number;
+  /** Of the asking command; its own requests are linked to it. */
+  readonly traceparent?: string;
   readonly args: readonly SaltValue[];
   readonly kwargs: SaltMap;
 }

@@ -56,9 +56,11 @@ export class AuditCheck {
   }
 }
 
-const verify: RunnerFunction = {
+/** `audit.verify`: who holds the key checks, and need not trust a worker. */
+export const VERIFY: RunnerFunction = {
   name: 'audit.verify',
   parameters: [],
+  where: 'command',
   doc:
     'Checks the seals of all rows on record and names the rows that were changed, taken out or ' +
     'moved. Needs master.pem of this host.',
@@ -103,4 +105,4 @@ function shownRow({ writer, n, body }: AuditLine): SaltMap {
 }
 
 /** What is on record. */
-export const AUDIT_RUNNER: readonly RunnerFunction[] = [verify, list];
+export const AUDIT_RUNNER: readonly RunnerFunction[] = [VERIFY, list];
