@@ -104,17 +104,12 @@ export interface RunnerFunction {
   readonly parameters: readonly (readonly [name: string, preset?: SaltValue])[];
   /** Takes further arguments, further keywords, or both (Python: `*args`, `**kwargs`). */
   readonly open?: 'args' | 'kwargs' | 'any';
-  /**
-   * `command`: a command line runs it itself, because it streams or reads files of its host.
-   * Otherwise it runs in a master, where its result is stored as a job.
-   */
-  readonly where?: 'command';
   readonly doc: string;
   run(given: BoundArguments, context: RunnerContext): Promise<Shown>;
 }
 
 /** A wheel function; these run in a master only. */
-export type WheelFunction = Omit<RunnerFunction, 'run' | 'where'> & {
+export type WheelFunction = Omit<RunnerFunction, 'run'> & {
   run(given: BoundArguments, master: RunnerMaster): Promise<SaltValue> | SaltValue;
 };
 

@@ -32,6 +32,18 @@ const GROUPS: readonly Group[] = [
   },
   {
     tools: ['brine'],
+    what: 'a list where Python has a tuple',
+    why: 'values travel as msgpack, which has no tuples',
+    names: ['runner/out-txt'],
+  },
+  {
+    tools: ['brine'],
+    what: 'no log line of the failed state on stderr',
+    why: 'the state ran in a worker, whose log has it',
+    names: ['runner/orch-bad'],
+  },
+  {
+    tools: ['brine'],
     what: 'prints what 3006 prints',
     why: '3008 dropped this outputter; scripts use it',
     names: [

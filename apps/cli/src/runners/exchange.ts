@@ -16,7 +16,6 @@ const exportJobs: RunnerFunction = {
   name: 'jobs.export',
   parameters: [],
   open: 'any',
-  where: 'command',
   doc:
     'Writes jobs with their returns and evidence as lines of JSON, to file=<path> or to the ' +
     'terminal: jobs.export <jid>… or jobs.export --since <time> (since=<time>). The format is ' +
@@ -71,7 +70,6 @@ async function* exportedLines(jobs: JobRecords, jids: readonly string[]): AsyncG
 const importJobs: RunnerFunction = {
   name: 'jobs.import',
   parameters: [['file']],
-  where: 'command',
   doc:
     'Reads a file of jobs.export into the job cache: jobs.import <path>. The file is checked as ' +
     'a whole first; a damaged one is refused with the line, before anything is written. What is ' +

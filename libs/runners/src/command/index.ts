@@ -1,13 +1,22 @@
 import type { RunnerFunction } from '../function.ts';
-import { LIST_JOBS } from '../jobs/jobs.ts';
+import { JOBS_BY_CLIENT } from '../jobs/jobs.ts';
+import { LEDGER_RUNNER } from '../jobs/ledger.ts';
+import { QUARANTINE_RUNNER } from '../jobs/quarantine.ts';
 import { VERIFY } from '../record/audit.ts';
 import { STATE_EVENT } from '../state/event.ts';
 
 /**
- * The functions that a command line runs itself. A door of its own: a command that only asks the
- * master need not load the whole table.
+ * The functions that a command line runs itself. They stream to its terminal, need a key of its
+ * host, or read the job cache page by page: a job's returns may be too large for an event. This
+ * door is for it alone: a command that only asks the master need not load the whole table.
  */
-export const COMMAND_FUNCTIONS: readonly RunnerFunction[] = [LIST_JOBS, VERIFY, STATE_EVENT];
+export const COMMAND_FUNCTIONS: readonly RunnerFunction[] = [
+  ...JOBS_BY_CLIENT,
+  ...LEDGER_RUNNER,
+  ...QUARANTINE_RUNNER,
+  STATE_EVENT,
+  VERIFY,
+];
 export {
   bindArguments,
   InvalidArgumentsError,

@@ -205,11 +205,8 @@ const SEARCH = [
   ['end_time', null],
 ] as const;
 
-/** `jobs.list_jobs`; a command line runs it itself. */
-export const LIST_JOBS: RunnerFunction = {
+const listJobs: RunnerFunction = {
   name: 'jobs.list_jobs',
-  // The list may be long: a command line reads it page by page.
-  where: 'command',
   parameters: [EXT_SOURCE, ['outputter', null], ...SEARCH, PROGRESS],
   doc:
     'Lists jobs. search_function and search_target take globs, search_metadata a dictionary of ' +
@@ -373,15 +370,20 @@ function addRunning(found: SaltMap, id: string, job: SaltMap): void {
   found.set(jid, describeJob(jid, job).set('Running', [place]).set('Returned', []));
 }
 
-/** The functions of the jobs runner. */
-export const JOBS_RUNNER: readonly RunnerFunction[] = [
+/** Those that need a master. */
+const IN_MASTER: readonly RunnerFunction[] = [ofMaster];
+
+/** Those that ask the job cache and minions by a client. */
+export const JOBS_BY_CLIENT: readonly RunnerFunction[] = [
   active,
   exitSuccess,
   lastRun,
   listJobFunction,
-  LIST_JOBS,
+  listJobs,
   listJobsFilter,
   lookupJid,
-  ofMaster,
   printJobFunction,
 ];
+
+/** The functions of the jobs runner. */
+export const JOBS_RUNNER: readonly RunnerFunction[] = [...JOBS_BY_CLIENT, ...IN_MASTER];

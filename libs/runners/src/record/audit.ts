@@ -60,7 +60,6 @@ export class AuditCheck {
 export const VERIFY: RunnerFunction = {
   name: 'audit.verify',
   parameters: [],
-  where: 'command',
   doc:
     'Checks the seals of all rows on record and names the rows that were changed, taken out or ' +
     'moved. Needs master.pem of this host.',

@@ -22,7 +22,6 @@ export const STATE_EVENT: RunnerFunction = {
     ['pretty', false],
     ['node', 'master'],
   ],
-  where: 'command',
   doc:
     'Shows events as they come: the tag, a tab and the data as JSON. tagmatch: a glob or a ' +
     'regular expression of tags (*). count: ends after so many events (-1: never). quiet: only ' +
