@@ -10,4 +10,4 @@ test('a file that leaves directories, databases, processes or servers fails, and
   expect(output).toMatch(/databases: \[ 'test_\d+_1' \]/);
   expect(output).toMatch(/handles: \[[^\]]*'ProcessWrap'/);
   expect(output).toMatch(/handles: \[[^\]]*'TCPServerWrap'/);
-});
+}, 120_000);
