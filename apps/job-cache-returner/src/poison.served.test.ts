@@ -14,7 +14,7 @@ import {
   type TestDatabase,
   type TestNats,
 } from '@brine/testing';
-import { isMap, mapOf, pack, type SaltMap } from '@brine/wire';
+import { intOf, isMap, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { Returner } from './start.ts';
@@ -233,15 +233,13 @@ test.each([
     expect(kinds.sort()).toEqual(['durable', 'job', 'return', 'seen', 'seen', 'seen']);
 
     // Not mended yet: nothing goes, and it is seen that it was tried.
-    const retry = (): Promise<unknown> =>
-      ask(worker, 'jobs.quarantine_retry', mapOf({ all: true }), 20_000);
-    expect(await retry()).toEqual(mapOf({ stored: 0, refused: 6, next: null }));
+    expect(await retryAll()).toEqual({ stored: 0, refused: 6 });
     expect((await quarantine()).map((row) => row.get('tries'))).toEqual([1, 1, 1, 1, 1, 1]);
     // Another process reads on, and has them too.
     await stop();
     await start();
     await mend();
-    expect(await retry()).toEqual(mapOf({ stored: 6, refused: 0, next: null }));
+    expect(await retryAll()).toEqual({ stored: 6, refused: 0 });
     expect(await quarantine()).toEqual([]);
     expect(await stored(jids)).toEqual([
       ...[jids.good, jids.bad, jids.durable].sort(),
@@ -253,6 +251,20 @@ test.each([
   },
   120_000,
 );
+
+/** Tries all rows again; a busy machine answers in several parts. */
+async function retryAll(): Promise<{ stored: number; refused: number }> {
+  const sum = { stored: 0, refused: 0 };
+  for (let after: SaltValue = null; ;) {
+    const asked = mapOf({ all: true, after: after ?? undefined });
+    const part = await ask(worker, 'jobs.quarantine_retry', asked, 20_000);
+    if (!isMap(part)) throw new Error('no answer');
+    sum.stored += intOf(part, 'stored') ?? 0;
+    sum.refused += intOf(part, 'refused') ?? 0;
+    after = part.get('next') ?? null;
+    if (after === null) return sum;
+  }
+}
 
 test('two events on record with NUL and half a character stop no taker, nor does a restart', async () => {
   const writer = new EventWriter(worker);
