@@ -17,7 +17,7 @@ import { placeModules, placeSite, writtenEvents } from './site.ts';
 const VERSIONS: readonly SaltVersion[] = ['3006.26', '3008.2'];
 const JID = '20261126030405060708';
 const MEMORY = 1024 * 1024 * 1024;
-const RUNNER_MS = 4_000;
+const RUNNER_MS = 12_000;
 
 describe.each(VERSIONS)('modules of Salt %s', (version) => {
   let sandbox: SaltSandbox;
