@@ -1,6 +1,11 @@
 import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
 import { compareText, pyLength, pyRepr, sortedValues, typeName } from '@brine/wire/text';
 
+/** A word and the white space behind it, as in Python: NEL is one, a byte order mark is none. */
+const SPACE =
+  '\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
+const WORD = new RegExp(`[^${SPACE}]*[${SPACE}]*`, 'gu');
+
 const WIDTH = 80;
 
 /**
@@ -89,7 +94,7 @@ function textChunks(text: string, max: number, allowance: number): string[] {
       chunks.push(pyRepr(line));
       return;
     }
-    const words = line.match(/\S*\s*/gu)?.filter((word) => word !== '') ?? [];
+    const words = line.match(WORD)?.filter((word) => word !== '') ?? [];
     let current = '';
     words.forEach((word, at) => {
       const candidate = current + word;
