@@ -1,3 +1,4 @@
+-- Not numbered: the release before does not mind the table, so an upgrade can be taken back.
 -- The queues of the runner `queue` (salt/runners/queue.py).
 CREATE TABLE brine.queue_items (
   n bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
