@@ -32,8 +32,6 @@ export type CallIdentity = Pick<FunctionCall, 'jid' | 'user' | 'principal' | 'li
 /** What a function can reach in a master, beside the ports of requests. */
 export interface RunnerMaster extends MasterPorts, HostPorts {
   readonly call: CallIdentity;
-  /** The minion id of the master itself (Salt: `<host>_master`). */
-  readonly masterMinionId: string;
   /**
    * The whole configuration by Salt's names, defaults included; `undefined` for no such option.
    * Secrets of Brine's own options are masked.

@@ -185,7 +185,6 @@ export class OrchestrationWorld {
     };
     const master = {
       call: { jid, user: 'root', principal: 'root' },
-      masterMinionId: 'm_master',
       rules: { masterMinionId: 'm_master', runnerReturns: true },
       events: { append },
       option: (name: string) => this.options.get(name),

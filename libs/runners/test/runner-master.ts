@@ -69,7 +69,6 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
   const master = {
     ...memory.ports,
     call: { jid: JID, user: 'root', principal: 'root', ...(options.limited && { limited: true }) },
-    masterMinionId: 'test_master',
     option: (name: string) => configured[name],
     options: () => mapOf(configured),
     banks: memoryBanks(memory, pillars),

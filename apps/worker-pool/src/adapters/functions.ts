@@ -149,7 +149,7 @@ export class WorkerFunctions implements MasterFunctions {
   }
 
   #context(call: FunctionCall, client: LocalClient): MasterContext {
-    const { auditSeal, banks, hostPorts, options, ports, pillarTop } = this.#options;
+    const { auditSeal, banks, hostPorts, ports, pillarTop } = this.#options;
     const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
     const tag = `salt/${call.kind === 'runner' ? 'run' : 'wheel'}/${call.jid}`;
     const context: MasterContext = {
@@ -165,7 +165,6 @@ export class WorkerFunctions implements MasterFunctions {
         ...ports(),
         ...hostPorts(),
         call,
-        masterMinionId: options.masterId,
         option: (name) => this.#named.get(name),
         options: () => this.#named,
         banks,

@@ -16,7 +16,7 @@ const get: RunnerFunction = {
     const master = masterOf(context);
     const [tgt, fun] = [targetOf(named.get('tgt')), named.get('fun') ?? null];
     const load = mapOf({ tgt, fun, tgt_type: pyStr(named.get('tgt_type') ?? 'glob') });
-    return { value: await getFromMine(master, master.masterMinionId, load) };
+    return { value: await getFromMine(master, master.rules.masterMinionId, load) };
   },
 };
 

@@ -151,14 +151,14 @@ async function runSls(
   };
   const minion = await OwnMinion.of(context, settings, callable);
   if (minion.pillarErrors.length > 0) {
-    return wrapped(master.masterMinionId, [PILLAR_FAILED, ...minion.pillarErrors]);
+    return wrapped(master.rules.masterMinionId, [PILLAR_FAILED, ...minion.pillarErrors]);
   }
   const mods = namesOf(named.get('mods') ?? null);
   const { high, errors } = await minion.compile(mods);
-  if (errors.length > 0) return wrapped(master.masterMinionId, [...errors]);
+  if (errors.length > 0) return wrapped(master.rules.masterMinionId, [...errors]);
   exclude(high, named.get('exclude') ?? null);
   const run = await begin(context, settings, high, mods);
-  if (run === undefined) return wrapped(master.masterMinionId, await minion.run(high));
+  if (run === undefined) return wrapped(master.rules.masterMinionId, await minion.run(high));
   const shown = await carryOut(run, minion, context, high);
   await run.end();
   return shown;
@@ -193,7 +193,8 @@ async function carryOut(
   high: SaltValue,
 ): Promise<{ readonly value: SaltMap; readonly retcode: number }> {
   const master = masterOf(context);
-  const { ownStates, masterMinionId } = master;
+  const { ownStates } = master;
+  const { masterMinionId } = master.rules;
   const about = new Map([...run.data].filter(([key]) => key !== 'steps' && key !== 'begun'));
   const ledger = new RunLedger(run, about, (text) =>
     ownStates.log('warning', `${run.jid}: ${text}`),
@@ -226,7 +227,7 @@ async function showSls(
   context: RunnerContext,
   callable: Callable,
 ): Promise<Shown> {
-  const { masterMinionId } = masterOf(context);
+  const { masterMinionId } = masterOf(context).rules;
   const settings = settingsOf(named, context);
   const minion = await OwnMinion.of(context, settings, callable);
   if (minion.pillarErrors.length > 0) throw refusal('Pillar failed to render');
@@ -240,7 +241,7 @@ async function runSingle(
   context: RunnerContext,
   callable: Callable,
 ): Promise<Shown> {
-  const { masterMinionId } = masterOf(context);
+  const { masterMinionId } = masterOf(context).rules;
   const settings = settingsOf(named, context);
   const [module, fun] = pyStr(named.get('fun') ?? '').split('.');
   if (fun === undefined) return { value: mapOf({ [masterMinionId]: 'Invalid function passed' }) };
@@ -269,7 +270,7 @@ async function runHigh(
 
 /** The results of states; as in Salt they are told as progress too, in the form of states. */
 async function shownStates(context: RunnerContext, states: SaltMap | string[]): Promise<Shown> {
-  const value = mapOf({ [masterOf(context).masterMinionId]: states });
+  const value = mapOf({ [masterOf(context).rules.masterMinionId]: states });
   await tellProgress(context, mapOf({ data: value, outputter: 'highstate' }));
   return { value };
 }

@@ -55,7 +55,7 @@ export class OwnMinion {
     callable: Callable,
   ): Promise<OwnMinion> {
     const master = masterOf(context);
-    const grains = await master.ownStates.grains(master.masterMinionId);
+    const grains = await master.ownStates.grains(master.rules.masterMinionId);
     const minion = new OwnMinion(context, settings, callable, grains);
     await minion.#makePillar();
     return minion;
@@ -111,7 +111,7 @@ export class OwnMinion {
     const disabled = option('disabled_requisites');
     const most = option('state_max_parallel');
     return {
-      id: this.#master.masterMinionId,
+      id: this.#master.rules.masterMinionId,
       jid,
       test,
       failhard: isTruthy(option('failhard')),
@@ -173,7 +173,7 @@ export class OwnMinion {
 
   #about(): SaltMap {
     const { saltenv, pillarenv, override } = this.#settings;
-    const id = this.#master.masterMinionId;
+    const id = this.#master.rules.masterMinionId;
     return mapOf({ id, grains: this.#grains, saltenv, pillarenv, override });
   }
 

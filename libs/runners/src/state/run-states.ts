@@ -173,7 +173,7 @@ async function outcomeAfterDeath(
   const { master, context } = world;
   for (;;) {
     const isGoing = (await master.runs.find(jid))?.ended === false;
-    const kept = (await context.jobs.returns(jid)).get(master.masterMinionId);
+    const kept = (await context.jobs.returns(jid)).get(master.rules.masterMinionId);
     const data = isMap(kept) ? kept.get('return') : undefined;
     if (isMap(data)) {
       const retcode = data.get('retcode');
