@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
-const BUILT = '.brine-bench-built';
+const BUILT = '.brine-checkout-built';
 /** Checkouts that are kept; the oldest go. */
 const KEPT_MAX = 5;
 
@@ -39,12 +39,13 @@ export async function openCheckout(
   if (!existsSync(join(dir, BUILT))) {
     say(`building ${commit.slice(0, 12)} in ${dir}`);
     await mkdir(cache, { recursive: true });
-    await dropOldest(root, cache);
+    await dropOldest(cache);
     await rm(dir, { recursive: true, force: true });
     await git(root, 'worktree', 'prune');
     await git(root, 'worktree', 'add', '--detach', '--force', dir, commit);
-    await install(root, dir);
-    await tsc(dir);
+    await install(dir);
+    // With its native part: without it it would be slower than what is released.
+    await run('npm', ['run', '-s', 'build'], { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
     await writeFile(join(dir, BUILT), '');
   }
   return { dir, name: `${wanted} (${commit.slice(0, 12)})` };
@@ -77,19 +78,13 @@ async function defaultBase(root: string): Promise<string> {
 }
 
 /**
- * The same dependencies need no second installation: links to those of this checkout do, but for
- * the workspaces' own packages, which must be those of the commit.
+ * Installs a checkout's own packages. They are not links to those of `root`: the checkout is kept
+ * longer than a clone that it was made from.
  */
-async function install(root: string, dir: string): Promise<void> {
-  const [ours, theirs] = await Promise.all(
-    [root, dir].map(async (one) => outsidePackages(await readFile(join(one, 'package-lock.json')))),
-  );
-  if (ours !== theirs) {
-    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
-    await run('npm', args, { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
-    return;
-  }
-  await linkModules(root, dir);
+async function install(dir: string): Promise<void> {
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const args = ['ci', '--ignore-scripts', '--prefer-offline', ...quiet];
+  await run('npm', args, { cwd: dir, maxBuffer: MAX_OUTPUT_BYTES });
 }
 
 /**
@@ -115,22 +110,12 @@ export async function linkModules(root: string, dir: string): Promise<void> {
   }
 }
 
-/** What the lockfile says of packages that are not ours, as text to compare. */
-function outsidePackages(lock: Buffer): string {
-  const { packages } = JSON.parse(lock.toString()) as { packages: Record<string, unknown> };
-  const outside = Object.entries(packages).filter(
-    ([path]) => path.includes('node_modules/') && !path.includes('node_modules/@brine/'),
-  );
-  return JSON.stringify(outside);
-}
-
-async function dropOldest(root: string, cache: string): Promise<void> {
-  const names = await readdir(cache);
-  if (names.length < KEPT_MAX) return;
-  const built = names.filter((name) => existsSync(join(cache, name, BUILT)));
-  for (const name of built.slice(0, names.length - KEPT_MAX + 1)) {
-    await git(root, 'worktree', 'remove', '--force', join(cache, name));
-  }
+/** They may belong to clones that are gone, so git is not asked; `worktree prune` follows. */
+async function dropOldest(cache: string): Promise<void> {
+  const dirs = (await readdir(cache)).map((name) => join(cache, name));
+  const ages = await Promise.all(dirs.map(async (dir) => ({ dir, ms: (await stat(dir)).mtimeMs })));
+  ages.sort((one, other) => other.ms - one.ms);
+  for (const { dir } of ages.slice(KEPT_MAX - 1)) await rm(dir, { recursive: true, force: true });
 }
 
 async function git(dir: string, ...args: string[]): Promise<string> {
