@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drawVerdicts, judge, sayJudgement } from './verdict.ts';
+import { drawVerdicts, isDecided, judge, sayJudgement } from './verdict.ts';
 
 /** Twelve ratios around one, a few percent apart. */
 function around(ratio: number): number[] {
@@ -19,6 +19,12 @@ describe('judge', () => {
   it('calls no difference that it can not prove', () => {
     const wild = [1.6, 0.7, 1.5, 0.8, 1.7, 0.9, 1.4, 0.8, 1.6, 0.9, 1.5, 1.2];
     expect(judge(wild, 5).verdict).toBe('same');
+  });
+
+  it('says when more pairs are wanted', () => {
+    expect(isDecided(judge(around(1.15), 5), 5)).toBe(true);
+    expect(isDecided(judge(around(0.99), 5), 5)).toBe(true);
+    expect(isDecided(judge(around(1.05), 5), 5)).toBe(false);
   });
 
   it('sees that a row became faster', () => {
