@@ -80,7 +80,7 @@ export async function startWorker(
   const functions: WorkerFunctions = new WorkerFunctions({
     bus,
     options,
-    answer: (body) => answerHere(answerer, body, host, traces.own),
+    answer: (body, sent) => answerHere(answerer, body, { ...sent, host }, traces.own),
     auditSeal,
     ownKey: () => state.userKeys.of(options.user)[0] ?? '',
     onTrouble: fault,

@@ -1,6 +1,6 @@
 import { isMap, mapIn, mapOf, pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
-import { describe, expect, it, test } from 'vitest';
-import { batchSize, type BatchStep, runBatch } from './batch-run.ts';
+import { afterEach, describe, expect, it, test, vi } from 'vitest';
+import { batchSize, type BatchStep, resumeBatch, runBatch } from './batch-run.ts';
 import { BatchSizeError, RefusedError } from './errors.ts';
 import { LocalClient } from './local-client.ts';
 
@@ -58,18 +58,32 @@ interface Master {
   readonly answer?: SaltMap;
   /** How the batch stands when it is asked. */
   readonly state?: SaltMap;
-  /** What the job cache has. */
-  readonly kept?: SaltMap;
+  /** What the job cache has; of several, the next one each time that it is asked. */
+  readonly kept?: SaltMap | readonly (SaltMap | 'away')[];
+  /** Called when the batch is begun. */
+  readonly onBegin?: () => void;
+  /** So many questions for the batch are not answered. */
+  readonly away?: number;
 }
 
-function clientOf({ says, answer, state, kept }: Master): LocalClient {
+const refusal = (name: string): SaltMap => mapOf({ error: mapOf({ name, message: 'no' }) });
+
+function clientOf({ says, answer, state, kept, onBegin, away = 0 }: Master): LocalClient {
   let fire: (tag: string, packed: Uint8Array) => void = () => undefined;
+  let unanswered = away;
+  const answers: (SaltMap | 'away')[] = kept instanceof Map ? [kept] : [...(kept ?? [])];
   const replyTo = (load: SaltMap): SaltValue => {
     if (load.get('cmd') === 'brine_query') {
-      if (kept !== undefined) return mapOf({ value: mapOf({ returns: kept }) });
-      return mapOf({ error: mapOf({ name: 'UserAuthenticationError', message: 'no' }) });
+      const now = answers.length > 1 ? answers.shift() : answers[0];
+      if (now === 'away') return refusal('SaltReqTimeoutError');
+      if (now !== undefined) return mapOf({ value: mapOf({ returns: now }) });
+      return refusal('UserAuthenticationError');
     }
-    if (load.has('follow')) return mapOf({ state: state ?? null });
+    if (load.has('follow')) {
+      unanswered -= 1;
+      return unanswered >= 0 ? refusal('SaltReqTimeoutError') : mapOf({ state: state ?? null });
+    }
+    onBegin?.();
     setTimeout(() => {
       for (const [tag, data] of says) fire(tag, pack(data, 'bin'));
     }, 1);
@@ -105,22 +119,35 @@ function clientOf({ says, answer, state, kept }: Master): LocalClient {
   );
 }
 
-async function steps(master: Master): Promise<BatchStep[]> {
+async function steps(master: Master, follow = runBatch): Promise<BatchStep[]> {
   const all: BatchStep[] = [];
   const command = { tgt: '*', tgtType: 'glob', fun: 'test.ping', arg: [] };
   const settings = { size: '1', waitMs: 0, failhard: false, jid: JID };
-  for await (const step of runBatch(clientOf(master), command, settings)) all.push(step);
+  for await (const step of follow(clientOf(master), command, settings)) all.push(step);
   return all;
 }
 
 /** As short texts. */
-async function told(master: Master): Promise<string[]> {
-  return (await steps(master)).map((step) => {
+async function told(master: Master, follow = runBatch): Promise<string[]> {
+  return (await steps(master, follow)).map((step) => {
     if (step.kind === 'start') return `start ${step.ids.join()}`;
     if (step.kind === 'halted') return `halted ${step.reason}`;
+    if (step.kind === 'unseen') return `unseen ${step.count}`;
     return 'id' in step ? `${step.kind} ${step.id}` : step.kind;
   });
 }
+
+/** Runs work whose waits cost no time. */
+async function withoutWaiting<T>(work: () => Promise<T>): Promise<T> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+  let isOver = false;
+  const done = work().finally(() => (isOver = true));
+  done.catch(() => undefined);
+  while (!isOver) await vi.advanceTimersByTimeAsync(500);
+  return done;
+}
+
+afterEach(() => void vi.useRealTimers());
 
 describe('a batch that is followed', () => {
   it('shows the next minion before the return that made room', async () => {
@@ -215,6 +242,55 @@ describe('events that were missed', () => {
   it('of a batch that the master does not know end the wait', async () => {
     await expect(steps({ says: [progress(2, {})] })).rejects.toThrow('does not know the batch');
   });
+});
+
+describe('returns that count and came unheard', () => {
+  const says = [begin(), progress(1, { dispatched: ['a', 'b'] }), end(3)];
+  const state = mapOf({ seq: 3, ended: true, halted: false, completed: 2 });
+  const a = mapOf({ return: true, retcode: 0 });
+
+  it('are waited for while the job cache is behind or away', async () => {
+    const kept = [mapOf({ a }), 'away', mapOf({ a }), mapOf({ a, b: a })] as const;
+    const shown = await withoutWaiting(() => told({ says, state, kept }));
+    expect(shown).toEqual(['begun', 'start a,b', 'return a', 'return b']);
+  });
+
+  it('are counted where the job cache does not keep them', async () => {
+    const shown = await withoutWaiting(() => told({ says, state, kept: mapOf({ a }) }));
+    expect(shown).toEqual(['begun', 'start a,b', 'return a', 'unseen 1']);
+  });
+});
+
+describe('a batch that another process may have begun', () => {
+  const plan = mapOf({ active: [], silent: ['c'] });
+  const ended = mapOf({ seq: 4, ended: true, halted: false, completed: 2, plan });
+  const kept = mapOf({
+    a: mapOf({ return: true, retcode: 0 }),
+    b: mapOf({ return: 'no', retcode: 7 }),
+  });
+
+  it('is not begun again, and all of it is shown', async () => {
+    const onBegin = (): never => expect.fail('it was begun');
+    const shown = await told({ says: [], state: ended, kept, onBegin }, resumeBatch);
+    expect(shown).toEqual(['begun', 'start a,b,c', 'return a', 'return b', 'silent c']);
+  });
+
+  it('begins where the master does not know it', async () => {
+    let begun = 0;
+    const says = [begin(), progress(1, { dispatched: ['a'] }), back('a'), end(1)];
+    const shown = await told({ says, onBegin: () => (begun += 1) }, resumeBatch);
+    expect(begun).toBe(1);
+    expect(shown.slice(0, 2)).toEqual(['begun', 'start a']);
+  });
+});
+
+test('a master that is away for a while is asked again', async () => {
+  const state = mapOf({ seq: 2, ended: true, completed: 1 });
+  const kept = mapOf({ a: mapOf({ return: true, retcode: 0 }) });
+  const says = [begin(), progress(1, { dispatched: ['a'] })];
+  const shown = await withoutWaiting(() => told({ says, state, kept, away: 5 }));
+  expect(shown).toEqual(['begun', 'start a', 'return a']);
+  await expect(withoutWaiting(() => told({ says, state, kept, away: 100 }))).rejects.toThrow('no');
 });
 
 test('a batch that means no minion, and one that is refused', async () => {

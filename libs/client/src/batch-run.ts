@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseTag } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import type { Command } from './command.ts';
-import { BatchSizeError, RefusedError } from './errors.ts';
+import { BatchSizeError, isAway, RefusedError } from './errors.ts';
 import type { ClientEvent, EventQueue } from './event-inbox.ts';
 import { JobRecords } from './job-records.ts';
 import type { LocalClient } from './local-client.ts';
@@ -39,7 +40,7 @@ export type BatchStep =
       readonly jid: string | undefined;
     }
   | { readonly kind: 'silent'; readonly id: string }
-  /** Returns that came while this command could not listen, and that it may not look up. */
+  /** Returns that came unheard, and that the job cache does not have or does not show. */
   | { readonly kind: 'unseen'; readonly count: number; readonly retcode: number }
   | { readonly kind: 'halted'; readonly reason: string };
 
@@ -50,6 +51,12 @@ type ReturnStep = BatchStep & { readonly kind: 'return' };
 const QUIET_MS = 10_000;
 /** A return comes a little before or after the word that it counts. */
 const LATE_RETURN_MS = 3_000;
+/** Returns that count and are nowhere are given up after so long without any return. */
+const PATIENCE_MS = 30_000;
+/** They are waited for so long while the job cache is away. */
+const CACHE_AWAY_MS = 600_000;
+/** The master may leave questions unanswered for so long. */
+const AWAY_MS = 300_000;
 /** Returns that may come before they count: of minions that were not asked, no more are kept. */
 const EARLY_MAX = 100_000;
 
@@ -82,7 +89,7 @@ export function highestRetcode(retcode: SaltValue | undefined): number {
  * master's from then on. Sent twice it begins once.
  * @throws as {@link LocalClient.publish}
  */
-export async function beginBatch(
+async function beginBatch(
   client: LocalClient,
   command: Command,
   settings: BatchSettings,
@@ -102,21 +109,45 @@ export async function beginBatch(
  * it; this follows it by events, and asks for what it has missed.
  * @throws as {@link LocalClient.publish}
  */
-export async function* runBatch(
+export function runBatch(
   client: LocalClient,
   command: Command,
   settings: BatchSettings,
+): AsyncGenerator<BatchStep> {
+  return followed(client, command, settings, false);
+}
+
+/**
+ * As {@link runBatch}, for a batch that another process may have begun under this job id: gives its
+ * steps from the first on.
+ * @throws as {@link LocalClient.publish}
+ */
+export function resumeBatch(
+  client: LocalClient,
+  command: Command,
+  settings: BatchSettings,
+): AsyncGenerator<BatchStep> {
+  return followed(client, command, settings, true);
+}
+
+async function* followed(
+  client: LocalClient,
+  command: Command,
+  settings: BatchSettings,
+  mayBeKnown: boolean,
 ): AsyncGenerator<BatchStep> {
   const { jid } = settings;
   const wanted = [`salt/batch/${jid}/`, `salt/job/${jid}/ret/`];
   const events = await client.listen((tag) => wanted.some((prefix) => tag.startsWith(prefix)));
   try {
-    if ((await beginBatch(client, command, settings)) === undefined) {
+    const view = new BatchView(client, { ...command, jid }, jid);
+    const isKnown = mayBeKnown && (await view.isKnown());
+    if (!isKnown && (await beginBatch(client, command, settings)) === undefined) {
       yield { kind: 'no-match' };
       return;
     }
     yield { kind: 'begun' };
-    const view = new BatchView(client, { ...command, jid }, jid);
+    if (isKnown) yield* view.catchUp();
     yield* view.follow(events);
   } finally {
     events.close();
@@ -134,6 +165,16 @@ class BatchView {
   readonly #early = new Map<string, ReturnStep>();
   /** Returns that count and have not come here yet. */
   readonly #owed = new Set<string>();
+  /** So many returns count, were shown, and were given up. */
+  #completed = 0;
+  #counted = 0;
+  #unseen = 0;
+  /** Since when returns are owed and none was shown, unix ms. */
+  #owingSince = Infinity;
+  /** Since when the job cache is away while they are, unix ms. */
+  #cacheAwaySince = Infinity;
+  /** Since when the master leaves questions unanswered, unix ms. */
+  #awaySince = Infinity;
   #seq = 0;
   #halted: string | undefined;
   #isOver = false;
@@ -144,14 +185,31 @@ class BatchView {
     this.#jid = jid;
   }
 
+  /** Whether the master has this batch, under way or ended. */
+  async isKnown(): Promise<boolean> {
+    for (;;) {
+      try {
+        return (await this.#state()) !== undefined;
+      } catch (error) {
+        this.#bear(error);
+        await sleep(LATE_RETURN_MS);
+      }
+    }
+  }
+
   async *follow(events: EventQueue): AsyncGenerator<BatchStep> {
-    while (!this.#isOver || this.#owed.size > 0) {
-      const waitMs = this.#owed.size > 0 ? LATE_RETURN_MS : QUIET_MS;
+    while (!this.#isOver || this.#owing > 0) {
+      const waitMs = this.#owing > 0 ? LATE_RETURN_MS : QUIET_MS;
       const event = await events.next(Date.now() + waitMs);
       if (event !== undefined) yield* this.#take(event);
-      else yield* this.#catchUp();
+      else yield* this.catchUp();
     }
     if (this.#halted !== undefined) yield { kind: 'halted', reason: this.#halted };
+  }
+
+  /** Returns that count and were neither shown nor given up. */
+  get #owing(): number {
+    return Math.max(this.#owed.size, this.#completed - this.#counted - this.#unseen);
   }
 
   async *#take({ tag, data }: ClientEvent): AsyncGenerator<BatchStep> {
@@ -165,18 +223,21 @@ class BatchView {
     // Others may fire under this tag too; only the master says where it stands.
     const seq = brine?.get('seq');
     if (brine === undefined || typeof seq !== 'number' || this.#isOver) return;
+    this.#completed = Math.max(this.#completed, Number(data.get('completed') ?? 0));
     if (suffix === 'new') for (const id of textsIn(brine, 'down')) yield { kind: 'down', id };
     if (suffix === 'progress') {
       if (seq <= this.#seq) return;
       if (seq > this.#seq + 1) {
-        yield* this.#catchUp();
+        yield* this.catchUp();
         return;
       }
       this.#seq = seq;
       yield* this.#step(brine);
     }
     if (suffix !== 'complete' && suffix !== 'halted') return;
-    if (seq > this.#seq) yield* this.#catchUp();
+    if (seq > this.#seq) yield* this.catchUp();
+    // The master did not answer: the next look finds the end.
+    if (seq > this.#seq) return;
     this.#isOver = true;
     if (suffix === 'halted') this.#halted = textOf(data, 'reason') ?? 'stop';
   }
@@ -206,6 +267,8 @@ class BatchView {
     this.#owed.delete(step.id);
     if (this.#shown.has(step.id)) return;
     this.#shown.add(step.id);
+    this.#counted += 1;
+    this.#owingSince = Infinity;
     yield step;
   }
 
@@ -218,54 +281,92 @@ class BatchView {
   }
 
   /** Asks the master how the batch stands, and the job cache for returns that were missed. */
-  async *#catchUp(): AsyncGenerator<BatchStep> {
-    const more = mapOf({ follow: this.#jid });
-    const reply = await this.#client.order('brine_batch', this.#command, more);
-    const state = mapIn(reply, 'state');
+  async *catchUp(): AsyncGenerator<BatchStep> {
+    let state: SaltMap | undefined;
+    try {
+      state = await this.#state();
+    } catch (error) {
+      // The batch goes on meanwhile; the next look comes after as quiet a time.
+      this.#bear(error);
+      return;
+    }
     if (state === undefined) {
       throw new RefusedError('SaltClientError', `The master does not know the batch ${this.#jid}`);
     }
     const seq = Number(state.get('seq') ?? 0);
     const isEnded = state.get('ended') === true;
-    if (seq > this.#seq || this.#owed.size > 0 || isEnded) yield* this.#missed(state);
+    this.#completed = Math.max(this.#completed, Number(state.get('completed') ?? 0));
+    if (seq > this.#seq || this.#owing > 0 || isEnded) yield* this.#missed(state);
     this.#seq = Math.max(this.#seq, seq);
     if (!isEnded) return;
     this.#isOver = true;
     if (state.get('halted') === true) this.#halted ??= textOf(state, 'halted_reason') ?? 'stop';
   }
 
+  async #state(): Promise<SaltMap | undefined> {
+    const more = mapOf({ follow: this.#jid });
+    const reply = await this.#client.order('brine_batch', this.#command, more);
+    this.#awaySince = Infinity;
+    return mapIn(reply, 'state');
+  }
+
+  /** A master that is away for a while is borne. */
+  #bear(error: unknown): void {
+    const now = Date.now();
+    this.#awaySince = Math.min(this.#awaySince, now);
+    if (!isAway(error) || now - this.#awaySince >= AWAY_MS) throw error;
+  }
+
   async *#missed(state: SaltMap): AsyncGenerator<BatchStep> {
     const plan = mapIn(state, 'plan') ?? mapOf({});
     const silent = textsIn(plan, 'silent');
     const active = textsIn(plan, 'active');
-    let kept: SaltMap;
+    let kept: SaltMap | undefined;
+    let isRefused = false;
     try {
       kept = await new JobRecords(this.#client).returns(this.#jid);
     } catch (error) {
-      // A caller with limited rights may not ask the job cache.
-      if (!(error instanceof RefusedError)) throw error;
-      const retcode = Number(state.get('retcode') ?? 0);
-      yield* this.#start([...active, ...silent]);
-      yield { kind: 'unseen', count: this.#owed.size, retcode };
-      this.#owed.clear();
-      return;
+      // A caller with limited rights may not ask the job cache. One that is away may come back.
+      isRefused = !isAway(error);
+      if (isRefused && !(error instanceof RefusedError)) throw error;
     }
-    const flying = new Set(active);
-    const back = [...kept.keys()].filter((id) => typeof id === 'string' && !flying.has(id));
-    yield* this.#start([...(back as string[]), ...active, ...silent]);
-    for (const id of back as string[]) {
-      const data = kept.get(id);
-      const step = isMap(data)
-        ? returnStep(id, new Map([...data, ['jid', this.#jid]]), data.get('return'))
-        : undefined;
+    const others: ReadonlySet<SaltValue> = new Set([...active, ...silent]);
+    const back = [...(kept ?? [])].filter(
+      (entry): entry is [string, SaltMap] =>
+        typeof entry[0] === 'string' && !others.has(entry[0]) && isMap(entry[1]),
+    );
+    yield* this.#start([...back.map(([id]) => id), ...active, ...silent]);
+    for (const [id, data] of back) {
+      const whole = new Map(data).set('jid', this.#jid);
+      const step = returnStep(id, whole, data.get('return'));
       if (step !== undefined) yield* this.#show(step);
     }
-    // What is owed and not even in the job cache is not kept there.
-    this.#owed.clear();
     for (const id of silent) {
       if (!this.#shown.has(id)) yield { kind: 'silent', id };
       this.#shown.add(id);
     }
+    if (isRefused || this.#isOverdue(kept !== undefined)) {
+      yield this.#giveUp(Number(state.get('retcode') ?? 0));
+    }
+  }
+
+  /** Whether what is owed was waited for long enough. */
+  #isOverdue(isCacheThere: boolean): boolean {
+    const now = Date.now();
+    const isOwing = this.#owing > 0;
+    this.#owingSince = isOwing && isCacheThere ? Math.min(this.#owingSince, now) : Infinity;
+    this.#cacheAwaySince =
+      isOwing && !isCacheThere ? Math.min(this.#cacheAwaySince, now) : Infinity;
+    const isCacheLost = now - this.#cacheAwaySince >= CACHE_AWAY_MS;
+    return isCacheLost || now - this.#owingSince >= PATIENCE_MS;
+  }
+
+  /** What is owed and not even in the job cache is not kept there. */
+  #giveUp(retcode: number): BatchStep {
+    const count = this.#owing;
+    this.#owed.clear();
+    this.#unseen += Math.max(0, this.#completed - this.#counted - this.#unseen);
+    return { kind: 'unseen', count, retcode };
   }
 }
 

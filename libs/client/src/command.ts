@@ -37,6 +37,11 @@ export interface Command {
   readonly jid?: string;
   /** What Salt puts in `kwargs`: delimiter, metadata, credentials, … */
   readonly kwargs?: SaltMap;
+  /**
+   * The id of the publish where it is sent inside of a master: what is sent twice under one id is
+   * one job. Others have no say in it.
+   */
+  readonly requestId?: string;
   /** The caller records the root of the job's trace; the master's spans are its children. */
   readonly recordsRoot?: boolean;
 }

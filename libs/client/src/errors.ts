@@ -32,6 +32,16 @@ export class RefusedError extends Error {
   }
 }
 
+/** What a master says of a publish and of a batch while its streams are away. */
+const NOT_NOW = /^The (?:job could not be published|batch could not begin): /;
+
+/** Whether an error says that the master, or its job cache, may answer if it is asked again. */
+export function isAway(error: unknown): boolean {
+  if (error instanceof RequestTimeoutError) return true;
+  if (!(error instanceof RefusedError)) return false;
+  return error.name === 'SaltReqTimeoutError' || NOT_NOW.test(error.message);
+}
+
 /** A node group that is not configured. */
 export class NodegroupError extends Error {
   constructor(group: string, configFile: string) {

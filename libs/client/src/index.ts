@@ -1,8 +1,9 @@
 export type { BatchSettings, BatchStep } from './batch-run.ts';
-export { batchSize, beginBatch, highestRetcode, runBatch } from './batch-run.ts';
+export { batchSize, highestRetcode, resumeBatch, runBatch } from './batch-run.ts';
 export type { Command, JobReturn, PublishedCommand } from './command.ts';
 export {
   BatchSizeError,
+  isAway,
   MasterUnreachableError,
   NodegroupError,
   RefusedError,

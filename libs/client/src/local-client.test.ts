@@ -33,6 +33,7 @@ const SETTINGS: ClientSettings = {
 class FakeMaster {
   readonly loads: SaltMap[] = [];
   readonly bodies: Uint8Array[] = [];
+  readonly requestIds: (string | undefined)[] = [];
   present = true;
   key = 'k'.repeat(76);
   answer: (load: SaltMap, count: number) => SaltValue | Error;
@@ -44,8 +45,9 @@ class FakeMaster {
 
   readonly ports: ClientPorts = {
     request: {
-      request: async (body) => {
+      request: async (body, { requestId }) => {
         this.bodies.push(body);
+        this.requestIds.push(requestId);
         const envelope = unpack(body);
         const load = isMap(envelope) ? (mapIn(envelope, 'load') ?? new Map()) : new Map();
         this.loads.push(load);
@@ -114,6 +116,17 @@ describe('publishing', () => {
     await expect(client.publish(PING)).rejects.toThrow(RequestTimeoutError);
     expect(master.bodies).toHaveLength(3);
     expect(master.bodies[1]).toEqual(master.bodies[0]);
+  });
+
+  it('hands the id of a publish to a port inside of a master, at each try', async () => {
+    const master = new FakeMaster((_load, count) =>
+      count < 3 ? new Error('late') : published(JID, ['a']),
+    );
+    const client = new LocalClient(master.ports, SETTINGS);
+    await client.publish({ ...PING, requestId: 'step-1' });
+    await client.publish(PING);
+    expect(master.requestIds).toEqual(['step-1', 'step-1', 'step-1', undefined]);
+    for (const load of master.loads) expect(load.has('requestId')).toBe(false);
   });
 
   it('reads the key again when the answer is empty, and tries once more', async () => {

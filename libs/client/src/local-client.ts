@@ -65,13 +65,14 @@ export class LocalClient {
     this.#refuseWithoutMaster();
     this.#key ??= await this.#ports.master.readKey();
     const load = publishLoad(command, this.#key, this.#settings);
-    if (options.listen !== true && options.into === undefined) return this.#send(load);
+    const { requestId } = command;
+    if (options.listen !== true && options.into === undefined) return this.#send(load, requestId);
     await this.#connect();
     const events = options.into ?? this.#inbox.open();
     events.keepAll();
     let published: PublishedCommand | undefined;
     try {
-      published = await this.#send(load);
+      published = await this.#send(load, requestId);
       return published === undefined ? undefined : { ...published, events };
     } finally {
       events.keepWanted(published === undefined ? undefined : this.#tagsOf(published.jid));
@@ -201,8 +202,8 @@ export class LocalClient {
     }
   }
 
-  async #send(load: SaltMap): Promise<PublishedCommand | undefined> {
-    let reply = await this.#exchange(load);
+  async #send(load: SaltMap, requestId?: string): Promise<PublishedCommand | undefined> {
+    let reply = await this.#exchange(load, requestId);
     if (isEmpty(reply)) {
       // A restarted master has new keys.
       const key = await this.#ports.master.readKey();
@@ -211,7 +212,7 @@ export class LocalClient {
       }
       this.#key = key;
       load.set('key', key);
-      reply = await this.#exchange(load);
+      reply = await this.#exchange(load, requestId);
     }
     refuse(reply);
     const answer = isMap(reply) ? mapIn(reply, 'load') : undefined;
@@ -224,15 +225,16 @@ export class LocalClient {
     return { jid, minions };
   }
 
-  async #exchange(load: SaltMap): Promise<SaltValue> {
+  async #exchange(load: SaltMap, requestId?: string): Promise<SaltValue> {
     const body = clearEnvelope(load);
     const timeoutMs = Math.max(this.#settings.timeoutMs, MIN_REQUEST_TIMEOUT_MS);
+    const options = { timeoutMs, ...(requestId === undefined ? {} : { requestId }) };
     let failure: unknown;
     let losses = 0;
     for (let tries = 0; tries < REQUEST_TRIES; tries += 1) {
       try {
         // The same bytes each time: by them the master knows a second try from a second command.
-        return unpack(await this.#ports.request.request(body, { timeoutMs }));
+        return unpack(await this.#ports.request.request(body, options));
       } catch (error) {
         failure = error;
         if (!isLost(error) || losses >= LOSSES_MAX) continue;

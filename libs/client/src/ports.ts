@@ -1,7 +1,13 @@
 /** The request port of the master (4506). */
 export interface RequestPort {
-  /** Sends a body and gives the answer. Rejects with an error where no answer came in time. */
-  request(body: Uint8Array, options: { readonly timeoutMs: number }): Promise<Uint8Array>;
+  /**
+   * Sends a body and gives the answer. Rejects with an error where no answer came in time.
+   * @param options.requestId {@link Command.requestId}, where the port is inside of a master
+   */
+  request(
+    body: Uint8Array,
+    options: { readonly timeoutMs: number; readonly requestId?: string },
+  ): Promise<Uint8Array>;
 }
 
 /** The event socket of this host. */

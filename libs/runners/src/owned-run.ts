@@ -30,6 +30,8 @@ export interface OwnedRuns {
    * @throws Error for more words than the limit
    */
   tell(jid: string, word: SaltMap): Promise<boolean>;
+  /** The words that were left so far for a run which is under way, in their order. */
+  words(jid: string): readonly SaltMap[];
 }
 
 /** A call that a worker is at, or that waits for a worker. */

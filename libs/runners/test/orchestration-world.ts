@@ -38,6 +38,14 @@ interface Asked {
   readonly tgt: unknown;
   readonly arg: readonly SaltValue[];
   readonly jid?: string;
+  readonly requestId?: string;
+}
+
+/** A job with what its minions return. */
+interface Job {
+  readonly jid: string;
+  readonly minions: string[];
+  readonly returns: SaltMap;
 }
 
 /** What a minion returns for a function; undefined: nothing. */
@@ -61,7 +69,16 @@ export class OrchestrationWorld {
   livesFor = Infinity;
   /** Called when a job is published, before its minions return. */
   onPublish: () => Promise<void> = () => Promise.resolve();
+  /** So often the job cache does not know a job yet; each question takes 6 s. */
+  cacheBehind = 0;
+  /** False: runners and wheels of steps leave no entry in the job cache. */
+  keepsEntries = true;
+  /** Functions that were sent to be published, those that were known already too. */
+  readonly sent: string[] = [];
   saves = 0;
+  #clockMs = 0;
+  readonly #requests = new Map<string, Job>();
+  readonly #batches = new Map<string, Job>();
   #jids = 0;
   #ownJid = '';
   #onWord: ((word: SaltMap) => void) | undefined;
@@ -135,22 +152,38 @@ export class OrchestrationWorld {
     const client = {
       publish: async (command: Asked) => {
         await this.onPublish();
-        const { fun, tgt, arg } = command;
-        const jid = command.jid || this.nextJid();
-        const ids = this.#matching(tgt);
-        if (ids.length === 0) return undefined;
-        const returns: SaltMap = new Map();
-        for (const id of ids) {
-          const ret = this.#minions.get(id)?.(fun, arg);
-          if (ret !== undefined) returns.set(id, mapOf({ return: ret }));
-        }
-        if (fun !== 'saltutil.find_job') {
-          this.published.push({ jid, fun, tgt, arg });
-          this.#returned.set(jid, mapOf({ minions: ids, returns }));
-        }
-        return { jid, minions: ids, returns };
+        this.sent.push(command.fun);
+        // As the stream: what is sent under a known id is no new job.
+        const { requestId = '' } = command;
+        const first = this.#requests.get(requestId);
+        if (first !== undefined) return first;
+        const job = this.#carryOut(command);
+        if (job !== undefined && requestId !== '') this.#requests.set(requestId, job);
+        return job;
       },
-      async *returns(job: { jid: string; minions: string[]; returns: SaltMap }) {
+      waits: { timeoutMs: 5_000, gatherJobTimeoutMs: 5_000 },
+      listen: () => {
+        const next = () => {
+          const jid = [...this.#batches.keys()].at(-1) ?? '';
+          const data = mapOf({ brine: mapOf({ seq: 1 }) });
+          return Promise.resolve({ tag: `salt/batch/${jid}/complete`, data });
+        };
+        return Promise.resolve({ next, close: () => undefined });
+      },
+      order: (_cmd: string, command: Asked, more: SaltMap) => {
+        const jid = command.jid ?? '';
+        if (more.has('follow')) return Promise.resolve(mapOf({ state: this.#batchState(jid) }));
+        const job = this.#carryOut(command);
+        if (job === undefined) return Promise.resolve(mapOf({ matched: false }));
+        this.#batches.set(jid, job);
+        return Promise.resolve(mapOf({ jid }));
+      },
+      command: (load: SaltMap) => {
+        const jid = textOf(mapIn(load, 'args') ?? mapOf({}), 'jid') ?? '';
+        const returns = this.#batches.get(jid)?.returns ?? null;
+        return Promise.resolve(mapOf({ value: mapOf({ returns }) }));
+      },
+      async *returns(job: Job) {
         for (const id of job.minions) {
           const found = mapIn(job.returns, id);
           if (found === undefined) yield { kind: 'missing', id };
@@ -161,6 +194,31 @@ export class OrchestrationWorld {
     return client as unknown as LocalClient;
   }
 
+  #carryOut(command: Asked): Job | undefined {
+    const { fun, tgt, arg } = command;
+    const jid = command.jid || this.nextJid();
+    const ids = this.#matching(tgt);
+    if (ids.length === 0) return undefined;
+    const returns: SaltMap = new Map();
+    for (const id of ids) {
+      const ret = this.#minions.get(id)?.(fun, arg);
+      if (ret !== undefined) returns.set(id, mapOf({ return: ret }));
+    }
+    if (fun !== 'saltutil.find_job') {
+      this.published.push({ jid, fun, tgt, arg });
+      this.#returned.set(jid, mapOf({ minions: ids, returns }));
+    }
+    return { jid, minions: ids, returns };
+  }
+
+  #batchState(jid: string): SaltMap | null {
+    const job = this.#batches.get(jid);
+    if (job === undefined) return null;
+    const silent = job.minions.filter((id) => !job.returns.has(id));
+    const plan = mapOf({ active: [], silent });
+    return mapOf({ seq: 1, ended: true, completed: job.returns.size, plan });
+  }
+
   #matching(tgt: unknown): string[] {
     const wanted = Array.isArray(tgt) ? tgt.map(String) : [String(tgt)];
     return [...this.#minions.keys()].filter((id) => wanted.includes('*') || wanted.includes(id));
@@ -169,11 +227,16 @@ export class OrchestrationWorld {
   #jobs(): JobRecords {
     const jobs = {
       load: (jid: string) => {
-        const job = this.#returned.get(jid);
+        this.#clockMs += 6_000;
+        this.cacheBehind -= 1;
+        const job = this.cacheBehind >= 0 ? undefined : this.#returned.get(jid);
         return Promise.resolve(job && mapOf({ Minions: job.get('minions') ?? [] }));
       },
-      returns: (jid: string) =>
-        Promise.resolve(mapIn(this.#returned.get(jid) ?? mapOf({}), 'returns') ?? mapOf({})),
+      returns: (jid: string) => {
+        this.#clockMs += 6_000;
+        const job = this.#returned.get(jid) ?? mapOf({});
+        return Promise.resolve(mapIn(job, 'returns') ?? mapOf({}));
+      },
     };
     return jobs as unknown as JobRecords;
   }
@@ -208,7 +271,7 @@ export class OrchestrationWorld {
       },
       publications: { reserve: () => Promise.resolve(true) },
       nextJid: () => this.nextJid(),
-      now: () => Date.now(),
+      now: () => Date.now() + this.#clockMs,
       fire: (tag: string, data: SaltMap) => Promise.resolve(this.fire(tag, data)),
       listen: (onEvent: (tag: string, data: () => Promise<SaltMap>) => void) => {
         this.#listeners.add(onEvent);
@@ -222,6 +285,7 @@ export class OrchestrationWorld {
         },
         find: () => Promise.resolve(undefined),
         list: () => Promise.resolve([]),
+        words: () => [],
         tell: (told: string, word: SaltMap) => {
           const isHere = this.#ownJid === told;
           if (isHere) this.#onWord?.(word);
@@ -248,7 +312,8 @@ export class OrchestrationWorld {
     const success = kwargs.get('fails') !== true;
     const value = `${fun} done`;
     const entry = mapOf({ return: mapOf({ return: value, success }) });
-    this.#returned.set(jid, mapOf({ minions: [], returns: mapOf({ m_master: entry }) }));
+    const returns = mapOf({ m_master: entry });
+    if (this.keepsEntries) this.#returned.set(jid, mapOf({ minions: [], returns }));
     return Promise.resolve({ value, success });
   }
 }

@@ -514,6 +514,20 @@ test('a run that is repeated after any of its steps does none twice', async () =
   }
 });
 
+test('a run that is repeated waits for no attempt that was made', async () => {
+  const file = { a: { 't.bad': [{ retry: { attempts: 4, interval: 60 } }] } };
+  const waits: number[] = [];
+  const sleep = (ms: number) => Promise.resolve(void waits.push(ms));
+  const whole = new KeptLedger(Infinity);
+  const expected = await runSls({ main: file }, ['main'], { ports: { ledger: whole, sleep } });
+  expect(waits).toEqual([60_000, 60_000, 60_000]);
+  waits.length = 0;
+  const two = new KeptLedger(Infinity, new Map([...whole.kept].slice(0, 2)));
+  const again = await runSls({ main: file }, ['main'], { ports: { ledger: two, sleep } });
+  expect(waits).toEqual([60_000, 60_000]);
+  expect(told(again)).toEqual(told(expected));
+});
+
 /** Keeps steps as a worker does that dies after some of them. */
 class KeptLedger implements StepLedger {
   readonly kept: Map<string, DoneStep>;

@@ -18,7 +18,7 @@ export interface StateFunction {
 /** What a state function knows of its call. */
 export interface StateCall {
   readonly chunk: Chunk;
-  /** Nothing may be changed: what would be done is told. */
+  /** Nothing may be changed; the result says what would be done. */
   readonly test: boolean;
   /** Results so far, by tag. */
   readonly running: ReadonlyMap<string, SaltMap>;

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { SaltConfig } from '@brine/testing';
@@ -44,6 +44,17 @@ export function orchestrations(): Orchestration[] {
     name,
     args: special[name]?.args ?? ['state.orchestrate', name],
   }));
+}
+
+/**
+ * Whether an orchestration applies states to minions. A minion refuses to apply states while it
+ * applies others, so these run one after the other.
+ */
+export function appliesStates({ args }: Orchestration): boolean {
+  return (args[1] ?? '').split(',').some((name) => {
+    const path = join(FIXTURES, 'salt', `${name}.sls`);
+    return existsSync(path) && /salt\.state|state-good/.test(readFileSync(path, 'utf8'));
+  });
 }
 
 /** Options of a master that serves them. */

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { EventMessage } from '@brine/bus/events';
-import { highestRetcode, LocalClient, RefusedError } from '@brine/client';
+import { highestRetcode, isAway, LocalClient, RefusedError } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import type { EventKind } from '@brine/job';
 import type { WorkerTraces } from '@brine/job-traces';
@@ -83,6 +83,11 @@ export function batchPorts(
       const tag = `salt/batch/${jid}/${suffix}`;
       const msgId = `batch:${jid}:${suffix}:${n}`;
       await ports().events.append({ kind: 'local', tag, body: pack(data), msgId });
+    },
+    withoutFile: (minions) => {
+      ports().count('batch_without_file');
+      const text = `batch ${jid} has ${minions} minions: stock tools of the hosts do not see it`;
+      parts.onTrouble(text, undefined);
     },
     note: (text, err) => parts.onTrouble(text, err),
     close: () => client.close(),
@@ -226,8 +231,7 @@ async function ping(client: LocalClient, load: SaltMap) {
     }
     return { up, down };
   } catch (err) {
-    if (!(err instanceof RefusedError)) throw err;
-    if (/^The job could not be published/.test(err.message)) throw err;
+    if (!(err instanceof RefusedError) || isAway(err)) throw err;
     throw new BatchRefusedError(err.message);
   }
 }

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LocalClient } from '@brine/client';
 import { loadMasterConfig } from '@brine/config';
+import type { Answer } from '@brine/master';
 import { isMap, mapIn, pack, type SaltValue, unpack } from '@brine/wire';
 import { expect, test } from 'vitest';
-import { settingsFor } from './functions.ts';
+import { answerHere, settingsFor } from './functions.ts';
 
 test('a limited runner publishes with rights that are handed down, not as root', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));
@@ -34,6 +35,23 @@ test('a limited runner publishes with rights that are handed down, not as root',
   };
   expect(await handedDown()).toBeUndefined();
   expect(await handedDown(true)).toEqual(['.*']);
+});
+
+const ABOUT = { kind: 'publish', jid: '20261126120000123456' } as const;
+
+test('what a runner sends under an id is one request, and anything else a new one', async () => {
+  const ids: string[] = [];
+  const answer = (request: { readonly id: string }): Promise<Answer> => {
+    ids.push(request.id);
+    return Promise.resolve({ kind: 'reply', body: pack(''), about: ABOUT });
+  };
+  const traced: unknown[] = [];
+  const send = (more: { readonly id?: string; readonly link?: string }): Promise<Uint8Array> =>
+    answerHere({ answer }, pack(''), { host: 'h', ...more }, (_id, about) => traced.push(about));
+  for (const more of [{ id: 'step-1', link: 'x' }, { id: 'step-1' }, {}, {}]) await send(more);
+  expect(ids.slice(0, 2)).toEqual(['step-1', 'step-1']);
+  expect(new Set(ids).size).toBe(3);
+  expect(traced).toEqual([{ ...ABOUT, link: 'x' }, ABOUT, ABOUT, ABOUT]);
 });
 
 test('runners in a worker know the nodegroups of the master', () => {

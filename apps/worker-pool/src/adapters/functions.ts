@@ -45,7 +45,7 @@ export interface FunctionsOptions {
   readonly bus: Bus;
   readonly options: MasterOptions;
   /** Answers a request as this worker answers those of gateways. */
-  readonly answer: (body: Uint8Array) => Promise<Uint8Array>;
+  readonly answer: (body: Uint8Array, sent: OwnRequest) => Promise<Uint8Array>;
   readonly auditSeal: RowSeal;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
@@ -60,6 +60,14 @@ export interface FunctionsOptions {
   readonly hostPorts: () => HostPorts;
   /** Modules in Python, where the master has some. */
   readonly python?: PythonCalls | undefined;
+}
+
+/** What a worker knows of a request to itself, beside its body. */
+export interface OwnRequest {
+  /** The same publish has the same id, however often and wherever it is sent. Absent: a new one. */
+  readonly id?: string;
+  /** Trace context of the command that caused it: a link in its trace, which no minion sees. */
+  readonly link?: string;
 }
 
 /** Work that outlives this worker. */
@@ -197,8 +205,12 @@ export class WorkerFunctions implements MasterFunctions {
 
   #client(call: FunctionCall): LocalClient {
     const { options, answer, ownKey, onTrouble } = this.#options;
+    const link = call.traceparent === undefined ? {} : { link: call.traceparent };
     const ports: ClientPorts = {
-      request: { request: (body) => answer(body) },
+      request: {
+        request: (body, { requestId: id }) =>
+          answer(body, { ...link, ...(id === undefined ? {} : { id }) }),
+      },
       events: {
         listen: (onEvent) =>
           this.listen(CLIENT_KINDS, async (event) => onEvent(event.tag, await event.fetch())),
@@ -239,11 +251,7 @@ export class WorkerFunctions implements MasterFunctions {
  */
 export function settingsFor(
   options: MasterOptions,
-  {
-    limited,
-    timeoutSeconds = options.timeout,
-    traceparent,
-  }: Pick<FunctionCall, 'limited' | 'timeoutSeconds' | 'traceparent'>,
+  { limited, timeoutSeconds = options.timeout }: Pick<FunctionCall, 'limited' | 'timeoutSeconds'>,
 ): ClientSettings {
   return {
     user: options.user,
@@ -255,23 +263,27 @@ export function settingsFor(
     syndicWaitMs: options.syndicWait * 1000,
     sockDir: options.sockDir,
     ...(limited === true ? { authList: ['.*'] } : {}),
-    ...(traceparent === undefined ? {} : { traceparent }),
     ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
   };
 }
 
 /** Answers a request of this process itself, as if a gateway of this host had brought it. */
 export async function answerHere(
-  answerer: Answerer,
+  answerer: Pick<Answerer, 'answer'>,
   body: Uint8Array,
-  gatewayHost: string,
+  { host: gatewayHost, id = randomUUID(), link }: OwnRequest & { readonly host: string },
   traceOwn: WorkerTraces['own'],
 ): Promise<Uint8Array> {
   const startMs = nowMs();
-  const request = { id: randomUUID(), body, gatewayHost, receivedMs: Date.now() };
+  const request = { id, body, gatewayHost, receivedMs: Date.now() };
   const answer = await answerer.answer(request);
   if (answer.kind === 'drop') throw new Error('the master could not answer itself');
-  traceOwn(request.id, answer.about, startMs);
+  const { about } = answer;
+  traceOwn(
+    request.id,
+    about === undefined || link === undefined ? about : { ...about, link },
+    startMs,
+  );
   return answer.body;
 }
 

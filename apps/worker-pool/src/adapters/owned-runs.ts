@@ -91,6 +91,7 @@ export class WorkerRuns {
         return found && recordOf(found);
       },
       tell: (jid, word) => store.tell(jid, word),
+      words: (jid) => store.words(jid),
     };
   }
 

@@ -29,6 +29,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     dropMessagesSignatureFail: options.dropMessagesSignatureFail,
     publishPort: options.publishPort,
     authEvents: options.authEvents,
+    authEventsAutosignGrains: options.authEventsAutosignGrains,
     minionDataCache: options.minionDataCache,
     minionDataCacheEvents: options.minionDataCacheEvents,
     orderMasters: options.orderMasters,

@@ -26,7 +26,6 @@ const OUTPUTTERS: ReadonlyMap<string, Outputter> = new Map<string, Outputter>([
   ['key', keyOutput],
   ['highstate', highstateOutput],
   ['table', tableOutput],
-  ['progress', quietOutput],
   ['quiet', quietOutput],
   ['newline_values_only', newlineValuesOutput],
   ['profile', profileOutput],

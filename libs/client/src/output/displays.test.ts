@@ -61,6 +61,23 @@ describe('random values are shown as by Salt 3008.2', () => {
     expect(jointOf('json', { color: false })?.body('{}')).toBe('');
   });
 
+  // The files of salt/output in 3008.2, and those that only 3006.26 has.
+  const SHOWN = 'nested json yaml txt raw pprint highstate table key no_return'.split(' ');
+  const OLDER = ['quiet', 'newline_values_only', 'profile'];
+  const LEFT_OUT = ['progress', 'overstatestage', 'virt_query', 'dson', 'pony'];
+
+  it.each([...SHOWN, ...OLDER])('has the outputter %s', (output) => {
+    const { errors } = displayOf(mapOf({ a: mapOf({}) }), '', { color: false, output });
+    expect(errors.filter((line) => line.startsWith('Invalid outputter'))).toEqual([]);
+  });
+
+  it.each(LEFT_OUT)('shows a result by nested, with a line, for %s', (output) => {
+    expect(displayOf(mapOf({ a: 1 }), '', { color: false, output })).toEqual({
+      text: 'a:\n    1',
+      errors: [`Invalid outputter ${output} specified, fall back to nested`],
+    });
+  });
+
   it('covers enough values', () => {
     expect(RECORDED.length).toBeGreaterThan(40);
   });

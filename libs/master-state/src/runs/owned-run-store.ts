@@ -240,6 +240,11 @@ export class OwnedRunStore {
     }
   }
 
+  /** The words that were left for a run which is under way, in their order. */
+  words(jid: string): readonly SaltMap[] {
+    return this.#words.get(jid) ?? [];
+  }
+
   /** Hands on what another worker can go on with, at once; nothing more is taken from now on. */
   async handOver(): Promise<void> {
     this.#leaving = true;

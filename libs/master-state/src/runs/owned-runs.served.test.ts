@@ -158,6 +158,9 @@ describe('a word', () => {
     expect(await second.store.tell(JID, mapOf({ what: 'pause' }))).toBe(true);
     expect(await second.store.tell(JID, mapOf({ what: 'resume' }))).toBe(true);
     await until('the owner heard both', () => heard.length === 2);
+    await until('others know both', () => second.store.words(JID).length === 2);
+    expect(second.store.words(JID)).toEqual(heard);
+    expect(second.store.words('20990101000000000000')).toEqual([]);
     await first.kill();
     await until('the second worker has the run', () => second.taken.length === 1);
     const again: SaltMap[] = [];

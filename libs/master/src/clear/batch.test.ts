@@ -2,6 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { beforeEach, describe, expect, it, test } from 'vitest';
+import { MasterUnavailableError } from '../errors.ts';
 import type { MasterRules } from '../ports/ports.ts';
 import { runClearCommand } from './commands.ts';
 import { callerNow } from './kept-caller.ts';
@@ -75,6 +76,23 @@ describe('a batch', () => {
     await send(ROOT);
     expect(await send(ROOT)).toEqual(mapOf({ jid: JID }));
     expect(made.batches).toHaveLength(1);
+  });
+
+  it('sent twice at the same time begins once', async () => {
+    const { functions } = made.ports;
+    const first = functions.beginBatch.bind(functions);
+    functions.beginBatch = async (order) => {
+      // The other sending was first.
+      await first(order);
+      throw new Error('a run with the job id is there already');
+    };
+    expect(await send(ROOT)).toEqual(mapOf({ jid: JID }));
+    expect(made.batches).toHaveLength(1);
+  });
+
+  it('can not be looked up while its records are away, and the answer says so', async () => {
+    made.ports.functions.batch = () => Promise.reject(new MasterUnavailableError('no bucket'));
+    expect(errorOf(await send({ ...ROOT, follow: JID }))).toBe('SaltReqTimeoutError');
   });
 
   it('under the jid of the batch of another is refused', async () => {

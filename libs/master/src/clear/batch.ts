@@ -61,6 +61,8 @@ export async function batch(
     await ports.functions.beginBatch({ ...order, host, load: withoutSecrets(load, jid) });
     return mapOf({ jid });
   } catch (cause) {
+    // Another sending of the same order was first.
+    if (await isOf(ports, principal, jid)) return mapOf({ jid });
     ports.count('batch_refused');
     if (cause instanceof MasterUnavailableError) {
       return mapOf({ error: `The batch could not begin: ${cause.message}` });
@@ -105,8 +107,27 @@ async function knownPublish(
     : { asked, caller };
 }
 
+/** Whether a batch is there that this principal began. */
+async function isOf(ports: MasterPorts, principal: string, jid: string): Promise<boolean> {
+  try {
+    return (await ports.functions.batch(jid))?.principal === principal;
+  } catch {
+    // It is not known; the caller hears why the batch could not begin.
+    return false;
+  }
+}
+
 async function howItStands(ports: MasterPorts, caller: Caller, jid: string): Promise<SaltMap> {
-  const found = isJid(jid) ? await ports.functions.batch(jid) : undefined;
+  let found: Awaited<ReturnType<typeof ports.functions.batch>>;
+  try {
+    found = isJid(jid) ? await ports.functions.batch(jid) : undefined;
+  } catch (cause) {
+    if (!(cause instanceof MasterUnavailableError)) throw cause;
+    return buildErrorReply(
+      'SaltReqTimeoutError',
+      `The batch can not be looked up: ${cause.message}`,
+    );
+  }
   if (found === undefined) return mapOf({ state: null });
   if (caller.acl !== undefined && caller.principal !== found.principal) {
     return refusalOf(notAllowed(caller));

@@ -204,7 +204,7 @@ export class BatchPlan {
     if (flight !== undefined) Object.assign(flight, { state: 'asked', untilMs: nowMs });
   }
 
-  /** Minions whose time is up, which are to be asked whether they run the job. */
+  /** Minions that are out of time: they are to be asked if they still run the job. */
   toAsk(nowMs: number): readonly string[] {
     const due = [...this.#active].filter(
       ([, { state, untilMs }]) => state === 'running' && untilMs <= nowMs,

@@ -28,6 +28,8 @@ class World {
   asked: string[] = [];
   ended: SaltMap | undefined;
   refuses = false;
+  /** Sizes of batches that were said to have no state file. */
+  readonly withoutFile: number[] = [];
   record: { owner: number; data: SaltMap; fixed: SaltMap };
   readonly #flying = new Set<string>();
   readonly #published = new Set<string>();
@@ -220,6 +222,7 @@ class Worker {
           const isThere = world.fired.some((one) => one.tag === tag && one.n === n);
           if (!isThere) world.fired.push({ tag, n, data });
         }),
+      withoutFile: (minions) => void world.withoutFile.push(minions),
       note: () => undefined,
     };
   }
@@ -351,6 +354,24 @@ test('a minion that runs long is asked and waited for, and a dead one is not', a
   expect(world.asked).toContain('slow');
   expect(world.ended?.get('completed')).toBe(2);
   expect(world.ended?.get('failed')).toBe(1);
+  expect(mapIn(world.ended ?? mapOf({}), 'plan')?.get('silent')).toEqual(['dead']);
+});
+
+test('a batch that has too many minions for a state file says so once', async () => {
+  const small = new World(named(2_000), { size: '2000' });
+  const large = new World(named(2_001), { size: '2001' });
+  for (const world of [small, large]) {
+    new Worker(world, { step: 4, after: true });
+    await world.goOn(50);
+    const next = new Worker(world);
+    await world.goOn();
+    await next.done;
+    expect(world.runs.size).toBe(world.minions.size);
+    const files = world.fired.filter(({ data }) => data.has('state'));
+    expect(files.length > 0).toBe(world === small);
+  }
+  expect(small.withoutFile).toEqual([]);
+  expect(large.withoutFile).toEqual([2_001]);
 });
 
 describe('words for the owner', () => {

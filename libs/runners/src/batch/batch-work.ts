@@ -2,7 +2,7 @@ import { isMap, mapOf, type SaltMap, textOf } from '@brine/wire';
 import type { OwnedRun } from '../owned-run.ts';
 import { BatchPlan, type BatchSettings, type BatchStep, settingsOf } from './batch-plan.ts';
 import { aboutOf, type BatchAbout, batchEvent, lastWord } from './batch-tale.ts';
-import { stateForFile } from './stock-batch.ts';
+import { hasFile, stateForFile } from './stock-batch.ts';
 
 /** What the work of a batch hears. */
 export type BatchNews =
@@ -37,6 +37,8 @@ export interface BatchPorts {
   publishedTo(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Fires `salt/batch/<jid>/<suffix>`, once for the same `n`. */
   fire(suffix: string, n: number, data: SaltMap): Promise<void>;
+  /** Counts and logs that the batch has no state file, as it has more minions than one takes. */
+  withoutFile(minions: number): void;
   /** A line for the log. */
   note(text: string, err?: unknown): void;
 }
@@ -59,8 +61,8 @@ const FILE_MS = 1_000;
 
 /**
  * Runs a batch to its end, or goes on with one that another worker had. Before each publish it
- * saves which minions are about to run, so that a takeover publishes to none twice and never has
- * more in flight than the width.
+ * saves which minions are about to run. A takeover then publishes to none twice, and never has more
+ * in flight than the width.
  * @throws RunLostError when the run is another worker's
  */
 export async function workBatch(run: OwnedRun, ports: BatchPorts): Promise<void> {
@@ -127,6 +129,8 @@ class BatchWork {
     const plan = new BatchPlan(found.up, this.#settings, this.#ports.now());
     const known = new Map(fixed).set('ids', [...found.up]).set('down', [...found.down]);
     await this.#run.fix(known, this.#saved(plan));
+    // Once: a worker that takes the batch over finds its plan.
+    if (!hasFile(plan)) this.#ports.withoutFile(plan.ids.length);
     await this.#tellNew(plan);
     return plan;
   }
@@ -169,7 +173,7 @@ class BatchWork {
         : await this.#fromCache(untilMs, () => this.#ports.returned(active));
     for (const [id, retcode] of returned ?? []) this.#news.push({ kind: 'return', id, retcode });
     if (unpublished.length > 0) await this.#publishAgain(plan, sinceMs, returned);
-    // Told again: the other worker may have died before it was told. Readers know it by its number.
+    // Again: the other worker may have died before it fired this. Readers know it by its number.
     await this.#tell('progress', plan);
   }
 
@@ -274,7 +278,8 @@ class BatchWork {
 
   async #end(plan: BatchPlan): Promise<void> {
     await this.#tell(plan.halted === undefined ? 'complete' : 'halted', plan);
-    await this.#run.end(lastWord(this.#about, plan, this.#ports.now()));
+    // With the plan: who follows the batch late learns from it which minions were silent.
+    await this.#run.end(this.#saved(plan));
   }
 
   /** The end of a batch that had no minion to run on. */

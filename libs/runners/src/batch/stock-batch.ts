@@ -3,7 +3,7 @@ import type { OwnedRun } from '../owned-run.ts';
 import { BatchPlan, settingsMap } from './batch-plan.ts';
 import { aboutOf, type BatchAbout, lastWord } from './batch-tale.ts';
 
-/** Minions of a batch whose state stock tools of the host can read; larger ones have no file. */
+/** Largest batch that has a state file for stock tools of the host, in minions. */
 const STATE_MAX_MINIONS = 2_000;
 
 /** The driver in state files of ours: no stock master goes on with them, and none is adopted. */
@@ -40,12 +40,17 @@ export async function adoptStockBatch(run: OwnedRun, nowMs: number): Promise<voi
   const out = gone.length + active.length;
   const saved = mapOf({ about: out, published: out, done: gone.length, active });
   const plan = new BatchPlan(ids, settings, nowMs, saved);
-  // It was told of already, by the command that began it.
+  // The command that began it has fired the event of it.
   plan.step({ dispatched: active, finished: [], silent: [] });
   const fixed = mapOf({ load, settings: settingsMap(settings), ids, down: [] });
   const data = lastWord(aboutOf(run.jid, load), plan, nowMs);
   // Returns that came before it was adopted are read too.
   await run.fix(fixed, data.set('plan', plan.saved()).set('at', aboutOf(run.jid, load).createdMs));
+}
+
+/** Whether stock tools of a host can see a batch: one with too many minions has no state file. */
+export function hasFile({ ids }: BatchPlan): boolean {
+  return ids.length <= STATE_MAX_MINIONS;
 }
 
 /**
@@ -57,7 +62,7 @@ export function stateForFile(
   plan: BatchPlan,
   nowMs: number,
 ): SaltMap | undefined {
-  if (plan.ids.length > STATE_MAX_MINIONS) return undefined;
+  if (!hasFile(plan)) return undefined;
   const { pending } = plan.counts;
   const seconds = new SaltFloat(nowMs / 1000);
   const active = new Set(plan.active);

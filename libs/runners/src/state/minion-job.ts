@@ -1,10 +1,35 @@
+import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Command, type JobReturn, runBatch } from '@brine/client';
+import {
+  type BatchStep,
+  type Command,
+  type JobReturn,
+  type PublishedCommand,
+  resumeBatch,
+  runBatch,
+} from '@brine/client';
 import type { StateCall } from '@brine/states';
-import { isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import {
+  boolOf,
+  intOf,
+  isMap,
+  listOf,
+  mapOf,
+  pack,
+  type SaltMap,
+  type SaltValue,
+  textOf,
+} from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import { runOnMinions } from '../minions/run-on-minions.ts';
-import { pythonError, type StateWorld, unlessCutOff } from './world.ts';
+import {
+  BEHIND_MAX_MS,
+  KNOWN_WITHIN_MS,
+  pythonError,
+  type StateWorld,
+  unlessAway,
+  unlessCutOff,
+} from './world.ts';
 
 /** A function that a step runs on minions. */
 export interface MinionJob {
@@ -41,15 +66,15 @@ const TIMEOUT_MAX_S = 86_400;
 /** Job ids that are taken are stepped over this often. */
 const JID_TRIES_MAX = 100;
 
-/** After a takeover: for so long the job cache is asked whether a job went out, ms. */
-const KNOWN_WITHIN_MS = 10_000;
+/** The stream knows for two minutes that it has a publish already. */
+const KNOWN_TWICE_MS = 100_000;
 const LOOK_MS = 1_000;
 
 /**
  * Runs a function on minions and gathers what they return, in the order of arrival (Salt:
  * salt/modules/saltutil.py cmd). After a takeover it gathers the returns of the job that the other
  * worker published, and publishes nothing that went out already.
- * @throws RefusedError RunCutOffError, Error for a batch that was cut off
+ * @throws RefusedError RunCutOffError, Error for returns that can not be found after a takeover
  */
 export async function runMinionJob(
   world: StateWorld,
@@ -58,26 +83,87 @@ export async function runMinionJob(
 ): Promise<Map<string, MinionAnswer>> {
   if (job.batch !== undefined) return runInBatches(world, job, call, job.batch);
   const { earlier } = call;
-  const jid = earlier === undefined ? undefined : textOf(earlier, 'jid');
   const kept = earlier?.get('tgt');
   const chosen = kept === undefined ? await chosenTarget(world, job) : listOfTexts(kept);
-  const tgt = chosen ?? targetOf(job.tgt);
-  const tgtType = chosen === undefined ? job.tgtType : 'list';
-  if (jid !== undefined) {
-    const answers = await gatheredAgain(world, job, jid);
-    if (answers !== undefined) return answers;
+  const command: Command = {
+    ...commandOf(job),
+    tgt: chosen ?? targetOf(job.tgt),
+    tgtType: chosen === undefined ? job.tgtType : 'list',
+  };
+  const jid = earlier === undefined ? undefined : textOf(earlier, 'jid');
+  if (earlier !== undefined && jid !== undefined) {
+    return goneOnWith(new SentJob(world, job, command, { jid, note: earlier, call }));
   }
-  const own = jid ?? (world.isOwned ? await newJid(world) : '');
-  if (world.isOwned) {
-    await call.note(mapOf({ jid: own, ...(chosen === undefined ? {} : { tgt: [...chosen] }) }));
+  if (!world.isOwned) {
+    const returns = runOnMinions(world.context.client, command, timeoutOf(job.timeout));
+    return answersOf(world, await unlessCutOff(returns, world.cutOff), job.expectMinions);
   }
-  const command: Command = { ...commandOf(job), tgt, tgtType, jid: own };
-  const returns = await unlessCutOff(
-    runOnMinions(world.context.client, command, timeoutOf(job.timeout)),
-    world.cutOff,
-  );
-  if (returns === undefined) world.context.out(`${NO_MATCH}\n`);
-  return answersOf(returns ?? [], job.expectMinions);
+  const own = await newJid(world);
+  const tgt = chosen === undefined ? undefined : [...chosen];
+  const note = mapOf({ jid: own, at: Math.floor(world.master.now()), tgt });
+  await call.note(note);
+  const returns = new SentJob(world, job, command, { jid: own, note, call }).gathered();
+  return answersOf(world, await unlessCutOff(returns, world.cutOff), job.expectMinions);
+}
+
+/** The job of a step whose run is kept. It is published under one id, so it is one job. */
+class SentJob {
+  readonly world: StateWorld;
+  readonly job: MinionJob;
+  readonly jid: string;
+  readonly #command: Command;
+  readonly #call: StateCall;
+  #note: SaltMap;
+
+  constructor(
+    world: StateWorld,
+    job: MinionJob,
+    command: Command,
+    { jid, note, call }: { readonly jid: string; readonly note: SaltMap; readonly call: StateCall },
+  ) {
+    this.world = world;
+    this.job = job;
+    this.jid = jid;
+    this.#note = note;
+    this.#call = call;
+    this.#command = { ...command, jid, requestId: requestIdOf(jid, command) };
+  }
+
+  /** The master has answered the publish. */
+  get isSent(): boolean {
+    return boolOf(this.#note, 'sent') === true;
+  }
+
+  /** When it was about to be published first, unix ms. */
+  get atMs(): number {
+    return intOf(this.#note, 'at') ?? 0;
+  }
+
+  /** Publishes it; undefined where it means no minion. */
+  async publish(options: { readonly listen?: true } = {}): Promise<PublishedCommand | undefined> {
+    const published = await this.world.context.client.publish(this.#command, options);
+    if (published === undefined) return undefined;
+    this.#note = new Map(this.#note).set('sent', true);
+    await this.#call.note(this.#note);
+    return published;
+  }
+
+  /** Publishes it and gives the returns as they come. */
+  async gathered(): Promise<readonly JobReturn[] | undefined> {
+    const published = await this.publish({ listen: true });
+    if (published === undefined) return undefined;
+    const timeoutMs = timeoutOf(this.job.timeout);
+    const returns: JobReturn[] = [];
+    const wait = timeoutMs === undefined ? {} : { timeoutMs };
+    for await (const item of this.world.context.client.returns(published, wait)) returns.push(item);
+    return returns;
+  }
+}
+
+/** The same for the same step, and another one for anything else under the job id. */
+function requestIdOf(jid: string, { fun, arg, tgt, tgtType }: Command): string {
+  const meant = pack([[fun].flat(), [...arg], [tgt].flat(), tgtType]);
+  return `step-${jid}-${createHash('sha256').update(meant).digest('hex').slice(0, 24)}`;
 }
 
 /** What stock Salt prints, whatever a step then makes of it. */
@@ -139,9 +225,14 @@ async function chosenTarget(
     .map(({ id }) => id);
 }
 
-function answersOf(returns: readonly JobReturn[], expect: boolean): Map<string, MinionAnswer> {
+function answersOf(
+  { context }: StateWorld,
+  returns: readonly JobReturn[] | undefined,
+  expect: boolean,
+): Map<string, MinionAnswer> {
   const answers = new Map<string, MinionAnswer>();
-  for (const item of returns) {
+  if (returns === undefined) context.out(`${NO_MATCH}\n`);
+  for (const item of returns ?? []) {
     if (item.kind === 'return') {
       const { ret, out, retcode, jid } = item;
       answers.set(item.id, {
@@ -155,23 +246,40 @@ function answersOf(returns: readonly JobReturn[], expect: boolean): Map<string, 
   return answers;
 }
 
+/**
+ * Runs it as a batch of the cluster. After a takeover it follows the batch that the other worker
+ * began, or begins it where that worker did not come so far.
+ */
 async function runInBatches(
   world: StateWorld,
   job: MinionJob,
   call: StateCall,
   size: string,
 ): Promise<Map<string, MinionAnswer>> {
-  if (call.earlier !== undefined) {
-    throw new Error('the batch was under way when its worker died; it was not begun again');
-  }
-  const jid = await newJid(world);
-  await call.note(mapOf({ jid }));
+  const before = call.earlier === undefined ? undefined : textOf(call.earlier, 'jid');
+  const jid = before ?? (await newJid(world));
+  if (before === undefined) await call.note(mapOf({ jid }));
   const command: Command = { ...commandOf(job), tgt: targetOf(job.tgt), tgtType: job.tgtType };
   const settings = { size, waitMs: 0, failhard: job.failhard, jid };
+  const follow = before === undefined ? runBatch : resumeBatch;
+  const steps = follow(world.context.client, command, settings);
+  return unlessCutOff(batchAnswers(world, steps, jid), world.cutOff);
+}
+
+/** @throws Error where returns that count are nowhere */
+async function batchAnswers(
+  { context, cutOff }: StateWorld,
+  steps: AsyncIterable<BatchStep>,
+  jid: string,
+): Promise<Map<string, MinionAnswer>> {
   const answers = new Map<string, MinionAnswer>();
-  for await (const step of runBatch(world.context.client, command, settings)) {
-    if (world.cutOff?.aborted === true) throw world.cutOff.reason;
+  for await (const step of steps) {
+    if (cutOff?.aborted === true) break;
+    if (step.kind === 'no-match') context.out(`${NO_MATCH}\n`);
     if (step.kind === 'silent') answers.set(step.id, { out: 'highstate', ret: new Map() });
+    if (step.kind === 'unseen') {
+      throw new Error(`${step.count} returns of the batch ${jid} are not in the job cache`);
+    }
     if (step.kind !== 'return') continue;
     const own = isMap(step.ret) ? textOf(step.ret, 'out') : undefined;
     answers.set(step.id, { out: own ?? 'highstate', ret: step.ret });
@@ -179,28 +287,58 @@ async function runInBatches(
   return answers;
 }
 
-/** The returns of a job that another worker published; undefined where it never went out. */
-async function gatheredAgain(
-  world: StateWorld,
-  job: MinionJob,
-  jid: string,
-): Promise<Map<string, MinionAnswer> | undefined> {
-  const { jobs, client } = world.context;
-  const untilMs = world.master.now() + KNOWN_WITHIN_MS;
-  let load = await jobs.load(jid);
-  while (load === undefined && world.master.now() < untilMs) {
-    await unlessCutOff(sleep(LOOK_MS), world.cutOff);
-    load = await jobs.load(jid);
-  }
-  if (load === undefined) return undefined;
-  const minions = (listOf(load, 'Minions') ?? []).map(pyStr);
+/**
+ * The returns of a job that another worker published, or was about to. They are in the job cache,
+ * which may be behind, or away.
+ * @throws Error where the job cache does not come to know it
+ */
+async function goneOnWith(sent: SentJob): Promise<Map<string, MinionAnswer>> {
+  const { world, jid } = sent;
+  const { jobs } = world.context;
+  const sinceMs = world.master.now();
+  let heardMs = sinceMs;
+  let last = { count: -1, atMs: sinceMs };
   for (;;) {
-    const returned = await jobs.returns(jid);
-    const owing = minions.filter((id) => !returned.has(id));
-    const busy = owing.length === 0 ? [] : await runningOn(client, owing, jid);
-    if (busy.length === 0) return fromCache(await jobs.returns(jid), owing, jid, job.expectMinions);
+    const known = await unlessAway(() => jobs.load(jid));
+    const load = known?.value;
+    const found = load === undefined ? undefined : await unlessAway(() => returnsOf(sent, load));
+    const now = world.master.now();
+    if (found !== undefined) heardMs = now;
+    if (found?.value !== undefined) {
+      const { owing, returned } = found.value;
+      if (returned.size !== last.count) last = { count: returned.size, atMs: now };
+      // A return may be on its way into the job cache when its minion runs the job no more.
+      if (owing.length === 0 || now - last.atMs >= KNOWN_WITHIN_MS) {
+        return fromCache(returned, owing, jid, sent.job.expectMinions);
+      }
+    }
+    // While the stream knows the first publish, a second one is none.
+    const isSafe = known !== undefined || now - sent.atMs < KNOWN_TWICE_MS;
+    const isDue = load === undefined && now - sinceMs >= KNOWN_WITHIN_MS;
+    if (isDue && isSafe && !sent.isSent) {
+      const answer = await unlessAway(() => sent.publish());
+      if (answer !== undefined && answer.value === undefined) {
+        return answersOf(world, undefined, false);
+      }
+    }
+    if (now - heardMs >= BEHIND_MAX_MS) throw new Error(`job ${jid} is not in the job cache`);
     await unlessCutOff(sleep(LOOK_MS), world.cutOff);
   }
+}
+
+/** The returns in the job cache, and who owes one; undefined while minions run the job. */
+async function returnsOf(
+  { world: { context }, jid }: SentJob,
+  load: SaltMap,
+): Promise<{ readonly returned: SaltMap; readonly owing: readonly string[] } | undefined> {
+  const { jobs, client } = context;
+  const minions = (listOf(load, 'Minions') ?? []).map(pyStr);
+  const before = await jobs.returns(jid);
+  const silent = minions.filter((id) => !before.has(id));
+  if (silent.length === 0) return { returned: before, owing: [] };
+  if ((await runningOn(client, silent, jid)).length > 0) return undefined;
+  const returned = await jobs.returns(jid);
+  return { returned, owing: silent.filter((id) => !returned.has(id)) };
 }
 
 /** Of these minions those that say that they still run the job. */

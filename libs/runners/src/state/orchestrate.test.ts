@@ -226,6 +226,7 @@ const LONG: Plain = {
   d: { 'salt.parallel_runners': [{ runners: { x: [{ name: 'test.sleep' }] } }] },
   e: 'test.succeed_with_changes',
   f: { 'salt.function': [{ name: 'last' }, { tgt: 'one' }, { onchanges: [{ test: 'e' }] }] },
+  g: { 'salt.state': [{ tgt: '*' }, { sls: 'y' }, { batch: 1 }] },
 };
 
 test('whenever its worker dies, another one goes on, and no step is done twice', async () => {
@@ -241,9 +242,60 @@ test('whenever its worker dies, another one goes on, and no step is done twice',
     const work = OWNED_WORK.get('orchestrate');
     const outcome = await work?.(world.takeOver(jid), world.context(jid));
     expect(told(outcome?.value ?? null), `after ${livesFor} saves`).toEqual(expected);
-    expect(world.published.map(({ fun }) => fun)).toEqual(['first', 'state.sls', 'last']);
+    const jobs = world.published.map(({ fun }) => fun);
+    expect(jobs, `after ${livesFor} saves`).toEqual(['first', 'state.sls', 'last', 'state.sls']);
     expect(world.ran).toEqual(['test.sleep', 'test.sleep']);
   }
+});
+
+const ONE_STEP: Plain = { a: { 'salt.function': [{ name: 'first' }, { tgt: '*' }] } };
+
+test.each([
+  ['before its publish is known to be answered', 1, ['first', 'first']],
+  ['after that', 2, ['first']],
+])(
+  'a step whose worker dies %s is one job, while the job cache is behind',
+  async (_when, livesFor, sent) => {
+    const world = new OrchestrationWorld({ main: ONE_STEP }, { one: () => true });
+    world.livesFor = livesFor;
+    const jid = world.nextJid();
+    await expect(run(world, 'state.orchestrate', { mods: 'main' }, jid)).rejects.toThrow();
+    world.cacheBehind = 4;
+    const outcome = await OWNED_WORK.get('orchestrate')?.(world.takeOver(jid), world.context(jid));
+    expect(told(outcome?.value ?? null)).toEqual([
+      'a: true Function ran successfully. Function first ran on one.',
+    ]);
+    expect(world.sent).toEqual(sent);
+    expect(world.published).toHaveLength(1);
+  },
+  20_000,
+);
+
+test('a runner that was under way when its worker died is not run again, and its step fails', async () => {
+  const main = { a: { 'salt.runner': [{ name: 'test.sleep' }, { s_time: 0 }] } };
+  const world = new OrchestrationWorld({ main });
+  world.keepsEntries = false;
+  world.livesFor = 1;
+  const jid = world.nextJid();
+  await expect(run(world, 'state.orchestrate', { mods: 'main' }, jid)).rejects.toThrow();
+  const outcome = await OWNED_WORK.get('orchestrate')?.(world.takeOver(jid), world.context(jid));
+  expect(told(outcome?.value ?? null)).toEqual(["a: false Runner function 'test.sleep' failed."]);
+  const changes = mapIn(stateOf(outcome?.value ?? null, 'a'), 'changes') ?? mapOf({});
+  expect(textOf(changes, 'return')).toContain('was under way when the worker that ran it died');
+  expect(world.ran).toEqual(['test.sleep']);
+});
+
+test('a batch of a step is one of the cluster; its silent minions have returned nothing', async () => {
+  const main = { a: { 'salt.function': [{ name: 'f' }, { tgt: '*' }, { batch: '50%' }] } };
+  const world = new OrchestrationWorld({ main }, { one: () => 'x', two: () => undefined });
+  const { told: shown, value } = await orchestrate(world);
+  expect(shown).toEqual(['a: true Function ran successfully. Function f ran on one, two.']);
+  expect(mapIn(stateOf(value, 'a'), 'changes')?.get('ret')).toEqual(
+    mapOf({ one: 'x', two: mapOf({}) }),
+  );
+  expect((await orchestrate(new OrchestrationWorld({ main }))).told).toEqual([
+    'a: false No minions responded',
+  ]);
 });
 
 test('a run is paused before a state, goes on, and is ended before another', async () => {

@@ -199,7 +199,11 @@ async function carryOut(
   const ledger = new RunLedger(run, about, (text) =>
     ownStates.log('warning', `${run.jid}: ${text}`),
   );
-  const pauses = new Pauses(() => master.now());
+  const outer = textOf(about, 'orchestration_jid') ?? run.jid;
+  const pauses = new Pauses(
+    () => master.now(),
+    () => (outer === run.jid ? [] : master.runs.words(outer)),
+  );
   run.onWord((word) => pauses.take(word));
   const cutOff = cutOffOf(run);
   const running = await minion.run(high, {
@@ -268,7 +272,7 @@ async function runHigh(
   return shownStates(context, await minion.run(named.get('data') ?? null));
 }
 
-/** The results of states; as in Salt they are told as progress too, in the form of states. */
+/** The results of states; as in Salt an event `progress` has them too, in the form of states. */
 async function shownStates(context: RunnerContext, states: SaltMap | string[]): Promise<Shown> {
   const value = mapOf({ [masterOf(context).rules.masterMinionId]: states });
   await tellProgress(context, mapOf({ data: value, outputter: 'highstate' }));

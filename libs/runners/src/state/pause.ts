@@ -4,18 +4,13 @@ import { masterOf, type RunnerContext, type RunnerFunction } from '../function.t
 import { ALL_STATES, type PauseWord } from './run-ledger.ts';
 
 /**
- * Leaves a word for an orchestration and for those that run within it, wherever their workers are.
- * As in Salt the result says nothing; that there is no such run is told as progress.
+ * Leaves a word for an orchestration, wherever its worker is. Those that run within it hear it too.
+ * As in Salt the result says nothing. An event `progress` says that there is no such run.
  */
 async function tell(context: RunnerContext, jid: SaltValue, word: SaltMap): Promise<void> {
-  const { runs } = masterOf(context);
   const id = pyStr(jid);
-  const inner = (await runs.list()).filter(
-    (run) => run.kind === 'orchestrate' && run.data.get('orchestration_jid') === id,
-  );
-  const jids = new Set([id, ...inner.map((run) => run.jid)]);
-  const told = await Promise.all([...jids].map((one) => runs.tell(one, word)));
-  if (!told.includes(true)) context.out(`No orchestration ${id} is under way.\n`);
+  const isTold = await masterOf(context).runs.tell(id, word);
+  if (!isTold) context.out(`No orchestration ${id} is under way.\n`);
 }
 
 function pausing(name: string, word: PauseWord, doc: string, timed = false): RunnerFunction {

@@ -29,7 +29,7 @@ export class RunLedger implements StepLedger {
     this.#onTrouble = onTrouble;
   }
 
-  /** False where the record had no room for all steps: nobody can go on from it. */
+  /** False where the record had no room for all steps: no worker can go on from it. */
   static isWhole(data: SaltMap): boolean {
     return data.get('cut') !== true;
   }
@@ -102,13 +102,23 @@ export type PauseWord = 'pause' | 'resume' | 'kill';
 /** The state id that means all of a run. */
 export const ALL_STATES = '__all__';
 
+/** A pause: `forMs` counts from when the state is reached. */
+interface Pause {
+  readonly forMs: number;
+  readonly kill: boolean;
+}
+
 /** What is paused in a run, by state id (Salt: State.check_pause). */
 export class Pauses {
-  readonly #paused = new Map<string, { readonly untilMs: number; readonly kill: boolean }>();
+  readonly #paused = new Map<string, Pause>();
   readonly #now: () => number;
+  readonly #outer: () => readonly SaltMap[];
+  #heard = 0;
 
-  constructor(now: () => number) {
+  /** @param outer words for the orchestration that this one is a part of; they are for it too */
+  constructor(now: () => number, outer: () => readonly SaltMap[] = () => []) {
     this.#now = now;
+    this.#outer = outer;
   }
 
   /** Takes a word. */
@@ -117,22 +127,27 @@ export class Pauses {
     const id = typeof given === 'string' ? given : ALL_STATES;
     const kind = word.get('word');
     const duration = word.get('duration');
+    const { forMs = Infinity, kill = false } = this.#paused.get(id) ?? {};
     if (kind === 'resume') {
       this.#paused.delete(id);
       if (id === ALL_STATES) this.#paused.clear();
-    } else if (kind === 'kill') this.#paused.set(id, { untilMs: Infinity, kill: true });
+    } else if (kind === 'kill') this.#paused.set(id, { forMs, kill: true });
     else if (kind === 'pause') {
       const isTimed = typeof duration === 'number' && duration > 0;
-      const untilMs = isTimed ? this.#now() + duration * 1000 : Infinity;
-      this.#paused.set(id, { untilMs, kill: false });
+      // As in Salt only `resume` takes back an end.
+      this.#paused.set(id, { forMs: isTimed ? duration * 1000 : forMs, kill });
     }
   }
 
   /** Waits while a state is paused; `kill` ends the run before it. */
   async gate(id: string, signal: AbortSignal | undefined): Promise<'run' | 'kill'> {
+    const sinceMs = this.#now();
     for (;;) {
+      const words = this.#outer().slice(this.#heard);
+      this.#heard += words.length;
+      for (const word of words) this.take(word);
       const found = this.#paused.get(id) ?? this.#paused.get(ALL_STATES);
-      if (found === undefined || this.#now() >= found.untilMs) return 'run';
+      if (found === undefined || this.#now() - sinceMs > found.forMs) return 'run';
       if (found.kill) return 'kill';
       await unlessCutOff(sleep(PAUSE_LOOK_MS), signal);
     }

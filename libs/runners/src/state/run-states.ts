@@ -3,12 +3,20 @@ import { type FunctionOutcome } from '@brine/master';
 import { runAndTell } from '@brine/master/functions';
 import type { StateCall, StateFunction } from '@brine/states';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { hasSecretArguments } from '@brine/wire/load';
 import { isTruthy, pyStr, typeName } from '@brine/wire/text';
 import { bindArguments, UnknownKeywordError } from '../arguments.ts';
 import type { RunnerFunction, WheelFunction } from '../function.ts';
 import { fireArgs } from './minion-job.ts';
 import { nestedChanges, parallelComment } from './parallel-results.ts';
-import { pythonError, type StateWorld, unlessCutOff } from './world.ts';
+import {
+  BEHIND_MAX_MS,
+  KNOWN_WITHIN_MS,
+  pythonError,
+  type StateWorld,
+  unlessAway,
+  unlessCutOff,
+} from './world.ts';
 
 /** What a step may call; the table has it, and hands it over so that no circle is closed. */
 export interface Callable {
@@ -149,16 +157,19 @@ async function runNested(
   }
   const jid = master.nextJid();
   await call.note(mapOf({ jid }));
-  const { kind, fun, args, kwargs } = nested;
-  const shownArgs =
-    kind === 'runner'
-      ? mapOf({ type: kind, name: fun, args: [...args], kwargs })
-      : mapOf({ type: kind, name: fun, args: kwargs });
-  await fireArgs(world, call, shownArgs);
+  await fireArgs(world, call, shownCall(nested));
   const { user, principal, limited } = master.call;
   const identity = { jid, user, principal, ...(limited === true ? { limited } : {}) };
   const outcome = await unlessCutOff(runAndTell(master, { ...nested, ...identity }), world.cutOff);
   return { jid, outcome };
+}
+
+/** A call as the event `args` has it: without arguments where they hold secrets. */
+function shownCall({ kind, fun, args, kwargs }: NestedCall): SaltMap {
+  const isSecret = hasSecretArguments(`${kind}.${fun}`);
+  const [words, keywords] = isSecret ? [[], mapOf({})] : [[...args], kwargs];
+  if (kind === 'wheel') return mapOf({ type: kind, name: fun, args: keywords });
+  return mapOf({ type: kind, name: fun, args: words, kwargs: keywords });
 }
 
 /**
@@ -171,10 +182,13 @@ async function outcomeAfterDeath(
   jid: string,
 ): Promise<FunctionOutcome> {
   const { master, context } = world;
+  let goneMs = Infinity;
+  let heardMs = master.now();
   for (;;) {
-    const isGoing = (await master.runs.find(jid))?.ended === false;
-    const kept = (await context.jobs.returns(jid)).get(master.rules.masterMinionId);
-    const data = isMap(kept) ? kept.get('return') : undefined;
+    const going = await unlessAway(async () => (await master.runs.find(jid))?.ended === false);
+    const kept = await unlessAway(() => context.jobs.returns(jid));
+    const entry = kept?.value.get(master.rules.masterMinionId);
+    const data = isMap(entry) ? entry.get('return') : undefined;
     if (isMap(data)) {
       const retcode = data.get('retcode');
       return {
@@ -183,7 +197,12 @@ async function outcomeAfterDeath(
         ...(typeof retcode === 'number' ? { retcode } : {}),
       };
     }
-    if (!isGoing) break;
+    const now = master.now();
+    const isHeard = going !== undefined && kept !== undefined;
+    if (isHeard) heardMs = now;
+    // Its end may be on its way into the job cache.
+    if (isHeard) goneMs = going.value ? Infinity : Math.min(goneMs, now);
+    if (now - goneMs >= KNOWN_WITHIN_MS || now - heardMs >= BEHIND_MAX_MS) break;
     await unlessCutOff(sleep(LOOK_MS), world.cutOff);
   }
   const value =

@@ -1,3 +1,5 @@
+import { isAway } from '@brine/client';
+import { MasterUnavailableError } from '@brine/master';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { RunnerContext, RunnerMaster } from '../function.ts';
 
@@ -15,12 +17,29 @@ export interface StateWorld {
   readonly cutOff: AbortSignal | undefined;
 }
 
+/** After a takeover: for so long the job cache may be behind what was published and returned, ms. */
+export const KNOWN_WITHIN_MS = 10_000;
+/** After a takeover a step waits so long for a job cache that is away, ms. */
+export const BEHIND_MAX_MS = 3_600_000;
+
+/** An answer; undefined while the master, its records or the job cache are away. */
+export async function unlessAway<T>(
+  ask: () => Promise<T>,
+): Promise<{ readonly value: T } | undefined> {
+  try {
+    return { value: await ask() };
+  } catch (error) {
+    if (isAway(error) || error instanceof MasterUnavailableError) return undefined;
+    throw error;
+  }
+}
+
 /** An error as Python names it. */
 export function pythonError(name: string, text: string): Error {
   return Object.assign(new Error(text), { name });
 }
 
-/** Rejects when the signal is aborted; what it waits with can be told apart by its error. */
+/** Waits for the work; rejects with the reason of the signal when that is aborted. */
 export async function unlessCutOff<T>(
   work: Promise<T>,
   signal: AbortSignal | undefined,

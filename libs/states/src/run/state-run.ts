@@ -298,7 +298,7 @@ export class StateRun {
     return (test) => {
       const nth = (this.#calls.get(tag) ?? 0) + 1;
       this.#calls.set(tag, nth);
-      const key = `${tag}#${nth}`;
+      const key = keyOf(tag, nth);
       return callFunction(chunk, { ports: this.#ports, running, key, test });
     };
   }
@@ -330,7 +330,7 @@ export class StateRun {
       let last = ret;
       for (let nth = 1; retry.attempts >= nth && retry.until !== last.get('result'); nth += 1) {
         const interval = retry.interval + this.#splay(retry.splay);
-        await this.#ports.sleep(interval * 1000);
+        await this.#beforeRetry(chunk, interval);
         called = await calling(false);
         const next = unified(called.ret);
         const comment = textAt(next, 'comment');
@@ -360,13 +360,21 @@ export class StateRun {
     if (this.#options.test) return ret.set('comment', joined(ret, retryText(retry)));
     if (retry.until === ret.get('result') || retry.attempts <= retries) return ret;
     const interval = retry.interval + this.#splay(retry.splay);
-    await this.#ports.sleep(interval * 1000);
+    await this.#beforeRetry(chunk, interval);
     const next = await this.#call(chunk, running, retries + 1);
     next.set('comment', `${attemptText(retries, ret)}\n${textAt(next, 'comment')}`);
     const ms = msOf(next.get('duration')) + msOf(ret.get('duration')) + interval * 1000;
     next.set('duration', durationOf(ms));
     if (retries === 1) next.set('start_time', ret.get('start_time') ?? '');
     return next;
+  }
+
+  /** The wait between two attempts, in seconds; none where a resumed run knows the next one. */
+  async #beforeRetry(chunk: Chunk, interval: number): Promise<void> {
+    const tag = tagOf(chunk);
+    const next = (this.#calls.get(tag) ?? 0) + 1;
+    if (this.#ports.ledger.done(keyOf(tag, next)) !== undefined) return;
+    await this.#ports.sleep(interval * 1000);
   }
 
   /** A part of the splay: by the clock, as this library has no chance of its own. */
@@ -395,6 +403,11 @@ export class StateRun {
     data.set('len', this.#length);
     await this.#ports.fire(`salt/job/${run}/prog/${id}/${number}`, data);
   }
+}
+
+/** The key of the nth call of a state: the same after a resumption. */
+function keyOf(tag: string, nth: number): string {
+  return `${tag}#${nth}`;
 }
 
 /** A status with the requirements that it was judged by. */
