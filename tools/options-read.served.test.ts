@@ -14,9 +14,10 @@ const sources = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 'a
   .split('\n')
   .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
   .filter((path) => !/^libs\/(?:testing|config\/src\/(?:options|standings))\//.test(path));
-const words = new Set(
-  sources.flatMap((path) => readFileSync(join(ROOT, path), 'utf8').match(/[\w.]+/g) ?? []),
-);
+const texts = sources.map((path) => readFileSync(join(ROOT, path), 'utf8'));
+const words = new Set(texts.flatMap((text) => text.match(/[\w.]+/g) ?? []));
+/** Runners ask for options by Salt's names: `option('ca_bundle')`. */
+const quoted = new Set(texts.flatMap((text) => text.match(/'[a-z_]+'/g) ?? []));
 const properties = new Set([...words].flatMap((word) => word.split('.')));
 
 function camelCase(name: string): string {
@@ -27,7 +28,8 @@ function unread(table: OptionTable): string[] {
   return Object.entries(table).flatMap(([name, entry]) => {
     if (Object.hasOwn(masterStandings, name)) return [];
     if (!isOption(entry)) return unread(entry);
-    return properties.has(camelCase(name)) || words.has(camelCase(name)) ? [] : [name];
+    const isRead = properties.has(camelCase(name)) || words.has(camelCase(name));
+    return isRead || quoted.has(`'${name}'`) ? [] : [name];
   });
 }
 

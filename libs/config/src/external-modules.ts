@@ -1,8 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ConfigWarning } from './errors.ts';
 
 /** Kinds of modules that a master uses without an option that names them. */
 const KINDS = ['runners', 'wheel', 'renderers'] as const;
+
+/** What is lost of modules without an interpreter. */
+export const WITHOUT_PYTHON =
+  'Brine loads modules in Python only by an interpreter; set brine.python';
 
 /**
  * Which kinds of modules lie in a directory of `extension_modules`, where `salt-run
@@ -10,6 +15,17 @@ const KINDS = ['runners', 'wheel', 'renderers'] as const;
  */
 export function modulesOnDisk(dir: string): string[] {
   return KINDS.filter((kind) => namesIn(join(dir, kind)).some((name) => name.endsWith('.py')));
+}
+
+/**
+ * A warning of modules that lie in the default directory without being loaded. They do not stop a
+ * start: Brine's own `saltutil.sync_*` puts them there, and each call of one fails with a text.
+ */
+export function unloadedModules(dir: string, file: string): ConfigWarning[] {
+  const kinds = modulesOnDisk(dir);
+  if (kinds.length === 0) return [];
+  const text = `Modules in ${dir} (${kinds.join(', ')}) are not loaded: ${WITHOUT_PYTHON}`;
+  return [{ kind: 'unused', text, file, line: 0, option: 'extension_modules' }];
 }
 
 function namesIn(dir: string): readonly string[] {

@@ -100,6 +100,7 @@ describe('options without which work or protection is lost stop the start', () =
     ['eauth_acl_module', 'django'],
     ['renderer_blacklist', ['jinja']],
     ['keys.cache_driver', 'mysql'],
+    ['global_state_conditions', { '*': ['G@os:Debian'] }],
   ])('%s', (name, value) => {
     expect(refused({ [name]: value })).toEqual([name]);
     expect(refused({ [name]: value, brine: { accept_ignored: [name] } })).toEqual([]);
@@ -150,6 +151,7 @@ describe('options without which work or protection is lost stop the start', () =
     { module_dirs: ['/x'], pillar_dirs: ['/x'], render_dirs: ['/x'], top_dirs: ['/x'] },
     { utils_dirs: ['/x'], sdb_dirs: ['/x'], extension_modules: '/srv/extmods' },
     { ext_pillar: [{ mysql: {} }], master_tops: { reclass: {} }, renderer: 'mako|yaml' },
+    { module_dirs: ['/x'], pass_dir: '/x', cython_enable: true },
   ])('but not where brine.python names an interpreter: %j', (options) => {
     expect(refused(options)).not.toEqual([]);
     expect(warningsOf({ ...options, brine: { python: '/opt/salt/bin/python' } })).toEqual([]);
@@ -164,16 +166,23 @@ describe('options without which work or protection is lost stop the start', () =
     ]);
   });
 
-  test('modules in Python stop it where a stock master would find them by itself', () => {
+  test('modules that were synchronised bring a warning and do not stop it', () => {
     write('cache/extmods/runners/mine.py', '');
     write('cache/extmods/grains/mine.py', '');
     const root = { root_dir: dir, cachedir: join(dir, 'cache') };
-    expect(refused(root)).toEqual(['extension_modules:runners']);
-    expect(refused({ ...root, extension_modules: join(dir, 'cache/extmods') })).toEqual([
-      'extension_modules:runners',
-    ]);
+    const line = {
+      kind: 'unused',
+      text:
+        `Modules in ${join(dir, 'cache/extmods')} (runners) are not loaded: Brine loads modules ` +
+        'in Python only by an interpreter; set brine.python',
+      ...{ file: join(dir, 'master'), line: 0, option: 'extension_modules' },
+    };
+    expect(warningsOf(root)).toEqual([line]);
+    const named = { ...root, extension_modules: join(dir, 'cache/extmods') };
+    expect(warningsOf(named)).toEqual([line]);
+    expect(warningsOf({ ...root, brine: { python: '/opt/salt/bin/python' } })).toEqual([]);
     rmSync(join(dir, 'cache/extmods/runners'), { recursive: true });
-    expect(refused(root)).toEqual([]);
+    expect(warningsOf(root)).toEqual([]);
   });
 
   test('the refusal names all of them at once, where they stand, and the way out', () => {
@@ -215,6 +224,36 @@ describe('warnings about the others', () => {
         'use these; the master renders pillars without them',
     ]);
     expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: "False"\n')).toEqual([]);
+  });
+
+  test('what runners and orchestrations read is in force, or says in which part', () => {
+    const inForce = {
+      ...{ auth_events_autosign_grains: ['pend'], disabled_requisites: ['require'] },
+      ...{ state_max_parallel: 3, runner_queue: { queue: 'q' } },
+      extmod_whitelist: { runners: ['a'] },
+      ...{ extmod_blacklist: { wheel: ['b'] }, clean_dynamic_modules: false },
+      ca_bundle_url: 'https://a/bundle.pem',
+    };
+    expect(warningsOf(inForce)).toEqual([]);
+    expect(told('test: true\nhttp_request_timeout: 5\nverify_ssl: false\n')).toEqual([
+      "unused: Option 'test' in /master, line 1, is in force in part: orchestrations use it; set " +
+        "it for minions in the minions' files",
+      "unused: Option 'http_request_timeout' in /master, line 2, is in force in part: http.query " +
+        'uses it within 16 MiB, 20 s and 300 s; pillars do not',
+      "unused: Option 'verify_ssl' in /master, line 3, is in force in part: http.query uses it; " +
+        'external pillars do not',
+    ]);
+  });
+
+  test('a profile of sdb is no unknown option, and says so if its driver is not served', () => {
+    expect(warningsOf({ site: { driver: 'yaml', files: [] }, own_env: { driver: 'env' } })).toEqual(
+      [],
+    );
+    expect(told('safe: {driver: vault}\nother: {drivers: env}\n')).toEqual([
+      "unused: Option 'safe' in /master, line 1, is not in force: it is no profile of sdb with " +
+        'the driver env or yaml',
+      "unknown: Unknown option 'other' in /master, line 2",
+    ]);
   });
 
   test('an option that changes nothing has a kind of its own', () => {

@@ -1,14 +1,15 @@
 import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
-import { modulesOnDisk } from './external-modules.ts';
+import { unloadedModules } from './external-modules.ts';
 import type { Sources } from './include.ts';
 import { judgeOptions } from './judge.ts';
 import { type ConfigLocation, findConfig, loadTable } from './load.ts';
-import type { ConfigValue, OptionValues } from './option.ts';
+import { type ConfigValue, isConfigMap, type OptionValues } from './option.ts';
 import { masterOptions } from './options/master.ts';
 import { placeUnderRoot } from './root-dir.ts';
 import { masterStandings } from './standings/master.ts';
+import { SERVED } from './standings/served-kinds.ts';
 import type { Origin } from './table.ts';
 
 type FileValues = OptionValues<typeof masterOptions>;
@@ -92,19 +93,35 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
     tokenDir: join(out.cachedir, 'tokens'),
     written: sources.values,
   };
-  const found = { ...sources.values, extension_modules: externalModules(options, root) };
+  const { cachedir, confFile, extensionModules } = options;
+  const isPreset = extensionModules === placed(root, join(cachedir, 'extmods'));
+  const isIdle = isPreset && brine.python === '';
+  const found = { ...sources.values, extension_modules: isPreset ? null : extensionModules };
   const accepted = brine.acceptIgnored;
-  const losses = judgeOptions(masterStandings, { values: found, originOf, accepted });
-  return { options, warnings: [...loaded.warnings, ...losses], sources, originOf };
+  const warnings = [
+    ...withoutProfiles(loaded.warnings, sources.values),
+    ...judgeOptions(masterStandings, { values: found, originOf, accepted }),
+    ...(isIdle ? unloadedModules(extensionModules, confFile) : []),
+  ];
+  return { options, warnings, sources, originOf };
 }
 
-/** The directory of `extension_modules`; where it is Salt's own, the modules that lie there. */
-function externalModules(
-  { extensionModules, cachedir }: MasterOptions,
-  root: string,
-): string | readonly string[] {
-  const isPreset = extensionModules === placed(root, join(cachedir, 'extmods'));
-  return isPreset ? modulesOnDisk(extensionModules) : extensionModules;
+/** Profiles of sdb have names of the operator's choice: they are no unknown options. */
+function withoutProfiles(
+  warnings: readonly ConfigWarning[],
+  values: Readonly<Record<string, ConfigValue>>,
+): ConfigWarning[] {
+  return warnings.flatMap((warning) => {
+    const { kind, option = '', file, line } = warning;
+    const value = kind === 'unknown' ? values[option] : undefined;
+    const driver = isConfigMap(value) ? value['driver'] : undefined;
+    if (typeof driver !== 'string') return [warning];
+    if (SERVED.sdb.some((name) => name === driver)) return [];
+    const text =
+      `Option '${option}' in ${file}, line ${line}, is not in force: it is no profile of sdb ` +
+      `with the driver ${SERVED.sdb.join(' or ')}`;
+    return [{ ...warning, kind: 'unused', text }];
+  });
 }
 
 /** Address a client of this host connects to (salt/config client_config: not the wildcard). */

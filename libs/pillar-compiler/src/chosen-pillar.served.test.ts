@@ -2,17 +2,28 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PyFunction } from '@brine/jinja';
 import type { PillarOptions, PillarPorts } from '@brine/pillar';
 import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { expect, onTestFinished, test } from 'vitest';
 import { Externals, type ExternalsData } from './pillar-externals.ts';
 
-test('nothing of a repository that a minion chose is decrypted or runs as Python', () => {
+/** What a template would have of the master's host. */
+const TEMPLATE = `
+{%- if 'cmd.run' in salt %}shell: {{ salt['cmd.run']('id') }}
+{% endif %}
+{%- if opts.secret is defined %}opt: {{ opts.secret }}
+{% endif %}
+id: {{ opts.id }}
+`;
+
+test('nothing of a repository that a minion chose is decrypted or runs on the host', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-chosen-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, 'top.sls'), "base: {'*': [a, b]}\n");
+  writeFileSync(join(dir, 'top.sls'), "base: {'*': [a, b, c]}\n");
   writeFileSync(join(dir, 'a.sls'), '#!yaml|gpg\nsecret: sealed\n');
   writeFileSync(join(dir, 'b.sls'), '#!lines\nran\n');
+  writeFileSync(join(dir, 'c.sls'), TEMPLATE);
   const who = ['-c', 'user.name=t', '-c', 'user.email=t@example.com'];
   for (const args of [
     ['init', '-q', '-b', 'main'],
@@ -30,12 +41,12 @@ test('nothing of a repository that a minion chose is decrypted or runs as Python
   const options = {
     ...{ renderer: 'jinja|yaml', stateTop: 'top.sls', mergingStrategy: 'smart', envOrder: [] },
     ...{ nodegroups: {}, extPillar: [], decrypt: { keys: [], delimiter: ':', renderers: ['gpg'] } },
-    ...{ opts: mapOf({}), pillarenv: null, onDemandExtPillar: ['git'] },
+    ...{ opts: mapOf({ secret: 'of the master' }), pillarenv: null, onDemandExtPillar: ['git'] },
   } as unknown as PillarOptions;
   const data = { git, gitDefaults, gitIncludes: false } as unknown as ExternalsData;
   const ports = {
     outside: { now: () => 0, random: () => 0 },
-    functions: () => new Map(),
+    functions: () => new Map([['cmd.run', new PyFunction('cmd.run', () => 'root')]]),
     decrypt: () => mapOf({ secret: 'open' }),
     python: { render: () => mapOf({ ran: true }), knows: () => false, call: () => null },
     log: () => undefined,
@@ -49,6 +60,8 @@ test('nothing of a repository that a minion chose is decrypted or runs as Python
     });
   };
   const args = [`main ${dir}`];
-  expect(asking(args, null)).toEqual(mapOf({ secret: 'open', ran: true }));
-  expect(asking(args, mapOf({ git: args }))).toEqual(mapOf({ secret: 'sealed' }));
+  expect(asking(args, null)).toEqual(
+    mapOf({ secret: 'open', ran: true, shell: 'root', opt: 'of the master', id: 'a' }),
+  );
+  expect(asking(args, mapOf({ git: args }))).toEqual(mapOf({ secret: 'sealed', id: 'a' }));
 });

@@ -1,34 +1,17 @@
-import { workerData } from 'node:worker_threads';
-import {
-  compilePillar,
-  type PillarOptions,
-  type PillarPorts,
-  pillarTop,
-  saltclassTops,
-} from '@brine/pillar';
+import { compilePillar, type PillarPorts, pillarTop, saltclassTops } from '@brine/pillar';
 import {
   type AskedRemotes,
   ClassTree,
   decryptAll,
-  type GpgSettings,
   RootFiles,
   updateGitPillars,
 } from '@brine/pillar-sources';
 import type { BlockingEnd } from '@brine/python-host';
-import { mapIn, mapOf, pack, textOf, unpackMap } from '@brine/wire';
+import { mapIn, pack, textOf, unpackMap } from '@brine/wire';
 import { hostFunctions } from './host-functions.ts';
-import { Externals, type ExternalsData } from './pillar-externals.ts';
+import { Externals } from './pillar-externals.ts';
 import { PillarModules } from './pillar-modules.ts';
-
-/** What a thread is started with. */
-export interface PillarThreadData {
-  readonly roots: Readonly<Record<string, readonly string[]>>;
-  readonly gpg: GpgSettings;
-  readonly externals: ExternalsData;
-  readonly options: Omit<PillarOptions, 'opts' | 'extPillar'>;
-  /** msgpack of `{opts, extPillar}`: what would lose its types on the way to a thread. */
-  readonly packed: Uint8Array;
-}
+import { threadStart } from './thread-start.ts';
 
 /** One pillar to make: msgpack of `{id, grains, saltenv, pillarenv, override, ext}`. */
 export interface PillarTask {
@@ -52,14 +35,7 @@ export interface PillarResult {
 
 const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
 
-/** piscina hands its `workerData` on as the second of a pair. */
-const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarThreadData;
-const rest = unpackMap(Buffer.from(data.packed));
-const options: PillarOptions = {
-  ...data.options,
-  opts: mapIn(rest, 'opts') ?? mapOf({}),
-  extPillar: rest.get('extPillar') ?? [],
-};
+const { data, options } = threadStart();
 
 /**
  * Runs in a worker thread: a template may run long, and a thread can be ended where an event loop

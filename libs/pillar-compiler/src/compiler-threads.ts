@@ -5,7 +5,7 @@ import { MasterUnavailableError } from '@brine/master';
 import { type PythonCalls, serveBlocking } from '@brine/python-host';
 import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
-import type { PillarResult, PillarTask, PillarThreadData } from './compiler-thread.ts';
+import type { PillarResult, PillarTask } from './compiler-thread.ts';
 import {
   directoriesOf,
   externalsData,
@@ -13,6 +13,7 @@ import {
   namedOptions,
   pillarOptions,
 } from './pillar-options.ts';
+import type { PillarThreadData } from './thread-start.ts';
 
 /** A pillar that takes longer is given up, its thread ended: a minion waits no longer either. */
 const RENDER_MAX_MS = 45_000;

@@ -22,7 +22,7 @@ import {
   readPostgres,
   RootFiles,
 } from '@brine/pillar-sources';
-import { isMap, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 
 /** What external pillars are set up with. */
 export interface ExternalsData {
@@ -101,30 +101,41 @@ export class Externals {
       if ('error' in early) throw early.error;
       return early.value;
     }
-    if (name === 'git') return this.#git(minion, args, ports);
+    // What the minion names itself (`on_demand_ext_pillar`) may hold templates of its own.
+    const chosen = minion.ext?.get(name) === args;
+    const safe = chosen ? withoutHost(ports) : ports;
+    const options = chosen ? { ...this.#options, opts: mapOf({}) } : this.#options;
+    if (name === 'git') return this.#git(minion, args, { ports: safe, options, chosen });
     if (name === 'saltclass') {
       const files = new ClassTree(classPath(args));
       const { log } = this.#settings;
-      const functions = ports.functions(minion);
-      const { outside, python } = ports;
+      const functions = safe.functions(minion);
+      const { outside, python } = safe;
       const classPorts = { files, outside, log, functions, python };
-      return saltclassPillar(classPorts, this.#options, minion, pillar);
+      return saltclassPillar(classPorts, options, minion, pillar);
     }
     return askExternal(name, minion, args, this.#settings);
   }
 
   /** A pillar of the files of each remote (Salt: salt/pillar/git_pillar.py). */
-  #git(minion: PillarMinion, args: SaltValue, ports: PillarPorts): SaltMap {
+  #git(
+    minion: PillarMinion,
+    args: SaltValue,
+    {
+      ports,
+      options,
+      chosen,
+    }: {
+      readonly ports: PillarPorts;
+      readonly options: PillarOptions;
+      /** All of its refs are the minion's words. */
+      readonly chosen: boolean;
+    },
+  ): SaltMap {
     const { git, gitDefaults, gitIncludes } = this.#data;
-    const { mergingStrategy, mergeLists } = this.#options;
+    const { mergingStrategy, mergeLists } = options;
     const asked = minion.pillarenv ?? minion.saltenv;
     const settings = { ...git, log: this.#settings.log };
-    // A repository that the minion chose may hold any ciphertext: nothing of it is decrypted. And
-    // all of its refs are the minion's words. No file of it runs as Python.
-    const chosen = minion.ext?.get('git') === args;
-    const safe = chosen
-      ? { ...ports, decrypt: (value: SaltValue) => value, python: undefined }
-      : ports;
     const places = gitPillarRemotes(args, gitDefaults, asked).map((remote) => {
       const { url, refs, ownRefs } = remote;
       const checkout = checkoutOf({ url, refs, ownRefs: chosen ? [] : ownRefs }, settings);
@@ -141,14 +152,27 @@ export class Externals {
         roots.map(({ checkout }) => checkout),
       );
       const own = compilePillar(
-        { ...safe, files },
-        { ...this.#options, extPillar: [], extPillarFirst: false },
+        { ...ports, files },
+        { ...options, extPillar: [], extPillarFirst: false },
         { ...minion, saltenv: place.env, override: new Map(), ext: null },
       );
       pillar = mergePillars(pillar, own, mergingStrategy, 'yaml', mergeLists);
     }
     return pillar;
   }
+}
+
+/**
+ * The ports for files that a minion chose. They may hold any ciphertext and any template: nothing
+ * of them is decrypted, nothing runs as Python, and no function reaches this host.
+ */
+function withoutHost(ports: PillarPorts): PillarPorts {
+  return {
+    ...ports,
+    decrypt: (value) => value,
+    python: undefined,
+    functions: () => new Map(),
+  };
 }
 
 /** The last `path` among the arguments, as Salt takes it. */

@@ -1,9 +1,7 @@
-import { workerData } from 'node:worker_threads';
 import { PyFunction, str } from '@brine/jinja';
 import {
   callStateFunction,
   type PillarFiles,
-  type PillarOptions,
   type PillarPorts,
   RenderError,
   renderStateFile,
@@ -21,10 +19,10 @@ import {
   textOf,
   unpackMap,
 } from '@brine/wire';
-import type { PillarThreadData } from './compiler-thread.ts';
 import { hostFunctions } from './host-functions.ts';
 import { PillarModules } from './pillar-modules.ts';
 import { FILE, RUNNER } from './sls-questions.ts';
+import { threadStart } from './thread-start.ts';
 
 /** One SLS file to render, or a function to call. */
 export interface SlsTask {
@@ -50,14 +48,8 @@ const WAIT_MS = 60_000;
 
 const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
 
-/** piscina hands its `workerData` on as the second of a pair. */
-const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarThreadData;
-const rest = unpackMap(Buffer.from(data.packed));
-const options: PillarOptions = {
-  ...data.options,
-  opts: mapIn(rest, 'opts') ?? mapOf({}),
-  extPillar: [],
-};
+const { data, options: whole } = threadStart();
+const options = { ...whole, extPillar: [] };
 
 /**
  * Renders a file of states in a worker thread. Files come from the worker, because those of git are

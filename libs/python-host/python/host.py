@@ -89,7 +89,7 @@ def cut(text):
 
 
 def error_of(exc):
-    """What the master is told of an exception."""
+    """An exception as the master gets it."""
     return {
         "type": type(exc).__name__,
         "text": cut(str(exc)),

@@ -56,9 +56,9 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
 }
 
 /**
- * Goes on with a run that another worker had, in the context of the call that began it. What it
- * returns is told by the event `ret` of that call; without a value nothing is told. It may throw
- * RunLostError on: the next owner goes on then.
+ * Goes on with a run that another worker had, in the context of the call that began it. The event
+ * `ret` of that call has what it returns; without a value there is no event. It may pass a
+ * RunLostError on: then the next owner goes on.
  */
 export type OwnedWork = (
   run: OwnedRun,

@@ -11,9 +11,9 @@ export interface CareDone {
  * before it for all others.
  */
 export interface FileServerCare {
-  /** Fetches remotes now. Resolves when this host has them; others were told to fetch. */
+  /** Fetches remotes now. Resolves when this host has them; the others fetch too. */
   update(back?: readonly string[], remotes?: readonly string[]): Promise<void>;
-  /** Empties the copies of remotes on this host and fetches them again; others were told to. */
+  /** Empties the copies of remotes on this host and fetches them again; the others do so too. */
   clearCopies(back?: readonly string[]): Promise<CareDone>;
   /** Locks the updates of remotes on this host, or clears such locks; `remote` is a glob. */
   changeLocks(to: 'lock' | 'clear', back?: readonly string[], remote?: string): Promise<CareDone>;
@@ -101,8 +101,8 @@ export interface Outgoing {
 export interface OwnStates {
   /**
    * Renders an SLS file of the file server (`sls`, `path`), or calls a function that templates have
-   * (`fun`, `args`, `kwargs`), for a minion of this `id` with these `grains` and this `pillar`, in
-   * this `saltenv` and `pillarenv`. Gives `value`, or `error` in Salt's words with its `kind`.
+   * (`fun`, `args`, `kwargs`). `id`, `grains`, `pillar`, `saltenv` and `pillarenv` are those of the
+   * minion. Gives `value`, or `error` in Salt's words with its `kind`.
    * @param runner answers `salt['saltutil.runner']`
    */
   ask(

@@ -4,8 +4,8 @@ import { orchestrateWork } from './state/orchestrate.ts';
 import { RUNNERS, WHEELS } from './table.ts';
 
 /**
- * Runners that a worker can not go on with: only the function knew how far it was. Whoever waits
- * for it hears that it is gone, rather than nothing.
+ * Runners that another worker can not go on with: only the function knew how far it was. The
+ * command that waits for it gets a failure, rather than no answer.
  */
 const toldGone: OwnedWork = async () => ({
   value: 'The worker that ran this is gone. It may have done a part of its work; run it again.',

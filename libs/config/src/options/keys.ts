@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { decimal, flag, integer, maybeText, oneOf, text } from '../kinds.ts';
+import { decimal, flag, integer, maybeText, oneOf, text, texts } from '../kinds.ts';
 
 /** Who may sign in, and the keys that protect the traffic. */
 export const keyOptions = {
@@ -23,9 +23,15 @@ export const keyOptions = {
     doc: 'Lowest version of the request envelope that is served.',
   }),
   auth_events: flag({ default: true, doc: 'Fire salt/auth events.' }),
+  auth_events_autosign_grains: texts({
+    default: [],
+    doc:
+      'Kinds of salt/auth events that tell the autosign grains of the minion: `accept`, `pend`, ' +
+      '`reject`, `denied`, `full`. At most 16 KiB.',
+  }),
   auth_events_pend_autosign_grains: flag({
     default: false,
-    doc: 'Put autosign grains into the event of a pending key.',
+    doc: 'Older idea of auth_events_autosign_grains.',
   }),
   publish_session: integer({
     default: 86_400,

@@ -2,6 +2,7 @@ import { accessOptions } from './access.ts';
 import { brineOptions } from './brine.ts';
 import { eventOptions } from './events.ts';
 import { fileOptions } from './files.ts';
+import { functionOptions } from './functions.ts';
 import { gitPillarOptions } from './git-pillar.ts';
 import { gitfsOptions } from './gitfs.ts';
 import { jobOptions } from './jobs.ts';
@@ -31,6 +32,7 @@ export const masterOptions = {
   ...pillarOptions,
   ...gitPillarOptions,
   ...stateOptions,
+  ...functionOptions,
   ...loggingOptions,
   brine: brineOptions,
 } as const;

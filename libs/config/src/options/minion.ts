@@ -75,5 +75,11 @@ export const minionOptions = {
   enable_legacy_startup_events: flag({ default: true, doc: 'Fire minion_start as well.' }),
   default_include: text({ default: 'minion.d/*.conf', doc: 'Files read after the main one.' }),
   include: texts({ default: [], doc: 'Further files.' }),
-  brine: { log_format: brineOptions.log_format },
+  brine: {
+    log_format: brineOptions.log_format,
+    python: text({
+      default: '',
+      doc: "Interpreter with Salt; its salt-call runs what Brine's own minion lacks. Empty: none.",
+    }),
+  },
 } as const;

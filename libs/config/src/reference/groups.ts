@@ -2,6 +2,7 @@ import type { OptionTable } from '../option.ts';
 import { accessOptions } from '../options/access.ts';
 import { eventOptions } from '../options/events.ts';
 import { fileOptions } from '../options/files.ts';
+import { functionOptions } from '../options/functions.ts';
 import { gitPillarOptions } from '../options/git-pillar.ts';
 import { gitfsOptions } from '../options/gitfs.ts';
 import { jobOptions } from '../options/jobs.ts';
@@ -64,6 +65,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
   },
   { title: 'Pillars from git and PostgreSQL', salt: gitPillarOptions, brine: [] },
   { title: 'States and Jinja', salt: stateOptions, brine: [] },
+  { title: 'Runners and orchestrations', salt: functionOptions, brine: [] },
   {
     title: 'See what happens: logs, metrics, health, traces',
     salt: loggingOptions,

@@ -1,6 +1,6 @@
 import { type ConfigMap, type ConfigValue, isConfigMap, isList } from '../option.ts';
 import { alike, harmless, ignored, partly, type StandingTable, stops } from '../standing.ts';
-import { hasPython, namesIn, notServed, textsIn } from './names.ts';
+import { hasPython, IN_PYTHON, namesIn, notServed, textsIn } from './names.ts';
 
 const REFSPECS = ['+refs/heads/*:refs/remotes/origin/*', '+refs/tags/*:refs/tags/*'];
 
@@ -69,7 +69,7 @@ export const dataStandings: StandingTable = {
   ),
   ...alike(
     { pass_dir: '', pass_gnupghome: '', pass_strict_fetch: false, pass_variable_prefix: '' },
-    (preset) => ignored(preset, 'Brine has no renderer pass'),
+    (preset) => ignored(preset, 'the renderer pass needs brine.python', IN_PYTHON),
   ),
   ...alike(
     {
@@ -106,9 +106,11 @@ export const dataStandings: StandingTable = {
   ),
   master_tops_first: ignored(false, 'Brine does not send it to minions'),
   lock_saltenv: ignored(false, 'Brine does not send it to minions'),
-  state_max_parallel: ignored(0, 'Brine does not send it to minions'),
-  test: ignored(false, "Brine does not send it to minions; set it in the minions' files"),
-  clean_dynamic_modules: ignored(true, 'minions read it in their own files'),
+  test: partly(false, "orchestrations use it; set it for minions in the minions' files"),
+  global_state_conditions: stops(
+    null,
+    'orchestrations would run states that these conditions hold back',
+  ),
   file_client: ignored('local', 'the master always reads its own files'),
   local: ignored(true, 'the master always reads its own files'),
   cache: ignored('localfs', 'Brine keeps minion data in NATS and in cachedir'),

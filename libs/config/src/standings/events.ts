@@ -42,8 +42,10 @@ export const eventStandings: StandingTable = {
   event_match_type: ignored('startswith', 'Brine always compares the beginning of a tag'),
   master_stats: ignored(false, 'Brine fires no salt/stats events; see brine.metrics'),
   master_stats_event_iter: ignored(60, 'it belongs to master_stats, which Brine does not have'),
-  auth_events_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
-  auth_events_pend_autosign_grains: ignored(false, 'events of log-ins have no autosign grains'),
+  auth_events_pend_autosign_grains: ignored(
+    false,
+    'Salt does not read it either; use auth_events_autosign_grains',
+  ),
   fileserver_events: ignored(false, 'Brine fires no salt/fileserver events'),
   ping_on_rotate: ignored(false, 'minions log in again at their next message, not at once'),
 };

@@ -1,10 +1,8 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { isList } from '../option.ts';
+import { WITHOUT_PYTHON } from '../external-modules.ts';
 import { alike, ignored, type StandingTable, stops } from '../standing.ts';
-import { hasPython, textsIn } from './names.ts';
-
-const IN_PYTHON = 'Brine loads modules in Python only by an interpreter; set brine.python';
+import { IN_PYTHON } from './names.ts';
 
 /** Modules in Python, which Brine does not load, and what belongs to them. */
 export const moduleStandings: StandingTable = {
@@ -34,19 +32,10 @@ export const moduleStandings: StandingTable = {
       utils_dirs: [],
       wheel_dirs: [],
     },
-    (preset) =>
-      stops(preset, IN_PYTHON, { lost: (_value, values) => (hasPython(values) ? [] : undefined) }),
+    (preset) => stops(preset, WITHOUT_PYTHON, IN_PYTHON),
   ),
-  // A list: the kinds of modules that lie where the option is not set (loadMasterConfig).
-  extension_modules: stops(null, IN_PYTHON, {
-    lost: (value, values) => {
-      if (hasPython(values)) return [];
-      return isList(value) ? textsIn(value) : undefined;
-    },
-  }),
-  ...alike({ extmod_blacklist: {}, extmod_whitelist: {} }, (preset) =>
-    ignored(preset, 'Brine does not synchronise modules to the master'),
-  ),
+  // Its default asks for nothing, although modules may lie there (loadMasterConfig).
+  extension_modules: stops(null, WITHOUT_PYTHON, IN_PYTHON),
   ...alike(
     {
       enable_ssh_minions: false,
@@ -129,10 +118,12 @@ export const moduleStandings: StandingTable = {
     ignored(preset, 'it belongs to the login module django, which Brine does not have'),
   ),
   range_server: ignored('range:80', 'Brine has no range targets'),
-  sqlite_queue_dir: ignored('/var/cache/salt/master/queues', 'Brine has no queue runner'),
+  sqlite_queue_dir: ignored('/var/cache/salt/master/queues', 'Brine keeps queues in PostgreSQL'),
   master_roots: ignored({ base: ['/srv/salt-master'] }, 'the master applies no states to itself'),
   features: ignored({}, "Brine does not know Salt's switches for coming features"),
-  cython_enable: ignored(false, 'Brine does not load modules in Python'),
-  optimization_order: ignored([0, 1, 2], 'Brine does not load modules in Python'),
+  ...alike(
+    { cython_enable: false, enable_zip_modules: false, optimization_order: [0, 1, 2] },
+    (preset) => ignored(preset, WITHOUT_PYTHON, IN_PYTHON),
+  ),
   search: ignored('', 'Salt 3008 does not read it either'),
 };

@@ -18,6 +18,12 @@ export function hasPython({ brine }: ConfigMap): boolean {
   return isConfigMap(brine) && textsIn(brine['python']).some((path) => path !== '');
 }
 
+/** Of options that modules in Python read: nothing is lost where there are some. */
+export const IN_PYTHON = {
+  lost: (_value: ConfigValue, values: ConfigMap): readonly string[] | undefined =>
+    hasPython(values) ? [] : undefined,
+};
+
 /** Those of the names that are not served as kinds of an option, each once. */
 export function notServed(option: keyof typeof SERVED, names: readonly string[]): string[] {
   const served: readonly string[] = SERVED[option];

@@ -1,6 +1,5 @@
-import { alike, ignored, type StandingTable, stops } from '../standing.ts';
+import { alike, ignored, partly, type StandingTable, stops } from '../standing.ts';
 import { namesIn, notServed } from './names.ts';
-import { SERVED } from './served-kinds.ts';
 
 /** Keys, rights, and what protects the traffic. */
 export const securityStandings: StandingTable = {
@@ -46,7 +45,7 @@ export const securityStandings: StandingTable = {
   }),
   netapi_allow_raw_shell: ignored(false, 'Brine has no salt-api'),
   ...alike({ renderer_blacklist: [], renderer_whitelist: [] }, (preset) =>
-    stops(preset, `pillars may always use ${SERVED.renderer.join(', ')}`),
+    stops(preset, 'Brine refuses no renderer in pillars'),
   ),
   ...alike(
     {
@@ -69,5 +68,8 @@ export const securityStandings: StandingTable = {
     'it belongs to detect_remote_minions, which Brine does not have',
   ),
   auth_mode: ignored(1, 'Salt has only one kind of log-in'),
+  ...alike({ ca_bundle: null, verify_ssl: true }, (preset) =>
+    partly(preset, 'http.query uses it; external pillars do not'),
+  ),
   use_os_truststore: ignored(false, "outgoing connections trust only Node's certificates"),
 };

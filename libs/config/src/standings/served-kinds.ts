@@ -19,4 +19,5 @@ export const SERVED = {
   renderer: ['jinja', 'yaml', 'json', 'gpg'],
   decrypt_pillar: ['gpg'],
   master_job_cache: ['local_cache', 'pgjsonb'],
+  sdb: ['env', 'yaml'],
 } as const;

@@ -45,14 +45,14 @@ export type PeerCommand = (
 
 /** `minion_pub`: publishes, and answers with the job's id and the expected minions. */
 export const minionPub: PeerCommand = async (ports, request, minion, load) => {
-  const published = await publishFor(ports, request, minion, load);
+  const published = await publishForPeer(ports, request, minion, load);
   if (published === undefined) return new Map();
   return mapOf({ jid: published.jid, minions: [...published.minions] });
 };
 
 /** `minion_publish`: as `minion_pub`, but waits and answers with what came back. */
 export const minionPublish: PeerCommand = async (ports, request, minion, load) => {
-  const published = await publishFor(ports, request, minion, load);
+  const published = await publishForPeer(ports, request, minion, load);
   if (published === undefined) return new Map();
   const seconds = Number(load.get('timeout') ?? load.get('tmo') ?? WAIT_DEFAULT_S);
   const until =
@@ -92,7 +92,7 @@ export function rightsOf(
   );
 }
 
-async function publishFor(ports: MasterPorts, request: Request, minion: string, load: SaltMap) {
+async function publishForPeer(ports: MasterPorts, request: Request, minion: string, load: SaltMap) {
   const job = await allowedJob(ports, minion, load);
   if (job === undefined) {
     ports.count('peer_publish_refused');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Crypticle, isEncAlgo, isSigAlgo, PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
-import { bytesOf, mapIn, type SaltMap, textOf, unpackMap } from '@brine/wire';
+import { bytesOf, mapIn, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
 import { parseAuthAnswer } from '@brine/wire/load';
 import { describe, expect, it } from 'vitest';
 import { answerAuth } from './auth.ts';
@@ -140,4 +140,35 @@ describe('sign-ins recorded from real minions', () => {
     const reply = unpackMap((await answerAuth(racing, request, load, version)).body);
     expect(parseAuthAnswer(bytesOf(reply, 'load')!).kind).toBe('accept');
   });
+
+  const GRAINS = mapOf({ role: 'web', rack: ['a', 1] });
+  const acts = vectors.cases.filter(
+    ({ state }, at, all) => all.findIndex((other) => other.state === state) === at,
+  );
+  it.each(acts.map((vector) => [vector.state, vector] as const))(
+    'an event of a log-in (%s) tells autosign grains where the option names its act',
+    async (_state, vector) => {
+      const { load, version } = loadOf(vector);
+      const told = async (rules: readonly string[] | undefined, grains: SaltMap) => {
+        const master = masterFor(vector);
+        const { ports } = master;
+        if (rules !== undefined) Object.assign(ports.rules, { authEventsAutosignGrains: rules });
+        await answerAuth(ports, request, new Map(load).set('autosign_grains', grains), version);
+        const event = master.events.find(({ tag }) => tag === 'salt/auth')!;
+        return { data: unpackMap(event.body), counts: master.counts };
+      };
+      const act = textOf((await told(undefined, GRAINS)).data, 'act')!;
+      const { data } = await told([act], GRAINS);
+      expect(data.get('autosign_grains')).toEqual(GRAINS);
+      expect([...data.keys()]).toEqual(['result', 'act', 'id', 'pub', 'autosign_grains']);
+      const others = ['accept', 'pend', 'reject', 'denied', 'full'].filter((one) => one !== act);
+      for (const rules of [undefined, [], others]) {
+        expect((await told(rules, GRAINS)).data.has('autosign_grains')).toBe(false);
+      }
+      expect((await told([act], mapOf({}))).data.has('autosign_grains')).toBe(false);
+      const large = await told([act], mapOf({ role: 'x'.repeat(20_000) }));
+      expect(large.data.has('autosign_grains')).toBe(false);
+      expect(large.counts.get('auth_event_grains_left_out')).toBe(1);
+    },
+  );
 });

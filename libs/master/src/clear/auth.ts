@@ -16,6 +16,9 @@ const KEY_WRITE_TRIES_MAX = 5;
  */
 const PUBLIC_KEY_CHARS_MAX = 4096;
 
+/** Longest grains that an event tells of, in bytes: strangers send them too. */
+const TOLD_GRAINS_MAX_BYTES = 16_384;
+
 /** Payload version from which on replies are signed and carry the nonce (CVE-2022-22935). */
 const SIGNED_REPLY_VERSION = 2;
 
@@ -216,11 +219,27 @@ async function fireAuth(
     ports.count('auth_event_left_out');
     return;
   }
+  const { result, act } = verdict;
+  const { id, pub } = signIn;
+  const grains = toldGrains(ports, signIn, act);
   await ports.events.append({
     kind: 'auth',
     tag: 'salt/auth',
-    body: pack(mapOf({ result: verdict.result, act: verdict.act, id: signIn.id, pub: signIn.pub })),
+    body: pack(mapOf({ result, act, id, pub, autosign_grains: grains })),
     msgId: `auth:${request.id}`,
     minion: signIn.id,
   });
+}
+
+/** The grains that the minion sent to be accepted, where the master's option wants them told. */
+function toldGrains(
+  ports: MasterPorts,
+  { autosignGrains: grains }: SignIn,
+  act: AuthVerdict['act'],
+): SaltMap | undefined {
+  if (grains === undefined || grains.size === 0) return undefined;
+  if (ports.rules.authEventsAutosignGrains?.includes(act) !== true) return undefined;
+  if (pack(grains).length <= TOLD_GRAINS_MAX_BYTES) return grains;
+  ports.count('auth_event_grains_left_out');
+  return undefined;
 }

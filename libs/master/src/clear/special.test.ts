@@ -127,10 +127,17 @@ describe('a runner over the request port', () => {
     expect(errorOf(reply)).toBe('SaltRunnerError: 32 runners are running: try again');
   });
 
-  it('shows no arguments that are secrets', async () => {
-    const secret = mapOf({ username: 'anne', password: 'pw-secret', eauth: 'file' });
-    await send({ cmd: 'runner', fun: 'auth.mk_token', kwarg: secret, ...ROOT });
+  it.each([
+    ['auth.mk_token', { username: 'anne', password: 'pw-secret', eauth: 'file' }],
+    ['http.query', { url: 'https://a', password: 'pw-secret' }],
+    ['sdb.set', { uri: 'sdb://a/b', value: 'pw-secret' }],
+    ['nacl.enc', { data: 'pw-secret' }],
+    ['vault.generate_token', { signature: 'pw-secret' }],
+  ])('%s shows no arguments, in events and in the job cache', async (fun, secret) => {
+    await send({ cmd: 'runner', fun, kwarg: mapOf(secret), ...ROOT });
     await Promise.all(made.background);
+    expect(calls).toMatchObject([{ fun, kwargs: mapOf(secret) }]);
+    expect(made.events.length).toBeGreaterThan(1);
     for (const { body } of made.events) expect(Buffer.from(body).includes('pw-secret')).toBe(false);
   });
 });
@@ -216,6 +223,16 @@ describe('a wheel over the request port', () => {
         'Usage:\n\n    Rejects pending keys.\n',
     );
     expect(made.minionKeys.get('new1')?.state).toBe('pending');
+  });
+
+  it.each([
+    ['config.update_config', { file_name: 'a', yaml_contents: 'pw-secret' }],
+    ['pillar_roots.write', { data: 'pw-secret', path: 'a.sls' }],
+  ])('%s shows no arguments, in events and in the job cache', async (fun, given) => {
+    await wheel(fun, given);
+    const kept = made.events.filter(({ tag }) => /^salt\/(?:wheel|job)\//.test(tag));
+    expect(kept).toHaveLength(3);
+    for (const { body } of kept) expect(Buffer.from(body).includes('pw-secret')).toBe(false);
   });
 
   it('is one of a closed table, and needs a right', async () => {

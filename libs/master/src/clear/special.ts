@@ -1,7 +1,7 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
 import { isJid, type Jid, jobReturnTag } from '@brine/job';
 import { mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { buildErrorReply, buildRunEntry } from '@brine/wire/load';
+import { buildErrorReply, buildRunEntry, hasSecretArguments } from '@brine/wire/load';
 import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
@@ -19,9 +19,6 @@ export const RUNNERS_MAX = 32;
 
 /** Longer waits are not asked for by a runner's own commands: a day. */
 const TIMEOUT_MAX_S = 86_400;
-
-/** Functions whose arguments are secrets: they stand in no event. */
-const SECRET_ARGUMENTS = /^(?:auth\.|sdb\.set$|http\.query$)/;
 
 /**
  * `runner` (salt/master.py ClearFuncs.runner): answers at once with the tag under which the events
@@ -170,8 +167,9 @@ async function fire(
   more: SaltMap,
 ): Promise<SaltMap> {
   const { kind, fun, jid, user, args, kwargs } = call;
-  const shown = SECRET_ARGUMENTS.test(fun) ? [] : [...args, ...(kwargs.size > 0 ? [kwargs] : [])];
-  const data = mapOf({ fun: `${kind}.${fun}`, jid, user, fun_args: shown });
+  const full = `${kind}.${fun}`;
+  const shown = hasSecretArguments(full) ? [] : [...args, ...(kwargs.size > 0 ? [kwargs] : [])];
+  const data = mapOf({ fun: full, jid, user, fun_args: shown });
   for (const [name, value] of more) data.set(name, value);
   const tag = `${tagOf(call)}/${suffix}`;
   await ports.events.append({ kind: 'local', tag, body: pack(data), msgId: tag });

@@ -107,6 +107,8 @@ export interface MasterRules extends ServedRules {
   readonly dropMessagesSignatureFail?: boolean;
   readonly publishPort: number;
   readonly authEvents: boolean;
+  /** Acts of `salt/auth` events that tell the grains which the minion sent to be accepted. */
+  readonly authEventsAutosignGrains?: readonly string[];
   readonly minionDataCache: boolean;
   readonly minionDataCacheEvents: boolean;
   readonly orderMasters: boolean;

@@ -65,8 +65,8 @@ const update: RunnerFunction = {
   parameters: [BACKEND],
   open: 'kwargs',
   doc:
-    'Fetches the remotes of gitfs now. The answer comes when the host of the worker has them; ' +
-    `workers on other hosts are told to fetch too. ${ABOUT_BACKEND} ` +
+    'Fetches the remotes of gitfs now. The answer comes when the host of the worker has them. ' +
+    `Workers on other hosts fetch too. ${ABOUT_BACKEND} ` +
     'remotes: only these, by URL or name.',
   async run({ named, kwargs }, context) {
     for (const name of kwargs.keys()) {
@@ -85,8 +85,8 @@ const clearCache: RunnerFunction = {
   name: 'fileserver.clear_cache',
   parameters: [BACKEND],
   doc:
-    'Empties the copies of the remotes of gitfs and fetches them again; workers on other hosts ' +
-    `are told to do the same. ${ABOUT_BACKEND}`,
+    'Empties the copies of the remotes of gitfs and fetches them again. Workers on other hosts ' +
+    `do the same. ${ABOUT_BACKEND}`,
   async run({ named }, context) {
     const { fileServer } = masterOf(context);
     const done = await fileServer.clearCopies(namesGiven(named.get('backend')));

@@ -1,6 +1,7 @@
 import { type JobSearch, minionsOf, splitInput } from '@brine/client';
 import { isJid, jidStartTime } from '@brine/job';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { hasSecretArguments } from '@brine/wire/load';
 import { isTruthy, pyRepr, pyStr } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
 import {
@@ -325,9 +326,6 @@ const active: RunnerFunction = {
   },
 };
 
-/** Functions whose arguments are secrets. */
-const SECRET_ARGUMENTS = /^auth\./;
-
 const ofMaster: RunnerFunction = {
   name: 'jobs.master',
   parameters: [],
@@ -336,11 +334,12 @@ const ofMaster: RunnerFunction = {
     const calls = await masterOf(context).runs.calls();
     const shown = calls.map(({ kind, fun, jid, user, args, kwargs, owner }) => {
       const all = [...args, ...(kwargs.size > 0 ? [kwargs] : [])];
-      const words = SECRET_ARGUMENTS.test(fun) ? [] : all;
+      const full = `${kind}.${fun}`;
+      const words = hasSecretArguments(full) ? [] : all;
       // The id of a worker begins with its process id.
       const pid = Number.parseInt(owner, 10);
       const process = Number.isNaN(pid) ? null : pid;
-      return mapOf({ fun: `${kind}.${fun}`, jid, user, fun_args: words, pid: process });
+      return mapOf({ fun: full, jid, user, fun_args: words, pid: process });
     });
     return { value: shown };
   },

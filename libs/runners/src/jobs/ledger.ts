@@ -52,10 +52,10 @@ const rerun: RunnerFunction = {
   name: 'jobs.rerun',
   parameters: [['jid'], ['missing', false]],
   doc:
-    'Publishes the function and arguments of a job again, to a list of those minions only that ' +
-    'have not returned (missing=True or --missing, which has to be said), and shows the new jid. ' +
-    'Its metadata names the job under rerun_of. A minion that ran the job and whose return was ' +
-    'lost runs it again: ask jobs.why before.',
+    'Publishes a job again, to the minions that have not returned, and shows the new jid. ' +
+    'missing: must be True, also by --missing. The metadata of the new job names the old one ' +
+    'under rerun_of. A minion runs the job twice if it ran it before and its return was lost: ' +
+    'ask jobs.why first.',
   async run(given, { jobs, client }) {
     const jid = jidOf(given);
     if (given.named.get('missing') !== true) {

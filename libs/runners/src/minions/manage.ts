@@ -89,7 +89,7 @@ async function deleteKeys(master: RunnerMaster, bySection: SaltMap): Promise<voi
 }
 
 const KEYS_DELETED =
-  'The minions were told to make new keys, and all keys of minions were deleted here.\n' +
+  'The minions got the order to make new keys. All their keys were deleted here.\n' +
   'The key of the master stays: its store is sealed with it.\n' +
   'When the minions come again, accept their new keys with:\n' +
   '    salt-key -A\n' +

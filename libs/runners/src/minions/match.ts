@@ -18,7 +18,7 @@ const compoundMatches: RunnerFunction = {
       const meant = await knownMinions(master, expr, 'compound_pillar_exact');
       return { value: mapOf({ res: meant.includes(id) ? id : false }) };
     } catch (error) {
-      // An expression that takes too much work is one that means nobody, as in Salt.
+      // An expression that takes too much work matches no minion, as in Salt.
       if (error instanceof WorkError) return { value: mapOf({ res: false }) };
       throw error;
     }

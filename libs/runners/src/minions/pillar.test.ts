@@ -38,8 +38,21 @@ test('a pillar is made with the grains that are known, and those that are given'
   await value('pillar.show_pillar');
   expect(Object.fromEntries(asked[1] ?? [])).toMatchObject({
     ...{ id: '*', saltenv: 'base', pillarenv: null },
-    grains: mapOf({ fqdn: '*' }),
+    grains: mapOf({}),
   });
+});
+
+test('an unknown minion has no grains, or only its name where the master keeps none', async () => {
+  const kept = scene();
+  await kept.value('pillar.show_pillar', ['nosuch'], mapOf({ role: 'db' }));
+  expect(kept.asked[0]?.get('grains')).toEqual(mapOf({ role: 'db' }));
+  await kept.value('pillar.show_top', ['nosuch']);
+  expect(kept.asked[1]?.get('grains')).toEqual(mapOf({}));
+  const { value, asked } = scene({ minion_data_cache: false });
+  await value('pillar.show_pillar', ['web1'], mapOf({ role: 'db' }));
+  expect(asked[0]?.get('grains')).toEqual(mapOf({ fqdn: 'web1', role: 'db' }));
+  await value('pillar.show_top', ['web1']);
+  expect(asked[1]?.get('grains')).toEqual(mapOf({}));
 });
 
 test('the top file is shown for the first minion that is known where none is named', async () => {

@@ -11,10 +11,14 @@ import { meantMinions } from './meant.ts';
 import { readAll } from './read-banks.ts';
 
 /** What a pillar is asked for: the arguments of `pillar.show_…` (salt/runners/pillar.py). */
-async function asked({ named, kwargs }: BoundArguments, master: RunnerMaster): Promise<SaltMap> {
+async function asked(
+  { named, kwargs }: BoundArguments,
+  master: RunnerMaster,
+  otherwise: SaltMap,
+): Promise<SaltMap> {
   const minion = named.get('minion') ?? null;
   const id = minion === null ? '' : pyStr(minion);
-  const grains: SaltMap = new Map((await grainsOf(master, id)) ?? [['fqdn', id]]);
+  const grains: SaltMap = new Map((await grainsOf(master, id)) ?? otherwise);
   for (const [key, value] of kwargs) {
     if (key !== 'saltenv' && key !== 'pillarenv') grains.set(key, value);
   }
@@ -23,10 +27,16 @@ async function asked({ named, kwargs }: BoundArguments, master: RunnerMaster): P
   return mapOf({ id, grains, saltenv, pillarenv, override: mapOf({}), ext: null });
 }
 
-/** The grains that a minion sent; those of the first minion that sent some for no id. */
+/**
+ * The grains that a minion sent, none for one that is not known; for no id those of the first
+ * minion that sent some. Undefined where no minion is known, or this master keeps no grains (Salt:
+ * get_minion_data).
+ */
 async function grainsOf(master: RunnerMaster, id: string): Promise<SaltMap | undefined> {
+  if (!isTruthy(master.option('minion_data_cache'))) return undefined;
   const first = id === '' ? (await master.banks.ids('grains'))[0] : id;
-  return first === undefined ? undefined : (await master.minionData.fetch(first))?.grains;
+  if (first === undefined) return undefined;
+  return (await master.minionData.fetch(first))?.grains ?? mapOf({});
 }
 
 function pillars({ pillars: found }: RunnerMaster) {
@@ -43,7 +53,8 @@ const showPillar: RunnerFunction = {
     'name environments; other keywords are grains.',
   async run(given, context) {
     const master = masterOf(context);
-    return { value: await pillars(master).render(await asked(given, master)) };
+    const named = mapOf({ fqdn: given.named.get('minion') ?? null });
+    return { value: await pillars(master).render(await asked(given, master, named)) };
   },
 };
 
@@ -58,7 +69,7 @@ const showTop: RunnerFunction = {
     'first minion that is known. saltenv: the environment (default base).',
   async run(given, context) {
     const master = masterOf(context);
-    const top = await master.pillarTop(await asked(given, master));
+    const top = await master.pillarTop(await asked(given, master, mapOf({})));
     // What is wrong with the file comes as a list, which Salt shows on its way as well.
     if (Array.isArray(top)) await tellProgress(context, mapOf({ data: top, outputter: 'nested' }));
     return { value: top };

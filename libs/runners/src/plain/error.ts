@@ -60,7 +60,7 @@ function fail({ named }: BoundArguments): SaltValue {
   if (given === null) return mapOf({});
   const name = given === '' ? 'Exception' : pyStr(given);
   const message = pyStr(named.get('message') ?? '');
-  // How these two are told is Salt's own for runners and wheels.
+  // Runners and wheels of Salt have texts of their own for these two.
   if (name === 'TypeError') throw new InvalidArgumentsError(message);
   if (name === 'NotImplemented') throw new RefusedError(name, message);
   if (SALT_ERRORS.has(name)) throw new NamedError(`salt.exceptions.${name}`, message);

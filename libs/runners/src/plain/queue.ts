@@ -18,7 +18,7 @@ const BACKEND = ['backend', 'sqlite'] as const;
 /** Items of one question, and of one list. */
 const PAGE = 1_000;
 const LIST_MAX = 10_000;
-/** How often a question is repeated whose answer was lost; a repetition changes nothing more. */
+/** How often a question is repeated after its answer was lost; it changes nothing more. */
 const TRIES = 3;
 
 const ABOUT =
@@ -268,7 +268,7 @@ function runnerQueue(named: Named, context: RunnerContext): Map<string, SaltValu
 }
 
 const ABOUT_RUNNERS =
-  'queue, backend: default those of the option runner_queue, whose backend is pgjsonb by default.';
+  'queue, backend: default those of the option runner_queue; without one the backend is pgjsonb.';
 
 const insertRunner: RunnerFunction = {
   name: 'queue.insert_runner',

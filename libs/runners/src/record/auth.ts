@@ -6,7 +6,7 @@ import type { RunnerFunction } from '../function.ts';
 const makeToken: RunnerFunction = {
   name: 'auth.mk_token',
   parameters: [],
-  open: 'any',
+  open: 'kwargs',
   doc: 'Makes an eauth token: auth.mk_token username=… password=… eauth=… [token_expire=…].',
   async run({ kwargs }, { client }) {
     try {

@@ -30,6 +30,6 @@ export {
   parsePublishedJob,
 } from './publish.ts';
 export { buildReturn } from './return.ts';
-export { buildRunEntry, endsRun } from './run.ts';
+export { buildRunEntry, endsRun, hasRunEntry, hasSecretArguments } from './run.ts';
 export type { SyndicJob } from './syndic-return.ts';
 export { buildSyndicReturn, parseSyndicReturn } from './syndic-return.ts';

@@ -6,6 +6,16 @@ import { mapOf, type SaltMap, textOf } from '../value.ts';
  */
 const WITHOUT_ENTRY = /^(?:runner\.(?:auth|jobs)\.|wheel\.key\.gen)/;
 
+/**
+ * Functions whose arguments hold secrets: passwords, or the text of configurations and pillars.
+ * Runners that are refused (`nacl`, `vault`, …) are among them: they are called by mistake.
+ */
+const WITH_SECRETS = [
+  /^runner\.(?:auth|cloud|nacl|ssh|vault)\./,
+  /^runner\.(?:http\.query|sdb\.set|manage\.bootstrap\w*)$/,
+  /^wheel\.(?:config\.(?:apply|update_config)|(?:file|pillar)_roots\.write)$/,
+];
+
 /** Tags of the events that end a run; the job id is in the first group. */
 const ENDED = /^salt\/(?:run|wheel)\/(\d{20})\/ret$/;
 
@@ -25,7 +35,7 @@ export function buildRunEntry(
 ): { readonly jid: string; readonly load: SaltMap } | undefined {
   const jid = ENDED.exec(tag)?.[1];
   const fun = textOf(data, 'fun');
-  if (jid === undefined || fun === undefined || WITHOUT_ENTRY.test(fun)) return undefined;
+  if (jid === undefined || fun === undefined || !hasRunEntry(fun)) return undefined;
   const retcode = data.get('retcode');
   const load = mapOf({
     id: masterId,
@@ -41,6 +51,16 @@ export function buildRunEntry(
     retcode: typeof retcode === 'number' ? retcode : Number(data.get('success') === false),
   });
   return { jid, load };
+}
+
+/** Whether the job cache keeps the runs of a function: `runner.manage.up`. */
+export function hasRunEntry(fun: string): boolean {
+  return !WITHOUT_ENTRY.test(fun);
+}
+
+/** Whether arguments of a function stand in no event, list and job: `runner.auth.mk_token`. */
+export function hasSecretArguments(fun: string): boolean {
+  return WITH_SECRETS.some((names) => names.test(fun));
 }
 
 /** Whether an event of this tag ends a run. */

@@ -21,7 +21,7 @@ export function judge(ratios: readonly number[], thresholdPercent: number): Judg
   return { ...estimate, verdict: 'same' };
 }
 
-/** Whether the interval lies on one side of the threshold: more pairs would not change the verdict. */
+/** Whether the interval lies on one side of the threshold: more pairs would change nothing. */
 export function isDecided({ low, high }: Judgement, thresholdPercent: number): boolean {
   const bound = 1 + thresholdPercent / 100;
   return low > bound || high < bound;

@@ -1,0 +1,31 @@
+import { workerData } from 'node:worker_threads';
+import type { PillarOptions } from '@brine/pillar';
+import type { GpgSettings } from '@brine/pillar-sources';
+import { mapIn, mapOf, unpackMap } from '@brine/wire';
+import type { ExternalsData } from './pillar-externals.ts';
+
+/** What a thread is started with. */
+export interface PillarThreadData {
+  readonly roots: Readonly<Record<string, readonly string[]>>;
+  readonly gpg: GpgSettings;
+  readonly externals: ExternalsData;
+  readonly options: Omit<PillarOptions, 'opts' | 'extPillar'>;
+  /** msgpack of `{opts, extPillar}`: what would lose its types on the way to a thread. */
+  readonly packed: Uint8Array;
+}
+
+/** What this thread was started with, with whole options. */
+export function threadStart(): {
+  readonly data: PillarThreadData;
+  readonly options: PillarOptions;
+} {
+  // piscina hands its `workerData` on as the second of a pair.
+  const data = (Array.isArray(workerData) ? workerData[1] : workerData) as PillarThreadData;
+  const rest = unpackMap(Buffer.from(data.packed));
+  const options = {
+    ...data.options,
+    opts: mapIn(rest, 'opts') ?? mapOf({}),
+    extPillar: rest.get('extPillar') ?? [],
+  };
+  return { data, options };
+}
