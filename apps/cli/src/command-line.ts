@@ -1,5 +1,6 @@
 import { basename } from 'node:path';
 import { EXIT, Exit, HelpExit, unhandled } from './exit-codes.ts';
+import { LINK_NAMES } from './link-names.ts';
 import { BRINE_VERSION } from './options/common-groups.ts';
 import { ProcessTerminal, type Terminal } from './terminal.ts';
 
@@ -129,17 +130,6 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
       load: async () => (await import('./commands/demo.ts')).runDemo,
     },
   ],
-]);
-
-// The names of Salt's own commands, for links to this program.
-const LINK_NAMES: ReadonlyMap<string, string> = new Map([
-  ['salt', 'salt'],
-  ['salt-key', 'key'],
-  ['salt-run', 'run'],
-  ['salt-cp', 'cp'],
-  ['salt-call', 'call'],
-  ['salt-master', 'master'],
-  ['salt-minion', 'minion'],
 ]);
 
 /** Runs this process as the command that its arguments name, and ends it. */

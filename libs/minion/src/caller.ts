@@ -88,6 +88,11 @@ export class Caller {
     return docsOf(this.#table, glob === undefined ? [] : [glob]);
   }
 
+  /** True for a function that this minion has. */
+  has(name: string): boolean {
+    return this.#table.has(name);
+  }
+
   /** Runs a function in this process; named arguments come as in a publication. */
   async call(name: string, given: readonly SaltValue[], jid: string): Promise<CallOutcome> {
     const fun = this.#table.get(name);

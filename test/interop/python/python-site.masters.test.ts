@@ -17,8 +17,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['site.facts'],
   ['more.double', '4'],
   ['site.answer', '--out=shout'],
-  // Without it stock Salt and Brine give a minion that is not known other grains.
-  ['pillar.show_pillar', 'web1', 'fqdn=web1.example'],
+  ['pillar.show_pillar', 'web1'],
   ['pillar.show_pillar', 'db2', 'fqdn=db2.example', 'role=db'],
 ];
 

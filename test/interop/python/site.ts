@@ -63,18 +63,27 @@ export async function writtenEvents(config: SaltConfig): Promise<unknown[]> {
 const PACKAGE = 'mako==1.4.3';
 
 /**
+ * The directory of a package that the environments of Salt do not have, as `name==version`. The
+ * first call needs a package index; the directory stays beside the environments.
+ */
+export async function packageBeside(venv: SaltVenv, wanted: string): Promise<string> {
+  const dir = join(dirname(venv.dir), wanted.replace('==', '-'));
+  if (!existsSync(dir)) {
+    const made = await mkdtemp(`${dir}-`);
+    const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '-q', '--no-deps'];
+    await run(venv.python, [...pip, '--target', made, wanted]);
+    // Another test may have been faster.
+    await rename(made, dir).catch(() => rm(made, { recursive: true }));
+  }
+  return dir;
+}
+
+/**
  * The environment with the site's packages: a script in the place of the interpreter, as a site
- * writes one. The first call needs a package index; the packages stay beside the environments.
+ * writes one.
  */
 export async function withPackages(venv: SaltVenv, dir: string): Promise<SaltVenv> {
-  const packages = join(dirname(venv.dir), PACKAGE.replace('==', '-'));
-  if (!existsSync(packages)) {
-    const made = await mkdtemp(`${packages}-`);
-    const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '-q', '--no-deps'];
-    await run(venv.python, [...pip, '--target', made, PACKAGE]);
-    // Another test may have been faster.
-    await rename(made, packages).catch(() => rm(made, { recursive: true }));
-  }
+  const packages = await packageBeside(venv, PACKAGE);
   const python = join(dir, 'site-python');
   const script = `#!/bin/sh\nPYTHONPATH=${packages} exec ${venv.python} "$@"\n`;
   await writeFile(python, script, { mode: 0o755 });

@@ -62,6 +62,19 @@ describe('the stock command line on the host of a Brine master', () => {
     await expect.poll(lookUp, { timeout: 60_000, interval: 500 }).toEqual(all);
   });
 
+  it('salt-run jobs.list_jobs of 3008 has runners: those of Brine, and its own', async () => {
+    await master.brine('run', ['test.arg', 'by-brine']);
+    await run(NEW, 'salt-run', ['config.get', 'id']);
+    const runs = ['runner.config.get', 'runner.test.arg'];
+    const listed = async (): Promise<unknown[]> => {
+      const { stdout } = await run(NEW, 'salt-run', ['jobs.list_jobs', '--out', 'json']);
+      const jobs = Object.values(JSON.parse(stdout) as Record<string, Record<string, unknown>>);
+      return jobs.map((job) => job['Function']).filter((fun) => runs.includes(String(fun)));
+    };
+    const sorted = async (): Promise<unknown[]> => (await listed()).sort();
+    await expect.poll(sorted, { timeout: 60_000, interval: 500 }).toEqual(runs);
+  });
+
   it('the real salt-key lists and accepts a waiting key within a second', async () => {
     await master.startMinion('waiting-1');
     const waits = async (): Promise<boolean> =>

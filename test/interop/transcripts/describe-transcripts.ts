@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { differencesOf } from './differences.ts';
 import { judgeCases, type Judged } from './judge.ts';
 import { Lab } from './lab.ts';
+import { takeTurn } from './one-lab.ts';
 import {
   type RecordedCase,
   recordedCases,
@@ -15,6 +16,11 @@ import { brineTools, stockTools, type Tools } from './tools.ts';
 /** Runs only cases that match, for work on a few of them: `^runner/`. */
 const ONLY = new RegExp(process.env['BRINE_TRANSCRIPTS_ONLY'] ?? '');
 
+/** For all cases, on a machine three times slower than the one that they were written on. */
+const LIMIT_MS = 2_400_000;
+/** For those of the other files before. */
+const TURN_MS = 5_400_000;
+
 /** Recorded cases, run by these tools in the lab on a Brine master. */
 export function describeTranscripts(
   name: Tools['name'],
@@ -27,17 +33,25 @@ export function describeTranscripts(
 
   describe(`${name} prints what a stock command of ${release} prints`, () => {
     let lab: Lab;
+    let endTurn: (() => void) | undefined;
     let judged: readonly Judged[] = [];
 
     beforeAll(async () => {
+      endTurn = await takeTurn();
+    }, TURN_MS);
+    beforeAll(async () => {
       lab = await Lab.start(release);
-      const tools = name === 'brine' ? await brineTools(lab) : stockTools(lab);
+      const tools = await (name === 'brine' ? brineTools(lab) : stockTools(lab));
       judged = await judgeCases(lab, tools, cases, new Set(listed.keys()));
       process.stdout.write(`${summaryOf(name, judged)}\n`);
       await writeReport(name, judged, listed);
-    });
+    }, LIMIT_MS);
     afterAll(async () => {
-      await lab?.close();
+      try {
+        await lab?.close();
+      } finally {
+        endTurn?.();
+      }
     });
 
     it.each(topics)('%s: each case is as recorded, or a listed difference', (topic) => {

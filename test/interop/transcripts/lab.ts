@@ -14,6 +14,7 @@ import {
   type TestPostgres,
 } from '@brine/testing';
 import { until } from '@brine/testing/waits';
+import { intOf, isMap, unpack } from '@brine/wire';
 import pg from 'pg';
 import { parse } from 'yaml';
 import { FIXTURES, type RecordedRelease } from './recorded-cases.ts';
@@ -156,11 +157,14 @@ export class Lab {
     await until('no minion runs a job', isQuiet, { withinMs: QUIET_MS });
   }
 
-  /** The job files of a minion: MessagePack, in which texts are readable. */
+  /**
+   * The job files of a minion: MessagePack, in which texts are readable. A job that was killed, or a
+   * salt-call that ended with an exception, leaves its file behind.
+   */
   async #runningOn(id: string): Promise<readonly string[]> {
     const dir = join(this.minionConfig(id), 'cache', 'proc');
-    const files = (await readdir(dir)).map((name) => readFile(join(dir, name), 'latin1'));
-    return Promise.all(files);
+    const files = (await readdir(dir)).map((name) => readFile(join(dir, name)));
+    return (await Promise.all(files)).filter(isAlive).map((file) => file.toString('latin1'));
   }
 
   /** The hook `jobs-clear`: no job is in the job cache, nor in the files for stock tools. */
@@ -187,7 +191,9 @@ export class Lab {
     const dir = join(sandbox.dir, `minion-${id}`);
     const common = await labConfig('minion.common.yaml', dir);
     const own = await labConfig(join('minions', `${id}.yaml`), dir);
-    const home = await sandbox.minion(id, master.retPort, { ...common, ...own });
+    // For Brine's salt-call; a stock minion does not read it.
+    const brine = { python: this.venv.python };
+    const home = await sandbox.minion(id, master.retPort, { ...common, ...own, brine });
     await mkdir(join(dir, 'work'));
     // cmd.run takes its shell from here; a recorded text begins with its name.
     const env = { SHELL: '/bin/bash' };
@@ -207,6 +213,21 @@ export class Lab {
     // The list is never closed: the parser stops at the colon, in column 9 of line 3.
     const text = 'interface: 127.0.0.1\nfile_roots: [a, b\nlog_file: x\n';
     for (const file of ['master', 'minion']) await writeFile(join(bad, file), text);
+  }
+}
+
+/** True for a job file whose process lives. An empty one was just made. */
+function isAlive(file: Buffer): boolean {
+  if (file.length === 0) return true;
+  const job = unpack(file);
+  const pid = isMap(job) ? intOf(job, 'pid') : undefined;
+  if (pid === undefined) return true;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    throw error;
   }
 }
 

@@ -1,11 +1,12 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { packageBeside } from '../python/site.ts';
 import type { Lab } from './lab.ts';
 import type { RecordedRelease } from './recorded-cases.ts';
 
 const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
-const PROGRAMS = ['salt', 'salt-key', 'salt-run', 'salt-call', 'salt-cp', 'salt-api'];
+const PROGRAMS = ['salt', 'salt-key', 'salt-run', 'salt-call', 'salt-cp'];
 
 /** The programs that stand under Salt's names: Brine's own, or those of a stock release. */
 export interface Tools {
@@ -32,12 +33,15 @@ export async function brineTools(lab: Lab): Promise<Tools> {
   };
 }
 
+/** 3008 asks for it wherever it matches targets; the environments of Salt leave it out. */
+const XXHASH = 'xxhash==3.7.0';
+
 /** The real commands of the lab's release, on the host of the Brine master. */
-export function stockTools(lab: Lab): Tools {
+export async function stockTools(lab: Lab): Promise<Tools> {
   return {
     name: `salt ${lab.release}`,
     config: lab.stockConfig,
-    env: {},
+    env: { PYTHONPATH: await packageBeside(lab.venv, XXHASH) },
     start: (program) => [lab.venv.python, lab.venv.bin(program)],
   };
 }

@@ -1,5 +1,11 @@
 import { type CommandForm, flag, text, withoutEffect } from '../options/command-form.ts';
-import { BASE_OPTIONS, loggingGroup, outputGroup, SALT_VERSION } from '../options/common-groups.ts';
+import {
+  BASE_OPTIONS,
+  loggingGroup,
+  NO_PARSE,
+  outputGroup,
+  SALT_VERSION,
+} from '../options/common-groups.ts';
 
 const NO_STATES = "Brine's own minion has no states and no modules of a site";
 
@@ -29,14 +35,7 @@ export const CALL_FORM: CommandForm = {
           kind: 'int',
           help: 'Seconds to wait for an answer to a log-in.',
         },
-        {
-          names: ['--no-parse'],
-          dest: 'no_parse',
-          kind: 'text',
-          default: '',
-          metavar: 'argname1,argname2,...',
-          help: 'Keywords whose value is not read as YAML.',
-        },
+        NO_PARSE,
         flag(['--output-diff'], 'state_output_diff', 'Show only states that changed something.'),
         ...(['--return', '--cachedir', '--priv', '--module-executors', '--executor-opts'] as const)
           .map((name) => text([name], name.slice(2).replaceAll('-', '_'), ''))

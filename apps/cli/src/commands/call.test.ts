@@ -44,7 +44,7 @@ test.each([
     255,
     '',
     "'state.apply' is not available.\n" +
-      "This is Brine's own minion. Run Salt's salt-call for this function.\n",
+      "This is Brine's own minion. Run Salt's salt-call for this function, or set brine.python.\n",
   ],
   [
     ['test.echo'],

@@ -21,6 +21,7 @@ import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { fromJson, pyStr } from '@brine/wire/text';
 import { masterAddress, MasterLink } from '@brine/zmq';
 import { CALL_FORM } from '../call/call-options.ts';
+import { runStockCall } from '../call/stock-call.ts';
 import { STOCK_MODULES } from '../call/stock-modules.ts';
 import { EXIT, Exit, unhandled } from '../exit-codes.ts';
 import { isOn, numberValue, type ParsedOptions, textValue } from '../options/command-form.ts';
@@ -33,6 +34,9 @@ const SALT_VERSION = '3008.2';
 
 /** Functions whose texts are not shown. */
 const SECRET = /^pillar\.(?:items?|raw|get)$/;
+
+const NO_MODULE =
+  "This is Brine's own minion. Run Salt's salt-call for this function, or set brine.python.";
 
 /** `salt-call`: runs a function as the minion of this host. Gives the exit code. */
 export async function runCall(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -51,6 +55,8 @@ export async function runCall(args: readonly string[], terminal: Terminal): Prom
   const link = isOn(options, 'local') ? undefined : linkOf(config);
   try {
     const caller = await callerOf(config, link, terminal, stopping.signal);
+    const { python } = config.brine;
+    if (python !== '' && !isOurs(caller, options)) return await runStockCall(python, args);
     // The texts need neither grains nor a master.
     if (!isOn(options, 'doc')) await caller.begin();
     return await run({ caller, options, config, printer, terminal });
@@ -83,6 +89,14 @@ function checkOptions(parser: OptionParser, options: ParsedOptions, terminal: Te
   if (count > 0) return;
   terminal.out(parser.help());
   throw parser.error('Requires function, --grains or --doc');
+}
+
+/** True for what Brine's own minion answers: a function of its own, or the text of one. */
+function isOurs(caller: Caller, options: ParsedOptions): boolean {
+  const [name] = options.args;
+  if (isOn(options, 'grains_run')) return true;
+  if (name === undefined) return false;
+  return isOn(options, 'doc') ? caller.docs(name).size > 0 : caller.has(name);
 }
 
 function readMinionConfig(options: ParsedOptions, terminal: Terminal): MinionOptions {
@@ -251,7 +265,7 @@ function showUnrun(
   }
   terminal.err(`${text}\n`);
   if (STOCK_MODULES.has(fun.split('.')[0] ?? '')) {
-    terminal.err("This is Brine's own minion. Run Salt's salt-call for this function.\n");
+    terminal.err(`${NO_MODULE}\n`);
   }
   return EXIT.notAvailable;
 }

@@ -43,7 +43,7 @@ import {
 import { OptionParser } from '../options/option-parser.ts';
 import { emptyOutputFile, Printer } from '../printer.ts';
 import { EXCHANGE_RUNNER } from '../runners/exchange.ts';
-import { runInMaster } from '../runners/in-master.ts';
+import { refusedCode, type RemoteRun, runInMaster } from '../runners/in-master.ts';
 import { credentialsFor } from '../salt/credentials.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -127,7 +127,7 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
         ...{ fun: name, args, credentials, jid: textValue(options, 'jid') },
         ...(seconds > 0 ? { timeoutSeconds: seconds } : {}),
       };
-      return await runInMaster(remote, { master, printer, terminal, options });
+      return await runInMaster(remote, { config, master, printer, terminal, options });
     }
     const context = {
       client: master.client,
@@ -136,7 +136,7 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
       auditSeal: () => auditSealOf(config.pkiDir),
       listen: listenBy(master),
     };
-    return await call(here, args, context, printer, options);
+    return await call(here, args, context, { printer, options, config });
   } finally {
     await span?.finish();
     await master.close();
@@ -173,8 +173,7 @@ async function call(
   fun: RunnerFunction,
   args: readonly SaltValue[],
   context: RunnerContext,
-  printer: Printer,
-  options: ParsedOptions,
+  { printer, options, config }: Pick<RemoteRun, 'printer' | 'options' | 'config'>,
 ): Promise<number> {
   const show = (value: SaltValue, outputter?: string): void => {
     if (!isOn(options, 'quiet')) printer.show(value, outputter);
@@ -200,7 +199,7 @@ async function call(
       // The job cache did not answer: this is no success.
       if (error.name === 'SaltReqTimeoutError') throw new Exit(EXIT.generic, `${error.message}\n`);
       show(error.message);
-      return EXIT.ok;
+      return refusedCode(config, error);
     }
     if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
       throw new Exit(EXIT.generic, `${error.message}\n`);

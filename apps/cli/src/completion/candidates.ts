@@ -1,3 +1,5 @@
+import { LINK_NAMES } from '../link-names.ts';
+
 /** What completion needs to know, asked for when it is needed. */
 export interface CompletionSources {
   /** The commands of `brine`. */
@@ -14,7 +16,7 @@ export interface CompletionSources {
   nodegroups(configDir: string | undefined): Promise<readonly string[]>;
 }
 
-/** More than these help nobody to choose. */
+/** A longer list is no help. */
 const CANDIDATES_MAX = 5_000;
 
 const VALUES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -52,16 +54,6 @@ const KEY_IDS: ReadonlyMap<string, 'accepted' | 'pending' | 'all'> = new Map([
   ),
 ]);
 
-const LINKS: ReadonlyMap<string, string> = new Map([
-  ['salt', 'salt'],
-  ['salt-key', 'key'],
-  ['salt-run', 'run'],
-  ['salt-cp', 'cp'],
-  ['salt-call', 'call'],
-  ['salt-master', 'master'],
-  ['salt-minion', 'minion'],
-]);
-
 /**
  * The words that fit behind what is typed; none where only the shell can know (paths, arguments).
  * @param words the line: the program first, the word that is being typed last.
@@ -77,9 +69,9 @@ export async function candidatesFor(
       .sort()
       .slice(0, CANDIDATES_MAX);
   const [program = '', ...rest] = words;
-  const linked = LINKS.get(program.slice(program.lastIndexOf('/') + 1));
+  const linked = LINK_NAMES.get(program.slice(program.lastIndexOf('/') + 1));
   if (linked === undefined && rest.length <= 1) return fitting(sources.commands);
-  const command = linked ?? LINKS.get(rest[0] ?? '') ?? rest[0] ?? '';
+  const command = linked ?? LINK_NAMES.get(rest[0] ?? '') ?? rest[0] ?? '';
   const before = (linked === undefined ? rest.slice(1) : rest).slice(0, -1);
   return fitting(await wordsFor({ command, before, typed, sources }));
 }

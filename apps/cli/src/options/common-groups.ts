@@ -152,15 +152,18 @@ export function eauthGroup(short: boolean): OptionGroup {
   };
 }
 
+/** `--no-parse`. */
+export const NO_PARSE: Option = {
+  names: ['--no-parse'],
+  dest: 'no_parse',
+  kind: 'text',
+  default: '',
+  metavar: 'argname1,argname2,...',
+  help: 'Keywords with a value that is not read as YAML.',
+};
+
 /** `--args-stdin` and `--no-parse`. */
 export const ARGUMENT_OPTIONS: readonly Option[] = [
   flag(['--args-stdin'], 'args_stdin', 'Read further options and arguments from stdin.'),
-  {
-    names: ['--no-parse'],
-    dest: 'no_parse',
-    kind: 'text',
-    default: '',
-    metavar: 'argname1,argname2,...',
-    help: 'Keywords whose value is not read as YAML.',
-  },
+  NO_PARSE,
 ];

@@ -9,9 +9,12 @@ const TAG = 'salt/run/20261126030000000000';
 async function run(
   answer: () => SaltMap,
   events: readonly (readonly [tag: string, data: SaltMap])[] = [],
+  exitCodes: 'strict' | 'stock' = 'strict',
+  given: { readonly fun?: string; readonly level?: string } = {},
 ) {
   const shown: unknown[] = [];
   const printed: string[] = [];
+  const said: string[] = [];
   const client = { command: () => Promise.resolve().then(answer) };
   const master = {
     client,
@@ -20,17 +23,24 @@ async function run(
       return Promise.resolve({ close: () => undefined });
     },
   };
-  const options = { values: new Map(), given: new Set(), args: [] };
-  const terminal = { ownsSignals: false, out: (text: string) => printed.push(text), err: () => 0 };
+  const { fun = 'site.nothing', level } = given;
+  const values = new Map(level === undefined ? [] : [['log_level', level]]);
+  const options = { values, given: new Set(), args: [] };
+  const terminal = {
+    ownsSignals: false,
+    out: (text: string) => printed.push(text),
+    err: (text: string) => said.push(text),
+  };
   const printer = { options: {}, show: (value: unknown) => shown.push(value) };
-  const call = { fun: 'site.nothing', args: [], credentials: mapOf({}) };
-  const exit = await runInMaster(call, { master, printer, terminal, options } as never);
-  return { exit, shown, printed };
+  const call = { fun, args: [], credentials: mapOf({}) };
+  const config = { brine: { exitCodes }, logLevel: 'warning' };
+  const exit = await runInMaster(call, { config, master, printer, terminal, options } as never);
+  return { exit, shown, printed, said };
 }
 
 const begun = () => mapOf({ tag: TAG, jid: TAG.slice(-20) });
 
-test('a function that the master does not have ends with 1', async () => {
+test('a function that the master does not have ends with 1, or as in Salt', async () => {
   const refuse = () => {
     throw new RefusedError('CommandExecutionError', "'site.nothing' is not available.");
   };
@@ -38,8 +48,20 @@ test('a function that the master does not have ends with 1', async () => {
     exit: 1,
     shown: ["'site.nothing' is not available."],
   });
+  expect(await run(refuse, [], 'stock')).toMatchObject({ exit: 0 });
   // It loads the whole table, for a name that is near.
 }, 120_000);
+
+test('a call that the master refuses ends with an error, or as in Salt', async () => {
+  const refusedAs = (name: string) => () => {
+    throw new RefusedError(name, 'no');
+  };
+  for (const name of ['EauthAuthenticationError', 'TokenAuthenticationError']) {
+    expect(await run(refusedAs(name))).toMatchObject({ exit: 2, shown: ['no'] });
+    expect(await run(refusedAs(name), [], 'stock')).toMatchObject({ exit: 0, shown: ['no'] });
+  }
+  expect(await run(refusedAs('SaltRunnerError'))).toMatchObject({ exit: 1, shown: ['no'] });
+});
 
 test('events that come before the answer count, and those of other runs do not', async () => {
   const found = await run(begun, [
@@ -54,4 +76,19 @@ test('the exit code is that of the event, or of what it returned', async () => {
   expect(await ended(mapOf({ return: 1, success: false, retcode: 3 }))).toBe(3);
   expect(await ended(mapOf({ return: mapOf({ retcode: 2 }), success: true }))).toBe(2);
   expect(await ended(mapOf({ return: 1, success: false }))).toBe(1);
+});
+
+test.each([
+  [undefined, ['[ERROR   ] went wrong\n']],
+  ['error', ['[ERROR   ] went wrong\n']],
+  ['critical', []],
+  ['quiet', []],
+])('with -l %s the failed state of an orchestration has its log line', async (level, lines) => {
+  const state = mapOf({ name: 'a', result: false, changes: mapOf({}), comment: 'went wrong' });
+  const value = mapOf({ data: mapOf({ m_master: mapOf({ a: state }) }), outputter: 'highstate' });
+  const ended = mapOf({ return: value, success: false, retcode: 1 });
+  const given = { fun: 'state.orchestrate', ...(level === undefined ? {} : { level }) };
+  const { said, exit } = await run(begun, [[`${TAG}/ret`, ended]], 'strict', given);
+  expect(said).toEqual(lines);
+  expect(exit).toBe(1);
 });

@@ -5,6 +5,7 @@ import {
   RefusedError,
   RequestTimeoutError,
 } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import {
   intOf,
   isMap,
@@ -15,12 +16,14 @@ import {
   textOf,
   unpack,
 } from '@brine/wire';
-import { EXIT, Exit } from '../exit-codes.ts';
+import { hasRunEntry } from '@brine/wire/load';
+import { codeFor, EXIT, Exit } from '../exit-codes.ts';
 import type { LocalMaster } from '../local-master.ts';
-import { isOn, type ParsedOptions } from '../options/command-form.ts';
+import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts';
 import type { Printer } from '../printer.ts';
 import { whenInterrupted } from '../salt/interrupt.ts';
 import { logLine, type Terminal } from '../terminal.ts';
+import { failedStateLines } from './failed-states.ts';
 
 /**
  * Longest wait for a run that has no entry in the job cache, or whose caller may not look there, in
@@ -31,8 +34,6 @@ const WAIT_MS = 300_000;
 const LOOK_MS = 5_000;
 /** Events that come before the answer which names their tag. */
 const EARLY_MAX = 10_000;
-/** Runs without an entry: libs/wire run.ts. */
-const WITHOUT_ENTRY = /^(?:auth|jobs)\./;
 
 /** A runner, its arguments and the caller's credentials. */
 export interface RemoteCall {
@@ -48,6 +49,7 @@ export interface RemoteCall {
 
 /** What a run needs of this process. */
 export interface RemoteRun {
+  readonly config: Pick<MasterOptions, 'brine' | 'logLevel'>;
   readonly master: LocalMaster;
   readonly printer: Printer;
   readonly terminal: Terminal;
@@ -64,7 +66,11 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
       return EXIT.ok;
     }
     const data = await followed(call, run);
-    if (!isOn(options, 'quiet')) showResult(data.get('return') ?? null, printer);
+    const value = data.get('return') ?? null;
+    if (call.fun.startsWith('state.') && !hidesErrors(run)) {
+      for (const line of failedStateLines(value)) logLine(terminal, 'ERROR', line);
+    }
+    if (!isOn(options, 'quiet')) showResult(value, printer);
     return exitCode(data);
   } catch (error) {
     if (error instanceof MasterUnreachableError || error instanceof RequestTimeoutError) {
@@ -72,11 +78,21 @@ export async function runInMaster(call: RemoteCall, run: RemoteRun): Promise<num
     }
     if (!(error instanceof RefusedError)) throw error;
     if (!isOn(options, 'quiet')) printer.show(error.message, 'nested');
-    if (error.name !== NOT_AVAILABLE) return EXIT.ok;
+    if (error.name !== NOT_AVAILABLE) return refusedCode(run.config, error);
     await suggest(call.fun, terminal);
-    // Salt exits with 0. A script would then count a runner that never ran as done.
-    return EXIT.generic;
+    return codeFor(run.config, { strict: EXIT.generic, stock: EXIT.ok });
   }
+}
+
+/** The exit code of a run that the master refused. Salt's is 0: a script would count it as done. */
+export function refusedCode(config: Pick<MasterOptions, 'brine'>, { name }: Error): number {
+  const strict = /Auth\w*Error$/.test(name) ? EXIT.noReturn : EXIT.generic;
+  return codeFor(config, { strict, stock: EXIT.ok });
+}
+
+/** Whether `-l`, or `log_level` of the configuration, leaves errors out. */
+function hidesErrors({ options, config }: RemoteRun): boolean {
+  return ['critical', 'quiet'].includes(textValue(options, 'log_level') ?? config.logLevel);
 }
 
 /** The name of the master's refusal of a function that it does not have. */
@@ -130,7 +146,7 @@ async function followed(call: RemoteCall, run: RemoteRun): Promise<SaltMap> {
     const { tag, jid } = await begin(run.master.client, call);
     interrupt.jid = jid;
     events.follow(tag);
-    const hasEntry = call.credentials.size === 0 && !WITHOUT_ENTRY.test(call.fun);
+    const hasEntry = call.credentials.size === 0 && hasRunEntry(`runner.${call.fun}`);
     const until = hasEntry ? Number.POSITIVE_INFINITY : Date.now() + WAIT_MS;
     const jobs = new JobRecords(run.master.client);
     for (;;) {

@@ -1,4 +1,4 @@
-import { type BatchSettings, batchSize, type BatchStep, beginBatch, runBatch } from '@brine/client';
+import { type BatchSettings, batchSize, type BatchStep, runBatch } from '@brine/client';
 import { JidMaker } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
@@ -31,13 +31,6 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
   const jid = new JidMaker().next(Date.now());
   const settings = settingsOf(options, size ?? '100%', jid);
   const command = withoutDisplay(run);
-  if (isAsync && size !== undefined) {
-    const begun = await beginBatch(run.client, command, settings);
-    await span.finish(begun);
-    const text = `Executed batch command with job ID: ${begun}\n`;
-    terminal.out(begun === undefined ? 'No minions matched the target.\n' : text);
-    return EXIT.ok;
-  }
   const interrupt = whenInterrupted(terminal);
   let begun: string | undefined;
   const finish = (): Promise<void> => span.finish(begun);
@@ -47,6 +40,7 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
     interrupt.text = goesOn(jid);
   });
   try {
+    if (isAsync && size !== undefined) return await showBegun(run, steps, jid);
     return isOn(options, 'static') ? await showTogether(run, steps) : await showSteps(run, steps);
   } finally {
     await finish();
@@ -94,6 +88,41 @@ function withoutDisplay({ command }: SaltRun): SaltRun['command'] {
 }
 
 /**
+ * `--async`: says which minions do not answer the ping, and the job id (Salt: salt/cli/salt.py
+ * _run_batch_async). The rest is the master's.
+ */
+async function showBegun(
+  run: SaltRun,
+  steps: AsyncIterable<BatchStep>,
+  jid: string,
+): Promise<number> {
+  const { terminal } = run;
+  const down: string[] = [];
+  for await (const step of steps) {
+    if (step.kind === 'begun') continue;
+    if (step.kind === 'down') down.push(step.id);
+    else if (step.kind === 'no-match') terminal.out(NO_MATCH);
+    else {
+      // Any other step comes after the ping.
+      for (const id of down.sort()) terminal.out(downText(id));
+      if (step.kind === 'halted') {
+        showStep(run, step);
+        return EXIT.noReturn;
+      }
+      terminal.out(`Executed batch command with job ID: ${jid}\n`);
+      return EXIT.ok;
+    }
+  }
+  for (const id of down.sort()) terminal.out(downText(id));
+  terminal.out('No minions matched the target.\n');
+  return EXIT.ok;
+}
+
+function downText(id: string): string {
+  return `Minion ${id} did not respond. No job will be sent.\n`;
+}
+
+/**
  * `--static`: one display at the end. As in Salt, it does not mention silent minions; unlike in
  * Salt, the exit code does (`brine.exit_codes`).
  */
@@ -132,7 +161,7 @@ function showStep({ terminal, printer }: SaltRun, step: BatchStep): void {
       terminal.out(`${NO_MATCH}No minions matched the target.\n`);
       return;
     case 'down':
-      terminal.out(`Minion ${step.id} did not respond. No job will be sent.\n`);
+      terminal.out(downText(step.id));
       return;
     case 'start':
       terminal.out(`\nExecuting run on ${pyRepr([...step.ids].sort())}\n\n`);

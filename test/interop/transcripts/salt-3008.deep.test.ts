@@ -1,0 +1,3 @@
+import { describeTranscripts } from './describe-transcripts.ts';
+
+describeTranscripts('salt 3008.2');
