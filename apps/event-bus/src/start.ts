@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Bucket, type Bus, connectBus, ensureStreams } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { BatchFiles, JobFiles } from '@brine/cachedir';
+import { BankFiles, type BankLayout, BatchFiles, JobFiles } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
@@ -21,6 +21,7 @@ import {
 } from './adapters/installed-salt.ts';
 import { startHostKeys } from './adapters/keys/host-keys.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
+import { startMinionBanks } from './adapters/minion-banks.ts';
 import { MinionTimes } from './adapters/minion-times.ts';
 import { Releasers } from './adapters/releasers.ts';
 
@@ -97,6 +98,9 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   });
   forOne.add(() => housekeeping.close());
 
+  const banks = hostBanks(context, bus, salt, trouble);
+  forOne.add(() => banks?.close());
+
   const { keyMadeMs } = keys;
   releasers.add(exposeMetrics(context.metrics, { bus, readers, local, keyMadeMs }));
   return {
@@ -115,6 +119,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
       feeds: { ...readers.stats(), ...feeds.status() },
       local: local.stats(),
       keys: keys.status(),
+      banks: banks?.status(),
       housekeeping: housekeeping.status(),
     }),
   };
@@ -212,6 +217,28 @@ async function hostBatches(
   return batches;
 }
 
+/** Grains and mine for stock tools, where this host has any. */
+function hostBanks(
+  { options }: ServiceContext,
+  bus: Bus,
+  salt: InstalledSalt | undefined,
+  onTrouble: Trouble,
+): ReturnType<typeof startMinionBanks> | undefined {
+  if (!hasStockTools(options, salt !== undefined)) return undefined;
+  const files = new BankFiles(options.cachedir, layoutsOf(salt?.version));
+  return startMinionBanks({ bus, files, onTrouble });
+}
+
+function layoutsOf(version: string | undefined): readonly BankLayout[] {
+  if (version === undefined) return ['3006', '3008'];
+  return Number(version.split('.')[0]) >= 3008 ? ['3008'] : ['3006'];
+}
+
+/** A named framing says that there are some, though no `salt` is on the search path. */
+function hasStockTools({ brine }: Pick<MasterOptions, 'brine'>, hasSalt: boolean): boolean {
+  return hasSalt || brine.eventFraming !== 'auto';
+}
+
 function localEvents(
   connecting: Promise<Bus>,
   { masterId }: MasterOptions,
@@ -261,7 +288,7 @@ export function keptFiles(
   const jobFiles = options.masterJobCache === 'local_cache';
   const isKept = jobFiles && options.jobCache && options.extJobCache === '';
   // Only stock tools read returns, and they cost more than all the rest of a return here.
-  const isRead = hasSalt || options.brine.eventFraming !== 'auto';
+  const isRead = hasStockTools(options, hasSalt);
   return { jobFiles, returnFiles: isKept && isRead, endTimes: options.jobCacheStoreEndtime };
 }
 

@@ -1,3 +1,5 @@
+export type { BankLayout, MinionBank } from './bank-files.ts';
+export { BankFiles } from './bank-files.ts';
 export { BatchFiles } from './batch-files.ts';
 export { cleanOldJobs } from './clean-jobs.ts';
 export {
