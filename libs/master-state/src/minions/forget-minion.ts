@@ -2,6 +2,7 @@ import type { Bus } from '@brine/bus';
 import type { BucketName } from '@brine/bus';
 import { Bucket } from '@brine/bus';
 import { escapeKey } from '@brine/bus';
+import { NO_MINE } from './mines.ts';
 
 /** A bucket has no deletions, so that no stale copy brings back what was deleted. */
 const GONE = Buffer.alloc(0);
@@ -17,14 +18,20 @@ export async function forgetMinion(
   id: string,
   what: { readonly data: boolean },
 ): Promise<void> {
-  const empty = async (name: BucketName, key = escapeKey(id)): Promise<void> => {
+  const empty = async (
+    name: BucketName,
+    key = escapeKey(id),
+    gone: Uint8Array = GONE,
+  ): Promise<void> => {
     const bucket = new Bucket(bus, name);
     const entry = await bucket.get(key);
-    if (entry !== undefined && entry.value.length > 0) await bucket.put(key, GONE);
+    if (entry === undefined || Buffer.compare(entry.value, gone) === 0) return;
+    await bucket.put(key, gone);
   };
   await empty('brine_sessions');
   if (!what.data) return;
   await empty('brine_minions');
+  await empty('brine_mine', escapeKey(id), NO_MINE);
   await empty('brine_secrets', escapeKey('syndic', id));
   await empty('brine_pillars');
 }

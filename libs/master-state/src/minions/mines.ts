@@ -13,8 +13,8 @@ const MINE_MAX_BYTES = 4 * 1024 * 1024;
 /** Workers that write the mine of one minion at the same moment. */
 const TRIES_MAX = 8;
 
-/** The first byte of a mine that was flushed, in msgpack. */
-const NIL = 0xc0;
+/** A mine that was flushed: nil in msgpack. */
+export const NO_MINE: Uint8Array = pack(null);
 
 /** The mine, in the `brine_mine` bucket: one record per minion, nil where it was flushed. */
 export class BucketMines implements Mines {
@@ -49,7 +49,7 @@ export class BucketMines implements Mines {
 
   /** The minions that have something in the mine. */
   ids(): Promise<string[]> {
-    return idsIn(this.#bucket, 'the mine', ({ value }) => value[0] !== NIL);
+    return idsIn(this.#bucket, 'the mine', ({ value }) => value[0] !== NO_MINE[0]);
   }
 
   async #read(id: string): Promise<{ mine: SaltMap | undefined; revision: number | undefined }> {

@@ -4,6 +4,7 @@ import { until } from '@brine/testing/waits';
 import { mapOf } from '@brine/wire';
 import { expect, it } from 'vitest';
 import { openHotState } from '../open-hot-state.ts';
+import { forgetMinion } from './forget-minion.ts';
 import { BucketBanks } from './minion-banks.ts';
 
 const { pem } = vectorFile<{ readonly master_key: { readonly pem: string } }>(
@@ -55,6 +56,23 @@ it('banks are listed, read and emptied, pillars of all environments', async () =
   for (const bank of ['grains', 'pillar', 'mine'] as const) {
     expect(await one.banks.ids(bank)).toEqual([]);
   }
+});
+
+it('a minion that is deleted leaves nothing, and may come again', async () => {
+  await using nats = await startNats();
+  const bus = await nats.connect('worker-pool');
+  using workers = await twoWorkers(bus);
+  const { one, other } = workers;
+  await one.minionData.storeGrains('web1', GRAINS);
+  await one.mines.change('web1', () => mapOf({ 'test.ping': true }));
+  await forgetMinion(bus, 'web1', { data: false });
+  expect(await other.banks.ids('mine')).toEqual(['web1']);
+  await forgetMinion(bus, 'web1', { data: true });
+  expect(await other.banks.ids('grains')).toEqual([]);
+  expect(await other.banks.ids('mine')).toEqual([]);
+  expect(await other.banks.fetch('mine', 'web1')).toBeUndefined();
+  await other.mines.change('web1', () => mapOf({ 'test.ping': false }));
+  expect(await one.banks.fetch('mine', 'web1')).toEqual(mapOf({ 'test.ping': false }));
 });
 
 it('what one worker emptied is written again by another one that wrote it before', async () => {
