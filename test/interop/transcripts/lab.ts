@@ -158,8 +158,8 @@ export class Lab {
   }
 
   /**
-   * The job files of a minion: MessagePack, in which texts are readable. A job that was killed, or a
-   * salt-call that ended with an exception, leaves its file behind.
+   * The job files of a minion: MessagePack, in which texts are readable. A job that was killed, or
+   * a salt-call that ended with an exception, leaves its file behind.
    */
   async #runningOn(id: string): Promise<readonly string[]> {
     const dir = join(this.minionConfig(id), 'cache', 'proc');

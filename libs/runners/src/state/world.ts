@@ -17,7 +17,7 @@ export interface StateWorld {
   readonly cutOff: AbortSignal | undefined;
 }
 
-/** After a takeover: for so long the job cache may be behind what was published and returned, ms. */
+/** After a takeover the job cache may be so long behind what was published and returned, ms. */
 export const KNOWN_WITHIN_MS = 10_000;
 /** After a takeover a step waits so long for a job cache that is away, ms. */
 export const BEHIND_MAX_MS = 3_600_000;
