@@ -128,7 +128,8 @@ describe('a batch at a whole master', () => {
   });
 
   it('goes on without its command, and is paused, resumed and looked at by runners', async () => {
-    const { stdout } = await salt('--async', '-b', '1', 'web*', 'test.sleep', '2');
+    const { stdout } = await salt('--async', '-b', '1', 'web*', 'test.sleep', '6');
+    // The pause has to come before the first of them has returned, on any machine.
     const jid = /\d{20}/.exec(stdout)?.[0] ?? '';
     await until('it is listed', async () => {
       const listed = (await run('batch.list_active')) as { jid: string }[];
@@ -137,12 +138,12 @@ describe('a batch at a whole master', () => {
     expect(await run('batch.pause', jid)).toBe(true);
     const status = async () => (await run('batch.status', jid)) as Record<string, unknown>;
     await until('none is active', async () => (await status())['active'] === 0, {
-      withinMs: 20_000,
+      withinMs: 40_000,
     });
     expect(await status()).toMatchObject({ total: 2, paused: true, driver: 'master' });
     expect(await run('batch.resume', jid)).toBe(true);
     await until('it is done', async () => (await status())['completed'] === 2, {
-      withinMs: 20_000,
+      withinMs: 40_000,
     });
     expect(await status()).toMatchObject({ jid, active: 0, pending: 0, failed: 0, halted: false });
     expect(await run('batch.stop', jid)).toBe(false);

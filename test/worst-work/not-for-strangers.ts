@@ -35,6 +35,8 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('jinja', 'isDict isList truth'),
     ...named('job', 'isEventKind'),
     ...named('wire', 'SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
+    // Alternatives of an anchored name, without a repeat that could begin twice.
+    ...named('wire', 'hasRunEntry hasSecretArguments'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
   ],
   // Templates reach them behind the bounds of jinja; its inputs try `"%9999s" % v` and the like.

@@ -246,7 +246,7 @@ describe('who may do what, on Brine and on salt-master 3008', () => {
     const shown = 'args:\n    - 1\nkwargs:\n    ----------\n';
     expect(await run('anne', 'test.arg', '1')).toMatchObject({ code: 0, stdout: shown });
     expect(await run('bert', 'test.arg', '1')).toMatchObject({
-      code: 0,
+      code: 2,
       stdout: 'Authentication failure of type "eauth" occurred for user bert.\n',
     });
     expect(await run('anne', '-T', 'test.arg', '1')).toMatchObject({ code: 0, stdout: shown });
