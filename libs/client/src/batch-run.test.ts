@@ -137,7 +137,7 @@ async function told(master: Master, follow = runBatch): Promise<string[]> {
   });
 }
 
-/** Runs work whose waits cost no time. */
+/** Runs work on a clock of its own, so that waiting costs no time. */
 async function withoutWaiting<T>(work: () => Promise<T>): Promise<T> {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
   let isOver = false;

@@ -274,6 +274,10 @@ class Wait {
   }
 }
 
+/** Salt's line for a target that means no minion (salt/cli/salt.py), with its end. */
+export const NO_MATCH =
+  'No minions matched the target. No command was sent, no jid was assigned.\n';
+
 /** The text of a minion that did not return (Salt: get_cli_event_returns). */
 export function noResponseText(jid: string): string {
   return (

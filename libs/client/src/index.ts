@@ -15,7 +15,7 @@ export {
   parseCompound,
   yamlArgument,
 } from './function-arguments.ts';
-export { noResponseText } from './gather.ts';
+export { NO_MATCH, noResponseText } from './gather.ts';
 export type { AuditLine, JobSearch } from './job-records.ts';
 export { JobRecords, minionsOf, splitInput } from './job-records.ts';
 export type { ClientSettings } from './local-client.ts';

@@ -43,7 +43,7 @@ async function killWorkers(): Promise<void> {
   }
 }
 
-/** Runs an orchestration whose workers are killed after so many lines in its file. */
+/** Runs an orchestration, and kills its workers after so many lines in its file. */
 async function killedAfter(count: number, mods: string) {
   const file = join(master.sandbox.dir, `${mods}-${count}`);
   const args = ['--out', 'json', 'state.orchestrate', mods, `pillar={"file": "${file}"}`];

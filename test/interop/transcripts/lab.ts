@@ -216,7 +216,7 @@ export class Lab {
   }
 }
 
-/** True for a job file whose process lives. An empty one was just made. */
+/** True while the process of a job file lives. An empty file was just made. */
 function isAlive(file: Buffer): boolean {
   if (file.length === 0) return true;
   const job = unpack(file);

@@ -31,7 +31,7 @@ function lineOf(state: SaltMap): string {
       : `No changes made for ${pyStr(state.get('name') ?? null)}`;
   }
   if (!isMap(changes)) return pyStr(changes);
-  const pairs = [...changes].map(([name, change]) => [name, change] as const);
+  const pairs = [...changes];
   if (pairs.every(([, change]) => isMap(change) && change.has('old') && change.has('new'))) {
     const lines = pairs.map(([name, change]) => {
       const [old, now] = ['old', 'new'].map((key) => shown((change as SaltMap).get(key) ?? null));

@@ -1,4 +1,4 @@
-import { type BatchSettings, batchSize, type BatchStep, runBatch } from '@brine/client';
+import { type BatchSettings, batchSize, type BatchStep, NO_MATCH, runBatch } from '@brine/client';
 import { JidMaker } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { pyRepr } from '@brine/wire/text';
@@ -8,8 +8,6 @@ import { isOn, numberValue, type ParsedOptions, textValue } from '../options/com
 import { logLine } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { failedCode, runAndShow, type SaltRun } from './run-and-show.ts';
-
-const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 
 /**
  * `-b`, `--static` and, where more than `safeLimit` minions are targeted, `--batch-safe-limit`

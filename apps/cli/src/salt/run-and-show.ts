@@ -3,6 +3,7 @@ import {
   highestRetcode,
   type JobReturn,
   type LocalClient,
+  NO_MATCH,
   noResponseText,
   type PublishedCommand,
 } from '@brine/client';
@@ -16,8 +17,6 @@ import type { Terminal } from '../terminal.ts';
 import { whenInterrupted } from './interrupt.ts';
 import { ProgressLine } from './progress-line.ts';
 import { type Row, summaryText } from './summary.ts';
-
-const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
 
 /** Everything one run of `salt` works with. */
 export interface SaltRun {

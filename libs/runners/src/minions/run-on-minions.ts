@@ -1,4 +1,11 @@
-import { type Command, type JobReturn, type LocalClient, noResponseText } from '@brine/client';
+import {
+  type Command,
+  type JobReturn,
+  type LocalClient,
+  NO_MATCH,
+  noResponseText,
+  type PublishedCommand,
+} from '@brine/client';
 import { mapOf, SaltFloat, type SaltMap, type SaltValue } from '@brine/wire';
 import { isNumber, isTruthy } from '@brine/wire/text';
 import { InvalidArgumentsError } from '../arguments.ts';
@@ -32,13 +39,19 @@ async function gather(
 ): Promise<Gathered | undefined> {
   const job = await client.publish(command, { listen: true });
   if (job === undefined) return undefined;
-  const returns: JobReturn[] = [];
-  for await (const item of client.returns(job, wait)) returns.push(item);
-  return { jid: job.jid, returns };
+  return { jid: job.jid, returns: await allReturns(client, job, wait) };
 }
 
-/** Salt's line for a target without minions. */
-const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.\n';
+/** The returns of a job that was published by {@link LocalClient.publish}, with `listen`. */
+export async function allReturns(
+  client: LocalClient,
+  job: PublishedCommand,
+  wait: Wait,
+): Promise<readonly JobReturn[]> {
+  const returns: JobReturn[] = [];
+  for await (const item of client.returns(job, wait)) returns.push(item);
+  return returns;
+}
 
 /**
  * Publishes a command and gathers its returns. A target without minions is said on the terminal, as

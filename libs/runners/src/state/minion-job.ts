@@ -4,6 +4,7 @@ import {
   type BatchStep,
   type Command,
   type JobReturn,
+  NO_MATCH,
   type PublishedCommand,
   resumeBatch,
   runBatch,
@@ -21,7 +22,7 @@ import {
   textOf,
 } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
-import { runOnMinions } from '../minions/run-on-minions.ts';
+import { allReturns, runOnMinions } from '../minions/run-on-minions.ts';
 import {
   BEHIND_MAX_MS,
   KNOWN_WITHIN_MS,
@@ -106,7 +107,7 @@ export async function runMinionJob(
   return answersOf(world, await unlessCutOff(returns, world.cutOff), job.expectMinions);
 }
 
-/** The job of a step whose run is kept. It is published under one id, so it is one job. */
+/** The job of a step, where the run is kept. It is published under one id, so it is one job. */
 class SentJob {
   readonly world: StateWorld;
   readonly job: MinionJob;
@@ -153,10 +154,8 @@ class SentJob {
     const published = await this.publish({ listen: true });
     if (published === undefined) return undefined;
     const timeoutMs = timeoutOf(this.job.timeout);
-    const returns: JobReturn[] = [];
     const wait = timeoutMs === undefined ? {} : { timeoutMs };
-    for await (const item of this.world.context.client.returns(published, wait)) returns.push(item);
-    return returns;
+    return allReturns(this.world.context.client, published, wait);
   }
 }
 
@@ -165,9 +164,6 @@ function requestIdOf(jid: string, { fun, arg, tgt, tgtType }: Command): string {
   const meant = pack([[fun].flat(), [...arg], [tgt].flat(), tgtType]);
   return `step-${jid}-${createHash('sha256').update(meant).digest('hex').slice(0, 24)}`;
 }
-
-/** What stock Salt prints, whatever a step then makes of it. */
-const NO_MATCH = 'No minions matched the target. No command was sent, no jid was assigned.';
 
 function commandOf(job: MinionJob): Pick<Command, 'fun' | 'arg' | 'ret' | 'kwargs'> {
   const { fun, arg, kwarg, ret, kwargs } = job;
@@ -231,7 +227,7 @@ function answersOf(
   expect: boolean,
 ): Map<string, MinionAnswer> {
   const answers = new Map<string, MinionAnswer>();
-  if (returns === undefined) context.out(`${NO_MATCH}\n`);
+  if (returns === undefined) context.out(NO_MATCH);
   for (const item of returns ?? []) {
     if (item.kind === 'return') {
       const { ret, out, retcode, jid } = item;
@@ -275,7 +271,7 @@ async function batchAnswers(
   const answers = new Map<string, MinionAnswer>();
   for await (const step of steps) {
     if (cutOff?.aborted === true) break;
-    if (step.kind === 'no-match') context.out(`${NO_MATCH}\n`);
+    if (step.kind === 'no-match') context.out(NO_MATCH);
     if (step.kind === 'silent') answers.set(step.id, { out: 'highstate', ret: new Map() });
     if (step.kind === 'unseen') {
       throw new Error(`${step.count} returns of the batch ${jid} are not in the job cache`);

@@ -254,7 +254,7 @@ test.each([
   ['before its publish is known to be answered', 1, ['first', 'first']],
   ['after that', 2, ['first']],
 ])(
-  'a step whose worker dies %s is one job, while the job cache is behind',
+  'while the job cache is behind, a step is one job: its worker dies %s',
   async (_when, livesFor, sent) => {
     const world = new OrchestrationWorld({ main: ONE_STEP }, { one: () => true });
     world.livesFor = livesFor;

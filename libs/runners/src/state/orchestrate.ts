@@ -32,11 +32,9 @@ const ORCHESTRATE_DOC =
   'Runs SLS files of the file server on the master itself: steps on minions, runners, wheels and ' +
   'waits, in the order of their requisites. mods: names of the files, as a list or with commas. ' +
   'saltenv: their environment (base). test: show only what would be done. exclude: ids or files ' +
-  'to ' +
-  'leave out. pillar: a map that goes over the pillar of the master. pillarenv: environment of ' +
-  'pillars. orchestration_jid: the job id for events (default: that of this run). The run goes ' +
-  'on ' +
-  'when the worker that does it dies.';
+  'to leave out. pillar: a map that goes over the pillar of the master. pillarenv: environment ' +
+  'of pillars. orchestration_jid: the job id for events (default: that of this run). The run ' +
+  'goes on when the worker that does it dies.';
 
 const SHOW_DOC =
   'Shows the states of SLS files as an orchestration would have them, and runs nothing. mods: ' +

@@ -7,7 +7,7 @@ import { mapOf, type SaltMap, textOf } from '../value.ts';
 const WITHOUT_ENTRY = /^(?:runner\.(?:auth|jobs)\.|wheel\.key\.gen)/;
 
 /**
- * Functions whose arguments hold secrets: passwords, or the text of configurations and pillars.
+ * Functions that take secrets: passwords, or the text of configurations and pillars.
  * Runners that are refused (`nacl`, `vault`, …) are among them: they are called by mistake.
  */
 const WITH_SECRETS = [
