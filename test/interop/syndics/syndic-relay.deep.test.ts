@@ -236,15 +236,18 @@ it('below a Brine master it is the same, and its ledger adds up', async () => {
 
 it('what is returned while a master above is away comes once it is back, once', async () => {
   const one = upper('3008.2');
-  // Real minions alone: simulated ones do not sleep, and a return that a master takes as it stops,
-  // without a word to the relay, is rightly sent again.
-  const target = ['-L', REAL.join(',')];
-  const expected = Object.fromEntries(REAL.map((id) => [id, true]));
-  const jid = await jidOf('3008.2', ...target, 'test.sleep', '10');
+  // Real minions alone: simulated ones do not run commands. They wait for a file, and the master is
+  // killed: a return that it takes as it stops, without a word to the relay, is rightly sent again.
+  const mayReturn = join(master.sandbox.dir, 'may-return');
+  const command = `until [ -e ${mayReturn} ]; do sleep 0.2; done; echo late`;
+  const expected = Object.fromEntries(REAL.map((id) => [id, 'late']));
+  const jid = await jidOf('3008.2', '-L', REAL.join(','), 'cmd.run', command);
   const before = await timesHeard(one.home);
   // The stock command gives the job's id before its master has sent it.
   await waitFor('the job is below', async () => (await master.log()).includes(`jid=${jid}`));
-  await one.process.stop();
+  await one.process.kill();
+  expect(await taken('3008.2', jid)).toEqual([]);
+  await writeFile(mayReturn, '');
   await waitFor('all have returned below', async () => {
     const { stdout } = await master.brine('run', ['jobs.lookup_jid', jid, '--out', 'json']);
     return Object.keys(JSON.parse(stdout.trim() || '{}') as object).length === REAL.length;
