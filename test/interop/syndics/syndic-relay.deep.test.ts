@@ -236,8 +236,8 @@ it('below a Brine master it is the same, and its ledger adds up', async () => {
 
 it('what is returned while a master above is away comes once it is back, once', async () => {
   const one = upper('3008.2');
-  // Real minions alone: simulated ones do not run commands. They wait for a file, and the master is
-  // killed: a return that it takes as it stops, without a word to the relay, is rightly sent again.
+  // Killed, and before the minions may return: a return that a master takes as it stops, without a
+  // word to the relay, is rightly sent again.
   const mayReturn = join(master.sandbox.dir, 'may-return');
   const command = `until [ -e ${mayReturn} ]; do sleep 0.2; done; echo late`;
   const expected = Object.fromEntries(REAL.map((id) => [id, 'late']));
