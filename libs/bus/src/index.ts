@@ -7,6 +7,8 @@ export { PauseWatch } from './connection/pause-watch.ts';
 export { isAtLeast, NATS_FLOOR, versionIn } from './connection/server-version.ts';
 export { readServers } from './connection/servers.ts';
 export { Bucket } from './kv/bucket.ts';
+export type { BucketChange, BucketPlace } from './kv/bucket-follower.ts';
+export { BucketFollower } from './kv/bucket-follower.ts';
 export type { BucketEntry } from './kv/bucket-watch.ts';
 export { BucketWatch } from './kv/bucket-watch.ts';
 export { readStray } from './stray-reader.ts';
@@ -16,12 +18,19 @@ export type { StreamLimits } from './streams/ensure-streams.ts';
 export { ensureStreams, waitForStreams } from './streams/ensure-streams.ts';
 export type { StreamReaderLag } from './streams/reader-lags.ts';
 export { readerLags } from './streams/reader-lags.ts';
+export { changeSubjects } from './streams/reader-subjects.ts';
 export type { Stray } from './streams/stray.ts';
 export type { StreamUsage } from './streams/trim-streams.ts';
 export { streamUsage, trimStreams } from './streams/trim-streams.ts';
 export type { BucketKey } from './subjects/escape.ts';
 export { escapeKey, splitKey, unescapeKey } from './subjects/escape.ts';
-export type { BucketName, RequestClass, ServiceName, StreamName } from './subjects/names.ts';
+export type {
+  BucketName,
+  ReactionKind,
+  RequestClass,
+  ServiceName,
+  StreamName,
+} from './subjects/names.ts';
 export {
   BUCKETS,
   isToken,

@@ -114,6 +114,17 @@ describe('EventPublisher', () => {
     stuck.destroy();
   });
 
+  it('ends beside a reader that takes nothing', async () => {
+    const publisher = await EventPublisher.listen({ path: pub(), framing: 'bare' });
+    const stuck = connect(pub());
+    stuck.pause();
+    stuck.on('error', () => undefined);
+    await accepted(publisher, 1);
+    for (let n = 0; n < 200; n += 1) publisher.publish(event(`t/${n}`, 20_000));
+    await expect(publisher.close()).resolves.toBeUndefined();
+    stuck.destroy();
+  });
+
   it('never waits: 10,000 events go to 20 readers at once', async () => {
     await using publisher = await EventPublisher.listen({ path: pub(), framing: 'bare' });
     const sockets: Socket[] = [];
@@ -128,9 +139,31 @@ describe('EventPublisher', () => {
     for (let n = 0; n < 10_000; n += 1) publisher.publish(one);
     const expected = 20 * 10_000 * ipcFrame(one, 'bare').length;
     await until('every reader has every byte', () => expect(bytes).toBe(expected), {
-      withinMs: 15_000,
+      withinMs: 30_000,
     });
     for (const socket of sockets) socket.destroy();
+  });
+
+  it('sends events of one turn together, in order, and to no reader that came later', async () => {
+    await using publisher = await EventPublisher.listen({ path: pub(), framing: 'bare' });
+    const early: Buffer[] = [];
+    const reader = connect(pub());
+    reader.on('data', (chunk: Buffer) => early.push(chunk));
+    await accepted(publisher, 1);
+    const all = Array.from({ length: 1_000 }, (_, n) => event(`t/${n}`, 100));
+    for (const one of all) publisher.publish(one);
+    using late = await EventClient.connect({ path: pub() });
+    await accepted(publisher, 2);
+    publisher.publish(event('last', 100));
+    for await (const { tag } of late) {
+      expect(tag).toBe('last');
+      break;
+    }
+    const wanted = Buffer.concat([...all, event('last', 100)].map((one) => ipcFrame(one, 'bare')));
+    await until('the early reader has every byte', () =>
+      expect(Buffer.concat(early).equals(wanted)).toBe(true),
+    );
+    reader.destroy();
   });
 
   it('counts the clients that connected before, once it has taken all that arrive', async () => {

@@ -93,4 +93,4 @@ test('servers take each other, and no peer with the certificate of a service', a
   }
   expect(await taken(one)).toEqual(['two']);
   expect(await taken(two)).toEqual(['one']);
-}, 180_000);
+});

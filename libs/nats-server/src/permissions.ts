@@ -7,7 +7,7 @@ export interface Permissions {
   readonly subscribe: readonly string[];
 }
 
-const { events, publications, bodies, keptBodies } = STREAMS;
+const { events, publications, reactions, bodies, keptBodies } = STREAMS;
 
 const readBodies = (...spaces: readonly string[]): readonly string[] =>
   spaces.map((space) => `$JS.API.DIRECT.GET.${bodies}.brine.bodies.${space}.>`);
@@ -35,6 +35,10 @@ const useBuckets = (...names: readonly BucketName[]): readonly string[] =>
 
 const ownInbox = (service: ServiceName): string => `${SERVICE_INBOXES[service]}.>`;
 
+/** Each service hears a roll call and tells of itself, and of no other. */
+const tell = (service: ServiceName): string => `brine.told.${service}`;
+const ROLL = 'brine.roll';
+
 const askQueries = ['brine.jobs.>', 'brine.bodies.qry.>', ...readBodies('qry')];
 
 const sendRequests = [
@@ -51,8 +55,8 @@ const sendRequests = [
  */
 export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
   'req-gateway': {
-    publish: [...sendRequests, 'brine.requests.*'],
-    subscribe: [ownInbox('req-gateway'), 'brine.workers.*'],
+    publish: [...sendRequests, 'brine.requests.*', tell('req-gateway')],
+    subscribe: [ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
   'worker-pool': {
     publish: [
@@ -60,8 +64,14 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.workers.*',
       'brine.epochs',
       'brine.word',
+      // of the owner of presence: to publishers, and its answers to other workers
+      'brine.presence.heard',
+      'brine.presence.hello',
+      'brine.presence.ask',
+      ownInbox('worker-pool'),
       'brine.events.*',
       'brine.publications.*',
+      'brine.reactions.*',
       'brine.bodies.rep.>',
       'brine.kept.>',
       ...readBodies('req'),
@@ -70,8 +80,12 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       `$JS.API.DIRECT.GET.${publications}`,
       ...consume(events),
       ...consume(publications),
+      ...consume(reactions),
       ...useBuckets(...BUCKETS),
       ...askQueries,
+      // a roll call, for a command
+      ROLL,
+      tell('worker-pool'),
     ],
     subscribe: [
       ownInbox('worker-pool'),
@@ -83,12 +97,18 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       'brine.word',
       'brine.sent',
       'brine.committed',
+      'brine.presence.told',
+      'brine.presence.heard',
+      'brine.presence.ask',
+      ROLL,
+      'brine.told.*',
     ],
   },
   publisher: {
     publish: [
       'brine.epochs',
       'brine.sent',
+      'brine.presence.told',
       'brine.events.sighting',
       // of all jobs only the find_job that goes before a durable job
       'brine.publications.*',
@@ -100,8 +120,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...useBuckets('brine_secrets'),
       ...readBucket('brine_keys'),
       ...askQueries,
+      tell('publisher'),
     ],
-    subscribe: [ownInbox('publisher'), 'brine.epochs'],
+    subscribe: [ownInbox('publisher'), 'brine.epochs', 'brine.presence.hello', ROLL],
   },
   'event-bus': {
     publish: [
@@ -115,8 +136,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...askQueries,
       // "written", to workers that wait for it
       ownInbox('worker-pool'),
+      tell('event-bus'),
     ],
-    subscribe: [ownInbox('event-bus'), 'brine.epochs'],
+    subscribe: [ownInbox('event-bus'), 'brine.epochs', ROLL],
   },
   'job-cache-returner': {
     publish: [
@@ -126,6 +148,8 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       `$JS.API.DIRECT.GET.${events}`,
       `$JS.API.DIRECT.GET.${publications}`,
       'brine.committed',
+      // who returns events to whom, and how far
+      ...useBuckets('brine_event_return'),
       'brine.bodies.qry.>',
       ...readBodies('qry'),
       ownInbox('worker-pool'),
@@ -133,8 +157,9 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ownInbox('event-bus'),
       ownInbox('syndic-relay'),
       ownInbox('admin'),
+      tell('job-cache-returner'),
     ],
-    subscribe: [ownInbox('job-cache-returner'), 'brine.jobs.>'],
+    subscribe: [ownInbox('job-cache-returner'), 'brine.jobs.>', ROLL],
   },
   'syndic-relay': {
     publish: [
@@ -146,9 +171,10 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(publications),
       ...readBucket('brine_keys'),
       ...askQueries,
+      tell('syndic-relay'),
     ],
     // It sends requests as a gateway does, and so needs an inbox as gateways have.
-    subscribe: [ownInbox('syndic-relay'), ownInbox('req-gateway'), 'brine.workers.*'],
+    subscribe: [ownInbox('syndic-relay'), ownInbox('req-gateway'), 'brine.workers.*', ROLL],
   },
   admin: { publish: ['>'], subscribe: ['>'] },
 };

@@ -58,7 +58,7 @@ const pairOf = (dir: string, name: string) => ({
 /** Why the server refused a client: the client may hear of a closed connection only. */
 async function reason(text: string, times = 1): Promise<void> {
   const told = (): number => readFileSync(nats.server.logFile, 'utf8').split(text).length - 1;
-  await expect.poll(told, { timeout: 20_000 }).toBe(times);
+  await expect.poll(told).toBe(times);
 }
 
 test('the server takes clients with a certificate of the authority, and no others', async () => {
@@ -105,7 +105,7 @@ test('a name and a password beside the certificate of a gateway change nothing',
       }
     })();
     await connection.flush();
-    await expect.poll(() => errors.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => errors.length).toBeGreaterThanOrEqual(2);
     await connection.close();
     await Promise.all([refused, listening]);
     expect(errors.every((text) => /permissions violation/i.test(text))).toBe(true);
@@ -171,7 +171,7 @@ test('a server is taken only under the name or the address that its certificate 
     writeFileSync(join(own, CERTIFICATE_FILES.key), made.key);
     const before = reloads();
     nats.server.reload();
-    await expect.poll(reloads, { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(reloads).toBeGreaterThan(before);
   };
   await serve(['127.0.0.1']);
   expect(await reached('127.0.0.1')).toBe('in');

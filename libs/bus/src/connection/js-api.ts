@@ -11,6 +11,8 @@ export interface StreamInfo {
   readonly lastSeq: number;
   /** When the first message that is still there was stored, RFC 3339. */
   readonly firstTime: string;
+  /** When the last message was stored, RFC 3339. */
+  readonly lastTime: string;
   readonly config: Readonly<Record<string, unknown>>;
 }
 
@@ -105,6 +107,7 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
     firstSeq: Number(state['first_seq'] ?? 0),
     lastSeq: Number(state['last_seq'] ?? 0),
     firstTime: textIn(state, 'first_ts'),
+    lastTime: textIn(state, 'last_ts'),
     config: isRecord(answer.value['config']) ? answer.value['config'] : {},
   };
 }

@@ -126,4 +126,4 @@ test('where a page finds no room, the returns that do are stored, and no other',
   // The last page was larger than what was left for it.
   expect(stored.length % 20).toBeGreaterThan(0);
   reader.close();
-}, 60_000);
+});

@@ -42,6 +42,7 @@ function received(data: Uint8Array, count: string): { page: Received; settled: u
     timeUs: 5_000_000,
     pending: 0,
     deliveries: 2,
+    followsOn: true,
     incarnation: 'one',
   };
   return { page, settled };

@@ -5,7 +5,7 @@ import { streamInfo } from '../connection/js-api.ts';
 import type { MessageReaderOptions } from '../streams/message-reader.ts';
 import { MessageReader } from '../streams/message-reader.ts';
 import { nakAfter } from '../streams/pull-feed.ts';
-import type { Received } from '../streams/stream-reader.ts';
+import type { ReadFrom, Received } from '../streams/stream-reader.ts';
 import { StreamReader } from '../streams/stream-reader.ts';
 import type { PublicationKind } from '../subjects/names.ts';
 import { isPublicationKind, STREAMS, subjects } from '../subjects/names.ts';
@@ -106,22 +106,18 @@ export async function readPublicationTimes(
 ): Promise<PublicationTimes> {
   const info = await streamInfo(bus, STREAMS.publications);
   if (info === undefined) throw new BusError('BUS_STREAM_AWAY', 'no stream of publications');
-  const { firstSeq, lastSeq } = info;
+  const { firstSeq, lastSeq, incarnation } = info;
   if (info.messages === 0) return { times: [], lastSeq };
   for (let count = want.count; ; count *= 4) {
     const from = Math.max(firstSeq, lastSeq - count + 1);
-    const times = await readTimes(bus, from, lastSeq);
+    const times = await readTimes(bus, { seq: from, incarnation }, lastSeq);
     const reaches = (times[0]?.timeUs ?? 0) < want.sinceMs * 1_000;
     if (reaches || from === firstSeq || count >= MAX_LOOK_BACK) return { times, lastSeq };
   }
 }
 
-async function readTimes(bus: Bus, from: number, lastSeq: number): Promise<PublicationTime[]> {
-  const reader = new StreamReader(bus, {
-    stream: STREAMS.publications,
-    from: { seq: from },
-    headersOnly: true,
-  });
+async function readTimes(bus: Bus, from: ReadFrom, lastSeq: number): Promise<PublicationTime[]> {
+  const reader = new StreamReader(bus, { stream: STREAMS.publications, from, headersOnly: true });
   const timer = setTimeout(() => reader.close(), READ_TIMEOUT_MS);
   const times: PublicationTime[] = [];
   try {

@@ -137,12 +137,13 @@ export class BucketWatch {
     const info = await streamInfo(this.#bus, stream);
     if (info === undefined || this.#closed) return;
     if (this.#isAnother(info)) this.#forget();
-    this.#incarnation = info.incarnation;
+    const { incarnation } = info;
+    this.#incarnation = incarnation;
     const goOn = this.#seen > 0;
     const start = goOn
       ? { deliver_policy: 'by_start_sequence', opt_start_seq: this.#seen + 1 }
       : { deliver_policy: 'last_per_subject' };
-    const feed = await PullFeed.open(this.#bus, { stream, start }, (delivery) =>
+    const feed = await PullFeed.open(this.#bus, { stream, incarnation, start }, (delivery) =>
       this.#take(delivery),
     );
     this.#feed = feed;

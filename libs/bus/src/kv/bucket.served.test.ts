@@ -169,4 +169,4 @@ test('a watch over a restore of an older copy forgets keys that are gone', async
   await bus.close();
   await server.stop();
   await rm(dir, { recursive: true, force: true });
-}, 30_000);
+});

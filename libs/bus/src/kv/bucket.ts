@@ -12,6 +12,14 @@ import { BucketWatch } from './bucket-watch.ts';
 
 const PUT_TIMEOUT_MS = 4_000;
 const GET_TIMEOUT_MS = 3_000;
+/** How long the server keeps this message (nats-server 2.11); only where its stream allows it. */
+const TTL_HEADER = 'Nats-TTL';
+
+/** How a value is written. */
+export interface WriteOptions {
+  /** The value goes after so long, in ms; only the bucket `brine_reactor` allows it. */
+  readonly livesMs?: number;
+}
 
 /**
  * A bucket of hot state. Each read asks the server and sees every write that was acknowledged. For
@@ -41,24 +49,29 @@ export class Bucket {
   }
 
   /** Sets a value whatever it was; resolves with the new revision. Throws as {@link create}. */
-  put(key: BucketKey, value: Uint8Array): Promise<number> {
-    return this.#write(key, value, undefined);
+  put(key: BucketKey, value: Uint8Array, options: WriteOptions = {}): Promise<number> {
+    return this.#write(key, value, undefined, options);
   }
 
   /**
    * Sets a value where there is none.
    * @throws BusError `BUS_CONFLICT` where there is one; `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`.
    */
-  create(key: BucketKey, value: Uint8Array): Promise<number> {
-    return this.#write(key, value, 0);
+  create(key: BucketKey, value: Uint8Array, options: WriteOptions = {}): Promise<number> {
+    return this.#write(key, value, 0, options);
   }
 
   /**
    * Sets a value if it is still the one of `revision`.
    * @throws BusError `BUS_CONFLICT` where it is not; `BUS_STREAM_AWAY`, `BUS_FORBIDDEN`.
    */
-  update(key: BucketKey, value: Uint8Array, revision: number): Promise<number> {
-    return this.#write(key, value, revision);
+  update(
+    key: BucketKey,
+    value: Uint8Array,
+    revision: number,
+    options: WriteOptions = {},
+  ): Promise<number> {
+    return this.#write(key, value, revision, options);
   }
 
   /** All values as they are when it is called, in the order of their last change. */
@@ -90,12 +103,18 @@ export class Bucket {
     return new BucketWatch(this.#bus, this.name, options);
   }
 
-  async #write(key: BucketKey, value: Uint8Array, expected: number | undefined): Promise<number> {
+  async #write(
+    key: BucketKey,
+    value: Uint8Array,
+    expected: number | undefined,
+    { livesMs }: WriteOptions,
+  ): Promise<number> {
     try {
       const { seq } = await append(this.#bus, {
         subject: `$KV.${this.name}.${key}`,
         payload: value,
         timeoutMs: PUT_TIMEOUT_MS,
+        ...(livesMs === undefined ? {} : { headers: { [TTL_HEADER]: seconds(livesMs) } }),
         // By its id, or by the revision it expects, a write may be sent twice and is done once.
         ...(expected === undefined ? { msgId: newMessageId() } : { expectedRevision: expected }),
       });
@@ -145,4 +164,9 @@ export class Bucket {
       timeMs: Math.floor(microseconds(textIn(message, 'time')) / 1_000),
     };
   }
+}
+
+/** A second at least: the server takes no shorter age. */
+function seconds(ms: number): string {
+  return `${Math.max(1, Math.ceil(ms / 1_000))}s`;
 }

@@ -94,7 +94,7 @@ test.each([
     attack(admin.connection, ['$KV.brine_requests.seen']);
     const seen = async () =>
       (await new Bucket(worker, 'brine_requests').get(escapeKey('seen')))?.value;
-    await expect.poll(seen, { timeout: 20_000 }).toBeDefined();
+    await expect.poll(seen).toBeDefined();
     expect(await stored()).toEqual(before);
     expect(Buffer.from((await keys.get(escapeKey('web1')))!.value)).toEqual(RECORD);
   },

@@ -1,6 +1,12 @@
+export { answerRoll } from '../roll/roll-answer.ts';
+export type { ToldService } from '../roll/roll-call.ts';
+export { callRoll, rollKey } from '../roll/roll-call.ts';
+export type { JetStreamFacts } from '../streams/jetstream-facts.ts';
+export { jetStreamFacts } from '../streams/jetstream-facts.ts';
 export type { ShareLimits } from './limits.ts';
 export { LIMITS } from './limits.ts';
 export type { Expiry, RequestOutcome, RequestToSend } from './pending-request.ts';
+export { hearPresence, sayPresence } from './presence-words.ts';
 export type { Answering } from './queries.ts';
 export { ask, serve } from './queries.ts';
 export { RENEWALS } from './request-frame.ts';

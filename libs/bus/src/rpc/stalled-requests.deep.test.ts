@@ -89,7 +89,7 @@ test('a request that blocks two workers is refused, and the third lives', async 
   expect(refused[0]).toMatchObject({ request: poison, requests: 1 });
   expect(refused[0]?.workers).toHaveLength(2);
   expect(sender.stats()).toMatchObject({ stalled: 1, workers: 1 });
-}, 60_000);
+});
 
 test('the same request again, under its id, does not get a third worker', async () => {
   await startWorkers(['a', 'b', 'c']);
@@ -99,7 +99,7 @@ test('the same request again, under its id, does not get a third worker', async 
   expect(gotBy(poison.id)).toBe(2);
   expect(await sender.send(poison)).toMatchObject({ why: 'stalled' });
   expect(gotBy(poison.id)).toBe(2);
-}, 60_000);
+});
 
 test('requests that were with it at its workers are answered, the more so the more they are', async () => {
   await startWorkers(['a', 'b', 'c']);
@@ -112,7 +112,7 @@ test('requests that were with it at its workers are answered, the more so the mo
   expect(unanswered).toEqual([]);
   expect(await poison).toEqual(STALLED);
   expect(refused).toHaveLength(1);
-}, 60_000);
+});
 
 test('one asker costs two workers, however many such requests it sends', async () => {
   await startWorkers(['a', 'b', 'c']);
@@ -131,7 +131,7 @@ test('one asker costs two workers, however many such requests it sends', async (
   expect(workers.filter(({ got }) => got.length > 0)).toHaveLength(3);
   sender.close();
   await Promise.all(outcomes);
-}, 60_000);
+});
 
 test('workers that were stopped for a while and go on do not count', async () => {
   await startWorkers(['a', 'b'], 300);
@@ -146,7 +146,7 @@ test('workers that were stopped for a while and go on do not count', async () =>
   expect(await answer).toMatchObject({ kind: 'reply' });
   expect(await sender.send(request('hello', 'm'))).toMatchObject({ kind: 'reply' });
   expect(refused).toEqual([]);
-}, 60_000);
+});
 
 test('a worker that was gone before it got the request does not count', async () => {
   await startWorkers(['a', 'b'], 60_000);
@@ -158,4 +158,4 @@ test('a worker that was gone before it got the request does not count', async ()
   await startWorkers(['c']);
   expect(await answer).toMatchObject({ kind: 'reply' });
   expect(refused).toEqual([]);
-}, 60_000);
+});

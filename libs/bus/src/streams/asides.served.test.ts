@@ -21,7 +21,7 @@ let places = 0;
 
 beforeAll(async () => {
   nats = await startNats();
-}, 60_000);
+});
 afterAll(() => nats.close());
 
 beforeEach(async () => {
@@ -80,7 +80,7 @@ test('a durable reader gets it again, some times, and others meanwhile; then it 
   expect(tries.slice(0, 2).sort()).toEqual(['bad', 'good']);
   expect(deliveries).toEqual([1, 2, 3]);
   expect(told).toEqual([]);
-}, 30_000);
+});
 
 test('a message that was tried as often as it may is settled, counted and reported', () => {
   const reader = new StreamReader(bus, { stream: 'EVENTS', durable: 'tried-out', from: 'new' });
@@ -135,7 +135,7 @@ test('a publication that no reader can read stops none of them', async () => {
     '{"epoch":null}',
   ]);
   for (const stray of strays) stray.ack();
-}, 30_000);
+});
 
 test('a stray is read again as it stood, once a release can', async () => {
   const strays: Stray[] = [];

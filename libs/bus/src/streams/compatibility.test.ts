@@ -63,6 +63,7 @@ function received({ subject, headers, data }: RecordedMessage, settled: string[]
     pending: 0,
     deliveries: 1,
     incarnation: 'one',
+    followsOn: true,
   };
 }
 

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { headersOf, headerText } from '../connection/headers.ts';
-import { streamInfo } from '../connection/js-api.ts';
+import { type StreamInfo, streamInfo } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
 import type { StreamMessage } from './pull-feed.ts';
 import type { Received } from './stream-reader.ts';
@@ -13,6 +14,10 @@ type MessagePlace =
   { readonly seq: number } | { readonly lastOf: string } | { readonly sinceMs: number };
 
 const TIMEOUT_MS = 3_000;
+const FIRST_TIMEOUT_MS = 5_000;
+/** A replica that lags is asked again so often, with so many ms between. */
+const FIRST_TRIES = 20;
+const FIRST_AGAIN_MS = 100;
 
 /**
  * Reads one message by its place, from any replica; undefined where there is none.
@@ -44,6 +49,31 @@ export async function directGet(
 }
 
 /**
+ * The first sequence stored at or after a time, in ms since 1970; the one after the last where all
+ * are older. A replica may lack what the leader has, and says then that there is nothing so young.
+ * @param info the stream, as its leader tells
+ * @throws BusError `BUS_STREAM_AWAY`, and as {@link directGet} does.
+ */
+export async function firstSince(
+  bus: Bus,
+  stream: StreamName,
+  sinceMs: number,
+  info: StreamInfo,
+): Promise<number> {
+  let now: StreamInfo | undefined = info;
+  for (let tries = 0; now !== undefined && tries < FIRST_TRIES; tries += 1) {
+    if (now.messages === 0) return now.lastSeq + 1;
+    if (sinceMs <= 0) return now.firstSeq;
+    const first = await directGet(bus, stream, { sinceMs }, FIRST_TIMEOUT_MS);
+    if (first !== undefined) return first.seq;
+    if (Date.parse(now.lastTime) < sinceMs) return now.lastSeq + 1;
+    await sleep(FIRST_AGAIN_MS);
+    now = await streamInfo(bus, stream);
+  }
+  throw new BusError('BUS_STREAM_AWAY', `${stream} does not tell what it holds since a time`);
+}
+
+/**
  * Reads one message by its sequence, as a reader would have received it; undefined where there is
  * none (any more).
  * @throws BusError as {@link directGet} does.
@@ -68,6 +98,7 @@ export function withoutReader(message: StreamMessage & { readonly incarnation: s
     consumerSeq: 0,
     pending: 0,
     deliveries: 1,
+    followsOn: false,
   };
 }
 

@@ -19,7 +19,13 @@ export interface StreamLimits {
 }
 
 /** The shares of the disk. What is left is for the buckets of hot state. */
-const SHARES = { EVENTS: 0.5, PUBLICATIONS: 0.12, brine_kept_bodies: 0.2, brine_bodies: 0.1 };
+const SHARES = {
+  EVENTS: 0.5,
+  PUBLICATIONS: 0.12,
+  REACTIONS: 0.03,
+  brine_kept_bodies: 0.18,
+  brine_bodies: 0.09,
+};
 /** Of the rest: what minions had written, some 200 bytes each. */
 const ONCE_SHARE = 0.05;
 const DEFAULT_TOTAL_BYTES = 8 * 1024 ** 3;
@@ -61,17 +67,24 @@ export async function ensureStreams(bus: Bus, limits: StreamLimits = {}): Promis
   }
 }
 
+const ALL: readonly string[] = [
+  STREAMS.events,
+  STREAMS.publications,
+  STREAMS.reactions,
+  ...BUCKETS.map((bucket) => `KV_${bucket}`),
+];
+
 /**
- * Waits until the owner has made the streams and buckets.
+ * Waits until the owner has made the streams and buckets. A service that may not look at all of
+ * them names those that it needs, or NATS logs an error for each of the others.
  * @throws BusError `BUS_STREAM_AWAY` when the time is up.
  */
-export async function waitForStreams(bus: Bus, timeoutMs = 30_000): Promise<void> {
+export async function waitForStreams(
+  bus: Bus,
+  { timeoutMs = 30_000, of = ALL }: { timeoutMs?: number; of?: readonly string[] } = {},
+): Promise<void> {
   const until = performance.now() + timeoutMs;
-  const missing = new Set<string>([
-    STREAMS.events,
-    STREAMS.publications,
-    ...BUCKETS.map((bucket) => `KV_${bucket}`),
-  ]);
+  const missing = new Set(of);
   for (;;) {
     for (const stream of missing) {
       const found = await streamInfo(bus, stream).catch((error: unknown) => {
@@ -130,6 +143,8 @@ function configs(
   return [
     stream(STREAMS.events, ['brine.events']),
     stream(STREAMS.publications, ['brine.publications']),
+    // A queue: what is done goes at once, however long the work before it still takes.
+    { ...stream(STREAMS.reactions, ['brine.reactions']), retention: 'workqueue' },
     stream(STREAMS.keptBodies, ['brine.kept']),
     {
       ...stream(STREAMS.bodies, ['brine.bodies']),
@@ -146,6 +161,8 @@ function configs(
       max_msgs_per_subject: 1,
       max_age: nanos(ages[bucket] ?? 0),
       allow_rollup_hdrs: true,
+      // Some of its values have an age of their own.
+      ...(bucket === 'brine_reactor' ? { allow_msg_ttl: true } : {}),
       deny_delete: true,
       // With copies, reads go to the leader: it has every write that was acknowledged.
       allow_direct: replicas === 1,

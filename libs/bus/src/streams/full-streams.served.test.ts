@@ -13,6 +13,7 @@ import { type Bus, connectBus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { EventReader, eventsAt } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
+import { Timeline } from '../timeline/timeline.ts';
 import { ensureStreams } from './ensure-streams.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
 
@@ -58,6 +59,20 @@ async function take(bus: Bus, count: number): Promise<void> {
   await bus.flush();
 }
 
+/** The size of the body of each event that is kept; reading one that is gone is an error. */
+async function bodiesKept(bus: Bus): Promise<readonly number[]> {
+  const timeline = await Timeline.open(bus, { from: 'oldest' });
+  const sizes: number[] = [];
+  for (;;) {
+    const some = await timeline.take(100, 5_000, true);
+    if (some.length === 0) break;
+    for (const event of some) sizes.push((await event.body()).length);
+  }
+  expect(timeline.unreadable).toBe(0);
+  timeline.close();
+  return sizes;
+}
+
 test('a stream that is full refuses, and has room once its readers are done', async () => {
   await using nats = await startNats({ limits: { totalBytes: 4 * MIB } });
   const owner = await nats.connect('event-bus');
@@ -77,10 +92,69 @@ test('a stream that is full refuses, and has room once its readers are done', as
     'BUS_STREAM_FULL',
   );
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 31_000 });
-  expect(await trimStreams(owner)).toEqual([{ stream: 'EVENTS', messages: stored.length }]);
+  // The oldest go, and no more of them than make room.
+  const [trimmed] = await trimStreams(owner);
+  expect(trimmed?.stream).toBe('EVENTS');
+  expect(trimmed?.messages).toBeGreaterThan(stored.length / 3);
+  expect(trimmed?.messages).toBeLessThan(stored.length);
+  expect((await streamUsage(owner))[0]?.share).toBeLessThan(0.45);
+  expect(await trimStreams(owner)).toEqual([]);
   vi.useRealTimers();
   expect(await append(writer, MANY)).toBe(stored.length + 1);
-}, 60_000);
+});
+
+test('large bodies that fill their stream go with the events that refer to them', async () => {
+  await using nats = await startNats({ limits: { totalBytes: 40 * MIB } });
+  const owner = await nats.connect('event-bus');
+  const worker = await nats.connect('worker-pool');
+  const writer = new EventWriter(worker);
+  const large = randomBytes(400_000);
+  const count = 12;
+  for (let n = 0; n < count; n += 1) {
+    await writer.append({ kind: 'ret', tag: `large/${n}`, body: large, msgId: `large-${n}` });
+  }
+  await take(await nats.connect('job-cache-returner'), count);
+  const shareOf = async (name: string): Promise<number> =>
+    (await streamUsage(owner)).find(({ stream }) => stream === name)?.share ?? NaN;
+  expect(await shareOf('brine_kept_bodies')).toBeGreaterThan(0.6);
+  expect(await shareOf('EVENTS')).toBeLessThan(0.1);
+  expect(await trimStreams(owner, { keepMs: 86_400_000 })).toEqual([]);
+  // Bodies stay for ten minutes more than what refers to them.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+  const trimmed = await trimStreams(owner, { keepMs: 86_400_000 });
+  expect(trimmed).toMatchObject([{ stream: 'EVENTS' }]);
+  const left = (await streamUsage(owner)).find(({ stream }) => stream === 'EVENTS')?.messages;
+  expect(left).toBeGreaterThan(2);
+  expect(left).toBeLessThan(count);
+  expect(await bodiesKept(worker)).toEqual(Array(left).fill(large.length));
+});
+
+test('a large body stays as long as its event, and goes after it', async () => {
+  await using nats = await startNats({ limits: { totalBytes: 64 * MIB } });
+  const owner = await nats.connect('event-bus');
+  const worker = await nats.connect('worker-pool');
+  const writer = new EventWriter(worker);
+  const sizes = [900_000, 100, 600_000];
+  for (const [n, size] of sizes.entries()) {
+    await writer.append({ kind: 'ret', tag: `aged/${n}`, body: randomBytes(size), msgId: `a${n}` });
+  }
+  await take(await nats.connect('job-cache-returner'), sizes.length);
+  const bodies = async (): Promise<number> =>
+    (await streamUsage(owner)).find(({ stream }) => stream === 'brine_kept_bodies')?.messages ??
+    NaN;
+  const pieces = await bodies();
+  const hour = 3_600_000;
+  const keep = { keepMs: 24 * hour };
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 23 * hour });
+  expect(await trimStreams(owner, keep)).toEqual([]);
+  expect(await bodiesKept(worker)).toEqual(sizes);
+  vi.setSystemTime(Date.now() + 1.5 * hour);
+  const gone = await trimStreams(owner, keep);
+  expect(gone).toContainEqual({ stream: 'EVENTS', messages: sizes.length });
+  expect(await bodiesKept(worker)).toEqual([]);
+  await trimStreams(owner, keep);
+  expect([pieces > 0, await bodies()]).toEqual([true, 0]);
+});
 
 test('messages that all have read are kept 15 minutes while there is room', async () => {
   await using nats = await startNats({ limits: { totalBytes: 4 * MIB } });
@@ -92,7 +166,46 @@ test('messages that all have read are kept 15 minutes while there is room', asyn
   expect(await trimStreams(owner)).toEqual([]);
   vi.setSystemTime(Date.now() + 2 * 60_000);
   expect(await trimStreams(owner)).toEqual([{ stream: 'EVENTS', messages: 1 }]);
-}, 60_000);
+});
+
+test('what a reader with a place of its own still needs stays, up to 60 % of the room', async () => {
+  await using nats = await startNats({ limits: { totalBytes: 40 * MIB } });
+  const owner = await nats.connect('event-bus');
+  const store = await nats.connect('job-cache-returner');
+  const writer = new EventWriter(await nats.connect('worker-pool'));
+  const shareOf = async (): Promise<number> => (await streamUsage(owner))[0]?.share ?? NaN;
+  let count = 0;
+  const more = async (upTo: number): Promise<void> => {
+    while ((await shareOf()) < upTo) await append(writer, (count += 1));
+  };
+  for (; count < 3;) await append(writer, (count += 1));
+  const now = await Timeline.open(store, { from: 'now' });
+  const { position } = now;
+  now.close();
+  const [needed, day] = [[position], 86_400_000];
+  await more(0.5);
+  await take(store, count);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+  // The three before its place have no use for it.
+  expect(await trimStreams(owner, { needed })).toEqual([{ stream: 'EVENTS', messages: 3 }]);
+  expect(await trimStreams(owner, { needed })).toEqual([]);
+  vi.useRealTimers();
+  const first = count;
+  await more(0.7);
+  await take(store, count - first);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 });
+  const [trimmed] = await trimStreams(owner, { needed, keepMs: day });
+  vi.useRealTimers();
+  expect(trimmed?.messages).toBeGreaterThan(0);
+  // A reader that goes on from there is told of it.
+  const behind = await Timeline.open(store, { from: { position } });
+  const left = (await streamUsage(owner))[0]?.messages ?? 0;
+  const read = await behind.take(MANY, 5_000);
+  expect(read.length).toBeGreaterThan(0);
+  expect(read.length).toBeLessThanOrEqual(left);
+  expect(behind.takeNotices()).toMatchObject([{ kind: 'trimmed' }]);
+  behind.close();
+});
 
 /** Little room for streams in a directory, and what gives them more. */
 interface Scarce {
@@ -144,7 +257,7 @@ test.each(WAYS)(
 
     await makeRoom(owner);
     const next = await until('the stream takes an event again', () => append(writer, MANY), {
-      withinMs: 20_000,
+      withinMs: 30_000,
     });
     expect(next).toBeGreaterThan(stored.at(-1) ?? Infinity);
     for (const seq of stored) {

@@ -11,7 +11,7 @@ import { StreamReader } from './stream-reader.ts';
 /** What to read, and how the place is kept. */
 export interface MessageReaderOptions<Kind extends string> extends Pick<
   ReaderSpec,
-  'ackWaitMs' | 'extendsAckWait' | 'maxAckPending' | 'forgetAfterMs'
+  'ackWaitMs' | 'extendsAckWait' | 'maxAckPending' | 'forgetAfterMs' | 'readAhead'
 > {
   /** Only these kinds; default all. */
   readonly kinds?: readonly Kind[];
@@ -83,6 +83,11 @@ export abstract class MessageReader<Kind extends string> {
   /** Ends the reading; what is here can still be taken. */
   close(): void {
     this.#reader.close();
+  }
+
+  /** As {@link close}, but what is in hand stays in progress until it is settled or closed. */
+  finish(): void {
+    this.#reader.finish();
   }
 
   /** As `StreamReader.take`, without messages of a newer release. */

@@ -3,11 +3,13 @@ import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import { headersOf, headerText } from '../connection/headers.ts';
 import { publish } from '../connection/inbox.ts';
-import { askJetStream } from '../connection/js-api.ts';
+import { askJetStream, streamInfo } from '../connection/js-api.ts';
 
 /** Which consumer to read through; made if it is not there. */
 export interface ConsumerSpec {
   readonly stream: string;
+  /** When the stream was made that `start` is a place of. */
+  readonly incarnation: string;
   /**
    * A durable consumer keeps its place and wants acks; without a name it is for this reader only.
    */
@@ -21,6 +23,8 @@ export interface ConsumerSpec {
   readonly forgetAfterMs?: number;
   /** Without the messages' data, for a reader that wants places and times only. */
   readonly headersOnly?: boolean;
+  /** Messages that may be here and are not taken; default 500. Few where readers share work. */
+  readonly readAhead?: number;
 }
 
 /** A message as it stands in a stream. */
@@ -52,10 +56,12 @@ export function nakAfter(ms: number): string {
   return `-NAK {"delay":${Math.round(ms * 1e6)}}`;
 }
 
-/** Asked for at once; half of them used up, more are asked for. */
+/** Asked for at once, where a reader names no number; half of them used up, more are asked for. */
 const BATCH = 500;
 const EXPIRES_MS = 30_000;
 const HEARTBEAT_MS = 2_000;
+/** As {@link HEARTBEAT_MS}, after a read-ahead was used up: whether more is there is not known. */
+const UNSURE_HEARTBEAT_MS = 200;
 /** More than two missed heartbeats: the consumer is gone, or the server is in trouble. */
 const SILENCE_MS = 5_000;
 const LOOK_MS = 500;
@@ -74,9 +80,11 @@ export class PullFeed {
   readonly #consumer: string;
   readonly #inbox: string;
   readonly #onDelivery: (delivery: Delivery) => void;
+  readonly #onIdle: () => void;
   readonly #subscription: Subscription;
   readonly #watch: NodeJS.Timeout;
   readonly #ordered: boolean;
+  readonly #batch: number;
   #asked = 0;
   #untaken = 0;
   #consumerSeq = 0;
@@ -94,12 +102,15 @@ export class PullFeed {
     consumer: string,
     pendingAtStart: number,
     onDelivery: (delivery: Delivery) => void,
+    onIdle: () => void,
   ) {
     this.#bus = bus;
     this.#stream = spec.stream;
     this.#consumer = consumer;
     this.#ordered = spec.durable === undefined;
+    this.#batch = Math.max(1, spec.readAhead ?? BATCH);
     this.#onDelivery = onDelivery;
+    this.#onIdle = onIdle;
     this.pendingAtStart = pendingAtStart;
     this.#inbox = `${bus.inboxPrefix}.f.${consumer}.${Math.random().toString(36).slice(2)}`;
     this.ended = new Promise((resolve) => {
@@ -112,17 +123,20 @@ export class PullFeed {
       },
     });
     this.#watch = setInterval(() => this.#look(), LOOK_MS);
-    this.#pull();
+    this.#pull(HEARTBEAT_MS);
   }
 
   /**
-   * Makes the consumer if need be and begins to read.
-   * @throws BusError `BUS_REFUSED`, and as `Inbox.request` does.
+   * Makes the consumer if need be and begins to read. `onIdle` is called while the server has
+   * nothing to send, or may send nothing more before it is acknowledged.
+   * @throws BusError `BUS_REFUSED`, `BUS_STREAM_AWAY` where the stream was made again meanwhile,
+   *   and as `Inbox.request` does.
    */
   static async open(
     bus: Bus,
     spec: ConsumerSpec,
     onDelivery: (delivery: Delivery) => void,
+    onIdle: () => void = nothing,
   ): Promise<PullFeed> {
     const name = spec.durable ?? `r${Math.random().toString(36).slice(2, 14)}`;
     const consumer = `${spec.stream}.${name}`;
@@ -140,30 +154,41 @@ export class PullFeed {
     if (!answer.ok) {
       throw new BusError('BUS_REFUSED', `no consumer ${name} of ${spec.stream}: ${answer.text}`);
     }
-    return new PullFeed(bus, spec, name, Number(answer.value['num_pending'] ?? 0), onDelivery);
+    // Looked at only now: consumers go with their stream, so this one is of the stream found here.
+    const info = await streamInfo(bus, spec.stream);
+    if (info?.incarnation !== spec.incarnation) {
+      throw new BusError('BUS_STREAM_AWAY', `${spec.stream} was made again`);
+    }
+    const pending = Number(answer.value['num_pending'] ?? 0);
+    return new PullFeed(bus, spec, name, pending, onDelivery, onIdle);
+  }
+
+  /** Whether the server may send more messages before it is asked again. */
+  get isAsking(): boolean {
+    return this.#asked > 0;
   }
 
   /** The reader has handed on one message, so there is room for another. */
   taken(): void {
     this.#untaken--;
-    this.#refill();
+    this.#refill(this.isAsking ? HEARTBEAT_MS : UNSURE_HEARTBEAT_MS);
   }
 
   close(): void {
     this.#end(undefined);
   }
 
-  #refill(): void {
-    if (!this.#over && this.#asked + this.#untaken <= BATCH / 2) this.#pull();
+  #refill(heartbeatMs: number): void {
+    if (!this.#over && this.#asked + this.#untaken <= this.#batch / 2) this.#pull(heartbeatMs);
   }
 
-  #pull(): void {
-    const batch = BATCH - this.#asked - this.#untaken;
+  #pull(heartbeatMs: number): void {
+    const batch = this.#batch - this.#asked - this.#untaken;
     this.#asked += batch;
     const request = {
       batch,
       expires: EXPIRES_MS * 1e6,
-      idle_heartbeat: HEARTBEAT_MS * 1e6,
+      idle_heartbeat: heartbeatMs * 1e6,
     };
     const subject = `$JS.API.CONSUMER.MSG.NEXT.${this.#stream}.${this.#consumer}`;
     try {
@@ -202,11 +227,14 @@ export class PullFeed {
 
   #status(msg: Msg): void {
     const code = msg.headers?.code ?? 0;
-    if (code === 100) return;
+    if (code === 100) {
+      this.#onIdle();
+      return;
+    }
     if (code === 404 || code === 408) {
       const left = Number(msg.headers?.get('Nats-Pending-Messages') ?? '');
       this.#asked = Math.max(0, this.#asked - (Number.isFinite(left) ? left : this.#asked));
-      this.#refill();
+      this.#refill(HEARTBEAT_MS);
       return;
     }
     const status = `${code} ${msg.headers?.description ?? ''}`;
@@ -302,5 +330,5 @@ function readDelivery(msg: Msg, ordered: boolean): Delivery | undefined {
 }
 
 function nothing(): void {
-  // Consumers of one reader want no acknowledgement.
+  // Consumers of one reader want no acknowledgement, and not every reader asks for a heartbeat.
 }

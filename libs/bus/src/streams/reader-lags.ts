@@ -21,12 +21,13 @@ interface DurableReader extends StreamReaderLag {
 }
 
 /**
- * How far behind the durable readers of events and publications are.
+ * How far behind the durable readers of events, publications and reactions are.
  * @throws BusError as {@link durableReaders} does.
  */
 export async function readerLags(bus: Bus): Promise<readonly StreamReaderLag[]> {
   const events = await durableReaders(bus, STREAMS.events);
-  return [...events, ...(await durableReaders(bus, STREAMS.publications))];
+  const publications = await durableReaders(bus, STREAMS.publications);
+  return [...events, ...publications, ...(await durableReaders(bus, STREAMS.reactions))];
 }
 
 /**

@@ -9,10 +9,18 @@ import { ACK_WAIT_MS, nakAfter, PullFeed } from './pull-feed.ts';
 
 /** Where a reader begins. A durable reader that exists already goes on from its place instead. */
 export type ReadFrom =
-  'all' | 'new' | 'last' | { readonly seq: number } | { readonly timeMs: number };
+  | 'all'
+  | 'new'
+  | 'last'
+  | {
+      readonly seq: number;
+      /** Of the stream that gave the sequence: another one of its name is read from its start. */
+      readonly incarnation?: string;
+    }
+  | { readonly timeMs: number };
 
 /** What a reader wants read. */
-export interface ReaderSpec extends Omit<ConsumerSpec, 'start'> {
+export interface ReaderSpec extends Omit<ConsumerSpec, 'start' | 'incarnation'> {
   readonly from: ReadFrom;
   /**
    * For a durable reader that may work on a message longer than `ackWaitMs`: other readers of its
@@ -24,6 +32,11 @@ export interface ReaderSpec extends Omit<ConsumerSpec, 'start'> {
 /** A delivery, and the incarnation of the stream it came from. */
 export interface Received extends Delivery {
   readonly incarnation: string;
+  /**
+   * Whether the server would have sent every message between the one before and this one. Sequences
+   * that are missing there are of other subjects. Otherwise they may have been trimmed.
+   */
+  readonly followsOn: boolean;
   /**
    * Call this when the message could not be handled. A durable reader gets it again, up to
    * {@link TRIES_MAX} times. After that, and for other readers, it counts as an aside.
@@ -46,6 +59,9 @@ export class StreamReader {
   readonly #queue: { readonly received: Received; readonly feed: PullFeed | undefined }[] = [];
   readonly #inProgress: InProgressAcks | undefined;
   #feed: PullFeed | undefined;
+  #isCaughtUp = false;
+  /** Whether the last delivery was all there was, and the server could send what came next. */
+  #hadAll = false;
   #incarnation: string | undefined;
   #lastSeq = 0;
   #lastTimeMs = 0;
@@ -58,12 +74,21 @@ export class StreamReader {
   constructor(bus: Bus, spec: ReaderSpec) {
     this.#bus = bus;
     this.#spec = spec;
+    // A stream that has less than was read before was put back, also if nothing came yet.
+    if (spec.durable === undefined && typeof spec.from === 'object' && 'seq' in spec.from) {
+      this.#lastSeq = Math.max(0, spec.from.seq - 1);
+      this.#incarnation = spec.from.incarnation;
+    }
     if (spec.extendsAckWait === true) {
       this.#inProgress = new InProgressAcks(bus, spec.ackWaitMs ?? ACK_WAIT_MS);
     }
     const stopListening = bus.onReconnect(() => this.#feed?.close());
     void bus.closed.then(() => this.close());
-    const timer = setInterval(() => void this.#check(), CHECK_MS);
+    const looksEachMs = Math.min(CHECK_MS, (spec.forgetAfterMs ?? Infinity) / 3);
+    const timer = setInterval(() => {
+      this.#stayKnown();
+      void this.#check();
+    }, looksEachMs);
     void this.#run()
       .catch((error: unknown) => {
         this.#error = error instanceof BusError ? error : undefined;
@@ -72,11 +97,11 @@ export class StreamReader {
       .finally(() => {
         clearInterval(timer);
         stopListening();
-        this.close();
+        this.finish();
       });
   }
 
-  /** When the stream was made that is being read; undefined before it was found. */
+  /** When the stream was made that is being read; undefined before it is known. */
   get incarnation(): string | undefined {
     return this.#incarnation;
   }
@@ -89,6 +114,14 @@ export class StreamReader {
   /** Whether messages are being read just now. */
   get reading(): boolean {
     return this.#feed !== undefined;
+  }
+
+  /**
+   * Whether all that the stream has for this reader came; what is here may still be waiting. A
+   * durable reader that acknowledges nothing more gets nothing more, and counts as caught up too.
+   */
+  get caughtUp(): boolean {
+    return this.reading && this.#isCaughtUp;
   }
 
   /** Why nothing is being read just now, as far as is known. */
@@ -132,8 +165,13 @@ export class StreamReader {
 
   /** Ends the reading; what is here can still be taken. */
   close(): void {
-    this.#closed = true;
     this.#inProgress?.close();
+    this.finish();
+  }
+
+  /** As {@link close}, but what is in hand stays in progress until it is settled or closed. */
+  finish(): void {
+    this.#closed = true;
     this.#feed?.close();
     this.#wakeUp();
   }
@@ -169,21 +207,41 @@ export class StreamReader {
     // Messages that come before the consumer is made are new as well.
     if (this.#spec.from === 'new' && this.#incarnation === undefined) this.#lastSeq = info.lastSeq;
     this.#incarnation = info.incarnation;
-    const spec = { ...this.#spec, start: this.#start() };
     const { incarnation } = info;
-    const feed: PullFeed = await PullFeed.open(this.#bus, spec, (delivery) => {
+    const spec = { ...this.#spec, incarnation, start: this.#start() };
+    this.#isCaughtUp = false;
+    this.#hadAll = false;
+    const onDelivery = (delivery: Delivery): void => {
       this.#lastSeq = Math.max(this.#lastSeq, delivery.seq);
       this.#lastTimeMs = Math.max(this.#lastTimeMs, Math.floor(delivery.timeUs / 1_000));
+      const followsOn = this.#hadAll;
+      // With its read-ahead used up a reader learns nothing of what is stored from now on.
+      this.#hadAll = delivery.pending === 0 && feed.isAsking;
+      this.#isCaughtUp = this.#hadAll;
       const settle = this.#inProgress?.until(delivery.settle) ?? delivery.settle;
       const failed = (error: unknown): void => this.failed(received, error);
-      const received: Received = { ...delivery, settle, incarnation, failed };
+      const received: Received = { ...delivery, settle, incarnation, followsOn, failed };
       this.#queue.push({ received, feed });
       this.#wakeUp();
-    });
+    };
+    // What was pending may be trimmed meanwhile: then no delivery says that there is no more.
+    const onIdle = (): void => void (this.#isCaughtUp = true);
+    const feed: PullFeed = await PullFeed.open(this.#bus, spec, onDelivery, onIdle);
     this.#feed = feed;
+    if (feed.pendingAtStart === 0) this.#isCaughtUp = true;
     if (this.#closed) feed.close();
     const reason = await feed.ended;
     if (reason?.code === 'BUS_FORBIDDEN') throw reason;
+  }
+
+  /**
+   * The server forgets a durable consumer that neither asks nor acknowledges. A reader with a full
+   * queue does neither, so it says of its first message that it is at work.
+   */
+  #stayKnown(): void {
+    const { durable, forgetAfterMs, extendsAckWait } = this.#spec;
+    if (durable === undefined || forgetAfterMs === undefined || extendsAckWait === true) return;
+    if (this.#bus.status === 'connected') this.#queue[0]?.received.settle('+WPI');
   }
 
   async #check(): Promise<void> {

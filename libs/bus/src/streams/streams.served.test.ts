@@ -3,13 +3,15 @@ import { startNats } from '@brine/testing';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
-import { askJetStream } from '../connection/js-api.ts';
+import { askJetStream, streamInfo } from '../connection/js-api.ts';
 import { NEWEST_READ } from '../connection/message-version.ts';
 import type { EventMessage } from '../events/event-reader.ts';
 import { EventReader, eventsAt } from '../events/event-reader.ts';
 import { EventWriter } from '../events/event-writer.ts';
 import { append } from './append.ts';
 import { ensureStreams } from './ensure-streams.ts';
+import { PullFeed } from './pull-feed.ts';
+import { StreamReader } from './stream-reader.ts';
 import { streamUsage, trimStreams } from './trim-streams.ts';
 
 let nats: TestNats;
@@ -243,4 +245,68 @@ test('a reader notices that its stream was made again, and reads it from its sta
     expect(one.resets).toBe(1);
     one.close();
   }
+});
+
+test('a place in a stream that is gone is not one in the stream that was made again', async () => {
+  await using own = await startNats();
+  const bus = await own.connect('event-bus');
+  const writer = new EventWriter(bus);
+  const fill = async (): Promise<string> => {
+    for (let n = 0; n < 3; n++) await writer.append({ kind: 'ret', tag: `tag${n}`, body: empty });
+    return (await streamInfo(bus, 'EVENTS'))?.incarnation ?? '';
+  };
+  const incarnation = await fill();
+  await askJetStream(bus, 'STREAM.DELETE.EVENTS', undefined);
+  await ensureStreams(bus);
+  const another = await fill();
+  const from = { seq: 3, incarnation };
+  const reader = new StreamReader(bus, { stream: 'EVENTS', from });
+  const read: number[] = [];
+  while (read.length < 3) {
+    for (const received of await reader.take(10)) {
+      expect(received.incarnation).toBe(another);
+      read.push(received.seq);
+    }
+  }
+  expect(read).toEqual([1, 2, 3]);
+  expect(reader.resets).toBe(1);
+  reader.close();
+  const start = { deliver_policy: 'by_start_sequence', opt_start_seq: 3 };
+  await expect(
+    PullFeed.open(bus, { stream: 'EVENTS', incarnation, start }, () => undefined),
+  ).rejects.toMatchObject({ code: 'BUS_STREAM_AWAY' });
+});
+
+test('a reader whose pending messages are trimmed has caught up once the server is idle', async () => {
+  await using own = await startNats();
+  const [manager, bus] = await Promise.all([own.connect('event-bus'), own.connect('worker-pool')]);
+  const writer = new EventWriter(bus);
+  for (let n = 0; n < 20; n++) await writer.append({ kind: 'local', tag: `t/${n}`, body: empty });
+  const reader = new StreamReader(bus, { stream: 'EVENTS', from: 'all', readAhead: 4 });
+  await until('the read-ahead is used up', () => reader.waiting === 4);
+  await askJetStream(manager, 'STREAM.PURGE.EVENTS', {});
+  expect((await reader.take(4)).map(({ pending }) => pending)).toEqual([19, 18, 17, 16]);
+  expect(reader.caughtUp).toBe(false);
+  await until('it has caught up', () => reader.caughtUp);
+  await writer.append({ kind: 'local', tag: 'next', body: empty });
+  expect(await reader.take(1)).toMatchObject([{ seq: 21, followsOn: false }]);
+  await writer.append({ kind: 'local', tag: 'last', body: empty });
+  expect(await reader.take(1)).toMatchObject([{ seq: 22, followsOn: true }]);
+  reader.close();
+});
+
+test('a reader that was even does not count so while more is stored than it may hold', async () => {
+  await using own = await startNats();
+  const bus = await own.connect('worker-pool');
+  const writer = new EventWriter(bus);
+  const reader = new StreamReader(bus, { stream: 'EVENTS', from: 'all', readAhead: 4 });
+  await until('it is even with nothing', () => reader.caughtUp);
+  for (let n = 0; n < 8; n++) await writer.append({ kind: 'local', tag: `t/${n}`, body: empty });
+  await until('the read-ahead is used up', () => reader.waiting === 4);
+  await reader.take(4);
+  expect([reader.waiting, reader.caughtUp]).toEqual([0, false]);
+  await until('the rest came', () => reader.waiting === 4);
+  await reader.take(4);
+  await until('it is even again', () => reader.caughtUp);
+  reader.close();
 });

@@ -4,7 +4,8 @@ import type { StreamInfo } from '../connection/js-api.ts';
 import { askJetStream, streamInfo } from '../connection/js-api.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
-import { directGet } from './direct-get.ts';
+import { isPosition, markOf, parsePosition, type Place } from '../timeline/position.ts';
+import { directGet, firstSince } from './direct-get.ts';
 import { durableReaders } from './reader-lags.ts';
 
 /** How full a stream is. */
@@ -29,14 +30,25 @@ const FIRST_TIMEOUT_MS = 5_000;
 const BODY_LEAD_MS = 10 * 60_000;
 
 /**
- * How long messages are kept that all readers have, by how full their stream is. A stream that
- * fills drops its past first, so a warning at 70 % means that a reader is behind. Publishers read
- * back 30 s; no reader reads back further.
+ * A stream that fills drops its past first, until only this share is taken. So a warning at 70 %
+ * means that a reader is behind.
  */
-const KEEP_UNDER_PRESSURE = [
+const PAST_SHARE = 0.4;
+
+/**
+ * How long messages are kept that all readers have, however full their stream is. Publishers read
+ * back 30 s; no reader reads back further by itself.
+ */
+const KEEP_AT_LEAST = [
   { share: 0.6, ms: 30_000 },
-  { share: 0.4, ms: 120_000 },
+  { share: PAST_SHARE, ms: 120_000 },
 ] as const;
+
+/**
+ * A reader that keeps its place itself, and may lose events, holds messages up to this share: what
+ * minions send must always find room.
+ */
+const NEEDED_SHARE = 0.6;
 
 /** How full the streams are; event-bus, their owner, warns at 70 %. */
 export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
@@ -51,30 +63,37 @@ export async function streamUsage(bus: Bus): Promise<readonly StreamUsage[]> {
 }
 
 /**
- * Removes messages that every durable reader has acknowledged and that are older than `keepMs`: 15
- * minutes by default, less if the stream is more than 40 % full. Only the owner of the streams does
- * this. A stream without a durable reader keeps everything. Large bodies go when nothing refers to
- * them.
+ * Removes messages that every durable reader has acknowledged and that are older than `keepMs`, by
+ * default 15 minutes. Where a stream, or the large bodies that its messages refer to, take more
+ * than 40 % of their room, the oldest messages go until they do not, but none younger than 2
+ * minutes, or 30 s above 60 %. Only the owner of the streams does this. A stream without a durable
+ * reader keeps everything. Large bodies go when nothing refers to them. What comes after one of the
+ * positions `needed` stays while the stream is not more than 60 % full.
  * @throws BusError `BUS_REFUSED`, `BUS_FORBIDDEN`, and as `Inbox.request` does.
  */
 export async function trimStreams(
   bus: Bus,
-  options: { readonly keepMs?: number } = {},
+  options: { readonly keepMs?: number; readonly needed?: readonly string[] } = {},
 ): Promise<readonly Trimmed[]> {
   const keepMs = options.keepMs ?? KEEP_MS;
   const trimmed: Trimmed[] = [];
+  const needed = await neededFrom(bus, options.needed ?? []);
+  const bodies = await streamInfo(bus, STREAMS.keptBodies);
+  const pressure = bodies === undefined ? undefined : await pressureOf(bus, bodies);
   for (const stream of [STREAMS.events, STREAMS.publications] as const) {
     const info = await streamInfo(bus, stream);
     if (info === undefined || info.messages === 0) continue;
     const floor = await acknowledgedUpTo(bus, stream, info);
     if (floor === undefined) continue;
-    const before = Date.now() - Math.min(keepMs, keepAt(shareOf(info)));
-    const young = await firstSince(bus, stream, before, info);
-    trimmed.push(await purge(bus, stream, Math.min(floor + 1, young), info));
+    const old = await firstSince(bus, stream, Date.now() - keepMs, info);
+    const excess = await firstToKeep(bus, stream, info, pressure);
+    const share = Math.max(shareOf(info), pressure?.share ?? 0);
+    const held = share > NEEDED_SHARE ? Infinity : needed[stream];
+    trimmed.push(await purge(bus, stream, Math.min(floor + 1, held, Math.max(old, excess)), info));
   }
-  const bodies = await streamInfo(bus, STREAMS.keptBodies);
   if (bodies !== undefined && bodies.messages > 0) {
-    const before = Date.now() - Math.min(keepMs, keepAt(shareOf(bodies)));
+    // What nothing refers to was never finished, or its message is gone.
+    const before = Date.now() - Math.min(keepMs, KEEP_MS, leastAt(shareOf(bodies)));
     const oldest = Math.min(before, await oldestReference(bus)) - BODY_LEAD_MS;
     const upTo = await firstSince(bus, STREAMS.keptBodies, oldest, bodies);
     trimmed.push(await purge(bus, STREAMS.keptBodies, upTo, bodies));
@@ -82,17 +101,85 @@ export async function trimStreams(
   return trimmed.filter(({ messages }) => messages > 0);
 }
 
-function maxBytesOf(info: StreamInfo): number {
+/** The first sequence of each stream that comes after one of these positions. */
+async function neededFrom(
+  bus: Bus,
+  positions: readonly string[],
+): Promise<{ readonly EVENTS: number; readonly PUBLICATIONS: number }> {
+  const first = { EVENTS: Infinity, PUBLICATIONS: Infinity };
+  if (positions.length === 0) return first;
+  const [events, publications] = await Promise.all([
+    streamInfo(bus, STREAMS.events),
+    streamInfo(bus, STREAMS.publications),
+  ]);
+  if (events === undefined || publications === undefined) return first;
+  const mark = markOf({ events: events.incarnation, publications: publications.incarnation });
+  for (const position of positions.filter(isPosition).map(parsePosition)) {
+    // Of streams that are gone nothing is needed any more.
+    if (position.mark !== mark) continue;
+    first.EVENTS = Math.min(first.EVENTS, nextOf(position.events));
+    first.PUBLICATIONS = Math.min(first.PUBLICATIONS, nextOf(position.publications));
+  }
+  return first;
+}
+
+function nextOf({ seq, index }: Place): number {
+  return index === undefined ? seq + 1 : seq;
+}
+
+/** What is to go so that the large bodies have room. */
+interface Pressure {
+  /** Messages stored before this time, in ms since 1970. */
+  readonly beforeMs: number;
+  readonly share: number;
+}
+
+/** Large bodies that fill their stream go with what refers to them. */
+async function pressureOf(bus: Bus, bodies: StreamInfo): Promise<Pressure | undefined> {
+  const excess = excessOf(bodies);
+  if (excess === 0) return undefined;
+  const place = { seq: bodies.firstSeq + excess };
+  const first = await directGet(bus, STREAMS.keptBodies, place, FIRST_TIMEOUT_MS);
+  // Pieces lie one after the other, so there is one; without it this look changes nothing.
+  return first && { beforeMs: first.timeUs / 1_000, share: shareOf(bodies) };
+}
+
+/** The first sequence that stays where there is too little room; 0 where there is enough. */
+async function firstToKeep(
+  bus: Bus,
+  stream: StreamName,
+  info: StreamInfo,
+  pressure: Pressure | undefined,
+): Promise<number> {
+  const excess = excessOf(info);
+  if (excess === 0 && pressure === undefined) return 0;
+  const share = Math.max(shareOf(info), pressure?.share ?? 0);
+  const youngest = await firstSince(bus, stream, Date.now() - leastAt(share), info);
+  const referring =
+    pressure === undefined ? 0 : await firstSince(bus, stream, pressure.beforeMs, info);
+  return Math.min(youngest, Math.max(excess === 0 ? 0 : info.firstSeq + excess, referring));
+}
+
+/**
+ * How many messages are too many, the oldest first. Messages of a stream are alike enough; the next
+ * look corrects the rest.
+ */
+export function excessOf(info: Pick<StreamInfo, 'messages' | 'bytes' | 'config'>): number {
+  const share = shareOf(info);
+  return share <= PAST_SHARE ? 0 : Math.ceil(info.messages * (1 - PAST_SHARE / share));
+}
+
+function maxBytesOf(info: Pick<StreamInfo, 'config'>): number {
   return Number(info.config['max_bytes'] ?? -1);
 }
 
-function shareOf(info: StreamInfo): number {
+function shareOf(info: Pick<StreamInfo, 'bytes' | 'config'>): number {
   const maxBytes = maxBytesOf(info);
   return maxBytes > 0 ? info.bytes / maxBytes : 0;
 }
 
-function keepAt(share: number): number {
-  return KEEP_UNDER_PRESSURE.find((one) => share > one.share)?.ms ?? Infinity;
+function leastAt(share: number): number {
+  return KEEP_AT_LEAST.find((one) => share > one.share)?.ms ?? Infinity;
 }
 
 /** The last sequence that all durable readers are done with; undefined without such readers. */
@@ -109,17 +196,6 @@ async function acknowledgedUpTo(
       return pending === 0 && unacknowledged === 0 ? info.lastSeq : ackFloor;
     }),
   );
-}
-
-/** The first sequence stored at or after a time; the one after the last where all are older. */
-async function firstSince(
-  bus: Bus,
-  stream: StreamName,
-  sinceMs: number,
-  info: StreamInfo,
-): Promise<number> {
-  const first = await directGet(bus, stream, { sinceMs }, FIRST_TIMEOUT_MS);
-  return first?.seq ?? info.lastSeq + 1;
 }
 
 async function oldestReference(bus: Bus): Promise<number> {

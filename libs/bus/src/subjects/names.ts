@@ -4,11 +4,13 @@ import type { EventKind } from '@brine/job';
 export const SUBJECT_ROOT = 'brine';
 
 /**
- * The streams by their content. `keptBodies` has large events and jobs for as long as those live.
+ * The streams by their content. `keptBodies` has large events and jobs for as long as those live;
+ * `reactions` is a queue of work: a message goes when it is acknowledged.
  */
 export const STREAMS = {
   events: 'EVENTS',
   publications: 'PUBLICATIONS',
+  reactions: 'REACTIONS',
   bodies: 'brine_bodies',
   keptBodies: 'brine_kept_bodies',
 } as const;
@@ -28,6 +30,9 @@ export const BUCKETS = [
   'brine_tokens',
   'brine_once',
   'brine_runs',
+  'brine_reactor',
+  'brine_event_return',
+  'brine_presence',
 ] as const;
 
 /** One of the buckets' names. */
@@ -43,6 +48,27 @@ export type PublicationKind = (typeof PUBLICATION_KINDS)[number];
 export function isPublicationKind(text: string): text is PublicationKind {
   return (PUBLICATION_KINDS as readonly string[]).includes(text);
 }
+
+/**
+ * Why there is work in the queue of reactions; the last token of its subject. `event`: an entry of
+ * `reactor:` matches an event. `due`: a job of the master's schedule is due.
+ */
+export const REACTION_KINDS = ['event', 'due'] as const;
+
+/** A kind of work in the queue of reactions. */
+export type ReactionKind = (typeof REACTION_KINDS)[number];
+
+/** Tells whether a text names a kind of reaction. */
+export function isReactionKind(text: string): text is ReactionKind {
+  return (REACTION_KINDS as readonly string[]).includes(text);
+}
+
+/**
+ * What is said of connected minions, as the last token of its subject. `told`: publishers to the
+ * owner; `heard`: workers to the owner; `hello`: the owner to publishers; `ask`: questions to the
+ * owner.
+ */
+export type PresenceSubject = 'told' | 'heard' | 'hello' | 'ask';
 
 /** The queues of requests: log-ins, clear commands, and everything under a session key. */
 export const REQUEST_CLASSES = ['auth', 'clear', 'aes'] as const;
@@ -80,6 +106,7 @@ export const REPLY_INBOX = SERVICE_INBOXES['req-gateway'];
 export const subjects = {
   event: (kind: EventKind) => `${SUBJECT_ROOT}.events.${kind}`,
   publication: (kind: PublicationKind) => `${SUBJECT_ROOT}.publications.${kind}`,
+  reaction: (kind: ReactionKind) => `${SUBJECT_ROOT}.reactions.${kind}`,
   request: (cls: RequestClass, workerId: string) => `${SUBJECT_ROOT}.req.${cls}.${workerId}`,
   worker: (workerId: string) => `${SUBJECT_ROOT}.workers.${workerId}`,
   /** Senders of requests ask here for workers, which answer with an announcement at once. */
@@ -90,6 +117,12 @@ export const subjects = {
   committed: `${SUBJECT_ROOT}.committed`,
   /** What all workers hear. */
   word: `${SUBJECT_ROOT}.word`,
+  /** What is said of connected minions; see rpc/presence-words.ts. */
+  presence: (what: PresenceSubject) => `${SUBJECT_ROOT}.presence.${what}`,
+  /** All services hear it, and tell of themselves. */
+  roll: `${SUBJECT_ROOT}.roll`,
+  /** What a service tells then; each may tell on its own subject alone. */
+  told: (service: ServiceName | '') => `${SUBJECT_ROOT}.told.${service}`,
   grant: (workerId: string) => `${SUBJECT_ROOT}.grant.${workerId}`,
 } as const;
 

@@ -8,6 +8,8 @@ import { EventWriter } from '../events/event-writer.ts';
 import { PublicationReader } from '../jobs/publication-reader.ts';
 import { PublicationWriter } from '../jobs/publication-writer.ts';
 import { Bucket } from '../kv/bucket.ts';
+import { hearPresence, sayPresence } from '../rpc/presence-words.ts';
+import { ask, serve } from '../rpc/queries.ts';
 import { packRequest } from '../rpc/request-frame.ts';
 import { RequestReceiver } from '../rpc/request-receiver.ts';
 import { ensureStreams, waitForStreams } from '../streams/ensure-streams.ts';
@@ -87,6 +89,33 @@ describe.each([
     expect(asked).toBe(0);
     expect(receiver.stats().unreadable).toBe(3);
     reader.close();
+  });
+
+  test('only a publisher tells of connections, and only workers hear it', async () => {
+    const worker = await nats.connect('worker-pool');
+    const heard: string[] = [];
+    const take = (word: Uint8Array): void => void heard.push(Buffer.from(word).toString());
+    const stop = hearPresence(worker, 'told', take, () => undefined);
+    await worker.flush();
+    const gateway = await nats.connect('req-gateway');
+    sayPresence(gateway, 'told', Buffer.from('forged'));
+    await gateway.flush();
+    const publisher = await nats.connect('publisher');
+    sayPresence(publisher, 'told', Buffer.from('true'));
+    await until('the word of the publisher is heard', () => heard.length > 0);
+    expect(heard).toEqual(['true']);
+    stop();
+  });
+
+  test('a worker asks the one that owns presence, and is answered', async () => {
+    const owner = await nats.connect('worker-pool');
+    const other = await nats.connect('worker-pool');
+    const serving = serve(owner, 'presence.ask', (question) => [question, 'known']);
+    await owner.flush();
+    expect(await ask(other, 'presence.ask', 'web1', 5_000)).toEqual(['web1', 'known']);
+    await serving.close();
+    const gateway = await nats.connect('req-gateway');
+    await expect(ask(gateway, 'presence.ask', 'web1', 5_000)).rejects.toMatchObject(forbidden);
   });
 
   test('each service may do its own work', async () => {

@@ -1,0 +1,86 @@
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { MessageReader } from '../streams/message-reader.ts';
+import { nakAfter } from '../streams/pull-feed.ts';
+import type { Received } from '../streams/stream-reader.ts';
+import { unescapeHeader } from '../subjects/escape.ts';
+import { isReactionKind, type ReactionKind, STREAMS, subjects } from '../subjects/names.ts';
+import { type Reaction, REACTION_HEADERS } from './reaction.ts';
+
+/** A reaction out of the queue, in the hands of this process until it says what became of it. */
+export interface QueuedReaction extends Reaction {
+  /** 1 the first time; more after the death of a process that had it. */
+  readonly deliveries: number;
+  /** All of its calls have ended: it leaves the queue. */
+  readonly done: () => void;
+  /** Gives it back: another process, or this one, gets it after `delayMs`. */
+  readonly again: (delayMs: number) => void;
+  /** Another process has it already: this one has nothing more to do with it. */
+  readonly letGo: () => void;
+}
+
+/**
+ * Takes work of one kind out of the queue. All processes of the cluster share it: each reaction is
+ * in the hands of one of them. That process says "in progress" while it lives; when it dies the
+ * reaction goes to another one after `ackWaitMs` (30 s).
+ */
+export class ReactionReader extends MessageReader<ReactionKind> {
+  /** @param readAhead reactions that wait in this process while others are at work */
+  constructor(
+    bus: Bus,
+    options: {
+      readonly kind: ReactionKind;
+      readonly readAhead: number;
+      readonly ackWaitMs?: number;
+    },
+  ) {
+    const { kind, ...more } = options;
+    super(bus, STREAMS.reactions, subjects.reaction, {
+      ...more,
+      kinds: [kind],
+      durable: kind,
+      extendsAckWait: true,
+    });
+  }
+
+  /** The next one; undefined once it is closed. */
+  async next(): Promise<QueuedReaction | undefined> {
+    for (;;) {
+      const [received] = await this.take(1);
+      if (received === undefined) return undefined;
+      const reaction = readReaction(received);
+      if (reaction !== undefined) return { ...reaction, ...settlingOf(received) };
+      this.pass(received, new BusError('BUS_BAD_MESSAGE', 'no reaction of ours'));
+    }
+  }
+}
+
+function settlingOf(received: Received): Omit<QueuedReaction, keyof Reaction> {
+  return {
+    deliveries: received.deliveries,
+    done: () => received.settle('+ACK'),
+    again: (delayMs) => received.settle(delayMs > 0 ? nakAfter(delayMs) : '-NAK'),
+    // No more of these follow, and the server goes by those of the other process.
+    letGo: () => received.settle('+WPI'),
+  };
+}
+
+/** For this library only: a message of the queue, undefined for a foreign one. */
+export function readReaction(
+  received: Pick<Received, 'subject' | 'header' | 'data'>,
+): Reaction | undefined {
+  const kind = received.subject.split('.')[2] ?? '';
+  const text = (name: string): string | undefined => {
+    const value = received.header(name);
+    return value === '' ? undefined : unescapeHeader(value);
+  };
+  const id = text(REACTION_HEADERS.id);
+  const timeMs = Number(received.header(REACTION_HEADERS.time));
+  if (!isReactionKind(kind) || id === undefined || !Number.isFinite(timeMs)) return undefined;
+  const link = text(REACTION_HEADERS.link);
+  return {
+    ...{ kind, id, timeMs, body: received.data },
+    name: text(REACTION_HEADERS.name) ?? '',
+    ...(link === undefined ? {} : { link }),
+  };
+}

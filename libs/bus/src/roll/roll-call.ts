@@ -1,0 +1,139 @@
+import { randomBytes } from 'node:crypto';
+import type { Bus } from '../connection/connect.ts';
+import { asError, BusError } from '../connection/errors.ts';
+import { publish } from '../connection/inbox.ts';
+import { isRecord } from '../connection/js-api.ts';
+import { subjects } from '../subjects/names.ts';
+import { TOLD_MAX_BYTES } from './roll-answer.ts';
+
+/**
+ * When a call is over, in ms: `quietMs` after the last answer, and after `mostMs` in any case. A
+ * busy process answers late. Where all that are known have answered, only new ones are waited for.
+ */
+const TIMES = { quietMs: 1_000, knownMs: 150, mostMs: 3_000 };
+/** Services of one call, and bytes of all of them. The rest is counted. */
+const SERVICES_MAX = 2_000;
+const BYTES_MAX = 16 * 1024 * 1024;
+
+/** A service as it told of itself. */
+export interface ToldService {
+  /** By its rights in NATS, so none can name another. */
+  readonly service: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** How far its clock is ahead of the caller's, ms; undefined where it did not tell its time. */
+  readonly aheadMs: number | undefined;
+  /** The clock is known to within this, ms. */
+  readonly withinMs: number;
+}
+
+/** What came of a call. */
+export interface Roll {
+  readonly services: readonly ToldService[];
+  /** Answers that were left out as too many or too long. */
+  readonly leftOut: number;
+}
+
+/** How long a call waits, and for whom. */
+export interface RollOptions extends Partial<typeof TIMES> {
+  /** The services of the call before, by {@link rollKey}. */
+  readonly known?: ReadonlySet<string>;
+}
+
+/** Which process answered, for the next call. */
+export function rollKey({ service, facts }: Pick<ToldService, 'service' | 'facts'>): string {
+  return JSON.stringify([service, facts['machine'], facts['pid']]);
+}
+
+/**
+ * Calls the roll: every service of every host tells of itself. One that hangs, or is cut off, is
+ * missing from it.
+ * @throws BusError `BUS_FORBIDDEN` where the rights in NATS are those of an older release
+ */
+export async function callRoll(bus: Bus, options: RollOptions = {}): Promise<Roll> {
+  const { known = new Set<string>(), quietMs, knownMs, mostMs } = { ...TIMES, ...options };
+  const missing = new Set(known);
+  const call = randomBytes(9).toString('base64url');
+  const services: ToldService[] = [];
+  let leftOut = 0;
+  let bytes = 0;
+  let sentMs = Date.now();
+  let refused: Error | undefined;
+  let moved = (): void => undefined;
+  const root = subjects.told('');
+  const subscription = bus.connection.subscribe(`${root}*`, {
+    callback: (error, msg) => {
+      if (error !== null && error !== undefined) {
+        refused = error;
+        return moved();
+      }
+      const facts = factsOf(msg.data, call);
+      if (facts === undefined) return;
+      const service = msg.subject.slice(root.length);
+      missing.delete(rollKey({ service, facts }));
+      bytes += msg.data.length;
+      if (services.length >= SERVICES_MAX || bytes > BYTES_MAX) leftOut += 1;
+      else services.push({ service, facts, ...clockOf(facts, sentMs) });
+      moved();
+    },
+  });
+  try {
+    // The server knows of the subscription before it hears the call.
+    await bus.flush();
+    sentMs = Date.now();
+    publish(bus.connection, subjects.roll, call);
+    await quiet(mostMs, (heard) => {
+      moved = heard;
+      return () => {
+        if (refused !== undefined) return 0;
+        return known.size > 0 && missing.size === 0 ? knownMs : quietMs;
+      };
+    });
+  } finally {
+    if (!bus.connection.isClosed()) subscription.unsubscribe();
+  }
+  if (refused !== undefined) {
+    const text =
+      'NATS does not let services tell of themselves: give it the rights of this release';
+    throw new BusError('BUS_FORBIDDEN', text, asError(refused));
+  }
+  return { services, leftOut };
+}
+
+/** Resolves when nothing was heard for as long as `follow`'s function says, or after `mostMs`. */
+function quiet(mostMs: number, follow: (heard: () => void) => () => number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(most);
+      clearTimeout(still);
+      resolve();
+    };
+    const waitMs = follow(() => {
+      clearTimeout(still);
+      still = setTimeout(end, waitMs());
+    });
+    const most = setTimeout(end, mostMs);
+    let still = setTimeout(end, waitMs());
+  });
+}
+
+function factsOf(data: Uint8Array, call: string): Record<string, unknown> | undefined {
+  if (data.length > TOLD_MAX_BYTES * 2) return undefined;
+  try {
+    const told: unknown = JSON.parse(Buffer.from(data).toString('utf8'));
+    if (!isRecord(told) || told['call'] !== call || !isRecord(told['facts'])) return undefined;
+    return told['facts'];
+  } catch {
+    return undefined; // Nothing that a service of ours said.
+  }
+}
+
+/** It told its time somewhere between the call and now. */
+function clockOf(
+  { nowMs }: Readonly<Record<string, unknown>>,
+  sentMs: number,
+): Pick<ToldService, 'aheadMs' | 'withinMs'> {
+  const heardMs = Date.now();
+  const withinMs = Math.max(0, heardMs - sentMs) / 2;
+  if (typeof nowMs !== 'number') return { aheadMs: undefined, withinMs };
+  return { aheadMs: Math.round(nowMs - (sentMs + withinMs)), withinMs: Math.ceil(withinMs) };
+}

@@ -1,0 +1,40 @@
+import type { Bus } from '../connection/connect.ts';
+import { publish } from '../connection/inbox.ts';
+import { type PresenceSubject, subjects } from '../subjects/names.ts';
+
+/** What is said once, and not stored. Questions go by `ask` and `serve`. */
+type Said = Exclude<PresenceSubject, 'ask'>;
+
+/**
+ * Says something about connected minions (libs/presence/src/words.ts). It is no message of a
+ * stream: who hears a part of it asks for the whole.
+ */
+export function sayPresence(bus: Bus, what: Said, word: Uint8Array): void {
+  if (bus.status === 'connected') publish(bus.connection, subjects.presence(what), word);
+}
+
+/** Calls `take` with each of these words from now on, until the returned function is called. */
+export function hearPresence(
+  bus: Bus,
+  what: Said,
+  take: (word: Uint8Array) => void,
+  onTrouble: (err: unknown) => void,
+): () => void {
+  const subscription = bus.connection.subscribe(subjects.presence(what), {
+    callback: (error, msg) => {
+      // The rights of a NATS that is not ours may be older than this release.
+      if (error !== null && error !== undefined) {
+        onTrouble(error);
+        return;
+      }
+      try {
+        take(msg.data);
+      } catch (err) {
+        onTrouble(err);
+      }
+    },
+  });
+  return () => {
+    if (!bus.connection.isClosed()) subscription.unsubscribe();
+  };
+}

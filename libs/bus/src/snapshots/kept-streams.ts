@@ -1,0 +1,76 @@
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { streamInfo } from '../connection/js-api.ts';
+import { BUCKETS, STREAMS, subjects } from '../subjects/names.ts';
+
+/**
+ * The streams of a backup, in their order. Events come before their large bodies, which are stored
+ * first, so each event has its body. Bodies of requests live for minutes and are left out.
+ */
+export const KEPT_STREAMS: readonly string[] = [
+  STREAMS.events,
+  STREAMS.publications,
+  STREAMS.reactions,
+  STREAMS.keptBodies,
+  ...BUCKETS.map((bucket) => `KV_${bucket}`),
+];
+
+/** Streams with positions that are kept elsewhere too, and the root of their subjects. */
+export const PLACED_STREAMS: Readonly<Record<string, string>> = {
+  [STREAMS.events]: 'brine.events',
+  [STREAMS.publications]: 'brine.publications',
+};
+
+/** Whether a stream of the list holds the values of a bucket. */
+export function isBucketStream(stream: string): boolean {
+  return stream.startsWith('KV_');
+}
+
+/**
+ * Whether messages of it are removed one by one: such a stream is read value by value. The others
+ * lose their oldest messages only, by the server's purge, which does not disturb a snapshot.
+ */
+export function isCopiedByValue(stream: string): boolean {
+  return isBucketStream(stream) || stream === STREAMS.reactions;
+}
+
+/**
+ * `absent`; `untouched`: it never held a message; `used`.
+ * @throws BusError as `Inbox.request` does
+ */
+export async function stateOfStream(
+  bus: Bus,
+  stream: string,
+): Promise<'absent' | 'untouched' | 'used'> {
+  const info = await streamInfo(bus, stream);
+  if (info === undefined) return 'absent';
+  return info.lastSeq === 0 ? 'untouched' : 'used';
+}
+
+/** The last sequence of each stream of {@link PLACED_STREAMS}; 0 where there is none. */
+export async function lastSequences(bus: Bus): Promise<Record<string, number>> {
+  const found: Record<string, number> = {};
+  for (const stream of Object.keys(PLACED_STREAMS)) {
+    found[stream] = (await streamInfo(bus, stream))?.lastSeq ?? 0;
+  }
+  return found;
+}
+
+const LISTEN_MS = 1_000;
+
+/**
+ * Whether workers of a master are connected to this NATS, on any host.
+ * @throws BusError as `Inbox.request` does
+ */
+export async function areWorkersThere(bus: Bus): Promise<boolean> {
+  try {
+    await bus.inbox.request(subjects.hello, '', { timeoutMs: LISTEN_MS });
+    return true;
+  } catch (error) {
+    if (!(error instanceof BusError)) throw error;
+    if (error.code === 'BUS_NO_ANSWER') return false;
+    // Workers hear it and say so elsewhere.
+    if (error.code === 'BUS_TIMEOUT') return true;
+    throw error;
+  }
+}

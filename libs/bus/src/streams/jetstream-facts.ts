@@ -1,0 +1,72 @@
+import type { Bus } from '../connection/connect.ts';
+import { asError } from '../connection/errors.ts';
+import { askJetStream, isRecord } from '../connection/js-api.ts';
+import { STREAMS } from '../subjects/names.ts';
+
+/** Streams and readers that are told of at most: Brine has 18 streams, and some readers a host. */
+const STREAMS_MAX = 200;
+const READERS_MAX = 500;
+
+type Told = Readonly<Record<string, unknown>>;
+
+/** JetStream as the server tells of it, for people. The records are the server's own. */
+export interface JetStreamFacts {
+  readonly server: { readonly name: string; readonly version: string; readonly cluster: string };
+  /** What is taken of the account, and its limits. */
+  readonly account: Told;
+  /** State and configuration of each stream, buckets too. */
+  readonly streams: readonly Told[];
+  /** The readers of events, publications and reactions, by stream. */
+  readonly readers: Readonly<Record<string, readonly Told[]>>;
+  /** What the server did not tell, with the reason. */
+  readonly unknown: Readonly<Record<string, string>>;
+}
+
+/** Asks JetStream about itself. It needs the rights of `admin` or `event-bus`. Never rejects. */
+export async function jetStreamFacts(bus: Bus): Promise<JetStreamFacts> {
+  const unknown: Record<string, string> = {};
+  const { info } = bus.connection;
+  const account = await told(bus, 'INFO', undefined, unknown);
+  const streams = await pages(bus, 'STREAM.LIST', 'streams', STREAMS_MAX, unknown);
+  const readers: Record<string, readonly Told[]> = {};
+  for (const name of [STREAMS.events, STREAMS.publications, STREAMS.reactions]) {
+    readers[name] = await pages(bus, `CONSUMER.LIST.${name}`, 'consumers', READERS_MAX, unknown);
+  }
+  const { server_name: name = '', version = '', cluster = '' } = info ?? {};
+  return { server: { name, version, cluster }, account, streams, readers, unknown };
+}
+
+async function pages(
+  bus: Bus,
+  verb: string,
+  part: 'streams' | 'consumers',
+  most: number,
+  unknown: Record<string, string>,
+): Promise<readonly Told[]> {
+  const found: Told[] = [];
+  for (;;) {
+    const answer = await told(bus, verb, { offset: found.length }, unknown);
+    const list = answer[part];
+    const page = Array.isArray(list) ? list.filter(isRecord) : [];
+    found.push(...page);
+    if (found.length >= most) unknown[verb] = `only the first ${most} are told`;
+    const isLast = page.length === 0 || found.length >= Number(answer['total'] ?? 0);
+    if (isLast || found.length >= most) return found.slice(0, most);
+  }
+}
+
+async function told(
+  bus: Bus,
+  verb: string,
+  question: object | undefined,
+  unknown: Record<string, string>,
+): Promise<Told> {
+  try {
+    const answer = await askJetStream(bus, verb, question);
+    if (answer.ok) return answer.value;
+    unknown[verb] = answer.text;
+  } catch (error) {
+    unknown[verb] = asError(error).message;
+  }
+  return {};
+}

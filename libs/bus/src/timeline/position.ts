@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { BusError } from '../connection/errors.ts';
+
+/** How far a stream was read: all up to `seq`; with `index`, of `seq` itself only up to that. */
+export interface Place {
+  readonly seq: number;
+  /** Of the last event that was read of message `seq`, where the message holds more. From 0. */
+  readonly index?: number;
+}
+
+/**
+ * A place in the bus of the cluster. The bus is two streams, and what was read of one says nothing
+ * of the other. So a position has a place in each. It stays good for ever: sequences are never
+ * given twice while a stream lives, and the mark names the two streams by when they were made.
+ */
+export interface Position {
+  readonly events: Place;
+  readonly publications: Place;
+  /** Of the streams; see {@link markOf}. */
+  readonly mark: string;
+}
+
+const FORM = /^(\d{1,15})(?:\.(\d{1,5}))?-(\d{1,15})(?:\.(\d{1,5}))?_([0-9a-f]{8})$/;
+
+/** A position as one word: `4711.3-92_0a1b2c3d`. It is fit for shells, URLs and headers. */
+export function printPosition({ events, publications, mark }: Position): string {
+  return `${printPlace(events)}-${printPlace(publications)}_${mark}`;
+}
+
+/** Whether a text has the form of a position. */
+export function isPosition(text: string): boolean {
+  return FORM.test(text);
+}
+
+/**
+ * Reads a position that {@link printPosition} wrote.
+ * @throws BusError `BUS_BAD_MESSAGE` for any other text
+ */
+export function parsePosition(text: string): Position {
+  const match = FORM.exec(text);
+  if (match === null) {
+    const shown = JSON.stringify(text.slice(0, 80));
+    throw new BusError('BUS_BAD_MESSAGE', `no position in the events: ${shown}`);
+  }
+  const [, seq, index, jobSeq, jobIndex, mark = ''] = match;
+  return { events: place(seq, index), publications: place(jobSeq, jobIndex), mark };
+}
+
+/** Tells these two streams, by when they were made, from others of the same names. */
+export function markOf(incarnations: {
+  readonly events: string;
+  readonly publications: string;
+}): string {
+  const both = `${incarnations.events}\n${incarnations.publications}`;
+  return createHash('sha256').update(both).digest('hex').slice(0, 8);
+}
+
+function printPlace({ seq, index }: Place): string {
+  return index === undefined ? String(seq) : `${seq}.${index}`;
+}
+
+function place(seq: string | undefined, index: string | undefined): Place {
+  return { seq: Number(seq), ...(index === undefined ? {} : { index: Number(index) }) };
+}

@@ -1,0 +1,297 @@
+import { EVENT_KINDS, type EventKind, INNER_KINDS } from '@brine/job';
+import type { Bus } from '../connection/connect.ts';
+import { BusError } from '../connection/errors.ts';
+import { streamInfo } from '../connection/js-api.ts';
+import { StreamReader } from '../streams/stream-reader.ts';
+import { STREAMS, subjects } from '../subjects/names.ts';
+import { markOf, printPosition } from './position.ts';
+import { readEventMessage, readJobMessage, type Wanted } from './read-message.ts';
+import { Side, type SideEvent, type Step } from './side.ts';
+import { findStart, type Notice, overtakenNotice, type Start, type TimelineFrom } from './start.ts';
+
+/** An event of the bus of the whole cluster. */
+export interface BusEvent extends SideEvent {
+  /** When the stream stored it, in ms since 1970, with microseconds as its fraction. */
+  readonly timeMs: number;
+  /** Reading goes on after this event from here, at any later time. */
+  readonly position: string;
+}
+
+/** What to read, and from where. */
+export interface TimelineOptions {
+  readonly from: TimelineFrom;
+  /** Only these kinds; default all that readers of a host's sockets get. */
+  readonly kinds?: readonly EventKind[];
+  /** Whether the events `new` and `publish` of jobs are wanted; default with the kind `job`. */
+  readonly jobs?: boolean;
+  /** Only events of which this is true. It is called before a body is looked at. */
+  readonly fits?: (event: Wanted) => boolean;
+  /**
+   * Messages of each stream that may be here and are not taken; default 64. A message may be a page
+   * of 255 events.
+   */
+  readonly readAhead?: number;
+}
+
+/** The kinds that make the bus of the cluster. */
+export const BUS_KINDS: readonly EventKind[] = EVENT_KINDS.filter((kind) => !INNER_KINDS.has(kind));
+
+/**
+ * The first return of a job waits so long for the job, which was stored before it and comes through
+ * the other stream, in ms. Once both streams were read to their ends nothing else orders them.
+ */
+const HOLD_MS = 60;
+/** Jobs that are remembered, so that their further returns need not wait. */
+const JOBS_KNOWN = 10_000;
+/** By then a job is here that was stored before an event; clocks may differ by about a second. */
+const OLD_MS = 2_000;
+/** As it is by default: enough for a server that is 1 ms away, and a few MiB of full pages. */
+const READ_AHEAD = 64;
+/** How often a stream that is being read is looked at for its end, in ms. */
+const LOOK_MS = 10;
+/** How often a reader that is behind looks whether it was overtaken by the trimming, in ms. */
+const CHECK_MS = 1_000;
+
+const RESTORED: Notice = {
+  kind: 'restored',
+  text: 'A stream of events was put back from a copy; it is read from its beginning.',
+};
+
+/**
+ * The bus of the cluster, in the order of the servers' times: all events, and the events `new` and
+ * `publish` of each job. It begins anywhere in what the streams still hold and goes on with what
+ * comes, over reconnects and restarts of the servers. No event is left out and none comes twice,
+ * also where another reader goes on from a position of this one.
+ */
+export class Timeline {
+  readonly #bus: Bus;
+  readonly #events: Side;
+  readonly #publications: Side | undefined;
+  readonly #notices: Notice[];
+  readonly #seen: { events: string; publications: string };
+  #mark: string;
+  #places: Start['places'];
+  #unreadable = 0;
+  #isClosed = false;
+  #checkedAt = -Infinity;
+  readonly #jobs = new Set<string>();
+  #wake: (() => void) | undefined;
+
+  private constructor(bus: Bus, options: TimelineOptions, start: Start) {
+    this.#bus = bus;
+    this.#places = start.places;
+    this.#notices = [...start.notices];
+    this.#seen = { ...start.incarnations };
+    this.#mark = markOf(this.#seen);
+    const { kinds = BUS_KINDS, fits = () => true, readAhead = READ_AHEAD } = options;
+    const { jobs = kinds.includes('job') } = options;
+    const common = {
+      onUnreadable: () => {
+        this.#unreadable += 1;
+      },
+      onNews: () => this.#wakeUp(),
+    };
+    const { events, publications } = start.places;
+    const { incarnations } = start;
+    this.#events = new Side({
+      ...common,
+      reader: new StreamReader(bus, {
+        ...{ stream: STREAMS.events, readAhead },
+        from: { seq: firstToRead(events), incarnation: incarnations.events },
+        filterSubjects: kinds.map((kind) => subjects.event(kind)),
+      }),
+      after: events,
+      read: (received) => readEventMessage(bus, received, fits),
+    });
+    if (!jobs) return;
+    this.#publications = new Side({
+      ...common,
+      reader: new StreamReader(bus, {
+        ...{ stream: STREAMS.publications, readAhead },
+        from: { seq: firstToRead(publications), incarnation: incarnations.publications },
+        filterSubjects: [subjects.publication('job')],
+      }),
+      after: publications,
+      read: (received) => readJobMessage(bus, received, fits),
+    });
+  }
+
+  /**
+   * Begins to read.
+   * @throws BusError `BUS_STREAM_AWAY` where the streams are not there, `BUS_BAD_MESSAGE` for a
+   *   position that is none, and as `Inbox.request` does
+   */
+  static async open(bus: Bus, options: TimelineOptions): Promise<Timeline> {
+    return new Timeline(bus, options, await findStart(bus, options.from));
+  }
+
+  /** Reading goes on from here: everything before it was taken or passed over. */
+  get position(): string {
+    return printPosition({ ...this.#places, mark: this.#mark });
+  }
+
+  /** Messages that were passed over because they never can be read. */
+  get unreadable(): number {
+    return this.#unreadable;
+  }
+
+  /** Whether all that the streams hold now was taken. */
+  get isEven(): boolean {
+    return this.#events.isEven && this.#publications?.isEven !== false;
+  }
+
+  /** What the reader has to know about what it does not get. Each is given once. */
+  takeNotices(): readonly Notice[] {
+    return this.#notices.splice(0);
+  }
+
+  /**
+   * Takes what is here, up to `max` events. Waits for the first one up to `waitMs`, or for the end
+   * of what the streams hold where `untilEven` is set; then there may be none.
+   * @throws BusError `BUS_CLOSED`, `BUS_FORBIDDEN`
+   */
+  async take(max: number, waitMs: number, untilEven = false): Promise<readonly BusEvent[]> {
+    const until = performance.now() + waitMs;
+    const taken: BusEvent[] = [];
+    while (taken.length < max) {
+      const next = this.#next();
+      if (typeof next === 'object') {
+        const event = this.#pass(next);
+        if (event !== undefined) taken.push(event);
+        continue;
+      }
+      const leftMs = until - performance.now();
+      const isEnd = untilEven && this.isEven;
+      if (taken.length > 0 || isEnd || leftMs <= 0) break;
+      this.#throwIfOver();
+      await this.#news(Math.min(next, leftMs));
+    }
+    await this.#lookForTrims();
+    return taken;
+  }
+
+  /** All events from the start on, until closed. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<BusEvent, void> {
+    while (!this.#isClosed) {
+      try {
+        yield* await this.take(TAKEN_AT_ONCE, LOOP_MS);
+      } catch (error) {
+        if (this.#isClosed) return;
+        throw error;
+      }
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#events.close();
+    this.#publications?.close();
+    this.#wakeUp();
+  }
+
+  /** The step that is next by the servers' times, or how long to wait for news of it, in ms. */
+  #next(): { readonly side: 'events' | 'publications'; readonly step: Step } | number {
+    const event = this.#events.head;
+    const job = this.#publications?.head;
+    if (job !== undefined && (event === undefined ? this.#events.isEven : isBefore(job, event))) {
+      return { side: 'publications', step: job };
+    }
+    if (event === undefined) return this.isEven ? Infinity : LOOK_MS;
+    const mayGo = job !== undefined || this.#publications === undefined;
+    if (mayGo) return { side: 'events', step: event };
+    if (this.#publications?.isEven !== true) return LOOK_MS;
+    const leftMs = this.#holds(event) ? HOLD_MS - (performance.now() - event.cameAt) : 0;
+    return leftMs <= 0 ? { side: 'events', step: event } : leftMs;
+  }
+
+  /** Whether a job of the other stream may still be on its way that goes before this event. */
+  #holds({ event, timeUs }: Step): boolean {
+    if (event?.kind !== 'ret' || event.jid === undefined || this.#jobs.has(event.jid)) return false;
+    return Date.now() - timeUs / 1_000 <= OLD_MS;
+  }
+
+  #noteJob(jid: string): void {
+    this.#jobs.add(jid);
+    if (this.#jobs.size <= JOBS_KNOWN) return;
+    for (const oldest of this.#jobs) {
+      this.#jobs.delete(oldest);
+      return;
+    }
+  }
+
+  #pass({ side, step }: { side: 'events' | 'publications'; step: Step }): BusEvent | undefined {
+    const { place, incarnation, event, timeUs } = step;
+    if (this.#seen[side] !== incarnation) this.#remade(side, incarnation);
+    else if (place.seq < this.#places[side].seq) this.#notices.push(RESTORED);
+    (side === 'events' ? this.#events : this.#publications)?.take();
+    this.#places = { ...this.#places, [side]: place };
+    if (event?.jid !== undefined) this.#noteJob(event.jid);
+    return event && { ...event, timeMs: timeUs / 1_000, position: this.position };
+  }
+
+  /** A stream was made again while it was read. */
+  #remade(side: 'events' | 'publications', incarnation: string): void {
+    this.#seen[side] = incarnation;
+    this.#mark = markOf(this.#seen);
+    this.#notices.push({
+      kind: 'remade',
+      text: 'A stream of events was made again: what it held before is lost.',
+    });
+  }
+
+  /** A reader that is far behind may be overtaken by the trimming of a stream that fills. */
+  async #lookForTrims(): Promise<void> {
+    const sides = [
+      [STREAMS.events, this.#events],
+      [STREAMS.publications, this.#publications],
+    ] as const;
+    const now = performance.now();
+    if (sides.every(([, side]) => side?.jump === undefined)) return;
+    if (now - this.#checkedAt < CHECK_MS) return;
+    this.#checkedAt = now;
+    for (const [stream, side] of sides) {
+      if (side?.jump === undefined) continue;
+      // What was taken must not be lost because the server can not be asked; it is asked later.
+      const info = await streamInfo(this.#bus, stream).catch(() => undefined);
+      const jump = info && side.takeJump();
+      const first = Math.min(info?.firstSeq ?? 0, jump?.to ?? 0);
+      const missed = first - (jump?.from ?? first);
+      if (missed > 0) this.#notices.push(overtakenNotice(missed));
+    }
+  }
+
+  #throwIfOver(): void {
+    const failure = this.#events.failure ?? this.#publications?.failure;
+    if (failure !== undefined) throw failure;
+    const isOver = this.#isClosed || this.#events.isClosed || this.#publications?.isClosed === true;
+    if (isOver) throw new BusError('BUS_CLOSED', 'the reading of events has ended');
+  }
+
+  async #news(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      timer = setTimeout(resolve, ms);
+    });
+    clearTimeout(timer);
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
+
+/** Events of one turn of a reader that iterates, and how long it waits for the first. */
+const TAKEN_AT_ONCE = 256;
+const LOOP_MS = 1_000;
+
+/** A job goes before an event of the same time: that may be its return. */
+function isBefore(job: Step, event: Step): boolean {
+  return job.timeUs <= event.timeUs;
+}
+
+function firstToRead({ seq, index }: { readonly seq: number; readonly index?: number }): number {
+  return Math.max(1, index === undefined ? seq + 1 : seq);
+}
