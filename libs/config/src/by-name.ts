@@ -6,7 +6,9 @@ import { masterOptions } from './options/master.ts';
 import { maskSecrets } from './reference/mask.ts';
 
 /** What a configuration holds beside options, and options whose fields have names of their own. */
-const NO_OPTIONS: ReadonlySet<string> = new Set(['jobMasterId', 'masterId', 'written']);
+const NO_OPTIONS: ReadonlySet<string> = new Set([
+  ...['jobMasterId', 'masterId', 'masterKeyName', 'ownPkiDir', 'written'],
+]);
 
 /**
  * The configuration by Salt's names: options in force with their values, then what else the files

@@ -150,6 +150,13 @@ describe('files of the master', () => {
     );
   });
 
+  test('levels of the log are taken in upper case, as Salt takes them', () => {
+    const { options } = load('log_level: INFO\nlog_level_logfile: Debug\n');
+    expect([options.logLevel, options.logLevelLogfile]).toEqual(['info', 'debug']);
+    expect(load('', { BRINE_LOG_LEVEL: 'ERROR' }).options.logLevel).toBe('error');
+    expect(errorOf(() => load('log_level: LOUD\n')).message).toContain('must be one of all, ');
+  });
+
   test('unknown options bring a warning with their names only', () => {
     const { warnings } = load('my_secret_thing: hunter2\nbrine:\n  zzz: 3\n');
     expect(warnings.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([

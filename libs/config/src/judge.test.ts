@@ -6,14 +6,17 @@ import { nearestName } from './did-you-mean.ts';
 import { refusalOf } from './judge.ts';
 import { loadMasterConfig } from './master.ts';
 import { masterOptions } from './options/master.ts';
+import { standingOf } from './reference/standing-of.ts';
 import { masterStandings } from './standings/master.ts';
 
-// Recorded from the sources of Salt by test/fixtures/master-options/record.py.
+// Recorded from installed Salts by test/fixtures/master-options/record.py.
 const FIXTURE = new URL('../../../test/fixtures/master-options/options.json', import.meta.url);
 const RECORDED = JSON.parse(readFileSync(FIXTURE, 'utf8')) as Record<
   string,
   Record<string, { readonly default?: unknown }>
 >;
+
+const STATES = /^(?:honoured|partly|not in force|not needed)$/;
 
 let dir: string;
 beforeEach(() => {
@@ -56,6 +59,17 @@ describe('every option of a Salt master is classified', () => {
     expect(unknown).toEqual([]);
   });
 
+  test.each(Object.keys(RECORDED))('of %s, in a word and with the reason', (release) => {
+    for (const name of Object.keys(RECORDED[release] ?? {})) {
+      const { state, reason } = standingOf(name);
+      expect([name, state]).toEqual([name, expect.stringMatching(STATES)]);
+      expect([name, state === 'honoured' ? reason === '' : reason.length > 10]).toEqual([
+        name,
+        true,
+      ]);
+    }
+  });
+
   test("set to Salt's own default none brings a warning", () => {
     for (const options of Object.values(RECORDED)) {
       const given = Object.entries(options).filter(
@@ -69,7 +83,7 @@ describe('every option of a Salt master is classified', () => {
 
   test('set to anything else each that is not in force brings one warning', () => {
     const given = Object.keys(masterStandings).filter((name) => !(name in masterOptions));
-    expect(given.length).toBeGreaterThan(170);
+    expect(given.length).toBeGreaterThan(160);
     const warnings = warningsOf(Object.fromEntries(given.map((name) => [name, ['other']])));
     const names = warnings.map(({ option }) => option).sort();
     const byParts = ['metrics', 'tracing'];
@@ -79,23 +93,16 @@ describe('every option of a Salt master is classified', () => {
 
 describe('options without which work or protection is lost stop the start', () => {
   test.each([
-    ['reactor', [{ 'salt/minion/*/start': ['/srv/reactor/start.sls'] }]],
-    ['schedule', { backup: { function: 'state.orchestrate', minutes: 5 } }],
-    ['engines', [{ logstash: {} }]],
     ['ext_processes', ['my.process']],
-    ['event_return', 'mysql'],
-    ['event_return', ['mysql', 'rawfile_json']],
     ['runner_dirs', ['/srv/runners']],
     ['module_dirs', '/srv/modules'],
     ['outputter_dirs', ['/srv/out']],
     ['extension_modules', '/srv/extmods'],
-    ['cluster_id', 'one'],
-    ['cluster_pki_dir', '/srv/pki'],
     ['cluster_peers', ['10.0.0.2']],
-    ['key_pass', 'hunter2'],
-    ['signing_key_pass', 'hunter2'],
-    ['ssl', { certfile: '/x' }],
+    ['cluster_mode', true],
+    ['ssl', { certfile: '/x', password: 'hunter2' }],
     ['ssl', true],
+    ['ipc_mode', 'tcp'],
     ['fips_mode', true],
     ['eauth_acl_module', 'django'],
     ['renderer_blacklist', ['jinja']],
@@ -120,6 +127,13 @@ describe('options without which work or protection is lost stop the start', () =
     ['decrypt_pillar', [{ 'a:b': 'nacl' }, 'c'], ['nacl']],
     ['decrypt_pillar', { 'a:b': 'aws_kms' }, ['aws_kms']],
     ['decrypt_pillar_default', 'nacl', ['nacl']],
+    ['schedule', { a: { function: 'x.y', hours: 1 }, b: { hours: 1 } }, ['b.function']],
+    ['schedule', { b: { function: 'x.y', when: 'soon' }, c: 5 }, ['b.when', 'c']],
+    ['engines', [{ logstash: {} }, { slack: {} }, 'ircbot'], ['slack', 'ircbot']],
+    ['engines', { mine: { engine_module: 'sqs_events' } }, ['sqs_events']],
+    ['event_return', 'mysql', ['mysql']],
+    ['event_return', ['mysql', 'rawfile_json', 'splunk'], ['mysql', 'splunk']],
+    ['event_return', ['http'], ['http']],
   ])('%s, by its parts', (name, value, parts) => {
     const names = parts.map((part) => `${name}:${part}`);
     expect(refused({ [name]: value })).toEqual(names);
@@ -140,8 +154,22 @@ describe('options without which work or protection is lost stop the start', () =
     { renderer: 'yaml_jinja' },
     { renderer: 'jinja | yaml' },
     { decrypt_pillar: ['a', { b: 'gpg' }] },
-    { ssl: false, cluster_id: '', reactor: [], schedule: {}, engines: null, event_return: '' },
-    { fips_mode: 'no', cluster_id: false },
+    { ssl: false, cluster_id: '', schedule: {}, engines: null, event_return: '' },
+    { reactor: [{ a: ['/b.sls'] }], reactor_worker_threads: 4, reactor_niceness: 5 },
+    { reactor: '/srv/reactor.map' },
+    { schedule: { a: { function: 'state.orchestrate', cron: '0 4 * * *', maxrunning: 2 } } },
+    { schedule: { enabled: false, splay: 5 }, loop_interval: 30 },
+    { engines: ['test', { webhook: { port: 8000 } }, { kafka: { brokers: ['a:1'] } }] },
+    { engines: { mine: { engine_module: '/srv/engines/mine.mjs' } } },
+    { fips_mode: 'no', ipc_mode: 'ipc', tcp_keepalive: false },
+    { event_return: 'pgjsonb', 'returner.pgjsonb.host': 'db', event_return_queue: 100 },
+    { event_return: ['rawfile_json', 'syslog'], rawfile_json: { filename: '/x' } },
+    { event_return: 'http', brine: { event_http: { url: 'https://log.example/' } } },
+    { cluster_id: 'one', cluster_pki_dir: '/srv/pki', key_pass: 'a', signing_key_pass: 'b' },
+    { cluster_id: 1, cluster_pki_dir: '/srv/pki' },
+    { ipv6: true, interface: '::' },
+    { ipv6: true, interface: '2001:db8::1', tcp_keepalive_idle: 60, mworker_niceness: 5 },
+    { log_file: 'udp://log.example:514/LOG_DAEMON', max_open_files: 4096, verify_env: false },
   ])('but not where all of it is served, or nothing is asked for: %j', (options) => {
     expect(warningsOf(options)).toEqual([]);
   });
@@ -151,6 +179,8 @@ describe('options without which work or protection is lost stop the start', () =
     { module_dirs: ['/x'], pillar_dirs: ['/x'], render_dirs: ['/x'], top_dirs: ['/x'] },
     { utils_dirs: ['/x'], sdb_dirs: ['/x'], extension_modules: '/srv/extmods' },
     { ext_pillar: [{ mysql: {} }], master_tops: { reclass: {} }, renderer: 'mako|yaml' },
+    { event_return: ['mysql', 'mine'], returner_dirs: ['/x'] },
+    { engines: ['slack_bolt'], engines_dirs: ['/x'] },
     { module_dirs: ['/x'], pass_dir: '/x', cython_enable: true },
   ])('but not where brine.python names an interpreter: %j', (options) => {
     expect(refused(options)).not.toEqual([]);
@@ -160,7 +190,7 @@ describe('options without which work or protection is lost stop the start', () =
 
   test('and modules that an interpreter does not load stop it all the same', () => {
     const python = { brine: { python: '/opt/salt/bin/python' } };
-    expect(refused({ engines_dirs: ['/x'], ...python })).toEqual(['engines_dirs']);
+    expect(refused({ queue_dirs: ['/x'], ...python })).toEqual(['queue_dirs']);
     expect(refused({ decrypt_pillar_default: 'nacl', ...python })).toEqual([
       'decrypt_pillar_default:nacl',
     ]);
@@ -186,7 +216,7 @@ describe('options without which work or protection is lost stop the start', () =
   });
 
   test('the refusal names all of them at once, where they stand, and the way out', () => {
-    write('master.d/events.conf', 'interface: 127.0.0.1\nreactor:\n  - a: [b]\n');
+    write('master.d/more.conf', 'interface: 127.0.0.1\nssl: true\n');
     write('master', 'ext_pillar:\n  - mysql: {}\n');
     const { warnings } = loadMasterConfig({ configDir: dir, env: {} });
     expect(refusalOf(warnings)?.replaceAll(dir, '').split('\n')).toEqual([
@@ -194,11 +224,11 @@ describe('options without which work or protection is lost stop the start', () =
       "  Option 'ext_pillar' (mysql) in /master, line 1, is not in force: pillars lack their " +
         'data and carry an error that stops states; exclude_ext_pillar leaves them out without ' +
         'an error, brine.python makes them by Salt',
-      "  Option 'reactor' in /master.d/events.conf, line 2, is not in force: no reaction runs, " +
-        'not built yet',
+      "  Option 'ssl' in /master.d/more.conf, line 2, is not in force: Brine does not use TLS on " +
+        'ports 4505 and 4506',
       'Remove these options, or accept to run without them:',
       '  brine:',
-      '    accept_ignored: ["ext_pillar:mysql", "reactor"]',
+      '    accept_ignored: ["ext_pillar:mysql", "ssl"]',
     ]);
     expect(refusalOf([])).toBe(undefined);
   });
@@ -214,13 +244,21 @@ describe('warnings about the others', () => {
     ]);
   });
 
+  test('what belongs to another option is in force only with it', () => {
+    expect(told('ipv6: true\ncluster_pki_dir: /srv/pki\ntcp_keepalive_cnt: 5\n')).toEqual([
+      "unused: Option 'ipv6' in /master, line 1, is not in force: as in Salt it needs an " +
+        "interface of IPv6; set interface to '::'",
+      "unused: Option 'cluster_pki_dir' in /master, line 2, is not in force: cluster_id is not set",
+      "unused: Option 'tcp_keepalive_cnt' in /master, line 3, is not in force: Node sets it " +
+        'itself and lets no program change it',
+    ]);
+  });
+
   test('an option that is in force in part says which', () => {
-    expect(told('ipc_mode: tcp\nmaster_job_cache: mysql\njinja_sls_env:\n  loops: 1\n')).toEqual([
-      "unused: Option 'ipc_mode' in /master, line 1, is in force in part: local tools can only " +
-        'use the sockets in sock_dir',
-      "unused: Option 'master_job_cache' (mysql) in /master, line 2, is in force in part: Brine " +
+    expect(told('master_job_cache: mysql\njinja_sls_env:\n  loops: 1\n')).toEqual([
+      "unused: Option 'master_job_cache' (mysql) in /master, line 1, is in force in part: Brine " +
         'keeps jobs in PostgreSQL, not in this cache',
-      "unused: Option 'jinja_sls_env' (loops) in /master, line 3, is in force in part: minions " +
+      "unused: Option 'jinja_sls_env' (loops) in /master, line 2, is in force in part: minions " +
         'use these; the master renders pillars without them',
     ]);
     expect(told('jinja_sls_env:\n  trim_blocks: true\npillar_opts: "False"\n')).toEqual([]);
@@ -263,6 +301,38 @@ describe('warnings about the others', () => {
     ]);
   });
 
+  test('a job of the schedule says for each key why it is not in force', () => {
+    const job = { function: 'x.y', seconds: 0 };
+    const schedule = { a: job, b: { ...job, seconds: 5, job_args: [], returner: 'mysql' } };
+    expect(warningsOf({ schedule }).map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      expect.stringMatching(/^refused: .*'schedule' \(a\).*: its interval is shorter/),
+      expect.stringMatching(/^unused: .*'schedule' \(b\.job_args\).*: write args$/),
+      expect.stringMatching(/^unused: .*'schedule' \(b\.returner\).*brine\.python/),
+    ]);
+    const python = { brine: { python: '/opt/salt/bin/python' } };
+    expect(warningsOf({ schedule, ...python })).toHaveLength(2);
+  });
+
+  test('thorium is no engine, whatever runs Python, and the reactor may be one', () => {
+    const python = { brine: { python: '/opt/salt/bin/python' } };
+    expect(warningsOf({ engines: ['thorium'], ...python })).toMatchObject([
+      { kind: 'refused', text: expect.stringContaining('use the option reactor') },
+    ]);
+    expect(warningsOf({ engines: ['reactor'] })).toEqual([]);
+    expect(warningsOf({ engines: [{ reactor: { worker_threads: 5 } }], ...python })).toEqual([]);
+  });
+
+  test('an option of a returner is in force where event_return names it', () => {
+    const options = { 'rawfile_json.filename': '/x', 'returner.pgjsonb.sslcrl': '/y' };
+    expect(warningsOf({ ...options, event_return: 'rawfile_json' })).toMatchObject([
+      { option: 'returner.pgjsonb.sslcrl' },
+    ]);
+    expect(warningsOf(options)).toMatchObject([
+      { option: 'rawfile_json.filename', text: expect.stringContaining('only event_return') },
+      { option: 'returner.pgjsonb.sslcrl' },
+    ]);
+  });
+
   test('a misspelt option names the one that may be meant', () => {
     expect(told('reactro: []\nauto_acept: true\nbrine:\n  wrokers: 3\nqqq: 1\n')).toEqual([
       "unknown: Unknown option 'brine.wrokers' in /master, line 4; did you mean 'brine.workers'?",
@@ -274,8 +344,8 @@ describe('warnings about the others', () => {
   });
 
   test('an acceptance of what is not lost brings a warning, so that it can go', () => {
-    expect(told('brine:\n  accept_ignored: [reactor, "ext_pillar:git", nosuch]\n')).toEqual(
-      ['reactor', 'ext_pillar:git', 'nosuch'].map(
+    expect(told('brine:\n  accept_ignored: [ssl, "ext_pillar:git", nosuch]\n')).toEqual(
+      ['ssl', 'ext_pillar:git', 'nosuch'].map(
         (name) =>
           `unused: Option 'brine.accept_ignored' in /master, line 2, names '${name}', which is ` +
           'not set or does not stop the start',

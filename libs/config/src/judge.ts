@@ -39,7 +39,13 @@ function lossesIn(table: StandingTable, values: ConfigMap): Loss[] {
     const standing = Object.hasOwn(table, name) ? table[name] : undefined;
     if (standing === undefined || asksForNothing(value, standing.preset)) return [];
     const parts = standing.lost?.(value, values);
-    return parts?.length === 0 ? [] : [{ name, standing, parts: parts ?? [] }];
+    const { of } = standing;
+    if (parts === undefined || of === undefined) {
+      return parts?.length === 0 ? [] : [{ name, standing, parts: parts ?? [] }];
+    }
+    return parts.map((part): Loss => {
+      return { name, standing: { ...standing, ...of(part, value, values) }, parts: [part] };
+    });
   });
 }
 

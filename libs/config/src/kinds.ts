@@ -42,6 +42,14 @@ export function integer(field: NumberField<number>): Option<number> {
   return { type: 'integer', ...field, read: numberReader(field, true) };
 }
 
+/** A whole number or nothing: without a value it stays `undefined`. */
+export function maybeInteger(
+  field: Omit<NumberField<number>, 'default'>,
+): Option<number | undefined> {
+  const read = numberReader({ ...field, default: 0 }, true);
+  return { type: 'integer', ...field, default: undefined, read };
+}
+
 /** A number, whole or not. */
 export function decimal(field: NumberField<number>): Option<number> {
   return { type: 'number', ...field, read: numberReader(field, false) };

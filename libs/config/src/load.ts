@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
-import { readSources, type Sources } from './include.ts';
+import { readSources, type Sources } from './files/include.ts';
 import { refuseMoved } from './moved-options.ts';
 import type { OptionTable, OptionValues } from './option.ts';
 import { saltOptions } from './salt-names.ts';
+import { resolveSdb, type SdbValues } from './sdb.ts';
 import { type Origin, readTable } from './table.ts';
 
 /** Environment variables, as process.env holds them. */
@@ -50,27 +51,38 @@ export interface LoadedTable<T> {
   readonly sources: Sources;
   readonly warnings: ConfigWarning[];
   readonly originOf: (path: string) => Origin;
+  readonly sdb: SdbValues;
 }
 
 /**
  * Reads a file and all it includes into the values of a table. Of `judgedNames` the caller tells.
- * Throws ConfigError.
+ * Only a master's addresses of sdb are read. Throws ConfigError.
  */
 export function loadTable<T extends OptionTable>(
   table: T,
   place: ConfigPlace,
   defaultInclude: string,
   env: Environment,
-  judgedNames: ReadonlySet<string> = new Set(),
+  judgedNames?: ReadonlySet<string>,
 ): LoadedTable<T> {
+  const isMaster = judgedNames !== undefined;
   const warnings: ConfigWarning[] = [];
   const warn = (warning: ConfigWarning): void => void warnings.push(warning);
   warnOfMissingDirectory(place, warn);
-  const sources = readSources(place.file, defaultInclude, warn);
-  const originOf = (path: string): Origin => findOrigin(sources, place.file, path);
+  const read = readSources(place.file, defaultInclude, warn);
+  const originOf = (path: string): Origin => findOrigin(read, place.file, path);
+  const { file } = place;
+  const { values: resolved, sdb } = isMaster
+    ? resolveSdb({ values: read.values, file, env, originOf })
+    : { values: read.values, sdb: {} };
+  const sources = { ...read, values: resolved };
   refuseMoved(sources.values, env, originOf);
-  const context = { env, originOf, saltNames: saltOptions(), judgedNames, warn };
-  return { values: readTable(table, sources.values, context), sources, warnings, originOf };
+  const context = {
+    ...{ env, originOf, saltNames: saltOptions(), warn },
+    judgedNames: judgedNames ?? new Set<string>(),
+  };
+  const values = readTable(table, sources.values, context);
+  return { values, sources, warnings, originOf, sdb };
 }
 
 function warnOfMissingDirectory(

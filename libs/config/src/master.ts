@@ -2,12 +2,13 @@ import { hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { ConfigWarning } from './errors.ts';
 import { unloadedModules } from './external-modules.ts';
-import type { Sources } from './include.ts';
+import type { Sources } from './files/include.ts';
 import { judgeOptions } from './judge.ts';
 import { type ConfigLocation, findConfig, loadTable } from './load.ts';
 import { type ConfigValue, isConfigMap, type OptionValues } from './option.ts';
 import { masterOptions } from './options/master.ts';
 import { placeUnderRoot } from './root-dir.ts';
+import type { SdbValues } from './sdb.ts';
 import { masterStandings } from './standings/master.ts';
 import { SERVED } from './standings/served-kinds.ts';
 import type { Origin } from './table.ts';
@@ -26,6 +27,10 @@ export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
   readonly id: string;
   /** The same, as the wire and the key files name it. */
   readonly masterId: string;
+  /** Name of the master's pair in `pkiDir`, which is `cluster_pki_dir` in a cluster of Salt. */
+  readonly masterKeyName: 'master' | 'cluster';
+  /** `pki_dir` as it is written: the pair that signs the public key stands there in a cluster. */
+  readonly ownPkiDir: string;
   /** Option `master_id`: what goes with jobs, where it is set. */
   readonly jobMasterId: string | undefined;
   /** All that the files say, by Salt's names, with options that Brine does not read. */
@@ -36,6 +41,8 @@ export interface MasterOptions extends Omit<FileValues, 'brine' | 'masterId'> {
 export interface LoadedConfig<T> {
   readonly options: T;
   readonly warnings: readonly ConfigWarning[];
+  /** What addresses of sdb stand for, to be handed to services (`SDB_VARIABLE`). */
+  readonly sdb?: SdbValues;
 }
 
 /** The same, with what was written in files. */
@@ -49,8 +56,8 @@ interface ReadConfig extends LoadedConfig<MasterOptions> {
  * Throws ConfigError for broken YAML, an ill-typed option, or a file that can not be read.
  */
 export function loadMasterConfig(location: ConfigLocation = {}): LoadedConfig<MasterOptions> {
-  const { options, warnings } = readMasterConfig(location);
-  return { options, warnings };
+  const { options, warnings, sdb } = readMasterConfig(location);
+  return { options, warnings, ...(sdb === undefined ? {} : { sdb }) };
 }
 
 /** As {@link loadMasterConfig}, and says what the files hold and where. */
@@ -59,7 +66,7 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
   const place = findConfig('master', location);
   const judged = new Set(Object.keys(masterStandings));
   const loaded = loadTable(masterOptions, place, 'master.d/*.conf', env, judged);
-  const { values, sources, originOf } = loaded;
+  const { values, sources, originOf, sdb } = loaded;
   const given = (name: string): boolean => Object.hasOwn(sources.values, name);
   const out: { -readonly [K in keyof FileValues]: FileValues[K] } = { ...values };
   if (!given('extension_modules')) out.extensionModules = join(out.cachedir, 'extmods');
@@ -71,6 +78,9 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
     out.keepAclInToken = true;
   }
   placeUnderRoot(masterOptions, out, out.rootDir);
+  const ownPkiDir = out.pkiDir;
+  const isCluster = out.clusterId !== undefined && out.clusterId !== '';
+  if (isCluster) out.pkiDir = out.clusterPkiDir || ownPkiDir;
   const root = resolve(out.rootDir);
   out.syndicDir = placed(root, out.syndicDir);
   const id = values.id === '' ? `${hostname()}_master` : values.id;
@@ -79,7 +89,7 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
   const { certificates } = brine.nats;
   brine.nats = {
     ...brine.nats,
-    certificates: certificates === '' ? join(out.pkiDir, 'services') : resolve(certificates),
+    certificates: certificates === '' ? join(ownPkiDir, 'services') : resolve(certificates),
   };
   if (brine.host === '') brine.host = hostname();
   const options: MasterOptions = {
@@ -87,6 +97,8 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
     brine,
     id,
     masterId: id,
+    masterKeyName: isCluster ? 'cluster' : 'master',
+    ownPkiDir,
     jobMasterId: values.masterId,
     confFile: place.file,
     configDir: place.configDir,
@@ -103,7 +115,7 @@ export function readMasterConfig(location: ConfigLocation): ReadConfig {
     ...judgeOptions(masterStandings, { values: found, originOf, accepted }),
     ...(isIdle ? unloadedModules(extensionModules, confFile) : []),
   ];
-  return { options, warnings, sources, originOf };
+  return { options, warnings, sources, originOf, sdb };
 }
 
 /** Profiles of sdb have names of the operator's choice: they are no unknown options. */
@@ -128,6 +140,11 @@ function withoutProfiles(
 export function clientInterface(options: Pick<MasterOptions, 'interface'>): string {
   if (options.interface === '0.0.0.0') return '127.0.0.1';
   return options.interface === '::' ? '::1' : options.interface;
+}
+
+/** The files that a configuration is read from, in the order in which they are read. */
+export function masterConfigFiles(location: ConfigLocation = {}): readonly string[] {
+  return readMasterConfig(location).sources.files.map(({ file }) => file);
 }
 
 /** Salt moves the sockets when their path is much longer than the cache's (107 bytes at most). */

@@ -92,7 +92,8 @@ winrepo_cache_expire_max winrepo_cache_expire_min winrepo_cachefile winrepo_dir 
 winrepo_insecure_auth winrepo_passphrase winrepo_password winrepo_privkey winrepo_proxy
 winrepo_pubkey winrepo_refspecs winrepo_remotes winrepo_remotes_ng winrepo_source_dir
 winrepo_ssl_verify winrepo_user worker_pools worker_pools_enabled worker_threads zmq_backlog
-zmq_filtering
+zmq_filtering master_async_mworker master_mworker_max_inflight pillar_mask_output
+pub_server_write_queue_size publish_drain_timeout
 `;
 
 let known: ReadonlySet<string> | undefined;

@@ -16,6 +16,12 @@ export interface Standing {
    * options beside it. No parts: it is in force.
    */
   readonly lost?: (value: ConfigValue, values: ConfigMap) => readonly string[] | undefined;
+  /** What is lost with one part, where parts differ in that; each is a line of its own then. */
+  readonly of?: (
+    part: string,
+    value: ConfigValue,
+    values: ConfigMap,
+  ) => Partial<Pick<Standing, 'kind' | 'text'>>;
   /** True where commands such as `brine salt` read it, not the services: they tell of it too. */
   readonly ofCommands?: true;
 }
@@ -23,7 +29,7 @@ export interface Standing {
 /** Standings by the names that the options have in the file. */
 export type StandingTable = Readonly<Record<string, Standing>>;
 
-type More = Pick<Standing, 'lost' | 'ofCommands'>;
+type More = Pick<Standing, 'lost' | 'of' | 'ofCommands'>;
 
 /** A standing of an option whose absence loses work or protection. */
 export function stops(preset: ConfigValue, text: string, more: More = {}): Standing {

@@ -129,6 +129,38 @@ export const brineOptions = {
       'Further tags (globs) below `salt/` that minions may fire: `salt/engines/hook/*`. ' +
       '`{id}` stands for the sender. Start, beacons, progress and state results need no entry.',
   }),
+  events_keep: decimal({
+    default: 86_400,
+    min: 900,
+    max: 31_536_000,
+    unit: 's',
+    doc:
+      'How long events and jobs stay in the streams for replay. The oldest go earlier where the ' +
+      'streams take more than 40 % of their room (`stream_bytes`).',
+  }),
+  event_http: {
+    url: maybeText({ doc: 'Address that `event_return: http` posts events to.' }),
+    headers: map({ default: {}, doc: 'Headers of these requests.' }),
+    verify: flag({ default: true, doc: 'Check the certificate of the server.' }),
+    ca_bundle: maybeText({ doc: 'Certificates that are trusted. Without it, those of Node.' }),
+  },
+  minion_banks: oneOf(['auto', 'never', '3006', '3008'], {
+    default: 'auto',
+    doc:
+      'Files with grains, pillars and mine of minions for stock tools of this host, as their ' +
+      'release keeps them. `auto` writes them where a Salt is installed. As with a stock master ' +
+      'minion_data_cache turns them off, and pillars are in them in plain text, readable by the ' +
+      'user of the master alone. 3007 reads those of `3006`.',
+  }),
+  presence_grace: decimal({
+    default: 30,
+    min: 15,
+    max: 3_600,
+    unit: 's',
+    doc:
+      'A minion whose connection to 4505 has ended is not told lost before. Minions reconnect ' +
+      'within 11 s; with a larger recon_max take more than that.',
+  }),
   further_publish_ports: list({
     default: [],
     doc:

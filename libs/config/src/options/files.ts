@@ -23,6 +23,16 @@ export const fileOptions = {
     unit: 'bytes',
     doc: 'Largest piece of a file in one message. Values above 248 KiB mean 248 KiB.',
   }),
+  fileserver_events: flag({
+    default: false,
+    doc: 'Fire salt/fileserver/…/update events where files of roots or gitfs have changed.',
+  }),
+  roots_update_interval: integer({
+    default: 60,
+    min: 1,
+    unit: 's',
+    doc: 'How often fileserver_events looks for changes in the roots.',
+  }),
   file_recv: flag({ default: false, doc: 'Minions may send files.' }),
   file_recv_max_size: integer({ default: 100, unit: 'MB', doc: 'Largest file a minion sends.' }),
 } as const;

@@ -4,7 +4,11 @@ import { decimal, flag, integer, maybeText, oneOf, text, texts } from '../kinds.
 /** Who may sign in, and the keys that protect the traffic. */
 export const keyOptions = {
   id: text({ default: '', doc: "Name of the master. The host's name and `_master` when empty." }),
-  user: text({ default: currentUser(), doc: 'User the master runs as.' }),
+  user: text({
+    default: currentUser(),
+    env: 'BRINE_USER',
+    doc: 'User the master runs as. `brine master` that root starts changes to this user.',
+  }),
   open_mode: flag({ default: false, doc: 'Accept every key, also a changed one. Dangerous.' }),
   auto_accept: flag({ default: false, doc: 'Accept the key of every new minion.' }),
   autosign_timeout: integer({
@@ -16,6 +20,17 @@ export const keyOptions = {
   max_minions: integer({ default: 0, min: 0, doc: 'Most minions that may log in. 0: any number.' }),
   keysize: integer({ default: 2048, min: 2048, unit: 'bits', doc: 'Size of a new key pair.' }),
   key_pass: maybeText({ doc: "Passphrase of the master's private key." }),
+  signing_key_pass: maybeText({ doc: 'Passphrase of the key that signs the public key.' }),
+  cluster_id: maybeText({
+    doc:
+      "Name of a cluster of Salt's masters. Keys are then those of cluster_pki_dir, and the " +
+      "master's pair is `cluster`. Brine's hosts share them through NATS.",
+  }),
+  // Not below root_dir: Salt takes it as it is.
+  cluster_pki_dir: maybeText({
+    doc: 'Keys of that cluster. pki_dir when unset; without effect where cluster_id is unset.',
+  }),
+  cluster_key_pass: maybeText({ doc: "Passphrase of that cluster's private key." }),
   auth_mode: integer({ default: 1, doc: "Salt's authentication protocol." }),
   minimum_auth_version: integer({
     default: 3,
@@ -72,7 +87,7 @@ export const keyOptions = {
     default: 60,
     min: 1,
     unit: 's',
-    doc: 'Time between rounds of maintenance.',
+    doc: 'Time between two salt/presence events; also the slack of the schedule.',
   }),
 } as const;
 

@@ -1,5 +1,5 @@
 import { integer, map, oneOf, text } from '../kinds.ts';
-import { Misfit, type Option } from '../option.ts';
+import { type ConfigValue, Misfit, type Option } from '../option.ts';
 
 /** Salt's log levels (salt/_logging/impl.py), from all to nothing. */
 export const LOG_LEVELS = [
@@ -20,12 +20,12 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** What is logged. */
 export const loggingOptions = {
-  log_level: oneOf(LOG_LEVELS, {
+  log_level: level(LOG_LEVELS, {
     default: 'warning',
     env: 'BRINE_LOG_LEVEL',
     doc: 'Lowest level that is logged.',
   }),
-  log_level_logfile: oneOf([...LOG_LEVELS, ''], {
+  log_level_logfile: level([...LOG_LEVELS, ''], {
     default: '',
     doc: 'Lowest level that is written to the log file. That of log_level when empty.',
   }),
@@ -61,6 +61,17 @@ export const loggingOptions = {
   }),
   log_rotate_backup_count: integer({ default: 0, min: 0, doc: 'Old log files kept.' }),
 } as const;
+
+/** A level, which Salt takes in upper case too (salt/_logging/impl.py). */
+function level<const V extends string>(
+  values: readonly V[],
+  field: Parameters<typeof oneOf<V>>[1],
+): Option<V> {
+  const option = oneOf(values, field);
+  const lower = (value: ConfigValue): ConfigValue =>
+    typeof value === 'string' ? value.toLowerCase() : value;
+  return { ...option, read: (value) => option.read(lower(value)) };
+}
 
 /** A text for which Salt's default stands where it is empty (salt/_logging/impl.py). */
 function form(field: { readonly default: string; readonly doc: string }): Option<string> {

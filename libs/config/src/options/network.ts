@@ -1,11 +1,14 @@
-import { decimal, flag, integer, maybeText, oneOf, port, text } from '../kinds.ts';
+import { decimal, flag, integer, maybeInteger, maybeText, oneOf, port, text } from '../kinds.ts';
 
 /** Addresses, ports and socket limits of the master. */
 export const networkOptions = {
   interface: text({ default: '0.0.0.0', doc: 'Address that 4505 and 4506 are bound to.' }),
   publish_port: port({ default: 4505, doc: 'Port on which minions receive publications.' }),
   ret_port: port({ default: 4506, doc: 'Port for requests of minions and clients.' }),
-  ipv6: flag({ default: false, doc: 'Bind to IPv6.' }),
+  ipv6: flag({
+    default: false,
+    doc: "Listen on IPv6 too. As in Salt, interface has to be an address of IPv6: `'::'` is both.",
+  }),
   ipc_mode: oneOf(['ipc', 'tcp'], { default: 'ipc', doc: 'Kind of the local event sockets.' }),
   zmq_backlog: integer({
     default: 65_535,
@@ -49,9 +52,19 @@ export const networkOptions = {
       'Oldest request that is still answered. 0: any age. A repeated write of a minion is ' +
       'recognised for twice this time, or for a day with 0.',
   }),
-  max_open_files: integer({ default: 100_000, min: 0, doc: 'Open files to ask the host for.' }),
-  tcp_keepalive: flag({ default: true, doc: 'Keep idle connections alive.' }),
-  tcp_keepalive_idle: decimal({ default: 300, unit: 's', doc: 'Idle time before a probe.' }),
+  max_open_files: integer({
+    default: 100_000,
+    min: 0,
+    doc:
+      'Open files to ask the host for; also the most connections of a port. Root may go beyond ' +
+      "the host's own limit.",
+  }),
+  tcp_keepalive: flag({ default: true, doc: 'Probe idle connections on 4505 and 4506.' }),
+  tcp_keepalive_idle: decimal({
+    default: 300,
+    unit: 's',
+    doc: 'Idle time before the first probe. 0 and less: two hours, as Linux has it.',
+  }),
   tcp_keepalive_cnt: decimal({
     default: -1,
     doc: 'Probes before the connection is lost.',
@@ -60,6 +73,31 @@ export const networkOptions = {
     default: -1,
     unit: 's',
     doc: 'Time between probes.',
+  }),
+  mworker_niceness: maybeInteger({
+    min: -20,
+    max: 19,
+    doc: 'Niceness of worker-pool.',
+  }),
+  req_server_niceness: maybeInteger({
+    min: -20,
+    max: 19,
+    doc: 'Niceness of req-gateway.',
+  }),
+  mworker_queue_niceness: maybeInteger({
+    min: -20,
+    max: 19,
+    doc: 'Niceness of req-gateway, beside req_server_niceness: they add up.',
+  }),
+  pub_server_niceness: maybeInteger({
+    min: -20,
+    max: 19,
+    doc: 'Niceness of publisher.',
+  }),
+  event_publisher_niceness: maybeInteger({
+    min: -20,
+    max: 19,
+    doc: 'Niceness of event-bus.',
   }),
   transport: oneOf(['zeromq'], { default: 'zeromq', doc: 'Transport to the minions.' }),
   master_uri: maybeText({ doc: 'Where clients send requests; built from interface and ret_port.' }),

@@ -1,10 +1,14 @@
-import { maybeText, text } from '../kinds.ts';
+import { flag, maybeText, text } from '../kinds.ts';
 
 /** Files and directories of the master. Relative ones stand below `root_dir`. */
 export const pathOptions = {
   root_dir: text({
     default: '/',
     doc: 'Directory that all other paths of these options are below.',
+  }),
+  verify_env: flag({
+    default: true,
+    doc: 'Make directories at the start, with the owner and the modes that Salt gives them.',
   }),
   pki_dir: text({
     default: '/etc/salt/pki/master',
@@ -29,7 +33,9 @@ export const pathOptions = {
   log_file: text({
     default: '/var/log/salt/master',
     underRoot: true,
-    doc: 'Log file. A syslog address is refused with a warning.',
+    doc:
+      'Log file, or a syslog: `file:///dev/log/LOG_DAEMON`, `udp://host:514/LOG_USER`, ' +
+      '`tcp://host:514`. The facility is LOG_USER unless named.',
   }),
   key_logfile: text({
     default: '/var/log/salt/key',

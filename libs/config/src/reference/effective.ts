@@ -1,9 +1,10 @@
+import { optionsByName } from '../by-name.ts';
 import type { Environment } from '../load.ts';
 import { type ConfigLocation } from '../load.ts';
 import { readMasterConfig } from '../master.ts';
 import { camelCase, type ConfigMap, isConfigMap } from '../option.ts';
 import { masterOptions } from '../options/master.ts';
-import { maskSecrets } from './mask.ts';
+import { maskSecrets, maskValues, secretsIn } from './mask.ts';
 import { optionsIn } from './reference.ts';
 
 /** Where a value comes from. */
@@ -26,9 +27,9 @@ export interface EffectiveOption {
  */
 export function effectiveOptions(location: ConfigLocation = {}): EffectiveOption[] {
   const env = location.env ?? process.env;
-  const { options, sources, originOf } = readMasterConfig(location);
+  const { options, sources, originOf, sdb = {} } = readMasterConfig(location);
   return optionsIn(masterOptions).map(([name, option]) => {
-    const value = maskSecrets(name, valueAt(options, name));
+    const value = maskSecrets(name, maskValues(valueAt(options, name), Object.values(sdb)));
     const variable = option.env;
     if (variable !== undefined && isSetIn(env, variable)) {
       return { name, value, source: { kind: 'environment', variable } };
@@ -36,6 +37,36 @@ export function effectiveOptions(location: ConfigLocation = {}): EffectiveOption
     if (!isGiven(sources.values, name)) return { name, value, source: { kind: 'default' } };
     return { name, value, source: { kind: 'file', ...originOf(name) } };
   });
+}
+
+/** A secret value of the configuration, and the option that it stands in. */
+export interface KnownSecret {
+  readonly option: string;
+  readonly value: string;
+}
+
+/**
+ * Every secret value that the files and the environment give, also of options that Brine does not
+ * know, and what addresses of sdb stand for. Throws ConfigError as loadMasterConfig does.
+ */
+export function knownSecrets(location: ConfigLocation = {}): KnownSecret[] {
+  const { options, sdb = {} } = readMasterConfig(location);
+  const named: (readonly [string, readonly string[]])[] = [
+    ...Object.entries(options.written).map(
+      ([name, value]) => [name, secretsIn(name, value)] as const,
+    ),
+    ...[...optionsByName(options)].flatMap(([name, value]) =>
+      typeof name === 'string' ? [[name, secretsIn(name, value)] as const] : [],
+    ),
+    ...Object.entries(sdb).map(
+      ([address, value]) => [address, secretsIn('secret', value)] as const,
+    ),
+  ];
+  const found = new Map<string, KnownSecret>();
+  for (const [option, values] of named) {
+    for (const value of values) if (!found.has(value)) found.set(value, { option, value });
+  }
+  return [...found.values()];
 }
 
 function isSetIn(env: Environment, variable: string): boolean {

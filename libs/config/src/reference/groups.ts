@@ -35,7 +35,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
   {
     title: 'Reach minions: addresses, ports, connections',
     salt: networkOptions,
-    brine: ['max_request_size'],
+    brine: ['max_request_size', 'presence_grace'],
   },
   { title: 'Let minions in: keys and signatures', salt: keyOptions, brine: [] },
   {
@@ -49,7 +49,11 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
   },
   { title: 'Say who may run what', salt: accessOptions, brine: ['eauth'] },
   { title: 'Log in through LDAP', salt: ldapOptions, brine: [] },
-  { title: 'Events', salt: eventOptions, brine: ['minion_events', 'event_framing'] },
+  {
+    title: 'Events',
+    salt: eventOptions,
+    brine: ['minion_events', 'event_framing', 'events_keep', 'event_http', 'minion_banks'],
+  },
   {
     title: 'Masters above and below: syndics',
     salt: syndicOptions,

@@ -1,12 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** What stands for a secret. */
 const MASK = '********';
 
-/** Names of options, and of keys within their values, that hold a secret. */
-const SECRET_NAME =
-  /(?:^|[._])(?:pass|passwd|password|passphrase|bindpw|sharedsecret|secret|token|api_?key)$|_pass$/i;
+const SECRET_WORDS = [
+  ...['pass', 'passwd', 'password', 'passphrase', 'bindpw', 'sharedsecret', 'secret', 'token'],
+  ...['secret[_-]?id', 'api[_-]?key', '(?:secret|private|account|access)[_-]?(?:access[_-]?)?key'],
+  ...['authorization', 'cookie'],
+];
 
-/** The part of a URL with user and password. */
-const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/@\s]+@/gi;
+/** Names of options, and of keys within their values, that hold a secret. */
+const SECRET_NAME = new RegExp(`(?:^|[._-])(?:${SECRET_WORDS.join('|')})$|^key$`, 'i');
+
+/** The part of a URL with user and password: up to the last `@`, as a password may hold one. */
+const IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^/\s]+@/gi;
 
 /** A secret within a text: a query of a URL, or a connection string of PostgreSQL. */
 const IN_TEXT = /\b((?:pass|passwd|password|secret|token|api_?key)=)[^&\s'"]+/gi;
@@ -29,6 +36,63 @@ export function maskSecrets(name: string, value: unknown): unknown {
     // A key may be a URL: that of a git remote with options.
     Object.entries(value).map(([key, item]) => [maskText(key), maskSecrets(key, item)]),
   );
+}
+
+/** The same for values that are secrets wherever they stand, as those of a store. */
+export function maskValues(value: unknown, secrets: readonly unknown[]): unknown {
+  if (secrets.length === 0) return value;
+  if (secrets.some((secret) => isDeepStrictEqual(secret, value))) return MASK;
+  if (Array.isArray(value)) return value.map((item: unknown) => maskValues(item, secrets));
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, maskValues(item, secrets)]),
+  );
+}
+
+/** Values that {@link maskSecrets} would hide, as texts: to look for them elsewhere. */
+export function secretsIn(name: string, value: unknown): readonly string[] {
+  if (value === undefined || value === null || value === '') return [];
+  if (SECRET_NAME.test(name)) return textsIn(value);
+  if (typeof value === 'string') return secretsOfText(value);
+  if (Array.isArray(value)) return value.flatMap((item: unknown) => secretsIn(name, item));
+  return entriesOf(value).flatMap(([key, item]) => [
+    ...secretsOfText(key),
+    ...secretsIn(key, item),
+  ]);
+}
+
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (typeof value === 'number') return [String(value)];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return entriesOf(value).flatMap(([, item]) => textsIn(item));
+}
+
+function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
+  if (value instanceof Map) {
+    return [...(value as Map<unknown, unknown>)].map(([key, item]) => [String(key), item] as const);
+  }
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return [];
+  return Object.entries(value);
+}
+
+/** Of `user:password@` the password; what stands alone may be a token. */
+function secretsOfText(text: string): readonly string[] {
+  const within = [...text.matchAll(IN_URL)].map(([found, scheme = '']) => {
+    const user = found.slice(scheme.length, -1);
+    const colon = user.indexOf(':');
+    return user.slice(colon + 1);
+  });
+  const named = [...text.matchAll(IN_TEXT)].map(([found]) => found.slice(found.indexOf('=') + 1));
+  return [...within, ...named].flatMap((secret) => [secret, decoded(secret)]);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // A percent sign of its own.
+  }
 }
 
 function maskText(text: string): string {

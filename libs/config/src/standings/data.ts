@@ -37,6 +37,7 @@ export const dataStandings: StandingTable = {
   pillar_opts: partly(false, 'the pillar holds only the options that Brine reads'),
   pillar_version: ignored(2, 'Brine always sends pillars of version 2'),
   pillar_raise_on_missing: ignored(false, 'only minions read it'),
+  pillar_mask_output: ignored(true, 'only minions read it'),
   pillar_cache_backend: harmless('disk', 'Brine caches pillars in NATS'),
   'pillar.cache_driver': ignored(null, 'Brine keeps minion data in NATS and in cachedir'),
   ...alike(
@@ -100,9 +101,8 @@ export const dataStandings: StandingTable = {
     },
     (preset) => ignored(preset, 'Brine serves files from roots and gitfs only'),
   ),
-  ...alike(
-    { roots_update_interval: 60, fileserver_interval: 3600, fileserver_verify_config: true },
-    (preset) => harmless(preset, 'Brine sees a changed file at its next request'),
+  ...alike({ fileserver_interval: 3600, fileserver_verify_config: true }, (preset) =>
+    harmless(preset, 'Brine sees a changed file at its next request'),
   ),
   master_tops_first: ignored(false, 'Brine does not send it to minions'),
   lock_saltenv: ignored(false, 'Brine does not send it to minions'),

@@ -1,33 +1,35 @@
-import { alike, ignored, type StandingTable, stops } from '../standing.ts';
+import { type ConfigMap, type ConfigValue, isConfigMap } from '../option.ts';
+import { alike, harmless, ignored, type StandingTable, stops } from '../standing.ts';
+import { hasPython, notServed, textsIn } from './names.ts';
 
-const NOT_BUILT = 'not built yet';
+/** The options of Salt's returners that Brine reads, by the returner that `event_return` names. */
+const RETURNER_OPTIONS = {
+  pgjsonb: names('returner.pgjsonb', [
+    ...['host', 'user', 'pass', 'db', 'port', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert'],
+  ]),
+  postgres: names('returner.postgres', ['host', 'user', 'passwd', 'db', 'port']),
+  rawfile_json: names('rawfile_json', ['filename']),
+  syslog: names('syslog', ['level', 'facility', 'tag', 'options']),
+  elasticsearch: names('elasticsearch', [
+    ...['host', 'hosts', 'use_ssl', 'ca_certs', 'verify_certs', 'username', 'password', 'timeout'],
+    ...['master_event_index', 'index_date', 'number_of_shards', 'number_of_replicas'],
+  ]),
+} as const;
 
 /** Events, what reacts to them, and what the master does by itself. */
 export const eventStandings: StandingTable = {
-  reactor: stops([], `no reaction runs, ${NOT_BUILT}`),
-  schedule: stops({}, `no job of the master's own schedule runs, ${NOT_BUILT}`),
-  engines: stops([], `no engine runs, ${NOT_BUILT}`),
-  ext_processes: stops([], 'Brine does not start these; run them as services of the host'),
-  event_return: stops('', `no returner gets events, ${NOT_BUILT}`),
-  ...alike(
-    {
-      event_return_queue: 0,
-      event_return_queue_max_seconds: 0,
-      event_return_whitelist: [],
-      event_return_blacklist: [],
-      event_return_niceness: null,
-    },
-    (preset) => ignored(preset, 'it belongs to event_return, which is not built yet'),
+  ext_processes: stops(
+    [],
+    'they do not run, as under no stock master since Python 3: run them as services of the host',
   ),
-  ...alike(
-    {
-      reactor_refresh_interval: 60,
-      reactor_worker_threads: 10,
-      reactor_worker_hwm: 10_000,
-      reactor_niceness: null,
-    },
-    (preset) => ignored(preset, 'it belongs to reactor, which is not built yet'),
+  event_return: stops(
+    '',
+    'these returners get no events; brine.python runs those in Python, http needs brine.event_http',
+    { lost: lostReturners },
   ),
+  event_return_niceness: ignored(null, 'job-cache-returner does this beside its own work'),
+  ...returnerOptions(),
+  reactor_refresh_interval: harmless(60, 'each reaction uses files and keys as they are then'),
   ...alike(
     {
       thorium_interval: 0.5,
@@ -37,15 +39,42 @@ export const eventStandings: StandingTable = {
     },
     (preset) => ignored(preset, 'it belongs to the engine thorium, which Brine does not have'),
   ),
-  presence_events: ignored(false, `Brine fires no salt/presence events, ${NOT_BUILT}`),
   fire_event_state: ignored(false, 'use state_events, its new name'),
   event_match_type: ignored('startswith', 'Brine always compares the beginning of a tag'),
-  master_stats: ignored(false, 'Brine fires no salt/stats events; see brine.metrics'),
-  master_stats_event_iter: ignored(60, 'it belongs to master_stats, which Brine does not have'),
   auth_events_pend_autosign_grains: ignored(
     false,
     'Salt does not read it either; use auth_events_autosign_grains',
   ),
-  fileserver_events: ignored(false, 'Brine fires no salt/fileserver events'),
   ping_on_rotate: ignored(false, 'minions log in again at their next message, not at once'),
 };
+
+/** Returners that Brine does not have, or lacks an option of. */
+function lostReturners(value: ConfigValue, values: ConfigMap): string[] {
+  const names = textsIn(value).filter((name) => name !== '');
+  const lost = hasPython(values) ? [] : notServed('event_return', names);
+  return names.includes('http') && !hasEventHttp(values) ? [...lost, 'http'] : lost;
+}
+
+function hasEventHttp({ brine }: ConfigMap): boolean {
+  const http = isConfigMap(brine) ? brine['event_http'] : undefined;
+  return isConfigMap(http) && textsIn(http['url']).some((url) => url !== '');
+}
+
+function names(returner: string, options: readonly string[]): readonly string[] {
+  return [returner, ...options.map((option) => `${returner}.${option}`)];
+}
+
+/** In force where `event_return` names their returner. */
+function returnerOptions(): StandingTable {
+  const table: Record<string, StandingTable[string]> = {
+    'returner.pgjsonb.sslcrl': ignored(null, 'lists of revoked certificates are not read'),
+  };
+  for (const [returner, options] of Object.entries(RETURNER_OPTIONS)) {
+    const lost = (_value: ConfigValue, values: ConfigMap): string[] | undefined =>
+      textsIn(values['event_return']).includes(returner) ? [] : undefined;
+    for (const option of options) {
+      table[option] = ignored(null, `only event_return: ${returner} uses it here`, { lost });
+    }
+  }
+  return table;
+}

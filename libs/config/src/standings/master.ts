@@ -3,6 +3,7 @@ import { dataStandings } from './data.ts';
 import { eventStandings } from './events.ts';
 import { moduleStandings } from './modules.ts';
 import { processStandings } from './process.ts';
+import { scheduleAndEngineStandings } from './schedule-and-engines.ts';
 import { securityStandings } from './security.ts';
 
 /**
@@ -11,6 +12,7 @@ import { securityStandings } from './security.ts';
  */
 export const masterStandings: StandingTable = {
   ...eventStandings,
+  ...scheduleAndEngineStandings,
   ...securityStandings,
   ...moduleStandings,
   ...dataStandings,

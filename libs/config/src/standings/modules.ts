@@ -10,11 +10,9 @@ export const moduleStandings: StandingTable = {
     {
       auth_dirs: [],
       cache_dirs: [],
-      engines_dirs: [],
       fileserver_dirs: [],
       netapi_dirs: [],
       queue_dirs: [],
-      returner_dirs: [],
       roster_dirs: [],
       tokens_dirs: [],
     },
@@ -22,10 +20,12 @@ export const moduleStandings: StandingTable = {
   ),
   ...alike(
     {
+      engines_dirs: [],
       module_dirs: [],
       outputter_dirs: [],
       pillar_dirs: [],
       render_dirs: [],
+      returner_dirs: [],
       runner_dirs: [],
       sdb_dirs: [],
       top_dirs: [],

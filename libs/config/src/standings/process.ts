@@ -1,5 +1,6 @@
 import { type ConfigValue, isConfigMap } from '../option.ts';
-import { alike, harmless, ignored, partly, type StandingTable } from '../standing.ts';
+import { alike, harmless, ignored, partly, type StandingTable, stops } from '../standing.ts';
+import { textsIn } from './names.ts';
 
 const TELEMETRY_OFF = { lost: telemetry };
 
@@ -8,33 +9,29 @@ export const processStandings: StandingTable = {
   worker_threads: ignored(5, 'brine.workers sets the number of worker processes'),
   worker_pools: ignored({}, 'Brine has one pool of workers; brine.workers sets its size'),
   worker_pools_enabled: ignored(true, 'Brine has one pool of workers'),
-  ...alike(
-    {
-      event_publisher_niceness: null,
-      fileserver_update_niceness: null,
-      maintenance_niceness: null,
-      mworker_niceness: null,
-      mworker_queue_niceness: null,
-      pub_server_niceness: null,
-      req_server_niceness: null,
-    },
-    (preset) => ignored(preset, 'set priorities in the service manager of the host'),
+  ...alike({ fileserver_update_niceness: null, maintenance_niceness: null }, (preset) =>
+    ignored(preset, 'services do this work beside their own; mworker_niceness is for the workers'),
   ),
-  ...alike(
-    { loop_interval: 60, maintenance_interval: 3600, batch_manager_loop_interval: null },
-    (preset) => harmless(preset, 'Brine does maintenance when there is something to do'),
+  ...alike({ master_async_mworker: false, master_mworker_max_inflight: 0 }, (preset) =>
+    ignored(preset, 'Brine bounds the requests in hand by itself'),
   ),
-  ipv6: ignored(false, 'set interface to :: to listen on IPv6'),
-  ...alike(
-    {
-      tcp_keepalive: true,
-      tcp_keepalive_idle: 300,
-      tcp_keepalive_cnt: -1,
-      tcp_keepalive_intvl: -1,
-    },
-    (preset) => ignored(preset, 'Brine probes idle connections after 300 s, the default'),
+  ...alike({ publish_drain_timeout: 60, pub_server_write_queue_size: 10_000 }, (preset) =>
+    ignored(preset, 'pub_hwm and zmq_heartbeat_timeout bound slow minions'),
   ),
-  ipc_mode: partly('ipc', 'local tools can only use the sockets in sock_dir'),
+  ...alike({ maintenance_interval: 3600, batch_manager_loop_interval: null }, (preset) =>
+    harmless(preset, 'Brine does maintenance when there is something to do'),
+  ),
+  ipv6: ignored(false, "as in Salt it needs an interface of IPv6; set interface to '::'", {
+    lost: (_value, values) =>
+      textsIn(values['interface']).some((address) => address.includes(':')) ? [] : undefined,
+  }),
+  ...alike({ tcp_keepalive_cnt: -1, tcp_keepalive_intvl: -1 }, (preset) =>
+    ignored(preset, 'Node sets it itself and lets no program change it'),
+  ),
+  ipc_mode: stops(
+    'ipc',
+    'every user of the host could fire events at such ports; stock tools get none there: remove it',
+  ),
   ...alike(
     {
       tcp_master_pub_port: 4512,
@@ -42,16 +39,15 @@ export const processStandings: StandingTable = {
       tcp_master_pull_port: 4513,
       tcp_master_workers: 4515,
     },
-    (preset) => ignored(preset, 'local tools can only use the sockets in sock_dir'),
+    (preset) => ignored(preset, 'local tools use the sockets in sock_dir'),
   ),
+  con_cache: harmless(false, 'connected minions are always known, without a cache'),
   ...alike(
     {
-      con_cache: false,
       cache_sreqs: true,
       dummy_pub: false,
       serial: 'msgpack',
       sock_pool_size: 1,
-      verify_env: true,
       zmq_monitor: false,
       ipc_write_buffer: 0,
       transport_opts: {},

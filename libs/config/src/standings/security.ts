@@ -1,16 +1,20 @@
 import { alike, ignored, partly, type StandingTable, stops } from '../standing.ts';
-import { namesIn, notServed } from './names.ts';
+import { namesIn, notServed, textsIn } from './names.ts';
 
 /** Keys, rights, and what protects the traffic. */
 export const securityStandings: StandingTable = {
-  key_pass: stops(null, 'Brine can not open an encrypted master.pem; decrypt the file'),
-  signing_key_pass: stops(null, 'Brine can not open an encrypted signing key; decrypt the file'),
-  cluster_id: stops(
-    null,
-    'Brine can not join a cluster of Salt; this master would have its own key',
+  cluster_peers: stops(
+    [],
+    "stock masters of this cluster get no events and no AES key from Brine: Brine's hosts share " +
+      'NATS; stop the peers, and remove this',
   ),
-  cluster_peers: stops([], "Brine can not join a cluster of Salt; Brine's hosts share NATS"),
-  cluster_pki_dir: stops(null, 'Brine reads keys only from pki_dir; set pki_dir to this directory'),
+  cluster_pki_dir: ignored(null, 'cluster_id is not set', {
+    lost: (_value, { cluster_id: id }) => {
+      // YAML reads an id of digits as a number.
+      const isSet = typeof id === 'number' || textsIn(id).some(Boolean);
+      return isSet ? [] : undefined;
+    },
+  }),
   cluster_mode: stops(false, "Brine can not join a cluster of Salt; Brine's hosts share NATS"),
   ...alike(
     {
@@ -19,7 +23,6 @@ export const securityStandings: StandingTable = {
       cluster_encryption_algorithm: 'OAEP-SHA1',
       cluster_isolated_filesystem: false,
       cluster_join_timeout: null,
-      cluster_key_pass: null,
       cluster_max_log_size: null,
       cluster_max_voters: null,
       cluster_min_voters: 3,

@@ -16,8 +16,13 @@ export const SERVED = {
   external_auth: ['auto', 'file', 'ldap', 'pam', 'pki', 'rest', 'sharedsecret'],
   fileserver_backend: ['roots', 'git', 'gitfs'],
   master_tops: ['ext_nodes', 'saltclass'],
+  engines: [
+    ...['webhook', 'http_logstash', 'logstash', 'fluent', 'stalekey', 'script', 'test', 'http'],
+    ...['nats', 'kafka'],
+  ],
   renderer: ['jinja', 'yaml', 'json', 'gpg'],
   decrypt_pillar: ['gpg'],
   master_job_cache: ['local_cache', 'pgjsonb'],
+  event_return: ['elasticsearch', 'http', 'pgjsonb', 'postgres', 'rawfile_json', 'syslog'],
   sdb: ['env', 'yaml'],
 } as const;

@@ -1,7 +1,7 @@
 import { type PlainMeaning, resolvePlain } from '@brine/yaml';
 import { isMap, isScalar, LineCounter, parseDocument, type ScalarTag } from 'yaml';
-import { ConfigError } from './errors.ts';
-import { type ConfigMap, type ConfigValue } from './option.ts';
+import { ConfigError } from '../errors.ts';
+import { type ConfigMap, type ConfigValue } from '../option.ts';
 
 /** One parsed file: its values and the line of each key, by dotted path (two levels). */
 export interface ParsedFile {

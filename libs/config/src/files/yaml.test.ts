@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from './errors.ts';
+import { ConfigError } from '../errors.ts';
 import { parseConfigText } from './yaml.ts';
 
 function parse(text: string) {

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, sep } from 'node:path';
-import { ConfigError, type ConfigWarning } from './errors.ts';
-import { type ConfigMap, type ConfigValue, isConfigMap, isList } from './option.ts';
+import { ConfigError, type ConfigWarning } from '../errors.ts';
+import { type ConfigMap, type ConfigValue, isConfigMap, isList } from '../option.ts';
 import { parseConfigText, type ParsedFile } from './yaml.ts';
 
 /** More files than this is a mistake (an include of itself), not a configuration. */
