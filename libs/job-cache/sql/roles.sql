@@ -26,7 +26,8 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA brine TO brine_stor
 REVOKE UPDATE, DELETE ON brine.audit FROM brine_store;
 REVOKE INSERT, UPDATE, DELETE ON brine.migrations FROM brine_store;
 GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA brine_archive TO brine_store;
-GRANT SELECT, DELETE ON public.salt_events TO brine_store;
+GRANT SELECT, INSERT, DELETE ON public.salt_events TO brine_store;
+GRANT USAGE ON SEQUENCE public.seq_salt_events_id TO brine_store;
 GRANT EXECUTE ON FUNCTION brine.ensure_day(text), brine.drop_days(text), brine.archive_days(text),
   brine.attach_archived() TO brine_store;
 
@@ -39,5 +40,6 @@ GRANT SELECT, INSERT, UPDATE ON public.jids TO brine_returner;
 -- Dashboards, `salt-run jobs.*` by pgjsonb: jobs and returns, to look at. Not what is on record.
 GRANT USAGE ON SCHEMA brine, brine_archive TO brine_reader;
 GRANT SELECT ON ALL TABLES IN SCHEMA brine, brine_archive TO brine_reader;
-REVOKE SELECT ON brine.audit, brine.durable, brine.queue_items FROM brine_reader;
+REVOKE SELECT ON brine.audit, brine.durable, brine.queue_items, brine.event_return
+  FROM brine_reader;
 GRANT SELECT ON public.jids, public.salt_returns, public.salt_events TO brine_reader;

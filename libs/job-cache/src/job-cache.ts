@@ -2,7 +2,7 @@ import type { SaltMap } from '@brine/wire';
 import { JsonTranscoder } from '@brine/wire/text';
 import type { Pool } from 'pg';
 import pg from 'pg';
-import { connectionOf } from './connection/connection.ts';
+import { connectionOf, hearFaults } from './connection/connection.ts';
 import { isRefused } from './connection/errors.ts';
 import { CountLabels } from './counters/count-labels.ts';
 import { DurationExamples } from './counters/duration-examples.ts';
@@ -11,9 +11,10 @@ import type { ExchangeKind } from './exchange/exchange-format.ts';
 import { type ExportPage, exportRows } from './exchange/export-rows.ts';
 import { type ImportCounts, importRows } from './exchange/import-rows.ts';
 import { Queues } from './queue/queues.ts';
+import { type DatabaseFacts, readFacts } from './read/database-facts.ts';
 import { endTime } from './read/end-time.ts';
 import { getJid, type ReturnPage } from './read/get-jid.ts';
-import { getJob, type JobWithLedger } from './read/get-job.ts';
+import { getJob, getLedger, type JobWithLedger, type Ledger } from './read/get-job.ts';
 import { getLoad } from './read/get-load.ts';
 import { heardSince } from './read/heard-since.ts';
 import { type JobAt, jobAt } from './read/job-at.ts';
@@ -117,7 +118,7 @@ export class JobCache {
   static async connect(url: string, options: JobCacheOptions = {}): Promise<JobCache> {
     const open = (max: number, limitMs: number): Pool => {
       const pool = new pg.Pool({ ...connectionOf(url, limitMs), max });
-      pool.on('error', options.onConnectionError ?? (() => undefined));
+      hearFaults(pool, options.onConnectionError ?? (() => undefined));
       return pool;
     };
     const pool = open(options.maxConnections ?? 5, options.statementMs ?? STATEMENT_TIMEOUT_MS);
@@ -182,6 +183,16 @@ export class JobCache {
   /** Everything known of a job, its ledger included; undefined for an unknown jid. */
   getJob(jid: string, options: { states?: boolean } = {}): Promise<JobWithLedger | undefined> {
     return getJob(this.#reads, jid, options);
+  }
+
+  /** How many minions of a job are in each state; all 0 for an unknown jid. */
+  ledger(jid: string): Promise<Ledger> {
+    return getLedger(this.#reads, jid);
+  }
+
+  /** What PostgreSQL tells of itself, for people. Never rejects. */
+  facts(): Promise<DatabaseFacts> {
+    return readFacts(this.#reads);
   }
 
   /** Jobs, newest first, a page at a time. */

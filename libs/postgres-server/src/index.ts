@@ -1,2 +1,3 @@
+export { runningPostgresUrl } from './running.ts';
 export type { RunningPostgres } from './start-postgres.ts';
 export { startPostgres } from './start-postgres.ts';

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { giveTree } from '@brine/files';
 import { JobCacheError } from '@brine/job-cache';
 import type { Account } from './account.ts';
 import { assertReachable } from './account.ts';
@@ -38,6 +39,8 @@ export async function initialise(
   assertReachable(dir, account);
   if (existsSync(join(data, 'PG_VERSION'))) {
     await assertVersion(data);
+    // A stock master that root starts takes all below its cachedir (Salt: salt/utils/verify.py).
+    if (account.other && (await stat(data)).uid !== account.uid) await giveTree(data, account);
     return readPassword(dir);
   }
   const password = randomBytes(24).toString('base64url');

@@ -18,6 +18,8 @@ import { returnRow } from './take-returns.ts';
 export interface RetryParts {
   readonly cache: JobCache;
   readonly bus: Bus;
+  /** Gives an event to its returner once more; false where there is no such returner here. */
+  readonly returnEvent: (row: QuarantineRow) => Promise<boolean>;
 }
 
 /**
@@ -51,7 +53,7 @@ function isAway(error: unknown): boolean {
 /** Returns the rows that are still refused; undefined for a row that can not be read. */
 async function storeAgain(
   row: QuarantineRow,
-  { cache, bus }: RetryParts,
+  { cache, bus, returnEvent }: RetryParts,
 ): Promise<readonly RefusedRow[] | undefined> {
   switch (row.kind) {
     case 'job':
@@ -64,12 +66,14 @@ async function storeAgain(
       return storeAll(cache, [noticeInQuarantine(row)]);
     case 'stray':
       return storeStray(row, { cache, bus });
+    case 'event':
+      return (await returnEvent(row)) ? [] : undefined;
   }
 }
 
 async function storeStray(
   { told, subject, raw, seq, incarnation }: QuarantineRow,
-  { cache, bus }: RetryParts,
+  { cache, bus }: Pick<RetryParts, 'cache' | 'bus'>,
 ): Promise<readonly RefusedRow[] | undefined> {
   const { stream, headers, timeUs } = told;
   if (typeof stream !== 'string' || typeof headers !== 'string') return undefined;

@@ -24,6 +24,15 @@ export function connectionOf(url: string, limitMs: number): pg.PoolConfig {
   };
 }
 
+/**
+ * Hears the faults of all connections of a pool, also of those that are in use or on their way out:
+ * pg throws a fault that has no listener at the process. The next statement fails by itself.
+ */
+export function hearFaults(pool: Pool, onFault: (error: Error) => void): void {
+  pool.on('error', onFault);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+}
+
 /** Does work in one transaction; rolls back when it throws. Throws JobCacheError. */
 export async function inTransaction<T>(
   pool: Pool,

@@ -97,7 +97,7 @@ test('a job goes out and comes in again, every byte the same, as often as one li
   const again = { jobs: 0, returns: 0, evidence: 0, sightings: 0, known: 1_103 };
   expect(await imported(file)).toEqual(again);
   expect(await rows(JID)).toEqual(before);
-}, 60_000);
+});
 
 test('a damaged file is refused with the line, and leaves nothing behind', async () => {
   const jid = '20260102030405000002';
@@ -205,7 +205,7 @@ test('another, empty database answers as this one does', async () => {
     await theirs.close();
     await other.drop();
   }
-}, 60_000);
+});
 
 test('lines are found wherever a file is cut', async () => {
   async function* bytes(): AsyncGenerator<Uint8Array> {

@@ -16,7 +16,7 @@ export type Ledger = Readonly<Record<ReturnState, number>> & {
   readonly targeted: number;
   /** Returned without being in the target set; they are counted in the states too. */
   readonly unexpected: number;
-  /** Different returns kept beside the counted ones. */
+  /** Different returns kept beside the counted ones; of a ledger alone 0. */
   readonly evidence: number;
 };
 
@@ -113,6 +113,12 @@ export async function getJob(
     ledger: ledgerOf(found, row.evidence),
     states: options.states === true ? statesOf(found) : undefined,
   };
+}
+
+/** The ledger alone, without the job's row: it is asked for again and again. */
+export async function getLedger(pool: Pool, jid: string): Promise<Ledger> {
+  const found = await select<StateColumns>(pool, STATES, [jid, false]);
+  return ledgerOf(found, 0);
 }
 
 function originOf({ origin, incarnation }: JobColumns): JobOrigin {

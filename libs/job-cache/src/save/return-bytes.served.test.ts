@@ -101,7 +101,7 @@ test('whatever bytes a return has, they are stored, counted and shown as they ca
     }),
     { numRuns: 40 },
   );
-}, 60_000);
+});
 
 test('a return that is too large for JSON is kept as bytes, and the JSON says so', async () => {
   const jid = newJid();
@@ -121,7 +121,7 @@ test('a return that is too large for JSON is kept as bytes, and the JSON says so
   ]);
   const { returns } = await cache.getJid(jid);
   expect(returns.get('m1')?.get('return') === text).toBe(true);
-}, 60_000);
+});
 
 test('a job whose arguments are too large for JSON is kept as bytes too', async () => {
   const jid = newJid();
@@ -133,7 +133,7 @@ test('a job whose arguments are too large for JSON is kept as bytes too', async 
   expect(rows).toEqual([{ load: told }]);
   const [arg] = listOf((await cache.getLoad(jid)) ?? mapOf({}), 'arg') ?? [];
   expect(arg === text).toBe(true);
-}, 60_000);
+});
 
 test('a return whose other fields PostgreSQL refuses counts all the same', async () => {
   const jid = newJid();

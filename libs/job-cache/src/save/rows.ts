@@ -72,11 +72,12 @@ export interface LogInRow {
 export interface RefusedRow {
   /**
    * `seen`: an event about minions (sightings, log-ins), or an act on record. `durable`: a job is
-   * to be sent again. `stray`: a message of a stream that can not be read.
+   * to be sent again. `stray`: a message of a stream that can not be read. `event`: a returner of
+   * `event_return` refuses it.
    */
-  readonly kind: 'job' | 'return' | 'seen' | 'durable' | 'stray';
+  readonly kind: 'job' | 'return' | 'seen' | 'durable' | 'stray' | 'event';
   readonly jid: string;
-  /** The minion; '' for a job. */
+  /** The minion; '' for a job; the returner of an event. */
   readonly id: string;
   /** SQLSTATE, or what stands for it. The text may quote the row, so it is kept beside the row. */
   readonly state: string;

@@ -61,7 +61,7 @@ test('a return that is too slow alone holds up no other and is put away in the e
   } finally {
     await cache.close();
   }
-}, 120_000);
+});
 
 test('a row that waits for a lock is no slow row', async () => {
   const cache = await JobCache.connect(server.url, { statementMs: 2_000 });
@@ -79,7 +79,7 @@ test('a row that waits for a lock is no slow row', async () => {
     holder.release();
     await cache.close();
   }
-}, 60_000);
+});
 
 test('questions that hang delay no return; those without a connection fail as busy', async () => {
   const cache = await JobCache.connect(server.url);
@@ -112,7 +112,7 @@ test('questions that hang delay no return; those without a connection fail as bu
     holder.release();
     await cache.close();
   }
-}, 60_000);
+});
 
 test('a question that takes too long fails as slow, and is not to be asked again', async () => {
   const reads = new pg.Pool({ connectionString: server.url, max: 1, statement_timeout: 200 });

@@ -62,7 +62,7 @@ export async function migrate(pool: Pool, migrations?: readonly Migration[]): Pr
     const applied = await readApplied(client);
     assertKnown(applied, known);
     for (const migration of known.slice(applied.length)) await apply(client, migration);
-    if (migrations === undefined) await addQueues(client);
+    if (migrations === undefined) await addUnnumbered(client);
     await client.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     client.release();
     return known.length;
@@ -73,21 +73,30 @@ export async function migrate(pool: Pool, migrations?: readonly Migration[]): Pr
   }
 }
 
+/** What is made beside the numbered migrations: a table, and the file that makes it. */
+const UNNUMBERED = [
+  ['brine.queue_items', 'queues.sql'],
+  ['brine.event_return', 'event-return.sql'],
+] as const;
+
 /**
  * Makes what the release before does not mind. A numbered file would end the way back: a release
  * refuses a schema that is newer than its own.
  */
-async function addQueues(client: PoolClient): Promise<void> {
-  const found = await client.query<{ there: boolean }>(
-    "SELECT to_regclass('brine.queue_items') IS NOT NULL AS there",
-  );
-  if (found.rows[0]?.there === true) return;
-  const text = await readFile(new URL('queues.sql', SQL_DIR), 'utf8');
-  try {
-    await client.query(text);
-  } catch (error) {
-    if (stateOf(error) !== FORBIDDEN) throw error;
-    throw new JobCacheError('SALT_JOBCACHE_MIGRATION', `queues.sql: ${AS_OWNER}`, { cause: error });
+export async function addUnnumbered(client: PoolClient): Promise<void> {
+  for (const [table, file] of UNNUMBERED) {
+    const found = await client.query<{ there: boolean }>(
+      'SELECT to_regclass($1) IS NOT NULL AS there',
+      [table],
+    );
+    if (found.rows[0]?.there === true) continue;
+    const text = await readFile(new URL(file, SQL_DIR), 'utf8');
+    try {
+      await client.query(text);
+    } catch (error) {
+      if (stateOf(error) !== FORBIDDEN) throw error;
+      throw new JobCacheError('SALT_JOBCACHE_MIGRATION', `${file}: ${AS_OWNER}`, error);
+    }
   }
 }
 
