@@ -1,4 +1,5 @@
-import { Bucket, type Bus, connectBus } from '@brine/bus';
+import { randomBytes } from 'node:crypto';
+import { Bucket, type Bus, connectBus, STREAMS } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import {
   PublicationReader,
@@ -7,10 +8,11 @@ import {
   type Sent,
   tellSent,
 } from '@brine/bus/jobs';
+import { answerRoll } from '@brine/bus/rpc';
 import type { ConfigValue } from '@brine/config';
-import { SecretBox } from '@brine/crypt';
+import { type PrivateKey, SecretBox } from '@brine/crypt';
 import { AesEpochs } from '@brine/master-state';
-import { loadOrCreateMasterKeys } from '@brine/pki';
+import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import {
   AgainRule,
   BucketHighWater,
@@ -18,19 +20,25 @@ import {
   burstWindow,
   DurableSender,
   Publisher,
+  READ_BACK_MS,
   Sealer,
   startWindow,
   waitUnlessAborted,
 } from '@brine/publishing';
-import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { heldPort } from '@brine/service/processes';
 import { PublishServer, type PublishServerOptions, tcpEndpoint } from '@brine/zmq';
+import { ConnectionTeller } from './adapters/connection-teller.ts';
 import { expiredTeller } from './adapters/expired-jobs.ts';
 import { durableStoreOf, logInsOf, unreturnedBy } from './adapters/job-store.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 
-/** Publications stored within this before the start are read again; older ones have ended, ms. */
-const READ_BACK_MS = 30_000;
+/** What it reads and may look at. */
+const NEEDED_STREAMS = [
+  STREAMS.events,
+  STREAMS.publications,
+  ...['brine_secrets', 'brine_keys'].map((bucket) => `KV_${bucket}`),
+];
 /** The times of messages before the start; they give the serial to continue from. */
 const SEED_COUNT = 1_000;
 
@@ -47,19 +55,18 @@ export async function startPublisher(
   edges = PUBLISHER_EDGES,
 ): Promise<RunningService> {
   const { options, log } = context;
-  const bus = await edges.connectBus(natsOf(context, 'publisher'));
-  const { privateKey } = await edges.loadKeys(options.pkiDir, options.keysize);
-  const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(privateKey, 'aes'));
+  const bus = answerRoll(await edges.connectBus(natsOf(context, 'publisher')), context.told);
+  const { privateKey } = await keysOf(options, edges);
+  const epochs = await epochsOf(bus, privateKey);
   const writer = new PublicationWriter(bus);
   const highWater = new BucketHighWater(new Bucket(bus, 'brine_secrets'));
   const burst = new Burst(options.orderMasters ? 'syndics' : 'minions');
+  const teller = tellerOf(context, bus);
   const server: PublishServer = await edges.bind({
     ...socketOptions(options),
-    onConnect: () => {
-      const now = Date.now();
-      if (burst.connected(now, server.peers)) again.open(burstWindow(now));
-    },
+    ...teller.hooks((now) => burst.connected(now, server.peers) && again.open(burstWindow(now))),
   });
+  teller.start();
   const publisher = new Publisher({
     subscribers: server,
     epochs,
@@ -104,6 +111,7 @@ export async function startPublisher(
       durable.close();
       ending.abort();
       reader.close();
+      teller.close();
       // Connected minions receive nothing from here on, so nothing is awaited before it.
       await server.close();
       await highWater.flush();
@@ -111,6 +119,22 @@ export async function startPublisher(
       await bus.close();
     },
   };
+}
+
+function epochsOf(bus: Bus, key: PrivateKey): Promise<AesEpochs> {
+  return AesEpochs.connect(bus, SecretBox.fromMasterKey(key, 'aes'), NEEDED_STREAMS);
+}
+
+function keysOf(options: ServiceContext['options'], { loadKeys }: typeof PUBLISHER_EDGES) {
+  return loadKeys(options.pkiDir, options.keysize, masterKeyOptions(options));
+}
+
+/** Tells which connections there are, as a publisher that no other start is. */
+function tellerOf({ options, log }: ServiceContext, bus: Bus): ConnectionTeller {
+  return new ConnectionTeller({
+    ...{ bus, host: options.brine.host, by: `${process.pid}-${randomBytes(6).toString('hex')}` },
+    onTrouble: (what, error) => log.warn({ err: error }, what),
+  });
 }
 
 /** Receivers of what a publisher does: traces, workers, the log and the record of sightings. */
@@ -136,16 +160,16 @@ function socketOptions(options: ServiceContext['options']) {
     heartbeatIntervalMs: options.zmqHeartbeatIvl,
     heartbeatTimeoutMs: options.zmqHeartbeatTimeout,
     backlog: options.zmqBacklog,
+    keepAliveMs: keepAliveMs(options),
     ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
   };
 }
 
 async function startReading(bus: Bus, publisher: Publisher): Promise<PublicationReader> {
   const sinceMs = Date.now() - READ_BACK_MS;
-  const { times, lastSeq } = await readPublicationTimes(bus, { count: SEED_COUNT, sinceMs });
-  const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
-  await publisher.seed(times, startSeq);
-  return new PublicationReader(bus, { from: { seq: startSeq } });
+  const times = () => readPublicationTimes(bus, { count: SEED_COUNT, sinceMs });
+  const seq = await publisher.seed(times, sinceMs);
+  return new PublicationReader(bus, { from: { seq } });
 }
 
 /** Throws at the start for a port that is none, so that it is seen at once. */

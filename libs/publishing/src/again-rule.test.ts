@@ -72,6 +72,16 @@ test('after a start unreturned jobs are stored again at 3, 7 and 12 s, in slots 
   expect(stored).toHaveLength(6);
 });
 
+test('a job that several publishers died over is stored again, for 30 s whatever its time', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
+  job('before', now - 31_000, { notAfter: now + 60_000 });
+  job('expired', now - 28_000);
+  job('oldest', now - 25_000);
+  rule.open(startWindow(now));
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(stored.map(({ jid }) => jid)).toEqual(['oldest']);
+});
+
 test('few that have not returned are named, many are not', async () => {
   const many = Array.from({ length: MAX_NAMED + 1 }, (_, n) => `m${n}`);
   const waiting = new Map([

@@ -40,13 +40,16 @@ const SLOT_MS = 4_000;
  */
 export const MAX_LATER_WHEN_SENT = MAX_LATER_JOBS + 15;
 
-// The publisher before may have died before its own looks, and the one before that too, so the
-// window begins earlier than its own gap. A job whose `notAfter` has passed is never sent.
-const EARLIER_DEATHS_MS = 20_000;
+/**
+ * A publisher that starts reads again, and stores again, what was stored since so long. Those
+ * before it may have died before their own looks. A minion that restarted since it ran a job would
+ * run it twice, so this is short whatever `not_after` is.
+ */
+export const READ_BACK_MS = 30_000;
 
 /** For a publisher that starts: minions receive nothing for 1 to 11 s after they lost 4505. */
 export function startWindow(nowMs: number): Window {
-  return { fromMs: nowMs - EARLIER_DEATHS_MS, looksMs: [3_000, 7_000, 12_000] };
+  return { fromMs: nowMs - READ_BACK_MS, looksMs: [3_000, 7_000, 12_000] };
 }
 
 /** For a burst of subscribers: they lost another publisher or the network up to 11 s ago. */
@@ -161,7 +164,7 @@ export interface RecentJob {
   readonly index: number;
 }
 
-// Enough for a window of 24 s. At more jobs a minute than this none is sent again.
+// More than a look considers: beyond MAX_LATER_JOBS none is sent again.
 const MAX_JOBS = 5_000;
 
 /**

@@ -1,4 +1,4 @@
-export { AgainRule, Burst, burstWindow, startWindow } from './again-rule.ts';
+export { AgainRule, Burst, burstWindow, READ_BACK_MS, startWindow } from './again-rule.ts';
 export { DurableSender, waitUnlessAborted } from './durable-sender.ts';
 export { Sealer, topicOf } from './frames.ts';
 export type { DurableStore, DurableTask, LogIns, Unreturned } from './ports.ts';

@@ -70,7 +70,7 @@ test('a publication that can not be handled moves aside, and those after it go o
       return false;
     },
   );
-  await publisher.seed([], 1);
+  await publisher.seed(() => Promise.resolve({ times: [], lastSeq: 0 }), Date.now());
   await publisher.run(feed(['one', 'bad', 'two'], failed));
   expect(failed).toEqual(['bad: odd']);
   expect(publisher.status).toMatchObject({ sent: 3, lost: 1 });
@@ -83,7 +83,7 @@ test('a socket that is closed is no fault of a publication', async () => {
     () => Promise.reject(closed),
     () => false,
   );
-  await publisher.seed([], 1);
+  await publisher.seed(() => Promise.resolve({ times: [], lastSeq: 0 }), Date.now());
   await expect(publisher.run(feed(['one', 'two'], failed))).rejects.toBe(closed);
   expect(failed).toEqual([]);
 });

@@ -1,5 +1,10 @@
 import { Bucket, type Bus, escapeKey } from '@brine/bus';
-import { PublicationReader, PublicationWriter, readPublicationTimes } from '@brine/bus/jobs';
+import {
+  PublicationReader,
+  type PublicationTimes,
+  PublicationWriter,
+  readPublicationTimes,
+} from '@brine/bus/jobs';
 import { Crypticle, PrivateKey, SecretBox } from '@brine/crypt';
 import type { Job } from '@brine/job';
 import { AesEpochs } from '@brine/master-state';
@@ -70,8 +75,11 @@ interface Started {
   readonly told: ReturnType<typeof vi.fn>;
 }
 
-/** A publisher over a real stream; its subscribers are an array. */
-async function start(): Promise<Started> {
+/**
+ * A publisher over a real stream; its subscribers are an array. `meanwhile` comes about after its
+ * first look at the stream.
+ */
+async function start(meanwhile = async (): Promise<void> => {}): Promise<Started> {
   const bus = await nats.connect('publisher');
   const epochs = await AesEpochs.connect(bus, box);
   const sent: Sent[] = [];
@@ -102,10 +110,14 @@ async function start(): Promise<Started> {
     onTrouble: () => undefined,
   });
   const sinceMs = Date.now() - 30_000;
-  const { times, lastSeq } = await readPublicationTimes(bus, { count: 1000, sinceMs });
-  const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
-  await publisher.seed(times, startSeq);
-  const reader = new PublicationReader(bus, { from: { seq: startSeq } });
+  let looks = 0;
+  const times = async (): Promise<PublicationTimes> => {
+    const seen = await readPublicationTimes(bus, { count: 1000, sinceMs });
+    if (looks++ === 0) await meanwhile();
+    return seen;
+  };
+  const seq = await publisher.seed(times, sinceMs);
+  const reader = new PublicationReader(bus, { from: { seq } });
   closing.push(epochs, reader);
   void publisher.run(reader);
   return { publisher, epochs, sent, expired, spans, told };
@@ -283,6 +295,20 @@ test('a clock that went back after the stream was lost begins a new AES key', as
   await writer.appendJob(record('b'));
   await until('the job after the loss is sent', () => expect(jidsOf(after.sent)).toContain('b'));
   expect(after.publisher.status).toMatchObject({ epoch: 2, clockRotations: 1 });
+});
+
+test('what another publisher sends while one starts is no sign of a lost stream', async () => {
+  const other = await start();
+  await writer.appendJob(record('a'));
+  await until('the first job is sent', () => expect(other.sent).toHaveLength(1));
+  const kept = new BucketHighWater(new Bucket(worker, 'brine_secrets'));
+  const { publisher } = await start(async () => {
+    await writer.appendJob(record('b'));
+    await until('the second job is sent', () => expect(other.sent).toHaveLength(2));
+    const { serial } = other.sent[1]!;
+    await until('its serial is kept', async () => expect(await kept.read(1)).toBe(serial));
+  });
+  expect(publisher.status).toMatchObject({ epoch: 1, clockRotations: 0 });
 });
 
 test('the high water of serials outlives the process', async () => {

@@ -88,26 +88,25 @@ export class Publisher {
   }
 
   /**
-   * Comes to the serial and the AES key that are in force at `startSeq`, from what was stored
-   * before it. Begins a new AES key where serials would else go back: the clock has, and the stream
-   * was lost.
+   * Gives the sequence of the first message stored since `sinceMs`, from which to read. Comes to
+   * the serial and the AES key that are in force there, from what was stored before. Begins a new
+   * AES key where serials would else go back: the clock has, and the stream was lost.
    */
-  async seed(before: PublicationTimes['times'], startSeq: number): Promise<void> {
-    for (const { seq, kind, timeUs } of before) {
-      if (seq >= startSeq) break;
-      this.#serials.next(timeUs);
-      if (kind === 'marker') this.#serials.newKey(timeUs);
-    }
+  async seed(readTimes: () => Promise<PublicationTimes>, sinceMs: number): Promise<number> {
+    const { times, lastSeq } = await readTimes();
+    const startSeq = times.find(({ timeUs }) => timeUs >= sinceMs * 1000)?.seq ?? lastSeq + 1;
+    const earlier = times.filter(({ seq }) => seq < startSeq);
+    for (const time of earlier) passOver(this.#serials, time);
     const { epochs, highWater } = this.#ports;
     const epoch = epochs.epochAt(startSeq);
-    this.#choice.seed(epoch, before);
+    this.#choice.seed(epoch, times);
     await this.#useEpoch(epoch);
-    const newest = Math.max(before.at(-1)?.timeUs ?? 0, this.#serials.last);
     const given = await highWater.read(this.#epoch);
-    const next = Math.max(newest, Date.now() * 1000);
-    if (given > 0 && given + HIGH_WATER_SLACK_US > next && given > newest) {
+    // Another publisher may have sent what was stored since the first look.
+    if (isAhead(given, times) && isAhead(given, (await readTimes()).times)) {
       await this.#rotate('the clock went back and the stream was lost');
     }
+    return startSeq;
   }
 
   /** Sends until the feed ends. Other publishers send what is left in it then. */
@@ -281,6 +280,20 @@ export class Publisher {
       });
     return this.#rotating;
   }
+}
+
+/** What a publisher that sent a message of the stream has done with its serials. */
+function passOver(serials: SerialClock, { kind, timeUs }: PublicationTimes['times'][number]): void {
+  serials.next(timeUs);
+  if (kind === 'marker') serials.newKey(timeUs);
+}
+
+/** Whether a serial was given that neither the stream nor the time can have come to. */
+function isAhead(given: number, times: PublicationTimes['times']): boolean {
+  const serials = new SerialClock();
+  for (const time of times) passOver(serials, time);
+  const next = Math.max(serials.last, Date.now() * 1000);
+  return given > serials.last && given + HIGH_WATER_SLACK_US > next;
 }
 
 /** One sending of a job. */

@@ -28,6 +28,7 @@ export function exposeMetrics(metrics: ServiceContext['metrics'], parts: Measure
   );
   counter('missed', 'Messages that slow subscribers missed.', () => server.stats.dropped);
   counter('hung_up', 'Connections ended for what they did.', () => server.stats.hungUp);
+  counter('silent', 'Connections ended without a heartbeat.', () => server.stats.silent);
   counter('turned_away', 'Connections beyond the limit.', () => server.stats.turnedAway);
   counter('sent', 'Publications sent.', () => publisher.status.sent);
   counter('sent_again', 'Of these, repetitions.', () => publisher.status.sentAgain);

@@ -1,0 +1,79 @@
+import { hearPresence, sayPresence } from '@brine/bus/rpc';
+import { claimIn, type PublisherWord, readWord } from '@brine/presence';
+import { startNats, type TestNats } from '@brine/testing';
+import { until } from '@brine/testing/waits';
+import type { PublishPeer } from '@brine/zmq';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ConnectionTeller } from './connection-teller.ts';
+
+let nats: TestNats;
+const words: PublisherWord[] = [];
+
+beforeAll(async () => {
+  nats = await startNats();
+  const owner = await nats.connect('worker-pool');
+  hearPresence(
+    owner,
+    'told',
+    (data) => {
+      const word = readWord(data);
+      if (word !== undefined) words.push(word);
+    },
+    () => undefined,
+  );
+  await owner.flush();
+});
+
+afterAll(() => nats.close());
+
+function peerAt(address: string, ...topics: string[]) {
+  return { address, port: 1, topics: new Set(topics) } satisfies PublishPeer;
+}
+
+/** What all words together say of each place. */
+function told(): Record<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) {
+    if (word.kind === 'bye') continue;
+    if (word.kind === 'whole' && word.part === 0) counts.clear();
+    for (const [place, count] of word.places) counts.set(place, count);
+  }
+  return Object.fromEntries([...counts].filter(([, count]) => count > 0));
+}
+
+test('connections are told as they come and go, and all of them when the owner asks', async () => {
+  const bus = await nats.connect('publisher');
+  const onTrouble = (what: string): never => {
+    throw new Error(what);
+  };
+  const teller = new ConnectionTeller({ bus, host: 'a', by: 'p1', onTrouble });
+  const hooks = teller.hooks(() => undefined);
+  teller.start();
+  await until('the empty list is told', () => words.some(({ kind }) => kind === 'whole'));
+  const first = peerAt('::ffff:10.0.0.1');
+  const second = peerAt('10.0.0.1');
+  hooks.onConnect(first);
+  hooks.onConnect(second);
+  await until('both are told', () => expect(told()).toEqual({ '10.0.0.1': 2 }));
+  hooks.onDisconnect(first);
+  hooks.onDisconnect(first);
+  await until('the end of one is told', () => expect(told()).toEqual({ '10.0.0.1': 1 }));
+  const claim = 'a'.repeat(40);
+  expect(claimIn([claim])).toBe(claim);
+  second.topics.add(claim);
+  hooks.onTopics(second);
+  await until('its claim is told', () => expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 }));
+  words.length = 0;
+  sayPresence(await nats.connect('worker-pool'), 'hello', Buffer.alloc(0));
+  await until('all of it is told', () => {
+    expect(words.some(({ kind }) => kind === 'whole')).toBe(true);
+    expect(told()).toEqual({ [`10.0.0.1/${claim}`]: 1 });
+    return true;
+  });
+  words.length = 0;
+  await until('it says that it is there', () => words.some(({ kind }) => kind === 'changes'));
+  const numbers = words.map(({ n }) => n);
+  expect(numbers).toEqual(numbers.map((_, at) => (numbers[0] ?? 0) + at));
+  teller.close();
+  await until('its end is told', () => words.at(-1)?.kind === 'bye');
+});

@@ -1,0 +1,117 @@
+import type { Bus } from '@brine/bus';
+import { hearPresence, sayPresence } from '@brine/bus/rpc';
+import {
+  claimIn,
+  ConnectionBoard,
+  packWord,
+  placeOf,
+  plainAddress,
+  type PublisherWord,
+} from '@brine/presence';
+import type { PublishPeer } from '@brine/zmq';
+
+/** What the teller works with. */
+export interface TellerParts {
+  readonly bus: Bus;
+  readonly host: string;
+  /** Names this process, and no other one. */
+  readonly by: string;
+  readonly onTrouble: (what: string, error: unknown) => void;
+}
+
+/** Changes of so long are one word, ms. */
+const CHANGES_MS = 250;
+/** A word goes out at least so often, so that its absence means something, ms. */
+const BEAT_MS = 2_000;
+
+/**
+ * Tells the owner of presence which connections 4505 has, by their addresses: what changed, and all
+ * of it when it asks.
+ */
+export class ConnectionTeller {
+  readonly #parts: TellerParts;
+  readonly #board: ConnectionBoard;
+  readonly #places = new Map<PublishPeer, string>();
+  #stopHearing: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #saidAt = -Infinity;
+  #closed = false;
+
+  constructor(parts: TellerParts) {
+    this.#parts = parts;
+    this.#board = new ConnectionBoard(parts.by, parts.host);
+  }
+
+  /** Begins to tell; the port is open. */
+  start(): void {
+    this.#stopHearing = hearPresence(
+      this.#parts.bus,
+      'hello',
+      () => this.#sayAll(),
+      (error) => this.#parts.onTrouble('presence is not told', error),
+    );
+    this.#timer = setInterval(() => this.#look(), CHANGES_MS);
+    this.#timer.unref();
+    this.#sayAll();
+  }
+
+  /** What a server calls. @param onConnect gets the time of each new connection, unix ms */
+  hooks(onConnect: (nowMs: number) => unknown) {
+    return {
+      onConnect: (peer: PublishPeer): void => {
+        this.#put(peer, placeIn(peer));
+        onConnect(Date.now());
+      },
+      onTopics: (peer: PublishPeer): void => {
+        // It may say now whose it is.
+        const place = placeIn(peer);
+        if (this.#places.has(peer) && this.#places.get(peer) !== place) this.#put(peer, place);
+      },
+      onDisconnect: (peer: PublishPeer): void => {
+        const place = this.#places.get(peer);
+        if (place === undefined) return;
+        this.#places.delete(peer);
+        this.#board.closed(place);
+      },
+    };
+  }
+
+  /**
+   * Says that this publisher ends. To be called before its connections end, which then is no sign
+   * of their minions.
+   */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    clearInterval(this.#timer);
+    this.#stopHearing?.();
+    this.#say(this.#board.bye());
+  }
+
+  #put(peer: PublishPeer, place: string): void {
+    const before = this.#places.get(peer);
+    if (before !== undefined) this.#board.closed(before);
+    this.#places.set(peer, place);
+    this.#board.opened(place);
+  }
+
+  #look(): void {
+    // Words that can not go out are lost; their numbers tell the owner.
+    if (performance.now() - this.#saidAt >= BEAT_MS) this.#say(this.#board.changes());
+    while (this.#board.hasChanged) this.#say(this.#board.changes());
+  }
+
+  #sayAll(): void {
+    if (this.#closed) return;
+    for (const word of this.#board.whole()) this.#say(word);
+  }
+
+  #say(word: PublisherWord): void {
+    this.#saidAt = performance.now();
+    sayPresence(this.#parts.bus, 'told', packWord(word));
+  }
+}
+
+function placeIn({ address, topics }: PublishPeer): string {
+  return placeOf(plainAddress(address), claimIn(topics));
+}
