@@ -6,6 +6,7 @@ import inspect
 import io
 import logging
 import os
+import re
 import sys
 import traceback
 
@@ -43,9 +44,7 @@ class Site:
     """The site's Salt with the options of the master's file."""
 
     def __init__(self, config):
-        self.opts = salt.config.master_config(config)
-        # The addresses and passwords of the services are not for modules.
-        self.opts.pop("brine", None)
+        self.opts = site_options(config)
         self.version = salt.version.__version__
         self.compiler = None
         self.returners = None
@@ -70,7 +69,7 @@ class Site:
             },
             "render": {"render": self.render},
             "output": {"has": self.has_output, "output": self.output},
-            "return": {"deliver": self.deliver},
+            "return": {"deliver": self.deliver, "returner": self.returner},
         }[use]
 
     @staticmethod
@@ -213,14 +212,47 @@ class Site:
 
     def deliver(self, given, event):
         """Hands events to a returner of event_return."""
+        self.returner_of(given["returner"] + ".event_return")(given["events"])
+        return True
+
+    def returner(self, given, event):
+        """Hands the result of a job of the master's schedule to a returner."""
+        self.returner_of(given["returner"] + ".returner")(given["load"])
+        return True
+
+    def returner_of(self, name):
         if self.returners is None:
             opts = self.options(file_client="local")
             self.returners = salt.minion.MasterMinion(opts).returners
-        name = given["returner"] + ".event_return"
         if name not in self.returners:
             raise UnknownName(name)
-        self.returners[name](given["events"])
-        return True
+        return self.returners[name]
+
+
+def site_options(config):
+    """The options of the master's file, as modules of the site get them."""
+    opts = salt.config.master_config(config)
+    # The addresses and passwords of the services are not for modules.
+    opts.pop("brine", None)
+    opts["sock_dir"] = own_sockets(opts["sock_dir"])
+    return opts
+
+
+def own_sockets(sock_dir):
+    """The event sockets for the release of this Salt.
+
+    Those in sock_dir itself are for the Salt of the host, which may be another one and read them
+    otherwise.
+    """
+    found = re.match(r"(\d+)(?:\.(\d+))?", salt.version.__version__)
+    major, minor = (int(part or 0) for part in found.groups()) if found else (3008, 0)
+    name = "bare"
+    if major == 3007:
+        name = "3007"
+    elif major == 3006 and minor >= 26:
+        name = "prefixed"
+    own = os.path.join(sock_dir, name)
+    return own if os.path.isdir(own) else sock_dir
 
 
 def outcome(kind, fun, called, args, kwargs, context):

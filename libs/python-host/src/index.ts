@@ -4,3 +4,5 @@ export { deliverEvents } from './deliver.ts';
 export { PythonCallError } from './errors.ts';
 export type { PythonCalls } from './host.ts';
 export { PythonHost } from './host.ts';
+export { openPython } from './open-python.ts';
+export { PythonEngine } from './python-engine.ts';

@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { EngineContext, EngineEvent } from '../engine.ts';
+
+/** An event that was not taken, and would not be the next time: it is left out. */
+export class NotTakenError extends Error {
+  override readonly name = 'NotTakenError';
+}
+
+/** Which events are sent. */
+export interface DeliveryOptions {
+  readonly tags?: readonly string[] | undefined;
+  /** Of events with a field `fun` only these; those without one are sent (Salt: http_logstash). */
+  readonly funs?: readonly string[] | undefined;
+  /** For tests: waits between tries, ms. */
+  readonly retryMs?: { readonly first: number; readonly longest: number };
+}
+
+const RETRY_MS = { first: 500, longest: 30_000 };
+/** How long events are gathered for one batch, ms. */
+const LINGER_MS = 20;
+
+/**
+ * Sends each event until it is taken, at least once. Events that can not be sent wait in the stream
+ * of the cluster, not here. Ends when the engine is to stop.
+ * @param atOnce how many are on their way at a time; 1 keeps their order
+ * @param send rejects where the event was not taken; with NotTakenError it is left out
+ */
+export async function deliverEach(
+  engine: EngineContext,
+  options: DeliveryOptions & { readonly atOnce: number },
+  send: (event: EngineEvent) => Promise<void>,
+): Promise<void> {
+  const { atOnce, tags, funs } = options;
+  const delivery = new Delivery(engine, options, async ([event]) => {
+    if (event !== undefined) await send(event);
+  });
+  for await (const event of engine.events(tags === undefined ? {} : { tags })) {
+    if (isWanted(event, funs)) await delivery.take([event], atOnce);
+    else event.done();
+  }
+  await delivery.settled();
+}
+
+/**
+ * The same for several events together, in their order, one batch after the other.
+ * @param send rejects where not all were taken; with NotTakenError they are sent one by one, and
+ * only the refused ones are left out
+ */
+export async function deliverBatches(
+  engine: EngineContext,
+  options: DeliveryOptions & { readonly most: number },
+  send: (events: readonly EngineEvent[]) => Promise<void>,
+): Promise<void> {
+  const { most, tags, funs } = options;
+  const delivery = new Delivery(engine, options, send);
+  const events = engine.events(tags === undefined ? {} : { tags });
+  for await (const batch of gathered(events, most)) {
+    const wanted = batch.filter((event) => isWanted(event, funs));
+    for (const event of batch) if (!wanted.includes(event)) event.done();
+    if (wanted.length > 0) await delivery.take(wanted, 1);
+  }
+  await delivery.settled();
+}
+
+/** What is here, at least one event and at most so many. */
+async function* gathered(
+  events: AsyncIterable<EngineEvent>,
+  most: number,
+): AsyncGenerator<readonly EngineEvent[], void> {
+  const iterator = events[Symbol.asyncIterator]();
+  let next = iterator.next();
+  for (;;) {
+    const first = await next;
+    if (first.done === true) return;
+    const batch = [first.value];
+    const late = sleep(LINGER_MS).then(() => undefined);
+    next = iterator.next();
+    while (batch.length < most) {
+      const more = await Promise.race([next, late]);
+      if (more === undefined || more.done === true) break;
+      batch.push(more.value);
+      next = iterator.next();
+    }
+    yield batch;
+  }
+}
+
+/** Whether `funs` lets an event pass. */
+export function isWanted({ data }: EngineEvent, funs: readonly string[] | undefined): boolean {
+  const { fun } = data;
+  return funs === undefined || fun === undefined || (typeof fun === 'string' && funs.includes(fun));
+}
+
+/** Events on their way, and how it goes. */
+class Delivery {
+  readonly #engine: EngineContext;
+  readonly #options: DeliveryOptions;
+  readonly #send: (events: readonly EngineEvent[]) => Promise<void>;
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #counts = { taken: 0, refused: 0, retries: 0 };
+  #isDown = false;
+
+  constructor(
+    engine: EngineContext,
+    options: DeliveryOptions,
+    send: (events: readonly EngineEvent[]) => Promise<void>,
+  ) {
+    this.#engine = engine;
+    this.#options = options;
+    this.#send = send;
+  }
+
+  /** Begins with events; resolves when there is room for the next ones. */
+  async take(events: readonly EngineEvent[], atOnce: number): Promise<void> {
+    const one = this.#some(events).finally(() => this.#underWay.delete(one));
+    this.#underWay.add(one);
+    if (this.#underWay.size >= atOnce) await Promise.race(this.#underWay);
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  async #some(events: readonly EngineEvent[]): Promise<void> {
+    const { first, longest } = this.#options.retryMs ?? RETRY_MS;
+    let waitMs = first;
+    while (!this.#engine.stopping.aborted) {
+      try {
+        await this.#send(events);
+        return this.#taken(events);
+      } catch (error) {
+        if (error instanceof NotTakenError) return this.#notTaken(events, error);
+        this.#down(error);
+      }
+      await sleep(waitMs, undefined, { signal: this.#engine.stopping }).catch(() => undefined);
+      waitMs = Math.min(longest, waitMs * 2);
+    }
+  }
+
+  /** A refusal of several events does not say which of them could be taken. */
+  async #notTaken(events: readonly EngineEvent[], error: NotTakenError): Promise<void> {
+    const [event, ...others] = events;
+    if (event !== undefined && others.length === 0) return this.#refused(event, error);
+    for (const one of events) await this.#some([one]);
+  }
+
+  #taken(events: readonly EngineEvent[]): void {
+    for (const event of events) event.done();
+    this.#counts.taken += events.length;
+    if (this.#isDown) {
+      this.#isDown = false;
+      this.#engine.log('info', 'events are taken again');
+    }
+    this.#engine.tell({ ...this.#counts, down: 0 });
+  }
+
+  #refused(event: EngineEvent, error: Error): void {
+    event.done();
+    this.#counts.refused += 1;
+    this.#engine.log('warn', `${event.tag}: not taken and left out: ${error.message}`);
+    this.#engine.tell({ ...this.#counts });
+  }
+
+  #down(error: unknown): void {
+    this.#counts.retries += 1;
+    if (!this.#isDown) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.#engine.log('warn', `events are not taken: ${text}; they wait in the cluster`);
+    }
+    this.#isDown = true;
+    this.#engine.tell({ ...this.#counts, down: 1 });
+  }
+}

@@ -1,0 +1,71 @@
+import { connect, type Socket } from 'node:net';
+
+const CONNECT_MS = 10_000;
+const WRITE_MS = 30_000;
+
+/** A connection that things are written to; made again by the next write after it broke. */
+export class TcpOutput {
+  readonly #host: string;
+  readonly #port: number;
+  readonly #onData: (data: Buffer) => void;
+  readonly #onGone: () => void;
+  #socket: Promise<Socket> | undefined;
+
+  constructor(
+    host: string,
+    port: number,
+    hear: { readonly onData?: (data: Buffer) => void; readonly onGone?: () => void } = {},
+  ) {
+    this.#host = host;
+    this.#port = port;
+    this.#onData = hear.onData ?? (() => undefined);
+    this.#onGone = hear.onGone ?? (() => undefined);
+  }
+
+  /** Resolves when the system has the bytes. @throws Error where there is no connection */
+  async write(bytes: Uint8Array): Promise<void> {
+    const socket = await this.#connected();
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => socket.destroy(new Error('it takes nothing')), WRITE_MS);
+      socket.write(bytes, (error) => {
+        clearTimeout(timer);
+        if (error == null) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  close(): void {
+    this.#socket?.then((socket) => socket.end()).catch(() => undefined);
+    this.#socket = undefined;
+  }
+
+  #connected(): Promise<Socket> {
+    this.#socket ??= this.#connect();
+    return this.#socket;
+  }
+
+  #connect(): Promise<Socket> {
+    const made = new Promise<Socket>((resolve, reject) => {
+      const socket = connect({ host: this.#host, port: this.#port });
+      const timer = setTimeout(
+        () => socket.destroy(new Error('no connection in time')),
+        CONNECT_MS,
+      );
+      socket.once('connect', () => {
+        clearTimeout(timer);
+        resolve(socket);
+      });
+      socket.once('error', (error) => reject(error));
+      socket.on('data', (data) => this.#onData(data));
+      socket.once('close', () => {
+        clearTimeout(timer);
+        if (this.#socket === made) this.#socket = undefined;
+        this.#onGone();
+        reject(new Error('the connection was closed'));
+      });
+    });
+    made.catch(() => undefined);
+    return made;
+  }
+}

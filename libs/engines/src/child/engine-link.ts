@@ -1,0 +1,216 @@
+import { eventData } from '@brine/bus/event-data';
+import { pack } from '@brine/wire';
+import type {
+  EngineContext,
+  EngineEvent,
+  EngineFigures,
+  EventWish,
+  Fired,
+  Plain,
+} from '../engine.ts';
+import { plainMap, saltMap, saltOf } from '../plain.ts';
+import { type FromEngine, LIMITS, type ToEngine } from '../protocol.ts';
+
+type Start = Extract<ToEngine, { type: 'start' }>;
+type FedEvent = Extract<ToEngine, { type: 'event' }>;
+type Ending = Extract<FromEngine, { type: 'failed' | 'refused' }>;
+
+/** Events that are done are told together, after so long at the latest, ms. */
+const DONE_MS = 50;
+const DONE_AT_ONCE = 100;
+
+/** The channel from the process of an engine to its master, as an engine sees it. */
+export class EngineLink implements EngineContext {
+  readonly #stopping = new AbortController();
+  readonly #asked = new Map<number, { resolve(value: Plain): void; reject(error: Error): void }>();
+  readonly #waiting: (() => void)[] = [];
+  #events: FedEvent[] = [];
+  #wake: (() => void) | undefined;
+  #done: number[] = [];
+  #doneTimer: NodeJS.Timeout | undefined;
+  #lastId = 0;
+  #isListening = false;
+  #start: Start | undefined;
+  #onStart: ((start: Start) => Promise<void>) | undefined;
+
+  constructor() {
+    process.on('message', (message) => this.#hear(message as ToEngine));
+  }
+
+  get name(): string {
+    return this.#start?.name ?? '';
+  }
+
+  get masterId(): string {
+    return this.#start?.masterId ?? '';
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stopping.signal;
+  }
+
+  /** What is done when the master says how to start. */
+  whenStarted(onStart: (start: Start) => Promise<void>): void {
+    this.#onStart = onStart;
+  }
+
+  /** Says that this process can be told to start. */
+  loaded(): void {
+    this.#say({ type: 'loaded' });
+  }
+
+  /** Says that the module runs. */
+  running(): void {
+    this.#say({ type: 'running' });
+  }
+
+  /** Says why this process ends, and ends it once that is said. */
+  end(ending: Ending): void {
+    this.#tellDone();
+    const isAsked = this.#stopping.signal.aborted;
+    const leave = (): never => process.exit(isAsked ? 0 : 1);
+    if (isAsked || process.send === undefined) leave();
+    else process.send(ending, undefined, undefined, () => leave());
+  }
+
+  async *events(wish: EventWish = {}): AsyncIterable<EngineEvent> {
+    if (this.#isListening) throw new Error('an engine listens once');
+    this.#isListening = true;
+    const { tags, from = 'saved' } = wish;
+    this.#say({ type: 'listen', wish: { from, ...(tags === undefined ? {} : { tags }) } });
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      const next = this.#events.shift();
+      if (next === undefined) {
+        await this.#news();
+        continue;
+      }
+      const event = this.#readable(next);
+      if (event !== undefined) yield event;
+    }
+  }
+
+  async fire(tag: string, data: { readonly [key: string]: Fired | undefined }): Promise<void> {
+    const body = pack(saltMap(data));
+    await this.#ask((id) => ({ type: 'fire', id, tag, body }));
+  }
+
+  call(
+    kind: 'runner' | 'wheel',
+    fun: string,
+    args: readonly Plain[] = [],
+    kwargs: { readonly [key: string]: Plain } = {},
+  ): Promise<Plain> {
+    // What can not be sent fails here, and not in the master.
+    saltOf([args, kwargs]);
+    return this.#ask((id) => ({ type: 'call', id, kind, fun, args, kwargs }));
+  }
+
+  saved(): Plain {
+    return this.#start?.saved ?? null;
+  }
+
+  async save(value: Plain): Promise<void> {
+    await this.#ask((id) => ({ type: 'save', id, value }));
+  }
+
+  log(level: 'info' | 'warn' | 'error', text: string): void {
+    this.#say({ type: 'log', level, text });
+  }
+
+  tell(figures: EngineFigures): void {
+    this.#say({ type: 'tell', figures });
+  }
+
+  #hear(message: ToEngine): void {
+    if (message.type === 'event') {
+      this.#events.push(message);
+      this.#wakeUp();
+    } else if (message.type === 'answer') this.#answered(message.id)?.resolve(message.value);
+    else if (message.type === 'failure')
+      this.#answered(message.id)?.reject(new Error(message.text));
+    else if (message.type === 'stop') {
+      this.#stopping.abort();
+      this.#wakeUp();
+      // A module that does not listen yet, or at all, has to end too.
+      if (this.#start === undefined) process.exit(0);
+    } else {
+      this.#start = message;
+      void this.#onStart?.(message);
+    }
+  }
+
+  #answered(id: number) {
+    const asked = this.#asked.get(id);
+    this.#asked.delete(id);
+    this.#waiting.shift()?.();
+    return asked;
+  }
+
+  /** An error here would end the engine, and again at each restart: the event would come first. */
+  #readable(event: FedEvent): EngineEvent | undefined {
+    try {
+      return this.#eventOf(event);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      this.log('warn', `event ${event.tag} was left out: it can not be read: ${text}`);
+      this.#doneWith(event.number);
+      return undefined;
+    }
+  }
+
+  #eventOf({ number, id, kind, tag, timeMs, body }: FedEvent): EngineEvent {
+    let isDone = false;
+    return {
+      ...{ id, tag, timeMs, data: plainMap(eventData(body, timeMs, kind)) },
+      done: () => {
+        if (isDone) return;
+        isDone = true;
+        this.#doneWith(number);
+      },
+    };
+  }
+
+  #doneWith(number: number): void {
+    this.#done.push(number);
+    if (this.#done.length >= DONE_AT_ONCE) this.#tellDone();
+    else this.#doneTimer ??= setTimeout(() => this.#tellDone(), DONE_MS);
+  }
+
+  #tellDone(): void {
+    clearTimeout(this.#doneTimer);
+    this.#doneTimer = undefined;
+    if (this.#done.length === 0) return;
+    this.#say({ type: 'done', numbers: this.#done });
+    this.#done = [];
+  }
+
+  /** Asks the master; a bounded number of questions is under way, the others wait here. */
+  async #ask(make: (id: number) => FromEngine): Promise<Plain> {
+    while (this.#asked.size >= LIMITS.calls) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#lastId += 1;
+    const id = this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+      this.#say(make(id));
+    });
+  }
+
+  async #news(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
+  #say(message: FromEngine): void {
+    if (process.connected) process.send?.(message);
+  }
+}

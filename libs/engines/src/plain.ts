@@ -1,0 +1,62 @@
+import {
+  DEFAULT_MAX_DEPTH,
+  isMap,
+  SaltDatetime,
+  SaltFloat,
+  type SaltMap,
+  type SaltValue,
+} from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
+import type { Plain } from './engine.ts';
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** A value of the wire as JSON can say it. @throws RangeError for one that nests too deep */
+export function plainOf(value: SaltValue, depth = 0): Plain {
+  if (depth > DEFAULT_MAX_DEPTH)
+    throw new RangeError(`a value nests deeper than ${DEFAULT_MAX_DEPTH}`);
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
+  if (typeof value === 'bigint') return value.toString();
+  if (Array.isArray(value)) return value.map((item) => plainOf(item, depth + 1));
+  if (isMap(value)) return plainMap(value, depth + 1);
+  if (value instanceof Uint8Array) return textOfBytes(value);
+  if (value instanceof SaltFloat) return plainOf(value.value, depth);
+  if (value instanceof SaltDatetime) return value.text;
+  return value.name;
+}
+
+/** A map as an object without a prototype, so that no key of it is special. */
+export function plainMap(map: SaltMap, depth = 0): { readonly [key: string]: Plain } {
+  const made = Object.create(null) as Record<string, Plain>;
+  for (const [key, value] of map) made[pyStr(key)] = plainOf(value, depth);
+  return made;
+}
+
+/** Bytes as text where they are UTF-8, else in base64. */
+function textOfBytes(bytes: Uint8Array): string {
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return Buffer.from(bytes).toString('base64');
+  }
+}
+
+/** A value of an engine for the wire. @throws RangeError for one that nests too deep; TypeError */
+export function saltOf(value: unknown, depth = 0): SaltValue {
+  if (depth > DEFAULT_MAX_DEPTH)
+    throw new RangeError(`a value nests deeper than ${DEFAULT_MAX_DEPTH}`);
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'boolean' || typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'bigint') return value;
+  if (value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return value.map((item) => saltOf(item, depth + 1));
+  if (typeof value !== 'object') throw new TypeError(`a ${typeof value} can not be sent`);
+  return saltMap(value, depth + 1);
+}
+
+/** The same for an object. @throws as {@link saltOf} */
+export function saltMap(value: object, depth = 0): SaltMap {
+  const fields = Object.entries(value).filter(([, item]) => item !== undefined);
+  return new Map(fields.map(([key, item]) => [key, saltOf(item, depth)]));
+}

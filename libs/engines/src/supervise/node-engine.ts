@@ -1,0 +1,314 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { unpackMap, WireError } from '@brine/wire';
+import type { EngineFigures, Plain } from '../engine.ts';
+import type { EngineSpec } from '../engine-list.ts';
+import { type FromEngine, isFromEngine, LIMITS, type ToEngine } from '../protocol.ts';
+import { childEnvironment } from './child-environment.ts';
+import { type EngineEnd, type EngineProcess, STOP_MS } from './engine-process.ts';
+import type { EngineCounts } from './engine-status.ts';
+import { EventWindow } from './event-window.ts';
+import { LineLimit } from './line-limit.ts';
+import type { EngineFeed, EnginePorts, FedEvent, RecordKeeper } from './ports.ts';
+import { tagFilter } from './tag-filter.ts';
+
+/** What the process of an engine works with. */
+export interface NodeEngineParts {
+  readonly spec: EngineSpec;
+  readonly ports: EnginePorts;
+  readonly keeper: RecordKeeper;
+  readonly counts: EngineCounts;
+  /** The module has begun to run. */
+  readonly onRunning: () => void;
+  readonly onFigures: (figures: EngineFigures) => void;
+}
+
+/** How often it is kept how far an engine has come, ms. */
+const KEEP_MS = 1_000;
+const TAKEN_AT_ONCE = 100;
+const TAKE_WAIT_MS = 1_000;
+/** After a body could not be fetched, ms. */
+const AGAIN_MS = 1_000;
+/** Memory of the process for objects of JavaScript, MiB: one that takes more ends. */
+const HEAP_MB = 512;
+
+/**
+ * An engine in a process of Node. It gets events and answers over the channel of its process and
+ * has no way to NATS or PostgreSQL. A fault of it ends this process only.
+ */
+export class NodeEngine implements EngineProcess {
+  readonly gone: Promise<EngineEnd>;
+  readonly #parts: NodeEngineParts;
+  readonly #child: ChildProcess;
+  readonly #window = new EventWindow();
+  readonly #stopping = new AbortController();
+  readonly #lines: LineLimit;
+  #feed: EngineFeed | undefined;
+  #underWay = { fires: 0, calls: 0 };
+  #end: EngineEnd | undefined;
+  #keeping: Promise<void> = Promise.resolve();
+  #keptPosition: string | undefined;
+
+  constructor(parts: NodeEngineParts) {
+    this.#parts = parts;
+    this.#keptPosition = parts.keeper.record.position;
+    this.#lines = new LineLimit((level, text) => {
+      parts.ports.log(level, `engine ${parts.spec.name}: ${text}`);
+    });
+    this.#child = fork(entry(), [], {
+      serialization: 'advanced',
+      execArgv: [...loaderArguments(), `--max-old-space-size=${HEAP_MB}`],
+      env: childEnvironment(process.env),
+      ...(IS_SOURCE ? {} : { cwd: '/' }),
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#child.on('message', (message) => this.#hear(message));
+    this.#child.on('error', (error) => this.#fail(`its process failed: ${error.message}`));
+    this.#logLines(this.#child.stdout, 'info');
+    this.#logLines(this.#child.stderr, 'warn');
+    const timer = setInterval(() => void this.#keepPosition(), KEEP_MS);
+    this.gone = new Promise((resolve) => {
+      this.#child.once('exit', (code, signal) => {
+        clearInterval(timer);
+        this.#stopping.abort();
+        this.#feed?.close();
+        const how = signal === null ? `it ended with code ${code ?? 'unknown'}` : `by ${signal}`;
+        void this.#keepPosition().then(() => resolve(this.#end ?? { text: how, refused: false }));
+      });
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Events that the engine has and is not done with. */
+  get inHand(): number {
+    return this.#window.size;
+  }
+
+  async stop(): Promise<void> {
+    this.#end ??= { text: 'it was stopped', refused: false };
+    this.#say({ type: 'stop' });
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_MS);
+    await this.gone;
+    clearTimeout(timer);
+  }
+
+  /** A process that says what no process of ours says must not harm the master. */
+  #hear(message: unknown): void {
+    if (!isFromEngine(message)) return;
+    try {
+      this.#heard(message);
+    } catch (error) {
+      this.#fail(`it said something odd: ${textOf(error)}`);
+      this.#child.kill('SIGKILL');
+    }
+  }
+
+  #heard(message: FromEngine): void {
+    const { spec, ports, keeper, counts, onRunning, onFigures } = this.#parts;
+    switch (message.type) {
+      case 'loaded': {
+        const { name, module, options } = spec;
+        const { saved } = keeper.record;
+        const { masterId } = ports;
+        return this.#say({ type: 'start', name, masterId, module, options, saved });
+      }
+      case 'running':
+        return onRunning();
+      case 'listen':
+        return this.#listen(message.wish.tags, message.wish.from !== 'now');
+      case 'done':
+        for (const number of message.numbers) this.#window.done(number);
+        counts.done += message.numbers.length;
+        return;
+      case 'fire':
+        return this.#answered(message.id, 'fires', async () => {
+          await this.#fire(message);
+          return null;
+        });
+      case 'call':
+        counts.calls += 1;
+        return this.#answered(message.id, 'calls', () => ports.call(message));
+      case 'save':
+        return this.#answered(message.id, 'fires', async () => {
+          await this.#save(message.value);
+          return null;
+        });
+      case 'log':
+        return this.#lines.take(levelOf(message.level), String(message.text));
+      case 'tell':
+        return onFigures(figuresIn(message.figures));
+      case 'refused':
+      case 'failed':
+        this.#fail(String(message.text).slice(0, LIMITS.lineChars), message.type === 'refused');
+    }
+  }
+
+  #fail(text: string, refused = false): void {
+    this.#end ??= { text, refused };
+  }
+
+  /** Answers a request of the engine, a bounded number of them at a time. */
+  #answered(id: number, kind: 'fires' | 'calls', work: () => Promise<Plain>): void {
+    if (this.#underWay[kind] >= LIMITS[kind]) {
+      const text = `more than ${LIMITS[kind]} ${kind} at a time`;
+      return this.#say({ type: 'failure', id, text });
+    }
+    this.#underWay[kind] += 1;
+    work()
+      .then(
+        (value) => this.#say({ type: 'answer', id, value }),
+        (error: unknown) => this.#say({ type: 'failure', id, text: textOf(error) }),
+      )
+      .finally(() => (this.#underWay[kind] -= 1))
+      .catch((error: unknown) => this.#fail(textOf(error)));
+  }
+
+  async #fire({ tag, body }: Extract<FromEngine, { type: 'fire' }>): Promise<void> {
+    const { ports, counts } = this.#parts;
+    if (body.length > LIMITS.fireBytes) {
+      throw new RangeError(`an event has at most ${LIMITS.fireBytes} bytes`);
+    }
+    await ports.fire(tag, unpackMap(Buffer.from(body)));
+    counts.fired += 1;
+  }
+
+  async #save(saved: Plain): Promise<void> {
+    if (Buffer.byteLength(JSON.stringify(saved)) > LIMITS.savedBytes) {
+      throw new RangeError(`at most ${LIMITS.savedBytes} bytes can be kept`);
+    }
+    await this.#keep({ saved });
+  }
+
+  #listen(tags: readonly string[] | undefined, goesOn: boolean): void {
+    if (this.#feed !== undefined) throw new Error('it listens already');
+    const fits = tagFilter(tags?.map(String));
+    void this.#readEvents(fits, goesOn).catch((error: unknown) => {
+      if (this.#stopping.signal.aborted) return;
+      this.#fail(`its events are not read: ${textOf(error)}`);
+      void this.stop();
+    });
+  }
+
+  /** Hands over events, as many as the engine may have. What waits, waits in the stream. */
+  async #readEvents(fits: (tag: string) => boolean, goesOn: boolean): Promise<void> {
+    const { ports, keeper, counts } = this.#parts;
+    const { signal } = this.#stopping;
+    const feed = await ports.openFeed(fits, goesOn ? keeper.record.position : undefined);
+    this.#feed = feed;
+    if (goesOn) this.#window.pass(feed.position);
+    while (!signal.aborted) {
+      await this.#window.room(signal);
+      const events = await feed.take(TAKEN_AT_ONCE, TAKE_WAIT_MS);
+      for (const notice of feed.takeNotices()) {
+        counts.notices += 1;
+        this.#lines.take('warn', notice);
+      }
+      for (const event of events) {
+        await this.#window.room(signal);
+        const bytes = await this.#bodyOf(event);
+        if (signal.aborted) return;
+        const { kind, tag, timeMs, position } = event;
+        if (bytes === undefined) {
+          this.#window.pass(position);
+          continue;
+        }
+        const number = this.#window.add(position, bytes.length);
+        counts.sent += 1;
+        this.#say({ type: 'event', number, id: position, kind, tag, timeMs, body: bytes });
+      }
+      if (events.length === 0 && goesOn) this.#window.pass(feed.position);
+    }
+  }
+
+  /** The body of an event, also after an outage; undefined where it is lost, or at the stop. */
+  async #bodyOf({ tag, body }: FedEvent): Promise<Uint8Array | undefined> {
+    const { signal } = this.#stopping;
+    let isTold = false;
+    while (!signal.aborted) {
+      try {
+        return await body();
+      } catch (error) {
+        if (!isRetryable(error)) return this.#lost(tag, error);
+        if (!isTold) this.#lines.take('warn', `event ${tag} has to wait: ${textOf(error)}`);
+        isTold = true;
+      }
+      await sleep(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+    return undefined;
+  }
+
+  /** A body that can not be fetched any more must not stop those behind it. */
+  #lost(tag: string, error: unknown): undefined {
+    this.#parts.counts.lost += 1;
+    this.#lines.take('warn', `event ${tag} was left out: ${textOf(error)}`);
+  }
+
+  async #keepPosition(): Promise<void> {
+    const { position } = this.#window;
+    if (position === undefined || position === this.#keptPosition) return;
+    this.#keptPosition = position;
+    // What is not kept now is kept the next time; until then events may come twice.
+    await this.#keep({ position }).catch(() => (this.#keptPosition = undefined));
+  }
+
+  /** One change after the other. */
+  #keep(change: Partial<RecordKeeper['record']>): Promise<void> {
+    const { keeper } = this.#parts;
+    const kept = this.#keeping.then(() => keeper.keep({ ...keeper.record, ...change }));
+    this.#keeping = kept.catch(() => undefined);
+    return kept;
+  }
+
+  #say(message: ToEngine): void {
+    // A process that ends at this moment hears nothing; its end is told by `exit`.
+    if (this.#child.connected) this.#child.send(message, () => undefined);
+  }
+
+  #logLines(output: Readable | null, level: 'info' | 'warn'): void {
+    if (output === null) return;
+    createInterface({ input: output }).on('line', (line) => this.#lines.take(level, line));
+  }
+}
+
+function levelOf(level: unknown): 'info' | 'warn' | 'error' {
+  return level === 'warn' || level === 'error' ? level : 'info';
+}
+
+/** Names and numbers, a bounded number of them. */
+function figuresIn(figures: EngineFigures): EngineFigures {
+  const fit = Object.entries(figures).slice(0, LIMITS.figures);
+  return Object.fromEntries(
+    fit.map(([name, value]) => [
+      name.slice(0, 40),
+      typeof value === 'number' ? value : String(value).slice(0, 200),
+    ]),
+  );
+}
+
+/** Whether the bus says that the same may succeed later. */
+function isRetryable(error: unknown): boolean {
+  return error instanceof Error && 'retryable' in error && error.retryable === true;
+}
+
+function textOf(error: unknown): string {
+  if (error instanceof WireError) return 'the data of an event must be a map';
+  return (error instanceof Error ? error.message : String(error)).slice(0, LIMITS.lineChars);
+}
+
+/** From source the entry is TypeScript, from `dist` it is not. */
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+
+function entry(): string {
+  const name = IS_SOURCE ? 'engine-main.ts' : 'engine-main.js';
+  return fileURLToPath(new URL(`../child/${name}`, import.meta.url));
+}
+
+function loaderArguments(): string[] {
+  return IS_SOURCE ? ['--conditions=source', '--import', 'tsx'] : [];
+}

@@ -1,0 +1,143 @@
+import type { EngineFigures } from '../engine.ts';
+import type { EngineSpec } from '../engine-list.ts';
+import type { EngineProcess } from './engine-process.ts';
+import {
+  type EngineCounts,
+  type EngineState,
+  type EngineStatus,
+  moduleText,
+  noCounts,
+} from './engine-status.ts';
+import { NodeEngine } from './node-engine.ts';
+import type { EnginePorts, RecordKeeper } from './ports.ts';
+import { RestartPlan, type RestartTimes } from './restart-plan.ts';
+
+/** What supervising an engine works with. */
+export interface SupervisedParts {
+  readonly spec: EngineSpec;
+  readonly ports: EnginePorts;
+  /** Starts an engine of the site's Salt; absent without an interpreter. */
+  readonly startPython?: ((spec: EngineSpec) => EngineProcess) | undefined;
+  /** For tests. */
+  readonly times?: Partial<RestartTimes>;
+}
+
+/** One engine, which is started again when it ends, for as long as this worker has it. */
+export class SupervisedEngine {
+  readonly #parts: SupervisedParts;
+  readonly #counts: EngineCounts = noCounts();
+  #state: EngineState = 'elsewhere';
+  #process: EngineProcess | undefined;
+  #why: string | undefined;
+  #figures: EngineFigures = {};
+
+  constructor(parts: SupervisedParts) {
+    this.#parts = parts;
+  }
+
+  get spec(): EngineSpec {
+    return this.#parts.spec;
+  }
+
+  status(): EngineStatus {
+    const { name, module, where } = this.#parts.spec;
+    const inHand = this.#process instanceof NodeEngine ? this.#process.inHand : 0;
+    return {
+      ...{ name, module: moduleText(module), where, state: this.#state, inHand },
+      pid: this.#process?.pid,
+      why: this.#why,
+      figures: this.#figures,
+      ...this.#counts,
+    };
+  }
+
+  /**
+   * Runs the engine until the signal is aborted; resolves when its process is gone then. Never
+   * rejects.
+   */
+  async run(keeper: RecordKeeper, stop: AbortSignal): Promise<void> {
+    const plan = new RestartPlan(this.#parts.times);
+    while (!stop.aborted) {
+      const startedAt = performance.now();
+      const end = await this.#once(keeper, stop);
+      if (stop.aborted) break;
+      const delayMs = plan.next(performance.now() - startedAt);
+      this.#ended(end, plan.isGivenUp, delayMs);
+      // What is refused stays so until the configuration, and so this process, is another one.
+      if (end.refused) await pause(Infinity, stop);
+      else await pause(delayMs, stop);
+      if (!stop.aborted) this.#counts.restarts += 1;
+    }
+    this.#state = 'elsewhere';
+    this.#why = undefined;
+    this.#figures = {};
+  }
+
+  async #once(keeper: RecordKeeper, stop: AbortSignal) {
+    this.#state = 'starting';
+    this.#figures = {};
+    let started: EngineProcess;
+    try {
+      started = this.#start(keeper);
+    } catch (error) {
+      const text = error instanceof Error ? error.message : String(error);
+      return { text, refused: false };
+    }
+    this.#process = started;
+    const onStop = (): void => void started.stop();
+    stop.addEventListener('abort', onStop);
+    if (stop.aborted) onStop();
+    const end = await started.gone;
+    stop.removeEventListener('abort', onStop);
+    this.#process = undefined;
+    return end;
+  }
+
+  #start(keeper: RecordKeeper): EngineProcess {
+    const { spec, ports, startPython } = this.#parts;
+    if (spec.module.kind === 'python') {
+      if (startPython === undefined) throw new Error('brine.python is not set');
+      this.#state = 'running';
+      return startPython(spec);
+    }
+    return new NodeEngine({
+      ...{ spec, ports, keeper, counts: this.#counts },
+      onRunning: () => {
+        this.#state = 'running';
+      },
+      onFigures: (figures) => {
+        this.#figures = { ...this.#figures, ...figures };
+      },
+    });
+  }
+
+  #ended(
+    { text, refused }: { readonly text: string; readonly refused: boolean },
+    isGivenUp: boolean,
+    delayMs: number,
+  ): void {
+    const { spec, ports } = this.#parts;
+    const before = this.#state;
+    this.#state = refused ? 'refused' : isGivenUp ? 'given up' : 'waiting';
+    this.#why = text;
+    const next = refused ? 'it is not started again' : `again in ${Math.round(delayMs / 1000)} s`;
+    const level = refused || (isGivenUp && before !== 'given up') ? 'error' : 'warn';
+    ports.log(level, `engine ${spec.name} ended: ${text}; ${next}`);
+  }
+}
+
+/** Timers take no longer waits. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      stop.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(ms, LONGEST_MS));
+    if (stop.aborted) end();
+    else stop.addEventListener('abort', end);
+  });
+}

@@ -1,0 +1,31 @@
+import { PythonHost } from './host.ts';
+import type { LineLevel } from './line-log.ts';
+
+/** The options of the master that say how modules in Python run. */
+export interface PythonOptions {
+  readonly confFile: string;
+  readonly brine: {
+    /** Empty: none run. */
+    readonly python: string;
+    /** In bytes. */
+    readonly pythonMemory: number;
+    /** In seconds. */
+    readonly pythonTimeout: number;
+  };
+}
+
+/** Modules in Python, where `brine.python` names an interpreter. Nothing is started yet. */
+export function openPython(
+  { confFile, brine }: PythonOptions,
+  tell: (level: LineLevel, text: string) => void,
+): PythonHost | undefined {
+  const { python, pythonMemory, pythonTimeout } = brine;
+  if (python === '') return undefined;
+  const settings = {
+    python,
+    configFile: confFile,
+    memoryBytes: pythonMemory,
+    runnerMs: pythonTimeout * 1000,
+  };
+  return new PythonHost(settings, tell);
+}

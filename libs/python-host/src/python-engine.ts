@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { pythonEnvironment } from './environment.ts';
+import { LineLog, type TakeLine } from './line-log.ts';
+import type { PythonSettings } from './settings.ts';
+
+const PROGRAM = fileURLToPath(new URL('../python/engine.py', import.meta.url));
+
+/** The code with which engine.py says that Salt has no such engine. */
+const UNKNOWN = 3;
+/** How long an engine has for its end, ms. */
+const STOP_MS = 5_000;
+
+/**
+ * An engine of the site's Salt in a process of its own. It speaks to the event sockets of this
+ * host, as it does under a stock master.
+ */
+export class PythonEngine {
+  /** Resolves when the process is gone; `refused` where the next one would end in the same way. */
+  readonly gone: Promise<{ readonly text: string; readonly refused: boolean }>;
+  readonly #child: ChildProcess;
+  readonly #lines: LineLog;
+  #lastLine = '';
+  #isStopped = false;
+
+  /** @param options of its entry in `engines:`, as keywords of its function `start` */
+  constructor(
+    { python, configFile, memoryBytes }: Omit<PythonSettings, 'runnerMs'>,
+    engine: { readonly name: string; readonly options: object },
+    take: TakeLine,
+  ) {
+    this.#lines = new LineLog((level, text) => {
+      this.#lastLine = text;
+      take(level, text);
+    });
+    const args = ['-B', PROGRAM, configFile, engine.name, String(memoryBytes)];
+    this.#child = spawn(python, args, {
+      cwd: '/',
+      // A group of its own: what the engine starts ends with it.
+      detached: true,
+      env: pythonEnvironment(process.env),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    for (const output of [this.#child.stdout, this.#child.stderr]) {
+      output?.setEncoding('utf8').on('data', (part: string) => this.#lines.write(part));
+    }
+    // A process that has ended takes no options; its end is told by `exit`.
+    this.#child.stdin?.on('error', () => undefined);
+    this.#child.stdin?.write(`${JSON.stringify(engine.options)}\n`);
+    this.gone = new Promise((resolve) => {
+      this.#child.once('error', (error) => {
+        resolve({ text: `the interpreter does not start: ${error.message}`, refused: true });
+      });
+      this.#child.once('exit', (code, signal) => {
+        this.#killGroup('SIGKILL');
+        this.#lines.end();
+        resolve(this.#endOf(code, signal));
+      });
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Ends it; resolves when it is gone. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#killGroup('SIGTERM');
+    const timer = setTimeout(() => this.#killGroup('SIGKILL'), STOP_MS);
+    await this.gone;
+    clearTimeout(timer);
+  }
+
+  #endOf(code: number | null, signal: NodeJS.Signals | null) {
+    if (this.#isStopped) return { text: 'it was stopped', refused: false };
+    const how = signal === null ? `it ended with code ${code ?? 'unknown'}` : `by ${signal}`;
+    const text = this.#lastLine === '' ? how : `${how} (${this.#lastLine})`;
+    return { text, refused: code === UNKNOWN };
+  }
+
+  #killGroup(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch {
+      // All of it has ended by itself.
+    }
+  }
+}
