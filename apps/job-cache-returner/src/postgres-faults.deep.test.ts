@@ -34,7 +34,7 @@ beforeAll(async () => {
   // Ours may write whatever the server's default is, or it could not be mended.
   const options = '-c default_transaction_read_only=off';
   pool = new pg.Pool({ connectionString: server.url, max: 2, options });
-}, 120_000);
+});
 
 afterAll(async () => {
   await endPool(pool);
@@ -59,7 +59,7 @@ beforeEach(async () => {
     await returner.close();
     await bus.close();
   };
-  await expect.poll(() => returner.ready, { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => returner.ready).toBe(true);
 });
 
 afterEach(() => stop());
@@ -114,7 +114,7 @@ async function becomeReadOnly(): Promise<() => Promise<unknown>> {
     await pool.query(`ALTER SYSTEM SET default_transaction_read_only = ${value}`);
     await pool.query('SELECT pg_reload_conf()');
     // The server tells its backends before it makes another one.
-    await expect.poll(readOnlyOfAnother, { timeout: 10_000 }).toBe(value);
+    await expect.poll(readOnlyOfAnother).toBe(value);
   };
   await set('on');
   return () => set('off');
@@ -147,13 +147,13 @@ test.each([
   async (_, begin) => {
     const end = await begin();
     await append();
-    await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => returner.ready).toBe(false);
     await faultLasts(FAULT_MS);
     expect(await stored()).toBe(0);
     expect(returner.status).toMatchObject({ holding: true });
     await end();
-    await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
-    await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
+    await expect.poll(stored).toBe(RETURNS);
+    await expect.poll(() => returner.ready).toBe(true);
     const put = await pool.query('SELECT FROM brine.quarantine WHERE jid = $1', [jid]);
     expect(put.rowCount).toBe(0);
   },
@@ -170,8 +170,8 @@ test.each([
     await append();
     await faultLasts(FAULT_MS);
     await end();
-    await expect.poll(stored, { timeout: 15_000 }).toBe(RETURNS);
-    await expect.poll(() => returner.ready, { timeout: 10_000 }).toBe(true);
+    await expect.poll(stored).toBe(RETURNS);
+    await expect.poll(() => returner.ready).toBe(true);
   },
   60_000,
 );

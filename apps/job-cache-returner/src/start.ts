@@ -3,8 +3,10 @@ import { connectBus } from '@brine/bus';
 import { EventReader, tellCommitted } from '@brine/bus/events';
 import { PublicationReader } from '@brine/bus/jobs';
 import type { Answering } from '@brine/bus/rpc';
-import { serve } from '@brine/bus/rpc';
+import { answerRoll, serve } from '@brine/bus/rpc';
+import type { QuarantineRow, Refusal, RefusedRow } from '@brine/job-cache';
 import { FleetCounts, isRefused, JobCache, JobCacheError } from '@brine/job-cache';
+import { openPython } from '@brine/python-host';
 import {
   type Metrics,
   natsOf,
@@ -18,7 +20,8 @@ import type { StoreContext } from '@brine/storing';
 import { keepStray, OutageRetry, takeJobs, takeReturns } from '@brine/storing';
 import type { Log, Telemetry } from '@brine/telemetry';
 import { isMap } from '@brine/wire';
-import { startMaintenance } from './adapters/maintenance.ts';
+import { openEventReturn } from './adapters/event-return/open-event-return.ts';
+import { type Maintenance, startMaintenance } from './adapters/maintenance.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { QUERIES, QueryError } from './adapters/queries/queries.ts';
 import { StoreMetrics } from './adapters/store-metrics.ts';
@@ -49,9 +52,11 @@ const MINION_LABELS = { never: 0, auto: MAX_MINION_LABELS, always: 5_000 } as co
 export async function startReturner(context: ServiceContext): Promise<RunningService> {
   const { options, log, telemetry, metrics, signal } = context;
   const databaseUrl = postgresUrlOf(context);
-  const bus = await connectBus(natsOf(context, 'job-cache-returner'));
+  const bus = answerRoll(await connectBus(natsOf(context, 'job-cache-returner')), context.told);
   const keepMs = options.keepJobsSeconds * 1000;
-  const returner = new Returner({
+  const python = openPython(options, (level, text) => log[level](text));
+  const returner: Returner = new Returner({
+    returnEvent: (row) => events.again(row),
     bus,
     databaseUrl,
     keepMs,
@@ -67,13 +72,21 @@ export async function startReturner(context: ServiceContext): Promise<RunningSer
     traced: tracedJobs(options),
   });
   returner.finished.catch(context.fail);
+  const events = openEventReturn({
+    ...{ bus, options, databaseUrl, log, metrics, signal, python },
+    putAway: (refusal, error) => returner.putAway(refusal, error),
+    count: () => returner.countPutAway('event'),
+    connected: returner.connected,
+  });
   return {
     close: async () => {
+      await events.close();
+      python?.close();
       await returner.close();
       await bus.close();
     },
     ready: () => bus.status === 'connected' && returner.ready,
-    status: () => ({ bus: bus.status, ...returner.status }),
+    status: () => ({ bus: bus.status, ...returner.status, eventReturn: events.status() }),
   };
 }
 
@@ -100,9 +113,13 @@ export interface ReturnerPorts {
   readonly signal: AbortSignal;
   /** After so long without an acknowledgement the stream delivers again, in ms; 30,000. */
   readonly ackWaitMs?: number;
+  /** Gives an event out of quarantine to its returner once more. Default: there is none. */
+  readonly returnEvent?: (row: QuarantineRow) => Promise<boolean>;
   /** Opens the database; another one in the simulation. */
   readonly connect?: typeof JobCache.connect;
 }
+
+const notReturned = (): Promise<boolean> => Promise.resolve(false);
 
 /** The store of jobs and returns, from the streams to PostgreSQL. */
 export class Returner {
@@ -112,9 +129,14 @@ export class Returner {
   readonly #jobs: PublicationReader;
   readonly #returns: EventReader;
   readonly #answering: Answering[] = [];
+  #hearsQuestions = false;
   readonly #fleet: FleetCounts;
+  /** Resolves once the database has its tables, or this has ended; never rejects. */
+  readonly connected: Promise<void>;
+  #connected: () => void = () => undefined;
   #cache: JobCache | undefined;
   #context: StoreContext | undefined;
+  #maintenance: Maintenance | undefined;
   /** Ends when all strays so far are kept. */
   #keeping: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
@@ -151,26 +173,43 @@ export class Returner {
       maxMinionLabels: ports.maxMinionLabels ?? MAX_MINION_LABELS,
       traced: ports.traced ?? (() => undefined),
     });
-    this.finished = this.#run();
+    this.connected = new Promise((resolve) => (this.#connected = resolve));
+    this.finished = this.#run().finally(() => this.#connected());
   }
 
-  /** True while jobs and returns are stored as they come. */
+  /** True while jobs and returns are stored as they come, and questions are answered. */
   get ready(): boolean {
     const reading = this.#jobs.reading && this.#returns.reading;
-    return this.#cache !== undefined && !this.#backoff.waiting && reading;
+    return this.#hearsQuestions && !this.#backoff.waiting && reading;
   }
 
   /** What `/status` shows. */
   get status(): object {
     const strays = this.#jobs.strays + this.#returns.strays;
     const resets = this.#jobs.resets + this.#returns.resets;
-    return { ...this.#counts.totals, holding: this.#backoff.waiting, strays, resets };
+    const ran = this.#maintenance?.status() ?? {};
+    return { ...this.#counts.totals, holding: this.#backoff.waiting, strays, resets, ...ran };
+  }
+
+  /** Puts away what another part of this service refused. Throws JobCacheError for outages. */
+  async putAway(refusal: Refusal, error: unknown): Promise<RefusedRow> {
+    return this.#present().quarantine(refusal, error);
+  }
+
+  /** How many rows of a kind are in quarantine. Throws JobCacheError. */
+  async countPutAway(kind: RefusedRow['kind']): Promise<number> {
+    return (await this.#present().quarantined.list({ kind }, 1)).total;
   }
 
   /** Stops reading, stores what is in flight, closes. Calling it again returns the same promise. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
+  }
+
+  #present(): JobCache {
+    if (this.#cache !== undefined) return this.#cache;
+    throw new JobCacheError('SALT_JOBCACHE_AWAY', 'PostgreSQL was not there yet');
   }
 
   async #run(): Promise<void> {
@@ -194,6 +233,7 @@ export class Returner {
     );
     if (cache === undefined) return this.#giveBack();
     this.#cache = cache;
+    this.#connected();
     const context: StoreContext = (this.#context = {
       cache,
       backoff: this.#backoff,
@@ -203,14 +243,18 @@ export class Returner {
       now: () => performance.timeOrigin + performance.now(),
     });
     this.#serve(cache);
-    const stopMaintenance = startMaintenance(cache, { keepMs, archive, log });
+    // If the connection breaks here, it subscribes again by itself when it is back.
+    const heard = (): boolean => (this.#hearsQuestions = true);
+    void bus.flush().then(heard, heard);
+    const maintenance = startMaintenance(cache, { keepMs, archive, log });
+    this.#maintenance = maintenance;
     try {
       const groups = this.#returns.batches(MAX_GROUP, LINGER_MS);
       const takers = Array.from({ length: GROUPS_IN_FLIGHT }, () => takeReturns(groups, context));
       await Promise.all([takeJobs(this.#jobs, context), ...takers]);
       await this.#keeping;
     } finally {
-      await stopMaintenance();
+      await maintenance.close();
     }
   }
 
@@ -234,7 +278,9 @@ export class Returner {
         serve(this.#ports.bus, `brine.jobs.${name}`, (request) => {
           if (!isMap(request)) throw new QueryError('a question is a map');
           const { bus } = this.#ports;
-          return query(cache, request, { bus, incarnation: () => this.#returns.incarnation });
+          const { returnEvent = notReturned } = this.#ports;
+          const incarnation = (): string | undefined => this.#returns.incarnation;
+          return query(cache, request, { bus, incarnation, returnEvent });
         }),
       );
     }

@@ -1,14 +1,15 @@
 import type { Bus } from '@brine/bus';
-import type { JobCache, QuarantineFilter } from '@brine/job-cache';
+import type { JobCache, QuarantineFilter, QuarantineRow } from '@brine/job-cache';
 import { retryQuarantined } from '@brine/storing';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { boolOf, intOf, listOf, mapOf, textOf } from '@brine/wire';
 
-type Query = (
-  cache: JobCache,
-  request: SaltMap,
-  context: { readonly bus: Bus },
-) => Promise<SaltValue>;
+interface Context {
+  readonly bus: Bus;
+  readonly returnEvent: (row: QuarantineRow) => Promise<boolean>;
+}
+
+type Query = (cache: JobCache, request: SaltMap, context: Context) => Promise<SaltValue>;
 
 /** Rows are tried again for so long, in ms; then the caller asks for the next ones. */
 const RETRY_MS = 1_500;
@@ -33,7 +34,7 @@ async function list(cache: JobCache, request: SaltMap): Promise<SaltValue> {
 async function retry(
   cache: JobCache,
   request: SaltMap,
-  { bus }: { readonly bus: Bus },
+  { bus, returnEvent }: Context,
 ): Promise<SaltValue> {
   const filter = chosen(request);
   const untilMs = performance.now() + RETRY_MS;
@@ -43,7 +44,8 @@ async function retry(
     const row = await cache.quarantined.next(filter, after);
     if (row === undefined) return mapOf({ ...counts, next: null });
     after = row.number;
-    counts[(await retryQuarantined(row, { cache, bus })) ? 'stored' : 'refused'] += 1;
+    const isStored = await retryQuarantined(row, { cache, bus, returnEvent });
+    counts[isStored ? 'stored' : 'refused'] += 1;
   }
   return mapOf({ ...counts, next: after });
 }

@@ -1,7 +1,8 @@
 import type { Bus } from '@brine/bus';
-import type { JobCache, JobWithLedger, ListJobsOptions } from '@brine/job-cache';
+import type { JobCache, JobWithLedger, ListJobsOptions, QuarantineRow } from '@brine/job-cache';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { boolOf, intOf, listOf, mapIn, mapOf, textOf } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import { DURABLE_QUERIES } from './durable-queries.ts';
 import { exportQuery, importQuery } from './exchange-queries.ts';
 import { QUARANTINE_QUERIES } from './quarantine-queries.ts';
@@ -13,6 +14,8 @@ export interface QueryContext {
   /** Which life of the stream of events is read here; undefined before it was found. */
   readonly incarnation: () => string | undefined;
   readonly bus: Bus;
+  /** Gives an event out of quarantine to its returner; false where that is not configured here. */
+  readonly returnEvent: (row: QuarantineRow) => Promise<boolean>;
 }
 
 /** Answers one query; both sides are maps as `@brine/wire` packs them. */
@@ -37,6 +40,8 @@ export const QUERIES: ReadonlyMap<string, Query> = new Map<string, Query>([
   ...DURABLE_QUERIES,
   ...QUARANTINE_QUERIES,
   ...QUEUE_QUERIES,
+  ['ledger', async (cache, request) => mapOf(await cache.ledger(jidOf(request)))],
+  ['database', async (cache) => fromJson(JSON.parse(JSON.stringify(await cache.facts())))],
   ['at', at],
   ['export', exportQuery],
   ['import', importQuery],

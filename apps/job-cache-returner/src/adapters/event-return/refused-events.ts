@@ -1,0 +1,79 @@
+import type { EventReturner, EventToReturn } from '@brine/event-return';
+import { eventId } from '@brine/event-return';
+import type { QuarantineRow, Refusal, RefusedRow } from '@brine/job-cache';
+
+/** Refused events that are kept at most: a returner that refuses all would fill the database. */
+const KEPT_MAX = 10_000;
+/** How often they are counted, in ms. */
+const COUNT_EVERY_MS = 60_000;
+
+/** What refused events are kept with. */
+export interface RefusedEventsPorts {
+  /** Throws a retryable error while PostgreSQL is away. */
+  readonly putAway: (refusal: Refusal, error: unknown) => Promise<RefusedRow>;
+  /** How many are kept. Throws the same. */
+  readonly count: () => Promise<number>;
+  readonly warn: (text: string) => void;
+  /** A monotonic clock, ms. */
+  readonly now: () => number;
+}
+
+/** The events that returners refuse for good: in quarantine, until an operator looks at them. */
+export class RefusedEvents {
+  readonly #ports: RefusedEventsPorts;
+  #kept = 0;
+  #countedMs = -Infinity;
+  #isFull = false;
+
+  constructor(ports: RefusedEventsPorts) {
+    this.#ports = ports;
+  }
+
+  /** Keeps an event; the same again is one row. Beyond a limit events are dropped, said once. */
+  async keep(returner: string, event: EventToReturn, error: unknown): Promise<object> {
+    const { count, now, putAway, warn } = this.#ports;
+    if (now() - this.#countedMs > COUNT_EVERY_MS) {
+      this.#kept = await count();
+      this.#countedMs = now();
+    }
+    if (this.#kept >= KEPT_MAX) {
+      if (!this.#isFull) warn(`${KEPT_MAX} refused events are in quarantine; more are dropped`);
+      this.#isFull = true;
+      return {};
+    }
+    this.#isFull = false;
+    this.#kept += 1;
+    const { tag, timeMs, data, position } = event;
+    return putAway(
+      {
+        // Of several returners each may refuse it, and several may come of one message.
+        ...{ kind: 'event', jid: '', id: returner, seq: 0 },
+        incarnation: `${returner.slice(0, 100)} ${eventId(event)}`,
+        raw: data,
+        receivedAt: Math.floor(timeMs),
+        told: { returner, tag, timeMs, position },
+      },
+      error,
+    );
+  }
+}
+
+/**
+ * Gives an event out of quarantine to its returner once more; false where that is not configured
+ * here. Throws ReturnerError.
+ */
+export async function returnAgain(
+  row: QuarantineRow,
+  returners: readonly EventReturner[],
+): Promise<boolean> {
+  const { returner, tag, timeMs, position } = row.told;
+  const found = returners.find(({ name }) => name === returner);
+  if (found === undefined || typeof tag !== 'string') return false;
+  await found.writeAgain({
+    tag,
+    timeMs: typeof timeMs === 'number' ? timeMs : (row.storedMs ?? row.atMs),
+    data: row.raw,
+    position: typeof position === 'string' ? position : '',
+  });
+  return true;
+}

@@ -1,0 +1,17 @@
+export type { AskWeb } from './elasticsearch.ts';
+export { Elasticsearch } from './elasticsearch.ts';
+export type { EventToReturn } from './event.ts';
+export { dataJson, eventId, eventLine, eventMap } from './event.ts';
+export type { EventReturnCounts } from './event-return.ts';
+export { EventReturn } from './event-return.ts';
+export type { Batch } from './gathering.ts';
+export { gatheringLimits } from './gathering.ts';
+export type { RecordStore } from './leases.ts';
+export { neededFrom } from './place-record.ts';
+export type { EventReturner, SavedPlace } from './returner.ts';
+export { ReturnerError } from './returner.ts';
+export { ReturnerOptions } from './returner-options.ts';
+export { returnerUrl } from './returner-url.ts';
+export { tagFilter } from './tag-filter.ts';
+export type { WebPost } from './web.ts';
+export { checkReply, postOf } from './web.ts';
