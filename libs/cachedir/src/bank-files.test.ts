@@ -1,56 +1,130 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { mapOf, unpack } from '@brine/wire';
+import { mapOf, unpackMap } from '@brine/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { BankFiles } from './bank-files.ts';
 
-const GRAINS = mapOf({ id: 'web1', ipv4: ['127.0.0.1'] });
-const MINE = mapOf({ 'test.ping': true });
+const TIME = Date.UTC(2026, 10, 26, 3, 4, 5);
+const GRAINS = mapOf({ os: 'Debian', raw: Buffer.from([0xff]) });
+const PILLAR = mapOf({ secret: 'x' });
 
-let dir = '';
+let cachedir = '';
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'brine-banks-'));
+  cachedir = mkdtempSync(join(tmpdir(), 'banks-'));
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => rmSync(cachedir, { recursive: true, force: true }));
 
-const read = (...path: readonly string[]): unknown => unpack(readFileSync(join(dir, ...path)));
-const files = (): string[] =>
-  readdirSync(dir, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name)
-    .sort();
+const read = (...names: string[]) => unpackMap(readFileSync(join(cachedir, ...names)));
+const modeOf = (...names: string[]): number => statSync(join(cachedir, ...names)).mode & 0o777;
+const given = { timeMs: TIME };
+const tens = Array.from({ length: 10 }, (_, n) => n);
 
-test('each release finds grains and mine where it looks', async () => {
-  const banks = new BankFiles(dir, ['3006', '3008']);
-  await banks.keep('grains', 'web1', GRAINS);
-  await banks.keep('mine', 'web1', MINE);
-  expect(read('grains', 'web1.p')).toEqual(GRAINS);
-  expect(read('mine', 'web1.p')).toEqual(MINE);
+test('3008 has a bank for each kind, and a key for each minion and environment', async () => {
+  const files = new BankFiles({ cachedir, layout: '3008', pillarEnvs: ['dev'] });
+  await files.write('grains', 'web1.example', GRAINS, given);
+  await files.write('pillar', 'web1.example', PILLAR, given);
+  await files.write('pillar', 'web1.example', mapOf({ dev: 1 }), { ...given, env: 'dev' });
+  await files.write('mine', 'web1.example', mapOf({ f: [1] }), given);
+  expect(read('grains', 'web1.example.p')).toEqual(GRAINS);
+  expect(read('pillar', 'web1.example.p')).toEqual(PILLAR);
+  expect(readdirSync(join(cachedir, 'pillar')).sort()).toEqual([
+    'web1.example.p',
+    'web1.example:dev.p',
+  ]);
+  expect(read('mine', 'web1.example.p')).toEqual(mapOf({ f: [1] }));
+  expect(modeOf('pillar', 'web1.example.p')).toBe(0o600);
+  expect(statSync(join(cachedir, 'grains', 'web1.example.p')).mtimeMs).toBe(TIME);
+  await files.write('grains', 'web1.example', undefined, given);
+  expect(readdirSync(join(cachedir, 'grains'))).toEqual([]);
+});
+
+test('grains, pillars and mine of a minion go with its key', async () => {
+  const files = new BankFiles({ cachedir, layout: '3008', pillarEnvs: ['dev'] });
+  for (const id of ['a', 'b']) {
+    await files.write('grains', id, GRAINS, given);
+    await files.write('pillar', id, PILLAR, given);
+    await files.write('pillar', id, PILLAR, { ...given, env: 'dev' });
+    await files.write('mine', id, GRAINS, given);
+  }
+  await files.remove('a');
+  await files.remove('nobody');
+  expect(readdirSync(join(cachedir, 'grains'))).toEqual(['b.p']);
+  expect(readdirSync(join(cachedir, 'pillar')).sort()).toEqual(['b.p', 'b:dev.p']);
+  expect(readdirSync(join(cachedir, 'mine'))).toEqual(['b.p']);
+});
+
+test('3006 has a directory for each minion, with grains and pillar in one file', async () => {
+  const files = new BankFiles({ cachedir, layout: '3006' });
+  await files.writeData('web1', { grains: GRAINS, pillar: PILLAR }, TIME);
+  await files.write('mine', 'web1', mapOf({ f: 1 }), given);
+  expect(read('minions', 'web1', 'data.p')).toEqual(mapOf({ grains: GRAINS, pillar: PILLAR }));
+  expect(read('minions', 'web1', 'mine.p')).toEqual(mapOf({ f: 1 }));
+  expect(modeOf('minions', 'web1', 'data.p')).toBe(0o600);
+  await files.writeData('web1', { grains: GRAINS, pillar: undefined }, TIME);
   expect(read('minions', 'web1', 'data.p')).toEqual(mapOf({ grains: GRAINS }));
-  expect(read('minions', 'web1', 'mine.p')).toEqual(MINE);
-  expect(statSync(join(dir, 'grains', 'web1.p')).mode & 0o777).toBe(0o600);
+  await files.writeData('web1', { grains: undefined, pillar: undefined }, TIME);
+  expect(readdirSync(join(cachedir, 'minions', 'web1'))).toEqual(['mine.p']);
+  await files.write('mine', 'web1', undefined, given);
+  expect(existsSync(join(cachedir, 'minions', 'web1'))).toBe(false);
+  await files.write('mine', 'web1', mapOf({ f: 1 }), given);
+  await files.remove('web1');
+  expect(existsSync(join(cachedir, 'minions', 'web1'))).toBe(false);
 });
 
-test('only the layout of the installed release is written', async () => {
-  await new BankFiles(dir, ['3008']).keep('grains', 'web1', GRAINS);
-  expect(readdirSync(dir)).toEqual(['grains']);
+test('a bank never holds a name that is no minion, also not for a moment', async () => {
+  const files = new BankFiles({ cachedir, layout: '3008' });
+  const seen = new Set<string>();
+  const writing = (async () => {
+    for (let n = 0; n < 50; n += 1) await files.write('grains', `m${n % 5}`, GRAINS, given);
+  })();
+  let isWriting = true;
+  void writing.finally(() => (isWriting = false));
+  while (isWriting) {
+    const dir = join(cachedir, 'grains');
+    if (existsSync(dir)) for (const name of readdirSync(dir)) seen.add(name);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await writing;
+  expect([...seen].sort()).toEqual(['m0.p', 'm1.p', 'm2.p', 'm3.p', 'm4.p']);
+  expect(readdirSync(join(cachedir, '.brine-drafts'))).toEqual([]);
 });
 
-test('what is there already is not written again', async () => {
-  const banks = new BankFiles(dir, ['3008']);
-  await banks.keep('grains', 'web1', GRAINS);
-  const { ino } = statSync(join(dir, 'grains', 'web1.p'));
-  await banks.keep('grains', 'web1', mapOf({ id: 'web1', ipv4: ['127.0.0.1'] }));
-  expect(statSync(join(dir, 'grains', 'web1.p')).ino).toBe(ino);
-  await banks.keep('grains', 'web1', mapOf({ id: 'web1' }));
-  expect(read('grains', 'web1.p')).toEqual(mapOf({ id: 'web1' }));
+test('what is written at once at a start is all there, and old drafts go', async () => {
+  for (let start = 0; start < 30; start += 1) {
+    const dir = join(cachedir, String(start));
+    mkdirSync(join(dir, '.brine-drafts'), { recursive: true });
+    for (const n of tens) writeFileSync(join(dir, '.brine-drafts', `old${n}`), 'x');
+    const files = new BankFiles({ cachedir: dir, layout: '3008' });
+    const write = async (n: number): Promise<void> => {
+      // Each begins a little later than the one before.
+      for (let turn = 0; turn < n; turn += 1) await new Promise((next) => void setImmediate(next));
+      await files.write('grains', `m${n}`, GRAINS, given);
+    };
+    await Promise.all(tens.map(write));
+    expect(readdirSync(join(dir, 'grains'))).toHaveLength(tens.length);
+    expect(readdirSync(join(dir, '.brine-drafts'))).toEqual([]);
+  }
 });
 
-test('what a minion no longer has is removed, also twice', async () => {
-  const banks = new BankFiles(dir, ['3006', '3008']);
-  await banks.keep('mine', 'web1', MINE);
-  await banks.keep('mine', 'web1', undefined);
-  await banks.keep('mine', 'web1', undefined);
-  expect(files()).toEqual([]);
-});
+test.each(['../x', 'a/b', '.hidden', '', 'x'.repeat(300), 'a\0b'])(
+  'the id %j never becomes a path',
+  async (id) => {
+    for (const layout of ['3006', '3008'] as const) {
+      const files = new BankFiles({ cachedir, layout });
+      const wrong = { code: 'SALT_CACHEDIR_BAD_ID' };
+      await expect(files.write('mine', id, GRAINS, given)).rejects.toMatchObject(wrong);
+      await expect(files.remove(id)).rejects.toMatchObject(wrong);
+    }
+    expect(readdirSync(cachedir)).toEqual([]);
+  },
+);

@@ -88,6 +88,14 @@ describe('JobFiles', () => {
     ]);
   });
 
+  it('takes a return of which only the directory was made', async () => {
+    mkdirSync(join(files.dir(jid), 'm1'), { recursive: true });
+    expect(await files.writeReturn(jid, 'm1', value('again'))).toBe(true);
+    expect(await files.readReturns(jid)).toEqual([{ id: 'm1', value: value('again') }]);
+    await files.writeJob({ jid, load: mapOf({ jid }), minions: [] });
+    expect(await files.writeReturn(jid, 'jid', value('x'))).toBe(false);
+  });
+
   it('unites the minions of the job and of its syndics', async () => {
     await files.writeJob({ jid, load: mapOf({ jid }), minions: ['b', 'a'] });
     await files.writeSyndicMinions(jid, 'syn1', ['c', 'a']);
@@ -177,7 +185,7 @@ describe('user keys', () => {
   });
 
   it('belong to users that the host knows', async () => {
-    expect(await lookupUser('root')).toEqual({ uid: 0, gid: 0 });
+    expect(await lookupUser('root')).toMatchObject({ uid: 0, gid: 0, home: '/root' });
     expect(await lookupUser('no-such-user-here')).toBeUndefined();
   });
 });

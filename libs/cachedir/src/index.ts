@@ -1,4 +1,4 @@
-export type { BankLayout, MinionBank } from './bank-files.ts';
+export type { BankLayout } from './bank-files.ts';
 export { BankFiles } from './bank-files.ts';
 export { BatchFiles } from './batch-files.ts';
 export { cleanOldJobs } from './clean-jobs.ts';
@@ -9,8 +9,20 @@ export {
   removeDropFile,
   writeDropFile,
 } from './drop-file.ts';
+export type { InstalledSalt, SocketDialect } from './installed-salt.ts';
+export { bankLayoutOf, dialectOf, findInstalledSalt } from './installed-salt.ts';
 export { JobFiles } from './job-files.ts';
 export { jobDir } from './job-paths.ts';
+export type { PassedOver } from './stock/bounded.ts';
+export { readStockJobs } from './stock/jobs.ts';
+export { readStockBanks } from './stock/minion-data.ts';
+export {
+  keepStockTokens,
+  readStockSessions,
+  readStockTokens,
+  writeStockSession,
+  writeStockToken,
+} from './stock/tokens.ts';
 export { Uploads } from './uploads.ts';
-export type { UserKey } from './user-keys.ts';
-export { ensureUserKey, readUserKey } from './user-keys.ts';
+export type { HostUser, UserKey } from './user-keys.ts';
+export { ensureUserKey, lookupUser, readUserKey } from './user-keys.ts';

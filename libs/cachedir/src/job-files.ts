@@ -114,12 +114,14 @@ export class JobFiles {
     if (made !== undefined) await writeAtomic(join(job, 'jid'), jid, JOB_FILE);
     else if (await isThere(join(job, 'nocache'))) return false;
     try {
-      await mkdir(dir, { mode: DIR_MODE });
+      await mkdir(dir, { recursive: true, mode: DIR_MODE });
     } catch (error) {
+      // A minion may have the name of a file of the job, as `jid`.
       if (isSystemError(error, 'EEXIST')) return false;
       throw error;
     }
-    await writeAtomic(join(dir, 'return.p'), pack(value, 'bin'), JOB_FILE);
+    // The file decides: a master that was killed, or a full disk, leaves a directory without it.
+    if (!(await writeNew(join(dir, 'return.p'), pack(value, 'bin'), JOB_FILE))) return false;
     if (out !== undefined) await writeAtomic(join(dir, 'out.p'), pack(out, 'bin'), JOB_FILE);
     return true;
   }

@@ -76,13 +76,19 @@ async function ownerFor(user: string): Promise<Owner | undefined> {
   return process.getuid?.() === 0 ? lookupUser(user) : undefined;
 }
 
-/** The ids of a user of this host, from the name service, or undefined. */
-export async function lookupUser(user: string): Promise<Owner | undefined> {
+/** A user of this host. */
+export interface HostUser extends Owner {
+  readonly home: string;
+  readonly shell: string;
+}
+
+/** What this host's name service knows of a user, or undefined. */
+export async function lookupUser(user: string): Promise<HostUser | undefined> {
   if (!USER_NAME.test(user)) return undefined;
   const line = (await fromPasswdFile(user)) ?? (await fromNameService(user));
-  const [, , uid, gid] = line?.split(':') ?? [];
+  const [, , uid, gid, , home = '', shell = ''] = line?.split(':') ?? [];
   if (uid === undefined || gid === undefined) return undefined;
-  return { uid: Number(uid), gid: Number(gid) };
+  return { uid: Number(uid), gid: Number(gid), home, shell };
 }
 
 async function fromPasswdFile(user: string): Promise<string | undefined> {

@@ -46,6 +46,11 @@ interface FileKind {
   readonly owner?: Owner | undefined;
   /** False: the file may be lost or empty after a power cut; for what can be made again. */
   readonly synced?: boolean;
+  /**
+   * A directory of the same file system where it is written first; default beside its place. For
+   * directories that programs list.
+   */
+  readonly draftsIn?: string;
 }
 
 /** Writes a file so that a reader sees the old content or the new one, never a part. */
@@ -92,9 +97,9 @@ export async function writeNew(
 async function writeDraft(
   path: string,
   content: Uint8Array | string,
-  { mode, owner, synced = true }: FileKind,
+  { mode, owner, synced = true, draftsIn = dirname(path) }: FileKind,
 ): Promise<string> {
-  const draft = join(dirname(path), `.${process.pid}-${randomBytes(6).toString('hex')}.new`);
+  const draft = join(draftsIn, `.${process.pid}-${randomBytes(6).toString('hex')}.new`);
   const file = await open(draft, 'wx', mode);
   try {
     await file.writeFile(content);

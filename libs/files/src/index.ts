@@ -16,3 +16,5 @@ export {
   writeAtomic,
   writeNew,
 } from './files.ts';
+export type { NewOwner } from './give-tree.ts';
+export { giveFile, giveTree } from './give-tree.ts';

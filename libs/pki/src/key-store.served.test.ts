@@ -1,15 +1,24 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readSigningFile, takeAutosignStub } from './autosign.ts';
+import { journalPath, KeyJournal } from './journal.ts';
 import { ensureKeyDirs } from './key-dirs.ts';
 import { KeyStore } from './key-store.ts';
-import { loadOrCreateMasterKeys } from './master-keys.ts';
+import { loadOrCreateMasterKeys, masterKeyOptions } from './master-keys.ts';
 import { MinionKeyFiles } from './minion-keys.ts';
 
 let dir = '';
@@ -43,16 +52,81 @@ describe('loadOrCreateMasterKeys', () => {
     const { privatePem } = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
     expect(readFileSync(join(dir, 'salt1.pem'), 'utf8').trim()).toBe(privatePem.trim());
     expect(await mode(join(dir, 'salt1.pem'))).toBe('400');
+    await KeyJournal.open(journalPath(dir));
+    const other = await loadOrCreateMasterKeys(join(dir, 'other'));
     rmSync(join(dir, 'master.pem'));
-    const other = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    writeFileSync(join(dir, 'master.pem'), other.privatePem);
+    await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
     expect(readFileSync(join(dir, 'salt1.pem'), 'utf8').trim()).toBe(other.privatePem.trim());
     expect(readFileSync(join(dir, 'salt1.pub'), 'utf8').trim()).toBe(other.publicPem);
+  });
+
+  it('takes the pair of a 3008 master that has no master.pem', async () => {
+    const made = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    for (const name of ['master.pem', 'master.pub']) rmSync(join(dir, name));
+    const before = readFileSync(join(dir, 'salt1.pem'), 'utf8');
+    const taken = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    expect(taken.publicPem).toBe(made.publicPem);
+    expect(await mode(join(dir, 'master.pem'))).toBe('400');
+    expect(readFileSync(join(dir, 'salt1.pem'), 'utf8')).toBe(before);
+  });
+
+  it('never replaces the key of a 3008 master, also one that it can not open', async () => {
+    const other = await loadOrCreateMasterKeys(join(dir, 'other'));
+    writeFileSync(join(dir, 'salt1.pem'), 'encrypted otherwise');
+    const start = () => loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    await expect(start()).rejects.toThrow('salt1.pem: not a usable RSA private key');
+    writeFileSync(join(dir, 'salt1.pem'), other.privatePem);
+    await loadOrCreateMasterKeys(join(dir, 'third'));
+    writeFileSync(join(dir, 'master.pem'), readFileSync(join(dir, 'third/master.pem')));
+    await expect(start()).rejects.toThrow('salt1.pem is another key than master.pem');
+    expect(readFileSync(join(dir, 'salt1.pem'), 'utf8')).toBe(other.privatePem);
   });
 
   it('does not replace a private key it can not read', async () => {
     mkdirSync(dir);
     writeFileSync(join(dir, 'master.pem'), 'no key');
     await expect(loadOrCreateMasterKeys(dir)).rejects.toMatchObject({ code: 'SALT_PKI_BAD_KEY' });
+  });
+
+  it('encrypts a new key with the passphrase, and opens it with that one alone', async () => {
+    const options = { id: 'salt1_master', keyPass: 'hunter2' };
+    const made = await loadOrCreateMasterKeys(dir, 2048, options);
+    for (const name of ['master.pem', 'salt1.pem']) {
+      expect(readFileSync(join(dir, name), 'utf8')).toContain('Proc-Type: 4,ENCRYPTED');
+    }
+    const before = readFileSync(join(dir, 'salt1.pem'), 'utf8');
+    const again = await loadOrCreateMasterKeys(dir, 2048, options);
+    expect(again.privatePem).toBe(made.privatePem);
+    expect(readFileSync(join(dir, 'salt1.pem'), 'utf8')).toBe(before);
+    await expect(loadOrCreateMasterKeys(dir)).rejects.toThrow(
+      'it is encrypted, and no passphrase is set (key_pass)',
+    );
+    await expect(loadOrCreateMasterKeys(dir, 2048, { keyPass: 'other' })).rejects.toThrow(
+      'it is encrypted, and the passphrase (key_pass) does not open it',
+    );
+  });
+
+  it('opens a key that is not encrypted although there is a passphrase', async () => {
+    const { privatePem } = await loadOrCreateMasterKeys(dir);
+    const again = await loadOrCreateMasterKeys(dir, 2048, { keyPass: 'hunter2' });
+    expect(again.privatePem).toBe(privatePem);
+  });
+
+  it('has the pair of a cluster beside the own one, which stays as it is', async () => {
+    const own = await loadOrCreateMasterKeys(dir, 2048, { id: 'salt1_master' });
+    const shared = join(dir, 'shared');
+    const settings = {
+      ...{ id: 'salt1_master', masterSignPubkey: true, masterSignKeyName: 'master_sign' },
+      ...{ masterUsePubkeySignature: false, masterPubkeySignature: undefined },
+      ...{ masterKeyName: 'cluster', ownPkiDir: dir, keyPass: undefined },
+      ...{ clusterKeyPass: 'hunter2', signingKeyPass: undefined },
+    };
+    const keys = await loadOrCreateMasterKeys(shared, 2048, masterKeyOptions(settings));
+    expect(keys.publicPem).not.toBe(own.publicPem);
+    expect(readFileSync(join(shared, 'cluster.pem'), 'utf8')).toContain('ENCRYPTED');
+    expect(existsSync(join(shared, 'salt1.pem'))).toBe(false);
+    expect(existsSync(join(dir, 'master_sign.pem'))).toBe(true);
   });
 
   it('has a signing pair only when asked', async () => {

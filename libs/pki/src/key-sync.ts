@@ -176,8 +176,10 @@ export class KeySync {
 
   #currentShelves(): Map<string, KeyShelf[]> {
     // A volume that is not mounted shows an empty directory; the master's own key is never absent.
-    if (!existsSync(join(this.#store.pkiDir, 'master.pem'))) {
-      throw new PkiError('SALT_PKI_STORE_AWAY', `${this.#store.pkiDir}: no master.pem`);
+    const { pkiDir } = this.#store;
+    // In a cluster of Salt's masters the pair has the other name.
+    if (!['master.pem', 'cluster.pem'].some((name) => existsSync(join(pkiDir, name)))) {
+      throw new PkiError('SALT_PKI_STORE_AWAY', `${pkiDir}: no master.pem`);
     }
     const listing = this.#store.listSync();
     const shelves = new Map<string, KeyShelf[]>();

@@ -1,0 +1,85 @@
+import { createTarDecoder } from 'modern-tar';
+import { BackupError } from './backup-error.ts';
+import { partOf } from './manifest.ts';
+
+/** One entry of an archive. */
+export interface Entry {
+  readonly name: string;
+  readonly data: Buffer;
+}
+
+/** The largest entry is the manifest, with some 250 bytes for each key of a minion. */
+const ENTRY_MAX = 128 * 1024 * 1024;
+
+/**
+ * The entries of an archive, in order.
+ * @throws BackupError where it is damaged or cut off
+ */
+export async function* readEntries(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Entry, void> {
+  const tar = createTarDecoder({ strict: true });
+  const fed = feed(bytes, tar.writable.getWriter());
+  // A fault of the source is a fault of the entries, too.
+  fed.catch(() => undefined);
+  try {
+    for await (const { header, body } of tar.readable) {
+      if (header.size > ENTRY_MAX) throw new BackupError(`${header.name} is too large`);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of body) chunks.push(chunk);
+      yield { name: header.name, data: Buffer.concat(chunks) };
+    }
+    await fed;
+  } catch (error) {
+    if (error instanceof BackupError || isOfSystem(error)) throw error;
+    throw new BackupError(`it is damaged or cut off (${messageOf(error)})`, { cause: error });
+  }
+}
+
+async function feed(
+  bytes: AsyncIterable<Uint8Array>,
+  writer: WritableStreamDefaultWriter<Uint8Array>,
+): Promise<void> {
+  try {
+    for await (const chunk of bytes) await writer.write(chunk);
+    await writer.close();
+  } catch (error) {
+    await writer.abort(error).catch(() => undefined); // The reader has this error already.
+    throw error;
+  }
+}
+
+/** The pieces of one part, in order; what is not taken is passed over. */
+export interface ReadPart {
+  readonly name: string;
+  readonly chunks: AsyncIterable<Buffer>;
+}
+
+/** Entries that follow each other as parts. Throws as its source. */
+export async function* readParts(entries: AsyncIterable<Entry>): AsyncGenerator<ReadPart, void> {
+  const source = entries[Symbol.asyncIterator]();
+  let next = await source.next();
+  try {
+    while (next.done !== true) {
+      const name = partOf(next.value.name);
+      const isOfPart = (): boolean => next.done !== true && partOf(next.value.name) === name;
+      const pieces = async function* (): AsyncGenerator<Buffer, void> {
+        while (next.done !== true && isOfPart()) {
+          yield next.value.data;
+          next = await source.next();
+        }
+      };
+      yield { name, chunks: pieces() };
+      while (isOfPart()) next = await source.next();
+    }
+  } finally {
+    await source.return?.();
+  }
+}
+
+/** An error of the disk is told as it is. */
+function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,82 @@
+import { createHash, type Hash } from 'node:crypto';
+import { type Entry, readEntries } from './archive-reader.ts';
+import { BackupError } from './backup-error.ts';
+import {
+  type BackupHead,
+  MANIFEST,
+  type Manifest,
+  partOf,
+  type PartRecord,
+  readHead,
+  readManifest,
+} from './manifest.ts';
+
+/** A backup that is whole. */
+export interface CheckedBackup {
+  readonly manifest: Manifest;
+  /** Entries that were asked for. */
+  readonly kept: ReadonlyMap<string, Buffer>;
+}
+
+/** A part as it was read. */
+interface Counted {
+  readonly hash: Hash;
+  pieces: number;
+  bytes: number;
+}
+
+/** Entries that are kept may have so many bytes together. */
+const KEPT_MAX = 64 * 1024 * 1024;
+
+/**
+ * Reads a backup through and compares every part with its hash; nothing is written.
+ * @param keep which entries to give back
+ * @throws BackupError where it is no backup, of another format, damaged or cut off
+ */
+export async function checkBackup(
+  bytes: AsyncIterable<Uint8Array>,
+  keep: (entry: string) => boolean = () => false,
+): Promise<CheckedBackup> {
+  const counted = new Map<string, Counted>();
+  const kept = new Map<string, Buffer>();
+  let keptBytes = 0;
+  let head: BackupHead | undefined;
+  let manifest: Manifest | undefined;
+  for await (const entry of readEntries(bytes)) {
+    const { name, data } = entry;
+    if (manifest !== undefined) throw new BackupError(`${name} comes after its end`);
+    if (head === undefined) head = readHead(name, data);
+    else if (name === MANIFEST) manifest = readManifest(data);
+    else count(counted, entry);
+    if (!keep(name)) continue;
+    keptBytes += data.length;
+    if (keptBytes > KEPT_MAX) throw new BackupError(`${name} is too large`);
+    kept.set(name, data);
+  }
+  if (head === undefined) throw new BackupError('it is empty');
+  if (manifest === undefined) throw new BackupError('it is cut off: it has no manifest');
+  if (manifest.name !== head.name) throw new BackupError('it is two backups in one file');
+  compare(manifest.parts, counted);
+  return { manifest, kept };
+}
+
+function count(counted: Map<string, Counted>, { name, data }: Entry): void {
+  const part = partOf(name);
+  const found = counted.get(part) ?? { hash: createHash('sha256'), pieces: 0, bytes: 0 };
+  found.hash.update(data);
+  found.pieces += 1;
+  found.bytes += data.length;
+  counted.set(part, found);
+}
+
+function compare(parts: readonly PartRecord[], counted: Map<string, Counted>): void {
+  for (const { name, pieces, bytes, sha256 } of parts) {
+    const found = counted.get(name) ?? { hash: createHash('sha256'), pieces: 0, bytes: 0 };
+    counted.delete(name);
+    const isSame =
+      found.pieces === pieces && found.bytes === bytes && found.hash.digest('hex') === sha256;
+    if (!isSame) throw new BackupError(`${name} is damaged: use another backup`);
+  }
+  const [extra] = counted.keys();
+  if (extra !== undefined) throw new BackupError(`${extra} does not belong to it`);
+}

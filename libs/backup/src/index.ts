@@ -1,0 +1,17 @@
+// The door: named exports only, types apart.
+export type { Write } from './archive-writer.ts';
+export { BackupError } from './backup-error.ts';
+export { checkBackup } from './check-backup.ts';
+export { makeBackup } from './make-backup.ts';
+export type { FileRecord, FileRoot, Json, Manifest, StreamRecord } from './manifest.ts';
+export { filePart } from './manifest.ts';
+export type {
+  BackupSource,
+  BackupTarget,
+  HostFile,
+  StreamContent,
+  TablesSource,
+  TablesTarget,
+} from './ports.ts';
+export { putBack } from './put-back.ts';
+export { steady } from './steady.ts';

@@ -1,0 +1,120 @@
+import { ArchiveWriter, type Write } from './archive-writer.ts';
+import { BackupError } from './backup-error.ts';
+import { toLines } from './json-lines.ts';
+import {
+  type BackupHead,
+  filePart,
+  type FileRecord,
+  FORMAT,
+  HEAD,
+  MANIFEST,
+  type Manifest,
+  type StreamRecord,
+} from './manifest.ts';
+import type { BackupSource } from './ports.ts';
+
+/** Whose backup it is. */
+export type BackupAbout = Omit<BackupHead, 'format' | 'mark'>;
+
+/** What else making a backup needs. */
+export interface BackupWay {
+  readonly write: Write;
+  /** Unix ms. */
+  readonly now: () => number;
+  /** What is read now, as `streams/EVENTS`. */
+  readonly onPart?: (name: string) => void;
+}
+
+/**
+ * Writes a backup while the master goes on. The order is what makes it whole: places of readers,
+ * then streams, then PostgreSQL. What was acknowledged is in a stream or already in PostgreSQL;
+ * what is in both is delivered again and stored once.
+ * @throws BackupError, and what its source and `write` throw: the file is then worth nothing
+ */
+export async function makeBackup(
+  source: BackupSource,
+  about: BackupAbout,
+  { write, now, onPart = () => undefined }: BackupWay,
+): Promise<Manifest> {
+  const markMs = now();
+  const archive = new ArchiveWriter(write, new Date(markMs));
+  try {
+    const head: BackupHead = { ...about, format: FORMAT, mark: new Date(markMs).toISOString() };
+    await archive.entry(HEAD, json(head));
+    onPart('files');
+    const files = await writeFiles(archive, source);
+    const readers = await source.readers();
+    const streams = await writeStreams(archive, source, onPart);
+    const { database, lastJid, usedSequences } = await writeTables(archive, source, onPart);
+    const manifest: Manifest = {
+      ...head,
+      endedAt: new Date(now()).toISOString(),
+      ...{ lastJid, usedSequences, files, streams, readers, database },
+      parts: archive.parts,
+    };
+    await archive.entry(MANIFEST, json(manifest));
+    await archive.end();
+    return manifest;
+  } catch (error) {
+    archive.abort(error);
+    throw error;
+  }
+}
+
+async function writeFiles(archive: ArchiveWriter, source: BackupSource): Promise<FileRecord[]> {
+  const files: FileRecord[] = [];
+  const seen = new Set<string>();
+  for await (const { record, data } of source.files()) {
+    const name = filePart(record);
+    if (seen.has(name)) continue;
+    seen.add(name);
+    await archive.file(name, data);
+    files.push(record);
+  }
+  return files;
+}
+
+async function writeStreams(
+  archive: ArchiveWriter,
+  source: BackupSource,
+  onPart: (name: string) => void,
+): Promise<StreamRecord[]> {
+  const streams: StreamRecord[] = [];
+  for (const name of source.streams) {
+    onPart(`streams/${name}`);
+    const content = await source.stream(name);
+    if (content === undefined) continue;
+    const { messages, bytes, config, state } = content;
+    if ('chunks' in content) await archive.part(`streams/${name}`, content.chunks);
+    else await archive.part(`values/${name}`, toLines(content.values));
+    streams.push({ name, messages, bytes, config, state });
+  }
+  if (streams.length === 0) {
+    throw new BackupError('NATS has no streams of a master: start the master once');
+  }
+  return streams;
+}
+
+async function writeTables(
+  archive: ArchiveWriter,
+  source: BackupSource,
+  onPart: (name: string) => void,
+): Promise<Pick<Manifest, 'database' | 'lastJid' | 'usedSequences'>> {
+  const tables = await source.tables();
+  try {
+    // Rows of this moment name no later message.
+    const usedSequences = await source.lastSequences();
+    for (const table of tables.head.tables) {
+      onPart(`tables/${table.name}`);
+      await archive.part(`tables/${table.name}`, tables.table(table));
+    }
+    const database = { head: tables.head, sequences: await tables.sequences() };
+    return { database, lastJid: tables.lastJid, usedSequences };
+  } finally {
+    await tables.close();
+  }
+}
+
+function json(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value), 'utf8');
+}

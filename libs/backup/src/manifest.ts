@@ -1,0 +1,143 @@
+import { BackupError } from './backup-error.ts';
+
+/** The layout of the file; a reader refuses another. */
+export const FORMAT = 1;
+
+/** A value of JSON that others have written and read. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** One part of the file, cut into pieces. */
+export interface PartRecord {
+  readonly name: string;
+  readonly pieces: number;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/**
+ * The directory that a file's path begins at. `include`: a part of the configuration elsewhere;
+ * `host`: any other file that the configuration names.
+ */
+export type FileRoot = 'config' | 'include' | 'pki' | 'own-pki' | 'certificates' | 'host';
+
+/** A file of the host. */
+export interface FileRecord {
+  readonly root: FileRoot;
+  /** Below its root; of `include` and `host` below `/`, without it. */
+  readonly path: string;
+  readonly mode: number;
+  /** `root`, `user` for the master's, `root:user` with the group of the master's, or `uid:gid`. */
+  readonly owner: string;
+  /** When it was written, unix ms: a stub of autosign ends by it. Backups of before lack it. */
+  readonly mtimeMs?: number;
+  /** Where a symbolic link leads. */
+  readonly link?: string;
+}
+
+/** A stream with what its restore wants. */
+export interface StreamRecord {
+  readonly name: string;
+  readonly messages: number;
+  readonly bytes: number;
+  readonly config: Json;
+  readonly state: Json;
+}
+
+/** A durable reader and its place. */
+export interface ReaderRecord {
+  readonly stream: string;
+  readonly reader: string;
+  readonly ackFloor: number;
+  readonly createdAt?: string;
+  readonly config: Json;
+}
+
+/** What is known before anything is read. */
+export interface BackupHead {
+  readonly format: number;
+  /** Unlike that of any other backup. */
+  readonly name: string;
+  readonly release: string;
+  /** Id of the master. */
+  readonly master: string;
+  readonly host: string;
+  /** The mark: what was acknowledged before is in the backup. RFC 3339. */
+  readonly mark: string;
+}
+
+/** What a backup holds; its last entry. */
+export interface Manifest extends BackupHead {
+  readonly endedAt: string;
+  /** The newest job in it. */
+  readonly lastJid: string;
+  /** The highest sequence that anything in the backup may name, by stream. */
+  readonly usedSequences: Readonly<Record<string, number>>;
+  readonly files: readonly FileRecord[];
+  readonly streams: readonly StreamRecord[];
+  readonly readers: readonly ReaderRecord[];
+  readonly database: DatabaseRecord;
+  readonly parts: readonly PartRecord[];
+}
+
+/** What makes a database ready for the tables, as the job cache told it. */
+export interface DatabaseRecord {
+  readonly head: Json & { readonly tables: readonly TableRecord[] };
+  readonly sequences: Readonly<Record<string, string | null>>;
+}
+
+/** A table and its columns. */
+export interface TableRecord {
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+/** The first entry of the file, and the last. */
+export const HEAD = 'brine-backup.json';
+export const MANIFEST = 'manifest.json';
+
+/** The name of the entry that a file of the host is. */
+export function filePart({ root, path }: Pick<FileRecord, 'root' | 'path'>): string {
+  return `files/${root}/${path}`;
+}
+
+/** The part that an entry belongs to: a file is one entry, all else comes in pieces. */
+export function partOf(entry: string): string {
+  return entry.startsWith('files/') ? entry : entry.slice(0, Math.max(0, entry.lastIndexOf('/')));
+}
+
+/**
+ * Reads the first entry.
+ * @throws BackupError where it is of no backup, or of one that this release can not read
+ */
+export function readHead(name: string, data: Uint8Array): BackupHead {
+  if (name !== HEAD) throw new BackupError('it is no backup of Brine');
+  const head = parse(data);
+  const { format } = head;
+  if (format === FORMAT) return head as unknown as BackupHead;
+  const release = typeof head['release'] === 'string' ? head['release'] : 'another release';
+  throw new BackupError(`its format is ${String(format)}: restore it with Brine ${release}`);
+}
+
+/** Reads the last entry. @throws BackupError where it is not whole */
+export function readManifest(data: Uint8Array): Manifest {
+  const found = parse(data);
+  const lists = ['files', 'streams', 'readers', 'parts'];
+  const isWhole = lists.every((name) => Array.isArray(found[name])) && isRecord(found['database']);
+  if (found['format'] !== FORMAT || !isWhole) throw new BackupError('its manifest is damaged');
+  return found as unknown as Manifest;
+}
+
+function parse(data: Uint8Array): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(data.buffer, data.byteOffset, data.length).toString('utf8'));
+  } catch (error) {
+    throw new BackupError('it is damaged', { cause: error });
+  }
+  if (!isRecord(value)) throw new BackupError('it is damaged');
+  return value;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

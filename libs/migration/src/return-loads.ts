@@ -1,0 +1,25 @@
+import { isMap, mapOf, type SaltMap } from '@brine/wire';
+import type { JobHead, ReturnFile, ReturnLoad } from './ports.ts';
+
+/** What a stock master keeps of a return (Salt: salt/returners/local_cache.py returner). */
+const KEPT = ['return', 'retcode', 'success'] as const;
+
+/** A return of a file as the minion sent it, as far as the file tells. */
+export function returnLoad({ jid, load }: JobHead, given: ReturnFile): ReturnLoad {
+  const { id, value, out, timeMs } = given;
+  // Old masters wrote the value alone; a map without `return` is such a value too.
+  const kept = isMap(value) && value.has('return') ? value : mapOf({ return: value });
+  const told: SaltMap = mapOf({
+    cmd: '_return',
+    id,
+    jid,
+    fun: load.get('fun'),
+    fun_args: load.get('arg') ?? [],
+    out,
+  });
+  for (const name of KEPT) {
+    const one = kept.get(name);
+    if (one !== undefined) told.set(name, one);
+  }
+  return { jid, id, load: told, timeMs };
+}

@@ -1,0 +1,39 @@
+import { listOf, mapOf, SaltFloat, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import type { TokenFile, TokenRecord } from './ports.ts';
+
+/** A stock master's token as Brine keeps it; undefined for one that names no user. */
+export function tokenRecord({ data, expire }: TokenFile): TokenRecord | undefined {
+  const name = textOf(data, 'name');
+  const eauth = textOf(data, 'eauth');
+  if (name === undefined || eauth === undefined) return undefined;
+  const groups = listOf(data, 'groups')?.filter((one) => typeof one === 'string');
+  const authList = data.get('auth_list');
+  return {
+    start: numberOf(data.get('start')) ?? expire,
+    expire,
+    name,
+    eauth,
+    ...(groups === undefined ? {} : { groups }),
+    ...(authList === undefined || authList === null ? {} : { authList }),
+  };
+}
+
+/** Brine's token as a stock master keeps it. */
+export function tokenFile(token: string, record: TokenRecord): TokenFile {
+  const { start, expire, name, eauth, groups, authList } = record;
+  const data: SaltMap = mapOf({
+    start: new SaltFloat(start),
+    expire: new SaltFloat(expire),
+    name,
+    eauth,
+    groups: groups === undefined ? undefined : [...groups],
+    auth_list: authList,
+    token,
+  });
+  return { token, data, expire };
+}
+
+function numberOf(value: SaltValue | undefined): number | undefined {
+  if (value instanceof SaltFloat) return value.value;
+  return typeof value === 'number' ? value : undefined;
+}
