@@ -1,5 +1,5 @@
 export type { Feeds } from './feeds.ts';
-export { startFeeds } from './feeds.ts';
+export { hostToken, startFeeds } from './feeds.ts';
 export { LocalEvents } from './local-events.ts';
 export type { EventForReaders, ReaderSocket } from './readers.ts';
 export { Readers } from './readers.ts';

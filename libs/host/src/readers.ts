@@ -4,13 +4,15 @@ import { parseTag } from '@brine/job';
 import type { SaltMap } from '@brine/wire';
 import { mapOf, pack, scanMap, trimEvent, VALUE_TRIMMED, WireError } from '@brine/wire';
 import type { IpcFraming } from '@brine/wire/frames';
-import { ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
+import { eventStamp, ipcFrame, packEvent, restampEvent, toBinMap } from '@brine/wire/frames';
 
 /** One socket and how its readers want events. */
 export interface ReaderSocket {
   readonly publisher: EventPublisher;
   /** Does `_stamp` end in `+00:00`? */
   readonly zone: boolean;
+  /** Do its readers overlook a return until one more event comes? */
+  readonly wakes: boolean;
 }
 
 /**
@@ -22,8 +24,9 @@ export type EventForReaders = Pick<StreamEvent, 'kind' | 'tag' | 'timeMs'> & {
 };
 
 /**
- * Wakes a CLI that overlooked its returns. No tool asks for this tag. A tool that shows all events
- * shows a few of them just after it connected.
+ * Wakes a CLI of 3007 that overlooked its returns. It has to be a whole event: that CLI would wait
+ * for the rest of a part and forget its timeouts. No tool asks for this tag, but one of 3007 that
+ * shows all events shows it. So no socket for other versions gets it.
  */
 const TICK_TAG = 'brine/tick';
 const TICK_BODY = pack(mapOf({}), 'bin');
@@ -70,9 +73,9 @@ export class Readers {
     this.#fired += 1;
     if (this.count === 0) return;
     const frames = new Map<string, Uint8Array>();
-    const wakes = parseTag(event.tag).kind === 'job-return';
+    const isReturn = parseTag(event.tag).kind === 'job-return';
     try {
-      for (const { publisher, zone } of this.#sockets) {
+      for (const { publisher, zone, wakes } of this.#sockets) {
         if (publisher.readers === 0) continue;
         const key = `${publisher.framing} ${zone}`;
         let frame = frames.get(key);
@@ -81,8 +84,8 @@ export class Readers {
           frames.set(key, frame);
         }
         publisher.publishFrame(frame);
-        if (wakes && publisher.framing === 'bare') {
-          publisher.wakeNewReaders(ipcFrame(packEvent(TICK_TAG, TICK_BODY), 'bare'));
+        if (wakes && isReturn) {
+          publisher.wakeNewReaders(ipcFrame(packEvent(TICK_TAG, TICK_BODY), publisher.framing));
         }
       }
     } catch (error) {
@@ -100,16 +103,9 @@ export class Readers {
   #frame(event: EventForReaders, framing: IpcFraming, zone: boolean): Uint8Array {
     const { kind, tag, body, timeMs } = event;
     const isStamped = kind === 'local' && scanMap(body).range('_stamp') !== undefined;
-    const data = isStamped ? toBinMap(body) : restampEvent(body, stamp(timeMs, zone));
+    const data = isStamped ? toBinMap(body) : restampEvent(body, eventStamp(timeMs, zone));
     return ipcFrame(packEvent(tag, trimEvent(data, this.#maxEventSize)), framing);
   }
-}
-
-/** UTC, ISO 8601 with microseconds, as Python's isoformat writes it. */
-export function stamp(timeMs: number, zone: boolean): string {
-  const iso = new Date(Math.floor(timeMs)).toISOString().slice(0, -1);
-  const micros = Math.floor((timeMs % 1) * 1000);
-  return `${iso}${String(micros).padStart(3, '0')}${zone ? '+00:00' : ''}`;
 }
 
 /** Stands for the body of an event that is too large to be fetched at all. */

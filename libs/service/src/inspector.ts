@@ -13,6 +13,10 @@ const WORD = /(?:"(?:\\.|[^"\\])*"|[^ "])+/g;
 
 /** What SIGUSR1 asks for. */
 export interface DebugSignal {
+  /** Facts of the process, and those of `more` that `tellBy` was given. */
+  facts(): object;
+  /** Does something else at the signal than to tell the facts. */
+  takeBy(take: () => void): void;
   /**
    * Sets the log that gets the signal. `tell` gets the facts of the process and those of `more`.
    */
@@ -23,14 +27,16 @@ export interface DebugSignal {
  * Keeps the inspector of this process and of its children shut: a client of the inspector can run
  * code with our rights. Without a listener Node opens it at SIGUSR1, and every local user can
  * connect. Salt's operators send that signal to ask for a stack dump. Here the signal prints one
- * line: on stderr until `tellBy` is called. An inspector that NODE_OPTIONS opened is closed. One
- * on Node's own command line stays: the operator asked for it. Call this first.
+ * line: on stderr until `tellBy` is called. `brine master` writes a file instead (`takeBy`). An
+ * inspector that NODE_OPTIONS opened is closed. One on Node's own command line stays: the operator
+ * asked for it. Call this first.
  */
 export function keepInspectorShut(): DebugSignal {
   let tell = (text: string, facts: object): void =>
     void process.stderr.write(`${text}: ${JSON.stringify(facts)}\n`);
   let more = (): object => ({});
-  process.on('SIGUSR1', () => tell('SIGUSR1 is taken: no stacks are written', factsWith(more)));
+  let take = (): void => tell('SIGUSR1 is taken', factsWith(more));
+  process.on('SIGUSR1', () => take());
   const own = process.execArgv.some((word) => OPENS.test(plain(word)));
   // Forked processes take these: they may get the signal before their first line runs.
   process.execArgv = [...withoutInspector(process.execArgv), NOWHERE];
@@ -41,6 +47,10 @@ export function keepInspectorShut(): DebugSignal {
     tell('the inspector that NODE_OPTIONS opened is closed', { options });
   }
   return {
+    facts: () => factsWith(more),
+    takeBy: (taker) => {
+      take = taker;
+    },
     tellBy: (teller, facts = more) => {
       tell = teller;
       more = facts;
@@ -76,10 +86,12 @@ function factsWith(more: () => object): object {
   }
   const uptimeS = Math.round(process.uptime());
   const rssMb = Math.round(process.memoryUsage.rss() / 1024 / 1024);
+  // Of all the time that it lives, the part in which it worked.
+  const busy = Number(performance.eventLoopUtilization().utilization.toFixed(3));
   try {
-    return { uptimeS, rssMb, resources, ...more() };
+    return { uptimeS, rssMb, busy, resources, ...more() };
   } catch (err) {
     // The signal must not end a service that cannot tell of itself.
-    return { uptimeS, rssMb, resources, err };
+    return { uptimeS, rssMb, busy, resources, err: String(err) };
   }
 }

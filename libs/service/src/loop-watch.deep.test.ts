@@ -7,9 +7,10 @@ import { afterEach, expect, test } from 'vitest';
 const BLOCKED = fileURLToPath(new URL('../fixtures/blocked.mjs', import.meta.url));
 
 let child: ChildProcess | undefined;
+const crowd: ChildProcess[] = [];
 
 afterEach(() => {
-  child?.kill('SIGKILL');
+  for (const one of [child, ...crowd.splice(0)]) one?.kill('SIGKILL');
 });
 
 function start(...args: string[]) {
@@ -55,6 +56,23 @@ test('one that was stopped for longer goes on: it did not stall', async () => {
   const before = beats();
   started.kill('SIGCONT');
   await until('thirty beats more, or its end', () => ended || beats() > before + 30);
+  expect(ended).toBe(false);
+  expect(stderr()).toBe('');
+});
+
+test('one that has to wait for a CPU goes on: it does not stand still', async () => {
+  const { started, exit, stderr, beats } = start('working');
+  let ended = false;
+  void exit.then(() => (ended = true));
+  await until('three turns', () => beats() > 2);
+  // With six others on its CPU, a turn of 0.3 s takes about 2 s.
+  for (let n = 0; n < 6; n += 1) {
+    crowd.push(spawn('taskset', ['-c', '0', process.execPath, '-e', 'for (;;);']));
+  }
+  await once(spawn('taskset', ['-a', '-c', '-p', '0', String(started.pid)]), 'close');
+  const before = beats();
+  const isOver = (): boolean => ended || beats() > before + 3;
+  await until('three turns more, or its end', isOver, { withinMs: 120_000 });
   expect(ended).toBe(false);
   expect(stderr()).toBe('');
 });

@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
 
 /**
- * Why this process must not go on: it runs as root, and `user` names another account. Salt changes
- * to that user by itself; Brine must be started as that user. Undefined if all is well.
+ * Why a service that is started alone must not go on: it runs as root, and `user` names another
+ * account. `brine master` changes to that user by itself. Undefined if all is well.
  */
 export function refusedAsRoot(
   user: string,

@@ -78,7 +78,7 @@ describe('a service process', () => {
     expect(stderr()).toContain('the event loop is blocked, ending this process');
   }, 120_000);
 
-  const LOST = 'worker_threads: 40\nreactor: [{a: [b]}]\nbrine: {accept_ignored: [reactor]}\n';
+  const LOST = 'worker_threads: 40\nssl: true\nbrine: {accept_ignored: [ssl]}\n';
 
   test('that is started alone says what of its options is not in force, once each', async () => {
     const { port, stderr, exit, process: started } = start(LOST);
@@ -88,9 +88,9 @@ describe('a service process', () => {
     expect(stderr().match(/Option 'worker_threads' in [^ ]+master, line 3, is not/g)).toHaveLength(
       1,
     );
-    expect(
-      stderr().match(/Option 'reactor' .* \(accepted by brine\.accept_ignored\)/g),
-    ).toHaveLength(1);
+    expect(stderr().match(/Option 'ssl' .* \(accepted by brine\.accept_ignored\)/g)).toHaveLength(
+      1,
+    );
   });
 
   test('leaves that to its supervisor', async () => {
@@ -105,11 +105,35 @@ describe('a service process', () => {
   test.each([{}, { BRINE_SUPERVISED: '1' }])(
     'does not start where work would be lost without a word: %j',
     async (env) => {
-      const { stderr, exit } = start('reactor: [{a: [b]}]\nengines: [{x: {}}]\n', env);
+      const { stderr, exit } = start('ssl: true\nrunner_dirs: [/srv/runners]\n', env);
       expect(await exit).toBe(78);
-      expect(stderr()).toContain('accept_ignored: ["reactor", "engines"]');
+      expect(stderr()).toContain('accept_ignored: ["ssl", "runner_dirs"]');
     },
   );
+
+  test('a hang-up does not end it: its supervisor decides', async () => {
+    const { port, exit, stderr, process: started } = start('');
+    const base = `http://127.0.0.1:${await port}`;
+    started.kill('SIGHUP');
+    expect((await fetch(`${base}/readyz`)).status).toBe(200);
+    started.kill('SIGTERM');
+    expect(await exit).toBe(0);
+    expect(stderr()).toContain('closed in order');
+  });
+
+  test('tells its supervisor what it has in hand', async () => {
+    const { port, process: started } = start('');
+    await port;
+    const told = new Promise((resolve) => {
+      started.on('message', (message) => {
+        if ((message as { type: string }).type === 'dump') resolve(message);
+      });
+    });
+    started.send('dump');
+    expect(await told).toMatchObject({
+      facts: { ready: true, status: { served: 1 }, rssMb: expect.any(Number) },
+    });
+  });
 
   test('leaves when its supervisor is gone', async () => {
     const { port, exit, process: started } = start('');

@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ConfigError,
@@ -16,8 +17,10 @@ import { logOptions } from './logs/option-lines.ts';
 import { watchLoop } from './loop-watch.ts';
 import { Metrics } from './metrics/metrics.ts';
 import { addProcessMetrics } from './metrics/process-metrics.ts';
+import { applyNiceness } from './niceness.ts';
 import { refusedAsRoot } from './process-user.ts';
-import { isSuccessor, onOrders, toldToGo } from './processes/succession.ts';
+import { answerDumps, isSuccessor, onOrders, toldToGo } from './processes/succession.ts';
+import { ownRelease } from './release.ts';
 import { onStopSignal } from './stop-signals.ts';
 
 /** What the main function of a service gets. */
@@ -30,6 +33,8 @@ export interface ServiceContext {
   /** Aborted when the service is to stop; for what runs by itself. */
   readonly signal: AbortSignal;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** What this service tells of itself when the cluster is called. */
+  readonly told: () => { readonly status: object };
   /** Ends the service as failed; its supervisor starts it again. For what can not be mended. */
   readonly fail: (error: unknown) => void;
 }
@@ -86,6 +91,8 @@ export async function runService(service: Service): Promise<void> {
   });
   // Below a supervisor that has said it once, not once for each service.
   if (!isSupervised(env)) logOptions(telemetry.log, warnings);
+  answerDumps(() => debug.facts());
+  applyNiceness(service.name, options, telemetry.log);
   await live(service, options, telemetry, { env, debug });
 }
 
@@ -113,16 +120,14 @@ async function live(
   const name = instanceName(service.name, env);
   watchLoop(name);
   const stopping = new AbortController();
-  const facts = { pid: process.pid, host: options.brine.host, node: process.versions.node };
+  const facts = factsOf(options);
   let running: RunningService | undefined;
   let leaving = false;
   const ready = (): boolean => !leaving && !stopping.signal.aborted && (running?.ready() ?? false);
   const metrics = new Metrics({ service: service.name, replica: name });
   addProcessMetrics(metrics);
-  debug.tellBy(
-    (text, facts) => log.warn(facts, text),
-    () => ({ ready: ready(), status: running?.status() }),
-  );
+  const now = () => ({ ready: ready(), leaving, status: running?.status() ?? {} });
+  debug.tellBy((text, facts) => log.warn(facts, text), now);
   metrics.gaugeOf('brine_ready', '1 while the service really serves.', () => Number(ready()));
   const health = await startHealth(
     {
@@ -142,7 +147,7 @@ async function live(
     log.fatal({ err: error }, 'failed');
     stop(1, 'failed');
   };
-  onStopSignal((why) => stop(0, why));
+  onStopSignal((why) => stop(0, why), tellHangUp(log));
   onOrders({
     yield: async () => running?.yield?.(),
     leave: async () => {
@@ -158,7 +163,8 @@ async function live(
   process.on('unhandledRejection', fail);
 
   const { signal } = stopping;
-  const context = { name, options, log, telemetry, metrics, signal, env, fail };
+  const told = teller({ name, ...facts }, now);
+  const context = { name, options, log, telemetry, metrics, signal, env, told, fail };
   try {
     if (isSuccessor(env)) await toldToGo();
     if (stopping.signal.aborted) return;
@@ -171,6 +177,22 @@ async function live(
   if (stopping.signal.aborted) return;
   log.info({ healthPort: health.port }, 'ready');
   process.send?.({ type: 'ready', healthPort: health.port });
+}
+
+/** What a service says of itself in `/status` and at a roll call. */
+function factsOf({ brine }: MasterOptions) {
+  const release = ownRelease();
+  return { pid: process.pid, host: brine.host, node: process.versions.node, release };
+}
+
+/** The facts of a roll call: those that stay, and those of the moment. */
+function teller<Now extends { readonly status: object }>(facts: object, now: () => Now): () => Now {
+  const startedMs = Date.now();
+  return () => ({ ...facts, machine: hostname(), startedMs, nowMs: Date.now(), ...now() });
+}
+
+function tellHangUp(log: Log): () => void {
+  return () => log.warn('SIGHUP: options are read at the start, restart this service to read them');
 }
 
 /** Ends the process within the deadline. The first call decides the exit code and the reason. */

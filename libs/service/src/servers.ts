@@ -1,3 +1,4 @@
+import type { MasterOptions } from '@brine/config';
 import type { ServiceContext } from './run-service.ts';
 
 /** How a service reaches NATS: the options of its connection. Throws where no server is named. */
@@ -16,6 +17,18 @@ export function natsOf<const Name extends string>(
     onAside: (aside: object) =>
       log.error(aside, 'a message can not be handled and was passed over'),
   };
+}
+
+/** What Linux has by itself: /proc/sys/net/ipv4/tcp_keepalive_time. */
+const LINUX_KEEPALIVE_MS = 7_200_000;
+
+/** How long a connection is idle before it is probed, in ms; 0: never (`tcp_keepalive*`). */
+export function keepAliveMs({
+  tcpKeepalive,
+  tcpKeepaliveIdle,
+}: Pick<MasterOptions, 'tcpKeepalive' | 'tcpKeepaliveIdle'>): number {
+  if (!tcpKeepalive) return 0;
+  return tcpKeepaliveIdle > 0 ? tcpKeepaliveIdle * 1000 : LINUX_KEEPALIVE_MS;
 }
 
 /** The URL of PostgreSQL. Throws where none is named. */

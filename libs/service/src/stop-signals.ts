@@ -4,10 +4,11 @@ const EXIT_FORCED = 130;
 /**
  * Calls back at the first SIGTERM or SIGINT, or when the supervisor is gone (its IPC channel
  * closes, also where it was killed): no service outlives its supervisor. A second signal ends the
- * process at once. Below a supervisor SIGINT is left to it: a terminal sends Ctrl-C to the whole
- * group, and the services would stop all at once instead of in order.
+ * process at once. Below a supervisor SIGINT and SIGHUP are left to it: a terminal sends them to
+ * the whole group, and the services would stop all at once instead of in order. Of a process alone
+ * SIGHUP is one more signal to stop, or what `hungUp` makes of it.
  */
-export function onStopSignal(stop: (why: string) => void): void {
+export function onStopSignal(stop: (why: string) => void, hungUp?: () => void): void {
   let stopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(EXIT_FORCED);
@@ -15,8 +16,9 @@ export function onStopSignal(stop: (why: string) => void): void {
     stop(signal);
   };
   process.on('SIGTERM', onSignal);
-  process.on('SIGHUP', onSignal);
-  process.on('SIGINT', process.connected ? () => undefined : onSignal);
+  const ignore = (): void => undefined;
+  process.on('SIGHUP', process.connected ? ignore : (hungUp ?? onSignal));
+  process.on('SIGINT', process.connected ? ignore : onSignal);
   process.on('disconnect', () => {
     if (stopping) return;
     stopping = true;

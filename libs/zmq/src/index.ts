@@ -1,7 +1,7 @@
 export { tcpEndpoint } from './endpoint.ts';
 export { ZmqError } from './errors.ts';
 export { masterAddress, MasterLink } from './master-link.ts';
-export type { PublishServerOptions } from './publish-server.ts';
+export type { PublishPeer, PublishServerOptions } from './publish-server.ts';
 export { PublishServer } from './publish-server.ts';
 export { RequestClient } from './request-client.ts';
 export type { RequestServerOptions, ZmqPeer, ZmqRequest } from './request-server.ts';

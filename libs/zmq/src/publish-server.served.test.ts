@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { ZmtpPeer } from '@brine/testing';
 import { loadPauses, quietFor, until, workTakes } from '@brine/testing/waits';
 import { afterEach, expect, test, vi } from 'vitest';
-import { PublishServer, Subscriber, tcpEndpoint } from './index.ts';
+import { type PublishPeer, PublishServer, Subscriber, tcpEndpoint } from './index.ts';
 import { encodeMessage, handshake } from './zmtp/frames.ts';
 
 const open: { close(): unknown }[] = [];
@@ -74,6 +74,42 @@ test('connections are counted, gained and lost', async () => {
   peer.close();
   await until('the peer is gone', () => expect(server.peers).toBe(0));
   expect(onDisconnect).toHaveBeenCalledTimes(1);
+});
+
+test('each connection is told with its address, its port and its topics', async () => {
+  const seen: string[] = [];
+  const peers = new Set<PublishPeer>();
+  const note = (what: string) => (peer: PublishPeer) => {
+    peers.add(peer);
+    seen.push(`${what} ${peer.address} ${[...peer.topics].join(',')}`);
+  };
+  const server = keep(
+    await PublishServer.bind({
+      endpoint: 'tcp://127.0.0.1:*',
+      onConnect: note('connect'),
+      onTopics: note('topics'),
+      onDisconnect: note('disconnect'),
+    }),
+  );
+  const port = Number(server.endpoint.split(':').at(-1));
+  const socket = connect({ host: '127.0.0.1', port, localAddress: '127.0.0.1' });
+  keep({ close: () => socket.destroy() });
+  socket.write(handshake('SUB', ''));
+  await until('the peer is connected', () => expect(server.peers).toBe(1));
+  socket.write(encodeMessage([Buffer.from('\x01broadcast')]));
+  socket.write(encodeMessage([Buffer.from('\x01broadcast')]));
+  socket.write(encodeMessage([Buffer.from('\x01mine')]));
+  await until('both topics are noted', () => expect(seen).toHaveLength(3));
+  const { localPort } = socket;
+  socket.destroy();
+  await until('the end of the connection is noted', () => expect(seen).toHaveLength(4));
+  expect(seen).toEqual([
+    'connect 127.0.0.1 ',
+    'topics 127.0.0.1 broadcast',
+    'topics 127.0.0.1 broadcast,mine',
+    'disconnect 127.0.0.1 broadcast,mine',
+  ]);
+  expect([...peers].map((peer) => peer.port)).toEqual([localPort]);
 });
 
 test('a peer that connects during many sendings gets its turn among them', async () => {
@@ -150,6 +186,35 @@ test('a peer that stops answering heartbeats is cut off; one that never did is n
   await until('the peer that fell silent is cut off', () => expect(dies.closed()).toBe(true));
   expect(never.closed()).toBe(false);
   expect(server.peers).toBe(1);
+  expect(server.stats.silent).toBe(1);
+});
+
+test('a peer is asked as it connects, so that its silence means something from then on', async () => {
+  const endpoint = 'tcp://127.0.0.1:*';
+  // No second ping comes in this test.
+  const server = keep(await PublishServer.bind({ endpoint, heartbeatIntervalMs: 60_000 }));
+  const port = Number(server.endpoint.split(':').at(-1));
+  const peer = await rawSubscriber(server, port);
+  await until('a ping is heard', () => expect(peer.heard()).toContain('\x04PING'));
+  const idle = keep(await PublishServer.bind({ endpoint, heartbeatIntervalMs: 0 }));
+  const unasked = await rawSubscriber(idle, Number(idle.endpoint.split(':').at(-1)));
+  await quietFor('a ping where heartbeats are off', 300);
+  expect(unasked.heard()).not.toContain('\x04PING');
+});
+
+test('a pause of the server is no silence of its peers', async () => {
+  const { server, port } = await beating(300);
+  const peer = await rawSubscriber(server, port);
+  await until('a ping is heard', () => expect(peer.heard()).toContain('\x04PING'));
+  peer.write(Buffer.from('\x04\x05\x04PONG', 'latin1'));
+  await until('the pong is read', () => expect(peer.closed()).toBe(false));
+  // The whole process stands still, the peer with it: longer than any heartbeat may take.
+  const untilMs = performance.now() + 6_000;
+  while (performance.now() < untilMs);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(peer.closed()).toBe(false);
+  // From here on its silence counts.
+  await until('the peer that stays silent is cut off', () => expect(peer.closed()).toBe(true));
 });
 
 test('a topic can be given up, and a peer with too many topics is disconnected', async () => {
@@ -215,7 +280,7 @@ test('a peer whose end takes nothing any more loses its connection', async () =>
   // More than both kernels' buffers hold: from then on nothing is acknowledged.
   for (let count = 0; count < 40; count += 1) await server.send([Buffer.alloc(1 << 20)]);
   await until('the stuck peer is cut off', () => expect(server.peers).toBe(0), {
-    withinMs: 15_000,
+    withinMs: 30_000,
   });
 });
 

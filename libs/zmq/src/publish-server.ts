@@ -23,9 +23,20 @@ export interface PublishServerOptions extends ListenOptions {
    */
   readonly heartbeatTimeoutMs?: number;
   /** Called for each connection that finished its handshake. */
-  readonly onConnect?: () => void;
+  readonly onConnect?: (peer: PublishPeer) => void;
+  /** Called each time a connection asked for a topic, or gave one up. */
+  readonly onTopics?: (peer: PublishPeer) => void;
   /** Called for each connection that was lost after its handshake. */
-  readonly onDisconnect?: () => void;
+  readonly onDisconnect?: (peer: PublishPeer) => void;
+}
+
+/** A subscriber's connection, the same object at each call. */
+export interface PublishPeer {
+  /** IP address of the other side; empty where it had gone before its handshake was read. */
+  readonly address: string;
+  readonly port: number;
+  /** What it wants to hear. */
+  readonly topics: ReadonlySet<string>;
 }
 
 /** Counters since the start. */
@@ -33,10 +44,12 @@ export interface PublishServerStats extends ListenerStats {
   readonly sent: number;
   /** Messages that slow subscribers have missed. */
   readonly dropped: number;
+  /** Connections that were ended because they did not answer heartbeats any more. */
+  readonly silent: number;
 }
 
 /** What a connection wants to hear. */
-interface Subscriber {
+interface Subscriber extends PublishPeer {
   readonly topics: Set<string>;
   pingedAt: number;
   /** Messages given to a connection that had not taken all before. */
@@ -68,6 +81,7 @@ export class PublishServer implements AsyncDisposable {
   readonly #listeners: readonly [ZmtpListener, ...ZmtpListener[]];
   readonly #subscribers: Map<ZmtpConnection, Subscriber>;
   readonly #hwm: number;
+  readonly #heartbeats: Heartbeats;
   #line: Promise<void> = Promise.resolve();
   #sent = 0;
   #written = 0;
@@ -78,10 +92,12 @@ export class PublishServer implements AsyncDisposable {
     listeners: readonly [ZmtpListener, ...ZmtpListener[]],
     subscribers: Map<ZmtpConnection, Subscriber>,
     hwm: number,
+    heartbeats: Heartbeats,
   ) {
     this.#listeners = listeners;
     this.#subscribers = subscribers;
     this.#hwm = hwm;
+    this.#heartbeats = heartbeats;
   }
 
   /** @throws ZmqError `SALT_ZMQ_BIND` */
@@ -89,6 +105,7 @@ export class PublishServer implements AsyncDisposable {
     const intervalMs = options.heartbeatIntervalMs ?? DEFAULT_HEARTBEAT_MS;
     const timeoutMs = options.heartbeatTimeoutMs ?? DEFAULT_TIMEOUT_MS;
     const subscribers = new Map<ZmtpConnection, Subscriber>();
+    const heartbeats = { intervalMs, timeoutMs, silent: 0 };
     const rules: ListenerRules = {
       socketType: 'PUB',
       accepts: ['SUB', 'XSUB'],
@@ -99,15 +116,28 @@ export class PublishServer implements AsyncDisposable {
       patienceMs: timeoutMs,
       ...(intervalMs > 0 ? { lookMs: Math.min(intervalMs, timeoutMs, 1_000) } : {}),
       onReady: (connection) => {
-        subscribers.set(connection, { topics: new Set(), pingedAt: performance.now(), queued: 0 });
-        options.onConnect?.();
+        const { address, port } = connection;
+        const about = { topics: new Set<string>(), pingedAt: performance.now(), queued: 0 };
+        const subscriber = { address, port, ...about };
+        subscribers.set(connection, subscriber);
+        // Until a peer has answered once, its silence means nothing: so it is asked at once.
+        if (intervalMs > 0) connection.ping();
+        options.onConnect?.(subscriber);
       },
-      onMessage: (connection, frames) => subscribe(connection, subscribers.get(connection), frames),
+      onMessage: (connection, frames) => {
+        const subscriber = subscribers.get(connection);
+        if (subscriber === undefined || !subscribe(subscriber.topics, frames)) return;
+        options.onTopics?.(subscriber);
+        if (subscriber.topics.size > MAX_TOPICS) connection.refuse();
+      },
       onEnd: (connection) => {
-        if (subscribers.delete(connection)) options.onDisconnect?.();
+        const subscriber = subscribers.get(connection);
+        if (subscriber === undefined) return;
+        subscribers.delete(connection);
+        options.onDisconnect?.(subscriber);
       },
-      onLook: (now) => {
-        if (intervalMs > 0) beat(subscribers, now, intervalMs, timeoutMs);
+      onLook: (now, awakeSince) => {
+        if (intervalMs > 0) beat(subscribers, heartbeats, now, awakeSince);
       },
     };
     const listeners = [await ZmtpListener.listen(options, rules)] as [
@@ -122,7 +152,7 @@ export class PublishServer implements AsyncDisposable {
       await Promise.all(listeners.map((listener) => listener.close()));
       throw cause;
     }
-    return new PublishServer(listeners, subscribers, options.hwm ?? DEFAULT_HWM);
+    return new PublishServer(listeners, subscribers, options.hwm ?? DEFAULT_HWM, heartbeats);
   }
 
   /** With the port that was taken. */
@@ -155,6 +185,7 @@ export class PublishServer implements AsyncDisposable {
       turnedAway: total('turnedAway'),
       sent: this.#sent,
       dropped: this.#dropped,
+      silent: this.#heartbeats.silent,
     };
   }
 
@@ -206,17 +237,17 @@ export class PublishServer implements AsyncDisposable {
   }
 }
 
-/** Takes a subscription: 1 or 0, then the topic (rfc.zeromq.org/spec/29). */
-function subscribe(
-  connection: ZmtpConnection,
-  subscriber: Subscriber | undefined,
-  [said]: readonly Buffer[],
-): void {
-  if (subscriber === undefined || said === undefined || said.length === 0) return;
+/**
+ * Takes a subscription: 1 or 0, then the topic (rfc.zeromq.org/spec/29). False where it changes
+ * nothing.
+ */
+function subscribe(topics: Set<string>, [said]: readonly Buffer[]): boolean {
+  if (said === undefined || said.length === 0) return false;
   const topic = said.toString('latin1', 1);
-  if (said[0] === 1) subscriber.topics.add(topic);
-  else if (said[0] === 0) subscriber.topics.delete(topic);
-  if (subscriber.topics.size > MAX_TOPICS) connection.refuse();
+  if (said[0] === 0) return topics.delete(topic);
+  if (said[0] !== 1 || topics.has(topic)) return false;
+  topics.add(topic);
+  return true;
 }
 
 function wants({ topics }: Subscriber, topic: Buffer): boolean {
@@ -228,17 +259,27 @@ function wants({ topics }: Subscriber, topic: Buffer): boolean {
   return false;
 }
 
+/** How peers are asked whether they are there, and how many were not. */
+interface Heartbeats {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+  silent: number;
+}
+
 /** Pings whose time has come, and ends those that have stopped to answer. */
 function beat(
   subscribers: ReadonlyMap<ZmtpConnection, Subscriber>,
+  heartbeats: Heartbeats,
   now: number,
-  intervalMs: number,
-  timeoutMs: number,
+  awakeSince: number,
 ): void {
+  const { intervalMs, timeoutMs } = heartbeats;
   for (const [connection, subscriber] of subscribers) {
-    const silentMs = now - connection.heardAt;
-    if (connection.answersPings && silentMs >= intervalMs + timeoutMs) connection.destroy();
-    else if (now - subscriber.pingedAt >= intervalMs) {
+    const silentMs = now - Math.max(connection.heardAt, awakeSince);
+    if (connection.answersPings && silentMs >= intervalMs + timeoutMs) {
+      heartbeats.silent += 1;
+      connection.destroy();
+    } else if (now - subscriber.pingedAt >= intervalMs) {
       subscriber.pingedAt = now;
       connection.ping();
     }

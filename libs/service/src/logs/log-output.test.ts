@@ -125,9 +125,23 @@ test('a form that Python refuses is refused with the name of its option', () => 
   }
 });
 
-test('a syslog address brings a warning and no file', () => {
-  const { file, told } = logged([LINE], { logFile: 'udp://localhost' });
-  expect([file, told.length]).toEqual([undefined, 1]);
+test('a syslog that there can not be is refused, with the address', () => {
+  const logFile = 'udp://localhost/LOG_NOBODY';
+  expect(() => logged([], { logFile })).toThrow(`${logFile}: syslog has no facility LOG_NOBODY`);
+});
+
+test('outputs are opened again by other options, or stay as they are', () => {
+  const lines: string[] = [];
+  const silent = (): void => undefined;
+  const put = (text: string): void => void lines.push(text);
+  const output = openLogOutput(OPTIONS, put, silent, NOW);
+  output.reopen({ ...OPTIONS, logLevel: 'error', logFmtConsole: '%(message)s' });
+  output.write(PUBLISHER, LINE);
+  output.write(PUBLISHER, json({ level: 'error', msg: 'worse' }));
+  expect(() => output.reopen({ ...OPTIONS, logFmtConsole: '%(nobody)s' })).toThrow(/nobody/);
+  output.write(PUBLISHER, json({ level: 'error', msg: 'again' }));
+  expect(lines).toEqual(['worse\n', 'again\n']);
+  expect(output.levelOf('publisher')).toBe('error');
 });
 
 test('a log file is turned over at its size and old ones are kept up to their number', () => {

@@ -2,11 +2,14 @@ import type { LogLevel } from '@brine/config';
 import { LogFile } from './log-file.ts';
 import { LogFormatError, type LogFormatter, logFormatter, type LogForms } from './log-format.ts';
 import { laxerLevel, LEVEL_NUMBERS, partLevel } from './log-levels.ts';
-import { jsonLine, type LogSource, readLogLine } from './log-lines.ts';
+import { jsonLine, type LevelName, type LogSource, readLogLine } from './log-lines.ts';
+import { isSyslog, SyslogLines, syslogPlace } from './syslog.ts';
 
 /** The options of master and minion that say what is logged, where, and in which form. */
 export interface LogOutputOptions {
   readonly logFile: string;
+  /** How a syslog names the lines; `salt-master` when absent. */
+  readonly logTag?: string;
   /** Of the syndic-relay, in place of the other; absent or empty: none of its own. */
   readonly syndicLogFile?: string;
   readonly logLevel: LogLevel;
@@ -29,23 +32,41 @@ export interface LogOutput {
   readonly levelOf: (part: string) => LogLevel;
   /** Takes a line as a service wrote it. Never throws. */
   readonly write: (source: LogSource, line: string) => void;
+  /**
+   * Opens the outputs again, by other options where they are given. Throws LogFormatError, and
+   * then goes on as before.
+   */
+  readonly reopen: (options?: LogOutputOptions) => void;
+  /** A syslog gets what is left. Nothing may be written after it. */
+  readonly close: () => void;
 }
 
 interface Target {
   readonly lowest: number;
   readonly format: LogFormatter;
-  readonly put: (text: string, service: string) => void;
+  readonly put: (text: string, service: string, level: LevelName) => void;
+  readonly close?: () => void;
+}
+
+/** What the outputs of an option set are. */
+interface Outputs {
+  readonly floor: LogLevel;
+  readonly granular: LogOutputOptions['logGranularLevels'];
+  readonly isJson: boolean;
+  readonly targets: readonly Target[];
 }
 
 /** The service that has a log file of its own where salt-syndic has one. */
 const RELAY = 'syndic-relay';
 
-const SYSLOG = /^(?:file|udp|tcp):\/\//;
+/** How a syslog names the lines of a master. */
+const TAG = 'salt-master';
 
 /**
  * Opens console and log file as Salt does: `log_level` for the one, `log_level_logfile` for the
  * other, `log_granular_levels` for the parts. `tell` gets what is wrong with the outputs.
- * Throws LogFormatError, with the option's name, where a form of lines can not be used.
+ * Throws LogFormatError, with the option's name, where a form of lines can not be used, or
+ * `log_file` names a syslog that there can not be.
  */
 export function openLogOutput(
   options: LogOutputOptions,
@@ -53,52 +74,79 @@ export function openLogOutput(
   tell: (text: string) => void,
   now: () => Date = () => new Date(),
 ): LogOutput {
+  let given = options;
+  let outputs = outputsOf(given, console, tell);
+  const close = (): void => outputs.targets.forEach((target) => target.close?.());
+  const write = (source: LogSource, line: string): void => {
+    const read = readLogLine(source, line, now);
+    const level = LEVEL_NUMBERS[read.level.toLowerCase() as LogLevel];
+    for (const { lowest, format, put } of outputs.targets) {
+      if (level < lowest) continue;
+      const text = outputs.isJson ? jsonLine(source, line, now) : format(read);
+      put(`${text}\n`, source.service, read.level);
+    }
+  };
+  return {
+    levelOf: (part) => partLevel(part, outputs.floor, outputs.granular),
+    write,
+    reopen: (other = given) => {
+      const next = outputsOf(other, console, tell);
+      close();
+      [given, outputs] = [other, next];
+    },
+    close,
+  };
+}
+
+function outputsOf(
+  options: LogOutputOptions,
+  console: (text: string) => void,
+  tell: (text: string) => void,
+): Outputs {
   const fileLevel = options.logLevelLogfile === '' ? options.logLevel : options.logLevelLogfile;
   const inner = { jid: options.logFmtJid, minionId: options.logFmtMinionId };
-  const targets: Target[] = [
-    {
-      lowest: LEVEL_NUMBERS[options.logLevel],
-      format: formatter('log_fmt_console', {
-        format: options.logFmtConsole,
-        dateFormat: options.logDatefmt,
-        ...inner,
-      }),
-      put: console,
-    },
-  ];
-  const fileFormat = formatter('log_fmt_logfile', {
+  const onConsole: Target = {
+    lowest: LEVEL_NUMBERS[options.logLevel],
+    format: formatter('log_fmt_console', {
+      format: options.logFmtConsole,
+      dateFormat: options.logDatefmt,
+      ...inner,
+    }),
+    put: console,
+  };
+  const format = formatter('log_fmt_logfile', {
     format: options.logFmtLogfile,
     dateFormat: options.logDatefmtLogfile,
     ...inner,
   });
-  if (SYSLOG.test(options.logFile)) {
-    tell(`log_file: ${options.logFile} is not served, lines go to the console only`);
-  } else if (fileLevel !== 'quiet') {
-    const open = (path: string): LogFile =>
-      new LogFile({
-        path,
-        maxBytes: options.logRotateMaxBytes,
-        backups: options.logRotateBackupCount,
-        onTrouble: (error) => tell(`log file: ${(error as Error).message}`),
-      });
-    const file = open(options.logFile);
-    const relayFile = options.syndicLogFile ? open(options.syndicLogFile) : file;
-    const put = (text: string, service: string): void =>
-      (service === RELAY ? relayFile : file).write(text);
-    targets.push({ lowest: LEVEL_NUMBERS[fileLevel], format: fileFormat, put });
-  }
-  const floor = laxerLevel(options.logLevel, fileLevel);
-  const json = options.brine.logFormat === 'json';
-
-  const write = (source: LogSource, line: string): void => {
-    const read = readLogLine(source, line, now);
-    const level = LEVEL_NUMBERS[read.level.toLowerCase() as LogLevel];
-    for (const { lowest, format, put } of targets) {
-      if (level < lowest) continue;
-      put(`${json ? jsonLine(source, line, now) : format(read)}\n`, source.service);
-    }
+  const inFile = { lowest: LEVEL_NUMBERS[fileLevel], format, ...fileOf(options, tell) };
+  return {
+    floor: laxerLevel(options.logLevel, fileLevel),
+    granular: options.logGranularLevels,
+    isJson: options.brine.logFormat === 'json',
+    targets: fileLevel === 'quiet' ? [onConsole] : [onConsole, inFile],
   };
-  return { levelOf: (part) => partLevel(part, floor, options.logGranularLevels), write };
+}
+
+/** The log file, or the syslog in its place. Nothing is opened before the first line. */
+function fileOf(
+  options: LogOutputOptions,
+  tell: (text: string) => void,
+): Pick<Target, 'put' | 'close'> {
+  if (isSyslog(options.logFile)) {
+    const lines = new SyslogLines(syslogPlace(options.logFile, options.logTag ?? TAG), tell);
+    return { put: (text, _service, level) => lines.write(text, level), close: () => lines.close() };
+  }
+  const open = (path: string): LogFile =>
+    new LogFile({
+      path,
+      maxBytes: options.logRotateMaxBytes,
+      backups: options.logRotateBackupCount,
+      onTrouble: (error) => tell(`log file: ${(error as Error).message}`),
+    });
+  const file = open(options.logFile);
+  const relayFile = options.syndicLogFile ? open(options.syndicLogFile) : file;
+  return { put: (text, service) => (service === RELAY ? relayFile : file).write(text) };
 }
 
 function formatter(option: string, forms: LogForms): LogFormatter {

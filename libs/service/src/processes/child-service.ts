@@ -2,7 +2,7 @@ import type { Log } from '@brine/telemetry';
 import type { LogSource } from '../logs/log-lines.ts';
 import type { HeldPorts } from './held-ports.ts';
 import { RestartDelays } from './restart-delays.ts';
-import { ServiceProcess, type ServiceSpec } from './service-process.ts';
+import { type ProcessDump, ServiceProcess, type ServiceSpec } from './service-process.ts';
 
 /** What is known of a service process. */
 export interface ServiceState {
@@ -42,7 +42,7 @@ const MAX_LEAVING = 2;
 
 /** One service, started again whenever its process ends, until it is stopped. */
 export class ChildService {
-  readonly #spec: ServiceSpec;
+  #spec: ServiceSpec;
   readonly #log: Log;
   readonly #events: ChildEvents;
   readonly #ports: HeldPorts;
@@ -81,9 +81,26 @@ export class ChildService {
     };
   }
 
+  /** Its next process is started with the one of its name, if there is one. */
+  use(specs: readonly ServiceSpec[]): void {
+    this.#spec = specs.find(({ name }) => name === this.#spec.name) ?? this.#spec;
+  }
+
+  /** What its process tells of itself; undefined where there is none. */
+  dump(timeoutMs: number): Promise<ProcessDump | undefined> {
+    return this.#current?.dump(timeoutMs) ?? Promise.resolve(undefined);
+  }
+
   start(): void {
     if (this.#stopping || this.#current) return;
-    this.#current = this.#spawn(false);
+    try {
+      this.#current = this.#spawn(false);
+    } catch (error) {
+      // The host lacks memory for a process, and may have it later.
+      const delayMs = this.#backoff.next(0);
+      this.#log.error({ err: error, name: this.#spec.name, delayMs }, 'service not started');
+      return this.#startAfter(delayMs);
+    }
     this.#enter('starting');
   }
 
@@ -206,6 +223,10 @@ export class ChildService {
     if (this.#next !== undefined) return this.#enter('waiting');
     const delayMs = this.#backoff.next(performance.now() - process.bornAt);
     this.#log.error({ name: this.#spec.name, code, signal, delayMs }, 'service ended, restarting');
+    this.#startAfter(delayMs);
+  }
+
+  #startAfter(delayMs: number): void {
     this.#restarts += 1;
     this.#enter('waiting');
     if (delayMs === 0) this.start();

@@ -1,6 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -157,6 +165,16 @@ test('the state directory of a living master is refused, that of a killed one is
   await once(child, 'exit');
   expect(existsSync(join(dir, 'state', 'master.lock'))).toBe(true);
   await claim(wanted([]));
+});
+
+test('a link in the state directory leads the claim nowhere', async () => {
+  const outside = join(dir, 'outside');
+  writeFileSync(outside, 'text');
+  mkdirSync(join(dir, 'state'));
+  symlinkSync(outside, join(dir, 'state', `master.lock.${process.pid}`));
+  await claim(wanted([]));
+  expect(readFileSync(outside, 'utf8')).toBe('text');
+  expect(readFileSync(join(dir, 'state', 'master.lock'), 'utf8')).toMatch(`${process.pid} `);
 });
 
 test('services of a master that was killed are waited for', async () => {

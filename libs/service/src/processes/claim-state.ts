@@ -26,8 +26,13 @@ export function claimState(stateDir: string): { readonly owner: number } | (() =
   // May be passed through: below it PostgreSQL, as a user of its own, has its directory.
   mkdirSync(dirname(path), { recursive: true, mode: 0o711 });
   const mine = `${path}.${process.pid}`;
-  writeFileSync(mine, `${process.pid} ${birthOf(process.pid) ?? ''}`, { mode: 0o600 });
   try {
+    rmSync(mine, { force: true });
+    // A new file: where another user may write, a link must lead root nowhere.
+    writeFileSync(mine, `${process.pid} ${birthOf(process.pid) ?? ''}`, {
+      mode: 0o600,
+      flag: 'wx',
+    });
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       // A link is made whole or not at all, and never over another.
       if (linked(mine, path)) return () => rmSync(path, { force: true });

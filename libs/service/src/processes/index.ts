@@ -6,6 +6,13 @@ export type { MasterServiceName } from './master-services.ts';
 export { MASTER_SERVICES, masterServices } from './master-services.ts';
 export { RestartDelays } from './restart-delays.ts';
 export type { RollingState, SupervisorState } from './state-file.ts';
-export { livingSupervisor, readState, stateFile, writePidfile } from './state-file.ts';
-export type { Supervisor } from './supervisor.ts';
+export {
+  livingSupervisor,
+  readState,
+  removePidfile,
+  stateFile,
+  writePidfile,
+} from './state-file.ts';
+export type { ServiceDump, Supervisor } from './supervisor.ts';
 export { superviseServices } from './supervisor.ts';
+export { isListenedOn, whoListens } from './who-listens.ts';

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { ServiceSpec } from './service-process.ts';
 
 /** The services of a master, by the name of their app. */
@@ -31,7 +31,8 @@ const STAGES: Readonly<Record<MasterServiceName, number>> = {
 export interface MasterServicesSettings {
   /** Directory that holds the apps, each with `dist/main.js`. */
   readonly appsDir: string;
-  readonly configDir: string;
+  /** The configuration that was read. */
+  readonly confFile: string;
   readonly workers: number;
   /** Lowest level that a process writes, by its name; that of the configuration when absent. */
   readonly logLevel?: ((name: string) => string) | undefined;
@@ -58,14 +59,21 @@ function specOf(
   name: string,
   settings: MasterServicesSettings,
 ): ServiceSpec {
-  const { appsDir, configDir, logLevel, databaseUrl, host } = settings;
+  const { appsDir, confFile, logLevel, databaseUrl, host } = settings;
+  const configDir = dirname(confFile);
+  // `-c` names a directory, which stands for the file `master` there.
+  const isNamed = basename(confFile) !== 'master';
   return {
     name,
     entry: join(appsDir, service, 'dist', 'main.js'),
-    args: ['-c', configDir, ...(logLevel === undefined ? [] : ['-l', logLevel(name)])],
+    args: [
+      ...(isNamed ? [] : ['-c', configDir]),
+      ...(logLevel === undefined ? [] : ['-l', logLevel(name)]),
+    ],
     env: {
       ...settings.env,
       BRINE_CONFIG_DIR: configDir,
+      ...(isNamed ? { SALT_MASTER_CONFIG: confFile } : {}),
       BRINE_HOST: host,
       // Several services on one host can not share one port; health_ports names them one by one.
       BRINE_HEALTH_PORT: '0',

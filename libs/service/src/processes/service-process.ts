@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import type { LogSource } from '../logs/log-lines.ts';
 import type { HeldPorts } from './held-ports.ts';
 import { eachLine } from './lines.ts';
+import { StackLine } from './stack-line.ts';
 
 /** A service process to keep running. */
 export interface ServiceSpec {
@@ -33,6 +34,14 @@ export interface ProcessEvents {
   ) => void;
 }
 
+/** What a process tells of itself at a question. */
+export interface ProcessDump {
+  /** Where its main thread is, innermost first; empty: not in JavaScript. Absent: no answer. */
+  readonly stack?: readonly string[];
+  /** Memory, queues and counts. Absent: its event loop does not turn. */
+  readonly facts?: object;
+}
+
 /** What a process says of itself, once each. */
 export type Word = 'loaded' | 'ready' | 'yielded';
 
@@ -41,6 +50,9 @@ export type Word = 'loaded' | 'ready' | 'yielded';
  * `leave`: a successor serves, so end when all is done. `alone`: the predecessor has left.
  */
 export type Order = 'go' | 'yield' | 'leave' | 'alone';
+
+/** The file of a process on which its watching thread tells where the main thread is. */
+const STACKS_FD = 4;
 
 /** One process of a service. */
 export class ServiceProcess {
@@ -51,20 +63,26 @@ export class ServiceProcess {
   readonly gone: Promise<void>;
   healthPort: number | undefined;
   readonly #child: ChildProcess;
+  readonly #stacks: StackLine;
   readonly #said = new Set<Word>();
+  #dumps: ((facts: object) => void)[] = [];
   #waiting: { readonly word: Word; readonly resolve: (said: boolean) => void }[] = [];
   #isGone = false;
 
   /** @param isSuccessor it loads, says so, and begins at the order `go`. */
   constructor(spec: ServiceSpec, ports: HeldPorts, isSuccessor: boolean, events: ProcessEvents) {
     const { entry, args, env, name } = spec;
-    const own: Record<string, string> = { BRINE_INSTANCE: name, BRINE_SUPERVISED: '1' };
+    const own: Record<string, string> = {
+      ...{ BRINE_INSTANCE: name, BRINE_SUPERVISED: '1' },
+      BRINE_STACKS_FD: String(STACKS_FD),
+    };
     if (isSuccessor) own['BRINE_SUCCESSOR'] = '1';
     const child = fork(entry, args, {
       env: { ...process.env, ...env, ...ports.env, ...own },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc', 'pipe'],
     });
     this.#child = child;
+    this.#stacks = new StackLine(endOf(child));
     this.pid = child.pid;
     const source: LogSource = { service: name, pid: child.pid ?? 0 };
     const onLine = (line: string): void => events.onLine(source, line);
@@ -75,13 +93,19 @@ export class ServiceProcess {
       const word = this.#hear(message);
       if (word === 'ready') events.onReady(this);
     });
-    child.on('error', events.onError);
     this.gone = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
+      const end = (code: number | null, signal: NodeJS.Signals | null): void => {
+        if (this.#isGone) return;
         this.#isGone = true;
         for (const { resolve: tell } of this.#waiting.splice(0)) tell(false);
         resolve();
         events.onExit(this, code, signal);
+      };
+      child.once('exit', end);
+      child.on('error', (error) => {
+        events.onError(error);
+        // A process that never began has no exit.
+        if (child.pid === undefined) end(null, null);
       });
     });
   }
@@ -109,6 +133,23 @@ export class ServiceProcess {
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
 
+  /** Asks where it is and what it has in hand. Its stack comes also while its loop is blocked. */
+  async dump(timeoutMs: number): Promise<ProcessDump> {
+    const facts = new Promise<object>((resolve) => this.#dumps.push(resolve));
+    if (this.#child.connected) this.#child.send('dump', () => undefined);
+    const late = new Promise<undefined>((resolve) => {
+      setTimeout(resolve, timeoutMs, undefined).unref();
+    });
+    const [stack, told] = await Promise.all([
+      Promise.race([this.#stacks.ask(), late]),
+      Promise.race([facts, late]),
+    ]);
+    return {
+      ...(stack === undefined ? {} : { stack }),
+      ...(told === undefined ? {} : { facts: told }),
+    };
+  }
+
   /** Asks it to stop and kills it after the deadline. Never rejects. */
   async stop(deadlineMs: number, onKill: () => void): Promise<void> {
     if (this.#isGone) return;
@@ -128,7 +169,10 @@ export class ServiceProcess {
 
   #hear(message: unknown): Word | undefined {
     if (typeof message !== 'object' || message === null) return undefined;
-    const { type, healthPort } = message as { type?: unknown; healthPort?: unknown };
+    const { type, healthPort, facts } = message as Readonly<Record<string, unknown>>;
+    if (type === 'dump' && typeof facts === 'object' && facts !== null) {
+      for (const resolve of this.#dumps.splice(0)) resolve(facts);
+    }
     if (type !== 'ready' && type !== 'loaded' && type !== 'yielded') return undefined;
     if (typeof healthPort === 'number') this.healthPort = healthPort;
     this.#said.add(type);
@@ -139,4 +183,10 @@ export class ServiceProcess {
     });
     return type;
   }
+}
+
+/** What this process has of the line to the watching thread. */
+function endOf({ stdio }: Pick<Partial<ChildProcess>, 'stdio'>): unknown {
+  // Without free file descriptors Node gives a child that has none.
+  return stdio?.[STACKS_FD];
 }

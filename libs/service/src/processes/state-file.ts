@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  lchownSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ServiceState } from './child-service.ts';
 
@@ -33,11 +41,15 @@ export function writeState(stateDir: string, state: SupervisorState): void {
   replaceFile(stateFile(stateDir), `${JSON.stringify(state, undefined, 2)}\n`, 0o600);
 }
 
-/** Reads the state; undefined where no supervisor has written one. */
+/**
+ * Reads the state; undefined where no supervisor has written one, or a power cut has emptied it:
+ * the claim of the directory stands in a file of its own.
+ */
 export function readState(stateDir: string): SupervisorState | undefined {
   try {
     return JSON.parse(readFileSync(stateFile(stateDir), 'utf8')) as SupervisorState;
   } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
@@ -60,16 +72,49 @@ export function livingSupervisor(state: SupervisorState | undefined): number | u
   return isNode(state.pid) ? state.pid : undefined;
 }
 
-/** Writes a pid file, as salt/utils/process set_pidfile does: the number and nothing else. */
-export function writePidfile(path: string): void {
+/**
+ * Writes a pid file, as salt/utils/process set_pidfile does: the number and nothing else. It gets
+ * another owner where one is given. Throws as the file system does.
+ */
+export function writePidfile(path: string, owner?: { uid: number; gid: number }): void {
   mkdirSync(dirname(path), { recursive: true });
-  replaceFile(path, String(process.pid), 0o644);
+  replaceFile(path, String(process.pid), 0o644, owner);
 }
 
-function replaceFile(path: string, text: string, mode: number): void {
+/**
+ * Takes the pid file away. Where its directory is another user's, as /run, it is emptied: it then
+ * names no process. Never throws.
+ */
+export function removePidfile(path: string): void {
+  try {
+    if (readFileSync(path, 'utf8') === String(process.pid)) rmSync(path);
+  } catch {
+    try {
+      truncateSync(path);
+    } catch {
+      // It is gone, or another's. The next start sees that its process does not live.
+    }
+  }
+}
+
+function replaceFile(
+  path: string,
+  text: string,
+  mode: number,
+  owner?: { uid: number; gid: number },
+): void {
   const next = `${path}.${process.pid}.next`;
-  writeFileSync(next, text, { mode });
-  renameSync(next, path);
+  try {
+    rmSync(next, { force: true });
+    // A new file: where another user may write, a link must lead root nowhere.
+    writeFileSync(next, text, { mode, flag: 'wx' });
+    if (owner !== undefined) lchownSync(next, owner.uid, owner.gid);
+    renameSync(next, path);
+  } catch (error) {
+    // A full disk leaves the old file, and nothing beside it.
+    rmSync(next, { force: true });
+    throw error;
+  }
 }
 
 function isNode(pid: number): boolean {

@@ -27,6 +27,13 @@ export function toldToGo(): Promise<void> {
   });
 }
 
+/** Answers each question of the supervisor for the facts of this process. */
+export function answerDumps(facts: () => object): void {
+  process.on('message', (message) => {
+    if (message === 'dump') process.send?.({ type: 'dump', facts: facts() });
+  });
+}
+
 /** Takes the supervisor's orders, each once, and tells when what only one may hold is let go. */
 export function onOrders(takers: OrderTakers): void {
   const heard = new Set<string>();

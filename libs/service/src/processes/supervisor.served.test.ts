@@ -3,9 +3,11 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadMasterConfig } from '@brine/config';
 import { createLog } from '@brine/telemetry';
 import { until } from '@brine/testing/waits';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { parseServiceArguments } from '../arguments.ts';
 import { masterServices } from './master-services.ts';
 import { RestartDelays } from './restart-delays.ts';
 import type { ServiceSpec } from './service-process.ts';
@@ -37,7 +39,6 @@ function supervise(specs: readonly ServiceSpec[], lines: string[] = [], stopDead
     log: createLog({ service: 'test', level: 'quiet' }),
     onLine: ({ service }, line) => void lines.push(`${service}: ${line}`),
     stateDir: dir,
-    pidfile: join(dir, 'master.pid'),
     stopDeadlineMs,
   });
   running.push(supervisor);
@@ -75,7 +76,6 @@ test('the list of processes is for its owner only, and is gone after the stop', 
   expect(state.pid).toBe(process.pid);
   expect(state.services[0]).toMatchObject({ name: 'base', state: 'ready', healthPort: 1234 });
   expect(statSync(stateFile(dir)).mode & 0o777).toBe(0o600);
-  expect(readFileSync(join(dir, 'master.pid'), 'utf8')).toBe(String(process.pid));
   await supervisor.stop();
   expect(readState(dir)).toBe(undefined);
 });
@@ -112,6 +112,34 @@ test('stopping while a restart waits leaves nothing behind', async () => {
   expect(supervisor.services()[0]).toMatchObject({ state: 'stopped', pid: undefined });
 });
 
+test('a service whose process can not be spawned is started once it can', async () => {
+  const node = process.execPath;
+  onTestFinished(() => void (process.execPath = node));
+  // The system's error takes the path that it takes where the host has no room for a process.
+  process.execPath = '/nonexistent/node';
+  const supervisor = supervise([specOf('base')]);
+  await until('it was tried again', () => supervisor.services()[0]!.restarts >= 2);
+  process.execPath = node;
+  await until('all serve', () => supervisor.ready());
+});
+
+test('a stop ends although no process could be spawned', async () => {
+  const node = process.execPath;
+  onTestFinished(() => void (process.execPath = node));
+  process.execPath = '/nonexistent/node';
+  const supervisor = supervise([specOf('base')]);
+  await supervisor.stop();
+  expect(supervisor.services()[0]).toMatchObject({ state: 'stopped', pid: undefined });
+});
+
+test('a spawn that throws is tried again, and its supervisor goes on', async () => {
+  // Node itself refuses the argument, as it does where the system has no memory.
+  const supervisor = supervise([{ ...specOf('base'), args: ['\0'] }, specOf('other')]);
+  await until('it was tried again', () => supervisor.services()[0]!.restarts >= 2);
+  supervisor.use([specOf('base')]);
+  await until('all serve', () => supervisor.ready());
+});
+
 test('no service outlives a supervisor that is killed', async () => {
   const child = spawn(
     process.execPath,
@@ -140,7 +168,7 @@ test('the first restart is at once, the others wait longer, and none is the last
 test('only the job cache gets the URL of PostgreSQL, and each service its own to NATS', () => {
   const specs = masterServices({
     appsDir: '/apps',
-    configDir: '/etc/salt',
+    confFile: '/etc/salt/master',
     workers: 2,
     natsUrl: (service) => `nats://${service}@n`,
     databaseUrl: 'postgres://p',
@@ -159,6 +187,16 @@ test('only the job cache gets the URL of PostgreSQL, and each service its own to
   expect(told.map(({ name }) => name)).toEqual(['job-cache-returner']);
   expect(specs[2]).toMatchObject({
     entry: '/apps/worker-pool/dist/main.js',
+    args: ['-c', '/etc/salt'],
     env: { NATS_URL: 'nats://worker-pool@n', BRINE_CONFIG_DIR: '/etc/salt', BRINE_HOST: 'h1' },
   });
+});
+
+test('services read the file that was read, also one that is not named master', () => {
+  const common = { appsDir: '/apps', workers: 1, natsUrl: () => '', databaseUrl: '', host: 'h1' };
+  for (const { args, env } of masterServices({ ...common, confFile: '/etc/x/prod.conf' })) {
+    const { configDir } = parseServiceArguments(args);
+    const { options } = loadMasterConfig({ configDir, env });
+    expect([options.confFile, options.configDir]).toEqual(['/etc/x/prod.conf', '/etc/x']);
+  }
 });

@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
 import type { Log } from '@brine/telemetry';
 import type { LogSource } from '../logs/log-lines.ts';
 import { ChildService, type ReplaceTimes, type ServiceState } from './child-service.ts';
 import { HeldPorts } from './held-ports.ts';
-import type { ServiceSpec } from './service-process.ts';
-import { removeState, type RollingState, writePidfile, writeState } from './state-file.ts';
+import type { ProcessDump, ServiceSpec } from './service-process.ts';
+import { removeState, type RollingState, writeState } from './state-file.ts';
 
 /** A stage that is not ready by then does not keep the next ones from starting. */
 const STAGE_TIMEOUT_MS = 30_000;
@@ -19,13 +18,17 @@ export interface SupervisorOptions {
   readonly onLine: (source: LogSource, line: string) => void;
   /** Where services.json is written. */
   readonly stateDir: string;
-  readonly pidfile?: string | undefined;
   /** Lets go of a port that this process claimed; before a service listens there. */
   readonly leavePort?: ((port: number) => void) | undefined;
   /** Longest time a service is given to stop. */
   readonly stopDeadlineMs: number;
   /** Of a rolling restart; for tests. */
   readonly replaceTimes?: Partial<ReplaceTimes>;
+}
+
+/** A service and what it tells of itself; without `dump` it has no process. */
+export interface ServiceDump extends ServiceState {
+  readonly dump?: ProcessDump;
 }
 
 /** Running services. */
@@ -40,6 +43,13 @@ export interface Supervisor {
    * are. While one restart runs, the same promise.
    */
   roll(): Promise<void>;
+  /**
+   * What the next processes are started with: services of the same names, with other arguments or
+   * another environment. Those that run go on as they are.
+   */
+  use(specs: readonly ServiceSpec[]): void;
+  /** What each service tells of itself within the time, in ms. */
+  dump(timeoutMs: number): Promise<readonly ServiceDump[]>;
   /** Stops the services, the last started first. Idempotent; never rejects. */
   stop(): Promise<void>;
   /** Ends all services at once. */
@@ -49,7 +59,7 @@ export interface Supervisor {
 /**
  * Starts services in the order of their stages and keeps them running: one that ends is started
  * again, at once the first time. The caller decides when to stop.
- * Throws where the state directory or the pid file can not be written.
+ * Throws where the state directory can not be written.
  */
 export function superviseServices(
   specs: readonly ServiceSpec[],
@@ -75,7 +85,6 @@ export function superviseServices(
     }
   };
   writeState(stateDir, { pid: process.pid, startedAt, services: [] });
-  if (options.pidfile) writePidfile(options.pidfile);
   const events = { onLine, onChange: save };
   const children = specs.map((spec) => new ChildService(spec, log, ports, events));
   const note = (state: RollingState): void => {
@@ -107,7 +116,6 @@ export function superviseServices(
     }
     ports.close();
     removeState(stateDir);
-    if (options.pidfile) rmSync(options.pidfile, { force: true });
   };
 
   return {
@@ -115,9 +123,16 @@ export function superviseServices(
     ready: () => children.every((child) => child.state.state === 'ready'),
     services: () => children.map((child) => child.state),
     roll: () => (roll ??= rollAll().finally(() => (roll = undefined))),
+    use: (next) => children.forEach((child) => child.use(next)),
+    dump: (timeoutMs) => Promise.all(children.map((child) => dumpOf(child, timeoutMs))),
     stop: () => (stopping ??= stop()),
     kill: () => children.forEach((child) => child.kill()),
   };
+}
+
+async function dumpOf(child: ChildService, timeoutMs: number): Promise<ServiceDump> {
+  const dump = await child.dump(timeoutMs);
+  return { ...child.state, ...(dump === undefined ? {} : { dump }) };
 }
 
 async function startStages(

@@ -77,6 +77,11 @@ export class ZmtpConnection {
     return this.#socket.remoteAddress ?? '';
   }
 
+  /** Port of the other side; 0 after the connection has ended. */
+  get port(): number {
+    return this.#socket.remotePort ?? 0;
+  }
+
   /** By the monotonic clock, in ms: when bytes came last. */
   get heardAt(): number {
     return this.#heardAt;

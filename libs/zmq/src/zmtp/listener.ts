@@ -12,6 +12,8 @@ export interface ListenOptions {
   readonly backlog?: number;
   /** Connections open at once; further ones are closed as they come. Default: no limit of ours. */
   readonly maxConnections?: number;
+  /** An idle connection is probed after so long; 0: never. Default: 300 s, as Salt. */
+  readonly keepAliveMs?: number;
   /** Time for what is under way after `close`. */
   readonly lingerMs?: number;
   /** A bound socket for the address, where another process holds it: two may listen on it. */
@@ -40,8 +42,11 @@ export interface ListenerRules extends Omit<ZmtpConnectionOptions, 'onRefused'> 
   readonly patienceMs: number;
   /** How often connections are looked through, in ms; default 1,000. */
   readonly lookMs?: number;
-  /** Called each time after the listener has looked through its connections. */
-  readonly onLook?: (now: number) => void;
+  /**
+   * Called each time after the listener has looked through its connections. `awakeSince`: since
+   * when this process runs without a pause; what peers did not say before that means nothing.
+   */
+  readonly onLook?: (now: number, awakeSince: number) => void;
 }
 
 const DEFAULT_BACKLOG = 1_000;
@@ -50,6 +55,8 @@ const LEAVE_LOOK_MS = 50;
 /** So many are ended at a time: each of them connects elsewhere. */
 const LEAVE_AT_ONCE = 1_000;
 const DEFAULT_LOOK_MS = 1_000;
+/** A longer time between two looks was a pause of this process: its peers were not silent. */
+const PAUSE_MS = 5_000;
 // Salt 3006.26: LINGER of the master's sockets (salt/transport/zeromq.py).
 const DEFAULT_LINGER_MS = 1_000;
 
@@ -64,6 +71,8 @@ export class ZmtpListener {
   /** Connections without a handshake, oldest first. */
   readonly #strangers = new Set<ZmtpConnection>();
   readonly #looks: NodeJS.Timeout;
+  #lookedAt = performance.now();
+  #awakeSince = this.#lookedAt;
   #stopped: Promise<void> | undefined;
   #hungUp = 0;
   #turnedAway = 0;
@@ -99,9 +108,10 @@ export class ZmtpListener {
   /** @throws ZmqError `SALT_ZMQ_BIND` */
   static async listen(options: ListenOptions, rules: ListenerRules): Promise<ZmtpListener> {
     const { endpoint, backlog = DEFAULT_BACKLOG, maxConnections } = options;
+    const { keepAliveMs = SALT_KEEPALIVE_IDLE_MS } = options;
     const server = createServer({
-      keepAlive: true,
-      keepAliveInitialDelay: SALT_KEEPALIVE_IDLE_MS,
+      keepAlive: keepAliveMs > 0,
+      keepAliveInitialDelay: keepAliveMs,
       noDelay: true,
     });
     if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -171,6 +181,13 @@ export class ZmtpListener {
   #look(): void {
     const { patienceMs, maxUnfinishedBytes } = this.#rules;
     const now = performance.now();
+    const wasPaused = now - this.#lookedAt > PAUSE_MS;
+    this.#lookedAt = now;
+    if (wasPaused) {
+      // What came meanwhile has not been read yet.
+      this.#awakeSince = now;
+      return;
+    }
     const before = now - patienceMs;
     for (const connection of this.#strangers) {
       if (connection.openedAt > before) break;
@@ -195,7 +212,7 @@ export class ZmtpListener {
       bytes -= connection.heldBytes;
       connection.refuse();
     }
-    this.#rules.onLook?.(now);
+    this.#rules.onLook?.(now, this.#awakeSince);
   }
 }
 
