@@ -21,6 +21,7 @@ export { JobRecords, minionsOf, splitInput } from './job-records.ts';
 export type { ClientSettings } from './local-client.ts';
 export { LocalClient } from './local-client.ts';
 export type { Nodegroups } from './nodegroup.ts';
+export { colorsOf } from './output/colors.ts';
 export type { DisplayOptions } from './output/display.ts';
 export { displayOf, jointOf } from './output/display.ts';
 export { pythonJson } from './output/json.ts';

@@ -133,8 +133,15 @@ export class JobRecords {
     return isMap(value) ? value : undefined;
   }
 
-  /** Why minions of a job are silent, or why `ids` are; undefined for an unknown jid. */
-  async why(jid: string, ids?: readonly string[]): Promise<Map<string, SilenceShown> | undefined> {
+  /**
+   * Why minions of a job are silent, or why `ids` are; undefined for an unknown jid. It stops after
+   * the page that has the last of `most`.
+   */
+  async why(
+    jid: string,
+    ids?: readonly string[],
+    most = Infinity,
+  ): Promise<Map<string, SilenceShown> | undefined> {
     const found = new Map<string, SilenceShown>();
     let after: string | undefined;
     do {
@@ -146,7 +153,7 @@ export class JobRecords {
         found.set(id, { cause: cause ?? 'unknown', text: text ?? 'unknown' });
       }
       after = textOf(page, 'next');
-    } while (after !== undefined);
+    } while (after !== undefined && found.size < most);
     return found;
   }
 
@@ -251,6 +258,26 @@ export class JobRecords {
     }
   }
 
+  /** How many minions of a job are in each state, and how many there are: `targeted`. */
+  async ledger(jid: string): Promise<SaltMap> {
+    return asMap(await this.#ask('ledger', mapOf({ jid })));
+  }
+
+  /** What all services of the cluster tell of themselves (libs/bus callRoll). */
+  async roll(): Promise<SaltMap> {
+    return asMap(await this.#ask('roll', mapOf({})));
+  }
+
+  /** How the minions are, and the first of those that are absent or wait for a decision. */
+  async minions(limit: number): Promise<SaltMap> {
+    return asMap(await this.#ask('minions', mapOf({ limit })));
+  }
+
+  /** What PostgreSQL tells of itself (libs/job-cache databaseFacts). */
+  async database(): Promise<SaltMap> {
+    return asMap(await this.#ask('database', mapOf({})));
+  }
+
   async #ask(query: string, args: SaltMap): Promise<SaltValue> {
     const reply = await this.#client.command(mapOf({ cmd: 'brine_query', query, args }));
     return reply.get('value') ?? null;
@@ -267,6 +294,11 @@ export function splitInput(value: SaltValue | undefined): string[] | undefined {
 /** The minions that a load was meant for. */
 export function minionsOf(load: SaltMap): string[] {
   return (listOf(load, 'Minions') ?? []).filter((id) => typeof id === 'string');
+}
+
+function asMap(value: SaltValue): SaltMap {
+  if (isMap(value)) return value;
+  throw new Error('the master did not answer with a map');
 }
 
 function linesOf(value: SaltValue): AuditLine[] {

@@ -190,6 +190,17 @@ export class PrivateKey {
     return new PrivateKey(pair.privateKey);
   }
 
+  /** The key as `pem`, encrypted as Salt encrypts a new key for which `key_pass` is set. */
+  encryptedPem(passphrase: string): string {
+    const how = { type: 'pkcs1', format: 'pem', cipher: 'aes-256-cbc', passphrase } as const;
+    return this.#key.export(how).toString();
+  }
+
+  /** Bits of the modulus. */
+  get bits(): number {
+    return this.#modulus.length * 8;
+  }
+
   /** Opens what was sealed to this key; throws CryptError SALT_CRYPT_PADDING when it was not. */
   oaepDecrypt(data: Uint8Array, algo: EncAlgo): Buffer {
     try {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { growsOld } from '@brine/testing/waits';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readRemotes, type RemoteConfig } from './git/remote-config.ts';
 import { GitfsBackend } from './gitfs.ts';
@@ -56,7 +57,12 @@ async function repository(name: string): Promise<string> {
   return first;
 }
 
-function serve(remotes: readonly unknown[], globals: object = {}, intervalMs = 0): GitfsBackend {
+function serve(
+  remotes: readonly unknown[],
+  globals: object = {},
+  intervalMs = 0,
+  onFetched: () => void = () => undefined,
+): GitfsBackend {
   const read = readRemotes(remotes, { ...GLOBALS, ...globals }).map((remote): RemoteConfig => ({
     ...remote,
     updateInterval: intervalMs / 1000,
@@ -65,6 +71,7 @@ function serve(remotes: readonly unknown[], globals: object = {}, intervalMs = 0
     remotes: read,
     cacheDir: join(dir, 'cache'),
     tell: (remote, problem) => told.push([remote, problem]),
+    onFetched,
   });
   opened.push(backend);
   return backend;
@@ -152,10 +159,10 @@ test('the first remote that has a file serves it; a push is seen', async () => {
   const backend = serve([join(dir, 'one'), join(dir, 'two')], {}, 100);
   expect(await contentOf(backend, 'second', 'base')).toBe('2');
   await commit('one', { second: '1' });
-  await expect.poll(() => contentOf(backend, 'second', 'base'), { timeout: 15_000 }).toBe('1');
+  await expect.poll(() => contentOf(backend, 'second', 'base')).toBe('1');
   git('one', 'branch', '-qD', 'dev');
   git('two', 'branch', '-qD', 'dev');
-  await expect.poll(() => backend.envs(), { timeout: 15_000 }).toEqual(['base', 'v1']);
+  await expect.poll(() => backend.envs()).toEqual(['base', 'v1']);
 });
 
 test('CVE-2023-20898: remotes of one name, and two ways to fetch one, share no copy', async () => {
@@ -177,7 +184,7 @@ test('a remote that is away is reported once, and serves what was fetched before
   await rm(join(dir, 'repo'), { recursive: true });
   const away = serve([url], {}, 50);
   expect(await contentOf(away, 'top.sls', 'base')).toBe('two');
-  await expect.poll(() => told, { timeout: 15_000 }).toHaveLength(1);
+  await expect.poll(() => told).toHaveLength(1);
   expect(told[0]?.[1]).toContain('git fetch');
   expect(await serve([join(dir, 'nowhere')]).envs()).toEqual([]);
 });
@@ -215,6 +222,27 @@ test('an update reaches all workers of a host at once, and a lock holds it back'
   expect(await contentOf(one, 'top.sls', 'base')).toBe('two');
   await one.copies.update([url]);
   expect(await contentOf(other, 'top.sls', 'base')).toBe('three');
+});
+
+test('of the workers of a host one fetches in each interval, and all see what it brought', async () => {
+  await repository('repo');
+  const everyMs = 1_000;
+  const fetchedAt: number[] = [];
+  const onFetched = (): void => void fetchedAt.push(Date.now());
+  const workers = Array.from({ length: 4 }, () =>
+    serve([join(dir, 'repo')], {}, everyMs, onFetched),
+  );
+  await Promise.all(workers.map((worker) => worker.envs()));
+  const begun = Date.now();
+  await commit('repo', { 'top.sls': 'three' });
+  for (const worker of workers) {
+    await expect.poll(() => contentOf(worker, 'top.sls', 'base')).toBe('three');
+  }
+  await growsOld('what was fetched', Math.max(0, begun + 5 * everyMs - Date.now()));
+  const later = fetchedAt.filter((at) => at > begun);
+  // Four workers would have fetched some 20 times.
+  expect(later.length).toBeGreaterThanOrEqual(2);
+  expect(later.length).toBeLessThanOrEqual(8);
 });
 
 test('a copy that is cleared is fetched again', async () => {

@@ -21,6 +21,10 @@ export interface GitfsOptions {
   readonly cacheDir: string;
   /** Called when a fetch of a remote fails, and when one succeeds again. */
   readonly tell: (remote: string, problem: string | undefined) => void;
+  /** Called after a fetch of this worker that brought something new. */
+  readonly onChange?: () => void;
+  /** Called after each fetch of this worker. */
+  readonly onFetched?: () => void;
 }
 
 /** How long a question waits for the first fetch of a master that was never started before. */
@@ -35,17 +39,20 @@ export class GitfsBackend implements FileBackend {
   readonly #remotes: readonly GitRemote[];
   readonly #blobs: BlobFiles;
   readonly #tell: GitfsOptions['tell'];
+  readonly #onFetched: () => void;
   readonly #stop = new AbortController();
   readonly #failing = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #started: Promise<unknown>;
 
   /** Begins to fetch at once. @throws GitConfigError */
-  constructor({ remotes, cacheDir, tell }: GitfsOptions) {
-    this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, this.#stop.signal));
+  constructor({ remotes, cacheDir, tell, onChange, onFetched }: GitfsOptions) {
+    const { signal } = this.#stop;
+    this.#remotes = remotes.map((config) => new GitRemote(config, cacheDir, signal, onChange));
     for (const remote of this.#remotes) void remote.call;
     this.#blobs = new BlobFiles(join(cacheDir, 'blobs'));
     this.#tell = tell;
+    this.#onFetched = onFetched ?? (() => undefined);
     this.#started = Promise.all(this.#remotes.map((remote) => this.#follow(remote)));
     this.#every(CLEAN_EVERY_MS, () => this.#blobs.clean());
   }
@@ -158,14 +165,19 @@ export class GitfsBackend implements FileBackend {
     // end of another worker's first fetch is waited for.
     const first = isNew ? this.#attempt(remote, () => remote.renew()) : update();
     if (isNew) await first;
-    if (updateInterval > 0) void first.then(() => this.#every(updateInterval * 1000, update));
+    const everyMs = updateInterval * 1000;
+    const updateWhereDue = (): Promise<void> =>
+      this.#attempt(remote, () => remote.updateWhereDue(everyMs));
+    if (everyMs > 0) void first.then(() => this.#every(everyMs, updateWhereDue));
   }
 
   /** The task gives whether it reached the remote. */
   async #attempt(remote: GitRemote, task: () => Promise<boolean>): Promise<void> {
     const { url } = remote.config;
     try {
-      if ((await task()) && this.#failing.delete(url)) this.#tell(url, undefined);
+      if (!(await task())) return;
+      this.#onFetched();
+      if (this.#failing.delete(url)) this.#tell(url, undefined);
     } catch (error) {
       if (this.#stop.signal.aborted || this.#failing.has(url)) return;
       this.#failing.add(url);

@@ -111,9 +111,44 @@ describe('the cause of a silence', () => {
       'unknown',
     ],
     ['never heard of', { heardBeforeMs: undefined, logInsMs: [] }, 'not_heard_since'],
+    [
+      'its connection had ended before the job',
+      { connection: { present: false, sinceMs: after(-1), goneMs: after(-1) } },
+      'not_connected',
+    ],
+    [
+      'its connection had ended before the job, and it came back later',
+      {
+        connection: { present: true, sinceMs: after(2), goneMs: after(-1) },
+        heardAfterMs: after(3),
+      },
+      'not_connected',
+    ],
+    [
+      'its connection ended after the job',
+      { connection: { present: false, sinceMs: after(1), goneMs: after(1) } },
+      'nothing_heard_since',
+    ],
+    [
+      'it was connected all the time',
+      { connection: { present: true, sinceMs: after(-9), goneMs: after(-20) } },
+      'nothing_heard_since',
+    ],
   ];
   it.each(cases)('%s', (_claim, evidence, cause) => {
     expect(causeOfSilence(changed(evidence)).cause).toBe(cause);
+  });
+
+  it('says what is known of the connection where nothing else explains the silence', () => {
+    const present = { present: true, sinceMs: after(-9), goneMs: 0 };
+    const gone = { present: false, sinceMs: after(1), goneMs: after(1) };
+    const textWith = (change: Change): string => causeOfSilence(changed(change)).text;
+    expect(textWith({ connection: present })).toMatch(/; connected since 2026-11-22T11:51/);
+    expect(textWith({ connection: gone })).toMatch(/; its connection ended at 2026-11-22T12:01/);
+    const missed = { unansweredBefore: 1, connection: present };
+    expect(textWith(missed)).not.toContain('not known');
+    const unknownSince = { present: true, sinceMs: 0, goneMs: 0 };
+    expect(textWith({ connection: unknownSince })).not.toContain('connected since');
   });
 
   it('has a text with its times', () => {

@@ -43,6 +43,14 @@ export interface SilenceEvidence {
   readonly heardAfterMs?: number;
   /** Earlier jobs for this minion, published after that last word, that it left unanswered. */
   readonly unansweredBefore: number;
+  /** Its connection to 4505, where the master knows of it. Times: 0 where they are not known. */
+  readonly connection?: {
+    readonly present: boolean;
+    /** Since when it is, or is not. */
+    readonly sinceMs: number;
+    /** When it was lost last. */
+    readonly goneMs: number;
+  };
   /** The target against the grains that are stored now, where the target asks for grains. */
   readonly grains?: { readonly matches: boolean; readonly atMs?: number };
 }
@@ -138,6 +146,8 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     return `target no longer matches its grains as it told them${told}`;
   },
   not_connected: (evidence) => {
+    const seen = absentAtPublish(evidence);
+    if (seen !== undefined) return seen;
     const logIn = firstLogIn(evidence);
     if (logIn === undefined || evidence.unansweredBefore === 0) return;
     return (
@@ -169,7 +179,7 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     if (heard === undefined) return;
     return (
       `unknown, because it was heard of ${at(heard)}, after the publication, but nothing ` +
-      'was heard of it about this job'
+      `was heard of it about this job${connectionNow(evidence)}`
     );
   },
   not_heard_since: (evidence) => {
@@ -178,11 +188,33 @@ const RULES: Readonly<Record<SilenceCause, Rule>> = {
     const start = heardBeforeMs === undefined ? 'the history here begins' : time(heardBeforeMs);
     const others =
       unansweredBefore === 0 ? '' : `: ${unanswered(evidence)} before it without an answer too`;
-    return `not heard since ${start}${others}; whether it was connected is not known`;
+    const connection = connectionNow(evidence) || '; whether it was connected is not known';
+    return `not heard since ${start}${others}${connection}`;
   },
   nothing_heard_since: (evidence) =>
-    `published ${at(evidence.publishedMs)}, nothing heard since; ${lastWord(evidence)}`,
+    `published ${at(evidence.publishedMs)}, nothing heard since; ${lastWord(evidence)}` +
+    connectionNow(evidence),
 };
+
+/** Says that it had no connection when the job was published, where its connections show that. */
+function absentAtPublish({ connection, publishedMs }: SilenceEvidence): string | undefined {
+  if (connection === undefined) return undefined;
+  const { present, sinceMs, goneMs } = connection;
+  if (!present && sinceMs > 0 && sinceMs <= publishedMs) {
+    return `not connected at publish: its connection ended ${at(sinceMs)} and did not come back`;
+  }
+  const wasAway = goneMs > 0 && goneMs <= publishedMs && sinceMs > publishedMs;
+  if (!present || !wasAway) return undefined;
+  const back = `the next one is of ${time(sinceMs)}`;
+  return `not connected at publish: its connection ended ${at(goneMs)}, ${back}`;
+}
+
+/** What its connection adds to a cause that does not explain the silence. */
+function connectionNow({ connection }: SilenceEvidence): string {
+  if (connection === undefined || connection.sinceMs === 0) return '';
+  const { present, sinceMs } = connection;
+  return present ? `; connected since ${time(sinceMs)}` : `; its connection ended ${at(sinceMs)}`;
+}
 
 function keyText(key: SilenceEvidence['key'], state: string, words: string): string | undefined {
   if (key?.state !== state) return undefined;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Bucket, type BucketKey, escapeKey } from '@brine/bus';
+import { type Bucket, type BucketKey, BusError, escapeKey } from '@brine/bus';
 import type { SecretBox } from '@brine/crypt';
 import type { TokenRecord, Tokens } from '@brine/master';
 import { fromJson, toJson } from '@brine/wire/text';
@@ -23,32 +23,82 @@ export class BucketTokens implements Tokens {
   }
 
   async keep(token: string, record: TokenRecord): Promise<void> {
-    await fromHotState('tokens', this.#bucket.put(keyOf(token), this.#box.seal(write(record))));
+    await fromHotState(
+      'tokens',
+      this.#bucket.put(keyOfToken(token), sealToken(this.#box, token, record)),
+    );
   }
 
   async find(token: string): Promise<TokenRecord | undefined> {
-    const entry = await fromHotState('tokens', this.#bucket.get(keyOf(token)));
+    const entry = await fromHotState('tokens', this.#bucket.get(keyOfToken(token)));
     if (entry === undefined || entry.value.length === 0) return undefined;
-    return read(this.#box.open(entry.value));
+    return openToken(this.#box, entry.value).record;
   }
 
   async forget(token: string): Promise<void> {
-    await fromHotState('tokens', this.#bucket.put(keyOf(token), GONE));
+    await fromHotState('tokens', this.#bucket.put(keyOfToken(token), GONE));
   }
 }
 
-function keyOf(token: string): BucketKey {
+/**
+ * Takes the room of tokens that have expired: NATS forgets them after a year only, and the bucket
+ * has a bound. One that can not be opened stays. Gives how many.
+ * @throws BusError where NATS is away
+ */
+export async function sweepTokens(
+  bucket: Pick<Bucket, 'entries' | 'update'>,
+  box: SecretBox,
+  nowSeconds: number,
+  signal: AbortSignal,
+): Promise<number> {
+  let swept = 0;
+  for await (const { key, value, revision } of bucket.entries()) {
+    if (signal.aborted) return swept;
+    if (value.length === 0 || !hasExpired(box, value, nowSeconds)) continue;
+    try {
+      await bucket.update(key, GONE, revision);
+      swept += 1;
+    } catch (error) {
+      // It was taken back, or renewed, meanwhile.
+      if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
+    }
+  }
+  return swept;
+}
+
+function hasExpired(box: SecretBox, value: Uint8Array, nowSeconds: number): boolean {
+  try {
+    return openToken(box, value).record.expire < nowSeconds;
+  } catch {
+    return false; // Of another master's key, or of a later release.
+  }
+}
+
+/** Where a token stands: under a hash of it. */
+export function keyOfToken(token: string): BucketKey {
   return escapeKey(createHash('sha256').update(token).digest('hex'));
 }
 
-function write({ authList, ...record }: TokenRecord): Buffer {
+/** The record of a token, with the token itself: a stock master keeps tokens by their names. */
+export function sealToken(
+  box: SecretBox,
+  token: string,
+  { authList, ...record }: TokenRecord,
+): Uint8Array {
   const acl = authList === undefined ? undefined : toJson(authList).json;
-  return Buffer.from(JSON.stringify({ ...record, acl }));
+  return box.seal(Buffer.from(JSON.stringify({ ...record, acl, token })));
 }
 
-function read(bytes: Uint8Array): TokenRecord {
-  const { acl, ...record } = JSON.parse(Buffer.from(bytes).toString('utf8')) as TokenRecord & {
+/** Reads {@link sealToken}. `token` is undefined in records of earlier releases. */
+export function openToken(
+  box: SecretBox,
+  sealed: Uint8Array,
+): { readonly token: string | undefined; readonly record: TokenRecord } {
+  const text = Buffer.from(box.open(sealed)).toString('utf8');
+  const { acl, token, ...record } = JSON.parse(text) as TokenRecord & {
     readonly acl?: string;
+    readonly token?: string;
   };
-  return { ...record, ...(acl === undefined ? {} : { authList: fromJson(JSON.parse(acl)) }) };
+  const authList = acl === undefined ? {} : { authList: fromJson(JSON.parse(acl)) };
+  return { token, record: { ...record, ...authList } };
 }

@@ -4,6 +4,7 @@ import { isMap, unpack, unpackMap } from '@brine/wire';
 import { parsePrivateData, parsePrivateReply, parseSignedPrivate } from '@brine/wire/load';
 import { describe, expect, it } from 'vitest';
 import { Answerer } from './answer.ts';
+import type { MasterPorts } from './ports/ports.ts';
 
 interface RequestVector {
   readonly name: string;
@@ -118,6 +119,37 @@ describe('requests recorded from real minions', () => {
       expect(data.get('id')).toBe(vector.id);
     },
   );
+
+  it.each(returns.map((vector) => [vector.name, vector] as const))(
+    '%s is a word of the minion, with its address where a token proves it',
+    async (_name, vector) => {
+      const master = masterFor(vector);
+      const heard: (string | undefined)[][] = [];
+      const ports: MasterPorts = {
+        ...master.ports,
+        heard: (id, address, jid) => void heard.push([id, address, jid]),
+      };
+      const answerer = new Answerer(ports, () => undefined);
+      const body = Buffer.from(vector.request, 'base64');
+      await answerer.answer({ id: 'r1', body, gatewayHost: 'h', peer: '10.0.0.1' });
+      const jid = master.events.find(({ kind }) => kind === 'ret')?.jid;
+      // 3006.5 returns carry no token.
+      expect(heard).toEqual([[vector.id, vector.version < 3 ? undefined : '10.0.0.1', jid]]);
+    },
+  );
+
+  it('a request that is refused is no word of a minion', async () => {
+    const vector = sealed.find((entry) => entry.version === 3)!;
+    const master = masterFor(vector);
+    const pub = vectors.minion_keys[vector.id]!.pub;
+    master.setKey(vector.id, { state: 'rejected', pub, denied: [] });
+    const heard: string[] = [];
+    const ports: MasterPorts = { ...master.ports, heard: (id) => void heard.push(id) };
+    const answerer = new Answerer(ports, () => undefined);
+    const body = Buffer.from(vector.request, 'base64');
+    await answerer.answer({ id: 'r1', body, gatewayHost: 'h', peer: '10.0.0.1' });
+    expect(heard).toEqual([]);
+  });
 
   const pillars = vectors.requests.filter((vector) => vector.cmd === '_pillar');
   it.each(pillars.map((vector) => [vector.name, vector] as const))(

@@ -172,8 +172,12 @@ export class Answerer {
 
   /** The token inside a sealed request can only be made with the minion's private key. */
   #noteProof(request: Request, opened: OpenedRequest, version: number): void {
-    const { minion: id, tokenChecked } = opened;
-    if (!tokenChecked || id === undefined) return;
+    const { minion: id, tokenChecked, scan } = opened;
+    if (id === undefined) return;
+    const jid = scan.text('cmd') === '_return' ? scan.text('jid') : undefined;
+    // Without a token any minion that knows the master's AES key could have sent it.
+    this.#ports.heard?.(id, tokenChecked ? request.peer : undefined, jid);
+    if (!tokenChecked) return;
     if (!this.#logIns.proves(id, version, this.#ports.now())) return;
     recordProof(this.#ports, request, { id, version });
   }

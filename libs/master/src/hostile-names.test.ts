@@ -42,6 +42,7 @@ const CLEAR: readonly (readonly [string, Record<string, SaltValue>, readonly str
   ['mk_token', { eauth: 'pam', username: 'a', password: 'b' }, ['eauth', 'username', 'token']],
   ['get_token', { token: 'ab'.repeat(32) }, ['token']],
   ['brine_query', { query: 'import', args: mapOf({}), ...ROOT }, ['query', 'user']],
+  ['brine_events', { args: mapOf({ from: 'oldest' }), ...ROOT }, ['user', 'key']],
   ['brine_batch', { ...job, batch: mapOf({}), ...ROOT }, ['fun', 'tgt', 'tgt_type', 'jid', 'user']],
   ['brine_resolve', { ...job, ...ROOT }, ['fun', 'tgt', 'tgt_type', 'user']],
 ];

@@ -1,6 +1,13 @@
 export { Answerer } from './answer.ts';
 export { MasterUnavailableError } from './errors.ts';
 export type {
+  EventPage,
+  EventPages,
+  PagedEvent,
+  PageFrom,
+  PageQuestion,
+} from './ports/event-pages.ts';
+export type {
   AesKeys,
   Autosign,
   MasterKey,
@@ -35,4 +42,9 @@ export type {
   StoredMinionData,
   UserKeys,
 } from './ports/ports.ts';
+export type {
+  ConnectionEvidence,
+  MinionConnection,
+  MinionPresence,
+} from './ports/presence-port.ts';
 export type { Begun, ExternalTops, Mines, Once, ServedPorts } from './ports/served-ports.ts';

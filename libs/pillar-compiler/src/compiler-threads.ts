@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { MasterOptions } from '@brine/config';
 import { saltValue } from '@brine/config';
 import { MasterUnavailableError } from '@brine/master';
+import { lastFetchMs } from '@brine/pillar-sources';
 import { type PythonCalls, serveBlocking } from '@brine/python-host';
 import { mapOf, pack, type SaltMap, type SaltValue, unpack, unpackMap } from '@brine/wire';
 import { Piscina } from 'piscina';
@@ -35,6 +36,7 @@ export class ThreadedPillars implements PillarMaker {
   readonly #data: PillarThreadData;
   readonly #log: (text: string) => void;
   readonly #python: PythonCalls | undefined;
+  readonly #cacheDir: string;
   #pool: Piscina<PillarTask, PillarResult> | undefined;
 
   /** @param python modules in Python, where the master has some */
@@ -42,6 +44,7 @@ export class ThreadedPillars implements PillarMaker {
     this.#data = threadData(options);
     this.#log = log;
     this.#python = python;
+    this.#cacheDir = options.cachedir;
   }
 
   /** @throws MasterUnavailableError where too many wait already */
@@ -91,6 +94,11 @@ export class ThreadedPillars implements PillarMaker {
     const result = await threads.run(task, { signal });
     for (const line of result.log) this.#log(line);
     return unpackMap(Buffer.from(result.pillar));
+  }
+
+  /** When a git pillar was last fetched on this host, or tried, in Unix ms. */
+  gitFetchedMs(): number | undefined {
+    return lastFetchMs(this.#cacheDir);
   }
 
   /** Ends the threads. */

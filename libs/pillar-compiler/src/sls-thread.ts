@@ -1,3 +1,4 @@
+import { setPriority } from 'node:os';
 import { PyFunction, str } from '@brine/jinja';
 import {
   callStateFunction,
@@ -27,8 +28,8 @@ import { threadStart } from './thread-start.ts';
 /** One SLS file to render, or a function to call. */
 export interface SlsTask {
   /**
-   * msgpack of `{id, grains, saltenv, pillarenv, override, pillar}` with `{sls, path}` of a file,
-   * or `{fun, args, kwargs}`.
+   * msgpack of `{id, grains, saltenv, pillarenv, override, pillar}` with `{sls, path, defaults}` of
+   * a file, where `defaults` are more names for its template, or `{fun, args, kwargs}`.
    */
   readonly asked: Uint8Array;
   /** The way to the file server and to runners. */
@@ -50,6 +51,8 @@ const OUTSIDE = { now: () => Date.now(), random: () => Math.random() };
 
 const { data, options: whole } = threadStart();
 const options = { ...whole, extPillar: [] };
+/** What went wrong when the thread began; goes to the log with its first result. */
+let trouble = becomeNice(data.niceness);
 
 /**
  * Renders a file of states in a worker thread. Files come from the worker, because those of git are
@@ -59,7 +62,8 @@ const options = { ...whole, extPillar: [] };
  */
 export function runSlsTask({ asked: packed, way, hasPython }: SlsTask): SlsResult {
   const asked = unpackMap(Buffer.from(packed));
-  const log: string[] = [];
+  const log: string[] = trouble === undefined ? [] : [trouble];
+  trouble = undefined;
   const calls = new BlockingCalls(way, WAIT_MS);
   const minion = {
     id: textOf(asked, 'id') ?? '',
@@ -82,6 +86,17 @@ export function runSlsTask({ asked: packed, way, hasPython }: SlsTask): SlsResul
   return { answer: pack(answerTo(asked, context)), log };
 }
 
+/** Sets the niceness of this thread. On Linux that of the process stays. */
+function becomeNice(niceness: number | undefined): string | undefined {
+  if (niceness === undefined) return undefined;
+  try {
+    setPriority(0, niceness);
+    return undefined;
+  } catch (error) {
+    return `niceness ${niceness} is not in force: ${(error as Error).message}`;
+  }
+}
+
 function answerTo(asked: SaltMap, context: StateFileContext): SaltMap {
   const fun = textOf(asked, 'fun');
   try {
@@ -92,7 +107,8 @@ function answerTo(asked: SaltMap, context: StateFileContext): SaltMap {
     }
     const saltenv = textOf(asked, 'saltenv') ?? 'base';
     const [path, sls] = [textOf(asked, 'path') ?? '', textOf(asked, 'sls') ?? ''];
-    return mapOf({ value: renderStateFile(context, { saltenv, path, sls, defaults: new Map() }) });
+    const defaults = mapIn(asked, 'defaults') ?? mapOf({});
+    return mapOf({ value: renderStateFile(context, { saltenv, path, sls, defaults }) });
   } catch (error) {
     const { name, message } = error as Error;
     return mapOf({ error: message, kind: error instanceof RenderError ? 'RenderError' : name });

@@ -20,6 +20,9 @@ import type { SlsResult, SlsTask } from './sls-thread.ts';
 /** A file that takes longer is given up, its thread ended. */
 const RENDER_MAX_MS = 45_000;
 
+/** Files that render at once. */
+export const SLS_THREADS = 2;
+
 /** Files waiting for a thread; beyond it a run ends with a text. */
 const QUEUE_MAX = 100;
 
@@ -38,20 +41,30 @@ export interface SlsNeeds {
 /** Renders files of states, for the master's own minion, in threads of their own. */
 export class ThreadedSls {
   readonly #options: MasterOptions;
+  readonly #niceness: number | undefined;
   readonly #log: (text: string) => void;
   readonly #python: PythonCalls | undefined;
   #pool: Piscina<SlsTask, SlsResult> | undefined;
 
-  /** @param python modules in Python, where the master has some */
-  constructor(options: MasterOptions, log: (text: string) => void, python?: PythonCalls) {
+  /**
+   * @param python modules in Python, where the master has some
+   * @param how with the niceness of the threads, as `nice` has it
+   */
+  constructor(
+    options: MasterOptions,
+    log: (text: string) => void,
+    python?: PythonCalls,
+    how: { readonly niceness?: number } = {},
+  ) {
     this.#options = options;
     this.#log = log;
     this.#python = python;
+    this.#niceness = how.niceness;
   }
 
   /**
-   * Renders a file (`sls` and `path`), or calls a function of templates (`fun`). Gives `value`, or
-   * `error` in Salt's words with its `kind`.
+   * Renders a file (`sls`, `path` and `defaults`), or calls a function of templates (`fun`). Gives
+   * `value`, or `error` in Salt's words with its `kind`.
    * @throws MasterUnavailableError where too many wait already
    */
   async ask(asked: SaltMap, needs: SlsNeeds): Promise<SaltMap> {
@@ -92,9 +105,12 @@ export class ThreadedSls {
     this.#pool ??= new Piscina<SlsTask, SlsResult>({
       filename: fileURLToPath(new URL('./sls-thread.js', import.meta.url)),
       name: 'runSlsTask',
-      workerData: threadData(this.#options),
+      workerData: {
+        ...threadData(this.#options),
+        ...(this.#niceness === undefined ? {} : { niceness: this.#niceness }),
+      },
       minThreads: 0,
-      maxThreads: 2,
+      maxThreads: SLS_THREADS,
       idleTimeout: 30_000,
     });
     return this.#pool;

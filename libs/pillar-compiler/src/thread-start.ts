@@ -12,6 +12,8 @@ export interface PillarThreadData {
   readonly options: Omit<PillarOptions, 'opts' | 'extPillar'>;
   /** msgpack of `{opts, extPillar}`: what would lose its types on the way to a thread. */
   readonly packed: Uint8Array;
+  /** Niceness of the thread; absent: that of the process. */
+  readonly niceness?: number;
 }
 
 /** What this thread was started with, with whole options. */

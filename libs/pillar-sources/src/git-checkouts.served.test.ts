@@ -4,6 +4,7 @@ import {
   mkdtempSync,
   readdirSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -13,7 +14,7 @@ import { join } from 'node:path';
 import { mapOf } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Git, GitPillarError, type GitSettings } from './git.ts';
-import { checkoutOf } from './git-checkouts.ts';
+import { checkoutOf, lastFetchMs } from './git-checkouts.ts';
 import { gitPillarRemotes } from './git-remotes.ts';
 import { placeTree } from './git-trees.ts';
 import { updateGitPillars } from './git-update.ts';
@@ -71,6 +72,13 @@ test('a branch has its files, a change is seen, the commit before stays for its 
     'a: 1\n',
   );
   expect(readdirSync(join(after, '..', '..')).sort()).toEqual(['fetched', 'git', 'trees']);
+});
+
+test('when it was last fetched is known', () => {
+  expect(lastFetchMs(join(dir, 'none'))).toBeUndefined();
+  const checkout = checkoutOf({ url: repository, refs: ['dev'], ownRefs: [] }, settings);
+  const mark = join(checkout, '..', '..', 'fetched');
+  expect(lastFetchMs(settings.cacheDir)).toBe(statSync(mark).mtimeMs);
 });
 
 test('within the interval nothing is fetched', () => {

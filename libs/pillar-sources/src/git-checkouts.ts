@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Git, GitPillarError, type GitSettings } from './git.ts';
 import { placeTree } from './git-trees.ts';
@@ -12,6 +12,11 @@ const COMMIT_ID = /^[0-9a-f]{40}$/;
 
 /** Bytes of the longest name that a ref can have: a file name within the copy. */
 const REF_NAME_MAX_BYTES = 255;
+
+/** The copies of repositories, below a cache directory. */
+const COPIES = 'brine-git-pillar';
+/** In each of them: its time says when it was last fetched, or tried. */
+const MARK = 'fetched';
 
 /** The refs wanted of a remote. */
 export interface GitPlace {
@@ -30,7 +35,7 @@ export interface GitPlace {
 export function checkoutOf(place: GitPlace, settings: GitSettings): string {
   const { url, refs } = place;
   const { git, dir } = copyOf(url, settings);
-  fetchWhereDue(git, url, join(dir, 'fetched'), settings);
+  fetchWhereDue(git, url, join(dir, MARK), settings);
   const commit = commitOf(git, place);
   if (commit === undefined) throw new GitPillarError(`${url} has no ${refs.join(' or ')}`);
   return placeTree(git, dir, commit);
@@ -44,9 +49,20 @@ export function fetchNow(url: string, settings: GitSettings): boolean {
   const { git, dir } = copyOf(url, settings);
   const refs = (): string => git.run(['for-each-ref', '--format=%(refname) %(objectname)']);
   const before = refs();
-  writeFileSync(join(dir, 'fetched'), '');
+  writeFileSync(join(dir, MARK), '');
   fetch(git, url);
   return refs() !== before;
+}
+
+/** When a repository was last fetched on this host, or tried, in Unix ms; undefined for never. */
+export function lastFetchMs(cacheDir: string): number | undefined {
+  const copies = join(cacheDir, COPIES);
+  if (!existsSync(copies)) return undefined;
+  const times = readdirSync(copies).map(
+    (name) => statSync(join(copies, name, MARK), { throwIfNoEntry: false })?.mtimeMs ?? 0,
+  );
+  const last = Math.max(0, ...times);
+  return last === 0 ? undefined : last;
 }
 
 /** The copy of a repository, made where there is none. @throws GitPillarError */
@@ -55,7 +71,7 @@ function copyOf(url: string, settings: GitSettings): { readonly git: Git; readon
   const named = createHash('sha256')
     .update(JSON.stringify([url, settings.user]))
     .digest('hex');
-  const dir = join(settings.cacheDir, 'brine-git-pillar', named.slice(0, 32));
+  const dir = join(settings.cacheDir, COPIES, named.slice(0, 32));
   const git = new Git(join(dir, 'git'), settings);
   if (!existsSync(join(dir, 'git', 'HEAD'))) {
     mkdirSync(join(dir, 'git'), { recursive: true, mode: 0o700 });

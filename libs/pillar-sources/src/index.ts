@@ -1,6 +1,6 @@
 export { ClassTree, DEFAULT_CLASS_TREE } from './class-tree.ts';
 export type { GitSettings } from './git.ts';
-export { checkoutOf } from './git-checkouts.ts';
+export { checkoutOf, lastFetchMs } from './git-checkouts.ts';
 export type { GitPillarDefaults } from './git-remotes.ts';
 export { gitPillarRemotes } from './git-remotes.ts';
 export type { AskedRemotes } from './git-update.ts';

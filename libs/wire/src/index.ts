@@ -1,6 +1,7 @@
 export { Refusal, RefusalText, WireError } from './errors.ts';
 export { unpack } from './msgpack/decode.ts';
 export { pack } from './msgpack/encode.ts';
+export { DEFAULT_MAX_DEPTH } from './msgpack/limits.ts';
 export { MapScan, scanMap } from './msgpack/scan.ts';
 export { appendField, cutFields, unpackMap } from './msgpack/splice.ts';
 export { checkNames, checkQuestion, isName } from './names.ts';

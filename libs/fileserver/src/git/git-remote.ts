@@ -17,6 +17,8 @@ const RENEW_LOOK_MS = 100;
 /** Written after each fetch: other workers of the host see by its time that refs changed. */
 const STAMP = 'brine-fetched';
 const LOCK = 'update.lk';
+/** Timers of workers are not of one moment: a fetch is due a little early. */
+const DUE_SHARE = 0.9;
 /** Commits whose paths are kept in memory. */
 const TREES_MAX = 32;
 
@@ -26,15 +28,23 @@ export class GitRemote {
   /** The cache of this remote. The same URL fetched in another way has another cache. */
   readonly dir: string;
   readonly #signal: AbortSignal;
+  readonly #onChange: () => void;
   readonly #trees = new LRUCache<string, Promise<Tree>>({ max: TREES_MAX });
   #refs: Refs = { branches: new Map(), tags: new Map() };
   /** Time of the stamp when the refs were read. */
   #readAt = 0;
 
-  constructor(config: RemoteConfig, cacheDir: string, signal: AbortSignal) {
+  /** @param onChange called after a fetch of this worker that brought something new */
+  constructor(
+    config: RemoteConfig,
+    cacheDir: string,
+    signal: AbortSignal,
+    onChange: () => void = () => undefined,
+  ) {
     this.config = config;
     this.dir = join(cacheDir, 'remotes', cacheKey(config));
     this.#signal = signal;
+    this.#onChange = onChange;
   }
 
   get refs(): Refs {
@@ -66,15 +76,20 @@ export class GitRemote {
     const { depth, refspecs, url } = this.config;
     const shallow = depth > 0 ? ['--depth', String(depth)] : [];
     const fetched = await withLock(this.lockPath, async () => {
+      // What another worker has fetched is no news of this one.
+      await this.#readRefs();
+      const before = wordOf(this.#refs);
       await runGit(
         ['fetch', '--quiet', '--prune', '--no-tags', '--force', ...shallow, '--', url, ...refspecs],
         { ...this.call, timeoutMs: FETCH_TIMEOUT_MS },
       );
       await this.#stamp();
-      return true;
+      return { before };
     });
     await this.#readRefs();
-    return fetched === true;
+    if (fetched === undefined) return false;
+    if (wordOf(this.#refs) !== fetched.before) this.#onChange();
+    return true;
   }
 
   /**
@@ -89,6 +104,16 @@ export class GitRemote {
       await sleep(RENEW_LOOK_MS, undefined, { signal: this.#signal });
     }
     return true;
+  }
+
+  /**
+   * As {@link update}, unless a worker of this host has fetched within the interval: it has done
+   * the round of all. @throws GitError as {@link update}
+   */
+  async updateWhereDue(intervalMs: number): Promise<boolean> {
+    if (Date.now() - (await this.#stampedAt()) >= intervalMs * DUE_SHARE) return this.update();
+    await this.refresh();
+    return false;
   }
 
   /** Reads the refs where another worker of this host has fetched since. @throws GitError */
@@ -165,6 +190,11 @@ export class GitRemote {
     this.#refs = { branches, tags };
     this.#readAt = stampedAt;
   }
+}
+
+/** The same for the same branches and tags at the same commits. */
+function wordOf({ branches, tags }: Refs): string {
+  return JSON.stringify([[...branches].sort(), [...tags].sort()]);
 }
 
 /**

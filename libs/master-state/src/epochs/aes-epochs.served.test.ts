@@ -142,6 +142,6 @@ test('a publisher that goes is noticed by the others, whether it says so or not'
   await until(
     'the end that was not announced is told',
     () => expect(gone).toHaveBeenCalledTimes(2),
-    { withinMs: 15_000 },
+    { withinMs: 30_000 },
   );
 });

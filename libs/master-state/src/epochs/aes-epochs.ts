@@ -69,11 +69,12 @@ export class AesEpochs {
   }
 
   /**
-   * Waits for the streams, reads keys and markers, and makes the first epoch where there is none.
+   * Waits for the streams, or for those named, reads keys and markers, and makes the first epoch
+   * where there is none.
    * @throws BusError when that does not work out in time.
    */
-  static async connect(bus: Bus, box: SecretBox): Promise<AesEpochs> {
-    await waitForStreams(bus);
+  static async connect(bus: Bus, box: SecretBox, of?: readonly string[]): Promise<AesEpochs> {
+    await waitForStreams(bus, of === undefined ? {} : { of });
     const epochs = new AesEpochs(bus, box);
     try {
       await epochs.#watch.whenReady();

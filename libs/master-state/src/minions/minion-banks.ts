@@ -87,8 +87,13 @@ export class BucketBanks implements MinionBanks {
     const { minionData, pillars, secrets, now } = this.#parts;
     minionData.forgetAll();
     pillars.forgetAll();
-    await fromHotState('minion data', secrets.put(DROPPED, Buffer.from(String(now()))));
+    await tellDropped(secrets, now());
   }
+}
+
+/** Tells all workers to write again what minions say: others have changed the records. */
+export async function tellDropped(secrets: Bucket, nowMs: number): Promise<void> {
+  await fromHotState('minion data', secrets.put(DROPPED, Buffer.from(String(nowMs))));
 }
 
 /** Whether an entry of `brine_secrets` says that records of minions were emptied. */

@@ -22,7 +22,8 @@ const OVERLAP_MS = 60_000;
  */
 const REFETCH_PAUSE_MS = 250;
 
-interface Session {
+/** A session key as its record holds it. */
+export interface Session {
   readonly key: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
@@ -128,7 +129,7 @@ export class BucketSessionKeys implements SessionKeys {
         createdAt: Date.now(),
         ...(known === undefined ? {} : { previous: known.session.key }),
       };
-      const value = this.#box.seal(Buffer.from(JSON.stringify(session), 'utf8'));
+      const value = sealSession(this.#box, session);
       const name = escapeKey(id);
       const revision = await unlessConflict(
         'session keys',
@@ -156,7 +157,7 @@ export class BucketSessionKeys implements SessionKeys {
 
   /** @throws where the record was not sealed with this master's key. */
   #open(id: string, { value, revision }: Sealed): Opened {
-    return this.#remember(id, parseSession(this.#box.open(value)), revision);
+    return this.#remember(id, openSession(this.#box, value), revision);
   }
 
   #remember(id: string, session: Session, revision: number): Opened {
@@ -174,8 +175,14 @@ export class BucketSessionKeys implements SessionKeys {
   }
 }
 
-function parseSession(text: Uint8Array): Session {
-  const value: unknown = JSON.parse(Buffer.from(text).toString('utf8'));
+/** The record of a session key. */
+export function sealSession(box: SecretBox, session: Session): Uint8Array {
+  return box.seal(Buffer.from(JSON.stringify(session), 'utf8'));
+}
+
+/** Reads {@link sealSession}. @throws where it was not sealed with this master's key */
+export function openSession(box: SecretBox, sealed: Uint8Array): Session {
+  const value: unknown = JSON.parse(Buffer.from(box.open(sealed)).toString('utf8'));
   if (typeof value === 'object' && value !== null) {
     const { key, createdAt, previous } = value as Record<string, unknown>;
     if (typeof key === 'string' && typeof createdAt === 'number') {

@@ -120,6 +120,14 @@ test('a gateway that asks again has answered its own request', async () => {
   expect(await claim({ hash: HASH, id: 'r2', gateway: 'g1' })).toBe('r2');
 });
 
+test('a gateway that did not hear the answer to its claim gets the same answer again', async () => {
+  await serve();
+  await claim({ hash: HASH, id: 'r1', gateway: 'g1' });
+  const next = { hash: HASH, id: 'r2', gateway: 'g2' };
+  expect(await claim(next)).toBe('r1');
+  expect(await claim(next)).toBe('r1');
+});
+
 test('gateways that ask at once get one id', async () => {
   await serve();
   const ids = await Promise.all(

@@ -73,6 +73,8 @@ interface RequestClaim {
 
 interface Note {
   readonly id: string;
+  /** The id that the claim came with. */
+  readonly claimed?: string;
   readonly gateway: string;
   /** Of the claim, or of the answer, in ms since 1970. */
   readonly at: number;
@@ -153,7 +155,8 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
     const note = entry === undefined ? undefined : readNote(entry.value);
     const isOpen = note !== undefined && (await isTakenUp(bus, note, claim));
     const id = isOpen ? note.id : claim.id;
-    const value = pack({ id, gateway: claim.gateway, at: Date.now(), answered: false });
+    const { id: claimed, gateway } = claim;
+    const value = pack({ id, claimed, gateway, at: Date.now(), answered: false });
     try {
       if (entry === undefined) await requests.create(key, value);
       else await requests.update(key, value, entry.revision);
@@ -165,9 +168,11 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
   throw new BusError('BUS_BUSY', 'several gateways claim the same request');
 }
 
-/** Whether the same bytes at another gateway are the request of the note. */
+/** Whether a claim is for the request of the note: the claim itself again, or another gateway's. */
 async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
-  if (note.gateway === claim.gateway || note.heard === true) return false;
+  // Its claim once more: the answer to the first came too late, or never.
+  if (note.gateway === claim.gateway) return note.claimed === claim.id;
+  if (note.heard === true) return false;
   // A note from the future: a clock was put back since, and it is of no known age.
   const age = Math.abs(Date.now() - note.at);
   if (!note.answered) return age < SAME_BYTES.unansweredMs;
@@ -226,10 +231,11 @@ function readNote(bytes: Uint8Array): Note | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (!isRecord(value)) return undefined;
-    const { id, gateway, at, answered, heard } = value;
+    const { id, claimed, gateway, at, answered, heard } = value;
     const texts = typeof id === 'string' && typeof gateway === 'string';
     if (!texts || typeof at !== 'number' || typeof answered !== 'boolean') return undefined;
-    return { id, gateway, at, answered, heard: heard === true };
+    const claim = typeof claimed === 'string' ? { claimed } : {};
+    return { id, ...claim, gateway, at, answered, heard: heard === true };
   } catch {
     return undefined; // not written by us: as if it were not there
   }

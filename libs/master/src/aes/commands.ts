@@ -194,7 +194,8 @@ function aboutRequest(kind: 'pillar' | 'event', { scan, minion }: AesRequest): A
 
 const registerResources = decoded(async (ports, request) => {
   const { minion } = request;
-  if (minion === undefined) return true;
+  const { minionDataCache, minionDataCacheEvents } = ports.rules;
+  if (minion === undefined || !minionDataCache || !minionDataCacheEvents) return true;
   await ports.events.append({
     kind: 'minion',
     tag: `resource/refresh/${minion}`,

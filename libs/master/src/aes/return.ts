@@ -226,7 +226,8 @@ async function fireSubEvents(
   minion: string,
 ): Promise<void> {
   const fun = scan.text('fun');
-  if (fun === undefined || !SUB_EVENT_FUNCTIONS.has(fun) || !scan.value('retcode')) return;
+  const [retcode, user] = [scan.value('retcode'), scan.text('user')];
+  if (fun === undefined || !SUB_EVENT_FUNCTIONS.has(fun) || !retcode) return;
   const returned = scan.value('return');
   if (!isMap(returned)) return;
   const failed = [...returned].filter(
@@ -237,17 +238,20 @@ async function fireSubEvents(
     const parts = name.split('_|-');
     const stateFunction = parts[3];
     if (parts[0] === undefined || stateFunction === undefined) continue;
-    const data = new Map(state);
-    for (const word of WORDS_OF_THE_MASTER) data.delete(word);
-    data.set('success', false).set('return', `Error: ${parts[0]}.${stateFunction}`);
-    data.set('fun', fun).set('id', minion).set('jid', jid);
-    const body = pack(data);
+    const data = new Map(state).set('retcode', retcode);
+    // The minion may say of a state neither who it is nor what it ran.
+    for (const word of [...WORDS_OF_THE_MASTER, 'id', 'jid']) data.delete(word);
     const msgId = `sub:${jid}:${minion}:${createHash('sha1').update(name).digest('base64url')}`;
-    const common = { kind: 'job', body, minion } as const;
+    const common = { kind: 'job', minion } as const;
     const legacy = `${parts[0]}.${stateFunction}`;
     if (STATE_FUNCTION.test(legacy)) {
-      await ports.events.append({ ...common, tag: legacy, msgId: `${msgId}:legacy` });
+      const body = pack(data);
+      await ports.events.append({ ...common, tag: legacy, body, msgId: `${msgId}:legacy` });
     }
-    await ports.events.append({ ...common, tag: jobSubErrorTag(jid, minion, fun), msgId });
+    data.set('jid', jid).set('id', minion).set('success', false);
+    data.set('return', `Error: ${parts[0]}.${stateFunction}`).set('fun', fun);
+    if (user !== undefined) data.set('user', user);
+    const tag = jobSubErrorTag(jid, minion, fun);
+    await ports.events.append({ ...common, tag, body: pack(data), msgId });
   }
 }

@@ -14,6 +14,7 @@ test.each<[string, Record<string, SaltValue>]>([
   ['runner', { fun: 'jobs.active', ...WRONG }],
   ['wheel', { fun: 'key.list_all', ...WRONG }],
   ['brine_query', { query: 'list_jobs', ...WRONG }],
+  ['brine_events', { args: mapOf({ from: 'now' }), ...WRONG }],
   ['publish', { ...JOB, kwargs: mapOf(WRONG) }],
   ['brine_batch', { ...JOB, batch: mapOf({}), kwargs: mapOf(WRONG) }],
   ['brine_resolve', { ...JOB, kwargs: mapOf(WRONG) }],
@@ -47,7 +48,7 @@ test.each<[string, Record<string, SaltValue>]>([
   await runClearCommand(made.ports, request, mapOf({ cmd, ...fields }));
   expect(told).toEqual(['aside', 'file anne wrong 192.0.2.1']);
   for (const act of made.audited) expect(act).toMatchObject({ peer: '192.0.2.1' });
-  expect(made.audited).toHaveLength(/query|resolve/.test(cmd) ? 0 : 1);
+  expect(made.audited).toHaveLength(/query|events|resolve/.test(cmd) ? 0 : 1);
 });
 
 test('a caller with a key keeps its place in the queue', async () => {

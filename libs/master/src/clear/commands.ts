@@ -5,6 +5,7 @@ import { MasterUnavailableError } from '../errors.ts';
 import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import { batch, resolve } from './batch.ts';
+import { busEvents } from './bus-events.ts';
 import type { ClearRequest, Proven } from './caller.ts';
 import { publish } from './publish.ts';
 import { query } from './query.ts';
@@ -78,7 +79,7 @@ function malformed(ports: MasterPorts, cmd: string, load: SaltMap): ClearResult 
 
 /**
  * The closed table of clear commands (salt/master.py `ClearFuncs.expose_methods`, CVE-2020-11651),
- * with Brine's own `brine_query`, `brine_batch` and `brine_resolve`.
+ * with Brine's own `brine_query`, `brine_events`, `brine_batch` and `brine_resolve`.
  */
 const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand>([
   ['ping', (_ports, _request, load) => ({ value: load })],
@@ -88,6 +89,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
   ['mk_token', answering(makeToken)],
   ['get_token', answering(getToken)],
   ['brine_query', queryWithTrace],
+  ['brine_events', answering(busEvents)],
   ['brine_batch', answering(batch)],
   ['brine_resolve', answering(resolve)],
 ]);

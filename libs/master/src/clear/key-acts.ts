@@ -159,7 +159,9 @@ async function changeKey(
     if (revoked || deleted) {
       await ports.keys.forget(id, { data: deleted && !ports.rules.preserveMinionCache });
     }
-    const body = pack(mapOf({ result: true, act: EVENT_WORD[act], id }));
+    // As 3008: the key goes with what was decided on it.
+    const pub = deleted || act === 'delete' ? undefined : next.pub;
+    const body = pack(mapOf({ result: true, act: EVENT_WORD[act], id, pub }));
     const msgId = `key:${id}:${stored.revision}:${act}`;
     await ports.events.append({ kind: 'key', tag: 'salt/key', body, msgId, minion: id });
     return revoked;

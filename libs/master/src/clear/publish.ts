@@ -192,6 +192,8 @@ async function refuse(
   // Neither the key nor a password may reach the bus.
   data.delete('key');
   data.delete('kwargs');
+  // Of our own commands; it says nothing to readers.
+  if (data.get('tracestate') === ASKER_TRACES) data.delete('tracestate');
   let body = pack(data);
   if (body.length > REFUSED_LOAD_MAX_BYTES) body = pack(reply);
   const msgId = `publish-error:${request.id}`;

@@ -11,6 +11,7 @@ import { buildErrorReply } from '@brine/wire/load';
 import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { authenticate, type ClearRequest, isStranger, notAllowed, refusalOf } from './caller.ts';
+import { callTheRoll, listMinions } from './cluster-state.ts';
 import { deleteToken } from './tokens.ts';
 import { whySilent } from './why-silent.ts';
 
@@ -20,6 +21,8 @@ const QUERIES: ReadonlySet<string> = new Set([
   'get_jid',
   'get_load',
   'job',
+  'ledger',
+  'database',
   'durable',
   'at',
   'export',
@@ -38,7 +41,12 @@ const OWN_QUERIES: ReadonlyMap<string, (ports: MasterPorts, args: SaltMap) => Pr
   new Map([
     ['why', whySilent],
     ['del_token', deleteToken],
+    ['roll', callTheRoll],
+    ['minions', listMinions],
   ]);
+
+/** Questions that the job cache has no part in. */
+const OF_CLUSTER: ReadonlySet<string> = new Set(['roll', 'minions']);
 
 /** What a reader of the job cache wants to know first when it is away. */
 const MEANWHILE = 'Jobs go on and returns are kept; ask again when it is back.';
@@ -75,6 +83,7 @@ export async function query(
     }
     ports.count('query_failed');
     const reason = cause instanceof Error ? cause.message : String(cause);
+    if (OF_CLUSTER.has(name)) return buildErrorReply('SaltRunnerError', reason);
     if (cause instanceof MasterUnavailableError) {
       const text = `The job cache is away: ${reason}. ${MEANWHILE}`;
       return buildErrorReply('SaltReqTimeoutError', text);

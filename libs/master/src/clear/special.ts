@@ -135,8 +135,8 @@ function tagOf({ kind, jid }: FunctionCall): string {
   return `salt/${kind === 'runner' ? 'run' : 'wheel'}/${jid}`;
 }
 
-/** The event `new`, before a function runs. */
-async function announce(ports: MasterPorts, call: FunctionCall): Promise<void> {
+/** The event `new`, before a function runs; told twice it is there once. */
+export async function announce(ports: MasterPorts, call: FunctionCall): Promise<void> {
   await fire(ports, call, 'new', mapOf({}));
 }
 

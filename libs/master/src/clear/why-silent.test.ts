@@ -2,6 +2,8 @@ import { PrivateKey } from '@brine/crypt';
 import { memoryMaster } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { expect, it } from 'vitest';
+import { MasterUnavailableError } from '../errors.ts';
+import type { MinionPresence } from '../ports/presence-port.ts';
 import { whySilent } from './why-silent.ts';
 
 const PUBLISHED = Date.UTC(2026, 10, 22, 12);
@@ -80,4 +82,35 @@ it('a log-in before the publication is a word of the minion', async () => {
   const page = silent(mapOf({}), { id: 'm', logInsMs: [PUBLISHED - 5] });
   const set = (master: ReturnType<typeof memoryMaster>): void => master.setKey('m', accepted);
   expect(await causes(page, set)).toEqual([['m', 'nothing_heard_since']]);
+});
+
+it('adds what is known of their connections, and does without where no worker can tell', async () => {
+  const page = silent(mapOf({}), ...['away', 'there'].map((id) => ({ id, heardBeforeMs: 1 })));
+  const gone = { present: false, sinceMs: PUBLISHED - 9, goneMs: PUBLISHED - 9, address: '' };
+  const counted: string[] = [];
+  const judge = async (
+    presence: MinionPresence['of'],
+  ): Promise<readonly (string | undefined)[]> => {
+    const master = memoryMaster({ masterKey, answerQuery: () => page });
+    master.setKey('away', accepted);
+    master.setKey('there', accepted);
+    const count = (name: string): void => void counted.push(name);
+    const ports = { ...master.ports, count, presence: { of: presence } as MinionPresence };
+    const answer = await whySilent(ports, mapOf({ jid: 'j' }));
+    const minions = isMap(answer) ? mapIn(answer, 'minions') : undefined;
+    return ['away', 'there'].map((id) => {
+      const silence = minions?.get(id);
+      return isMap(silence) ? textOf(silence, 'cause') : undefined;
+    });
+  };
+  const asked: (readonly string[])[] = [];
+  const known = async (ids: readonly string[]) => {
+    asked.push(ids);
+    return new Map([['away', gone]]);
+  };
+  expect(await judge(known)).toEqual(['not_connected', 'nothing_heard_since']);
+  expect(asked).toEqual([['away', 'there']]);
+  const away = (): Promise<never> => Promise.reject(new MasterUnavailableError('no owner'));
+  expect(await judge(away)).toEqual(['nothing_heard_since', 'nothing_heard_since']);
+  expect(counted).toEqual(['why_without_presence']);
 });

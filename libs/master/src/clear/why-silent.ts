@@ -1,7 +1,9 @@
 import { causeOfSilence, type Seen, type SilenceEvidence } from '@brine/job';
 import { matchMinion } from '@brine/target';
 import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { MasterUnavailableError } from '../errors.ts';
 import type { MasterPorts } from '../ports/ports.ts';
+import type { MinionConnection } from '../ports/presence-port.ts';
 
 /** Targets that a minion judges by its grains; of the others the master knows as much as it. */
 const BY_GRAINS: ReadonlySet<string> = new Set(['grain', 'grain_pcre', 'ipcidr', 'compound']);
@@ -22,15 +24,36 @@ export async function whySilent(ports: MasterPorts, args: SaltMap): Promise<Salt
   if (!isMap(page)) return null;
   const asked = (listOf(page, 'minions') ?? []).filter(isMap);
   const minions: SaltMap = new Map();
+  const connections = await connectionsOf(
+    ports,
+    asked.map((minion) => textOf(minion, 'id') ?? ''),
+  );
   const judge = async (minion: SaltMap): Promise<void> => {
     const id = textOf(minion, 'id') ?? '';
-    const { cause, text } = causeOfSilence(await evidenceOf(ports, page, minion, id));
+    const evidence = await evidenceOf(ports, page, minion, id);
+    const connection = known('connection', connections.get(id));
+    const { cause, text } = causeOfSilence({ ...evidence, ...connection });
     minions.set(id, mapOf({ cause, text }));
   };
   for (let from = 0; from < asked.length; from += AT_ONCE) {
     await Promise.all(asked.slice(from, from + AT_ONCE).map(judge));
   }
   return mapOf({ minions, next: page.get('next') ?? null });
+}
+
+/** What is known of their connections; nothing while no worker can tell. */
+async function connectionsOf(
+  ports: MasterPorts,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, MinionConnection>> {
+  try {
+    return (await ports.presence?.of(ids)) ?? new Map<string, MinionConnection>();
+  } catch (cause) {
+    if (!(cause instanceof MasterUnavailableError)) throw cause;
+    // The job cache still tells what it knows.
+    ports.count('why_without_presence');
+    return new Map();
+  }
 }
 
 async function evidenceOf(

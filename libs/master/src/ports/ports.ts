@@ -1,5 +1,6 @@
 import type { AuditedAct, Event, Jid, Job } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
+import type { EventPages } from './event-pages.ts';
 import type {
   AesKeys,
   Autosign,
@@ -9,6 +10,7 @@ import type {
   Syndics,
 } from './key-ports.ts';
 import type { AccessRules, Logins, Tokens } from './login-ports.ts';
+import type { MinionPresence } from './presence-port.ts';
 import type { ServedPorts, ServedRules } from './served-ports.ts';
 
 /**
@@ -190,6 +192,8 @@ export interface MasterPorts extends ServedPorts {
   readonly userKeys: UserKeys;
   readonly autosign: Autosign;
   readonly jobs: JobQueries;
+  /** Absent where no events are kept. */
+  readonly pages?: EventPages;
   /** Without it every pillar is empty. */
   readonly pillars?: Pillars;
   readonly logins: Logins;
@@ -201,6 +205,20 @@ export interface MasterPorts extends ServedPorts {
   nextJid(): Jid;
   /** Counts a named occurrence, for the metrics. */
   count(name: string): void;
+  /**
+   * What all services of the cluster tell of themselves now (libs/bus callRoll). Rejects where
+   * NATS is away or does not let them. Absent where there are no services.
+   */
+  roll?(): Promise<SaltMap>;
+  /** Which minions are connected; absent where no worker looks after it. */
+  readonly presence?: MinionPresence;
+  /**
+   * A minion made a request that only it could make, or, without an address, one that any minion
+   * with an old payload version could make in its name.
+   * @param address as the gateway saw it
+   * @param jid of a return
+   */
+  heard?(id: string, address: string | undefined, jid: string | undefined): void;
   /** A request was refused because of what it asked to be parsed or matched. */
   refusedWork?(refused: RefusedWork): void;
   /** A command of the closed tables was run, for so long. */

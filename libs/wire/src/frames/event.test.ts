@@ -7,7 +7,7 @@ import { unpack } from '../msgpack/decode.ts';
 import { pack } from '../msgpack/encode.ts';
 import { unpackMap } from '../msgpack/splice.ts';
 import { mapOf } from '../value.ts';
-import { packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
+import { eventStamp, packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
 import type { IpcFraming } from './ipc.ts';
 import { ipcFrame, IpcReader } from './ipc.ts';
 
@@ -229,5 +229,21 @@ describe('events', () => {
     const extra = mapOf({ a: 2, b: Buffer.from([0xff]) });
     expect(unpackMap(toBinMap(pack(mapOf({ a: 1 })), extra))).toEqual(extra);
     expect(codeOf(() => toBinMap(pack('x')))).toBe('SALT_WIRE_TYPE');
+  });
+});
+
+describe('a stamp', () => {
+  it('has six digits after the second, and the zone where a release writes it', () => {
+    expect(eventStamp(0, false)).toBe('1970-01-01T00:00:00.000000');
+    expect(eventStamp(1.5, true)).toBe('1970-01-01T00:00:00.001500+00:00');
+  });
+
+  it('keeps every microsecond of a time of today', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1.7e15, max: 2.5e15 }), (us) => {
+        const digits = eventStamp(us / 1_000, false).slice(-6);
+        expect(Number(digits)).toBe(us % 1_000_000);
+      }),
+    );
   });
 });

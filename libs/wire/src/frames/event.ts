@@ -36,7 +36,19 @@ export function toBinMap(data: Uint8Array, extra?: SaltMap): Buffer {
   return pack(map, 'bin');
 }
 
-/** `toBinMap` with `_stamp` set: UTC, ISO 8601 with microseconds; 3008 writes `+00:00` after it. */
+/**
+ * The `_stamp` of an event: UTC, ISO 8601 with microseconds, as Python's isoformat writes it.
+ * @param timeMs ms since 1970; microseconds are its fraction
+ * @param zone 3008 writes `+00:00` after it, older releases nothing
+ */
+export function eventStamp(timeMs: number, zone: boolean): string {
+  // A number holds the microseconds of today, but not each of them as a fraction.
+  const us = Math.round(timeMs * 1000);
+  const iso = new Date(Math.floor(us / 1000)).toISOString().slice(0, -1);
+  return `${iso}${String(us % 1000).padStart(3, '0')}${zone ? '+00:00' : ''}`;
+}
+
+/** `toBinMap` with `_stamp` set; see {@link eventStamp}. */
 export function restampEvent(data: Uint8Array, stamp: string): Buffer {
   return toBinMap(data, mapOf({ _stamp: stamp }));
 }

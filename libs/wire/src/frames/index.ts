@@ -11,7 +11,7 @@ export {
   refusalReply,
   signedReply,
 } from './envelope.ts';
-export { packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
+export { eventStamp, packEvent, restampEvent, splitEvent, toBinMap } from './event.ts';
 export type { IpcFraming } from './ipc.ts';
 export { ipcFrame, IpcReader } from './ipc.ts';
 export type { Publication } from './publication.ts';
