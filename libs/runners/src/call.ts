@@ -26,6 +26,14 @@ export function runnerNamed(name: string): RunnerFunction | undefined {
   return RUNNERS.get(name);
 }
 
+/** The parameters of a function; undefined where the table has none of this kind and name. */
+export function signatureOf(
+  kind: FunctionCall['kind'],
+  name: string,
+): Pick<RunnerFunction, 'parameters' | 'open'> | undefined {
+  return (kind === 'runner' ? RUNNERS : WHEELS).get(name);
+}
+
 /** Whether the table has a function of this kind and name. */
 export function isKnown(kind: FunctionCall['kind'], name: string): boolean {
   return (kind === 'runner' ? RUNNERS : WHEELS).has(name);

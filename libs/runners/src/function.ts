@@ -3,6 +3,8 @@ import type { FunctionCall, FunctionOutcome, MasterPorts, MinionBanks } from '@b
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { HostPorts } from './host-ports.ts';
 import type { OwnedRun, OwnedRuns } from './owned-run.ts';
+import type { ReactorCare } from './reactor-care.ts';
+import type { ScheduleCare } from './schedule/schedule-care.ts';
 
 /** Makes the seals of rows on record (libs/crypt audit-seal.ts). */
 export interface RowSeal {
@@ -53,6 +55,10 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
   run(fun: string, given: GivenArguments): Promise<Shown>;
   /** Long work that outlives this worker. */
   readonly runs: OwnedRuns;
+  /** The reactor of the cluster. */
+  readonly reactor: ReactorCare;
+  /** The master's own schedule. */
+  readonly schedule: ScheduleCare;
 }
 
 /**

@@ -4,7 +4,7 @@ export type { BatchNews, BatchPorts } from './batch/batch-work.ts';
 export { BatchRefusedError, workBatch } from './batch/batch-work.ts';
 export { adoptStockBatch } from './batch/stock-batch.ts';
 export type { MasterContext } from './call.ts';
-export { callFunction, isKnown, runFunction, runnerNamed } from './call.ts';
+export { callFunction, isKnown, runFunction, runnerNamed, signatureOf } from './call.ts';
 export type {
   OwnedWork,
   RowSeal,
@@ -20,4 +20,6 @@ export type { OwnedKind, OwnedRunRecord, OwnedRuns } from './owned-run.ts';
 export { RunLostError } from './owned-run.ts';
 export { OWNED_WORK } from './owned-work.ts';
 export { refusedBecause } from './plain/refused.ts';
+export type { ReactorCare } from './reactor-care.ts';
+export type { ScheduleCare, ScheduledRun } from './schedule/schedule-care.ts';
 export { RUNNERS } from './table.ts';

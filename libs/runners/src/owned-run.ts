@@ -1,8 +1,13 @@
 import type { FunctionCall } from '@brine/master';
 import type { SaltMap } from '@brine/wire';
 
-/** What is to be done when another worker takes a run over. */
-export type OwnedKind = 'runner' | 'orchestrate' | 'batch';
+/**
+ * What is to be done when another worker takes a run over. The master's schedule, presence, upkeep
+ * and its engines are runs that never end; an engine has a kind of its own, as not all workers may
+ * know it.
+ */
+export type OwnedKind =
+  'runner' | 'orchestrate' | 'batch' | 'schedule' | 'presence' | 'upkeep' | `engine:${string}`;
 
 /**
  * Long work that the cluster owns: when the worker that does it dies, another one goes on from what

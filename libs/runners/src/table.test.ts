@@ -44,6 +44,6 @@ test.each(['runner', 'wheel'] as const)('each %s takes the arguments of Salt 300
   });
   expect(served.length).toBeGreaterThan(30);
   const others = served.filter(([, own, salts]) => own !== salts).map(([name]) => name);
-  // Salt hands its keywords on to salt.utils.http.query; they are named here.
-  expect(others).toEqual(kind === 'runner' ? ['http.query'] : []);
+  // Salt hands keywords on to salt.utils.http.query; here they are named. `from` is Brine's own.
+  expect(others).toEqual(kind === 'runner' ? ['http.query', 'state.event'] : []);
 });

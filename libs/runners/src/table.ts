@@ -1,4 +1,6 @@
 import { BATCH_RUNNER } from './batch/batch.ts';
+import { REACTOR_RUNNER } from './events/reactor.ts';
+import { EVENT_REPLAY } from './events/replay.ts';
 import { FILESERVER_RUNNER, GIT_RUNNER } from './files/fileserver.ts';
 import { SALTUTIL_RUNNER } from './files/saltutil.ts';
 import type { RunnerFunction, WheelFunction } from './function.ts';
@@ -25,6 +27,7 @@ import { SDB_RUNNER } from './plain/sdb.ts';
 import { TEST_RUNNER } from './plain/test.ts';
 import { AUDIT_RUNNER } from './record/audit.ts';
 import { AUTH_RUNNER } from './record/auth.ts';
+import { SCHEDULE_RUNNER } from './schedule/schedule.ts';
 import { STATE_EVENT } from './state/event.ts';
 import { orchestrateRunner } from './state/orchestrate.ts';
 import { PAUSE_RUNNER } from './state/pause.ts';
@@ -58,9 +61,12 @@ export const RUNNERS: ReadonlyMap<string, RunnerFunction> = byName([
   ...SALTUTIL_RUNNER,
   ...CONFIG_RUNNER,
   ...EVENT_RUNNER,
+  EVENT_REPLAY,
   ...HTTP_RUNNER,
   ...NETWORK_RUNNER,
   ...QUEUE_RUNNER,
+  ...REACTOR_RUNNER,
+  ...SCHEDULE_RUNNER,
   ...SDB_RUNNER,
   STATE_EVENT,
   ...PAUSE_RUNNER,

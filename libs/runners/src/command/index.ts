@@ -1,3 +1,4 @@
+import { EVENT_REPLAY } from '../events/replay.ts';
 import type { RunnerFunction } from '../function.ts';
 import { JOBS_BY_CLIENT } from '../jobs/jobs.ts';
 import { LEDGER_RUNNER } from '../jobs/ledger.ts';
@@ -14,6 +15,7 @@ export const COMMAND_FUNCTIONS: readonly RunnerFunction[] = [
   ...JOBS_BY_CLIENT,
   ...LEDGER_RUNNER,
   ...QUARANTINE_RUNNER,
+  EVENT_REPLAY,
   STATE_EVENT,
   VERIFY,
 ];
@@ -24,3 +26,7 @@ export {
   splitKeywords,
   UnknownKeywordError,
 } from '../arguments.ts';
+export type { EventSearch } from '../events/event-source.ts';
+export { followEvents, pageSource } from '../events/event-source.ts';
+export { FROM_WORDS, fromArgument, toArgument } from '../events/from-argument.ts';
+export { printable } from '../events/printable.ts';

@@ -4,6 +4,8 @@ const NO_CLOUD = 'salt-cloud is not part of Brine; run it on a host with Salt.';
 const NO_SSH = 'salt-ssh is not part of Brine; run it on a host with Salt.';
 const NO_VIRT = 'ask the minions that run the machines: salt <host> virt.*';
 const NO_PRODUCT = 'Brine has no module for this product; run it on a minion, or call its API.';
+const WRITTEN =
+  'jobs of the master are written in its configuration; schedule.disable_job switches one off.';
 
 /**
  * Runners of Salt 3006 and 3008 that Brine does not have, with the reason: a whole module, or one
@@ -34,8 +36,18 @@ const RUNNERS: ReadonlyMap<string, string> = new Map([
   ['pagerduty', NO_PRODUCT],
   ['pkg', 'ask the minions: salt <target> pkg.list_upgrades'],
   ['pki', 'the keys of Brine are in NATS; there is no mmap cache to move them to.'],
-  ['reactor', 'Brine runs no reactions yet.'],
   ['resource', 'Brine keeps no grains of resources.'],
+  ...[
+    'add',
+    'build_schedule_item',
+    'copy',
+    'delete',
+    'modify',
+    'move',
+    'purge',
+    'reload',
+    'save',
+  ].map((name): [string, string] => [`schedule.${name}`, WRITTEN]),
   ['spacewalk', NO_PRODUCT],
   ['ssh', NO_SSH],
   ['state.graph', 'Brine draws no graphs; see state.orchestrate_show_sls.'],

@@ -1,7 +1,10 @@
 import { pythonJson } from '@brine/client';
 import { compilePcreWhole, matchGlob } from '@brine/target';
-import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import type { SaltMap } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
+import { followEvents, pageSource } from '../events/event-source.ts';
+import { FROM_WORDS, fromArgument } from '../events/from-argument.ts';
+import { printable } from '../events/printable.ts';
 import type { RunnerContext, RunnerFunction } from '../function.ts';
 import { refusal } from '../given-values.ts';
 
@@ -21,11 +24,13 @@ export const STATE_EVENT: RunnerFunction = {
     ['sock_dir', null],
     ['pretty', false],
     ['node', 'master'],
+    ['from', null],
   ],
   doc:
     'Shows events as they come: the tag, a tab and the data as JSON. tagmatch: a glob or a ' +
     'regular expression of tags (*). count: ends after so many events (-1: never). quiet: only ' +
-    'waits. pretty: JSON in several lines. node: only master.',
+    'waits. pretty: JSON in several lines. node: only master. from: shows first what came since ' +
+    `then, and goes on without a gap; ${FROM_WORDS}.`,
   async run({ named }, context) {
     if (named.get('node') !== 'master')
       throw refusal('state.event shows the events of the master.');
@@ -36,11 +41,15 @@ export const STATE_EVENT: RunnerFunction = {
     if (context.master !== undefined && !(asked > 0 && asked <= COUNT_MAX)) {
       throw refusal(`In the master state.event needs count=1 up to ${COUNT_MAX}.`);
     }
-    const fits = tagTest(pyStr(named.get('tagmatch') ?? '*'));
-    await showEvents(context, {
-      ...{ fits, count: asked, quiet: isTruthy(named.get('quiet')) },
+    const shown = {
+      fits: tagTest(pyStr(named.get('tagmatch') ?? '*')),
+      count: asked,
+      quiet: isTruthy(named.get('quiet')),
       pretty: isTruthy(named.get('pretty')),
-    });
+    };
+    const from = named.get('from') ?? null;
+    if (from === null) await showEvents(context, shown);
+    else await replayEvents(context, shown, fromArgument('from', from, Date.now()));
     return { value: null };
   },
 };
@@ -65,17 +74,41 @@ interface Shown {
   readonly pretty: boolean;
 }
 
+/** The events of the run itself: what it prints is an event too. */
+function isOwn({ master }: RunnerContext, tag: string): boolean {
+  return master !== undefined && tag.startsWith(`salt/run/${master.call.jid}/`);
+}
+
+async function replayEvents(
+  context: RunnerContext,
+  { fits, count, quiet, pretty }: Shown,
+  from: ReturnType<typeof fromArgument>,
+): Promise<void> {
+  const { out } = context;
+  const onNotice = (text: string): void => out(`# ${text}\n`);
+  let left = count;
+  if (left === 0) return;
+  for await (const { tag, data } of followEvents(
+    pageSource(context),
+    { from },
+    { live: true, onNotice },
+  )) {
+    if (isOwn(context, tag) || !fits(tag)) continue;
+    if (!quiet) out(`${tag}\t${pythonJson(printable(data), pretty)}\n`);
+    left -= 1;
+    if (left === 0) return;
+  }
+}
+
 async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
   const { master, out } = context;
   const events = master ?? context;
-  const own = master === undefined ? undefined : `salt/run/${master.call.jid}/`;
   const waiting: { readonly tag: string; readonly data: () => Promise<SaltMap> }[] = [];
   let wake: () => void = () => undefined;
   let leftOut = 0;
   if (events.listen === undefined) throw new Error('there are no events here');
   const listening = await events.listen((tag, data) => {
-    // What this run prints is an event too.
-    if ((own !== undefined && tag.startsWith(own)) || !shown.fits(tag)) return;
+    if (isOwn(context, tag) || !shown.fits(tag)) return;
     if (waiting.length >= WAITING_MAX) leftOut += 1;
     else waiting.push({ tag, data });
     wake();
@@ -98,12 +131,4 @@ async function showEvents(context: RunnerContext, shown: Shown): Promise<void> {
   } finally {
     listening.close();
   }
-}
-
-/** Bytes that are no text stand as base64, as in Salt. */
-function printable(value: SaltValue): SaltValue {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
-  if (Array.isArray(value)) return value.map(printable);
-  if (!isMap(value)) return value;
-  return new Map([...value].map(([key, item]) => [key, printable(item)]));
 }

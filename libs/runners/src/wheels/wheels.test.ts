@@ -169,7 +169,7 @@ test('a pair is made for a minion once, or again by force, and goes on record', 
   const pair = await wheel('key.gen', null, 1024);
   expect(isMap(pair) && [...pair.keys()]).toEqual(['priv', 'pub']);
   await expect(wheel('key.gen', null, 100_000)).rejects.toThrow('are not made');
-}, 60_000);
+});
 
 test('a pair is written into the directory of keys, and over no file', async () => {
   const { wheel, disk } = scene({ '/pki/master.pem': 'the key' }, { ...CONFIGURED, keysize: 2048 });
@@ -180,4 +180,4 @@ test('a pair is written into the directory of keys, and over no file', async () 
   await expect(wheel('key.gen_keys', null, '../x')).rejects.toThrow('no name of a key');
   await expect(wheel('key.gen_keys', null, 'x', null, 'root')).rejects.toThrow('not served');
   expect(disk.get('/pki/master.pem')).toBe('the key');
-}, 60_000);
+});

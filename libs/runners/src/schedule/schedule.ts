@@ -1,0 +1,411 @@
+import {
+  type Asked,
+  ASKED_MAX,
+  type AskedOfJob,
+  FormatError,
+  isEnabled,
+  momentOf,
+  nextDue,
+  parseByFormat,
+  readSchedule,
+  type Schedule,
+  type ScheduledJob,
+  type ScheduleState,
+  wallOf,
+  writeByFormat,
+} from '@brine/schedule';
+import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
+import {
+  type BoundArguments,
+  masterOf,
+  type RunnerContext,
+  type RunnerFunction,
+} from '../function.ts';
+import type { ScheduledRun } from './schedule-care.ts';
+
+/** Format of times, as in Salt's own module. */
+const FORMAT = '%Y-%m-%dT%H:%M:%S';
+
+/** Entries of `schedule:` that are no jobs. */
+const GLOBALS: ReadonlySet<SaltValue> = new Set([
+  ...['enabled', 'skip_function', 'skip_during_range', 'splay'],
+]);
+
+/** How long a time that was asked for is kept when it is over, ms. */
+const KEPT_MS = 86_400_000;
+
+/** Of the runs of a job so many are shown. */
+const SHOWN_RUNS = 5;
+
+/** The schedule of the cluster as it is now. */
+interface View {
+  readonly given: SaltMap;
+  readonly schedule: Schedule;
+  readonly asked: Asked;
+  readonly state: ScheduleState | undefined;
+}
+
+async function viewOf(context: RunnerContext): Promise<View> {
+  const master = masterOf(context);
+  const option = master.option('schedule');
+  const given = isMap(option) ? option : mapOf({});
+  const schedule = readSchedule(given, new Date(master.now()).getUTCFullYear());
+  const [asked, state] = await Promise.all([master.schedule.asked(), master.schedule.state()]);
+  return { given, schedule, asked, state };
+}
+
+function jobNamed({ schedule }: View, name: SaltValue): ScheduledJob | undefined {
+  return schedule.jobs.find((job) => job.name === name);
+}
+
+/** The next time of a job by the clock of the wall; null for none. */
+function nextTimeOf(
+  view: View,
+  job: ScheduledJob,
+  context: RunnerContext,
+  format: string,
+): SaltValue {
+  const master = masterOf(context);
+  const { zone } = master.schedule;
+  const state = view.state?.jobs.get(job.name);
+  if (state === undefined || !isEnabled(view.schedule, job, view.asked)) return null;
+  const loop = master.option('loop_interval');
+  const loopMs = (typeof loop === 'number' ? loop : 60) * 1000;
+  const dueMs = nextDue(job, state, master.now(), { zone, loopMs, asked: view.asked });
+  return dueMs === undefined ? null : writeByFormat(wallOf(dueMs, zone), format);
+}
+
+function timeText(ms: number, context: RunnerContext, format = FORMAT): string {
+  return writeByFormat(wallOf(ms, masterOf(context).schedule.zone), format);
+}
+
+/** An entry of the configuration with `enabled` as it is now. */
+function entryOf(view: View, key: SaltValue): SaltMap | undefined {
+  const entry = view.given.get(key);
+  if (!isMap(entry) || GLOBALS.has(key)) return undefined;
+  const name = entry.get('name') ?? key;
+  const job = jobNamed(view, name);
+  const shown: SaltMap = new Map([...entry].filter(([, value]) => value !== null));
+  return shown.set('enabled', job === undefined ? false : isOn(view, job));
+}
+
+/** Whether a job is switched on, whatever the whole schedule is. */
+function isOn({ asked }: View, job: ScheduledJob): boolean {
+  return isEnabled({ enabled: true }, job, { jobs: asked.jobs });
+}
+
+const list: RunnerFunction = {
+  name: 'schedule.list',
+  parameters: [
+    ['show_all', false],
+    ['show_disabled', true],
+  ],
+  doc:
+    "Lists the jobs of the master's schedule as they are written, with enabled as it is now. " +
+    'Without show_all jobs whose names begin with __ are left out, without show_disabled those ' +
+    'that are switched off.',
+  async run({ named }, context) {
+    const view = await viewOf(context);
+    const found: SaltMap = new Map();
+    for (const key of view.given.keys()) {
+      const entry = entryOf(view, key);
+      if (entry === undefined) {
+        if (GLOBALS.has(key)) found.set(key, view.given.get(key) ?? null);
+        continue;
+      }
+      if (pyStr(key).startsWith('__') && named.get('show_all') !== true) continue;
+      if (named.get('show_disabled') === false && entry.get('enabled') === false) continue;
+      found.set(key, entry);
+    }
+    if (view.asked.enabled !== undefined) found.set('enabled', view.asked.enabled);
+    return { value: found };
+  },
+};
+
+const status: RunnerFunction = {
+  name: 'schedule.status',
+  parameters: [['name', null]],
+  doc:
+    "Shows for each job of the master's schedule, or for one, when it runs next, how its last " +
+    'runs ended, and why it did not run when it was due. What of the schedule is not in force ' +
+    'stands under not_in_force.',
+  async run({ named }, context) {
+    const view = await viewOf(context);
+    const { schedule: care } = masterOf(context);
+    const wanted = named.get('name') ?? null;
+    const found: SaltMap = new Map();
+    for (const job of view.schedule.jobs) {
+      if (wanted !== null && job.name !== wanted) continue;
+      const runs = await care.runs(job.name);
+      const skipped = view.state?.jobs.get(job.name)?.skipped;
+      found.set(
+        job.name,
+        mapOf({
+          function: job.fun,
+          enabled: isEnabled(view.schedule, job, view.asked),
+          next_fire_time: nextTimeOf(view, job, context, FORMAT),
+          runs: runs.slice(0, SHOWN_RUNS).map((run) => shownRun(run, context)),
+          skipped:
+            skipped && mapOf({ time: timeText(skipped.at, context), reason: skipped.reason }),
+        }),
+      );
+    }
+    const { faults } = view.schedule;
+    if (wanted !== null || faults.length === 0) return { value: found };
+    const lines = faults.map(({ where, why }): [SaltValue, SaltValue] => [where, why]);
+    found.set('not_in_force', new Map(lines));
+    return { value: found };
+  },
+};
+
+function shownRun(run: ScheduledRun, context: RunnerContext): SaltMap {
+  const { dueMs, jid, endedMs, success, retcode, reason } = run;
+  return mapOf({
+    due: timeText(dueMs, context),
+    jid: jid === '' ? undefined : jid,
+    ended: endedMs === undefined || reason !== undefined ? undefined : timeText(endedMs, context),
+    running: endedMs === undefined ? true : undefined,
+    success,
+    retcode: retcode === 0 ? undefined : retcode,
+    skipped: reason,
+  });
+}
+
+const nextFireTime: RunnerFunction = {
+  name: 'schedule.show_next_fire_time',
+  parameters: [['name']],
+  doc:
+    "Says when a job of the master's schedule runs next, in the time of the master. None stands " +
+    'for never.',
+  async run({ named }, context) {
+    const view = await viewOf(context);
+    const job = jobNamed(view, named.get('name') ?? null);
+    if (job === undefined) return { value: unknownJob(named.get('name')) };
+    const next = nextTimeOf(view, job, context, FORMAT);
+    return { value: mapOf({ result: true, next_fire_time: next }) };
+  },
+};
+
+const jobStatus: RunnerFunction = {
+  name: 'schedule.job_status',
+  parameters: [['name'], ['time_fmt', FORMAT]],
+  doc:
+    "Shows a job of the master's schedule as Salt does: its entry, and what is known of it under " +
+    'names that begin with _. time_fmt may have %Y, %m, %d, %H, %M and %S.',
+  async run({ named }, context) {
+    const view = await viewOf(context);
+    const job = jobNamed(view, named.get('name') ?? null);
+    if (job === undefined) return { value: mapOf({}) };
+    const format = pyStr(named.get('time_fmt') ?? FORMAT);
+    const key = [...view.given.keys()].find((one) => nameOf(view.given, one) === job.name);
+    const state = view.state?.jobs.get(job.name);
+    const time = (ms: number | undefined): SaltValue =>
+      ms === undefined ? null : timeText(ms, context, format);
+    const seconds = job.timing.kind === 'interval' ? job.timing.seconds : undefined;
+    const { skipped } = state ?? {};
+    const known = mapOf({
+      name: job.name,
+      _seconds: seconds,
+      _next_fire_time: nextTimeOf(view, job, context, format),
+      _last_run: state?.lastDue === undefined ? undefined : time(state.lastDue),
+      ...(skipped && {
+        _skipped: true,
+        _skip_reason: skipped.reason,
+        _skipped_time: time(skipped.at),
+      }),
+    });
+    return { value: new Map([...(entryOf(view, key ?? null) ?? mapOf({})), ...known]) };
+  },
+};
+
+function nameOf(given: SaltMap, key: SaltValue): SaltValue {
+  const entry = given.get(key);
+  return isMap(entry) ? (entry.get('name') ?? key) : null;
+}
+
+const enabled: RunnerFunction = {
+  name: 'schedule.is_enabled',
+  parameters: [['name', null]],
+  doc:
+    "Without a name: whether the master's schedule is switched on. With one: the job as " +
+    'schedule.list shows it, {} where there is none.',
+  async run({ named }, context) {
+    const view = await viewOf(context);
+    const name = named.get('name') ?? null;
+    if (name === null) return { value: view.asked.enabled ?? view.schedule.enabled };
+    const key = [...view.given.keys()].find((one) => nameOf(view.given, one) === name);
+    return { value: entryOf(view, key ?? null) ?? mapOf({}) };
+  },
+};
+
+const runJob: RunnerFunction = {
+  name: 'schedule.run_job',
+  parameters: [['name'], ['force', false]],
+  doc:
+    "Runs a job of the master's schedule within seconds, besides its times. maxrunning holds for " +
+    'it too. A job that is switched off runs only with force=True.',
+  async run({ named }, context) {
+    const view = await viewOf(context);
+    const master = masterOf(context);
+    const name = named.get('name') ?? null;
+    const job = jobNamed(view, name);
+    if (job === undefined) return { value: unknownJob(name) };
+    if (!isEnabled(view.schedule, job, view.asked)) {
+      if (named.get('force') !== true) {
+        return { value: told(`Job ${job.name} is disabled.`) };
+      }
+      // The due times of a job that is off are passed over, so it runs as a call of its own.
+      return { value: await runForced(job, context) };
+    }
+    const at = master.now();
+    await change(context, job.name, (asked) => ({ ...asked, runs: [...asked.runs, at] }));
+    return { value: told(`Scheduling Job ${job.name} on the master.`) };
+  },
+};
+
+async function runForced(job: ScheduledJob, context: RunnerContext): Promise<SaltMap> {
+  await masterOf(context).run(job.fun, { args: job.args, kwargs: job.kwargs });
+  return told(`Job ${job.name} ran.`);
+}
+
+/** Switches a job, or the whole schedule. */
+function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
+  const word = to ? 'Enabled' : 'Disabled';
+  const done = word.toLowerCase();
+  const what = isJob ? "a job of the master's schedule" : "the master's schedule";
+  return {
+    name,
+    parameters: isJob ? [['name']] : [],
+    doc:
+      `Switches ${what} ${to ? 'on' : 'off'}, for all masters of the cluster and until it is ` +
+      'switched again. The configuration stays as it is.',
+    async run({ named }, context) {
+      if (!isJob) {
+        await masterOf(context).schedule.ask((asked) => ({ ...asked, enabled: to }));
+        return { value: told(`${word} schedule on the master.`, { changes: ['schedule', done] }) };
+      }
+      const given = named.get('name') ?? null;
+      const job = jobNamed(await viewOf(context), given);
+      if (job === undefined) return { value: unknownJob(given) };
+      await change(context, job.name, (asked) => ({ ...asked, enabled: to }));
+      const comment = `${word} Job ${job.name} in schedule.`;
+      return { value: told(comment, { changes: [job.name, done] }) };
+    },
+  };
+}
+
+const skipJob: RunnerFunction = {
+  name: 'schedule.skip_job',
+  parameters: [['name'], ['current_time'], ['time_fmt', FORMAT]],
+  doc:
+    "Leaves out one time of a job of the master's schedule, in the time of the master and in the " +
+    'format time_fmt.',
+  async run(given, context) {
+    const { job, times, fault } = await timesOf(given, ['current_time'], context);
+    const [time] = times;
+    if (job === undefined || time === undefined) return { value: fault };
+    await change(context, job.name, (asked) => ({ ...asked, skips: [...asked.skips, time] }));
+    return { value: told(`Added Skip Job ${job.name} in schedule.`) };
+  },
+};
+
+const postponeJob: RunnerFunction = {
+  name: 'schedule.postpone_job',
+  parameters: [['name'], ['current_time'], ['new_time'], ['time_fmt', FORMAT]],
+  doc:
+    "Lets a job of the master's schedule run at new_time in place of current_time, both in the " +
+    'time of the master and in the format time_fmt.',
+  async run(given, context) {
+    const { job, times, fault } = await timesOf(given, ['current_time', 'new_time'], context);
+    const [current, later] = times;
+    if (job === undefined || current === undefined || later === undefined) return { value: fault };
+    const moment = momentOf(later, masterOf(context).schedule.zone);
+    await change(context, job.name, (asked) => ({
+      ...asked,
+      skips: [...asked.skips, current],
+      runs: [...asked.runs, moment],
+    }));
+    return { value: told(`Postponed Job ${job.name} in schedule.`) };
+  },
+};
+
+/** The job and the times of a call, or what is wrong with them in Salt's words. */
+async function timesOf(
+  { named }: BoundArguments,
+  names: readonly string[],
+  context: RunnerContext,
+): Promise<{
+  readonly job: ScheduledJob | undefined;
+  readonly times: readonly number[];
+  readonly fault: SaltMap;
+}> {
+  const name = named.get('name') ?? null;
+  const format = pyStr(named.get('time_fmt') ?? FORMAT);
+  const times: number[] = [];
+  for (const one of names) {
+    try {
+      times.push(parseByFormat(pyStr(named.get(one) ?? ''), format));
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+      const fault = told('Date string could not be parsed.', { result: false });
+      return { job: undefined, times: [], fault };
+    }
+  }
+  return { job: jobNamed(await viewOf(context), name), times, fault: unknownJob(name) };
+}
+
+/** Changes what is asked of a job; what is over is forgotten. */
+async function change(
+  context: RunnerContext,
+  name: string,
+  make: (asked: AskedOfJob) => AskedOfJob,
+): Promise<void> {
+  const master = masterOf(context);
+  const { schedule: care } = master;
+  const oldMs = master.now() - KEPT_MS;
+  const oldWall = wallOf(oldMs, care.zone);
+  await care.ask((asked) => {
+    const made = make(asked.jobs.get(name) ?? { runs: [], skips: [] });
+    const runs = made.runs.filter((moment) => moment > oldMs);
+    const skips = made.skips.filter((wall) => wall > oldWall);
+    if (runs.length > ASKED_MAX || skips.length > ASKED_MAX) {
+      throw new Error(`more than ${ASKED_MAX} times of ${name} are asked for`);
+    }
+    return { ...asked, jobs: new Map([...asked.jobs, [name, { ...made, runs, skips }]]) };
+  });
+}
+
+function unknownJob(name: SaltValue | undefined): SaltMap {
+  return told(`Job ${pyStr(name ?? null)} does not exist.`, { result: false });
+}
+
+/** What functions that change something answer, as Salt's own module does. */
+function told(
+  comment: string,
+  more: {
+    readonly result?: boolean;
+    readonly changes?: readonly [name: string, what: string];
+  } = {},
+): SaltMap {
+  const { result = true, changes } = more;
+  const [name, what] = changes ?? [];
+  const changed = name === undefined ? undefined : mapOf({ [name]: what });
+  return mapOf({ comment, result, changes: changed });
+}
+
+/** Functions about the master's own schedule, by the names that Salt's module on minions has. */
+export const SCHEDULE_RUNNER: readonly RunnerFunction[] = [
+  list,
+  status,
+  nextFireTime,
+  jobStatus,
+  enabled,
+  runJob,
+  switching('schedule.enable_job', true, true),
+  switching('schedule.disable_job', true, false),
+  switching('schedule.enable', false, true),
+  switching('schedule.disable', false, false),
+  skipJob,
+  postponeJob,
+];
