@@ -5,6 +5,7 @@ import { hearSent } from '@brine/bus/jobs';
 import {
   type Answer,
   type Answering,
+  answerRoll,
   type IncomingRequest,
   RequestReceiver,
   serveStalled,
@@ -24,18 +25,22 @@ import {
 import { ThreadedPillars } from '@brine/pillar-compiler';
 import { CachedPillars } from '@brine/pillar-compiler';
 import { loadOrCreateMasterKeys, masterKeyOptions, type MasterKeys } from '@brine/pki';
-import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { type LastRuns, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { faultLog } from './adapters/fault-log.ts';
-import { openFiles } from './adapters/files.ts';
-import { answerHere, WorkerFunctions } from './adapters/functions.ts';
+import { openServedFiles } from './adapters/fileserver-events.ts';
+import { answerHere, type OwnRequest, WorkerFunctions } from './adapters/functions.ts';
 import { openHostPorts } from './adapters/host-ports.ts';
 import { type MasterKeyService, ThreadedMasterKey } from './adapters/master-key.ts';
-import { exposeMetrics, requestMetrics } from './adapters/metrics.ts';
+import { type MasterStats, openRequestMetrics } from './adapters/master-stats.ts';
+import { exposeMetrics } from './adapters/metrics.ts';
 import { openOwnStates } from './adapters/own-states.ts';
-import { WorkerRuns } from './adapters/owned-runs.ts';
+import { openOwnWork, type OwnWork } from './adapters/own-work.ts';
 import { portsOf } from './adapters/ports-of.ts';
+import { openPresence, type WorkerPresence } from './adapters/presence/worker-presence.ts';
 import { openPython } from './adapters/python.ts';
+import { openReactor, type WorkerReactor } from './adapters/reactor/open-reactor.ts';
+import { WorkerRuns } from './adapters/runs/owned-runs.ts';
 
 /**
  * Requests answered at a time, by class. Log-ins cost RSA work and wait for each other; returns
@@ -59,17 +64,16 @@ export async function startWorker(
   edges = WORKER_EDGES,
 ): Promise<RunningService> {
   const { options, telemetry, log } = context;
-  const bus = await edges.connectBus(natsOf(context, 'worker-pool'));
-  const { pkiDir, keysize } = options;
-  const masterKeys = await edges.loadKeys(pkiDir, keysize, masterKeyOptions(options));
+  const bus = answerRoll(await edges.connectBus(natsOf(context, 'worker-pool')), context.told);
+  const masterKeys = await keysOf(context, edges);
   const pem = masterKeys.privateKey.pem;
   const state = await openHotState(bus, pem, options.publishSession);
   const masterKey = edges.masterKey(masterKeys);
-  const requests = requestMetrics(context.metrics);
   const workerId = `${process.pid}-${randomBytes(4).toString('hex')}`;
   const traces = openTraces(telemetry, options, workerId);
   const acks = options.brine.ack === 'store' ? new StoredAcks(bus) : undefined;
   const events = new StreamEvents(new EventWriter(bus), acks);
+  const { requests, stats } = openRequestMetrics(context, events);
   const auditSeal = AuditSeal.fromMasterKey(pem);
   const { host } = options.brine;
   const fault = (text: string, err?: unknown): void => log.error({ err }, text);
@@ -77,51 +81,84 @@ export async function startWorker(
   const audit = openAudit(bus, auditSeal, { host, count: requests.count, onTrouble });
   const python = openPython(context);
   const pillarThreads = new ThreadedPillars(options, (text) => log.error(text), python);
+  const answer = (body: Uint8Array, sent: OwnRequest): Promise<Uint8Array> =>
+    answerHere(answerer, body, { ...sent, host }, traces.own);
+  const ownKey = (): string => state.userKeys.of(options.user)[0] ?? '';
+  const later = { ports: (): MasterPorts => ports, runs: (): WorkerRuns => runs };
   const functions: WorkerFunctions = new WorkerFunctions({
-    bus,
-    options,
-    answer: (body, sent) => answerHere(answerer, body, { ...sent, host }, traces.own),
-    auditSeal,
-    ownKey: () => state.userKeys.of(options.user)[0] ?? '',
+    ...{ bus, options, answer, auditSeal, ownKey, python },
+    ...later,
     onTrouble: fault,
-    ports: () => ports,
     pillarTop: (asked) => pillarThreads.top(asked),
-    runs: () => runs,
     hostPorts: () => ({ ...hostPorts, ownStates }),
-    python,
-    banks: new BucketBanks({
-      ...state,
-      pillarEnvs: Object.keys(options.pillarRoots),
-      now: () => Date.now(),
-    }),
+    reactor: () => reactor.care,
+    schedule: () => ownWork.schedule,
+    banks: banksOf(state, options),
   });
-  const files = await openFiles(options, (fields, text) => log.warn(fields, text));
+  const { files, fileRuns, closeFiles } = await openServedFiles(context, requests.counted(events));
   const ownStates = openOwnStates({ options, files, python, log });
   const hostPorts = openHostPorts({
     ...{ bus, options, workerId, files, onTrouble },
     pillars: pillarThreads,
   });
   const pillars = new CachedPillars(pillarThreads, state.pillars, options, fault);
+  const presence = openPresence({ bus, context, state, ports: () => ports });
   const ports: MasterPorts = portsOf(context, {
     ...{ bus, state, pem, masterKey, requests, events, audit, functions, files },
-    ...{ pillars, pillarThreads, traces, python },
+    ...{ pillars, pillarThreads, traces, python, presence },
   });
   const answerer: Answerer = new Answerer(ports, faultLog(log));
+  const ownWork: OwnWork = openOwnWork({ bus, pem, context, workerId, python, ...later });
   const runs: WorkerRuns = new WorkerRuns({
     ...{ bus, pem, workerId, options, onTrouble: fault, traceOwn: traces.own },
+    ...workOf(functions, () => ports),
+    endless: [...presence.endless, ...ownWork.endless],
+  });
+  const reactor: WorkerReactor = openReactor({
+    ...{ context, bus, pem, state, files, python, ownStates, runs, answer, ownKey },
     ports: () => ports,
-    listen: (kinds, onEvent, sinceMs) => functions.listen(kinds, onEvent, sinceMs),
-    contextOf: (call) => functions.contextOf(call),
   });
   const receiver = new RequestReceiver(bus, { workerId, host, concurrency: CONCURRENCY });
-  receiver.serve(answering(answerer, state, traces));
-  exposeMetrics(context.metrics, { bus, receiver, masterKey, acks, ...state });
-  const asides = answeringGateways(bus, state, audit);
-  const stopHearing = hearSent(bus, traces.sent);
-  log.info(cryptoInUse(), 'what seals');
+  receiver.serve(answering(answerer, state, traces, stats));
+  ownWork.start();
+  tellOf(context, { bus, receiver, masterKey, acks, ...state });
   return running({
-    ...{ bus, state, masterKey, receiver, runs, acks, stopHearing, hostPorts, traces, audit },
-    ...{ asides, files, pillarThreads, ownStates, python },
+    ...{ bus, state, masterKey, receiver, runs, acks, hostPorts, traces, audit },
+    stopHearing: hearSent(bus, traces.sent),
+    asides: answeringGateways(bus, state, audit),
+    ...{ closeFiles, fileRuns, pillarThreads, ownStates, python, reactor, presence, ownWork },
+  });
+}
+
+/** What this worker shows of itself, and by what it seals. */
+function tellOf(
+  { metrics, log }: ServiceContext,
+  parts: Parameters<typeof exposeMetrics>[1],
+): void {
+  exposeMetrics(metrics, parts);
+  log.info(cryptoInUse(), 'what seals');
+}
+
+/** The keys of this master; they are made at its first start. */
+function keysOf({ options }: ServiceContext, edges: typeof WORKER_EDGES): Promise<MasterKeys> {
+  const { pkiDir, keysize } = options;
+  return edges.loadKeys(pkiDir, keysize, masterKeyOptions(options));
+}
+
+/** What long work does its own work with. */
+function workOf(functions: WorkerFunctions, ports: () => MasterPorts) {
+  return {
+    ports,
+    listen: functions.listen.bind(functions),
+    contextOf: functions.contextOf.bind(functions),
+  };
+}
+
+function banksOf(state: HotState, { pillarRoots }: ServiceContext['options']): BucketBanks {
+  return new BucketBanks({
+    ...state,
+    pillarEnvs: Object.keys(pillarRoots),
+    now: () => Date.now(),
   });
 }
 
@@ -137,16 +174,28 @@ interface RunningParts {
   readonly asides: readonly Answering[];
   readonly state: HotState;
   readonly masterKey: MasterKeyService;
-  readonly files: Awaited<ReturnType<typeof openFiles>>;
+  readonly closeFiles: () => Promise<void>;
+  readonly fileRuns: LastRuns;
   readonly pillarThreads: ThreadedPillars;
   readonly ownStates: ReturnType<typeof openOwnStates>;
   readonly python: ReturnType<typeof openPython>;
+  readonly reactor: WorkerReactor;
+  readonly presence: WorkerPresence;
+  readonly ownWork: OwnWork;
   readonly bus: Bus;
+}
+
+/** When files and pillars were last fetched, by any worker of this host for pillars. */
+function fetchesOf(fileRuns: LastRuns, pillars: Pick<ThreadedPillars, 'gitFetchedMs'>): LastRuns {
+  const fetchedMs = pillars.gitFetchedMs();
+  if (fetchedMs !== undefined) fileRuns.ran('git pillars', fetchedMs);
+  return fileRuns;
 }
 
 function running(parts: RunningParts): RunningService {
   const { receiver, runs, acks, stopHearing, hostPorts, traces, audit, asides, state } = parts;
-  const { masterKey, files, pillarThreads, ownStates, python, bus } = parts;
+  const { masterKey, closeFiles, pillarThreads, ownStates, python } = parts;
+  const { reactor, presence, ownWork, fileRuns, bus } = parts;
   return {
     ready: () => bus.status === 'connected' && state.ready(),
     status: () => ({
@@ -155,15 +204,23 @@ function running(parts: RunningParts): RunningService {
       rsaQueued: masterKey.queued,
       requests: receiver.stats(),
       runs: runs.stats(),
+      reactor: reactor.status(),
+      presence: presence.status(),
+      files: fetchesOf(fileRuns, pillarThreads).status(),
+      ...ownWork.status(),
       ...cryptoInUse(),
     }),
     // A pillar that is being made has its time.
     leave: async () => {
-      await Promise.all([receiver.drain(), runs.handOver()]);
+      const handOver = (): Promise<void> => runs.handOver();
+      await Promise.all([receiver.drain(), ownWork.leave(handOver), reactor.leave()]);
     },
     close: async () => {
       await receiver.drain();
-      await runs.close();
+      // Orchestrations of reactions end when their runs are handed on.
+      await ownWork.close();
+      await Promise.all([runs.close(), reactor.close()]);
+      presence.close();
       acks?.close();
       stopHearing();
       hostPorts.close();
@@ -172,7 +229,7 @@ function running(parts: RunningParts): RunningService {
       await Promise.all(asides.map((serving) => serving.close()));
       state.close();
       await masterKey.close();
-      await files.close();
+      await closeFiles();
       await pillarThreads.close();
       await ownStates.close();
       python?.close();
@@ -200,6 +257,7 @@ function answering(
   answerer: Answerer,
   state: HotState,
   traces: WorkerTraces,
+  stats: MasterStats | undefined,
 ): (request: IncomingRequest) => Promise<Answer> {
   return async (request) => {
     // While the copy of the hot state is read again there is no sound answer.
@@ -207,6 +265,8 @@ function answering(
     const startMs = nowMs();
     const answer = await answerer.answer(request);
     if (answer.kind === 'drop') return answer;
+    // Other commands are told where they are run.
+    if (answer.about?.kind === 'login') stats?.ran('_auth', nowMs() - startMs);
     const trace = traces.note(request, answer, startMs);
     return { kind: 'reply', body: answer.body, ...(trace === undefined ? {} : { trace }) };
   };

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
 import { textsOf } from '@brine/config';
-import type { FileBackend } from '@brine/fileserver';
+import type { FileBackend, GitfsOptions } from '@brine/fileserver';
 import {
   compileIgnored,
   expandRoots,
@@ -21,19 +21,29 @@ export const PIECE_MAX_BYTES = 248 * 1024;
 /** Tells an operator. */
 export type Tell = (fields: Readonly<Record<string, unknown>>, text: string) => void;
 
-/** The file server of a worker, as the options have it. */
-export async function openFiles(options: MasterOptions, tell: Tell): Promise<FileServer> {
+/**
+ * The file server of a worker, as the options have it.
+ * @param git called after a fetch of gitfs, and after one that brought something new
+ */
+export async function openFiles(
+  options: MasterOptions,
+  tell: Tell,
+  git: Pick<GitfsOptions, 'onChange' | 'onFetched'> = {},
+): Promise<FileServer> {
   const backends: FileBackend[] = [];
   for (const name of options.fileserverBackend) {
     if (name === 'roots') backends.push(await rootsOf(options, tell));
-    else if (name === 'gitfs' || name === 'git') backends.push(gitfsOf(options, tell));
+    else if (name === 'gitfs' || name === 'git') backends.push(gitfsOf(options, tell, git));
     else tell({ backend: name }, 'this fileserver_backend is not served');
   }
   const pieceBytes = Math.min(options.fileBufferSize, PIECE_MAX_BYTES);
   return new FileServer({ backends, hashType: options.hashType, pieceBytes });
 }
 
-async function rootsOf(options: MasterOptions, tell: Tell): Promise<RootsBackend> {
+/** The directories of `file_roots` by environment. */
+export async function expandedRoots(
+  options: Pick<MasterOptions, 'fileRoots'>,
+): Promise<Record<string, readonly string[]>> {
   const fileRoots: Record<string, readonly string[]> = Object.create(null) as object as Record<
     string,
     readonly string[]
@@ -42,8 +52,12 @@ async function rootsOf(options: MasterOptions, tell: Tell): Promise<RootsBackend
     // As salt/config `_normalize_roots`: what is no list is no directory.
     fileRoots[env] = Array.isArray(roots) ? await expandRoots(textsOf(roots)) : [];
   }
+  return fileRoots;
+}
+
+async function rootsOf(options: MasterOptions, tell: Tell): Promise<RootsBackend> {
   return new RootsBackend({
-    fileRoots,
+    fileRoots: await expandedRoots(options),
     followSymlinks: options.fileserverFollowsymlinks,
     ignoreSymlinks: options.fileserverIgnoresymlinks,
     ignored: compileIgnored(options.fileIgnoreRegex, options.fileIgnoreGlob),
@@ -53,7 +67,11 @@ async function rootsOf(options: MasterOptions, tell: Tell): Promise<RootsBackend
 }
 
 /** The options of gitfs by the names that they have under a remote. */
-function gitfsOf(options: MasterOptions, tell: Tell): GitfsBackend {
+function gitfsOf(
+  options: MasterOptions,
+  tell: Tell,
+  git: Pick<GitfsOptions, 'onChange' | 'onFetched'>,
+): GitfsBackend {
   const remotes = readRemotes(options.gitfsRemotes, {
     base: options.gitfsBase,
     fallback: options.gitfsFallback,
@@ -80,5 +98,6 @@ function gitfsOf(options: MasterOptions, tell: Tell): GitfsBackend {
     cacheDir: join(options.cachedir, 'brine-gitfs'),
     tell: (remote, problem) =>
       tell({ remote, problem }, problem === undefined ? 'gitfs: it is back' : 'gitfs: not fetched'),
+    ...git,
   });
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Bus, handleEach } from '@brine/bus';
+import { eventData } from '@brine/bus/event-data';
 import { type EventMessage, EventReader } from '@brine/bus/events';
+import { Timeline } from '@brine/bus/timeline';
 import {
   type ClientPorts,
   type ClientSettings,
@@ -10,7 +12,7 @@ import {
   parseArguments,
 } from '@brine/client';
 import { type MasterOptions, nodegroupsOf, optionsForCallers } from '@brine/config';
-import { EVENT_KINDS, type EventKind, INNER_KINDS } from '@brine/job';
+import type { EventKind } from '@brine/job';
 import type { WorkerTraces } from '@brine/job-traces';
 import type {
   Answerer,
@@ -28,15 +30,17 @@ import {
   isKnown,
   type MasterContext,
   type OwnedRuns,
+  type ReactorCare,
   refusedBecause,
   type RowSeal,
   runFunction,
   type RunnerContext,
   type RunnerMaster,
   runnerNamed,
+  type ScheduleCare,
 } from '@brine/runners';
 import { nowMs } from '@brine/telemetry';
-import { isMap, mapOf, pack, type SaltMap, type SaltValue, unpack } from '@brine/wire';
+import { isMap, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { YamlWork } from '@brine/yaml';
 import { SiteFunctions } from './site-functions.ts';
 
@@ -58,6 +62,10 @@ export interface FunctionsOptions {
   readonly banks: MinionBanks;
   /** What functions reach on this host; made after this. */
   readonly hostPorts: () => HostPorts;
+  /** The reactor of the cluster; made after this. */
+  readonly reactor: () => ReactorCare;
+  /** The schedule of the cluster; made after this. */
+  readonly schedule: () => ScheduleCare;
   /** Modules in Python, where the master has some. */
   readonly python?: PythonCalls | undefined;
 }
@@ -84,9 +92,8 @@ export interface LongWork extends Pick<MasterFunctions, 'beginBatch' | 'batch'> 
 const LISTEN_WAIT_MS = 5_000;
 const LISTEN_LOOK_MS = 10;
 
-/** What a client needs to gather returns, and what the sockets of a host show. */
+/** What a client needs to gather returns. */
 const CLIENT_KINDS = ['ret', 'job', 'syndic'] as const;
-const BUS_KINDS = EVENT_KINDS.filter((kind) => !INNER_KINDS.has(kind));
 
 /**
  * Runs the functions of the table inside a worker, as the master's own user. This worker answers
@@ -157,7 +164,7 @@ export class WorkerFunctions implements MasterFunctions {
   }
 
   #context(call: FunctionCall, client: LocalClient): MasterContext {
-    const { auditSeal, banks, hostPorts, ports, pillarTop } = this.#options;
+    const { auditSeal, banks, hostPorts, ports, pillarTop, reactor, schedule } = this.#options;
     const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
     const tag = `salt/${call.kind === 'runner' ? 'run' : 'wheel'}/${call.jid}`;
     const context: MasterContext = {
@@ -179,14 +186,10 @@ export class WorkerFunctions implements MasterFunctions {
         site: this.#site,
         pillarTop,
         fire,
-        listen: (onEvent) =>
-          this.listen(BUS_KINDS, (event) =>
-            onEvent(event.tag, async () => {
-              const data = unpack(await event.fetch());
-              return isMap(data) ? data : mapOf({});
-            }),
-          ),
+        listen: (onEvent) => this.#listenToBus(onEvent),
         runs: this.#options.runs().of(call),
+        reactor: reactor(),
+        schedule: schedule(),
         run: (fun, given) => {
           const found = runnerNamed(fun);
           if (found !== undefined) return runFunction(found, given, context);
@@ -196,6 +199,18 @@ export class WorkerFunctions implements MasterFunctions {
       },
     };
     return context;
+  }
+
+  /** The whole bus from now on, events of jobs too, until closed. */
+  async #listenToBus(onEvent: Parameters<RunnerMaster['listen']>[0]): Promise<{ close(): void }> {
+    const timeline = await Timeline.open(this.#options.bus, { from: 'now' });
+    const read = async (): Promise<void> => {
+      for await (const { tag, kind, timeMs, body } of timeline) {
+        onEvent(tag, async () => eventData(await body(), timeMs, kind));
+      }
+    };
+    read().catch((err: unknown) => this.#options.onTrouble('events were not read', err));
+    return { close: () => timeline.close() };
   }
 
   async #fire(tag: string, data: SaltMap): Promise<void> {

@@ -1,5 +1,6 @@
 import { Bucket, type Bus } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
+import { callRoll, rollKey } from '@brine/bus/rpc';
 import { Uploads } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
@@ -8,6 +9,7 @@ import { type MasterPorts } from '@brine/master';
 import {
   BucketOnce,
   BucketTokens,
+  BusPages,
   EpochAesKeys,
   type HotState,
   JobCacheQueries,
@@ -20,9 +22,11 @@ import { type ThreadedPillars } from '@brine/pillar-compiler';
 import { MasterTops } from '@brine/pillar-compiler';
 import { type CachedPillars } from '@brine/pillar-compiler';
 import type { PythonCalls } from '@brine/python-host';
+import { kindsFor, wantsJobs } from '@brine/reactor';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
 import { isMap, mapOf, type SaltMap } from '@brine/wire';
+import { fromJson } from '@brine/wire/text';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
 import { type openFiles } from './files.ts';
@@ -30,6 +34,7 @@ import { peerArguments, type WorkerFunctions } from './functions.ts';
 import { loginsOf } from './logins.ts';
 import { type MasterKeyService } from './master-key.ts';
 import { type requestMetrics } from './metrics.ts';
+import type { WorkerPresence } from './presence/worker-presence.ts';
 import { masterRules } from './rules.ts';
 
 /** What the ports of a worker are made of. */
@@ -48,12 +53,13 @@ interface Parts {
   readonly pillarThreads: ThreadedPillars;
   readonly traces: WorkerTraces;
   readonly python: PythonCalls | undefined;
+  readonly presence: Pick<WorkerPresence, 'port' | 'heard'>;
 }
 
 /** The ports of the rules, each to what stands behind it here. */
 export function portsOf({ options, telemetry, log }: ServiceContext, parts: Parts): MasterPorts {
   const { bus, state, pem, masterKey, requests, events, audit } = parts;
-  const { functions, files, pillars, pillarThreads, traces, python } = parts;
+  const { functions, files, pillars, pillarThreads, traces, python, presence } = parts;
   const grainsOf = async (id: string): Promise<SaltMap> =>
     (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
   const jids = new JidMaker();
@@ -76,6 +82,11 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
     userKeys: state.userKeys,
     autosign: new SigningFiles(options),
     jobs: new JobCacheQueries(bus),
+    pages: new BusPages({
+      bus,
+      maxEventSize: options.maxEventSize,
+      narrow: (glob) => ({ kinds: kindsFor([glob]), jobs: wantsJobs([glob]) }),
+    }),
     pillars,
     logins: loginsOf(options, requests.count, (text, err) => log.error({ err }, text)),
     tokens: new BucketTokens(
@@ -100,9 +111,29 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
     handled: requests.handled,
     refusedWork: refusedWorkLog(log),
     traceReturn: traces.wants,
+    roll: rollOf(bus),
+    presence: presence.port,
+    heard: (id, address, jid) => presence.heard(id, address, jid),
     mayTellOfStranger: strangerAllowance(),
     audit,
   };
+}
+
+/** Commands that ask at the same time get the answers of one call. */
+function rollOf(bus: Bus): () => Promise<SaltMap> {
+  let running: Promise<SaltMap> | undefined;
+  let known: ReadonlySet<string> = new Set();
+  const call = async (): Promise<SaltMap> => {
+    try {
+      const roll = await callRoll(bus, { known });
+      known = new Set(roll.services.map(rollKey));
+      const told = fromJson(JSON.parse(JSON.stringify(roll)));
+      return isMap(told) ? told : mapOf({});
+    } finally {
+      running = undefined;
+    }
+  };
+  return () => (running ??= call());
 }
 
 /** What a kind of `master_tops` in Python says of a minion. */

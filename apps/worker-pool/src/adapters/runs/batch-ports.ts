@@ -21,7 +21,7 @@ import {
   unpack,
   WireError,
 } from '@brine/wire';
-import { settingsFor } from './functions.ts';
+import { settingsFor } from '../functions.ts';
 
 /** Reads the stream of events. */
 export type ListenToEvents = (

@@ -11,6 +11,7 @@ import {
   type FoundRun,
   type HeldRun,
   isPoison,
+  offerRun,
   type OwnedRunOptions,
   OwnedRunStore,
 } from '@brine/master-state';
@@ -28,6 +29,7 @@ import {
 } from '@brine/runners';
 import { boolOf, listOf, mapIn, mapOf, pack, type SaltMap, textOf } from '@brine/wire';
 import { batchPorts, type BatchPortsParts } from './batch-ports.ts';
+import { EndlessRuns, type EndlessWork } from './endless-runs.ts';
 
 /** What the runs of a worker are made of. */
 export interface WorkerRunsParts extends BatchPortsParts {
@@ -40,6 +42,8 @@ export interface WorkerRunsParts extends BatchPortsParts {
     readonly context: RunnerContext;
     readonly close: () => Promise<void>;
   };
+  /** What the cluster does as long as it lives, in one worker at a time. */
+  readonly endless?: readonly EndlessWork[];
   /** For tests: how long a lease lasts, and how many runs there may be. */
   readonly limits?: OwnedRunOptions;
 }
@@ -54,21 +58,28 @@ export class WorkerRuns {
   readonly #parts: WorkerRunsParts;
   readonly #store: OwnedRunStore;
   readonly #working = new Set<Promise<void>>();
+  readonly #endless: EndlessRuns;
   /** Calls whose run another worker has now; it tells what comes of them. */
   readonly #elsewhere = new Set<string>();
 
   constructor(parts: WorkerRunsParts) {
     this.#parts = parts;
+    const endless = parts.endless ?? [];
     const store = {
       bucket: new Bucket(parts.bus, 'brine_runs'),
       box: SecretBox.fromMasterKey(parts.pem, 'runs'),
       workerId: parts.workerId,
-      kinds: new Set([...OWNED_WORK.keys(), BATCH]),
+      kinds: new Set<string>([...OWNED_WORK.keys(), BATCH, ...endless.map(({ kind }) => kind)]),
       takeOver: (run: HeldRun) => this.#tracked(this.#goOn(run)),
       lostError: (jid: string) => new RunLostError(`the run ${jid} is another worker's`),
       onTrouble: parts.onTrouble,
     };
     this.#store = new OwnedRunStore(store, parts.limits);
+    this.#endless = new EndlessRuns(endless, {
+      isThere: async (name) => (await this.#store.find(name)) !== undefined,
+      offer: (kind, name) => offerRun(store, kind, name, { data: mapOf({}), by: mapOf({}) }),
+      onTrouble: parts.onTrouble,
+    });
   }
 
   stats(): object {
@@ -146,12 +157,18 @@ export class WorkerRuns {
     return { principal: textOf(found.by, 'principal') ?? '', state };
   }
 
+  /** What was saved last of a run; undefined for none. */
+  async dataOf(name: string): Promise<SaltMap | undefined> {
+    return (await this.#store.find(name))?.data;
+  }
+
   /** Hands on what others can go on with; for an ordered stop. */
   handOver(): Promise<void> {
     return this.#store.handOver();
   }
 
   async close(): Promise<void> {
+    this.#endless.close();
     await this.#store.close();
     await Promise.all(this.#working);
   }
@@ -165,6 +182,8 @@ export class WorkerRuns {
   /** Goes on with a run that another worker had. */
   async #goOn(run: HeldRun): Promise<void> {
     const { jid, kind } = run;
+    const endless = this.#parts.endless?.find((one) => one.kind === kind && one.name === jid);
+    if (endless !== undefined) return endless.work(run);
     this.#parts.ports().count('run_taken_over');
     if (kind === BATCH) return this.#batch(run);
     const call = callOf(run.by, jid);

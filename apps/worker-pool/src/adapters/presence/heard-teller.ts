@@ -1,0 +1,41 @@
+import type { Bus } from '@brine/bus';
+import { sayPresence } from '@brine/bus/rpc';
+import { HeardBoard, packHeard } from '@brine/presence';
+import { isQuestionJid } from './presence-question.ts';
+
+/** What a worker hears within so long is one word, ms. */
+const WORD_MS = 500;
+
+/** Tells the owner of presence which minions proved themselves to this worker. */
+export class HeardTeller {
+  readonly #bus: Bus;
+  readonly #board = new HeardBoard();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+    this.#timer = setInterval(() => this.#tell(), WORD_MS);
+    this.#timer.unref();
+  }
+
+  /** Minions that found no room in a word, since the start. */
+  get leftOut(): number {
+    return this.#board.leftOut;
+  }
+
+  heard(id: string, address: string | undefined, jid: string | undefined): void {
+    const answers = jid !== undefined && isQuestionJid(jid);
+    this.#board.heard(id, address ?? '', answers, performance.now());
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const word of this.#board.take(performance.now())) {
+      sayPresence(this.#bus, 'heard', packHeard(word));
+    }
+  }
+}

@@ -1,0 +1,122 @@
+import { type Bus, BusError } from '@brine/bus';
+import { ask } from '@brine/bus/rpc';
+import {
+  type ConnectionEvidence,
+  MasterUnavailableError,
+  type MinionConnection,
+  type MinionPresence,
+} from '@brine/master';
+import type { Presence } from '@brine/presence';
+import { isMap, listOf, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+
+/** The subject of questions to the owner. */
+export const PRESENCE_QUESTIONS = 'presence.ask';
+
+/** How long a try waits for the owner, and all tries together, ms. */
+const TRY_MS = 2_000;
+/** Between two owners there is none for a lease. */
+const PRESENT_WAIT_MS = 15_000;
+/** What is only added to other evidence does not wait for that. */
+const KNOWN_WAIT_MS = 2_500;
+const RETRY_MS = 500;
+const EVIDENCE: readonly ConnectionEvidence[] = [
+  'connection',
+  'shared',
+  'unclear',
+  'answers',
+  'ended',
+];
+
+/**
+ * What the owner answers: `{of: [ids]}` by id, anything else with the ids that are present.
+ * @throws MasterUnavailableError while no publisher has told its connections
+ */
+export function answerPresence(presence: Presence, question: SaltValue): SaltMap {
+  const { publishers, present } = presence.stats();
+  if (publishers === 0 && present === 0) {
+    throw new MasterUnavailableError('no publisher has told its connections');
+  }
+  const ids = isMap(question) ? listOf(question, 'of') : undefined;
+  const answer: SaltMap = new Map();
+  if (ids === undefined) {
+    for (const id of presence.ids()) {
+      const known = presence.known(id);
+      if (known?.present === true) answer.set(id, known.address);
+    }
+    return answer;
+  }
+  for (const id of ids) {
+    const known = typeof id === 'string' ? presence.known(id) : undefined;
+    if (known === undefined) continue;
+    const { present, sinceMs, goneMs, address, evidence } = known;
+    const times = { sinceMs: Math.round(sinceMs), goneMs: Math.round(goneMs) };
+    answer.set(id, mapOf({ present, ...times, address, evidence }));
+  }
+  return answer;
+}
+
+/** Presence as the owner tells it, wherever in the cluster that is. */
+export class AskedPresence implements MinionPresence {
+  readonly #bus: Bus;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  async present(): Promise<ReadonlyMap<string, string>> {
+    const answer = await this.#ask(mapOf({}), PRESENT_WAIT_MS);
+    const found = new Map<string, string>();
+    for (const [id, address] of answer) {
+      if (typeof id === 'string' && typeof address === 'string') found.set(id, address);
+    }
+    return found;
+  }
+
+  async of(ids: readonly string[]): Promise<ReadonlyMap<string, MinionConnection>> {
+    if (ids.length === 0) return new Map();
+    const answer = await this.#ask(mapOf({ of: [...ids] }), KNOWN_WAIT_MS);
+    return new Map(
+      ids.flatMap((id) => {
+        const known = mapIn(answer, id);
+        return known === undefined ? [] : [[id, connectionIn(known)] as const];
+      }),
+    );
+  }
+
+  async #ask(question: SaltMap, waitMs: number): Promise<SaltMap> {
+    const untilMs = performance.now() + waitMs;
+    for (;;) {
+      try {
+        const timeoutMs = Math.min(TRY_MS, Math.max(1, untilMs - performance.now()));
+        const answer = await ask(this.#bus, PRESENCE_QUESTIONS, question, timeoutMs);
+        if (!isMap(answer)) throw new Error('an answer about presence that is no map');
+        return answer;
+      } catch (cause) {
+        // What is refused now is refused again.
+        const passes = cause instanceof BusError && cause.code !== 'BUS_QUERY_FAILED';
+        if (!passes || performance.now() + RETRY_MS > untilMs) {
+          throw new MasterUnavailableError('no worker can tell which minions are connected', {
+            cause,
+          });
+        }
+      }
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+function connectionIn(known: SaltMap): MinionConnection {
+  const number = (name: string): number => {
+    const value = known.get(name);
+    return typeof value === 'number' ? value : 0;
+  };
+  const told = textOf(known, 'evidence');
+  const evidence = EVIDENCE.find((one) => one === told);
+  return {
+    present: known.get('present') === true,
+    sinceMs: number('sinceMs'),
+    goneMs: number('goneMs'),
+    address: textOf(known, 'address') ?? '',
+    ...(evidence === undefined ? {} : { evidence }),
+  };
+}

@@ -1,0 +1,133 @@
+import { randomBytes } from 'node:crypto';
+import { Bucket, type Bus } from '@brine/bus';
+import { PublicationWriter } from '@brine/bus/jobs';
+import { JidMaker } from '@brine/job';
+import type { MasterPorts, MinionPresence } from '@brine/master';
+import type { HotState } from '@brine/master-state';
+import type { Metrics, ServiceContext } from '@brine/service';
+import { nowMs } from '@brine/telemetry';
+import { mapOf, pack, type SaltMap } from '@brine/wire';
+import type { EndlessWork } from '../runs/endless-runs.ts';
+import { HeardTeller } from './heard-teller.ts';
+import { AskedPresence } from './presence-answers.ts';
+import { PresenceOwner, type PresenceOwnerParts } from './presence-owner.ts';
+import { presenceQuestion, questionJid } from './presence-question.ts';
+import { PresenceRecords } from './presence-records.ts';
+
+/** What the presence of a worker is made of. */
+export interface WorkerPresenceParts {
+  readonly bus: Bus;
+  readonly context: Pick<ServiceContext, 'options' | 'metrics' | 'log'>;
+  readonly state: Pick<HotState, 'keys' | 'syndics' | 'ready'>;
+  /** The ports of requests; made after this. */
+  readonly ports: () => MasterPorts;
+}
+
+/** The part of the cluster's presence that this worker has. */
+export interface WorkerPresence {
+  /** Which minions are connected, wherever the owner is. */
+  readonly port: MinionPresence;
+  /** Notes that a minion proved itself; `jid` of a return. */
+  heard(id: string, address: string | undefined, jid: string | undefined): void;
+  /** What the cluster does in one worker at a time. */
+  readonly endless: readonly EndlessWork[];
+  /** Of the worker that owns presence; empty in the others. */
+  status(): object;
+  close(): void;
+}
+
+/** Where `publish_session` is off, in seconds. */
+const DAY_S = 86_400;
+const PRESENCE = 'presence';
+
+/** Opens presence in a worker: each tells what it hears, and one owns it. */
+export function openPresence(parts: WorkerPresenceParts): WorkerPresence {
+  const { bus, context } = parts;
+  const teller = new HeardTeller(bus);
+  const owned = ownerParts(parts);
+  let owner: PresenceOwner | undefined;
+  exposePresence(context.metrics, teller, () => owner);
+  return {
+    port: new AskedPresence(bus),
+    heard: (id, address, jid) => teller.heard(id, address, jid),
+    endless: [
+      {
+        kind: PRESENCE,
+        name: PRESENCE,
+        work: async (run) => {
+          const own = new PresenceOwner(owned);
+          owner = own;
+          await own.work(run);
+          if (owner === own) owner = undefined;
+        },
+      },
+    ],
+    status: () => owner?.presence.stats() ?? {},
+    close: () => teller.close(),
+  };
+}
+
+function ownerParts({ bus, context, state, ports }: WorkerPresenceParts): PresenceOwnerParts {
+  const { options, log } = context;
+  const writer = new PublicationWriter(bus);
+  const jids = new JidMaker();
+  const asker = randomBytes(4).toString('hex');
+  const sessionS = options.publishSession > 0 ? options.publishSession : DAY_S;
+  return {
+    bus,
+    records: new PresenceRecords(new Bucket(bus, 'brine_presence')),
+    fires: options.presenceEvents,
+    intervalMs: options.loopInterval * 1000,
+    graceMs: options.brine.presenceGrace * 1000,
+    heardForMs: sessionS * 1000,
+    keys: { accepted: () => state.keys.accepted(), isReady: () => state.ready() },
+    unanswering: () => state.syndics.unanswering(),
+    ask: async (ids) => {
+      const jid = questionJid(jids.next(nowMs()), asker);
+      const asking = { jid, now: Date.now(), masterId: options.masterId };
+      await writer.appendJob(presenceQuestion(ids, asking));
+      ports().count('presence_asked');
+    },
+    heardLately: async (ids) => {
+      const sinceMs = Date.now() - sessionS * 1000;
+      const answer = await ports().jobs.ask('heard_since', mapOf({ ids: [...ids], sinceMs }));
+      return Array.isArray(answer) ? answer.filter((id) => typeof id === 'string') : [];
+    },
+    fire: async (tag: string, data: SaltMap, msgId: string) => {
+      await ports().events.append({ kind: 'local', tag, body: pack(data), msgId });
+    },
+    onTrouble: (text, err) => log.warn({ err }, text),
+  };
+}
+
+/** Figures for `/metrics`; those of minions come from the worker that owns presence. */
+function exposePresence(
+  metrics: Metrics,
+  teller: HeardTeller,
+  owner: () => PresenceOwner | undefined,
+): void {
+  metrics.gaugeOf(
+    'brine_presence_minions',
+    'Minions, by what is known of their connection.',
+    () => {
+      const stats = owner()?.presence.stats();
+      if (stats === undefined) return [];
+      const { present, loose, unclear } = stats;
+      const states = { present, loose, unclear };
+      return Object.entries(states).map(([state, value]) => ({ labels: { state }, value }));
+    },
+  );
+  metrics.gaugeOf('brine_presence_connected', 'Minions connected, by host of the publisher.', () =>
+    [...(owner()?.presence.byHost() ?? [])].map(([host, value]) => ({ labels: { host }, value })),
+  );
+  metrics.counterOf(
+    'brine_presence_asked_total',
+    'Minions asked whether they are there; each time counts.',
+    () => owner()?.presence.stats().asked ?? 0,
+  );
+  metrics.counterOf(
+    'brine_presence_left_out_total',
+    'Minions that were heard and found no room in a word to the owner.',
+    () => teller.leftOut,
+  );
+}

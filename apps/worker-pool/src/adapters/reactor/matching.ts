@@ -1,0 +1,252 @@
+import { type Bus, changeSubjects, STREAMS, subjects } from '@brine/bus';
+import { type EventMessage, EventReader, type UnreadEvents } from '@brine/bus/events';
+import { PublicationReader, type Published } from '@brine/bus/jobs';
+import {
+  eventReactionId,
+  type Reaction,
+  REACTION_MAX_BYTES,
+  type ReactionQueue,
+} from '@brine/bus/reactions';
+import { eventsOfJob } from '@brine/bus/timeline';
+import { type EventKind, isJid, parseTag, traceparentOf } from '@brine/job';
+import { kindsFor, type ReactorMap, wantsJobs } from '@brine/reactor';
+import { mapOf, pack, scanMap, trimEvent, unpackMap, VALUE_TRIMMED, WireError } from '@brine/wire';
+
+/** What the matching of events works with. */
+export interface MatchingParts {
+  readonly bus: Bus;
+  readonly queue: Pick<ReactionQueue, 'add'>;
+  /** `max_event_size` in bytes; 0: none. */
+  readonly maxEventSize: number;
+  /** Takes an event by which stock runners manage the reactor; true: it was one. */
+  readonly manage: (event: EventMessage) => Promise<boolean>;
+  readonly count: (outcome: MatchOutcome) => void;
+  readonly onTrouble: (text: string, err?: unknown) => void;
+  /** The queue takes everything again. */
+  readonly onRelief: (text: string) => void;
+}
+
+/** What became of an event that an entry of the list matches. */
+export type MatchOutcome = 'queued' | 'known' | 'dropped' | 'own' | 'not leader';
+
+/** What is to be matched. */
+export interface Wanted {
+  readonly map: ReactorMap;
+  readonly isLeader: boolean;
+}
+
+/** The durable reader that all workers share. */
+const READER = 'reactor';
+/** A master without a reactor loses its place after so long: it must not hold up the purge. */
+const FORGET_MS = 10 * 60_000;
+const EVENTS_AT_ONCE = 128;
+/** An event comes again after so long when the queue is away. */
+const AGAIN_MS = 1_000;
+/** Fields of Salt's own by which the runner `reactor` of a stock Salt speaks. */
+const MANAGE = 'salt/reactors/manage';
+/** The user of runs that a reaction began: their events cause no reaction (Salt: event_user). */
+export const REACTOR_USER = 'Reactor';
+/** A body that is stored elsewhere is fetched up to so many times max_event_size. */
+const FETCH_FACTOR = 8;
+
+/**
+ * Reads the events of the cluster and puts those that an entry of the list matches into the queue
+ * of reactions. All workers share one place in each stream: each event is matched by one of them. A
+ * slow reaction holds up no event.
+ */
+export class Matching {
+  readonly #parts: MatchingParts;
+  #wanted: Wanted;
+  #events: EventReader | undefined;
+  #jobs: PublicationReader | undefined;
+  #kinds = '';
+  #running: Promise<void>[] = [];
+  #isFull = false;
+  #isClosed = false;
+
+  constructor(parts: MatchingParts, wanted: Wanted) {
+    this.#parts = parts;
+    this.#wanted = wanted;
+  }
+
+  /** Whether events are being read just now. */
+  get reading(): boolean {
+    return this.#events?.reading === true && (this.#jobs?.reading ?? true);
+  }
+
+  /** Begins to read, or goes on with another list. */
+  async want(wanted: Wanted): Promise<void> {
+    this.#wanted = wanted;
+    const { globs } = wanted.map;
+    const kinds = [...new Set<EventKind>([...kindsFor(globs), 'local'])].sort();
+    const jobs = wantsJobs(globs);
+    const key = `${kinds.join()} ${jobs}`;
+    if (key === this.#kinds || this.#isClosed) return;
+    // A reader that other workers made may want other kinds.
+    await changeSubjects(this.#parts.bus, STREAMS.events, READER, kinds.map(subjects.event));
+    this.#kinds = key;
+    this.#events?.close();
+    this.#jobs?.close();
+    this.#read(kinds, jobs);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#events?.close();
+    this.#jobs?.close();
+    await Promise.all(this.#running);
+  }
+
+  #read(kinds: readonly EventKind[], jobs: boolean): void {
+    const { bus, onTrouble } = this.#parts;
+    const common = { durable: READER, from: 'new', forgetAfterMs: FORGET_MS } as const;
+    const events = new EventReader(bus, { ...common, kinds });
+    this.#events = events;
+    this.#jobs = jobs ? new PublicationReader(bus, { ...common, kinds: ['job'] }) : undefined;
+    const over = (what: string) => (err: unknown) => onTrouble(`${what} are not matched`, err);
+    const running = [this.#runEvents(events).catch(over('events'))];
+    if (this.#jobs !== undefined) running.push(this.#runJobs(this.#jobs).catch(over('jobs')));
+    this.#running.push(...running);
+    for (const one of running) {
+      void one.then(() => (this.#running = this.#running.filter((other) => other !== one)));
+    }
+  }
+
+  async #runEvents(reader: EventReader): Promise<void> {
+    for await (const messages of reader.unread(EVENTS_AT_ONCE)) {
+      await Promise.all(messages.map((message) => this.#message(message)));
+    }
+  }
+
+  /** Events of one message wait for each other: a page of 255 large ones must not be in memory. */
+  async #message(message: UnreadEvents): Promise<void> {
+    for (const [at, event] of message.read().entries()) {
+      const concerns = this.#wanted.map.wants(event.tag) || event.tag.includes(MANAGE);
+      if (concerns) await this.#event(event, at);
+      else event.ack();
+    }
+  }
+
+  async #event(event: EventMessage, at: number): Promise<void> {
+    try {
+      if (event.tag.includes(MANAGE)) {
+        await this.#parts.manage(event);
+      } else await this.#matched(event, at);
+      event.ack();
+    } catch (error) {
+      if (isRetryable(error)) event.nak(AGAIN_MS);
+      else event.failed(error);
+    }
+  }
+
+  async #matched(event: EventMessage, at: number): Promise<void> {
+    if (!this.#wanted.isLeader) return this.#parts.count('not leader');
+    const body = await this.#bodyOf(event);
+    if (isOwn(body)) return this.#parts.count('own');
+    const { tag, timeMs, seq } = event;
+    await this.#add({
+      ...{ kind: 'event', name: tag, body, timeMs, link: linkOf(event) },
+      id: eventReactionId(STREAMS.events, seq, at),
+    });
+  }
+
+  async #runJobs(reader: PublicationReader): Promise<void> {
+    for await (const published of reader) await this.#job(published);
+  }
+
+  async #job(published: Published): Promise<void> {
+    try {
+      const events = published.kind === 'job' ? eventsOfJob(published.job) : [];
+      for (const [at, { tag, jid, body }] of events.entries()) {
+        if (!this.#wanted.map.wants(tag)) continue;
+        if (!this.#wanted.isLeader) {
+          this.#parts.count('not leader');
+          continue;
+        }
+        await this.#add({
+          ...{ kind: 'event', name: tag, timeMs: published.timeUs / 1_000 },
+          body: this.#trimmed(body(), mapOf({ jid })),
+          link: isJid(jid) ? traceparentOf(jid, 'record') : undefined,
+          id: eventReactionId(STREAMS.publications, published.seq, at),
+        });
+      }
+      published.ack();
+    } catch (error) {
+      if (isRetryable(error)) published.nak(AGAIN_MS);
+      else published.failed(error);
+    }
+  }
+
+  async #add(reaction: Reaction): Promise<void> {
+    const queued = await this.#parts.queue.add(reaction);
+    const { count, onTrouble, onRelief } = this.#parts;
+    if (queued === 'full') {
+      count('dropped');
+      if (this.#isFull) return;
+      this.#isFull = true;
+      onTrouble(`the queue of reactions is full: no reaction to ${reaction.name} and what follows`);
+      return;
+    }
+    if (queued === 'added' && this.#isFull) {
+      this.#isFull = false;
+      onRelief('the queue of reactions has room again');
+    }
+    count(queued === 'added' ? 'queued' : 'known');
+  }
+
+  /** The body as readers of the host's sockets have it: large values trimmed, `_stamp` of Salt. */
+  async #bodyOf(event: EventMessage): Promise<Uint8Array> {
+    const { kind, jid, minion } = event;
+    const most = this.#parts.maxEventSize > 0 ? this.#parts.maxEventSize * FETCH_FACTOR : Infinity;
+    const standIn = mapOf({ jid, id: minion });
+    const isHuge = event.size > Math.min(most, REACTION_MAX_BYTES * FETCH_FACTOR);
+    if (isHuge) return trimmedStandIn(standIn);
+    const body = this.#trimmed(await event.fetch(), standIn);
+    // The time of an event is that of the stream; tools of the host stamp theirs themselves.
+    if (kind === 'local' || scanned(body)?.range('_stamp') === undefined) return body;
+    const data = unpackMap(body);
+    data.delete('_stamp');
+    return pack(data);
+  }
+
+  #trimmed(body: Uint8Array, standIn: ReturnType<typeof mapOf>): Uint8Array {
+    const { maxEventSize } = this.#parts;
+    const most = maxEventSize > 0 ? Math.min(maxEventSize, REACTION_MAX_BYTES) : REACTION_MAX_BYTES;
+    if (scanned(body) === undefined) return body.length > most ? trimmedStandIn(standIn) : body;
+    const trimmed = trimEvent(body, most);
+    return trimmed.length > REACTION_MAX_BYTES ? trimmedStandIn(standIn) : trimmed;
+  }
+}
+
+function trimmedStandIn(about: ReturnType<typeof mapOf>): Uint8Array {
+  return pack(about.set('return', VALUE_TRIMMED));
+}
+
+/** Undefined for a body that is no map. */
+function scanned(body: Uint8Array): ReturnType<typeof scanMap> | undefined {
+  try {
+    return scanMap(body);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+}
+
+function isOwn(body: Uint8Array): boolean {
+  return scanned(body)?.value('user') === REACTOR_USER;
+}
+
+/** The span that an event comes from: that of its sender, or of its job. */
+function linkOf({ link, kind, jid, minion, tag, traced }: EventMessage): string | undefined {
+  if (link !== undefined) return link;
+  if (kind === 'ret' && isJid(jid) && minion !== undefined) {
+    return traced ? traceparentOf(jid, `worker.return.${minion}`) : undefined;
+  }
+  const parsed = parseTag(tag);
+  const isRun = parsed.kind === 'run' || parsed.kind === 'wheel';
+  return isRun ? traceparentOf(parsed.jid, 'request') : undefined;
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof Error && 'retryable' in error && error.retryable === true;
+}

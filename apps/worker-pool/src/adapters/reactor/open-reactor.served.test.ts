@@ -1,0 +1,65 @@
+import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
+import { Metrics, type ServiceContext } from '@brine/service';
+import { startNats, type TestNats, vectorFile } from '@brine/testing';
+import { quietFor, until } from '@brine/testing/waits';
+import { mapOf, pack } from '@brine/wire';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openReactor, type ReactorParts, type WorkerReactor } from './open-reactor.ts';
+
+const { keys } = vectorFile<{ keys: { pem: string }[] }>('rsa.json');
+
+let nats: TestNats;
+const open: WorkerReactor[] = [];
+
+beforeEach(async () => {
+  nats = await startNats();
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((reactor) => reactor.close()));
+  await nats.close();
+});
+
+/** The reactor of a worker whose host has this list. */
+async function workerWith(reactor: readonly object[]): Promise<WorkerReactor> {
+  const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const options = {
+    ...{ reactor, engines: [], reactorNiceness: null, maxEventSize: 1_048_576 },
+    ...{ reactorWorkerThreads: 2, reactorWorkerHwm: 10_000 },
+  };
+  const context = { options, log, metrics: new Metrics(), telemetry: {} };
+  const parts: Partial<ReactorParts> = {
+    context: context as unknown as ServiceContext,
+    ...{ bus: await nats.connect('worker-pool'), pem: keys[0]!.pem },
+  };
+  const made = openReactor(parts as ReactorParts);
+  open.push(made);
+  return made;
+}
+
+async function addEvent(name: string): Promise<() => Promise<number>> {
+  const bus = await nats.connect('worker-pool');
+  const body = pack(mapOf({ a: 1 }));
+  await new ReactionQueue(bus).add({ kind: 'event', id: 'event/E/1.0', name, body, timeMs: 1 });
+  return () => reactionsWaiting(bus);
+}
+
+test('a host without a list leaves reactions to the hosts that have one', async () => {
+  await workerWith([]);
+  const waiting = await addEvent('my/tag');
+  await quietFor('a worker without a list', 500);
+  expect(await waiting()).toBe(1);
+  const other = await workerWith([{ 'my/*': ['/no/such/file.sls'] }]);
+  await until('the reaction is over', async () => (await waiting()) === 0);
+  const { list } = await other.care.failures();
+  expect(list).toMatchObject([{ what: '/no/such/file.sls' }]);
+});
+
+test('a reaction that no entry of its worker matches is on record', async () => {
+  const reactor = await workerWith([{ 'other/*': ['/no/such/file.sls'] }]);
+  const waiting = await addEvent('my/tag');
+  await until('the reaction is over', async () => (await waiting()) === 0);
+  const { list } = await reactor.care.failures();
+  expect(list).toMatchObject([
+    { tag: 'my/tag', kind: 'missing', why: expect.stringContaining('the same on all hosts') },
+  ]);
+});

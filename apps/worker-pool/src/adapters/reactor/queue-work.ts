@@ -1,0 +1,150 @@
+import type { Bus, ReactionKind } from '@brine/bus';
+import { type QueuedReaction, ReactionReader } from '@brine/bus/reactions';
+import { isMap, mapOf, type SaltMap, unpack, WireError } from '@brine/wire';
+
+/** Work out of the queue, its body read. */
+export interface QueuedWork extends Omit<QueuedReaction, 'body' | 'done' | 'again' | 'letGo'> {
+  readonly data: SaltMap;
+}
+
+/**
+ * What became of work. `over`: it leaves the queue. `again`: another worker is to go on with it, as
+ * this one stops. `elsewhere`: another worker has it already. `later`: this worker can not do it,
+ * and it comes again after a while.
+ */
+export type WorkEnd = 'over' | 'again' | 'elsewhere' | 'later';
+
+/** What takes the work of one kind out of the queue. */
+export interface QueueWorkParts {
+  readonly bus: Bus;
+  readonly kind: ReactionKind;
+  /** How many at once in this worker. */
+  readonly atOnce: number;
+  /** This worker has more urgent work: one at a time then. */
+  readonly isBusy?: () => boolean;
+  /** How much of what is at work only waits for something else: it takes no place of others. */
+  readonly waiting?: () => number;
+  /**
+   * Does the work. While it does, other workers are told so; when this worker dies another one gets
+   * it. Where it rejects, it comes again after a while.
+   */
+  readonly work: (work: QueuedWork) => Promise<WorkEnd>;
+  readonly onTrouble: (text: string, err: unknown) => void;
+}
+
+/** After work has rejected, or is to come later. */
+const AGAIN_MS = 5_000;
+/** For each place so many may wait besides: their data are in memory. */
+const WAITING_MAX = 9;
+/** A worker with too much at hand looks again after so long: it may be less busy by then. */
+const LOOK_MS = 250;
+
+/**
+ * Takes work of one kind out of the queue of the cluster, some at a time. The kinds have queues of
+ * their own: a storm of events delays no job of the schedule.
+ */
+export class QueueWork {
+  readonly #parts: QueueWorkParts;
+  readonly #reader: ReactionReader;
+  readonly #running = new Set<Promise<void>>();
+  readonly #loop: Promise<void>;
+  #isLeaving = false;
+  #wake: () => void = () => undefined;
+
+  constructor(parts: QueueWorkParts) {
+    this.#parts = parts;
+    const { bus, kind, atOnce } = parts;
+    // What waits here waits longer than it has to where another worker is idle.
+    this.#reader = new ReactionReader(bus, { kind, readAhead: Math.ceil(atOnce / 2) });
+    this.#loop = this.#run().catch((err: unknown) => {
+      parts.onTrouble(`the queue of reactions (${kind}) is not read any more`, err);
+    });
+  }
+
+  /** Work that this worker is at. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Whether work is being taken just now. */
+  get reading(): boolean {
+    return this.#reader.reading;
+  }
+
+  /** Takes nothing more; resolves when what is under way has ended. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    this.#wake();
+    this.#reader.finish();
+    await this.#loop;
+    await Promise.all(this.#running);
+  }
+
+  /** As {@link leave}; what it has not come to goes to other workers. */
+  async close(): Promise<void> {
+    await this.leave();
+    this.#reader.close();
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      while (!this.#isLeaving && this.#running.size >= this.#most) await this.#turn();
+      const reaction = await this.#reader.next();
+      if (reaction === undefined) return;
+      if (this.#isLeaving) {
+        reaction.again(0);
+        continue;
+      }
+      const running = this.#one(reaction).finally(() => {
+        this.#running.delete(running);
+        this.#wake();
+      });
+      this.#running.add(running);
+    }
+  }
+
+  get #most(): number {
+    const { atOnce, isBusy, waiting } = this.#parts;
+    if (isBusy?.() === true) return 1;
+    return atOnce + Math.min(waiting?.() ?? 0, atOnce * WAITING_MAX);
+  }
+
+  /**
+   * Resolves when some work has ended, or after a moment. A race would leave a trace at all that
+   * runs for long.
+   */
+  #turn(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, LOOK_MS);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async #one(reaction: QueuedReaction): Promise<void> {
+    const { body, done, again, letGo, ...about } = reaction;
+    try {
+      const end = await this.#parts.work({ ...about, data: dataIn(body) });
+      if (end === 'over') done();
+      else if (end === 'again') again(0);
+      else if (end === 'later') again(AGAIN_MS);
+      else letGo();
+    } catch (err) {
+      this.#parts.onTrouble(`reaction ${reaction.id} could not be worked on`, err);
+      again(AGAIN_MS);
+    }
+  }
+}
+
+/** An event may hold anything; one that is no map has no data. */
+function dataIn(body: Uint8Array): SaltMap {
+  try {
+    const data = unpack(body);
+    return isMap(data) ? data : mapOf({});
+  } catch (error) {
+    if (error instanceof WireError) return mapOf({});
+    throw error;
+  }
+}

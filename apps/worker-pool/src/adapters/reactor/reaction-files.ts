@@ -1,0 +1,89 @@
+import { stat } from 'node:fs/promises';
+import { readBounded } from '@brine/files';
+import { expandRoots, type FileServer } from '@brine/fileserver';
+import { MasterUnavailableError } from '@brine/master';
+import { SLS_THREADS, type ThreadedSls } from '@brine/pillar-compiler';
+import { OutageError, type ReactionFile } from '@brine/reactor';
+import { mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { RenderGate, TooSlowError } from './render-gate.ts';
+
+/** What the files of reactions are found and rendered with. */
+export interface ReactionFilesParts {
+  readonly files: FileServer;
+  readonly threads: Pick<ThreadedSls, 'ask'>;
+  /** Id of the master's own minion. */
+  readonly id: () => string;
+  readonly grains: (id: string) => Promise<SaltMap>;
+  /** Answers `salt['saltutil.runner']` of a template. */
+  readonly runner: (fun: string, args: readonly SaltValue[], kwargs: SaltMap) => Promise<SaltValue>;
+}
+
+/** The kind of an error: a render that was given up for its time. */
+const TOO_SLOW = 'AbortError';
+const SERVED = 'salt://';
+const BASE = 'base';
+/** Bytes of one file. */
+const FILE_MAX_BYTES = 16 * 1024 * 1024;
+/** Most files of one item of the list. */
+const FOUND_MAX = 1_000;
+const NONE = new Uint8Array(0);
+
+/** Finds and renders SLS files of reactions: those of this host and of the file server. */
+export class ReactionFiles {
+  readonly #parts: ReactionFilesParts;
+  readonly #gate = new RenderGate(SLS_THREADS);
+
+  constructor(parts: ReactionFilesParts) {
+    this.#parts = parts;
+  }
+
+  /** The files that an item of the list means: a path, a glob of paths, or `salt://…?saltenv=…`. */
+  async find(item: string): Promise<readonly ReactionFile[]> {
+    if (item.startsWith(SERVED)) {
+      const asked = item.slice(SERVED.length);
+      const env = new URLSearchParams(asked.split('?')[1]).get('saltenv') ?? BASE;
+      const found = await this.#parts.files.find(asked, env);
+      return found === undefined ? [] : [{ path: found.rel, saltenv: env }];
+    }
+    const paths = (await expandRoots([item])).sort().slice(0, FOUND_MAX);
+    const there = await Promise.all(paths.map(isFile));
+    return paths.filter((_, at) => there[at]).map((path) => ({ path }));
+  }
+
+  /** @throws Error with what is wrong in the file; OutageError where too many renders wait */
+  async render(file: ReactionFile, names: SaltMap): Promise<SaltValue> {
+    const { grains, threads, runner } = this.#parts;
+    const id = this.#parts.id();
+    const asked = mapOf({
+      ...{ id, grains: await grains(id), saltenv: file.saltenv ?? BASE },
+      ...{ override: mapOf({}), pillar: mapOf({}), sls: '', path: file.path, defaults: names },
+    });
+    const piece = this.#pieces(file);
+    try {
+      return await this.#gate.through(`${file.saltenv} ${file.path}`, async () => {
+        const answer = await threads.ask(asked, { runner, piece });
+        const error = textOf(answer, 'error');
+        if (error === undefined) return answer.get('value') ?? null;
+        throw textOf(answer, 'kind') === TOO_SLOW ? new TooSlowError(error) : new Error(error);
+      });
+    } catch (error) {
+      if (!(error instanceof MasterUnavailableError)) throw error;
+      throw new OutageError(error.message, { cause: error });
+    }
+  }
+
+  /** The file itself may be one of the host; what it includes is a file of the file server. */
+  #pieces(file: ReactionFile) {
+    return async (saltenv: string, path: string, loc: number): Promise<Uint8Array | undefined> => {
+      if (file.saltenv === undefined && path === file.path) {
+        return loc > 0 ? NONE : readBounded(path, FILE_MAX_BYTES);
+      }
+      const { data, dest } = await this.#parts.files.serve({ saltenv, path, loc });
+      return dest === '' ? undefined : data;
+    };
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() === true;
+}

@@ -1,0 +1,208 @@
+import { type Bucket, type BucketEntry, BusError, escapeKey } from '@brine/bus';
+import type { ScheduledRun } from '@brine/runners';
+import {
+  boolOf,
+  intOf,
+  isMap,
+  listOf,
+  mapOf,
+  pack,
+  type SaltMap,
+  textOf,
+  unpack,
+} from '@brine/wire';
+
+/** What becomes of a due time when a worker reaches for it. */
+export type Claim =
+  /** It is this worker's; `again`: another worker began with it and is gone. */
+  | { readonly kind: 'mine'; readonly jid: string; readonly again: boolean }
+  /** It has ended before. */
+  | { readonly kind: 'known' }
+  /** Another worker is at it. */
+  | { readonly kind: 'elsewhere' }
+  /** As many as may are running. */
+  | { readonly kind: 'full' };
+
+/** Who reaches for a due time. */
+export interface Claimant {
+  readonly workerId: string;
+  /** Runs of the job at a time; undefined: any number. */
+  readonly maxRunning: number | undefined;
+  readonly nowMs: number;
+  newJid(): string;
+}
+
+/** Due times of a job that are remembered when they have ended. */
+const REMEMBERED = 32;
+/** Runs of a job that are remembered while they run; beyond it the oldest is taken for lost. */
+const RUNNING_MAX = 128;
+/** A run of which nothing was heard for so long has lost its worker, ms. */
+export const SILENT_MS = 45_000;
+/** After so long the message of a run is gone too: it does not count as running any more. */
+const LOST_MS = 15 * 60_000;
+const TRIES = 30;
+
+/**
+ * What became of the due times of each job, in the bucket `brine_reactor`. A due time is claimed
+ * before it runs, so that it runs once however often its message comes.
+ */
+export class DueRecords {
+  readonly #bucket: Pick<Bucket, 'get' | 'create' | 'update'>;
+
+  constructor(bucket: Pick<Bucket, 'get' | 'create' | 'update'>) {
+    this.#bucket = bucket;
+  }
+
+  /** The runs of a job that are remembered, the newest first. @throws BusError */
+  async runs(name: string): Promise<readonly ScheduledRun[]> {
+    const entry = await this.#bucket.get(keyOf(name));
+    return entry === undefined ? [] : readRuns(entry.value);
+  }
+
+  /** Reaches for a due time. @throws BusError */
+  claim(name: string, dueMs: number, claimant: Claimant): Promise<Claim> {
+    return this.#change(name, (runs) => claimed(runs, dueMs, claimant));
+  }
+
+  /** Says that a run goes on; false where another worker has it. @throws BusError */
+  alive(name: string, dueMs: number, workerId: string, nowMs: number): Promise<boolean> {
+    return this.#change(name, (runs) => {
+      const run = runs.find((one) => one.dueMs === dueMs);
+      const isMine = run?.worker === workerId && run.endedMs === undefined;
+      return {
+        answer: isMine,
+        ...(isMine ? { next: replaced(runs, { ...run, seenMs: nowMs }) } : {}),
+      };
+    });
+  }
+
+  /** Says how a run has ended. @throws BusError */
+  async ended(
+    name: string,
+    dueMs: number,
+    how: Pick<ScheduledRun, 'endedMs' | 'success' | 'retcode'>,
+  ): Promise<void> {
+    await this.#change(name, (runs) => {
+      const run = runs.find((one) => one.dueMs === dueMs);
+      if (run === undefined) return { answer: undefined };
+      const next = replaced(runs, { ...run, ...how });
+      return { answer: undefined, next: kept(next, how.endedMs ?? 0) };
+    });
+  }
+
+  /** Changes what is known of a job, again where another worker was first. */
+  async #change<T>(name: string, make: (runs: readonly ScheduledRun[]) => Change<T>): Promise<T> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const entry = await this.#bucket.get(keyOf(name));
+      const { answer, next } = make(entry === undefined ? [] : readRuns(entry.value));
+      if (next === undefined || (await this.#write(name, next, entry))) return answer;
+    }
+    throw new BusError('BUS_CONFLICT', `others change the record of ${name} all the time`);
+  }
+
+  async #write(
+    name: string,
+    runs: readonly ScheduledRun[],
+    entry: BucketEntry | undefined,
+  ): Promise<boolean> {
+    const value = writeRuns(runs);
+    try {
+      if (entry === undefined) await this.#bucket.create(keyOf(name), value);
+      else await this.#bucket.update(keyOf(name), value, entry.revision);
+      return true;
+    } catch (error) {
+      if (error instanceof BusError && error.code === 'BUS_CONFLICT') return false;
+      throw error;
+    }
+  }
+}
+
+interface Change<T> {
+  readonly answer: T;
+  /** Absent: nothing is to be stored. */
+  readonly next?: readonly ScheduledRun[];
+}
+
+function claimed(runs: readonly ScheduledRun[], dueMs: number, claimant: Claimant): Change<Claim> {
+  const { workerId, maxRunning = Infinity, nowMs } = claimant;
+  const known = runs.find((run) => run.dueMs === dueMs);
+  if (known?.endedMs !== undefined) return { answer: { kind: 'known' } };
+  if (known !== undefined) {
+    const isHeard = nowMs - known.seenMs < SILENT_MS;
+    if (isHeard && known.worker !== workerId) return { answer: { kind: 'elsewhere' } };
+    const mine = { ...known, worker: workerId, seenMs: nowMs };
+    return {
+      answer: { kind: 'mine', jid: known.jid, again: true },
+      next: replaced(runs, mine),
+    };
+  }
+  const oldest = runs.at(-1);
+  // What is older than all that is remembered was forgotten.
+  if (runs.length >= REMEMBERED && oldest !== undefined && dueMs < oldest.dueMs) {
+    return { answer: { kind: 'known' } };
+  }
+  const running = runs.filter((run) => isRunning(run, nowMs));
+  if (running.length >= maxRunning) {
+    // Put on record, so that it does not run when the message comes again.
+    const skipped = { dueMs, jid: '', worker: workerId, seenMs: nowMs, endedMs: nowMs };
+    const reason = 'maxrunning';
+    return { answer: { kind: 'full' }, next: kept([{ ...skipped, reason }, ...runs], nowMs) };
+  }
+  const jid = claimant.newJid();
+  const begun: ScheduledRun = { dueMs, jid, worker: workerId, seenMs: nowMs };
+  return { answer: { kind: 'mine', jid, again: false }, next: kept([begun, ...runs], nowMs) };
+}
+
+/** Whether a run counts as one that is under way. */
+export function isRunning(run: ScheduledRun, nowMs: number): boolean {
+  return run.endedMs === undefined && nowMs - run.seenMs < LOST_MS;
+}
+
+function replaced(runs: readonly ScheduledRun[], run: ScheduledRun): readonly ScheduledRun[] {
+  return runs.map((one) => (one.dueMs === run.dueMs ? run : one));
+}
+
+/** All that run, and the newest of those that have ended. */
+function kept(runs: readonly ScheduledRun[], nowMs: number): readonly ScheduledRun[] {
+  const sorted = [...runs].sort((a, b) => b.dueMs - a.dueMs);
+  const running = sorted.filter((run) => isRunning(run, nowMs)).slice(0, RUNNING_MAX);
+  const ended = sorted.filter((run) => !isRunning(run, nowMs)).slice(0, REMEMBERED);
+  return [...running, ...ended].sort((a, b) => b.dueMs - a.dueMs);
+}
+
+function keyOf(name: string) {
+  return escapeKey('due', name);
+}
+
+function writeRuns(runs: readonly ScheduledRun[]): Buffer {
+  const list = runs.map(({ dueMs, jid, worker, seenMs, endedMs, success, retcode, reason }) =>
+    mapOf({ due: dueMs, jid, worker, seen: seenMs, ended: endedMs, success, retcode, reason }),
+  );
+  return pack(mapOf({ runs: list }));
+}
+
+function readRuns(value: Uint8Array): readonly ScheduledRun[] {
+  const stored = value.length === 0 ? null : unpack(value);
+  const list = isMap(stored) ? (listOf(stored, 'runs') ?? []) : [];
+  return list.filter(isMap).flatMap((map) => {
+    const run = readRun(map);
+    return run === undefined ? [] : [run];
+  });
+}
+
+function readRun(map: SaltMap): ScheduledRun | undefined {
+  const dueMs = intOf(map, 'due');
+  const seenMs = intOf(map, 'seen');
+  if (dueMs === undefined || seenMs === undefined) return undefined;
+  const endedMs = intOf(map, 'ended');
+  const success = boolOf(map, 'success');
+  const retcode = intOf(map, 'retcode');
+  const reason = textOf(map, 'reason');
+  return {
+    ...{ dueMs, seenMs, jid: textOf(map, 'jid') ?? '', worker: textOf(map, 'worker') ?? '' },
+    ...(endedMs === undefined ? {} : { endedMs }),
+    ...(success === undefined ? {} : { success }),
+    ...(retcode === undefined ? {} : { retcode }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
