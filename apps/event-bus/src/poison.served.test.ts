@@ -34,7 +34,7 @@ it('a job with a load of no form stops neither the jobs after it nor a start', a
   expect(host.failures).toEqual([]);
   await host.restart();
   expect(await publish(newJid())).toEqual([]);
-}, 30_000);
+});
 
 it('an event that can not be sent on stops no reader of events', async () => {
   const { seen, client } = await host.reader();
@@ -48,4 +48,4 @@ it('an event that can not be sent on stops no reader of events', async () => {
     expect(tagsOf(seen)).toContain('good/one'),
   );
   client.close();
-}, 30_000);
+});

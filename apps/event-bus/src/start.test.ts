@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { keptFiles } from './start.ts';
+import { chooseDialect, keptFiles } from './start.ts';
 
 it.each([
   ['local_cache', '', true, [true, true], 0],
@@ -23,3 +23,14 @@ it.each([
 );
 
 const BRINE = { eventFraming: 'auto' } as Parameters<typeof keptFiles>[0]['brine'];
+
+it('the dialect is of the release that the operator says, whatever is installed', () => {
+  const salt = { version: '3006.26', path: '/usr/bin/salt' };
+  const sleepy = { version: '3007.13', path: '/usr/bin/salt' };
+  const awake = { zone: false, wakes: false };
+  expect(chooseDialect('auto', salt)).toEqual({ framing: 'prefixed', ...awake });
+  expect(chooseDialect('bare', salt)).toEqual({ framing: 'bare', ...awake });
+  expect(chooseDialect('prefixed', undefined)).toEqual({ framing: 'prefixed', ...awake });
+  expect(chooseDialect('prefixed', sleepy)).toEqual({ framing: 'prefixed', ...awake });
+  expect(chooseDialect('bare', sleepy)).toEqual({ framing: 'bare', zone: false, wakes: true });
+});

@@ -2,7 +2,15 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Bucket, type Bus, connectBus, ensureStreams } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
-import { BankFiles, type BankLayout, BatchFiles, JobFiles } from '@brine/cachedir';
+import { answerRoll } from '@brine/bus/rpc';
+import {
+  BatchFiles,
+  dialectOf,
+  findInstalledSalt,
+  type InstalledSalt,
+  JobFiles,
+  type SocketDialect,
+} from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
@@ -10,19 +18,14 @@ import { offerRun } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';
 import { heldSocket } from '@brine/service/processes';
+import { startHostBanks } from './adapters/host-banks.ts';
 import { HostBatches } from './adapters/host-batches.ts';
 import { HostSockets } from './adapters/host-sockets.ts';
 import { startHousekeeping } from './adapters/housekeeping.ts';
-import {
-  dialectOf,
-  findInstalledSalt,
-  type InstalledSalt,
-  type SocketDialect,
-} from './adapters/installed-salt.ts';
-import { startHostKeys } from './adapters/keys/host-keys.ts';
+import { type HostKeys, startHostKeys } from './adapters/keys/host-keys.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
-import { startMinionBanks } from './adapters/minion-banks.ts';
 import { MinionTimes } from './adapters/minion-times.ts';
+import { neededEvents } from './adapters/needed-events.ts';
 import { Releasers } from './adapters/releasers.ts';
 
 /**
@@ -66,7 +69,7 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   releasers.add(() => sockets.close());
   log.info({ salt: salt?.version, sockDir: options.sockDir }, 'event sockets are served');
 
-  const bus = await connecting;
+  const bus = answerRoll(await connecting, context.told);
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
   await prepare(bus, options);
@@ -82,27 +85,15 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const hasSalt = salt !== undefined;
   const feeds = feedsOf(context, { bus, files, readers, times, batches, startedMs, hasSalt });
   releasers.add(() => feeds.close());
-  // Only one process of a host may do this: a successor gets it before the rest.
   const forOne = new Releasers();
   releasers.add(() => forOne.run());
-  const keys = await startHostKeys(context, bus, forOne, trouble);
+  const { keys, ...care } = await startForOne(context, { bus, files, salt, forOne, trouble });
   known.accepted = keys.accepted;
   times.expose(context.metrics);
-  const housekeeping = startHousekeeping({
-    bus,
-    files,
-    keepJobsSeconds: options.keepJobsSeconds,
-    signal: context.signal,
-    onTrouble: trouble,
-    onRelief: (text) => log.info(text),
-  });
-  forOne.add(() => housekeeping.close());
-
-  const banks = hostBanks(context, bus, salt, trouble);
-  forOne.add(() => banks?.close());
 
   const { keyMadeMs } = keys;
-  releasers.add(exposeMetrics(context.metrics, { bus, readers, local, keyMadeMs }));
+  const measured = exposeMetrics(context.metrics, { bus, readers, local, keyMadeMs });
+  releasers.add(measured.close);
   return {
     yield: async () => {
       await forOne.run();
@@ -119,8 +110,44 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
       feeds: { ...readers.stats(), ...feeds.status() },
       local: local.stats(),
       keys: keys.status(),
-      banks: banks?.status(),
+      ...care.status(),
+      ...measured.status(),
+    }),
+  };
+}
+
+/** What {@link startForOne} works with. */
+interface ForOneParts {
+  readonly bus: Bus;
+  readonly files: JobFiles;
+  readonly salt: InstalledSalt | undefined;
+  readonly forOne: Releasers;
+  readonly trouble: Trouble;
+}
+
+/** What only one process of a host may do: a successor gets it before the rest. */
+async function startForOne(
+  context: ServiceContext,
+  { bus, files, salt, forOne, trouble }: ForOneParts,
+): Promise<{ readonly keys: HostKeys; readonly status: () => object }> {
+  const { options, log, signal } = context;
+  const keys = await startHostKeys(context, bus, forOne, trouble);
+  const housekeeping = startHousekeeping({
+    ...{ bus, files, signal },
+    keepJobsSeconds: options.keepJobsSeconds,
+    eventsKeepSeconds: options.brine.eventsKeep,
+    needed: () => neededEvents(bus),
+    onTrouble: trouble,
+    onRelief: (text) => log.info(text),
+  });
+  forOne.add(() => housekeeping.close());
+  const banks = await startHostBanks(context, { bus, salt, keys, onTrouble: trouble });
+  forOne.add(() => banks?.close());
+  return {
+    keys,
+    status: () => ({
       housekeeping: housekeeping.status(),
+      ...(banks === undefined ? {} : { banks: banks.status() }),
     }),
   };
 }
@@ -217,28 +244,6 @@ async function hostBatches(
   return batches;
 }
 
-/** Grains and mine for stock tools, where this host has any. */
-function hostBanks(
-  { options }: ServiceContext,
-  bus: Bus,
-  salt: InstalledSalt | undefined,
-  onTrouble: Trouble,
-): ReturnType<typeof startMinionBanks> | undefined {
-  if (!hasStockTools(options, salt !== undefined)) return undefined;
-  const files = new BankFiles(options.cachedir, layoutsOf(salt?.version));
-  return startMinionBanks({ bus, files, onTrouble });
-}
-
-function layoutsOf(version: string | undefined): readonly BankLayout[] {
-  if (version === undefined) return ['3006', '3008'];
-  return Number(version.split('.')[0]) >= 3008 ? ['3008'] : ['3006'];
-}
-
-/** A named framing says that there are some, though no `salt` is on the search path. */
-function hasStockTools({ brine }: Pick<MasterOptions, 'brine'>, hasSalt: boolean): boolean {
-  return hasSalt || brine.eventFraming !== 'auto';
-}
-
 function localEvents(
   connecting: Promise<Bus>,
   { masterId }: MasterOptions,
@@ -265,7 +270,9 @@ export function chooseDialect(
   salt: InstalledSalt | undefined,
 ): SocketDialect {
   const dialect = dialectOf(salt?.version);
-  return framing === 'auto' ? dialect : { framing, zone: framing === 'bare' && dialect.zone };
+  if (framing === 'auto') return dialect;
+  const isBare = framing === 'bare';
+  return { framing, zone: isBare && dialect.zone, wakes: isBare && dialect.wakes };
 }
 
 /** Caches that a Brine master writes: the files of this host, and PostgreSQL as pgjsonb sees it. */
@@ -288,7 +295,7 @@ export function keptFiles(
   const jobFiles = options.masterJobCache === 'local_cache';
   const isKept = jobFiles && options.jobCache && options.extJobCache === '';
   // Only stock tools read returns, and they cost more than all the rest of a return here.
-  const isRead = hasStockTools(options, hasSalt);
+  const isRead = hasSalt || options.brine.eventFraming !== 'auto';
   return { jobFiles, returnFiles: isKept && isRead, endTimes: options.jobCacheStoreEndtime };
 }
 

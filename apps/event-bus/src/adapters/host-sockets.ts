@@ -1,6 +1,7 @@
 import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { dialectOf, type SocketDialect } from '@brine/cachedir';
 import type { ReaderSocket } from '@brine/host';
 import {
   checkSocketPath,
@@ -9,8 +10,6 @@ import {
   type HeldSocket,
   IpcError,
 } from '@brine/ipc';
-import type { IpcFraming } from '@brine/wire/frames';
-import type { SocketDialect } from './installed-salt.ts';
 
 /** Names below sock_dir (Salt: salt/utils/event.py, salt/transport/zeromq.py). */
 const PUB = 'master_event_pub.ipc';
@@ -19,6 +18,13 @@ const PULL = 'master_event_pull.ipc';
 const MARKERS = ['publish_pull.ipc', 'workers.ipc'];
 
 const LEAVE_LOOK_MS = 100;
+
+/** Directories below sock_dir, each with the version whose tools it is for. */
+const FURTHER = [
+  ['bare', '3008.2'],
+  ['prefixed', '3006.26'],
+  ['3007', '3007.13'],
+] as const;
 
 /** What the sockets of a host are made from. */
 export interface HostSocketsOptions {
@@ -34,8 +40,8 @@ export interface HostSocketsOptions {
 }
 
 /**
- * The sockets of one host. Those in sock_dir have the framing of the Salt installed there. `bare/`
- * and `prefixed/` hold complete sets, one for each framing, for tools of other versions.
+ * The sockets of one host. Those in sock_dir are as the Salt installed there expects them. For
+ * tools of other versions there are complete sets: `bare/`, `prefixed/`, and `3007/`.
  */
 export class HostSockets {
   readonly readerSockets: readonly ReaderSocket[];
@@ -108,15 +114,11 @@ interface Place {
 function directories(options: HostSocketsOptions): readonly Place[] {
   const { sockDir, dialect } = options;
   const places: Place[] = [{ dir: sockDir, dialect }];
-  const further: readonly (readonly [IpcFraming, boolean])[] = [
-    ['bare', true],
-    ['prefixed', false],
-  ];
-  for (const [framing, zone] of further) {
-    const dir = join(sockDir, framing);
+  for (const [name, version] of FURTHER) {
+    const dir = join(sockDir, name);
     try {
       checkSocketPath(join(dir, PULL));
-      places.push({ dir, dialect: { framing, zone } });
+      places.push({ dir, dialect: dialectOf(version) });
     } catch (error) {
       if (!(error instanceof IpcError)) throw error;
       // The main sockets fit, so the master works; only this convenience does not.
@@ -128,7 +130,7 @@ function directories(options: HostSocketsOptions): readonly Place[] {
 
 async function openReaders(
   dir: string,
-  { framing, zone }: SocketDialect,
+  { framing, zone, wakes }: SocketDialect,
   { readableByAll, held }: HostSocketsOptions,
 ): Promise<ReaderSocket> {
   const mode = readableByAll ? 0o666 : 0o600;
@@ -139,7 +141,7 @@ async function openReaders(
     mode,
     ...(held ? { held } : {}),
   });
-  return { publisher, zone };
+  return { publisher, zone, wakes };
 }
 
 async function writeMarker(path: string): Promise<void> {

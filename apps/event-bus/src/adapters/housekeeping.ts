@@ -2,6 +2,7 @@ import type { Bus } from '@brine/bus';
 import { streamUsage, trimStreams } from '@brine/bus';
 import type { JobFiles } from '@brine/cachedir';
 import { cleanOldJobs } from '@brine/cachedir';
+import { LastRuns } from '@brine/service';
 import { ROOM_AT, StreamAlarm } from './stream-alarm.ts';
 
 /** What housekeeping works with. */
@@ -9,6 +10,10 @@ export interface HousekeepingOptions {
   readonly bus: Bus;
   readonly files: JobFiles;
   readonly keepJobsSeconds: number;
+  /** `brine.events_keep`: how long messages stay that all readers have. */
+  readonly eventsKeepSeconds: number;
+  /** Positions of readers that keep their places themselves: what comes after them stays. */
+  readonly needed: () => Promise<readonly string[]>;
   readonly signal: AbortSignal;
   readonly onTrouble: (text: string, error?: unknown) => void;
   readonly onRelief: (text: string) => void;
@@ -26,6 +31,7 @@ export function startHousekeeping(options: HousekeepingOptions): {
   close(): Promise<void>;
 } {
   const counts = { purgedMessages: 0, cleanedJobs: 0, fullestStream: 0 };
+  const runs = new LastRuns();
   const alarm = new StreamAlarm();
   let purgedAt = performance.now();
   let failing = false;
@@ -39,8 +45,11 @@ export function startHousekeeping(options: HousekeepingOptions): {
       }
       const due = performance.now() - purgedAt >= PURGE_EVERY_MS;
       if (!due && counts.fullestStream < ROOM_AT) return;
-      for (const { messages } of await trimStreams(options.bus)) counts.purgedMessages += messages;
+      const keepMs = options.eventsKeepSeconds * 1000;
+      const trimmed = await trimStreams(options.bus, { keepMs, needed: await options.needed() });
+      for (const { messages } of trimmed) counts.purgedMessages += messages;
       purgedAt = performance.now();
+      runs.ran('streams');
       failing = false;
     } catch (error) {
       if (!failing) options.onTrouble('streams were not purged', error);
@@ -51,12 +60,13 @@ export function startHousekeeping(options: HousekeepingOptions): {
     try {
       const { files, keepJobsSeconds, signal } = options;
       counts.cleanedJobs += await cleanOldJobs(files, { keepJobsSeconds, signal });
+      runs.ran('job files');
     } catch (error) {
       options.onTrouble('files of old jobs were not removed', error);
     }
   });
   return {
-    status: () => ({ ...counts }),
+    status: () => ({ ...counts, ...runs.status() }),
     close: async () => {
       await Promise.all([purging.close(), cleaning.close()]);
     },

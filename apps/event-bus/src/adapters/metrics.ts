@@ -20,8 +20,17 @@ export interface MeasuredParts {
   readonly keyMadeMs: () => number | undefined;
 }
 
-/** Figures of the event bus for `/metrics`; returns the way to stop asking for them. */
-export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): () => void {
+/** How full the streams are, and their readers, as they were last asked. */
+export interface MeasuredStreams {
+  readonly streams: readonly StreamUsage[];
+  readonly lags: readonly StreamReaderLag[];
+}
+
+/** Figures of the event bus for `/metrics`, and those of the streams for its status. */
+export function exposeMetrics(
+  metrics: Metrics,
+  parts: MeasuredParts,
+): { readonly close: () => void; readonly status: () => MeasuredStreams } {
   const { bus, readers, local, keyMadeMs } = parts;
   const counter = (name: string, help: string, read: () => number): void =>
     metrics.counterOf(`brine_event_bus_${name}_total`, help, read);
@@ -43,7 +52,7 @@ export function exposeMetrics(metrics: Metrics, parts: MeasuredParts): () => voi
 }
 
 /** How full the streams are and how far behind their readers; a gap while NATS does not say. */
-function exposeStreams(metrics: Metrics, bus: Bus): () => void {
+function exposeStreams(metrics: Metrics, bus: Bus): ReturnType<typeof exposeMetrics> {
   let usage: readonly StreamUsage[] = [];
   let lags: readonly StreamReaderLag[] = [];
   let asking = false;
@@ -77,5 +86,8 @@ function exposeStreams(metrics: Metrics, bus: Bus): () => void {
   void ask();
   const timer = setInterval(() => void ask(), STREAMS_EVERY_MS);
   timer.unref();
-  return () => clearInterval(timer);
+  return {
+    close: () => clearInterval(timer),
+    status: () => ({ streams: usage, lags }),
+  };
 }

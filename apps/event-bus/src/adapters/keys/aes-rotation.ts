@@ -4,6 +4,7 @@ import { DropFileWatch, readDropFile, removeDropFile } from '@brine/cachedir';
 import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from '@brine/master-state';
 import type { MasterKeys } from '@brine/pki';
+import { LastRuns } from '@brine/service';
 import { mapOf, pack } from '@brine/wire';
 
 /** A deleted key file takes a second to be believed; a sync that stands still is not waited for. */
@@ -17,6 +18,8 @@ export interface AesRotation {
   readonly keyMadeMs: number | undefined;
   /** Asks for a new key, because one that reads publications is no longer to be trusted. */
   want(): void;
+  /** When keys were looked through last. */
+  status(): object;
   close(): Promise<void>;
 }
 
@@ -34,8 +37,12 @@ export async function startRotation(parts: {
   const { bus, keys, cachedir, masterId, maxAgeSeconds, onTrouble } = parts;
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(keys.privatePem, 'aes'));
   const events = new EventWriter(bus);
+  const runs = new LastRuns();
   const prune = (): void => {
-    epochs.prune().catch((error: unknown) => onTrouble('old AES keys were not forgotten', error));
+    epochs.prune().then(
+      () => runs.ran('AES keys'),
+      (error: unknown) => onTrouble('old AES keys were not forgotten', error),
+    );
   };
   const rotation = new Rotation({
     cachedir,
@@ -65,6 +72,7 @@ export async function startRotation(parts: {
       return epochs.current().madeMs;
     },
     want: () => rotation.want(),
+    status: () => runs.status(),
     close: async () => {
       clearInterval(pruning);
       await rotation.close();

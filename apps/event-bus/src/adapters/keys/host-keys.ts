@@ -14,6 +14,8 @@ import { watchUserKeys } from './user-keys.ts';
 export interface HostKeys {
   readonly inStep: () => boolean;
   readonly accepted: () => Iterable<string>;
+  /** Whether a minion has a key of any state. */
+  readonly has: (id: string) => boolean;
   readonly keyMadeMs: () => number | undefined;
   readonly status: () => object;
 }
@@ -70,7 +72,13 @@ export async function startHostKeys(
   return {
     inStep: () => minions.inStep,
     accepted: () => minions.accepted(),
+    has: (id) => minions.has(id),
     keyMadeMs: () => rotation.keyMadeMs,
-    status: () => ({ users: users.count, rotations: rotation.rotations, ...minions.status() }),
+    status: () => ({
+      users: users.count,
+      rotations: rotation.rotations,
+      ...rotation.status(),
+      ...minions.status(),
+    }),
   };
 }

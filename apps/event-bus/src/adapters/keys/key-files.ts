@@ -12,6 +12,8 @@ export interface KeyFilesSync {
   readonly stopped: boolean;
   /** Minions whose keys are accepted. */
   accepted(): Iterable<string>;
+  /** Whether a minion has a key of any state. */
+  has(id: string): boolean;
   /** Looks at the files and waits until their changes are in the record; false if not in time. */
   settled(timeoutMs: number): Promise<boolean>;
   status(): object;
@@ -61,6 +63,7 @@ export async function startKeySync(options: {
       return alarm !== undefined || away;
     },
     accepted: () => records.accepted(),
+    has: (id) => (records.get(id)?.record.state ?? 'deleted') !== 'deleted',
     settled: (timeoutMs) => sync.settled(timeoutMs),
     status: () => ({ ...sync.status(), inStep, unreadableRecords: records.unreadable }),
     close: async () => {
