@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { EXIT, Exit, HelpExit, unhandled } from './exit-codes.ts';
 import { LINK_NAMES } from './link-names.ts';
+import type { CommandForm } from './options/command-form.ts';
 import { BRINE_VERSION } from './options/common-groups.ts';
 import { ProcessTerminal, type Terminal } from './terminal.ts';
 
@@ -66,8 +67,15 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
   [
     'status',
     {
-      help: 'show the services of the master on this host',
+      help: 'show the services of the master on this host (--all: of all hosts)',
       load: async () => (await import('./commands/status.ts')).runStatus,
+    },
+  ],
+  [
+    'top',
+    {
+      help: 'watch services, queues, jobs and minions of all hosts',
+      load: async () => (await import('./top/top-command.ts')).runTopCommand,
     },
   ],
   [
@@ -75,6 +83,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     {
       help: 'replace the services of this host one by one, under load, as after an upgrade',
       load: async () => (await import('./commands/restart.ts')).runRestart,
+    },
+  ],
+  [
+    'events',
+    {
+      help: 'show the events of the cluster, live or from any time that is kept',
+      load: async () => (await import('./commands/events.ts')).runEvents,
     },
   ],
   [
@@ -89,6 +104,13 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     {
       help: 'look for what exposes the master of this host, or will stop it',
       load: async () => (await import('./commands/doctor.ts')).runDoctor,
+    },
+  ],
+  [
+    'support-bundle',
+    {
+      help: 'write what others need to help into one file, without secrets',
+      load: async () => (await import('./bundle/support-bundle.ts')).runSupportBundle,
     },
   ],
   [
@@ -113,6 +135,27 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
   [
+    'migrate',
+    {
+      help: 'bring keys, minion data and history from a stock master, or back to one',
+      load: async () => (await import('./commands/migrate.ts')).runMigrate,
+    },
+  ],
+  [
+    'backup',
+    {
+      help: "write all that is the master's own into one file, while it runs",
+      load: async () => (await import('./backup/backup-command.ts')).runBackup,
+    },
+  ],
+  [
+    'restore',
+    {
+      help: 'put a backup on a host that is no master',
+      load: async () => (await import('./backup/restore-command.ts')).runRestore,
+    },
+  ],
+  [
     'completion',
     {
       help: 'print the completion script of a shell: bash, zsh or fish',
@@ -131,6 +174,43 @@ const COMMANDS: ReadonlyMap<string, Entry> = new Map<string, Entry>([
     },
   ],
 ]);
+
+/** A command as its manual page shows it. */
+export interface CommandManual {
+  /** `key`; `key sync` for a command below another. */
+  readonly name: string;
+  readonly help: string;
+  readonly form: CommandForm;
+}
+
+/**
+ * All commands with the forms that their option parsers use: the one source of manual pages.
+ * @throws Error where a command answers `--help` without an option parser.
+ */
+export async function commandManuals(): Promise<CommandManual[]> {
+  const manuals: CommandManual[] = [];
+  const terminal = new ProcessTerminal();
+  const add = async (name: string, help: string, command: Command): Promise<void> => {
+    manuals.push({ name, help, form: await formOf(name, command, terminal) });
+  };
+  for (const [name, { help, load }] of COMMANDS) {
+    await add(name, help, await load());
+    if (name !== 'key') continue;
+    const { runKeySync } = await import('./commands/key-sync.ts');
+    await add('key sync', 'show whether changes of key files take effect', runKeySync);
+  }
+  return manuals;
+}
+
+async function formOf(name: string, command: Command, terminal: Terminal): Promise<CommandForm> {
+  try {
+    await command(['--help'], terminal);
+  } catch (error) {
+    if (error instanceof HelpExit && error.form !== undefined) return error.form;
+    throw error;
+  }
+  throw new Error(`${name} --help does not come from its option parser`);
+}
 
 /** Runs this process as the command that its arguments name, and ends it. */
 export async function runProcess([, script = 'brine', ...args]: readonly string[]): Promise<never> {
@@ -176,8 +256,19 @@ export async function runCommandLine(
     const command = await entry.load();
     return await command(own, terminal);
   } catch (error) {
+    if (linked === undefined && isDenied(error)) {
+      terminal.err(
+        `brine ${name ?? ''}: ${error.message}: run this as root, or as the master's user\n`,
+      );
+      return EXIT.generic;
+    }
     return codeOf(error, args, terminal);
   }
+}
+
+/** A file of the master that this user may not read or write. */
+function isDenied(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && error.code === 'EACCES';
 }
 
 /** What ended the command, as an exit code. A stack is shown only with --hard-crash. */
@@ -196,7 +287,7 @@ function codeOf(error: unknown, args: readonly string[], terminal: Terminal): nu
 }
 
 function overview(): string {
-  const lines = [...COMMANDS].map(([name, { help }]) => `  ${name.padEnd(12)}${help}`);
+  const lines = [...COMMANDS].map(([name, { help }]) => `  ${name.padEnd(16)}${help}`);
   return [
     'Usage: brine <command> [options]',
     '',

@@ -1,4 +1,5 @@
 import type { MasterOptions } from '@brine/config';
+import type { CommandForm } from './options/command-form.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
 /**
@@ -46,10 +47,13 @@ export class Exit extends Error {
 /** A page for stdout instead of a run. */
 export class HelpExit extends Exit {
   readonly page: string;
+  /** Of a help page: the form that it shows, from which manual pages are made too. */
+  readonly form: CommandForm | undefined;
 
-  constructor(page: string) {
+  constructor(page: string, form?: CommandForm) {
     super(EXIT.ok);
     this.page = page;
+    this.form = form;
   }
 }
 

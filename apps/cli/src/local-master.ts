@@ -12,6 +12,7 @@ import {
 import { clientInterface, type MasterOptions } from '@brine/config';
 import { EventClient } from '@brine/ipc';
 import { RequestClient, tcpEndpoint } from '@brine/zmq';
+import { reach } from './doctor/backends.ts';
 import { keyUser, specificUser } from './master-config.ts';
 import { logLine, type Terminal } from './terminal.ts';
 
@@ -31,11 +32,31 @@ export interface LocalMaster {
   close(): Promise<void>;
 }
 
+/**
+ * The master of this host for a command that looks at what may be down: it waits `timeoutMs` for
+ * each try, and not at all where nothing listens.
+ */
+export function lookAtMaster(
+  options: MasterOptions,
+  terminal: Terminal,
+  timeoutMs: number,
+): LocalMaster {
+  const gateway = { host: clientInterface(options), port: options.retPort };
+  return openLocalMaster(options, terminal, { timeoutMs }, (request) => ({
+    request: async (body, given) => {
+      const why = await reach(gateway);
+      if (why !== undefined) throw new Error(`${gateway.host}:${gateway.port}: ${why}`);
+      return request.request(body, given);
+    },
+  }));
+}
+
 /** Joins a client to the master of this host. Nothing is opened before it is needed. */
 export function openLocalMaster(
   options: MasterOptions,
   terminal: Terminal,
   overrides: Partial<Pick<ClientSettings, 'timeoutMs' | 'gatherJobTimeoutMs' | 'traceparent'>> = {},
+  around = (request: ClientPorts['request']): ClientPorts['request'] => request,
 ): LocalMaster {
   const endpoint = tcpEndpoint(clientInterface(options), options.retPort);
   const request = new RequestClient({ endpoint });
@@ -47,7 +68,7 @@ export function openLocalMaster(
     return listen(options, onEvent);
   };
   const ports: ClientPorts = {
-    request,
+    request: around(request),
     events: { listen: (onEvent) => listen(options, onEvent) },
     master: {
       isPresent,

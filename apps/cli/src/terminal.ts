@@ -36,7 +36,8 @@ export class ProcessTerminal implements Terminal {
   constructor() {
     for (const stream of [process.stdout, process.stderr]) {
       stream.on('error', (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EPIPE') throw error;
+        // EIO: the terminal is gone, as after SIGHUP.
+        if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
       });
     }
   }

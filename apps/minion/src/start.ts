@@ -40,7 +40,8 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     const { configDir } = args;
     const loaded = loadMinionConfig({ ...(configDir === undefined ? {} : { configDir }), env });
     options = { ...loaded.options, logLevel: args.logLevel ?? loaded.options.logLevel };
-    output = openLogOutput(options, tell, (text) => tell(`[WARNING ] ${text}\n`));
+    const logTag = 'salt-minion';
+    output = openLogOutput({ ...options, logTag }, tell, (text) => tell(`[WARNING ] ${text}\n`));
   } catch (error) {
     if (!(error instanceof ConfigError || error instanceof LogFormatError)) throw error;
     process.stderr.write(`${error.message}\n`);
@@ -58,6 +59,7 @@ export async function runMinionProcess(argv: readonly string[], env: Environment
     return await serve(options, telemetry);
   } finally {
     await telemetry.shutdown();
+    output.close();
   }
 }
 

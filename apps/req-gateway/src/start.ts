@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { connectBus } from '@brine/bus';
-import { RequestSender, type Stall } from '@brine/bus/rpc';
+import { answerRoll, RequestSender, type Stall } from '@brine/bus/rpc';
 import { Gateway } from '@brine/gateway';
 import { RequestIds } from '@brine/master-state';
-import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
+import { keepAliveMs, natsOf, type RunningService, type ServiceContext } from '@brine/service';
 import { heldPort } from '@brine/service/processes';
 import { RequestServer, type RequestServerOptions, tcpEndpoint } from '@brine/zmq';
 import { exposeMetrics, measureOutcomes } from './adapters/metrics.ts';
@@ -32,7 +32,7 @@ export async function startGateway(
 ): Promise<RunningService> {
   const { options, telemetry, log } = context;
   const { host, maxRequestSize } = options.brine;
-  const bus = await edges.connectBus(natsOf(context, 'req-gateway'));
+  const bus = answerRoll(await edges.connectBus(natsOf(context, 'req-gateway')), context.told);
   const onStalled = (stall: Stall): void => {
     tellStall(bus, log, host, stall);
   };
@@ -41,6 +41,7 @@ export async function startGateway(
   const server = await edges.bind({
     endpoint: tcpEndpoint(options.interface, options.retPort),
     backlog: options.zmqBacklog,
+    keepAliveMs: keepAliveMs(options),
     ...(options.maxOpenFiles > 0 ? { maxConnections: options.maxOpenFiles } : {}),
     maxMessageBytes: maxRequestSize + ENVELOPE_SLACK_BYTES,
   });

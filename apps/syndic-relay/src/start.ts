@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Bus, connectBus } from '@brine/bus';
-import { RequestSender } from '@brine/bus/rpc';
+import { answerRoll, RequestSender } from '@brine/bus/rpc';
 import { readUserKey } from '@brine/cachedir';
 import type { MasterOptions } from '@brine/config';
 import { natsOf, type RunningService, type ServiceContext } from '@brine/service';
@@ -26,7 +26,7 @@ const LEAVE_MS = 10_000;
  */
 export async function startSyndicRelay(context: ServiceContext): Promise<RunningService> {
   const { options, log } = context;
-  const bus = await connectBus(natsOf(context, 'syndic-relay'));
+  const bus = answerRoll(await connectBus(natsOf(context, 'syndic-relay')), context.told);
   const names = namedMasters(options);
   if (names.length > 0) return relay(context, bus, names);
   log.info('no syndic_master: nothing to relay');

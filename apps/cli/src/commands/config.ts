@@ -1,53 +1,61 @@
-import { parseArgs } from 'node:util';
 import { displayOf } from '@brine/client';
-import { ConfigError } from '@brine/config';
+import {
+  ConfigError,
+  type LoadedConfig,
+  loadMasterConfig,
+  type MasterOptions,
+  refusalOf,
+} from '@brine/config';
 import {
   type EffectiveOption,
   effectiveOptions,
   explainOption,
+  standingOf,
   type ValueSource,
 } from '@brine/config/reference';
 import { fromJson } from '@brine/wire/text';
+import { checkForce } from '../doctor/check-force.ts';
 import { EXIT } from '../exit-codes.ts';
-import { logLine, type Terminal } from '../terminal.ts';
+import { flag, isOn, text, textValue } from '../options/command-form.ts';
+import { brineForm } from '../options/common-groups.ts';
+import { OptionParser } from '../options/option-parser.ts';
+import { logLine, type Terminal, warnIneffective } from '../terminal.ts';
 
-const HELP = `Usage: brine config show [option]...      show the options of the master in force
-       brine config explain <option>...   say what options mean, and whether they are in force
-
-show prints each option with its value and where that comes from: the default, a file and its line,
-or an environment variable. Passwords are masked. \`brine.nats\` names all options below it.
-explain prints what the reference has, libs/config/README.md. A name that no option has is an error.
-
-  --set            show only options that a file or the environment sets
-  --out <format>   json, yaml, nested, raw or another outputter of brine salt
-  -c <config dir>  where the configuration is
-`;
+const FORM = brineForm(
+  'config',
+  [
+    'show prints each option of the master in force, with its value and where that comes from: the',
+    'default, a file and its line, or an environment variable. Passwords are masked. `brine.nats`',
+    'names all options below it.',
+    '',
+    'check names each option that is set and not in force, with the reason, and counts the others.',
+    'It ends with 1 where a master would not start.',
+    '',
+    'explain says what options mean, and whether they are in force. It prints what the reference',
+    'has, libs/config/README.md. A name that no option has is an error.',
+  ].join('\n'),
+  [
+    flag(['--set'], 'set', 'Show only options that a file or the environment sets.'),
+    text(['--out', '--output'], 'output', 'json, yaml, nested, raw or another outputter of salt.'),
+  ],
+  '[options] show [option]...|check|explain <option>...',
+);
 
 /** `brine config`. Resolves with the exit code. */
 export async function runConfig(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      'config-dir': { type: 'string', short: 'c' },
-      set: { type: 'boolean' },
-      out: { type: 'string' },
-      help: { type: 'boolean', short: 'h' },
-    },
-  });
-  if (values.help === true) {
-    terminal.out(HELP);
-    return EXIT.ok;
-  }
-  const [verb, ...names] = positionals;
+  const parser = new OptionParser(FORM);
+  const options = parser.parse(args);
+  warnIneffective(terminal, options);
+  const [verb, ...names] = options.args;
   if (verb === 'explain' && names.length > 0) return explain(names, terminal);
-  if (verb !== 'show') {
-    terminal.err(HELP);
-    return EXIT.usage;
+  if (verb !== 'show' && (verb !== 'check' || names.length > 0)) {
+    throw parser.error('say show, check, or explain and an option');
   }
   let all: EffectiveOption[];
   try {
-    all = effectiveOptions({ configDir: values['config-dir'] });
+    const configDir = textValue(options, 'config_dir');
+    if (verb === 'check') return check(loadMasterConfig({ configDir }), terminal);
+    all = effectiveOptions({ configDir });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     logLine(terminal, 'ERROR', error.message);
@@ -57,9 +65,27 @@ export async function runConfig(args: readonly string[], terminal: Terminal): Pr
   if (unknown.length > 0) return explain(unknown, terminal);
   const shown = all
     .filter((option) => names.length === 0 || names.some((name) => isMeant(option, name)))
-    .filter(({ source }) => values.set !== true || source.kind !== 'default');
-  terminal.out(values.out === undefined ? linesOf(shown) : outputOf(shown, values.out, terminal));
+    .filter(({ source }) => !isOn(options, 'set') || source.kind !== 'default');
+  const out = textValue(options, 'output');
+  terminal.out(out === undefined ? optionLines(shown) : outputOf(shown, out, terminal));
   return EXIT.ok;
+}
+
+/** One line for each option that is not in force, then how the others stand. */
+function check({ options, warnings }: LoadedConfig<MasterOptions>, terminal: Terminal): number {
+  for (const { level, check: name, text: line } of checkForce(warnings)) {
+    terminal.out(`${level.padEnd(4)}  ${name}: ${line}\n`);
+  }
+  const told = new Set(warnings.map(({ option }) => option));
+  const names = Object.keys(options.written).filter((name) => name !== 'brine');
+  const quiet = names.filter((name) => !told.has(name));
+  const honoured = quiet.filter((name) => standingOf(name).state === 'honoured');
+  terminal.out(
+    `${names.length} options of Salt are set: ${honoured.length} honoured, ` +
+      `${quiet.length - honoured.length} ask for what Brine does anyway, ` +
+      `${names.length - quiet.length} not, or not wholly, in force\n`,
+  );
+  return refusalOf(warnings) === undefined ? EXIT.ok : EXIT.generic;
 }
 
 function explain(names: readonly string[], terminal: Terminal): number {
@@ -81,7 +107,7 @@ function isMeant(option: EffectiveOption, name: string): boolean {
 }
 
 /** One option a line: YAML, with the source as a comment. */
-function linesOf(options: readonly EffectiveOption[]): string {
+export function optionLines(options: readonly EffectiveOption[]): string {
   return options
     .map(({ name, value, source }) => `${name}: ${valueText(value)}  # ${sourceText(source)}\n`)
     .join('');

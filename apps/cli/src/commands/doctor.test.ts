@@ -109,6 +109,53 @@ it('finds options that remove a protection, and servers without TLS', async () =
   }
 });
 
+it.each([
+  ['postgres://u:pw@db1.example:5432,db2.example:5432/x', 'db1.example'],
+  ['postgres://u:p@w,x@127.0.0.1:5432,[2001:db8::1]:5432/x', '[2001:db8::1]'],
+  ['postgres://127.0.0.1,[::1]:5432,localhost/x', undefined],
+  ['postgres:///x?host=/run/postgresql', undefined],
+  ['postgres://db1.example,db2.example/x?sslmode=verify-full', undefined],
+])('PostgreSQL at %s is exposed at %s', async (url, host) => {
+  const { brine } = loadedWith().options;
+  const changed = { brine: { ...brine, postgres: { ...brine.postgres, url } } };
+  const findings = await examine(loadedWith(changed), logIns());
+  const text = findings.find(({ check }) => check === 'postgres-exposed')?.text;
+  expect(text?.split(' is reached')[0]).toBe(host && `postgres at ${host}`);
+});
+
+it.each([
+  ['nats://n1:4222,nats://n2:4222', 'n1'],
+  ['nats://u:pw@127.0.0.1:4222,u:pw@n2.example:4222', 'n2.example'],
+  ['127.0.0.1:4222, [::1]:4222', undefined],
+  ['tls://n1:4222,tls://n2:4222', undefined],
+])('NATS at %s is exposed at %s', async (url, host) => {
+  const { brine } = loadedWith().options;
+  const changed = { brine: { ...brine, nats: { ...brine.nats, url } } };
+  const findings = await examine(loadedWith(changed), logIns());
+  const text = findings.find(({ check }) => check === 'nats-exposed')?.text;
+  expect(text?.split(' is reached')[0]).toBe(host && `nats at ${host}`);
+});
+
+it('does not call private what it can not look at', async () => {
+  // A file in place of a directory: root too can not list it.
+  rmSync(join(dir, 'pki'), { recursive: true });
+  writeFileSync(join(dir, 'pki'), '');
+  const findings = await examine(loadedWith(), logIns());
+  expect(findings.filter(({ check }) => check === 'private-files')).toEqual([]);
+  const text = `${join(dir, 'pki')} can not be read (ENOTDIR): run this as root`;
+  expect(findings).toContainEqual({ level: 'warn', check: 'unread-files', text });
+  expect(findings).toContainEqual({ level: 'warn', check: 'keys', text });
+});
+
+it.each(['nats/credentials.json', 'postgres/password'])('others must not read %s', async (path) => {
+  const file = join(dir, 'cache', path);
+  mkdirSync(join(file, '..'));
+  writeFileSync(file, 'x', { mode: 0o600 });
+  expect(await told()).not.toContain('private-files');
+  chmodSync(file, 0o604);
+  expect(await told()).toContain('private-files');
+});
+
 it.each([[['*']], [['syndic-*', '*']], [['**']], [['?*']], [['*.*']]])(
   'names order_masters with syndics %j',
   async (syndics) => {
@@ -228,12 +275,12 @@ it(
 );
 
 it('has a row for each option that is set and not in force', async () => {
-  const config = 'worker_threads: 40\nreactor: [{a: [b]}]\ngitfs_provider: pygit2\nzzz: 1\n';
+  const config = 'worker_threads: 40\nssl: true\ngitfs_provider: pygit2\nzzz: 1\n';
   writeFileSync(join(dir, 'master'), `root_dir: ${dir}\n${config}`);
   const findings = await examine(loadMasterConfig({ configDir: dir, env: {} }), logIns());
   const rows = findings.filter(({ text }) => /^(?:Option|Unknown option) /.test(text));
   expect(rows.map(({ level, check }) => [level, check])).toEqual([
-    ['bad', 'reactor'],
+    ['bad', 'ssl'],
     ['warn', 'zzz'],
     ['warn', 'worker_threads'],
     ['ok', 'gitfs_provider'],

@@ -5,36 +5,47 @@ import {
   loadMasterConfig,
   type MasterOptions,
 } from '@brine/config';
+import { ownRelease } from '@brine/service';
+import { checkBackends } from '../doctor/check-backends.ts';
 import { checkCertificates } from '../doctor/check-certificates.ts';
+import { checkCluster } from '../doctor/check-cluster.ts';
 import { checkCrypto } from '../doctor/check-crypto.ts';
+import { checkDisks } from '../doctor/check-disks.ts';
 import { checkFiles } from '../doctor/check-files.ts';
 import { checkForce } from '../doctor/check-force.ts';
 import { checkKeys } from '../doctor/check-keys.ts';
 import { checkLimits } from '../doctor/check-limits.ts';
 import { checkNode } from '../doctor/check-node.ts';
 import { checkOptions } from '../doctor/check-options.ts';
+import { checkPorts } from '../doctor/check-ports.ts';
+import { checkPostgres } from '../doctor/check-postgres.ts';
+import { checkStreams } from '../doctor/check-streams.ts';
 import { checkVersions, type LogInVersions } from '../doctor/check-versions.ts';
 import type { Finding } from '../doctor/finding.ts';
+import { isSeen, look, type Seen, type Unseen } from '../doctor/look.ts';
 import { EXIT } from '../exit-codes.ts';
-import { openLocalMaster } from '../local-master.ts';
+import { lookAtMaster } from '../local-master.ts';
 import { text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import { logLine, type Terminal } from '../terminal.ts';
 
 const DESCRIPTION = `Looks for what exposes the master of this host, and for what will stop it:
-private files, keys, options, exposed servers, clock, limits. It also names options that are not in
-force. If the master runs, it lists the minions that a higher minimum_auth_version would cut off.
+private files, keys, options, exposed servers, clock, limits, disks, ports, streams, PostgreSQL,
+servers that options name, and the clocks and releases of all hosts. It also names options that are
+not in force. If the master runs, it lists the minions that a higher minimum_auth_version would cut
+off.
 
 Exit code 1 if something is bad. Changes nothing.`;
 
 /** How long to wait for the master, which may not run. */
-const ASK_MS = 10_000;
+const ASK_MS = 5_000;
 
-/** Everything the doctor looks at, the worst first. */
+/** Everything the doctor looks at, the worst first; what runs only where it was `seen`. */
 export async function examine(
   { options, warnings }: LoadedConfig<MasterOptions>,
   logIns: LogInVersions,
+  seen?: Seen,
 ): Promise<Finding[]> {
   const findings = [
     ...checkForce(warnings),
@@ -46,9 +57,41 @@ export async function examine(
     ...(await checkLimits(options)),
     ...checkNode(),
     ...checkCrypto(),
+    ...(seen === undefined ? [] : checkSeen(seen)),
   ];
   const rank = { bad: 0, warn: 1, ok: 2 } as const;
   return findings.sort((one, other) => rank[one.level] - rank[other.level]);
+}
+
+/** One line for each finding. */
+export function findingLines(findings: readonly Finding[]): string {
+  return findings
+    .map(({ level, check, text: line }) => `${level.padEnd(4)}  ${check}: ${line}\n`)
+    .join('');
+}
+
+/** What runs. What can not be asked is bad only where a master runs here and should answer. */
+export function checkSeen(seen: Seen): Finding[] {
+  const { runs, disks, ports, cluster, silent, streams, database, backends } = seen;
+  const ask = <T extends object>(
+    check: string,
+    one: T | Unseen,
+    judge: (facts: T) => Finding[],
+  ): Finding[] => {
+    if (isSeen(one)) return judge(one);
+    const hint = runs
+      ? 'see `brine status`, and run this as the user of the master'
+      : 'run this where a master runs';
+    return [{ level: runs ? 'bad' : 'warn', check, text: `not looked at: ${one.unseen}; ${hint}` }];
+  };
+  return [
+    ...checkDisks(disks),
+    ...checkPorts(ports, runs),
+    ...ask('services', cluster, (facts) => checkCluster(facts, silent, ownRelease())),
+    ...ask('streams', streams, checkStreams),
+    ...ask('postgres', database, checkPostgres),
+    ...checkBackends(backends),
+  ];
 }
 
 /** `brine doctor`: prints what it finds. Gives the exit code. */
@@ -65,13 +108,16 @@ export async function runDoctor(args: readonly string[], terminal: Terminal): Pr
     logLine(terminal, 'ERROR', error.message);
     return EXIT.generic;
   }
-  const master = openLocalMaster(loaded.options, terminal, { timeoutMs: ASK_MS });
+  const master = lookAtMaster(loaded.options, terminal, ASK_MS);
   const jobs = new JobRecords(master.client);
-  const findings = await examine(loaded, () => jobs.logInVersions()).finally(() => master.close());
+  const seen = await look(loaded.options, jobs);
+  const findings = await examine(loaded, () => jobs.logInVersions(), seen).finally(() =>
+    master.close(),
+  );
   terminal.out(
     textValue(options, 'output') === 'json'
       ? `${JSON.stringify(findings, null, 4)}\n`
-      : findings.map((one) => `${one.level.padEnd(4)}  ${one.check}: ${one.text}\n`).join(''),
+      : findingLines(findings),
   );
   return findings.some(({ level }) => level === 'bad') ? EXIT.generic : EXIT.ok;
 }

@@ -16,7 +16,7 @@ export async function startMaster(args: readonly string[], terminal: Terminal): 
         title: 'Options',
         options: [
           ...BASE_OPTIONS,
-          withoutEffect(text(['-u', '--user'], 'user', ''), 'start it as that user'),
+          text(['-u', '--user'], 'user', 'User to run as instead of the option user.'),
           flag(['-d', '--daemon'], 'daemon', 'Run in the background.'),
           text(['--pid-file'], 'pidfile', 'File for the process id instead of the option pidfile.'),
           withoutEffect(
@@ -36,6 +36,7 @@ export async function startMaster(args: readonly string[], terminal: Terminal): 
   stopWithParent();
   return runMaster({
     configDir: textValue(options, 'config_dir'),
+    user: textValue(options, 'user'),
     logLevel: level('log_level'),
     logFile: textValue(options, 'log_file'),
     logLevelLogfile: level('log_level_logfile'),

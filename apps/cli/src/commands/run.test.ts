@@ -29,7 +29,7 @@ test('without a master the text says so, and the exit code is 1', async () => {
 });
 
 test('a command warns of its option that is not in force', async () => {
-  writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\noutput_file: /x\nreactor: [{a: [b]}]\n`);
+  writeFileSync(join(DIR, 'master'), `root_dir: ${DIR}\noutput_file: /x\nssl: true\n`);
   expect((await run('-d', 'jobs.why')).stderr).toBe(
     `[WARNING ] Option 'output_file' in ${DIR}/master, line 2, is not in force: use --out-file\n`,
   );

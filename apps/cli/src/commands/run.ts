@@ -7,6 +7,7 @@ import {
   RefusedError,
   RequestTimeoutError,
 } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
 import type { RunnerContext, RunnerFunction } from '@brine/runners';
 import {
   bindArguments,
@@ -75,6 +76,10 @@ const RUN_FORM: CommandForm = {
         text(['--jid'], 'jid', 'The job id of the run, instead of one that the master gives.'),
         flag(['--missing'], 'missing', 'For jobs.rerun: minions that have not returned.'),
         text(['--since'], 'since', 'For jobs.export: all jobs since this time.'),
+        text(['--from'], 'from', 'For event.replay and state.event: where to begin.'),
+        text(['--to'], 'to', 'For event.replay: only events from before this.'),
+        text(['--tag'], 'tag', 'For event.replay: a glob of tags.'),
+        text(['--count'], 'count', 'For event.replay and state.event: most events.'),
       ],
     },
     loggingGroup(true),
@@ -133,7 +138,7 @@ export async function runRunner(args: readonly string[], terminal: Terminal): Pr
       client: master.client,
       jobs: new JobRecords(master.client),
       out: terminal.out,
-      auditSeal: () => auditSealOf(config.pkiDir),
+      auditSeal: () => auditSealOf(config),
       listen: listenBy(master),
     };
     return await call(here, args, context, { printer, options, config });
@@ -155,17 +160,23 @@ function listenBy(master: LocalMaster): Required<RunnerContext>['listen'] {
 }
 
 /** Needs `master.pem`: only users that can read it can check the audit record. */
-async function auditSealOf(pkiDir: string) {
-  const { AuditSeal } = await import('@brine/crypt');
-  return AuditSeal.fromMasterKey(await readFile(join(pkiDir, 'master.pem'), 'utf8'));
+async function auditSealOf(options: MasterOptions) {
+  const { AuditSeal, PrivateKey } = await import('@brine/crypt');
+  const { pkiDir, masterKeyName, keyPass, clusterKeyPass } = options;
+  const pem = await readFile(join(pkiDir, `${masterKeyName}.pem`), 'utf8');
+  const passphrase = masterKeyName === 'cluster' ? clusterKeyPass : keyPass;
+  return AuditSeal.fromMasterKey(PrivateKey.parse(pem, passphrase));
 }
 
 /** Options of Brine's own functions, as keyword arguments. */
 function ownOptions(options: ParsedOptions): SaltMap[] {
-  const since = textValue(options, 'since');
+  const texts = ['since', 'from', 'to', 'tag', 'count'].flatMap((name) => {
+    const value = textValue(options, name);
+    return value === undefined ? [] : [mapOf({ [name]: value, __kwarg__: true })];
+  });
   return [
     ...(isOn(options, 'missing') ? [mapOf({ missing: true, __kwarg__: true })] : []),
-    ...(since === undefined ? [] : [mapOf({ since, __kwarg__: true })]),
+    ...texts,
   ];
 }
 

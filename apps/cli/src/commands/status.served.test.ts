@@ -62,6 +62,46 @@ test('without a master the keys are counted all the same', async () => {
   expect(drawStatus(status)).toMatch(/^m1: the master does not run\nminions: 1 accepted, 0 pend/);
 });
 
+test('the worker that looks after presence shows how many minions are connected', async () => {
+  await runningServices({ 'worker-pool-1': true, 'worker-pool-2': true });
+  const status = await readStatus(options);
+  expect(drawStatus(status)).not.toContain('presence:');
+  const shown = (presence: object): string => {
+    const [first, ...others] = status.services;
+    if (first === undefined) throw new Error('no service');
+    // The others have an empty one.
+    const empty = others.map((one) => ({ ...one, status: { ...one.status, presence: {} } }));
+    const owner = { ...first, status: { ...first.status, presence } };
+    return drawStatus({ ...status, services: [...empty, owner] });
+  };
+  const calm = { present: 48, loose: 0, unclear: 0, sure: true };
+  expect(shown(calm)).toContain('presence: 48 connected\n');
+  expect(shown({ ...calm, loose: 2, unclear: 3, sure: false })).toContain(
+    'presence: 48 connected, 2 without a connection for now, 3 unclear, ' +
+      'not all publishers are heard',
+  );
+});
+
+test('engines are shown by the worker that has them, with the reason why one does not run', async () => {
+  await runningServices({ 'worker-pool-1': true, 'worker-pool-2': true });
+  const status = await readStatus(options);
+  const [first, second] = status.services;
+  const engines = [
+    [
+      { name: 'webhook', state: 'elsewhere' },
+      { name: 'logstash', state: 'waiting', why: 'it ended with code 1' },
+      { name: 'kafka', state: 'elsewhere' },
+    ],
+    [{ name: 'webhook', state: 'running', why: 'it was stopped' }],
+  ];
+  const services = [first!, second!].map((service, at) => {
+    return { ...service, status: { ...service.status, engines: engines[at] } };
+  });
+  expect(drawStatus({ ...status, services })).toContain(
+    'engines: webhook running, logstash waiting (it ended with code 1), kafka elsewhere\n',
+  );
+});
+
 test('a master serves while each of its services says so', async () => {
   // Seconds stand in the text.
   vi.useFakeTimers({ toFake: ['Date'] });

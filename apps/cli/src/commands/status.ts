@@ -1,16 +1,29 @@
+import { JobRecords } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
+import { isSystemError } from '@brine/files';
 import { KeyStore } from '@brine/pki';
 import { endedOn, type ProbedService, probeService } from '@brine/service';
 import { livingSupervisor, readState } from '@brine/service/processes';
-import { EXIT } from '../exit-codes.ts';
+import { EXIT, Exit } from '../exit-codes.ts';
+import { lookAtMaster } from '../local-master.ts';
 import { readMasterConfig } from '../master-config.ts';
-import { text, textValue } from '../options/command-form.ts';
+import { askCluster, silentHosts, silentTwice, troubleOf } from '../night/cluster.ts';
+import { drawCluster } from '../night/draw-cluster.ts';
+import { columns, figures, uptime } from '../night/figures.ts';
+import { maintenanceLine } from '../night/maintenance-line.ts';
+import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Figures of a service on its line; `--out json` has all. */
-const FIGURES_MAX = 8;
+const DESCRIPTION = `Shows the services of the master on this host. Exit code 0 while all
+serve, else 1.
+
+With --all every service of every host is asked, also in Kubernetes. Hosts that are known and silent
+are named.`;
+
+/** How long to wait for the master with --all, before NATS itself is asked, ms. */
+const ASK_MS = 5_000;
 
 /** The state of a master on this host. */
 export interface MasterStatus {
@@ -29,17 +42,56 @@ export interface MasterStatus {
 /** `brine status`: shows how the master of this host is. Gives 1 while it does not serve. */
 export async function runStatus(args: readonly string[], terminal: Terminal): Promise<number> {
   const parser = new OptionParser(
-    brineForm(
-      'status',
-      'Shows the services of the master on this host. Exit code 0 while all serve, else 1.',
-      [text(['--out', '--output'], 'output', 'json, or a table.')],
-    ),
+    brineForm('status', DESCRIPTION, [
+      flag(['--all'], 'all', 'Show the services of all hosts that share a NATS.'),
+      text(['--out', '--output'], 'output', 'json, or a table.'),
+    ]),
   );
   const options = parser.parse(args);
-  const status = await readStatus(readMasterConfig(options, terminal));
+  const config = readMasterConfig(options, terminal);
   const asJson = textValue(options, 'output') === 'json';
+  if (isOn(options, 'all')) return showAll(config, asJson, terminal);
+  const status = await readStatus(config);
   terminal.out(asJson ? `${JSON.stringify(status, null, 4)}\n` : drawStatus(status));
   return status.serving ? EXIT.ok : EXIT.generic;
+}
+
+/** `--all`: all services of all hosts tell of themselves. Silent ones of this host are named. */
+async function showAll(
+  options: MasterOptions,
+  asJson: boolean,
+  terminal: Terminal,
+): Promise<number> {
+  const master = lookAtMaster(options, terminal, ASK_MS);
+  try {
+    const jobs = new JobRecords(master.client);
+    const { cluster, silent } = await silentTwice(
+      () => askCluster(options, jobs),
+      async () => (await readStatus(options)).services,
+      options.brine.host,
+    );
+    const more = [
+      ...silent.map(
+        ({ name, pid }) =>
+          `${name} of this host, pid ${pid}, does not answer: it hangs, or is cut off from NATS`,
+      ),
+      ...silentHosts(cluster).map(
+        ({ host, behind }) =>
+          `host ${host} is silent and ${behind} messages behind; a day later it is forgotten`,
+      ),
+    ];
+    const trouble = [...troubleOf(cluster), ...more];
+    const shown = { serving: trouble.length === 0, trouble, ...cluster };
+    terminal.out(asJson ? `${JSON.stringify(shown, null, 4)}\n` : drawCluster(cluster, more));
+    return trouble.length === 0 ? EXIT.ok : EXIT.generic;
+  } catch (error) {
+    if (isSystemError(error, 'EACCES')) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    const text = `brine status: no service of the cluster can be asked (${why})`;
+    throw new Exit(EXIT.generic, `${text}; \`brine status\` shows this host alone\n`);
+  } finally {
+    await master.close();
+  }
 }
 
 /** Reads the supervisor's file and asks every service. */
@@ -89,7 +141,9 @@ export function drawStatus(status: MasterStatus): string {
     figures(service.status),
   ]);
   const table = columns([['service', 'state', 'pid', 'up', 'restarts', 'figures'], ...rows]);
-  return `${head}\n\n${table}\n${nodeLine(services)}${cryptoLine(services)}${keysLine(minions)}`;
+  const lines = [nodeLine(services), cryptoLine(services), keysLine(minions)];
+  const more = `${presenceLine(services)}${enginesLine(services)}${maintenanceLine(services)}`;
+  return `${head}\n\n${table}\n${lines.join('')}${more}`;
 }
 
 /** The Node that runs the services, and whether it still gets security fixes. */
@@ -113,42 +167,49 @@ function wordsOf(services: MasterStatus['services'], name: string): string[] {
   return [...new Set(told.filter((word) => typeof word === 'string'))];
 }
 
+/** Which minions are connected, as the worker that looks after it knows; it may be elsewhere. */
+function presenceLine(services: MasterStatus['services']): string {
+  for (const { status } of services) {
+    const presence = status?.['presence'];
+    if (typeof presence !== 'object' || presence === null || !('present' in presence)) continue;
+    const told = presence as Readonly<Record<string, unknown>>;
+    const parts = [`${String(told['present'])} connected`];
+    if (told['loose'] !== 0) parts.push(`${String(told['loose'])} without a connection for now`);
+    if (told['unclear'] !== 0) parts.push(`${String(told['unclear'])} unclear`);
+    if (told['sure'] !== true) parts.push('not all publishers are heard');
+    return `presence: ${parts.join(', ')}\n`;
+  }
+  return '';
+}
+
+/** An engine as a worker tells of it. */
+interface ToldEngine {
+  readonly name: string;
+  readonly state: string;
+  readonly why?: string;
+}
+
+/** The engines of this master, and why one does not run; another host may have one. */
+function enginesLine(services: MasterStatus['services']): string {
+  const told = services.flatMap(({ status }) => {
+    const engines: unknown = status?.['engines'];
+    return Array.isArray(engines) ? engines.filter(isToldEngine) : [];
+  });
+  const shown = [...new Set(told.map(({ name }) => name))].map((name) => {
+    const here = told.find((one) => one.name === name && one.state !== 'elsewhere');
+    const why = here?.why === undefined || here.state === 'running' ? '' : ` (${here.why})`;
+    return `${name} ${here?.state ?? 'elsewhere'}${why}`;
+  });
+  return shown.length === 0 ? '' : `engines: ${shown.join(', ')}\n`;
+}
+
+function isToldEngine(value: unknown): value is ToldEngine {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'name' in value && typeof value.name === 'string' && 'state' in value;
+}
+
 function keysLine(minions: MasterStatus['minions']): string {
   if (!minions) return 'minions: no keys found\n';
   const counts = Object.entries(minions).map(([state, count]) => `${count} ${state}`);
   return `minions: ${counts.join(', ')}\n`;
-}
-
-/** The numbers of a status that are not 0, nested ones by their path: `queue.aes=3`. */
-function figures(status: Readonly<Record<string, unknown>> | undefined): string {
-  const { pid: _, ...told } = status ?? {};
-  const found = numbersOf(told, '');
-  const more = found.length > FIGURES_MAX ? ' …' : '';
-  return found.slice(0, FIGURES_MAX).join(' ') + more;
-}
-
-function numbersOf(status: object, prefix: string): string[] {
-  return Object.entries(status).flatMap(([key, value]: [string, unknown]) => {
-    if (typeof value === 'object' && value !== null) return numbersOf(value, `${prefix}${key}.`);
-    return typeof value === 'number' && value !== 0 ? [`${prefix}${key}=${value}`] : [];
-  });
-}
-
-function columns(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
-  );
-  const line = (row: readonly string[]): string =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return `${rows.map((row) => line(row).trimEnd()).join('\n')}\n`;
-}
-
-function uptime(startedAt: string | undefined): string {
-  if (startedAt === undefined) return '-';
-  const seconds = Math.max(0, Math.round((Date.now() - Date.parse(startedAt)) / 1000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m${seconds % 60}s`;
-  if (seconds < 86_400)
-    return `${Math.floor(seconds / 3600)}h${Math.floor((seconds % 3600) / 60)}m`;
-  return `${Math.floor(seconds / 86_400)}d${Math.floor((seconds % 86_400) / 3600)}h`;
 }

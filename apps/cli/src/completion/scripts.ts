@@ -5,20 +5,25 @@ export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
 /** Commands that the scripts complete: this program, and Salt's names for links to it. */
-const NAMES = 'brine salt salt-key salt-run salt-cp salt-call';
+const NAMES: readonly string[] = ['brine', 'salt', 'salt-key', 'salt-run', 'salt-cp', 'salt-call'];
 
 /**
  * The script of a shell. It asks this program for the words that fit, so that it never has to be
  * made again; where nothing fits, the shell completes paths.
  * @param program the words that start this program, not yet quoted.
+ * @param names the commands that are completed.
  */
-export function completionScript(shell: Shell, program: readonly string[]): string {
+export function completionScript(
+  shell: Shell,
+  program: readonly string[],
+  names: readonly string[] = NAMES,
+): string {
   const ask = `${program.map(quoted).join(' ')} completion words`;
-  return SCRIPTS[shell](ask);
+  return SCRIPTS[shell](ask, names.join(' '));
 }
 
-const SCRIPTS: Readonly<Record<Shell, (ask: string) => string>> = {
-  bash: (ask) => `# Completion of Brine for bash: source <(brine completion bash)
+const SCRIPTS: Readonly<Record<Shell, (ask: string, names: string) => string>> = {
+  bash: (ask, names) => `# Completion of Brine for bash: source <(brine completion bash)
 _brine_complete() {
   local word
   COMPREPLY=()
@@ -27,9 +32,9 @@ _brine_complete() {
   done < <(${ask} --line="\${COMP_LINE:0:COMP_POINT}" \\
     --part="\${COMP_WORDS[COMP_CWORD]}" 2>/dev/null)
 }
-complete -o default -F _brine_complete ${NAMES}
+complete -o default -F _brine_complete ${names}
 `,
-  zsh: (ask) => `#compdef ${NAMES}
+  zsh: (ask, names) => `#compdef ${names}
 # Completion of Brine for zsh: source <(brine completion zsh), after compinit
 _brine_complete() {
   local -a found
@@ -40,9 +45,14 @@ _brine_complete() {
     _files
   fi
 }
-compdef _brine_complete ${NAMES}
+# From a file in fpath this is the completion itself, and runs for the first time now.
+if [[ "\${funcstack[1]}" = _brine ]]; then
+  _brine_complete "$@"
+else
+  compdef _brine_complete ${names}
+fi
 `,
-  fish: (ask) => `# Completion of Brine for fish: brine completion fish | source
+  fish: (ask, names) => `# Completion of Brine for fish: brine completion fish | source
 function __brine_complete
   set -l current (commandline -ct)
   set -l found (${ask} -- (commandline -opc) "$current" 2>/dev/null)
@@ -52,7 +62,7 @@ function __brine_complete
     __fish_complete_path "$current"
   end
 end
-for name in ${NAMES}
+for name in ${names}
   complete -c $name -f -a '(__brine_complete)'
 end
 `,

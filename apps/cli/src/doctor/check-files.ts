@@ -18,19 +18,21 @@ interface Found {
 /** Whether private files are private, and only the owner can write the deciding ones. */
 export async function checkFiles(options: MasterOptions): Promise<Finding[]> {
   const { pkiDir, cachedir, permissivePkiAccess } = options;
-  const entries = (await Promise.all([pkiDir, cachedir].map(entriesOf))).flat();
-  const hidden = entries.filter(({ path }) => PRIVATE_NAMES.test(path.split('/').at(-1) ?? ''));
+  const look = new Look();
+  const found = (path: string): Promise<Found | undefined> => look.found(path);
+  const entries = (await Promise.all([pkiDir, cachedir].map((dir) => look.entriesOf(dir)))).flat();
+  const ofServers = await Promise.all(serverSecrets(options).map(found));
+  const hidden = [
+    ...entries.filter(({ path }) => PRIVATE_NAMES.test(path.split('/').at(-1) ?? '')),
+    ...ofServers.filter((one) => one !== undefined),
+  ];
   const forbidden = permissivePkiAccess ? 0o007 : 0o077;
   const open = hidden.filter(({ mode }) => (mode & forbidden) !== 0).map(({ path }) => path);
-  const findings: Finding[] = [
-    open.length === 0
-      ? { level: 'ok', check: 'private-files', text: `${hidden.length} private files are private` }
-      : {
-          level: 'bad',
-          check: 'private-files',
-          text: `others can read ${some(open)}: chmod them to 0400 and replace the keys`,
-        },
-  ];
+  const findings: Finding[] = [];
+  if (open.length > 0) {
+    const text = `others can read ${some(open)}: chmod them to 0400 and replace the keys`;
+    findings.push({ level: 'bad', check: 'private-files', text });
+  }
   const dirs = await Promise.all([pkiDir, cachedir].map(found));
   const writable = dirs
     .filter((dir) => dir !== undefined && (dir.mode & 0o002) !== 0)
@@ -45,7 +47,16 @@ export async function checkFiles(options: MasterOptions): Promise<Finding[]> {
     const text = `others may write ${some(writable)}: they decide who is let in`;
     findings.push({ level: 'bad', check: 'deciding-files', text });
   }
-  return [...findings, clockFinding(entries)];
+  if (look.unread.size === 0 && open.length === 0) {
+    const text = `${hidden.length} private files are private`;
+    findings.push({ level: 'ok', check: 'private-files', text });
+  }
+  return [...findings, ...unreadFindings(look.unread), clockFinding(entries)];
+}
+
+/** The passwords of the servers that Brine starts itself. */
+function serverSecrets({ brine }: MasterOptions): string[] {
+  return ['nats/credentials.json', 'postgres/password'].map((path) => join(brine.stateDir, path));
 }
 
 /** A file from the future shows that the clock went back. Publications and jids depend on it. */
@@ -57,24 +68,44 @@ function clockFinding(entries: readonly Found[]): Finding {
   return { level: 'warn', check: 'clock', text };
 }
 
-async function entriesOf(dir: string): Promise<Found[]> {
-  let names: string[];
-  try {
-    names = await readdir(dir);
-  } catch {
-    // No directory yet: the master never ran and has no secrets.
-    return [];
+/** Looks at files, and remembers what could not be looked at. */
+class Look {
+  /** Why not, by path: what is not known must not be called private. */
+  readonly unread = new Map<string, string>();
+
+  async entriesOf(dir: string): Promise<Found[]> {
+    let names: string[];
+    try {
+      names = await readdir(dir);
+    } catch (error) {
+      // No directory yet: the master never ran and has no secrets.
+      this.#failed(dir, error);
+      return [];
+    }
+    const all = await Promise.all(names.map((name) => this.found(join(dir, name))));
+    return all.filter((one) => one !== undefined);
   }
-  const all = await Promise.all(names.map((name) => found(join(dir, name))));
-  return all.filter((one) => one !== undefined);
+
+  async found(path: string): Promise<Found | undefined> {
+    try {
+      const { mode, mtimeMs } = await stat(path);
+      return { path, mode, mtimeMs };
+    } catch (error) {
+      // Gone between the listing and the look, or never there.
+      this.#failed(path, error);
+      return undefined;
+    }
+  }
+
+  #failed(path: string, error: unknown): void {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') this.unread.set(path, code);
+  }
 }
 
-async function found(path: string): Promise<Found | undefined> {
-  try {
-    const { mode, mtimeMs } = await stat(path);
-    return { path, mode, mtimeMs };
-  } catch {
-    // Gone between the listing and the look, or never there.
-    return undefined;
-  }
+function unreadFindings(unread: ReadonlyMap<string, string>): Finding[] {
+  if (unread.size === 0) return [];
+  const codes = [...new Set(unread.values())].join(', ');
+  const text = `${some([...unread.keys()])} can not be read (${codes}): run this as root`;
+  return [{ level: 'warn', check: 'unread-files', text }];
 }

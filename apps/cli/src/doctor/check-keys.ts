@@ -13,13 +13,17 @@ const READ_MAX = 10_000;
 /** Whether the keys of master and minions are long enough, and none are left to decide on. */
 export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
   const store = new KeyStore(options.pkiDir);
-  const listing = await store.list().catch(() => undefined);
-  if (listing === undefined) {
-    return [{ level: 'warn', check: 'keys', text: `${options.pkiDir} holds no keys yet` }];
+  let listing: KeyListing;
+  try {
+    listing = await store.list();
+  } catch (error) {
+    return [{ level: 'warn', check: 'keys', text: withoutKeys(options.pkiDir, error) }];
   }
   const weak: string[] = [];
   const unusable: string[] = [];
-  const master = await readFile(join(options.pkiDir, 'master.pub'), 'utf8').catch(() => '');
+  const master = await readFile(join(options.pkiDir, `${options.masterKeyName}.pub`), 'utf8').catch(
+    () => '',
+  );
   const bits = bitsOf(master);
   if (bits !== undefined && bits < BITS_MIN) weak.push(`master (${bits} bits)`);
   for (const id of listing.accepted.slice(0, READ_MAX)) {
@@ -46,6 +50,13 @@ export async function checkKeys(options: MasterOptions): Promise<Finding[]> {
     findings.push({ level: 'warn', check: 'denied-keys', text });
   }
   return findings;
+}
+
+function withoutKeys(dir: string, error: unknown): string {
+  const { cause = error } = error as Error;
+  const { code = String(cause) } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOENT') return `${dir} holds no keys yet`;
+  return `${dir} can not be read (${code}): run this as root`;
 }
 
 /** Entries among the keys that are none: directories, links, names that no minion may have. */

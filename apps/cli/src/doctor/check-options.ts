@@ -52,13 +52,14 @@ export function checkOptions(options: MasterOptions): Finding[] {
 function checkExposed({ brine }: MasterOptions): Finding[] {
   const findings: Finding[] = [];
   const servers = [
-    ['nats', brine.nats.url, /tls:/],
-    ['postgres', brine.postgres.url, /sslmode=(?:require|verify)/],
+    ['nats', brine.nats.url, natsHosts, /tls:/],
+    ['postgres', brine.postgres.url, hostsOf, /sslmode=(?:require|verify)/],
   ] as const;
-  for (const [check, url, isPrivate] of servers) {
-    const host = hostOf(url);
-    if (url === undefined || host === undefined || LOOPBACK.test(host)) continue;
-    if (isPrivate.test(url)) continue;
+  for (const [check, url, hosts, isPrivate] of servers) {
+    if (url === undefined || isPrivate.test(url)) continue;
+    // Without a host it is a socket of this machine.
+    const host = hosts(url).find((one) => one !== '' && !LOOPBACK.test(one));
+    if (host === undefined) continue;
     const text = `${check} at ${host} is reached without TLS: what jobs carry can be read there`;
     findings.push({ level: 'bad', check: `${check}-exposed`, text });
   }
@@ -69,8 +70,18 @@ function checkExposed({ brine }: MasterOptions): Finding[] {
   return findings;
 }
 
-function hostOf(url: string | undefined): string | undefined {
-  if (url === undefined) return undefined;
-  // The URL may list several servers. Credentials before a host are not shown.
-  return URL.canParse(url) ? new URL(url).hostname : undefined;
+/** The servers of a URL of NATS, which may list several of them, each with credentials. */
+function natsHosts(url: string): readonly string[] {
+  const parts = url.split(',').map((part) => part.trim());
+  const urls = parts.map((part) => (part.includes('://') ? part : `nats://${part}`));
+  return urls.every((one) => URL.canParse(one))
+    ? urls.map((one) => new URL(one).hostname)
+    : hostsOf(url);
+}
+
+/** The servers of a URL with one authority. The credentials before them are not shown. */
+function hostsOf(url: string): readonly string[] {
+  const [authority = ''] = url.replace(/^[^/]*:\/\//, '').split(/[/?#]/, 1);
+  const servers = authority.slice(authority.lastIndexOf('@') + 1).split(',');
+  return servers.map((server) => server.trim().replace(/:\d*$/, ''));
 }

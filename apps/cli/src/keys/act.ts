@@ -94,9 +94,13 @@ export async function actOn(deed: KeyDeed, chosen: KeyChoice): Promise<void> {
   const done: string[] = [];
   for (const [section, ids] of chosen) {
     for (const id of ids) {
+      const told = mapOf({ result: true, act: EVENT_ACT[action], id });
       if (action === 'delete') await ring.store.remove(SHELF_OF[section], id);
-      else await move(deed, section, id);
-      await tell(config, mapOf({ result: true, act: EVENT_ACT[action], id }));
+      else {
+        const pub = await move(deed, section, id);
+        if (pub !== undefined) told.set('pub', pub);
+      }
+      await tell(config, told);
       done.push(id);
     }
   }
@@ -109,19 +113,21 @@ export function sayDone(terminal: Terminal, action: KeyAction, ids: readonly str
   for (const id of ids) terminal.out(`Key for minion ${id} ${action.replace(/e$/, '')}ed.\n`);
 }
 
-async function move(deed: KeyDeed, section: KeySection, id: string): Promise<void> {
+/** The key that was moved; undefined where there was none that could be. */
+async function move(deed: KeyDeed, section: KeySection, id: string): Promise<string | undefined> {
   const { ring, action, terminal } = deed;
   const text = await ring.text(section, id);
-  if (text === undefined) return;
+  if (text === undefined) return undefined;
   try {
     PublicKey.parse(text);
   } catch (error) {
     if (!(error instanceof CryptError)) throw error;
     terminal.err(`Unable to accept invalid key for ${id}.\n`);
-    return;
+    return undefined;
   }
   await ring.store.put(id, action === 'accept' ? 'accepted' : 'rejected', text);
   if (section === 'minions_denied') await ring.store.remove('denied', id);
+  return text;
 }
 
 function rotates(options: ParsedOptions, config: MasterOptions): boolean {

@@ -35,22 +35,27 @@ export async function signMasterKey(
 
 async function sign(options: ParsedOptions, config: MasterOptions): Promise<SaltValue> {
   const publicPath = textValue(options, 'pub');
-  const pub = await readTextIfThere(publicPath ?? join(config.pkiDir, 'master.pub'));
+  const pub = await readTextIfThere(
+    publicPath ?? join(config.pkiDir, `${config.masterKeyName}.pub`),
+  );
   if (publicPath !== undefined && pub === undefined) {
     return `Public-key ${publicPath} does not exist`;
   }
   const privatePath = textValue(options, 'priv');
   const signName = config.masterSignKeyName;
-  let pem = await readTextIfThere(privatePath ?? join(config.pkiDir, `${signName}.pem`));
+  let pem = await readTextIfThere(privatePath ?? join(config.ownPkiDir, `${signName}.pem`));
   if (pem === undefined) {
     if (privatePath !== undefined) return `Private-key ${privatePath} does not exist`;
     if (!isOn(options, 'auto_create')) return 'No usable private-key found';
-    const pair = await loadOrCreatePair(config.pkiDir, signName, config.keysize);
-    pem = pair.privateKey.pem;
+    const { ownPkiDir, keysize, signingKeyPass } = config;
+    pem = (await loadOrCreatePair(ownPkiDir, signName, keysize, signingKeyPass)).privateKey.pem;
   }
   if (pub === undefined) return 'No usable public-key found';
-  const signature = PrivateKey.parse(pem).sign(Buffer.from(pub), 'PKCS1v15-SHA1');
-  const dir = textValue(options, 'signature_path') ?? config.pkiDir;
+  const signature = PrivateKey.parse(pem, config.signingKeyPass).sign(
+    Buffer.from(pub),
+    'PKCS1v15-SHA1',
+  );
+  const dir = textValue(options, 'signature_path') ?? config.ownPkiDir;
   const path = join(dir, 'master_pubkey_signature');
   await writeFile(path, `${signature.toString('base64')}\n`);
   return true;

@@ -138,7 +138,7 @@ export class OptionParser {
 
   #switchOn(option: Option, state: ParseState): void {
     const { prog, version } = this.#form;
-    if (option.kind === 'help') throw new HelpExit(this.help());
+    if (option.kind === 'help') throw new HelpExit(this.help(), this.#form);
     if (option.kind === 'version') throw new HelpExit(`${prog} ${version}\n`);
     if (option.kind === 'report') throw new HelpExit(versionsReport(version));
     state.values.set(option.dest, option.kind === 'flag');

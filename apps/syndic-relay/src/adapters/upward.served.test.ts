@@ -140,10 +140,10 @@ describe('a way up', () => {
     await end(first);
     above.away = false;
     const second = await start(above);
-    await until('four are above', () => above.returned.length >= 4, { withinMs: 25_000 });
+    await until('four are above', () => above.returned.length >= 4);
     await returned('e');
     await until('the last is above', () => above.returned.includes(`${JID}:e`), {
-      withinMs: 25_000,
+      withinMs: 30_000,
     });
     expect(above.returned.sort()).toEqual(['a', 'b', 'c', 'd', 'e'].map((id) => `${JID}:${id}`));
     expect(second.way.status).toMatchObject({ returns: 5, lost: 0, flows: true });
@@ -156,7 +156,7 @@ describe('a way up', () => {
     const ids = Array.from({ length: 40 }, (_, n) => `m${n}`);
     for (const id of ids) await returned(id);
     const both = (): string[] => [...one.returned, ...other.returned];
-    await until('all are above', () => both().length >= ids.length, { withinMs: 25_000 });
+    await until('all are above', () => both().length >= ids.length);
     expect(both().sort()).toEqual(ids.map((id) => `${JID}:${id}`).sort());
   });
 
@@ -169,7 +169,7 @@ describe('a way up', () => {
     const data = mapOf({ jid: OTHER, id: 'b', fun: 'f', return: 1, master_id: 'x' });
     const tag = `salt/job/${OTHER}/ret/b`;
     await events.append({ kind: 'ret', tag, jid: OTHER, minion: 'b', body: pack(data) });
-    await until('the return is above', () => above.returned.length === 1, { withinMs: 25_000 });
+    await until('the return is above', () => above.returned.length === 1);
     expect(above.returned).toEqual([`${OTHER}:b`]);
     expect(way.status).toMatchObject({ passed: 1, events: 0 });
   });

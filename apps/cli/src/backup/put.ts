@@ -1,0 +1,159 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { checkBackup, type Manifest, putBack } from '@brine/backup';
+import type { MasterOptions } from '@brine/config';
+import { EXIT } from '../exit-codes.ts';
+import { giveTo } from '../migrate/give-to.ts';
+import { runningMaster } from '../servers/open-servers.ts';
+import type { Terminal } from '../terminal.ts';
+import { readArchive } from './archive-file.ts';
+import { refused } from './in-words.ts';
+import { readMarker } from './marker.ts';
+import {
+  isConfigEntry,
+  type RestoredConfig,
+  restoredConfig,
+  RestoreFiles,
+} from './restore-files.ts';
+import { type RestoreOf, RestoreTarget } from './restore-target.ts';
+import { backupServers, masterOwner } from './servers.ts';
+import { manifestLines } from './show.ts';
+
+/** What `brine restore` takes. */
+export interface RestoreArguments {
+  readonly file: string;
+  readonly configDir: string | undefined;
+  readonly isDry: boolean;
+  /** Leaves out what was under way: runs of the cluster and reactions. */
+  readonly withoutWork: boolean;
+}
+
+/** Parts with what a master would go on with. */
+const WORK = ['values/REACTIONS', 'values/KV_brine_runs'];
+
+/** Files that are named in a refusal. */
+const NAMED_MAX = 3;
+
+/**
+ * `brine restore`: puts a backup on a host that is no master. Gives the exit code. Nothing is
+ * written before the file is read through and the host found empty. A run that was killed is ended
+ * by the same command.
+ */
+export async function restoreBackup(args: RestoreArguments, terminal: Terminal): Promise<number> {
+  const { file, isDry } = args;
+  terminal.status?.(`${file} is checked`);
+  const { manifest, kept } = await checkBackup(readArchive(file), isConfigEntry);
+  terminal.status?.('');
+  terminal.out(manifestLines(manifest));
+  const config = await restoredConfig(args.configDir, manifest, kept);
+  const { options } = config;
+  refuseRunning(options);
+  const owner = await masterOwner('restore', options);
+  const begun = readMarker(options.brine.stateDir);
+  const isAgain = begun?.backup === manifest.name;
+  const hasCertificates = existsSync(options.brine.nats.certificates);
+  const keepsCertificates = isAgain ? begun.keepsCertificates : hasCertificates;
+  const files = new RestoreFiles(manifest, config, owner, keepsCertificates);
+  await refuseFiles(files);
+  terminal.out(placeLines(manifest, config, keepsCertificates));
+  if (isAgain) terminal.out('goes on: an earlier run was not ended\n');
+  const without = args.withoutWork ? WORK : [];
+  // A run of another directory may have to end it.
+  const of = { manifest, file: resolve(file), keepsCertificates, without };
+  if (isDry) return lookOnly(options, files, of, terminal);
+  await withTarget(options, files, of, terminal, async (target) => {
+    await target.begin();
+    await putBack(readArchive(file), manifest, target, (name) => terminal.status?.(name));
+    await target.end();
+  });
+  // Root made the files: the master that does not run as root must own them.
+  const { pkiDir, ownPkiDir, brine } = options;
+  const dirs = [brine.stateDir, pkiDir, ownPkiDir];
+  if (!keepsCertificates) dirs.push(brine.nats.certificates);
+  if (options.user !== 'root') await giveTo(owner, dirs);
+  terminal.out(`restored: ${file}\n`);
+  terminal.out(
+    `next: start it: systemctl start brine-master, or brine master -d -c ${options.configDir}\n`,
+  );
+  return EXIT.ok;
+}
+
+/** `--dry-run`: looks at servers that are there; it makes none. */
+async function lookOnly(
+  options: MasterOptions,
+  files: RestoreFiles,
+  of: RestoreOf,
+  terminal: Terminal,
+): Promise<number> {
+  const { nats, postgres, stateDir } = options.brine;
+  const isThere = (url: string | undefined, name: string): boolean =>
+    hasUrl(url) || existsSync(join(stateDir, name));
+  if (isThere(nats.url, 'nats') && isThere(postgres.url, 'postgres')) {
+    await withTarget(options, files, of, terminal, () => Promise.resolve());
+    terminal.out('NATS and PostgreSQL can take it\n');
+  }
+  return EXIT.ok;
+}
+
+async function withTarget(
+  options: MasterOptions,
+  files: RestoreFiles,
+  of: RestoreOf,
+  terminal: Terminal,
+  work: (target: RestoreTarget) => Promise<void>,
+): Promise<void> {
+  const servers = await backupServers(options, 'restore', terminal);
+  try {
+    const target = await RestoreTarget.open(options, servers, files, of);
+    try {
+      await work(target);
+    } finally {
+      terminal.status?.('');
+      await target.close();
+    }
+  } finally {
+    await servers.close();
+  }
+}
+
+function refuseRunning(options: MasterOptions): void {
+  const pid = runningMaster(options);
+  if (pid === undefined) return;
+  throw refused('restore', `a master runs on this host (pid ${pid}): restore on another one`);
+}
+
+async function refuseFiles(files: RestoreFiles): Promise<void> {
+  const found = await files.conflicts();
+  if (found.length === 0) return;
+  const more = found.length > NAMED_MAX ? ` and ${found.length - NAMED_MAX} more` : '';
+  const text =
+    `this host has files of another master: ${found.slice(0, NAMED_MAX).join(', ')}${more}. ` +
+    'Move them away, or restore on another host';
+  throw refused('restore', text);
+}
+
+function hasUrl(url: string | undefined): boolean {
+  return url !== undefined && url !== '';
+}
+
+/** Where everything goes. */
+function placeLines(
+  manifest: Manifest,
+  { options, isOfBackup }: RestoredConfig,
+  keepsCertificates: boolean,
+): string {
+  const { brine, configDir, pkiDir } = options;
+  const hasTheirs = manifest.files.some(({ root }) => root === 'certificates');
+  const server = (which: 'nats' | 'postgres'): string =>
+    hasUrl(brine[which].url) ? `brine.${which}.url` : join(brine.stateDir, which);
+  return [
+    `configuration: ${configDir}${isOfBackup ? '' : ' (stays as it is here)'}`,
+    `keys: ${pkiDir}`,
+    ...(hasTheirs && keepsCertificates
+      ? [`certificates: ${brine.nats.certificates} (stay as they are here)`]
+      : []),
+    `NATS: ${server('nats')}`,
+    `PostgreSQL: ${server('postgres')}`,
+    '',
+  ].join('\n');
+}

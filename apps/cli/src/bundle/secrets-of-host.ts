@@ -1,0 +1,83 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { MasterOptions } from '@brine/config';
+import { knownSecrets } from '@brine/config/reference';
+import type { Secret } from './secret-scanner.ts';
+
+/** Files of one directory that are read at most, and bytes of each. */
+const FILES_MAX = 2_000;
+const FILE_MAX_BYTES = 64 * 1024;
+/** Lines of a key's base64 that are looked for: any of them gives it away. */
+const KEY_LINE = /^[A-Za-z0-9+/=]{24,}$/;
+
+/** The secrets of a host, and the files that this user can not read. */
+export interface HostSecrets {
+  readonly secrets: readonly Secret[];
+  readonly unread: readonly string[];
+}
+
+/** Every secret that this host has: of the configuration, of users, keys, servers and tokens. */
+export async function secretsOfHost(
+  options: MasterOptions,
+  location: { readonly configDir?: string | undefined },
+): Promise<HostSecrets> {
+  const { pkiDir, cachedir, brine } = options;
+  const secrets: Secret[] = knownSecrets(location).map(({ option, value }) => {
+    return { from: `option ${option}`, value };
+  });
+  const unread: string[] = [];
+  const take = async (path: string, values: (text: string) => readonly string[]): Promise<void> => {
+    try {
+      const text = (await readFile(path, 'utf8')).slice(0, FILE_MAX_BYTES);
+      secrets.push(...values(text).map((value) => ({ from: `file ${path}`, value })));
+    } catch (error) {
+      // A directory among the files has nothing of its own.
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'ENOENT' && code !== 'EISDIR') unread.push(path);
+    }
+  };
+  for (const path of await namesIn(cachedir, /^\..*_key$/, unread)) await take(path, linesOf);
+  const keyDirs = [pkiDir, options.ownPkiDir, brine.nats.certificates].filter(
+    (dir, at, all): dir is string => typeof dir === 'string' && all.indexOf(dir) === at,
+  );
+  for (const dir of keyDirs) {
+    for (const path of await namesIn(dir, /\.(?:pem|key)$/, unread)) await take(path, keyLines);
+    for (const below of await namesIn(dir, /^[a-z-]+$/, unread)) {
+      if (/\/minions(?:_\w+)?$/.test(below)) continue;
+      for (const path of await namesIn(below, /\.key$/, unread)) await take(path, keyLines);
+    }
+  }
+  await take(join(brine.stateDir, 'nats', 'credentials.json'), jsonValues);
+  await take(join(brine.stateDir, 'postgres', 'password'), linesOf);
+  // A token is the name of its file, as a stock master keeps them.
+  for (const path of await namesIn(join(cachedir, 'tokens'), /^[0-9a-f]{32,}$/, unread)) {
+    secrets.push({ from: 'a token', value: path.split('/').at(-1) ?? '' });
+  }
+  return { secrets, unread };
+}
+
+async function namesIn(dir: string, names: RegExp, unread: string[]): Promise<string[]> {
+  try {
+    const found = (await readdir(dir)).filter((name) => names.test(name));
+    if (found.length > FILES_MAX) unread.push(`${dir}: all but ${FILES_MAX} files`);
+    return found.slice(0, FILES_MAX).map((name) => join(dir, name));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') unread.push(dir);
+    return [];
+  }
+}
+
+function linesOf(text: string): readonly string[] {
+  return text.split('\n').map((line) => line.trim());
+}
+
+function keyLines(text: string): readonly string[] {
+  return text.includes('PRIVATE KEY') ? linesOf(text).filter((line) => KEY_LINE.test(line)) : [];
+}
+
+function jsonValues(text: string): readonly string[] {
+  const values: unknown = JSON.parse(text);
+  if (typeof values !== 'object' || values === null) return [];
+  return Object.values(values).filter((value) => typeof value === 'string');
+}

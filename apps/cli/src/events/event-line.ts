@@ -1,0 +1,111 @@
+import { colorsOf, pythonJson } from '@brine/client';
+import { type EventKind, parseTag } from '@brine/job';
+import { printable } from '@brine/runners/command';
+import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { eventStamp } from '@brine/wire/frames';
+import { pyStr } from '@brine/wire/text';
+
+/** An event as a line shows it. */
+export interface ShownEvent {
+  readonly tag: string;
+  readonly kind: EventKind;
+  readonly minion?: string;
+  /** Unix ms. */
+  readonly timeMs: number;
+  readonly position: string;
+  readonly data: SaltMap;
+}
+
+/** How lines look. */
+export interface LineStyle {
+  readonly color: boolean;
+  /** Also all data of each event, below its line. */
+  readonly data: boolean;
+}
+
+/** Characters of what is said of an event. */
+const SUMMARY_MAX = 120;
+const KIND_WIDTH = 6;
+const NAME_WIDTH = 20;
+
+/** One event for people: time, kind, minion, tag, and what it says in a few words. */
+export function eventLine(event: ShownEvent, { color, data }: LineStyle): string {
+  const { tag, kind, timeMs } = event;
+  const colors = colorsOf(color);
+  const time = new Date(timeMs).toISOString().slice(11, 23);
+  const name = visible(minionOf(event) ?? '-').padEnd(NAME_WIDTH);
+  const paint = { plain: colors.green, bad: colors.lightRed, own: colors.cyan }[moodOf(event)];
+  const said = visible(summaryOf(event));
+  const line =
+    `${colors.darkGray}${time}${colors.end} ${paint}${kind.padEnd(KIND_WIDTH)}${colors.end} ` +
+    `${name} ${paint}${visible(tag)}${colors.end}${said === '' ? '' : `  ${said}`}\n`;
+  if (!data) return line;
+  const lines = pythonJson(printable(event.data), true).split('\n').map(visible);
+  return `${line}${lines.join('\n')}\n`;
+}
+
+/** One event for programs: a JSON object in one line. */
+export function jsonLine({ tag, kind, timeMs, position, minion, data }: ShownEvent): string {
+  const time = eventStamp(timeMs, true);
+  const event = mapOf({ time, position, kind, minion: minion ?? null, tag, data });
+  return `${pythonJson(printable(event), false)}\n`;
+}
+
+const CONTROL = /[\x00-\x1f\x7f-\x9f]/g;
+
+/**
+ * Texts of minions reach a terminal: what would move its cursor or colour it stands as an escape.
+ */
+function visible(text: string): string {
+  return text.replace(CONTROL, escaped);
+}
+
+function escaped(char: string): string {
+  return `\\x${(char.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}`;
+}
+
+function minionOf({ minion, data, tag }: ShownEvent): string | undefined {
+  if (minion !== undefined) return minion;
+  const said = parseTag(tag);
+  return 'id' in said ? said.id : textOf(data, 'id');
+}
+
+/** A failure, something of the master's own, or neither. */
+function moodOf({ kind, data }: ShownEvent): 'plain' | 'bad' | 'own' {
+  if (data.get('success') === false || data.get('result') === false) return 'bad';
+  if ((intOf(data, 'retcode') ?? 0) !== 0 || data.has('error')) return 'bad';
+  return kind === 'ret' || kind === 'minion' || kind === 'syndic' ? 'plain' : 'own';
+}
+
+function summaryOf({ kind, tag, data }: ShownEvent): string {
+  const said = parseTag(tag);
+  if (said.kind === 'job-return') return cut(`${funOf(data)} ${outcomeOf(data)}`);
+  if (said.kind === 'job-new') {
+    const count = listOf(data, 'minions')?.length ?? 0;
+    return cut(`${funOf(data)} ${pyStr(data.get('tgt') ?? '')} (${count} minions)`);
+  }
+  if (kind === 'auth' || kind === 'key') return cut(textOf(data, 'act') ?? '');
+  if (said.kind === 'run' || said.kind === 'wheel') return cut(funOf(data));
+  return cut(pythonJson(printable(withoutOwn(data)), false));
+}
+
+function funOf(data: SaltMap): string {
+  return pyStr(data.get('fun') ?? '');
+}
+
+function outcomeOf(data: SaltMap): string {
+  const retcode = data.get('retcode');
+  const shown: SaltValue = data.get('return') ?? null;
+  const code = typeof retcode === 'number' && retcode !== 0 ? `retcode ${retcode} ` : '';
+  if (isMap(shown) || Array.isArray(shown)) return `${code}…`;
+  return code + (pyStr(shown).split('\n')[0] ?? '');
+}
+
+/** Fields that every event has. */
+function withoutOwn(data: SaltMap): SaltMap {
+  return new Map([...data].filter(([key]) => key !== '_stamp' && key !== 'cmd'));
+}
+
+function cut(text: string): string {
+  return text.length > SUMMARY_MAX ? `${text.slice(0, SUMMARY_MAX - 1)}…` : text;
+}

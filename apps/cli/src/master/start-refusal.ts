@@ -1,0 +1,28 @@
+/** Why a master does not start: a line for the operator and the exit code. */
+export class StartRefusal extends Error {
+  override readonly name = 'StartRefusal';
+  readonly exitCode: number;
+
+  constructor(exitCode: number, text: string, options?: ErrorOptions) {
+    super(text, options);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The number that a failed call of the file system has on this host, as Salt exits with it. */
+export function errnoOf(error: unknown): number {
+  const { errno } = error as { errno?: unknown };
+  return typeof errno === 'number' && errno !== 0 ? Math.abs(errno) : 1;
+}
+
+/** What a failed call of the file system says, without its path: `No such file or directory`. */
+export function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const words = /^\w+: ([^,]+)/.exec(message)?.[1];
+  return words === undefined ? message : `${words}${code === undefined ? '' : ` (${code})`}`;
+}
+
+/** Salt's words for a log file that can not be had (salt/utils/verify.py verify_files). */
+export function noAccess(path: string): string {
+  return `No permissions to access "${path}", are you running as the correct user?`;
+}

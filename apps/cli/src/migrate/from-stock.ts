@@ -1,0 +1,264 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readdir } from 'node:fs/promises';
+import { dropFilePath, readUserKey } from '@brine/cachedir';
+import { type MasterOptions, refusalOf } from '@brine/config';
+import { isSystemError, type Owner, textIfThere, writeNew } from '@brine/files';
+import type { StockTables } from '@brine/job-cache';
+import {
+  type BrineIntake,
+  fromStock,
+  notInFiles,
+  type OptionReport,
+  optionReport,
+  Tally,
+  unreadable,
+} from '@brine/migration';
+import { EXIT } from '../exit-codes.ts';
+import { runningMaster } from '../servers/open-servers.ts';
+import type { Terminal } from '../terminal.ts';
+import { brineIntake } from './brine-side.ts';
+import { giveTo, ownerOf } from './give-to.ts';
+import {
+  type BothMasters,
+  type MigrateArguments,
+  migrationLog,
+  openTables,
+  readBoth,
+} from './given.ts';
+import { stockMaster, stopMaster } from './hand-over.ts';
+import { inWords } from './in-words.ts';
+import { type KeyReport, moveKeys, moveSigningFiles } from './key-files.ts';
+import { refused } from './refused.ts';
+import { keyLines, optionLines, tallyLines } from './show.ts';
+import { stockHistory } from './stock-side.ts';
+import { type BrineStores, openStores } from './stores.ts';
+
+/** Said where the work failed between one master and the other. */
+const STOPPED =
+  '. The stock master is stopped: start it again, or mend this and run the command again';
+
+/** Clocks of files and of this process may differ, and a job may be half written, in ms. */
+const MARGIN_MS = 60_000;
+
+/**
+ * `brine migrate from-stock`: reports on options, then brings what a stock master knows into Brine.
+ * Gives the exit code. It may be done again at any time, also after it was killed.
+ * @throws Exit with one line that says what to do
+ */
+export async function migrateFromStock(
+  args: MigrateArguments,
+  terminal: Terminal,
+): Promise<number> {
+  const both = readBoth(args);
+  const { options: stock } = both.stock;
+  const pid = stockMaster(stock);
+  terminal.out(`from: ${stock.confFile} (${pid === undefined ? 'stopped' : `runs, pid ${pid}`})\n`);
+  terminal.out(`to: ${both.ours.options.confFile}\n`);
+  const report = reportOf(both);
+  terminal.out(optionLines(report, notInFiles(stock)));
+  const reason = unreadable(stock);
+  if (reason !== undefined) throw refused(reason);
+  const refusal = refusalOf(both.ours.warnings);
+  if ((args.handOver || args.start) && refusal !== undefined) {
+    throw refused(`The stock master was left alone, because Brine would not start.\n${refusal}`);
+  }
+  const tables = await openTables(stock, args.historyUrl);
+  try {
+    if (args.isDry) return await lookOnly(both, tables, report, terminal);
+    return await move(args, both, tables, terminal);
+  } finally {
+    await tables?.close();
+  }
+}
+
+function reportOf({ stock, ours, isOneFile }: BothMasters): OptionReport {
+  const { written, brine } = ours.options;
+  const other = { written, accepted: brine.acceptIgnored };
+  return optionReport(
+    stock.options.written,
+    stock.warnings,
+    isOneFile ? { ...other, written: stock.options.written } : other,
+  );
+}
+
+/** `--dry-run`: counts what there is; nothing is written, and no server is started. */
+async function lookOnly(
+  { stock, ours }: BothMasters,
+  tables: StockTables | undefined,
+  report: OptionReport,
+  terminal: Terminal,
+): Promise<number> {
+  const way = { from: stock.options, to: ours.options, how: 'add' } as const;
+  const keys = await moveKeys({ ...way, owner: undefined, isDry: true });
+  terminal.out(keyLines(keys, true));
+  const tally = new Tally();
+  await take(stock.options, tables, { keys, tally, brine: ONLY_COUNTS });
+  terminal.out(tallyLines(tally, true));
+  return report.breaks.length > 0 ? EXIT.generic : EXIT.ok;
+}
+
+const ONLY_COUNTS: BrineIntake = {
+  bank: () => Promise.resolve(true),
+  token: () => Promise.resolve(true),
+  session: () => Promise.resolve(true),
+  jobs: (jobs, returns) => Promise.resolve({ jobs: jobs.length, returns: returns.length }),
+};
+
+async function take(
+  stock: MasterOptions,
+  tables: StockTables | undefined,
+  to: {
+    readonly keys: KeyReport;
+    readonly tally: Tally;
+    readonly brine: BrineIntake;
+    readonly sinceMs?: number;
+  },
+): Promise<void> {
+  const { keys, tally, brine, sinceMs } = to;
+  const onPassed = ({ path, why }: { path: string; why: string }): void =>
+    tally.note(`files that can not be read (${why})`, path);
+  await fromStock({
+    stock: stockHistory(stock, tables, onPassed),
+    brine,
+    accepted: keys.accepted,
+    nowMs: Date.now(),
+    sinceMs,
+    tally,
+  });
+}
+
+/** What a move works with. */
+interface Moving {
+  readonly args: MigrateArguments;
+  readonly stock: MasterOptions;
+  readonly ours: MasterOptions;
+  readonly tables: StockTables | undefined;
+  readonly terminal: Terminal;
+  readonly owner: Owner | undefined;
+  /** The stock master, once it is to stop. */
+  pid: number | undefined;
+}
+
+async function move(
+  args: MigrateArguments,
+  { stock: { options: stock }, ours: { options: ours } }: BothMasters,
+  tables: StockTables | undefined,
+  terminal: Terminal,
+): Promise<number> {
+  const owner = await ownerOf(ours.user);
+  const moving: Moving = { args, stock, ours, tables, terminal, owner, pid: undefined };
+  try {
+    await bring(moving);
+  } catch (error) {
+    // What failed first is told. Without this the master's user can not enter what root made.
+    await giveAway(moving).catch(() => undefined);
+    const isStopped = moving.pid !== undefined && stockMaster(stock) === undefined;
+    throw inWords(error, isStopped ? STOPPED : '');
+  }
+  return args.start ? startMaster(ours) : next(stock, ours, terminal);
+}
+
+async function bring(moving: Moving): Promise<void> {
+  const { stock, ours, terminal, owner } = moving;
+  const keysOf = (): Promise<KeyReport> =>
+    moveKeys({ from: stock, to: ours, how: 'add', owner, isDry: false });
+  const startedMs = Date.now();
+  let keys = await keysOf();
+  const tally = new Tally();
+  const stores = await openStores(ours, migrationLog(terminal));
+  try {
+    const brine = brineIntake(stores, {
+      deadlineSeconds: ours.brine.jobDeadline,
+      host: ours.brine.host,
+    });
+    await take(stock, moving.tables, { keys, tally, brine });
+    moving.pid = moving.args.handOver ? stockMaster(stock) : undefined;
+    if (moving.pid !== undefined) {
+      await stopMaster(moving.pid, 'the stock master', stock);
+      terminal.out(`stopped: the stock master (pid ${moving.pid})\n`);
+      // What came while the rest was read. Keys that changed meanwhile are told.
+      const last = await keysOf();
+      keys = { ...last, added: keys.added + last.added };
+      const late = tally.after();
+      const sinceMs = startedMs - MARGIN_MS;
+      await take(stock, moving.tables, { keys, tally: late, brine, sinceMs });
+      tally.add(late);
+    }
+    await moveUserKeys(stock, ours, stores);
+    await stores.state.done();
+  } finally {
+    await stores.close();
+  }
+  for (const line of await moveSigningFiles(stock, ours, owner)) terminal.out(line);
+  await moveDropFile(stock, ours);
+  await giveAway(moving);
+  terminal.out(keyLines(keys, false));
+  terminal.out(tallyLines(tally, false));
+}
+
+/** Keys of local users, so that clients that run on find theirs valid. */
+async function moveUserKeys(
+  stock: MasterOptions,
+  ours: MasterOptions,
+  { state }: BrineStores,
+): Promise<void> {
+  const keys: Record<string, string> = {};
+  const names = await readdir(stock.cachedir).catch(noneIfAbsent);
+  for (const name of names) {
+    const user = /^\.([A-Za-z0-9_][A-Za-z0-9_.@$-]*)_key$/.exec(name)?.[1];
+    const key = user === undefined ? undefined : await readUserKey(stock.cachedir, user);
+    if (user !== undefined && key !== undefined) keys[user] = key;
+  }
+  await state.takeUserKeys(ours.brine.host, keys);
+}
+
+/** A master that never ran has no cache. */
+function noneIfAbsent(error: unknown): readonly string[] {
+  if (isSystemError(error, 'ENOENT')) return [];
+  throw error;
+}
+
+/** A wish for another AES key that the stock master has not seen any more. */
+async function moveDropFile(stock: MasterOptions, ours: MasterOptions): Promise<void> {
+  const [from, to] = [dropFilePath(stock.cachedir), dropFilePath(ours.cachedir)];
+  if (from === to || (await textIfThere(from)) === undefined) return;
+  await mkdir(ours.cachedir, { recursive: true, mode: 0o755 });
+  await writeNew(to, ours.masterId, { mode: 0o400 });
+}
+
+/** Root made the files: the master that does not run as root must own them. */
+async function giveAway({ stock, ours, owner }: Moving): Promise<void> {
+  if (owner === undefined || ours.user === 'root' || runningMaster(ours) !== undefined) return;
+  // What is the stock master's own keeps its owner, if that is another user.
+  const stocks = stock.user === ours.user ? [] : [stock.cachedir, stock.pkiDir, stock.ownPkiDir];
+  const dirs = [ours.brine.stateDir, ours.cachedir, ours.pkiDir, ours.ownPkiDir];
+  await giveTo(
+    owner,
+    dirs.filter((dir) => !stocks.includes(dir)),
+  );
+}
+
+/** `--start`: `brine master -d` waits until the master has taken the host. */
+async function startMaster(ours: MasterOptions): Promise<number> {
+  const program = process.argv[1] ?? '';
+  const words = [...process.execArgv, program, 'master', '-d', '-c', ours.configDir];
+  const child = spawn(process.execPath, words, { stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? EXIT.generic;
+}
+
+function next(stock: MasterOptions, ours: MasterOptions, terminal: Terminal): number {
+  const here = `-c ${ours.configDir}`;
+  const running = stockMaster(stock);
+  const steps =
+    running === undefined
+      ? [`start it: systemctl start brine-master, or brine master -d ${here}`]
+      : [
+          'hand the ports over: the same command with --hand-over (and --start)',
+          'then disable the stock master: systemctl disable salt-master',
+        ];
+  if (runningMaster(ours) === undefined)
+    terminal.out(steps.map((one) => `next: ${one}\n`).join(''));
+  return EXIT.ok;
+}

@@ -1,0 +1,25 @@
+import { lookupUser } from '@brine/cachedir';
+import { giveTree, type Owner } from '@brine/files';
+import { refused } from './refused.ts';
+
+/**
+ * The owner that files of a master must have: the user that it runs as. Undefined where this
+ * process can not give files away, and needs not.
+ * @throws Exit where root finds no such user
+ */
+export async function ownerOf(user: string): Promise<Owner | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = user === 'root' ? { uid: 0, gid: 0 } : await lookupUser(user);
+  if (owner === undefined) throw refused(`this host has no user ${user}, which 'user' names`);
+  return owner;
+}
+
+/** Gives directories with all in them to a master's user. */
+export async function giveTo(
+  owner: Owner | undefined,
+  paths: readonly string[],
+  except: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  if (owner === undefined) return;
+  for (const path of paths) await giveTree(path, owner, except);
+}

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import {
+  ConfigError,
+  type LoadedConfig,
+  loadMasterConfig,
+  type MasterOptions,
+} from '@brine/config';
+import { ReturnerError, returnerUrl } from '@brine/event-return';
+import { StockTables } from '@brine/job-cache';
+import { createLog, type Log } from '@brine/telemetry';
+import type { Terminal } from '../terminal.ts';
+import { refused } from './refused.ts';
+
+/** What the command line says. */
+export interface MigrateArguments {
+  /** Where the stock master's file `master` is. */
+  readonly stockDir: string;
+  readonly configDir: string | undefined;
+  readonly isDry: boolean;
+  readonly handOver: boolean;
+  readonly start: boolean;
+  /** The database of pgjsonb, where the options of the stock master do not name it. */
+  readonly historyUrl: string | undefined;
+  /** Of the stock master, as `3006.26`, where it can not be found. */
+  readonly release: string | undefined;
+}
+
+/** Both configurations. */
+export interface BothMasters {
+  readonly stock: LoadedConfig<MasterOptions>;
+  readonly ours: LoadedConfig<MasterOptions>;
+  /** Whether both are the same file. */
+  readonly isOneFile: boolean;
+}
+
+/** @throws Exit where one can not be read */
+export function readBoth({ stockDir, configDir }: MigrateArguments): BothMasters {
+  // Its options are those of its file: variables of Brine's name none of them.
+  const stock = readOne({ configDir: stockDir, env: {} });
+  const ours = readOne({ configDir });
+  if (!existsSync(stock.options.confFile)) {
+    throw refused(
+      `${stock.options.confFile} is not there: --stock names the stock master's directory`,
+    );
+  }
+  return { stock, ours, isOneFile: stock.options.confFile === ours.options.confFile };
+}
+
+function readOne(location: Parameters<typeof loadMasterConfig>[0]): LoadedConfig<MasterOptions> {
+  try {
+    return loadMasterConfig(location);
+  } catch (error) {
+    if (error instanceof ConfigError) throw refused(error.message);
+    throw error;
+  }
+}
+
+/** What pgjsonb takes where no option is set (Salt: salt/returners/pgjsonb.py). */
+const PRESET_URL = 'postgres://salt:salt@localhost:5432/salt';
+
+/**
+ * The stock master's database of jobs, opened; undefined where there is none of its own.
+ * @throws Exit for options that name no database
+ */
+export async function openTables(
+  { written }: MasterOptions,
+  historyUrl: string | undefined,
+): Promise<StockTables | undefined> {
+  const isUsed = ['master_job_cache', 'ext_job_cache'].some((name) => written[name] === 'pgjsonb');
+  if (historyUrl === undefined && !isUsed) return undefined;
+  try {
+    return await StockTables.connect(
+      historyUrl ?? returnerUrl('pgjsonb', { written }) ?? PRESET_URL,
+    );
+  } catch (error) {
+    if (!(error instanceof ReturnerError)) throw error;
+    throw refused(`the stock master's job cache can not be read: ${error.message}`);
+  }
+}
+
+/** Warnings of the servers go to the terminal, a line each. */
+export function migrationLog(terminal: Terminal): Log {
+  const write = (line: string): void => {
+    const { msg } = JSON.parse(line) as { readonly msg?: string };
+    terminal.err(`brine migrate: ${msg ?? line.trim()}\n`);
+  };
+  return createLog({ service: 'migrate', level: 'warning', destination: { write } });
+}

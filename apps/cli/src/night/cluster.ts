@@ -1,0 +1,199 @@
+import { callRoll, type ToldService } from '@brine/bus/rpc';
+import type { JobRecords } from '@brine/client';
+import type { MasterOptions } from '@brine/config';
+import { isSystemError } from '@brine/files';
+import { hostToken } from '@brine/host';
+import type { ServiceState } from '@brine/service/processes';
+import { isMap, type SaltMap, type SaltValue } from '@brine/wire';
+import { pyStr } from '@brine/wire/text';
+import { connectOwnBus } from './own-servers.ts';
+import { plainText } from './plain-text.ts';
+
+/** A service of any host, as it told of itself. All texts are safe to print. */
+export interface ClusterService {
+  /** `worker-pool`. */
+  readonly service: string;
+  /** `worker-pool-2`; with containers the same as the service. */
+  readonly name: string;
+  /** `brine.host`. */
+  readonly host: string;
+  /** The name of its machine, container or pod. */
+  readonly machine: string;
+  readonly release: string;
+  readonly node: string;
+  readonly pid: number;
+  readonly ready: boolean;
+  /** It was replaced, and finishes what it has. */
+  readonly leaving: boolean;
+  /** Unix ms; 0 where it did not say. */
+  readonly startedMs: number;
+  /** Its clock, ms ahead of that of the process that asked. */
+  readonly aheadMs: number | undefined;
+  readonly withinMs: number;
+  readonly status: Readonly<Record<string, unknown>>;
+}
+
+/** The services of all hosts that answered. */
+export interface Cluster {
+  readonly services: readonly ClusterService[];
+  /** Answers beyond the limits of a call. */
+  readonly leftOut: number;
+}
+
+/**
+ * Asks all services of the cluster by the master's request port. Where no worker answers, it asks
+ * them by NATS itself, if this user may.
+ * @throws Error with both reasons; EACCES where this user may read nothing of the master
+ */
+export async function askCluster(
+  options: MasterOptions,
+  jobs: Pick<JobRecords, 'roll'>,
+): Promise<Cluster> {
+  let byMaster: string;
+  try {
+    return clusterOf(plainOf(await jobs.roll()));
+  } catch (error) {
+    byMaster = firstSentence(error);
+  }
+  try {
+    const bus = await connectOwnBus(options);
+    try {
+      return clusterOf(await callRoll(bus));
+    } finally {
+      await bus.close();
+    }
+  } catch (error) {
+    if (isSystemError(error, 'EACCES')) throw error;
+    throw new Error(`by the request port: ${byMaster}; by NATS: ${firstSentence(error)}`);
+  }
+}
+
+/** The first sentence of an error: some of Salt's texts are a paragraph. */
+export function firstSentence(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return /^.*?\.(?=\s|$)/s.exec(text)?.[0].slice(0, -1) ?? text;
+}
+
+/** Reads what came of a roll call. What a service says is not believed to be of any form. */
+export function clusterOf(roll: unknown): Cluster {
+  const { services, leftOut } = recordOf(roll);
+  const told = Array.isArray(services) ? services.map(recordOf) : [];
+  const found = told.map((one) => serviceOf(one as Partial<ToldService>));
+  const order = (one: ClusterService): string => `${one.host}\0${one.machine}\0${one.name}`;
+  found.sort((one, other) => (order(one) < order(other) ? -1 : 1));
+  return { services: found, leftOut: numberOf(leftOut) };
+}
+
+function serviceOf(told: Partial<ToldService>): ClusterService {
+  const facts = recordOf(told.facts);
+  const service = textOf(told.service);
+  const host = textOf(facts['host']);
+  return {
+    service,
+    name: textOf(facts['name']) || service,
+    host,
+    machine: textOf(facts['machine']) || host,
+    release: textOf(facts['release']),
+    node: textOf(facts['node']),
+    pid: numberOf(facts['pid']),
+    ready: facts['ready'] === true,
+    leaving: facts['leaving'] === true,
+    startedMs: numberOf(facts['startedMs']),
+    aheadMs: typeof told.aheadMs === 'number' ? told.aheadMs : undefined,
+    withinMs: numberOf(told.withinMs),
+    status: recordOf(facts['status']),
+  };
+}
+
+/** Services of this host that its supervisor has and that did not answer: hung, or cut off. */
+export function silentHere<T extends Pick<ServiceState, 'pid' | 'state'>>(
+  cluster: Cluster,
+  here: readonly T[],
+  host: string,
+): readonly T[] {
+  const heard = new Set(cluster.services.filter((one) => one.host === host).map(({ pid }) => pid));
+  return here.filter(({ pid, state }) => state === 'ready' && pid !== undefined && !heard.has(pid));
+}
+
+/**
+ * Those of this host that are silent in two calls: a process that was replaced between the call and
+ * the look at its supervisor is not hung.
+ */
+export async function silentTwice<T extends Pick<ServiceState, 'pid' | 'state'>>(
+  ask: () => Promise<Cluster>,
+  here: () => readonly T[] | Promise<readonly T[]>,
+  host: string,
+): Promise<{ readonly cluster: Cluster; readonly silent: readonly T[] }> {
+  const first = await ask();
+  const before = silentHere(first, await here(), host);
+  if (before.length === 0) return { cluster: first, silent: before };
+  const cluster = await ask();
+  const again = silentHere(cluster, await here(), host);
+  return { cluster, silent: again.filter(({ pid }) => before.some((one) => one.pid === pid)) };
+}
+
+/** A host that reads the streams, or did so within a day, and of which nothing answered. */
+export interface SilentHost {
+  /** Its name, with other signs for those that the name of a reader may not have. */
+  readonly host: string;
+  /** Messages of the stream that it has not had yet. */
+  readonly behind: number;
+}
+
+/** A reader of job files, one for each host (libs/host). */
+const HOST_READER = /^host-(.+)$/;
+
+/** The hosts that are known by their readers of the streams and are silent. */
+export function silentHosts({ services }: Cluster): readonly SilentHost[] {
+  const heard = new Set(services.map(({ host }) => hostToken(host)));
+  const found = new Map<string, SilentHost>();
+  for (const { status } of services) {
+    const { lags } = status;
+    for (const { reader, pending } of Array.isArray(lags) ? lags.map(recordOf) : []) {
+      const host = HOST_READER.exec(textOf(reader))?.[1];
+      if (host === undefined || heard.has(host)) continue;
+      found.set(host, { host, behind: numberOf(pending) });
+    }
+  }
+  return [...found.values()];
+}
+
+/** Services without which a cluster does not serve; the relay is for masters above. */
+const NEEDED = ['event-bus', 'job-cache-returner', 'worker-pool', 'publisher', 'req-gateway'];
+
+/** Which services do not serve as they should; empty while all is well. */
+export function troubleOf(cluster: Cluster): readonly string[] {
+  const { services } = cluster;
+  const missing = NEEDED.filter(
+    (name) => !services.some((one) => one.service === name && one.ready),
+  );
+  const unready = services.filter(
+    ({ service, ready, leaving }) => !ready && !leaving && service !== 'syndic-relay',
+  );
+  return [
+    ...missing.map((name) => `no ${name} serves`),
+    ...unready.map(({ name, machine }) => `${name} on ${machine} is not ready`),
+  ];
+}
+
+/** What a service says may hold anything: only texts without control characters are shown. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? plainText(value) : '';
+}
+
+function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** A value of the wire as JSON has it. */
+export function plainOf(value: SaltValue | SaltMap): unknown {
+  if (isMap(value)) {
+    return Object.fromEntries([...value].map(([key, item]) => [pyStr(key), plainOf(item)]));
+  }
+  return Array.isArray(value) ? value.map(plainOf) : value;
+}

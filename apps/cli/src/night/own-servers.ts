@@ -1,0 +1,51 @@
+import { accessSync, constants } from 'node:fs';
+import { join } from 'node:path';
+import { type Bus, connectBus, type ServiceName } from '@brine/bus';
+import type { MasterOptions } from '@brine/config';
+import { CERTIFICATE_FILES } from '@brine/crypt';
+import { runningNatsUrl } from '@brine/nats-server';
+import { runningPostgresUrl } from '@brine/postgres-server';
+
+/** Users of NATS that may ask about streams; a host has the certificate of one of them, or none. */
+const ASKERS: readonly ServiceName[] = ['admin', 'event-bus'];
+/** A server that is there answers within this, ms. */
+const CONNECT_MS = 3_000;
+
+/**
+ * A connection to NATS with the rights of `admin`, or of `event-bus` where this host has no more.
+ * @throws Error that says what to do
+ */
+export async function connectOwnBus({ brine }: MasterOptions): Promise<Bus> {
+  const { url, certificates } = brine.nats;
+  if (url === undefined || url === '') {
+    const own = await runningNatsUrl(join(brine.stateDir, 'nats'), 'admin');
+    if (own === undefined) throw new Error('the NATS of this master does not run');
+    return connectBus({ url: own, name: 'admin', connectTimeoutMs: CONNECT_MS });
+  }
+  const name = url.includes('tls:')
+    ? ASKERS.find((one) => isReadable(join(certificates, one, CERTIFICATE_FILES.key)))
+    : 'admin';
+  if (name === undefined) {
+    const names = ASKERS.join(' and ');
+    throw new Error(`this user can read no certificate of ${names} below ${certificates}`);
+  }
+  return connectBus({ ...brine.nats, url, name, connectTimeoutMs: CONNECT_MS });
+}
+
+/** The URL of PostgreSQL. @throws Error where this host knows none */
+export async function ownDatabaseUrl({ brine }: MasterOptions): Promise<string> {
+  const { url } = brine.postgres;
+  if (url !== undefined && url !== '') return url;
+  const own = await runningPostgresUrl(join(brine.stateDir, 'postgres'));
+  if (own === undefined) throw new Error('the PostgreSQL of this master does not run');
+  return own;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

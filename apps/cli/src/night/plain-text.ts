@@ -1,0 +1,10 @@
+/** Longer texts of others are cut. */
+const TEXT_MAX = 200;
+
+/** Characters that move the cursor, colour what follows, or turn the direction of writing. */
+const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+/** A text of a minion, a user or another host, safe for a terminal. */
+export function plainText(text: string): string {
+  return text.slice(0, TEXT_MAX).replace(UNSAFE, '?');
+}

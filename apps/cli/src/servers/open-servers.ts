@@ -1,0 +1,85 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Bus, connectBus } from '@brine/bus';
+import type { MasterOptions } from '@brine/config';
+import { runningNatsUrl } from '@brine/nats-server';
+import { runningPostgresUrl } from '@brine/postgres-server';
+import { claimHost, livingSupervisor, readState } from '@brine/service/processes';
+import type { Log } from '@brine/telemetry';
+import type { Exit } from '../exit-codes.ts';
+import { openNats, openPostgres } from '../master/neighbours.ts';
+
+/** Services whose supervisor was killed leave within this, in ms. */
+const LEFTOVER_MS = 15_000;
+const CONNECT_MS = 10_000;
+
+/** NATS and PostgreSQL of a master. */
+export interface Servers {
+  readonly bus: Bus;
+  readonly postgresUrl: string;
+  /** Stops what was started for it. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** How a command opens them. */
+export interface OpenServersOptions {
+  /** The user of NATS. Only `admin` may take and put back snapshots. */
+  readonly as: 'admin' | 'event-bus';
+  readonly log: Log;
+  /** Ends the command with a line that says what to do. */
+  readonly refused: (text: string) => Exit;
+}
+
+/** The supervisor that serves this state directory now. */
+export function runningMaster({ brine }: MasterOptions): number | undefined {
+  return livingSupervisor(readState(brine.stateDir));
+}
+
+/**
+ * Opens NATS and PostgreSQL as the master has them: servers that are configured, those of a master
+ * that runs, or its own, which then run until `close`. Without a master that runs none may start
+ * meanwhile.
+ * @throws Exit with what to do, HostTakenError, BusError
+ */
+export async function openServers(
+  options: MasterOptions,
+  { as, log, refused }: OpenServersOptions,
+): Promise<Servers> {
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const one of closers.splice(0).reverse()) {
+      await one().catch((err: unknown) => log.warn({ err }, 'not closed in order'));
+    }
+  };
+  try {
+    if (runningMaster(options) === undefined) await startBoth(options, log, closers);
+    const { nats, postgres, stateDir } = options.brine;
+    const url = nats.url || (await runningNatsUrl(join(stateDir, 'nats'), as));
+    const postgresUrl = postgres.url || (await runningPostgresUrl(join(stateDir, 'postgres')));
+    if (url === undefined || postgresUrl === undefined) {
+      throw refused('the master of this host is about to start or to stop: try again in a minute');
+    }
+    const bus = await connectBus({ ...nats, url, name: as, connectTimeoutMs: CONNECT_MS });
+    closers.push(() => bus.close());
+    return { bus, postgresUrl, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startBoth(
+  options: MasterOptions,
+  log: Log,
+  closers: (() => Promise<unknown>)[],
+): Promise<void> {
+  const { stateDir } = options.brine;
+  await mkdir(stateDir, { recursive: true, mode: 0o711 });
+  const claim = { ports: [], sockets: [], pidfile: '', stateDir, leftoverMs: LEFTOVER_MS };
+  const claimed = await claimHost(claim);
+  closers.push(() => Promise.resolve(claimed.release()));
+  const nats = await openNats(options, log);
+  closers.push(() => nats.stop());
+  const postgres = await openPostgres(options, log);
+  closers.push(() => postgres.stop());
+}
