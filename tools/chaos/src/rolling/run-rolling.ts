@@ -27,6 +27,8 @@ export interface RollingOptions extends Omit<RollingArguments, 'json'> {
 export interface Round {
   readonly number: number;
   readonly seconds: number;
+  /** Log-ins of simulated minions from its begin until the next one, or the end. */
+  readonly logIns: number;
   /** The release that the services then are of, where they change. */
   readonly to?: string;
 }
@@ -114,9 +116,9 @@ async function runOn(
       options.commands > 0 && options.real > 0
         ? await Commands.start(master, real, options.commands)
         : undefined;
-    const rounds: Round[] = [];
     const failures: string[] = [];
-    await restartAll(restarted, options, rounds, failures);
+    const logIns = async (): Promise<number> => (await swarm.stats()).total.logIns;
+    const rounds = await restartAll(restarted, options, { failures, logIns });
     tell('drain');
     await load.stop();
     const commands = (await typing?.stop()) ?? { typed: 0, failed: [] };
@@ -177,14 +179,16 @@ function startSwarm(
 async function restartAll(
   { master, releases }: Restarted,
   { rounds: count, pauseS, signal, tell }: RollingOptions,
-  rounds: Round[],
-  failures: string[],
-): Promise<void> {
+  { failures, logIns }: { failures: string[]; logIns: () => Promise<number> },
+): Promise<Round[]> {
+  const rounds: Omit<Round, 'logIns'>[] = [];
+  const counts: number[] = [];
   for (let number = 1; number <= count && !signal.aborted; number += 1) {
     await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
     const pids = async (): Promise<Map<string, number | undefined>> =>
       new Map((await master.services()).map(({ name, pid }) => [name, pid]));
     const before = await pids();
+    counts.push(await logIns());
     const to = await releases?.change();
     const { code, stderr, ms } = await master.brine('restart', [], RESTART_MS);
     const after = await pids();
@@ -198,4 +202,8 @@ async function restartAll(
   }
   // A minion that lost 4505 last is deaf for up to 11 s: jobs of that time are part of the run.
   await sleep(pauseS * 1_000, undefined, { signal }).catch(() => undefined);
+  counts.push(await logIns());
+  return rounds.map((round, at) => {
+    return { ...round, logIns: (counts[at + 1] ?? 0) - (counts[at] ?? 0) };
+  });
 }

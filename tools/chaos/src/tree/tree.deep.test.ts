@@ -63,4 +63,4 @@ test('a count of one ledger alone is a difference, and so is a job below alone',
     for (const one of caches) await one.close();
     for (const one of servers) await one.stop();
   }
-}, 60_000);
+});

@@ -124,7 +124,7 @@ describe('behaviours', () => {
     const before = one.stats().logIns;
     const job = await run(one);
     expect(job).toMatchObject({ acknowledged: 12, resends: 0 });
-    await expect.poll(() => one.stats().connected, { timeout: 10_000 }).toBe(12);
+    await expect.poll(() => one.stats().connected).toBe(12);
     expect(one.stats().logIns).toBe(before + 1);
     expect(job.ackedLast - job.sinceMs).toBeGreaterThan(59);
   });
@@ -198,7 +198,7 @@ it('a master that starts again with another AES key has its first job answered b
   await master.close();
   await expect.poll(() => one.stats().connected).toBe(0);
   master = await SparringMaster.start(master);
-  await expect.poll(() => one.stats().connected, { timeout: 10_000 }).toBe(MINIONS);
+  await expect.poll(() => one.stats().connected).toBe(MINIONS);
   const { logIns } = one.stats();
   expect(await run(one)).toMatchObject({ reached: 12, acknowledged: 12, lost: 0 });
   // Whether over the publication that did not open or over the return that was refused.

@@ -1,0 +1,45 @@
+/** One call of the load, as its container printed it. */
+export interface Call {
+  readonly code: number;
+  /** What each minion said. */
+  readonly said: Readonly<Record<string, unknown>>;
+  /** In ms since 1970, when it ended. */
+  readonly endedAt: number;
+}
+
+const MARK = '#call';
+
+/** The loop that a container runs until /tmp/stop is there: one call after the other. */
+export const LOAD_LOOP = [
+  'until [ -e /tmp/stop ]; do',
+  "node apps/cli/bin/brine.mjs salt -t 30 --out=json --static '*' test.ping >/tmp/said 2>/tmp/err",
+  'code=$?',
+  `echo "${MARK} $code $(date +%s%3N) $(tr -d '\\n' </tmp/said) $(tr '\\n' ' ' </tmp/err)"`,
+  'done',
+].join('\n');
+
+/**
+ * The calls in the output of a load.
+ * @throws Error for a line that no loop writes
+ */
+export function callsIn(output: string): Call[] {
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [, code, at, said = ''] = /^#call (\d+) (\d+) (\{.*?\})? ?(?:.*)$/.exec(line) ?? [];
+      if (code === undefined) throw new Error(`not a line of a load: ${line.slice(0, 200)}`);
+      return {
+        code: Number(code),
+        endedAt: Number(at),
+        said: said === '' ? {} : (JSON.parse(said) as Record<string, unknown>),
+      };
+    });
+}
+
+/** Calls that did not bring `true` from each minion. */
+export function failuresAmong(calls: readonly Call[], minions: readonly string[]): Call[] {
+  return calls.filter(
+    ({ code, said }) => code !== 0 || minions.some((minion) => said[minion] !== true),
+  );
+}

@@ -1,0 +1,131 @@
+// Lays out the program as it runs on a host: what is built, what it needs, and Node.js.
+import { existsSync, readdirSync } from 'node:fs';
+import { chmod, copyFile, cp, lstat, mkdir, readdir, readFile, symlink } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { LINK_NAMES } from '../../apps/cli/src/link-names.ts';
+import { type Closure, closureOf, type Lock } from './closure.ts';
+import { natsProgram, nodeProgram } from './programs.ts';
+
+/** Folders of a package of this repository that are read when it runs. */
+export const RUN_FOLDERS: readonly string[] = ['bin', 'dist', 'native', 'python', 'sql', 'threads'];
+/** And those that are not. */
+export const BUILD_FOLDERS: readonly string[] = [
+  'bench',
+  'fixtures',
+  'hosts',
+  'node_modules',
+  'src',
+  'test',
+];
+
+/** Where links with Salt's names of commands are; the directory may be put on PATH. */
+export const SALT_COMMANDS = 'salt-commands';
+
+/** A program tree, and what stands about it in a list of licences. */
+export interface ProgramTree {
+  readonly dir: string;
+  readonly closure: Closure;
+  readonly lock: Lock;
+  readonly node: { readonly release: string; readonly licence: string };
+}
+
+/**
+ * Lays the program into a directory.
+ * @param root the repository, built.
+ * @throws Error where something is not built or not installed.
+ */
+export async function layProgram(root: string, dir: string): Promise<ProgramTree> {
+  const { packages: lock } = JSON.parse(
+    await readFile(join(root, 'package-lock.json'), 'utf8'),
+  ) as { packages: Lock };
+  const apps = readdirSync(join(root, 'apps')).map((name) => `apps/${name}`);
+  const closure = closureOf(lock, apps, (path) => existsSync(join(root, path)));
+  for (const path of closure.workspaces) {
+    if (!existsSync(join(root, path, 'dist'))) {
+      throw new Error(`${path} is not built: npm run build`);
+    }
+    for (const name of ['package.json', ...RUN_FOLDERS]) {
+      await copyNeeded(join(root, path, name), join(dir, path, name));
+    }
+    const { name } = JSON.parse(await readFile(join(root, path, 'package.json'), 'utf8')) as {
+      name: string;
+    };
+    const link = join(dir, 'node_modules', name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(relative(dirname(link), join(dir, path)), link);
+  }
+  for (const path of closure.modules) {
+    if (!existsSync(join(root, path))) throw new Error(`${path} is not installed: npm ci`);
+    await copyNeeded(join(root, path), join(dir, path));
+  }
+  const node = await nodeProgram();
+  const bin = join(dir, 'bin');
+  await mkdir(bin);
+  await copyFile(node.program, join(bin, 'node'));
+  await copyFile(await natsProgram(), join(bin, 'nats-server'));
+  await copyFile(join(root, 'packaging', 'bin', 'brine'), join(bin, 'brine'));
+  await mkdir(join(dir, SALT_COMMANDS));
+  for (const name of LINK_NAMES.keys()) {
+    await symlink('../bin/brine', join(dir, SALT_COMMANDS, name));
+  }
+  await setModes(dir);
+  return { dir, closure, lock, node };
+}
+
+const PLATFORM = join(process.platform, process.arch);
+
+/** Copies what runs. A package of a package is copied by itself. */
+async function copyNeeded(from: string, to: string): Promise<void> {
+  if (!existsSync(from)) return;
+  await cp(from, to, {
+    recursive: true,
+    verbatimSymlinks: true,
+    filter: (path) => isNeeded(relative(from, path), from),
+  });
+}
+
+/**
+ * True for a file or folder that runs, or is a licence.
+ * @param path below the package; empty for the package itself.
+ * @param of the package.
+ */
+export function isNeeded(path: string, of: string): boolean {
+  if (path === '') return true;
+  const name = basename(path);
+  if (name === 'node_modules') return false;
+  if (of.endsWith('/native')) return path === 'dist' || path === 'dist/crypticle.node';
+  if (of.endsWith('/zeromq') && path.startsWith('build/')) {
+    const [, platform = '', arch = PLATFORM.split('/')[1]] = path.split('/');
+    if (name === 'manifest.json') return true;
+    return `${platform}/${arch}` === PLATFORM && !name.startsWith('musl-');
+  }
+  if (/^(licen[cs]e|copying|notice)/i.test(name)) return true;
+  // What compilers, editors, tests and readers of sources want.
+  if (of.includes('node_modules/') && (NOT_RUN.test(path) || name.startsWith('.'))) return false;
+  return !/\.([cm]?ts|map|tsbuildinfo|md|html|a|h|cc|gypi?|bash|cmd|sh)$/.test(name);
+}
+
+/** In packages of others; `pgxs` is what builds extensions of PostgreSQL. */
+const NOT_RUN =
+  /^(tests?|test\.js|benchmarks?|docs|examples|script)$|^native\/lib\/postgresql\/pgxs$/;
+
+/** Only programs that are called by their path: npm packages set this bit on much else. */
+async function setModes(dir: string): Promise<void> {
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isSymbolicLink()) continue;
+    const isProgram =
+      entry.parentPath === join(dir, 'bin') || /native\/bin$/.test(entry.parentPath);
+    await chmod(path, entry.isDirectory() || isProgram ? 0o755 : 0o644);
+  }
+  await chmod(dir, 0o755);
+}
+
+/** The size of a directory's files, in bytes. */
+export async function sizeOf(dir: string): Promise<number> {
+  let bytes = 0;
+  for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile()) bytes += (await lstat(join(entry.parentPath, entry.name))).size;
+  }
+  return bytes;
+}
