@@ -1,5 +1,6 @@
 // What a batch prints, against recordings of real commands, and its runners.
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BrineMaster, type SaltProcess } from '@brine/testing';
 import { until } from '@brine/testing/waits';
@@ -67,6 +68,13 @@ describe('a batch at a whole master', () => {
     return JSON.parse(stdout) as unknown;
   };
 
+  /** A command that ends once its gate is opened, or by itself after a minute. */
+  function gateOf(name: string): { readonly waitsFor: string; readonly open: () => Promise<void> } {
+    const path = join(master.sandbox.dir, `gate-${name}`);
+    const waitsFor = `for n in $(seq 300); do test -e ${path} && break; sleep 0.2; done`;
+    return { waitsFor, open: () => writeFile(path, '') };
+  }
+
   it.each(cases)('$name prints what Salt prints', async ({ argv, exit, stdout, stderr }) => {
     const printed = await salt(...argv.slice(3));
     expect(normalised(printed.stdout)).toBe(normalised(stdout));
@@ -128,14 +136,16 @@ describe('a batch at a whole master', () => {
   });
 
   it('goes on without its command, and is paused, resumed and looked at by runners', async () => {
-    const { stdout } = await salt('--async', '-b', '1', 'web*', 'test.sleep', '6');
-    // The pause has to come before the first of them has returned, on any machine.
+    // The pause comes before the first of them has returned, on any machine.
+    const gate = gateOf('pause');
+    const { stdout } = await salt('--async', '-b', '1', 'web*', 'cmd.run', gate.waitsFor);
     const jid = /\d{20}/.exec(stdout)?.[0] ?? '';
     await until('it is listed', async () => {
       const listed = (await run('batch.list_active')) as { jid: string }[];
       return listed.some((one) => one.jid === jid);
     });
     expect(await run('batch.pause', jid)).toBe(true);
+    await gate.open();
     const status = async () => (await run('batch.status', jid)) as Record<string, unknown>;
     await until('none is active', async () => (await status())['active'] === 0, {
       withinMs: 40_000,
@@ -151,9 +161,11 @@ describe('a batch at a whole master', () => {
   });
 
   it('is stopped by a runner', async () => {
-    const { stdout } = await salt('--async', '-b', '1', 'web*', 'test.sleep', '3');
+    const gate = gateOf('stop');
+    const { stdout } = await salt('--async', '-b', '1', 'web*', 'cmd.run', gate.waitsFor);
     const jid = /\d{20}/.exec(stdout)?.[0] ?? '';
     expect(await run('batch.stop', jid)).toBe(true);
+    await gate.open();
     await until('it is halted', async () => {
       const status = (await run('batch.status', jid)) as Record<string, unknown>;
       return status['halted'] === true && status['halted_reason'] === 'stop';

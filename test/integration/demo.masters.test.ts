@@ -9,4 +9,4 @@ it('brine demo starts a master and two minions, runs its jobs and stops', async 
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, 'demo']);
   for (const minion of ['one.demo', 'two.demo']) expect(stdout).toContain(`store.${minion}`);
   expect(stdout).toMatch(/stopped\.\s*$/);
-}, 120_000);
+});

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const MINIONS = ['light-1', 'light-2'];
 /** A command ends by events; the store commits beside. */
-const STORED = { timeout: 15_000 };
+const STORED = { timeout: 30_000 };
 
 describe('a whole master with two minions', () => {
   let master: BrineMaster;

@@ -100,7 +100,7 @@ it('a collector gets one whole tree of spans for each job, over all services', a
     .toEqual([]);
 
   // Spans of one moment come from several services, each in its own time.
-  await expect.poll(() => orphansOf(received()), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => orphansOf(received())).toEqual([]);
   for (const jid of jids) {
     const trace = traceOf(jid);
     const roots = trace.filter(({ parentSpanId }) => parentSpanId === undefined);

@@ -162,7 +162,7 @@ test('the configuration and the roots are written below their directories alone'
     `Wrote data to file ${join(dir, 'pillar/a.sls')}`,
   );
   const onRecord = async () => (await master.brine('run', ['audit.list', 'limit=100'])).stdout;
-  await expect.poll(onRecord, { timeout: 15_000 }).toContain('file_roots.write');
+  await expect.poll(onRecord).toContain('file_roots.write');
   expect(await onRecord()).toContain('new/made.sls');
 });
 
@@ -173,7 +173,7 @@ test('a pair of keys is made for a minion and accepted', async () => {
   expect(await wheel('key.gen_accept', { id_: 'made' })).toEqual(mapOf({}));
   expect(await wheel('key.list', { match: 'accepted' })).toEqual(mapOf({ minions: ['made'] }));
   const accepted = async () => (await master.brine('key', ['-l', 'acc'])).stdout;
-  await expect.poll(accepted, { timeout: 15_000 }).toContain('made');
+  await expect.poll(accepted).toContain('made');
 });
 
 test('queues keep items in order, and run queued runners', async () => {

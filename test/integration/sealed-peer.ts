@@ -20,8 +20,9 @@ export class SealedPeer {
     this.#peer = peer;
   }
 
-  static async open(id: string, port: number): Promise<SealedPeer> {
-    return new SealedPeer(id, await PrivateKey.generate(2048), await ZmtpPeer.open({ port }));
+  static async open(id: string, port: number, host = '127.0.0.1'): Promise<SealedPeer> {
+    const peer = await ZmtpPeer.open({ host, port });
+    return new SealedPeer(id, await PrivateKey.generate(2048), peer);
   }
 
   /** Asks to sign in. Accepted, it gives the secrets that the master handed over, as texts. */

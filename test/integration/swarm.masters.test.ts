@@ -70,14 +70,11 @@ describe('200 simulated minions at a whole master', () => {
     const jid = job.jid ?? '';
     let stored: string[] = [];
     await expect
-      .poll(
-        async () => {
-          const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
-          stored = Object.keys((JSON.parse(stdout) as { Result?: object }).Result ?? {});
-          return stored.length;
-        },
-        { timeout: 15_000 },
-      )
+      .poll(async () => {
+        const { stdout } = await master.brine('run', ['jobs.list_job', jid, '--out', 'json']);
+        stored = Object.keys((JSON.parse(stdout) as { Result?: object }).Result ?? {});
+        return stored.length;
+      })
       .toBe(answering);
     for (const id of silentIds) expect(stored).not.toContain(id);
 
@@ -100,9 +97,7 @@ describe('200 simulated minions at a whole master', () => {
     const args = ['jobs.lookup_jid', job.jid ?? '', '--out', 'json'];
     // Acknowledged is what is in the stream; the store takes it from there.
     await expect
-      .poll(async () => JSON.parse((await master.brine('run', args)).stdout) as object, {
-        timeout: 15_000,
-      })
+      .poll(async () => JSON.parse((await master.brine('run', args)).stdout) as object)
       .toEqual({ [target[0] ?? '']: 'hé', [target[1] ?? '']: 'hé' });
   });
 

@@ -108,9 +108,7 @@ async function why(jid: string, ...ids: readonly string[]): Promise<Record<strin
 
 /** Asks until the store has the last events. */
 const eventually = (jid: string, expected: Record<string, SilenceCause>): Promise<void> =>
-  expect
-    .poll(async () => why(jid, ...Object.keys(expected)), { timeout: 20_000, interval: 500 })
-    .toEqual(expected);
+  expect.poll(async () => why(jid, ...Object.keys(expected)), { interval: 500 }).toEqual(expected);
 
 describe('jobs.why names the cause of each silence', () => {
   it('of what the minions themselves told about the job', async () => {
@@ -153,7 +151,7 @@ describe('jobs.why names the cause of each silence', () => {
       [jid],
     );
     const deadlineMs = rows[0]?.deadline.getTime() ?? 0;
-    await expect.poll(() => Date.now() > deadlineMs, { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => Date.now() > deadlineMs).toBe(true);
     await answer('late', jid);
     await eventually(jid, { elsewhere: 'returned_elsewhere', late: 'returned_late' });
   });
@@ -205,7 +203,7 @@ describe('jobs.why names the cause of each silence', () => {
     try {
       jid = await publish(...toAll('answers'));
       const until = Date.now() + (NOT_AFTER_S + 1) * 1000;
-      await expect.poll(() => Date.now() > until, { timeout: 20_000 }).toBe(true);
+      await expect.poll(() => Date.now() > until).toBe(true);
     } finally {
       process.kill(pid, 'SIGCONT');
     }
@@ -233,7 +231,7 @@ describe('what else can be asked and mended', () => {
       return stdout === '' ? stderr : JSON.parse(stdout);
     };
     await expect
-      .poll(() => run('jobs.missing', jid), { timeout: 10_000 })
+      .poll(() => run('jobs.missing', jid))
       .toEqual({ idle: 'waiting', silent: 'waiting' });
 
     expect(await run('jobs.rerun', jid)).toMatch(/say --missing/);

@@ -115,6 +115,8 @@ async function runBatches(
       isFirst = false;
     }
     if (step.kind === 'return' || step.kind === 'silent') active -= 1;
+    // They count, and their slots are free again.
+    if (step.kind === 'unseen') active -= step.count;
     if (step.kind === 'return') into.returned.push(step.id);
     // Who has returned was sent a part of it.
     if (step.kind === 'return' && into.jids.length === 0) into.jids.push(jid);

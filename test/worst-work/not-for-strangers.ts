@@ -51,7 +51,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
       'buildMinionEvent buildMinionEvents buildNewJob buildPillar buildPrivateData ' +
       'buildRunEntry buildServeFile endsRun ' +
       'buildPrivateReply buildPublish buildPublishReply buildPublishedJob buildReturn ' +
-      'buildSignedPrivate buildSyndicReturn clearEnvelope clearReply ' +
+      'buildSignedPrivate buildSyndicReturn clearEnvelope clearReply eventStamp ' +
       'ipcFrame packEvent publicationEnvelope refusalReply signedReply',
   ),
 };

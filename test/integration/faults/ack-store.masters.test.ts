@@ -57,5 +57,5 @@ describe('brine.ack: store', () => {
     const job = await following;
     expect(job).toMatchObject({ targeted: MINIONS, returned: MINIONS });
     await expect.poll(() => stored(job.jid ?? ''), { timeout: 30_000 }).toBe(MINIONS);
-  }, 120_000);
+  });
 });

@@ -5,9 +5,9 @@ import { runChaos } from './run-chaos.ts';
 const MINIONS = 60;
 
 interface Seen {
-  readonly rounds: readonly object[];
+  readonly rounds: readonly { readonly logIns: number }[];
   readonly load: { readonly jobs: number };
-  readonly logIns: { readonly during: number; readonly subscriptions: number };
+  readonly logIns: { readonly subscriptions: number };
   readonly written: { readonly alone: number; readonly pages: number };
   readonly failures: readonly string[];
   readonly ledger?: {
@@ -16,7 +16,7 @@ interface Seen {
   };
 }
 
-it('an upgrade from the last release and back under load: no call fails, nothing is lost, no minion logs in', async () => {
+it('an upgrade from the last release and back under load: no call fails, nothing is lost, no minion logs in for the upgrade', async () => {
   const asked = ['--rolling', '2', '--from', 'release', '--minions', `${MINIONS}`];
   // A minion that lost 4505 is deaf for up to 11 s.
   const load = ['--jobs', '3', '--all-every', '2', '--pause', '12', '--deadline', '30'];
@@ -25,15 +25,18 @@ it('an upgrade from the last release and back under load: no call fails, nothing
   const seen = report();
   expect(seen.failures).toEqual([]);
   expect(seen.rounds).toMatchObject([
-    { to: 'this checkout' },
+    { to: 'this checkout', logIns: 0 },
     { to: expect.stringMatching(/^[0-9a-f]{40} /) },
   ]);
   expect(seen.ledger?.ok).toBe(true);
   // There was a load, and 4505 was really lost: without both there is nothing to see.
   expect(seen.load.jobs).toBeGreaterThan(10);
   expect(seen.ledger?.figures.acknowledged).toBeGreaterThan(100);
-  expect(seen.logIns).toMatchObject({ during: 0, subscriptions: 2 * MINIONS });
+  expect(seen.logIns.subscriptions).toBe(2 * MINIONS);
+  // A publisher of 0.2.0 that starts while another one sends may take that for a lost stream, and
+  // begins a new AES key.
+  process.stdout.write(`log-ins after the way back: ${seen.rounds[1]?.logIns}\n`);
   // Both ways of writing met readers of both releases.
   expect(seen.written.pages).toBeGreaterThan(10);
   expect(seen.written.alone).toBeGreaterThan(10);
-}, 300_000);
+}, 900_000);

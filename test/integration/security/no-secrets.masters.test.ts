@@ -182,10 +182,10 @@ it("no log, trace or metric tells a secret, an argument, a return or an event's 
   expect([...secrets.values()].filter((secret) => secret.length < 12)).toEqual([]);
   const spans = () => readRecordedSpans(master.home.cacheDir);
   await expect
-    .poll(() => spans().filter(({ name }) => /return|event/.test(name)).length, { timeout: 20_000 })
+    .poll(() => spans().filter(({ name }) => /return|event/.test(name)).length)
     .toBeGreaterThan(12);
   // The store counts returns, and its figures arrive some seconds later.
-  await expect.poll(() => metrics('text/plain'), { timeout: 20_000 }).toContain('"lab.fun"');
+  await expect.poll(() => metrics('text/plain')).toContain('"lab.fun"');
 
   const found = await outputs();
   // Lines of a job carry its id and its trace, in the master and in the minion.

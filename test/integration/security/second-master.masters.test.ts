@@ -47,7 +47,7 @@ test('a second master with the same file ends with 4 and changes nothing', async
   expect(stderr).toContain('names process');
   expect(stderr).toContain('master_event_pub.ipc is served');
   expect(await first()).toEqual(before);
-}, 120_000);
+});
 
 test('so does one with other directories on the same ports, also as a daemon', async () => {
   const { publishPort, retPort } = master.home;
@@ -66,7 +66,7 @@ test('so does one with other directories on the same ports, also as a daemon', a
   }
   expect(await readFile(pidfile, 'utf8')).toBe('1');
   expect(await first()).toEqual(before);
-}, 120_000);
+});
 
 test('services that a killed master leaves behind do not keep the next one away', async () => {
   const services = await master.services();

@@ -83,6 +83,7 @@ describe('the queries of the dashboards', () => {
     database = await startPostgres();
     closers.push(() => database.stop());
     master = await BrineMaster.start({
+      event_return: 'pgjsonb',
       brine: { workers: 2, postgres: { url: database.url } },
     });
     closers.push(() => master.close());

@@ -96,4 +96,4 @@ test('without data Salt 3008 stumbles over compounds, and ours expects everybody
     dataCache: false,
   });
   expect(ours.minions).toEqual(accepted);
-}, 60_000);
+});

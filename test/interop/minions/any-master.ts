@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { dialectOf } from '@brine/cachedir';
 import {
   BrineMaster,
   newestOf,
@@ -11,7 +12,6 @@ import {
   saltVenv,
   type SaltVersion,
 } from '@brine/testing';
-import { dialectOf } from '../../../apps/event-bus/src/adapters/installed-salt.ts';
 
 /** Longest that a command waits, in ms. */
 const COMMAND_MS = 170_000;

@@ -63,15 +63,20 @@ export async function writtenEvents(config: SaltConfig): Promise<unknown[]> {
 const PACKAGE = 'mako==1.4.3';
 
 /**
- * The directory of a package that the environments of Salt do not have, as `name==version`. The
- * first call needs a package index; the directory stays beside the environments.
+ * The directory of a package that the environments of Salt do not have, as `name==version`, with
+ * the others that it needs. The first call needs a package index; the directory stays beside the
+ * environments.
  */
-export async function packageBeside(venv: SaltVenv, wanted: string): Promise<string> {
+export async function packageBeside(
+  venv: SaltVenv,
+  wanted: string,
+  needs: readonly string[] = [],
+): Promise<string> {
   const dir = join(dirname(venv.dir), wanted.replace('==', '-'));
   if (!existsSync(dir)) {
     const made = await mkdtemp(`${dir}-`);
     const pip = ['-m', 'pip', '--disable-pip-version-check', 'install', '-q', '--no-deps'];
-    await run(venv.python, [...pip, '--target', made, wanted]);
+    await run(venv.python, [...pip, '--target', made, wanted, ...needs]);
     // Another test may have been faster.
     await rename(made, dir).catch(() => rm(made, { recursive: true }));
   }
@@ -79,11 +84,15 @@ export async function packageBeside(venv: SaltVenv, wanted: string): Promise<str
 }
 
 /**
- * The environment with the site's packages: a script in the place of the interpreter, as a site
- * writes one.
+ * The environment with a package, by default the site's: a script in the place of the interpreter,
+ * as a site writes one.
  */
-export async function withPackages(venv: SaltVenv, dir: string): Promise<SaltVenv> {
-  const packages = await packageBeside(venv, PACKAGE);
+export async function withPackages(
+  venv: SaltVenv,
+  dir: string,
+  wanted = PACKAGE,
+): Promise<SaltVenv> {
+  const packages = await packageBeside(venv, wanted);
   const python = join(dir, 'site-python');
   const script = `#!/bin/sh\nPYTHONPATH=${packages} exec ${venv.python} "$@"\n`;
   await writeFile(python, script, { mode: 0o755 });

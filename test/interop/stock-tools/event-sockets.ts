@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { dialectOf } from '@brine/cachedir';
 import { Readers } from '@brine/host';
 import type { SaltVenv, SaltVersion } from '@brine/testing';
 import { releaseOf, saltVenv } from '@brine/testing';
@@ -11,7 +12,6 @@ import { mapOf, pack, unpackMap } from '@brine/wire';
 import { splitEvent } from '@brine/wire/frames';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HostSockets } from '../../../apps/event-bus/src/adapters/host-sockets.ts';
-import { dialectOf } from '../../../apps/event-bus/src/adapters/installed-salt.ts';
 
 /** Reads two events with the real library, then fires one of its own. */
 const CLIENT = `

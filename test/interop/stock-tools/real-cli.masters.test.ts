@@ -97,7 +97,7 @@ describe('the stock command line on the host of a Brine master', () => {
     expect(code).toBe(0);
     const isGone = async (): Promise<boolean> =>
       !(await readdir(master.home.cacheDir)).includes('.dfn');
-    await until(`${dropped} is taken away`, isGone, { withinMs: 15_000 });
+    await until(`${dropped} is taken away`, isGone);
     // The remaining minions sign in again by themselves and run the very next job.
     const args = ['-L', MINIONS.join(','), 'test.ping', '--static', '--out', 'json', '-t', '20'];
     const { stdout } = await master.brine('salt', args);

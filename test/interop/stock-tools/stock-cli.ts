@@ -4,6 +4,7 @@ import {
   BrineMaster,
   NEWEST_SALTS,
   releaseOf,
+  type SaltConfig,
   type SaltHome,
   type SaltOutput,
   type SaltVenv,
@@ -25,14 +26,19 @@ export class StockCli {
   }
 
   /** Starts all of it with these command lines; resolves when the minions answer. */
-  static async start(versions: readonly SaltVersion[] = NEWEST_SALTS): Promise<StockCli> {
+  static async start(
+    versions: readonly SaltVersion[] = NEWEST_SALTS,
+    options: { readonly brine?: SaltConfig; readonly master?: SaltConfig } = {},
+  ): Promise<StockCli> {
     const venvs = new Map<SaltVersion, SaltVenv>();
     for (const version of versions) venvs.set(version, await saltVenv(version));
     // Named, so that the job files hold returns too: no stock salt is on this host's PATH.
-    const master = await BrineMaster.start({ brine: { workers: 2, event_framing: 'bare' } });
+    const brine = { workers: 2, event_framing: 'bare', ...options.brine };
+    const master = await BrineMaster.start({ ...options.master, brine });
     const cli = new StockCli(master);
     for (const [version, venv] of venvs) {
-      const home = await stockConfig(master, version, releaseOf(version).framing);
+      const { line, framing } = releaseOf(version);
+      const home = await stockConfig(master, version, line === '3007' ? line : framing);
       cli.#stock.set(version, { venv, home });
     }
     for (const id of MINIONS) await master.startMinion(id);
@@ -63,17 +69,17 @@ export class StockCli {
   }
 }
 
-/** A configuration folder for a stock CLI: the master's, with the sockets in its framing. */
+/** A configuration folder for a stock CLI: the master's, with the sockets of its release. */
 async function stockConfig(
   master: BrineMaster,
   version: string,
-  framing: string,
+  sockets: string,
 ): Promise<SaltHome> {
   const { home } = master;
   const configDir = join(master.sandbox.dir, `cli-${version}`);
   await mkdir(configDir);
   await chmod(configDir, 0o755);
-  const sockDir = join(home.sockDir, framing);
+  const sockDir = join(home.sockDir, sockets);
   const lines = (await master.file('master'))
     .split('\n')
     .filter((line) => !/^(sock_dir|brine):/.test(line));

@@ -171,13 +171,13 @@ describe('traces of jobs on unmodified minions', () => {
     await master.brine('run', ['jobs.list_jobs', '--out', 'json']);
     const run = (): RecordedSpan | undefined =>
       spans().find(({ attributes }) => attributes['salt.fun'] === 'jobs.list_jobs');
-    await expect.poll(run, { timeout: 10_000 }).toBeDefined();
+    await expect.poll(run).toBeDefined();
     const link = { traceId: run()?.traceId, spanId: run()?.spanId };
     const linked = (): unknown[] =>
       spans()
         .filter(({ name }) => name === 'worker query')
         .map(({ links }) => links);
-    await expect.poll(linked, { timeout: 10_000 }).toContainEqual([link]);
+    await expect.poll(linked).toContainEqual([link]);
     await expect.poll(() => orphansOf(spans()), { timeout: 30_000 }).toEqual([]);
   });
 

@@ -106,12 +106,6 @@ const GROUPS: readonly Group[] = [
   },
   {
     tools: ['salt 3008.2', 'salt 3006.26'],
-    what: 'no pillar',
-    why: "pillars hold secrets: Brine keeps them sealed, not in files; Brine's salt-run shows them",
-    names: ['runner/cache-pillar'],
-  },
-  {
-    tools: ['salt 3008.2', 'salt 3006.26'],
     what: "two more local keys: the master's key under both names",
     why: 'tools of 3006 look for master.pem, those of 3008 for the name of the host',
     names: ['salt-key/finger-all-live'],

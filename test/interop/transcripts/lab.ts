@@ -79,7 +79,7 @@ export class Lab {
     const files = await mkdtemp(join(tmpdir(), 'brine-lab-'));
     let lab: Lab | undefined;
     try {
-      const master = await startMaster(files, postgres);
+      const master = await startMaster(release, files, postgres);
       const stockConfig = join(master.sandbox.dir, 'CONF-stock');
       lab = new Lab({ release, master, venv, stockConfig, files, postgres });
       await lab.#furnish(older);
@@ -276,14 +276,19 @@ async function labConfig(file: string, root: string): Promise<SaltConfig> {
 }
 
 /** @param dir gets the lab's own files, which have to be there before the master's directory. */
-async function startMaster(dir: string, postgres: TestPostgres): Promise<BrineMaster> {
+async function startMaster(
+  release: RecordedRelease,
+  dir: string,
+  postgres: TestPostgres,
+): Promise<BrineMaster> {
   const settings = { env: { DATABASE_URL: postgres.url }, logLevel: 'warning' };
   await cp(join(LAB, 'srv'), join(dir, 'srv'), { recursive: true });
   await mkdir(join(dir, 'etc'));
   await copyFile(join(LAB, 'users.txt'), join(dir, 'etc', 'users.txt'));
   const config = await labConfig('master.yaml', dir);
-  // Named, so that the job files hold returns too: no stock salt is on this host's PATH.
-  return BrineMaster.start({ ...config, brine: { event_framing: 'bare' } }, settings);
+  // Named, so that stock tools find returns and minion data: no stock salt is on this host's PATH.
+  const brine = { event_framing: 'bare', minion_banks: release.slice(0, 4) };
+  return BrineMaster.start({ ...config, brine }, settings);
 }
 
 /** The master's configuration, with the sockets in the framing of a stock release. */

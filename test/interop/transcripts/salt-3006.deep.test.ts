@@ -1,3 +1,10 @@
 import { describeTranscripts } from './describe-transcripts.ts';
 
-describeTranscripts('salt 3006.26');
+/** Of the cases that 3008.2 prints alike, and runs all of, one in so many; 1 for each of them. */
+const ONE_IN = Number(process.env['BRINE_TRANSCRIPTS_3006'] ?? 3);
+
+let alike = 0;
+describeTranscripts(
+  'salt 3006.26',
+  ({ version }) => version === '3006.26' || alike++ % ONE_IN === 0,
+);

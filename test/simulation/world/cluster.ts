@@ -258,6 +258,7 @@ export class Cluster {
       metrics: new Metrics(),
       signal: running.abort.signal,
       env: {},
+      told: () => ({ status: {} }),
       fail: (error: unknown) => this.#failed(name, running, error),
     } as unknown as ServiceContext;
   }

@@ -1,4 +1,4 @@
-import type { PublishServer, PublishServerOptions } from '@brine/zmq';
+import type { PublishPeer, PublishServer, PublishServerOptions } from '@brine/zmq';
 import type { Random } from './random.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -9,6 +9,7 @@ export interface Subscription {
 }
 
 interface Subscriber {
+  readonly peer: PublishPeer;
   readonly onFrame: (frame: Buffer) => void;
   readonly onLost: () => void;
   isOver: boolean;
@@ -29,7 +30,8 @@ export class PublishPort {
   readonly #time: VirtualTime;
   readonly #random: Random;
   readonly #subscribers = new Set<Subscriber>();
-  #onConnect: (() => void) | undefined;
+  #options: PublishServerOptions | undefined;
+  #ports = 40_000;
   #owner: object | undefined;
 
   constructor(time: VirtualTime, random: Random) {
@@ -46,7 +48,7 @@ export class PublishPort {
     const owner = {};
     if (this.#owner !== undefined) return Promise.reject(new Error('4505 is in use'));
     this.#owner = owner;
-    this.#onConnect = options.onConnect;
+    this.#options = options;
     const isOwner = (): boolean => this.#owner === owner;
     const peers = (): number => (isOwner() ? this.#subscribers.size : 0);
     const server = {
@@ -69,16 +71,19 @@ export class PublishPort {
   /** The publisher is gone: its subscribers notice. */
   release(): void {
     this.#owner = undefined;
-    this.#onConnect = undefined;
+    this.#options = undefined;
     for (const subscriber of [...this.#subscribers]) this.#lose(subscriber);
   }
 
   /** Subscribes if a publisher is there. */
   subscribe(onFrame: (frame: Buffer) => void, onLost: () => void): Subscription | undefined {
     if (!this.isBound) return undefined;
-    const subscriber: Subscriber = { onFrame, onLost, isOver: false, at: 0 };
+    const peer = { address: '127.0.0.1', port: this.#ports++, topics: new Set(['']) };
+    const subscriber: Subscriber = { peer, onFrame, onLost, isOver: false, at: 0 };
     this.#subscribers.add(subscriber);
-    this.#time.after(1, () => this.#onConnect?.());
+    this.#time.after(1, () => {
+      if (!subscriber.isOver) this.#options?.onConnect?.(peer);
+    });
     return { drop: () => this.#lose(subscriber) };
   }
 
@@ -97,6 +102,7 @@ export class PublishPort {
     if (subscriber.isOver) return;
     subscriber.isOver = true;
     this.#subscribers.delete(subscriber);
+    this.#options?.onDisconnect?.(subscriber.peer);
     subscriber.onLost();
   }
 }

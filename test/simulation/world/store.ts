@@ -1,4 +1,11 @@
-import type { JobCache, JobRow, ReturnRow, SaveReport, SightingRow } from '@brine/job-cache';
+import type {
+  JobCache,
+  JobRow,
+  LogInRow,
+  ReturnRow,
+  SaveReport,
+  SightingRow,
+} from '@brine/job-cache';
 import { JobCacheError } from '@brine/job-cache';
 import type { Random } from './random.ts';
 import { contentOf, hasFailed, isBefore, joined, sightingOf } from './store-rules.ts';
@@ -52,6 +59,8 @@ export class SimStore {
   away = false;
   /** Of each job, when its minions were last seen running it. */
   readonly #running = new Map<string, Map<string, number>>();
+  /** When each minion last logged in or returned. */
+  readonly #lastHeard = new Map<string, number>();
   /** Share of the commits whose answer is lost. */
   lostAnswers = 0;
   readonly #time: VirtualTime;
@@ -74,7 +83,13 @@ export class SimStore {
           this.#saveSightings(rows);
           return [];
         }),
-      saveLogIns: () => run(() => []),
+      saveLogIns: (rows: readonly LogInRow[]) =>
+        run(() => {
+          for (const { id, at } of rows) this.#heard(id, at);
+          return [];
+        }),
+      heardSince: (ids: readonly string[], sinceMs: number) =>
+        run(() => ids.filter((id) => (this.#lastHeard.get(id) ?? -Infinity) >= sinceMs)),
       audit: { save: () => run(() => []) },
       outstanding: ({ sinceMs }: { sinceMs: number }) => run(() => this.#outstanding(sinceMs)),
       // There are no durable jobs here; publishers ask all the same.
@@ -140,10 +155,15 @@ export class SimStore {
     return { stored, known: rows.length - stored, replaced: 0, refused: [] };
   }
 
+  #heard(id: string, at: number): void {
+    this.#lastHeard.set(id, Math.max(this.#lastHeard.get(id) ?? at, at));
+  }
+
   #saveReturns(rows: readonly ReturnRow[]): SaveReport {
     let stored = 0;
     let replaced = 0;
     for (const row of rows) {
+      this.#heard(row.id, row.receivedAt);
       const kept: KeptReturn = { row, content: contentOf(row.load), failed: hasFailed(row.load) };
       const ofJob = this.returns.get(row.jid) ?? new Map<string, KeptReturn>();
       this.returns.set(row.jid, ofJob);

@@ -1,3 +1,4 @@
+export { BRINE, brineEnv } from '../brine/brine-program.ts';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';

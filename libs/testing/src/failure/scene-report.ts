@@ -16,7 +16,7 @@ const JOBS = 3;
 const JOB_LINES = 40;
 const CONFIG_CHARS = 3_000;
 const REPORT_CHARS = 100_000;
-const COMMAND_MS = 8_000;
+const COMMAND_MS = 20_000;
 
 /** Each process has them, and they say nothing but where the scene is. */
 const PLACES = new Set([

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 
 /** A busy machine may be slow, but what has not come by then will not come. */
-const PATIENCE_MS = 12_000;
+const PATIENCE_MS = 30_000;
 const PAUSE_MIN_MS = 5;
 const PAUSE_MAX_MS = 200;
 const SEEN_CHARS_MAX = 2_000;
@@ -12,7 +12,7 @@ const now = performance.now.bind(performance);
 
 /** How long a wait may take. */
 export interface UntilOptions {
-  /** In ms; default 12 s. */
+  /** In ms; default 30 s. */
   readonly withinMs?: number;
 }
 

@@ -46,6 +46,11 @@ export const CLEAR_LOADS: readonly Load[] = [
     hostile: 'fun tgt tgt_type arg jid user key kwargs.token kwargs.delimiter'.split(' '),
   },
   {
+    cmd: 'brine_events',
+    fields: { args: mapOf({ from: 'oldest', tag: '*', max: 1 }) },
+    hostile: 'args args.from args.tag args.minion args.jid args.kinds args.max user key'.split(' '),
+  },
+  {
     cmd: 'brine_query',
     fields: { query: 'get_jid', args: mapOf({ jid: JID }) },
     hostile: 'query args args.jid user key'.split(' '),

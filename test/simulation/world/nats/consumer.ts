@@ -123,8 +123,14 @@ export class SimConsumer {
   settle(seq: number, how: string): void {
     const open = this.#open.get(seq);
     if (open === undefined) return;
+    if (how === '+WPI') {
+      open.again = this.#time.now + this.#ackWaitMs;
+      this.#lookAgain(seq, this.#ackWaitMs);
+      return;
+    }
     if (!how.startsWith('-NAK')) {
       this.#open.delete(seq);
+      this.#stream.done(seq);
       this.pump();
       return;
     }

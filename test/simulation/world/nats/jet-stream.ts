@@ -81,7 +81,8 @@ export class JetStream {
 
   /** The server was killed: readers without a durable place are gone. */
   restarted(): void {
-    for (const { consumers } of this.#kept.values()) {
+    for (const { stream, consumers } of this.#kept.values()) {
+      stream.restarted();
       for (const [name, consumer] of consumers) {
         if (consumer.isDurable) consumer.restarted();
         else {
@@ -203,6 +204,7 @@ export class JetStream {
     const stream = this.#kept.get(name)?.stream;
     if (stream === undefined) return { error: NOT_FOUND };
     const first = stream.messages.values().next().value;
+    const last = stream.messages.get(stream.lastSeq) ?? first;
     return {
       created: stream.created,
       config: stream.config,
@@ -212,6 +214,7 @@ export class JetStream {
         first_seq: first?.seq ?? stream.lastSeq + 1,
         last_seq: stream.lastSeq,
         first_ts: new Date(first?.timeMs ?? 0).toISOString(),
+        last_ts: new Date(last?.timeMs ?? 0).toISOString(),
       },
     };
   }

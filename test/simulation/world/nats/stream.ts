@@ -87,6 +87,16 @@ export class SimStream {
     return purged;
   }
 
+  /** A message was acknowledged: a queue of work keeps it no longer. */
+  done(seq: number): void {
+    if (this.config['retention'] === 'workqueue') this.messages.delete(seq);
+  }
+
+  /** The server was killed: it knows the ids of those messages only that it still has. */
+  restarted(): void {
+    for (const [id, { seq }] of this.#ids) if (!this.messages.has(seq)) this.#ids.delete(id);
+  }
+
   /** A copy of what is on disk now. */
   copy(): SimStream {
     const copy = new SimStream(this.config, this.created);
