@@ -26,10 +26,10 @@ const layers: readonly Layer[] = [
   {
     name: 'pure',
     include: ['**/*.test.ts'],
-    exclude: ['**/*.{served,masters,deep}.test.ts'],
+    exclude: ['**/*.{served,masters,deep,hosts}.test.ts'],
     setupFiles: ['test/layers/nothing-started.ts'],
     maxWorkers: 2,
-    testTimeout: 20_000,
+    testTimeout: 180_000,
     hookTimeout: 60_000,
   },
   {
@@ -39,7 +39,7 @@ const layers: readonly Layer[] = [
     globalSetup: 'test/layers/one-postgres.ts',
     // They wait for servers more than they compute.
     maxWorkers: 3,
-    testTimeout: 30_000,
+    testTimeout: 90_000,
     hookTimeout: 120_000,
   },
   {
@@ -59,6 +59,13 @@ const layers: readonly Layer[] = [
     testTimeout: 180_000,
     hookTimeout: 900_000,
   },
+  {
+    name: 'hosts',
+    include: ['**/*.hosts.test.ts'],
+    maxWorkers: 1,
+    testTimeout: 180_000,
+    hookTimeout: 900_000,
+  },
 ];
 
 export default defineConfig({
@@ -75,7 +82,7 @@ export default defineConfig({
         setupFiles: [...setupFiles],
         // As `until` of @brine/testing/waits: with vitest's one second, a busy machine looks like a
         // fault. It is below the time of a whole test, so that the wait says what did not come.
-        expect: { poll: { timeout: 12_000 } },
+        expect: { poll: { timeout: 30_000 } },
         // A failure in CI is all that there is to see: chai's 40 characters do not tell it.
         chaiConfig: { truncateThreshold: 0 },
         // Native sockets (zeromq) want a process of their own, not a thread.
