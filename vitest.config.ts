@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/layers/longest-first.ts';
 
 // `@brine/<lib>` resolves to its source: tests need no build, and errors point at what was written.
 // No 'import' here: vitest hands the list to Node, where it would also hold for `require`, and
@@ -72,6 +73,7 @@ export default defineConfig({
   resolve,
   ssr,
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: layers.map(({ name, include, exclude = [], setupFiles = [], ...limits }, at) => ({
       resolve,
       ssr,

@@ -3,7 +3,8 @@
 // also several times, only files whose path has NAME in it, of any layer; with `--keep` beside it
 // the directories of masters and sandboxes stay where a test failed. The last line is
 // `N passed, N failed`, with `, N skipped` where there are any. With CI=true a skipped test is a
-// failure: no person watches to notice it.
+// failure: no person watches to notice it. There a run also ends itself before CI would, and says
+// which tests had not ended.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,20 +20,24 @@ const SLOWEST_SHOWN = 10;
 /** How much of a failed test's message stands in the sum at the end. */
 const MESSAGE_LINES = 12;
 const LINE_CHARS = 2_000;
+/** CI ends a run after 90 min and keeps nothing of it; this leaves time for the start. In ms. */
+const CI_DEADLINE_MS = 84 * 60_000;
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+const UNENDED = join(ROOT, 'test', 'layers', 'unended-tests.mjs');
 
 async function main() {
   const { layers, only, keep } = chosen(process.argv.slice(2));
   // Read by test/layers/scenes-of-failures.ts.
   if (keep) process.env.BRINE_KEEP_FAILED = '1';
   const total = { passed: 0, failed: 0, skipped: 0 };
+  const endBy = process.env.CI === 'true' ? performance.now() + CI_DEADLINE_MS : Infinity;
   const failures = [];
   const times = [];
   const files = [];
   for (const layer of layers) {
     console.log(`\n== ${layer}`);
     const startedAt = performance.now();
-    const { counts, failed, took } = await runLayer(layer, only);
+    const { counts, failed, took } = await runLayer(layer, only, endBy);
     const seconds = (performance.now() - startedAt) / 1000;
     failures.push(...failed);
     files.push(...took);
@@ -72,11 +77,11 @@ function chosen(args) {
   return { layers: only.length === 0 ? USUAL : Object.keys(LAYERS), only, keep };
 }
 
-async function runLayer(layer, only) {
+async function runLayer(layer, only, endBy) {
   const dir = mkdtempSync(join(tmpdir(), 'brine-tests-'));
   const report = join(dir, 'report.json');
   try {
-    const code = await runVitest(layer, report, only);
+    const code = await runVitest(layer, report, only, endBy);
     const { counts, failed, took } = readReport(report);
     // A layer can fail beside its tests: a file that does not load, an uncaught error.
     if (code !== 0 && counts.failed === 0) {
@@ -89,19 +94,22 @@ async function runLayer(layer, only) {
   }
 }
 
-function runVitest(layer, report, only) {
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
-  const args = [VITEST, 'run', '--project', layer, '--passWithNoTests', ...reporters, ...only];
+function runVitest(layer, report, only, endBy) {
+  const reporters = ['--reporter=default', '--reporter=json', `--reporter=${UNENDED}`];
+  const output = `--outputFile.json=${report}`;
+  const args = [VITEST, 'run', '--project', layer, '--passWithNoTests', ...reporters, output];
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, {
+    const child = spawn(process.execPath, [...args, ...only], {
       cwd: ROOT,
       stdio: ['ignore', 'inherit', 'inherit'],
     });
     // Ctrl-C reaches vitest by itself; a plain kill of this process does not.
     const end = () => child.kill('SIGTERM');
     process.once('SIGTERM', end);
+    const deadline = endBy === Infinity ? undefined : setTimeout(end, endBy - performance.now());
     child.once('error', reject);
     child.once('close', (code, signal) => {
+      clearTimeout(deadline);
       process.removeListener('SIGTERM', end);
       resolve(signal ?? code);
     });

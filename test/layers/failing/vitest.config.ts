@@ -21,6 +21,8 @@ export default defineConfig({
     projects: [
       failing('masters', '{hook,master}.failing.ts'),
       failing('served', 'left.failing.ts'),
+      // Of no layer: the run is killed, and what a layer sets up would stay.
+      { test: { name: 'unended', include: ['test/layers/failing/unended.failing.ts'] } },
     ],
   },
 });
