@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The layers of vitest.config.ts, each with the time that it may take on two cores, in s. */
-const LAYERS = { pure: 90, served: 240, masters: 390, deep: 3_300, hosts: 600 };
+const LAYERS = { pure: 90, served: 240, masters: 720, deep: 2_700, hosts: 600 };
 const USUAL = ['pure', 'served', 'masters'];
 const SLOWEST_SHOWN = 10;
 /** How much of a failed test's message stands in the sum at the end. */

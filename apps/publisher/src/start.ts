@@ -84,7 +84,7 @@ export async function startPublisher(
   const reader = await startReading(bus, publisher);
   again.open(startWindow(Date.now()));
   // Perhaps few of its minions connect here, which would be no burst.
-  epochs.onPublisherGone(() => again.open(startWindow(Date.now()), { beside: true }));
+  epochs.onPublisherGone(() => again.open(startWindow(Date.now())));
   exposeMetrics(context.metrics, { publisher, again, durable, server, bus });
   const ending = new AbortController();
   publisher.run(reader, ending.signal).catch((error: unknown) => {
@@ -105,7 +105,7 @@ export async function startPublisher(
       durable: durable.stats,
     }),
     // The minions of the process that ended receive nothing until they connect again.
-    alone: () => again.open(startWindow(Date.now()), { beside: true }),
+    alone: () => again.open(startWindow(Date.now())),
     close: async () => {
       again.close();
       durable.close();

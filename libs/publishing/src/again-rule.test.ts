@@ -134,11 +134,21 @@ test('a window that is asked for while one is open comes after it, once', async 
   expect(rule.stats.windows).toBe(2);
 });
 
-test('while a window is open no other is opened, and a closed rule opens none', async () => {
+test('the window of a start reaches back as far when a burst came before it', async () => {
+  const rule = new AgainRule(jobs, publications, () => Promise.resolve(waits('dead', 'new')));
+  job('dead', now - 20_000, { notAfter: now + 60_000 });
+  job('new', now, { notAfter: now + 60_000 });
+  rule.open(burstWindow(now));
+  rule.open(startWindow(now));
+  await vi.advanceTimersByTimeAsync(3_500);
+  expect(stored.map(({ jid }) => jid)).toEqual(['new', 'dead', 'new']);
+});
+
+test('while a window is open no burst opens one, and a closed rule opens none', async () => {
   const rule = new AgainRule(jobs, publications, () => Promise.resolve(undefined));
   job('a', now);
   rule.open(startWindow(now));
-  rule.open(startWindow(now));
+  rule.open(burstWindow(now));
   expect(rule.stats.windows).toBe(1);
   await vi.advanceTimersByTimeAsync(3_500);
   expect(stored).toHaveLength(1);

@@ -17,6 +17,8 @@ export interface Window {
   readonly fromMs: number;
   /** How long from now each look is. */
   readonly looksMs: readonly number[];
+  /** Whether it opens at once while another is open, rather than after it. */
+  readonly beside: boolean;
 }
 
 /**
@@ -47,14 +49,17 @@ export const MAX_LATER_WHEN_SENT = MAX_LATER_JOBS + 15;
  */
 export const READ_BACK_MS = 30_000;
 
-/** For a publisher that starts: minions receive nothing for 1 to 11 s after they lost 4505. */
+/**
+ * For a publisher that starts: minions receive nothing for 1 to 11 s after they lost 4505. Minions
+ * may connect before it opens, as a burst, whose window does not reach back as far.
+ */
 export function startWindow(nowMs: number): Window {
-  return { fromMs: nowMs - READ_BACK_MS, looksMs: [3_000, 7_000, 12_000] };
+  return { fromMs: nowMs - READ_BACK_MS, looksMs: [3_000, 7_000, 12_000], beside: true };
 }
 
 /** For a burst of subscribers: they lost another publisher or the network up to 11 s ago. */
 export function burstWindow(nowMs: number): Window {
-  return { fromMs: nowMs - 12_000, looksMs: [1_000, 4_000, 11_000] };
+  return { fromMs: nowMs - 12_000, looksMs: [1_000, 4_000, 11_000], beside: false };
 }
 
 /**
@@ -89,13 +94,13 @@ export class AgainRule {
   }
 
   /**
-   * Looks at the times of the window. While an earlier window is open this one waits for its end,
-   * for subscribers that came after its last look; `beside` opens it at once.
+   * Looks at the times of the window. While an earlier window is open, one that is not `beside`
+   * waits for its end, for subscribers that came after its last look.
    */
-  open(window: Window, { beside = false } = {}): void {
+  open(window: Window): void {
     if (this.#closed) return;
     const now = performance.now();
-    if (now < this.#openUntil && !beside) {
+    if (now < this.#openUntil && !window.beside) {
       this.#waiting = window;
       return;
     }
