@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Said, saidBy } from '../said.fixture.ts';
 import { writeMarker } from './marker.ts';
 
 /** The state directory below the test's. */
@@ -22,15 +21,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-async function brine(
-  ...args: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-  } as unknown as Terminal;
-  return { code: await runCommandLine('brine', args, terminal), out, err };
+function brine(...args: readonly string[]): Promise<Said> {
+  return saidBy(args);
 }
 
 test.each([

@@ -27,8 +27,7 @@ import {
 } from '@brine/testing';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Said, saidBy } from '../said.fixture.ts';
 import { readArchive } from './archive-file.ts';
 import { readMarker } from './marker.ts';
 import { isConfigEntry, restoredConfig, RestoreFiles } from './restore-files.ts';
@@ -115,15 +114,8 @@ function home(
   return at;
 }
 
-async function brine(
-  ...args: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-  } as unknown as Terminal;
-  return { code: await runCommandLine('brine', args, terminal), out, err };
+function brine(...args: readonly string[]): Promise<Said> {
+  return saidBy(args);
 }
 
 async function backup(): Promise<string> {

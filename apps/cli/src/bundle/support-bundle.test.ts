@@ -12,8 +12,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { unpackTar } from 'modern-tar';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Said, saidBy } from '../said.fixture.ts';
 
 /** One in each place that a secret of a master can be in. */
 const SECRETS = {
@@ -69,19 +68,8 @@ brine: { state_dir: ${dir}/state }
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const said = { out: '', err: '' };
-  const terminal: Terminal = {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-    isTerminal: false,
-    ownsSignals: false,
-    ask: async () => undefined,
-    askSecret: async () => undefined,
-    readInput: async () => '',
-  };
-  const code = await runCommandLine('brine', ['support-bundle', '-c', dir, ...args], terminal);
-  return { code, ...said };
+function run(...args: readonly string[]): Promise<Said> {
+  return saidBy(['support-bundle', '-c', dir, ...args]);
 }
 
 test(

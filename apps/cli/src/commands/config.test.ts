@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { masterOptions, masterStandings } from '@brine/config';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Said, saidBy } from '../said.fixture.ts';
 
 let dir: string;
 beforeEach(() => void (dir = mkdtempSync(join(tmpdir(), 'config-'))));
@@ -13,21 +12,8 @@ afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-interface Said {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function config(...args: readonly string[]): Promise<Said> {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-    isTerminal: false,
-  } as unknown as Terminal;
-  const code = await runCommandLine('brine', ['config', ...args], terminal);
-  return { code, out, err };
+function config(...args: readonly string[]): Promise<Said> {
+  return saidBy(['config', ...args]);
 }
 
 describe('brine config show', () => {

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { journalPath } from '@brine/pki';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Said, saidBy } from '../said.fixture.ts';
 
 let dir: string;
 beforeEach(async () => {
@@ -16,19 +15,8 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-async function keySync(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const said = { out: '', err: '' };
-  const terminal: Terminal = {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-    isTerminal: false,
-    ownsSignals: false,
-    ask: () => Promise.resolve(undefined),
-    askSecret: () => Promise.resolve(undefined),
-    readInput: () => Promise.resolve(''),
-  };
-  const code = await runCommandLine('brine', ['key', 'sync', '-c', dir, ...args], terminal);
-  return { code, ...said };
+function keySync(...args: readonly string[]): Promise<Said> {
+  return saidBy(['key', 'sync', '-c', dir, ...args]);
 }
 
 const alarm = { since: 1_795_195_193_000, vanished: 30, limit: 10, ids: ['web1', 'web2'] };

@@ -2,8 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Said, saidBy } from '../said.fixture.ts';
 
 let dir: string;
 // It loads what opens NATS and PostgreSQL, which takes seconds where nothing is compiled yet.
@@ -16,16 +15,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-async function migrate(
-  ...args: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-  } as unknown as Terminal;
-  const code = await runCommandLine('brine', ['migrate', ...args], terminal);
-  return { code, out, err };
+function migrate(...args: readonly string[]): Promise<Said> {
+  return saidBy(['migrate', ...args]);
 }
 
 /** A stock master's directory. */

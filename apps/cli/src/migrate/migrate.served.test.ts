@@ -18,8 +18,7 @@ import { loadOrCreateMasterKeys } from '@brine/pki';
 import { makeDatabase, startNats, type TestDatabase, type TestNats } from '@brine/testing';
 import { mapOf, pack, type SaltMap, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { runCommandLine } from '../command-line.ts';
-import type { Terminal } from '../terminal.ts';
+import { saidBy } from '../said.fixture.ts';
 
 const JID = '20241125120000000001';
 const RETURNED_AT = new Date('2024-11-25T12:00:05Z');
@@ -95,12 +94,7 @@ async function stockHome(): Promise<string> {
 }
 
 async function migrate(...args: readonly string[]): Promise<string> {
-  let [out, err] = ['', ''];
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-  } as unknown as Terminal;
-  const code = await runCommandLine('brine', ['migrate', ...args], terminal);
+  const { code, out, err } = await saidBy(['migrate', ...args]);
   expect(err).toBe('');
   expect(code, out).toBe(0);
   return out;
@@ -192,8 +186,7 @@ test('in place, the user of both owns what root made, also after a failure', asy
   expect(statSync(join(at, 'pki/salt2.pem')).uid).toBe(daemon?.uid);
 
   const failed = home('failed', servers('postgres://127.0.0.1:1/none'), 'daemon');
-  const terminal = { out: () => undefined, err: () => undefined } as unknown as Terminal;
   const words = ['migrate', 'from-stock', '--stock', at, '-c', failed];
-  expect(await runCommandLine('brine', words, terminal)).toBe(1);
+  expect(await saidBy(words)).toMatchObject({ code: 1 });
   expect(statSync(join(failed, 'pki')).uid).toBe(daemon?.uid);
 });
