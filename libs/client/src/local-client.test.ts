@@ -9,7 +9,8 @@ import {
   unpack,
 } from '@brine/wire';
 import { clearReply } from '@brine/wire/frames';
-import { describe, expect, it } from 'vitest';
+import { COMMAND_NAME } from '@brine/wire/load';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JobReturn } from './command.ts';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
 import { type ClientSettings, LocalClient } from './local-client.ts';
@@ -34,6 +35,7 @@ class FakeMaster {
   readonly loads: SaltMap[] = [];
   readonly bodies: Uint8Array[] = [];
   readonly requestIds: (string | undefined)[] = [];
+  readonly timeoutsMs: number[] = [];
   present = true;
   key = 'k'.repeat(76);
   answer: (load: SaltMap, count: number) => SaltValue | Error;
@@ -45,7 +47,8 @@ class FakeMaster {
 
   readonly ports: ClientPorts = {
     request: {
-      request: async (body, { requestId }) => {
+      request: async (body, { requestId, timeoutMs }) => {
+        this.timeoutsMs.push(timeoutMs);
         this.bodies.push(body);
         this.requestIds.push(requestId);
         const envelope = unpack(body);
@@ -91,8 +94,12 @@ async function gather(client: LocalClient): Promise<JobReturn[]> {
   return all;
 }
 
+afterEach(() => {
+  vi.useRealTimers();
+});
+
 describe('publishing', () => {
-  it('sends the load as the stock CLI builds it', async () => {
+  it('sends the load as the stock CLI builds it, and a name of the command', async () => {
     const master = new FakeMaster(() => published(JID, ['a']));
     const client = new LocalClient(master.ports, SETTINGS);
     await client.publish({ ...PING, kwargs: mapOf({ delimiter: ':' }) });
@@ -107,7 +114,28 @@ describe('publishing', () => {
       ['jid', ''],
       ['kwargs', mapOf({ delimiter: ':' })],
       ['user', 'root'],
+      [COMMAND_NAME, expect.any(String)],
     ]);
+  });
+
+  it('gives the same command, typed again, another name', async () => {
+    const master = new FakeMaster(() => published(JID, ['a']));
+    const client = new LocalClient(master.ports, SETTINGS);
+    await client.publish(PING);
+    await client.publish(PING);
+    const [first, second] = master.loads.map((load) => textOf(load, COMMAND_NAME));
+    expect(first).not.toBe(second);
+  });
+
+  it('does not send again what the master may have forgotten', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const master = new FakeMaster(() => {
+      vi.advanceTimersByTime(60_000);
+      return new Error('late');
+    });
+    const client = new LocalClient(master.ports, { ...SETTINGS, timeoutMs: 60_000 });
+    await expect(client.publish(PING)).rejects.toThrow(RequestTimeoutError);
+    expect(master.timeoutsMs).toEqual([60_000, 40_000]);
   });
 
   it('sends the same bytes up to three times when no answer comes', async () => {

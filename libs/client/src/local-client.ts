@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMap, listOf, mapIn, type SaltMap, type SaltValue, textOf, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
+import { COMMAND_NAME } from '@brine/wire/load';
 import { pyRepr } from '@brine/wire/text';
 import {
   type Command,
@@ -36,6 +38,11 @@ const REQUEST_TRIES = 3;
 const LOST_PAUSE_MS = 100;
 /** More losses than a restart of the master causes: the port drops every caller. */
 const LOSSES_MAX = 100;
+/**
+ * A master knows what it has published for two minutes (its `duplicate_window`): what is sent again
+ * later would be a second job.
+ */
+const SENT_AGAIN_MS = 100_000;
 /** With less, a busy master would count as a dead one. Stock clients use `-t` as it is. */
 const MIN_REQUEST_TIMEOUT_MS = 5_000;
 
@@ -203,6 +210,8 @@ export class LocalClient {
   }
 
   async #send(load: SaltMap, requestId?: string): Promise<PublishedCommand | undefined> {
+    // The request goes through a gateway, of which any number may die before it is answered.
+    if (requestId === undefined) load.set(COMMAND_NAME, randomUUID());
     let reply = await this.#exchange(load, requestId);
     if (isEmpty(reply)) {
       // A restarted master has new keys.
@@ -227,11 +236,14 @@ export class LocalClient {
 
   async #exchange(load: SaltMap, requestId?: string): Promise<SaltValue> {
     const body = clearEnvelope(load);
-    const timeoutMs = Math.max(this.#settings.timeoutMs, MIN_REQUEST_TIMEOUT_MS);
-    const options = { timeoutMs, ...(requestId === undefined ? {} : { requestId }) };
+    const tryMs = Math.max(this.#settings.timeoutMs, MIN_REQUEST_TIMEOUT_MS);
+    const until = performance.now() + SENT_AGAIN_MS;
     let failure: unknown;
     let losses = 0;
     for (let tries = 0; tries < REQUEST_TRIES; tries += 1) {
+      const timeoutMs = Math.min(tryMs, until - performance.now());
+      if (timeoutMs <= 0) break;
+      const options = { timeoutMs, ...(requestId === undefined ? {} : { requestId }) };
       try {
         // The same bytes each time: by them the master knows a second try from a second command.
         return unpack(await this.#ports.request.request(body, options));

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { mutated, randomFrom, seedFrames, vectorFile } from '@brine/testing';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
 import { aesEnvelope, clearEnvelope, minionOfSealed } from '@brine/wire/frames';
+import { COMMAND_NAME } from '@brine/wire/load';
 import { expect, test } from 'vitest';
 import { askerOf, classify, classifyInFull } from './classify.ts';
 
@@ -62,10 +63,18 @@ test('a version below the minimum is refused, clear or sealed', () => {
   expect(classify(clear, 3)).toEqual({ class: 'refused', reply: pack('bad load') });
 });
 
+test('a publish that names its command is told from one that does not', () => {
+  const found = (load: SaltMap): unknown => classify(clearEnvelope(load), 3);
+  expect(found(mapOf({ cmd: 'publish', [COMMAND_NAME]: 'c' }))).toMatchObject({ named: true });
+  expect(found(mapOf({ cmd: 'publish' }))).not.toHaveProperty('named');
+});
+
 test('large loads are classified without being opened', () => {
   const tgt = Array.from({ length: 20_000 }, (_, index) => `minion-${String(index)}`);
   const publish = clearEnvelope(mapOf({ cmd: 'publish', tgt }));
   expect(classify(publish, 3)).toEqual({ class: 'clear', cmd: 'publish' });
+  const named = clearEnvelope(mapOf({ cmd: 'publish', tgt, [COMMAND_NAME]: 'c' }));
+  expect(classify(named, 3)).toEqual({ class: 'clear', cmd: 'publish', named: true });
   const sealed = aesEnvelope({ load: Buffer.alloc(200_000), version: 3, id: 'web.1' });
   expect(classify(sealed, 3)).toEqual({ class: 'aes', minion: 'web.1' });
   const login = clearEnvelope(mapOf({ cmd: '_auth', id: 'a', pub: 'x'.repeat(100_000) }));

@@ -7,6 +7,7 @@ import {
   readEnvelope,
   refusalReply,
 } from '@brine/wire/frames';
+import { COMMAND_NAME } from '@brine/wire/load';
 
 /** A clear request, and the user that sent it. */
 export interface ClearRequest {
@@ -16,6 +17,8 @@ export interface ClearRequest {
   readonly user?: string;
   /** Not the master's own user, which no limit may keep from its master. */
   readonly byLogin?: boolean;
+  /** Its bytes are those of one command: the same ones are never a second. */
+  readonly named?: boolean;
 }
 
 /** Which queue a request goes to, and the little that the gateway needs to know of it. */
@@ -65,7 +68,8 @@ function clear(envelope: ClearEnvelope): Classified {
     if (typeof cmd !== 'string') return { class: 'clear' };
     // If there is a token or a log-in, the request is judged by it, whatever else it has.
     const byLogin = envelope.load.has('token') || envelope.load.has('eauth');
-    return { class: 'clear', cmd, user: userOf(envelope.load), byLogin };
+    const user = userOf(envelope.load);
+    return { class: 'clear', cmd, user, byLogin, ...isNamed(envelope.load.has(COMMAND_NAME)) };
   }
   const id = envelope.load.get('id');
   return withMinion('auth', typeof id === 'string' ? id : undefined);
@@ -90,8 +94,15 @@ function lookedOver(body: Uint8Array): Classified {
   const peek = peekEnvelope(body);
   if (peek.class !== 'clear') return withMinion(peek.class, peek.id);
   const load = scanMap(body).raw('load');
-  const cmd = load === undefined || !startsMap(load) ? undefined : scanMap(load).text('cmd');
-  return cmd === undefined ? { class: 'clear' } : { class: 'clear', cmd };
+  if (load === undefined || !startsMap(load)) return { class: 'clear' };
+  const fields = scanMap(load);
+  const cmd = fields.text('cmd');
+  if (cmd === undefined) return { class: 'clear' };
+  return { class: 'clear', cmd, ...isNamed(fields.text(COMMAND_NAME) !== undefined) };
+}
+
+function isNamed(named: boolean): Pick<ClearRequest, 'named'> {
+  return named ? { named } : {};
 }
 
 function withMinion(cls: 'auth' | 'aes', minion: string | undefined): Classified {

@@ -218,7 +218,8 @@ export class Gateway {
     startMs: number,
   ): Promise<void> {
     const user = found.user ?? this.#peerName(request);
-    const by = askerOf(found);
+    const { named = false } = found;
+    const by = { ...askerOf(found), named };
     const answer = await this.#publish.send(id, request.body, request, user, by);
     // It joined another: its answer goes out with that one's.
     if (answer === undefined) return;

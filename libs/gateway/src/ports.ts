@@ -1,4 +1,5 @@
 import type { RequestOutcome, RequestSenderStats, RequestToSend } from '@brine/bus/rpc';
+import type { ClaimedAs } from '@brine/master-state';
 import type { SpanRecord } from '@brine/telemetry';
 import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 
@@ -17,11 +18,8 @@ export interface Peers extends AsyncIterable<ZmqRequest> {
 
 /** What remembers the ids of unanswered publish requests beyond the life of a gateway. */
 export interface RequestMemory {
-  /**
-   * The id to send these bytes under. `early`: this gateway has just begun, so they may have lain
-   * in their sender's socket. Rejects if no worker can be asked.
-   */
-  claim(hash: string, id: string, early: boolean): Promise<string>;
+  /** The id to send these bytes under. Rejects if no worker can be asked. */
+  claim(hash: string, id: string, as: ClaimedAs): Promise<string>;
   /** The request of this id was answered. Rejects as `claim`. */
   answered(hash: string, id: string): Promise<void>;
   /** All peers that asked heard the answer; said when a gateway ends. Rejects as `claim`. */

@@ -52,9 +52,9 @@ export class PublishLane {
     body: Buffer,
     asker: Asker,
     user: string,
-    by: Pick<RequestToSend, 'asker'> = {},
+    { named = false, ...by }: Pick<RequestToSend, 'asker'> & { readonly named?: boolean } = {},
   ): Promise<PublishAnswer | undefined> {
-    const asked = this.#sameBytes.ask(body, asker);
+    const asked = this.#sameBytes.ask(body, asker, named);
     if (asked === undefined) return undefined;
     if ('body' in asked) return { askers: [asker], ...asked, handed: () => undefined };
     const delivered = await this.#users.run(user, body.length, async () => {

@@ -22,6 +22,8 @@ export interface Open {
   readonly lainMs: number;
   /** It may have been sent long before this gateway began. */
   readonly isEarly: boolean;
+  /** Its bytes are those of one command. */
+  readonly named: boolean;
 }
 
 /** The id that a publish goes under, and what is known of it before it is sent. */
@@ -86,7 +88,7 @@ export class SameBytes {
   }
 
   /** A request comes: undefined if it joins one under way; an answer if these bytes had theirs. */
-  ask(body: Uint8Array, asker: Asker): Open | Answer | undefined {
+  ask(body: Uint8Array, asker: Asker, named: boolean): Open | Answer | undefined {
     const hash = createHash('sha256').update(body).digest('hex');
     const under = this.#open.get(hash);
     if (under !== undefined) {
@@ -106,6 +108,7 @@ export class SameBytes {
       askedAt,
       lainMs: this.#pauses.lastedMs(SAME_BYTES.readAfterPauseMs),
       isEarly: askedAt - this.#since < SAME_BYTES.earlyMs,
+      named,
     };
     this.#open.set(hash, open);
     return open;
@@ -119,11 +122,11 @@ export class SameBytes {
    * whose workers have no room must still learn whether one before it handed the bytes over: only
    * then it may say that there is no job.
    */
-  async claim({ hash, isEarly }: Open, id: string, until: number): Promise<Claimed> {
+  async claim({ hash, isEarly, named }: Open, id: string, until: number): Promise<Claimed> {
     const { retryMs } = LIMITS.publish;
     for (;;) {
       try {
-        const known = await this.#memory.claim(hash, id, isEarly);
+        const known = await this.#memory.claim(hash, id, { early: isEarly, named });
         if (known !== id) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {

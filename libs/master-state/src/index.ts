@@ -11,7 +11,7 @@ export { BANK_BUCKETS, bankRecordOf, openStoredBanks } from './minions/stored-ba
 export { MovedState } from './moved-state.ts';
 export { type HotState, openHotState } from './open-hot-state.ts';
 export { BucketOnce } from './requests/once-bucket.ts';
-export { RequestIds, SAME_BYTES, serveRequestIds } from './requests/request-ids.ts';
+export { type ClaimedAs, RequestIds, SAME_BYTES, serveRequestIds } from './requests/request-ids.ts';
 export type { HeldRun } from './runs/held-run.ts';
 export {
   type FoundRun,

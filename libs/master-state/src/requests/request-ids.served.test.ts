@@ -23,10 +23,12 @@ interface Asked {
   readonly id: string;
   readonly gateway: string;
   readonly early?: boolean;
+  readonly named?: boolean;
 }
 
-function claim({ hash, id, gateway: name, early = false }: Asked): Promise<string> {
-  return new RequestIds(gateway, name, 10_000).claim(hash, id, early);
+function claim(asked: Asked): Promise<string> {
+  const { hash, id, gateway: name, early = false, named = false } = asked;
+  return new RequestIds(gateway, name, 10_000).claim(hash, id, { early, named });
 }
 
 function answered({ hash, id, gateway: name }: Asked): Promise<void> {
@@ -118,6 +120,19 @@ test('a gateway that asks again has answered its own request', async () => {
   await serve();
   expect(await claim({ hash: HASH, id: 'r1', gateway: 'g1' })).toBe('r1');
   expect(await claim({ hash: HASH, id: 'r2', gateway: 'g1' })).toBe('r2');
+});
+
+test('bytes that name their command keep their id, whoever asks and however late', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  await serve();
+  const first = { hash: HASH, id: 'r1', gateway: await living(), named: true };
+  await claim(first);
+  vi.setSystemTime(Date.now() + 40_000);
+  expect(await claim({ ...first, id: 'r2', gateway: 'g2' })).toBe('r1');
+  await answered({ ...first, gateway: 'g2' });
+  await heard({ ...first, gateway: 'g2' });
+  expect(await claim({ ...first, id: 'r3', gateway: 'g2' })).toBe('r1');
+  expect(await claim({ ...first, id: 'r4' })).toBe('r1');
 });
 
 test('a gateway that did not hear the answer to its claim gets the same answer again', async () => {

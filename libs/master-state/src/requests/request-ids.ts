@@ -14,7 +14,7 @@ const CLAIM = 'brine.requests.claim';
 const ANSWERED = 'brine.requests.answered';
 
 /**
- * How long the same bytes are the same publish. A stock CLI sends them again 5 s after the first
+ * How long the same bytes are the same publish, where they do not name their command. A stock CLI sends them again 5 s after the first
  * time, up to three times (Salt: salt/client LocalClient.pub). All but the last two are in ms.
  */
 export const SAME_BYTES = {
@@ -57,16 +57,22 @@ export const SAME_BYTES = {
   maxAskers: 64,
 } as const;
 
+/** What a gateway knows of the bytes whose id it asks for. */
+export interface ClaimedAs {
+  /** The gateway has just begun: they may have been sent long before it read them. */
+  readonly early: boolean;
+  /** They are those of one command, whatever was answered and however late they come. */
+  readonly named: boolean;
+}
+
 /** What a gateway asks: the id under which the bytes of this hash are to be sent. */
-interface RequestClaim {
+interface RequestClaim extends Partial<ClaimedAs> {
   /** Hash of the request's bytes, hex. */
   readonly hash: string;
   /** The id to use if these bytes have no unanswered one. */
   readonly id: string;
   /** The gateway's process, its {@link RequestSender.id}; its own requests it joins by itself. */
   readonly gateway: string;
-  /** The gateway has just begun: the bytes may have been sent long before it read them. */
-  readonly early?: boolean;
   /** Of an answered one: all that asked were there to hear the answer, so none asks again. */
   readonly heard?: boolean;
 }
@@ -97,11 +103,11 @@ export class RequestIds {
 
   /**
    * The id to send the bytes of this hash under: so the same bytes, sent again after a gateway was
-   * killed, run no second job. `early`: this gateway has just begun.
+   * killed, run no second job.
    * @throws BusError as {@link ask}.
    */
-  async claim(hash: string, id: string, early: boolean): Promise<string> {
-    const answer = await this.#ask(CLAIM, { hash, id, early });
+  async claim(hash: string, id: string, as: ClaimedAs): Promise<string> {
+    const answer = await this.#ask(CLAIM, { hash, id, ...as });
     const known = isMap(answer) ? textOf(answer, 'id') : undefined;
     if (known === undefined) throw new BusError('BUS_BAD_MESSAGE', 'no request id in the answer');
     return known;
@@ -170,6 +176,7 @@ async function claimIn(bus: Bus, requests: Bucket, claim: RequestClaim): Promise
 
 /** Whether a claim is for the request of the note: the claim itself again, or another gateway's. */
 async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boolean> {
+  if (claim.named === true) return true;
   // Its claim once more: the answer to the first came too late, or never.
   if (note.gateway === claim.gateway) return note.claimed === claim.id;
   if (note.heard === true) return false;
@@ -219,8 +226,8 @@ function readClaim(question: SaltValue): RequestClaim {
   if (hash === undefined || id === undefined || gateway === undefined) {
     throw new BusError('BUS_BAD_MESSAGE', 'a claim needs hash, id and gateway');
   }
-  const [early, heard] = [map?.get('early') === true, map?.get('heard') === true];
-  return { hash, id, gateway, early, heard };
+  const is = (name: string): boolean => map?.get(name) === true;
+  return { hash, id, gateway, early: is('early'), named: is('named'), heard: is('heard') };
 }
 
 function pack(note: Note): Buffer {

@@ -13,7 +13,7 @@ import {
   type SaltValue,
   textOf,
 } from '@brine/wire';
-import { buildPublishedJob, type PublishRequest } from '@brine/wire/load';
+import { buildPublishedJob, COMMAND_NAME, type PublishRequest } from '@brine/wire/load';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import type { Expected } from './expected-minions.ts';
@@ -102,7 +102,7 @@ function answering({ syndics }: MasterPorts, minions: readonly string[]): readon
 /** What is stored of the load: no key, password or token. */
 function loadToKeep(load: SaltMap, jid: Jid, user: string | undefined): SaltMap {
   const kept = new Map(load).set('jid', jid);
-  kept.delete('key');
+  for (const name of ['key', COMMAND_NAME]) kept.delete(name);
   if (user !== undefined) kept.set('user', user);
   const kwargs = mapIn(load, 'kwargs');
   if (kwargs === undefined) return kept;

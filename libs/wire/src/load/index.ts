@@ -26,6 +26,7 @@ export {
   buildPublish,
   buildPublishedJob,
   buildPublishReply,
+  COMMAND_NAME,
   parsePublish,
   parsePublishedJob,
 } from './publish.ts';

@@ -25,7 +25,14 @@ import {
  *   to int                                        with order_masters
  *   kwargs map                                    eauth, token, delimiter, metadata, auth_list …
  *   traceparent text, tracestate text             3008 with tracing
+ *   brine_request text                            of Brine's own clients: names the one command
  */
+
+/**
+ * The field by which the bytes of a publish are those of one command, sent again or not. The same
+ * bytes of a client without it may also be the same command typed twice.
+ */
+export const COMMAND_NAME = 'brine_request';
 
 /** What a local client asks to be published. */
 export interface PublishRequest {
