@@ -61,6 +61,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const audited: AuditedAct[] = [];
   const unlimited: AuditedAct[] = [];
   const jobs: Job[] = [];
+  const runs = new Map<string, string>();
   const counts = new Map<string, number>();
   const minionKeys = new Map<string, StoredMinionKey>();
   const sessions = new Map<string, Crypticle>();
@@ -150,6 +151,11 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
     },
     publications: {
       reserve: (wanted) => Promise.resolve(!jobs.some((job) => job.jid === wanted)),
+      begin: (command, jid) => {
+        const begun = runs.get(command);
+        if (begun === undefined) runs.set(command, jid);
+        return Promise.resolve(begun);
+      },
       publish: (job) => {
         const first = jobs.find((known) => known.requestId === job.requestId);
         if (first === undefined) jobs.push(job);

@@ -65,6 +65,7 @@ const RULES: ReadonlyMap<SaltValue, Rule> = new Map<SaltValue, Rule>([
   ['prefix', PATH],
   ['traceparent', line(256)],
   ['tracestate', line(512)],
+  ['brine_request', line(64)],
 ]);
 
 /** Names of fields, and of what stands in `metadata`. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   JobRecords,
   type LocalClient,
@@ -16,7 +17,7 @@ import {
   textOf,
   unpack,
 } from '@brine/wire';
-import { hasRunEntry } from '@brine/wire/load';
+import { COMMAND_NAME, hasRunEntry } from '@brine/wire/load';
 import { codeFor, EXIT, Exit } from '../exit-codes.ts';
 import type { LocalMaster } from '../local-master.ts';
 import { isOn, type ParsedOptions, textValue } from '../options/command-form.ts';
@@ -128,6 +129,8 @@ function loadOf({ fun, args, credentials, jid, timeoutSeconds }: RemoteCall): Sa
   const kwarg = mapOf({ kwarg: keywords, arg: positional });
   return new Map([
     ...mapOf({ cmd: 'runner', fun, kwarg, jid, timeout: timeoutSeconds }),
+    // Sent again after the death of a gateway it begins no second run.
+    ...mapOf({ [COMMAND_NAME]: randomUUID() }),
     ...credentials,
   ]);
 }

@@ -44,6 +44,18 @@ export class StreamPublications implements Publications {
     return (await unlessConflict('job ids', created)) !== undefined;
   }
 
+  async begin(command: string, jid: string): Promise<string | undefined> {
+    const key = escapeKey('run', command);
+    // Written twice, the same value would count as one write.
+    const note = Buffer.from(`${jid} ${randomUUID()}`);
+    const created = this.#requests.create(key, note);
+    if ((await unlessConflict('runs', created)) !== undefined) return undefined;
+    const entry = await this.#requests.get(key).catch((cause: unknown) => {
+      throw unavailable('the bucket of runs', cause);
+    });
+    return entry && Buffer.from(entry.value).toString().split(' ')[0];
+  }
+
   async publish(job: Job): Promise<Pick<Job, 'jid' | 'minions' | 'missing'>> {
     if (this.#events.full) {
       const text = 'the stream of events is full: its returns could not be kept';

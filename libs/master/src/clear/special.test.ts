@@ -1,6 +1,7 @@
 import { PrivateKey } from '@brine/crypt';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, mapIn, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
+import { COMMAND_NAME } from '@brine/wire/load';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FunctionCall } from '../index.ts';
 import { runClearCommand } from './commands.ts';
@@ -121,10 +122,38 @@ describe('a runner over the request port', () => {
     expect(errorOf(await send({ cmd: 'runner', fun: 7, ...ROOT }))).toMatch(/No runner was named/);
   });
 
+  it('begins once for a command that names itself, however often it is sent', async () => {
+    const load = { cmd: 'runner', fun: 'jobs.active', [COMMAND_NAME]: 'c1' };
+    const first = await send({ ...load, ...ROOT });
+    expect(await send({ ...load, ...ROOT })).toEqual(first);
+    await Promise.all(made.background);
+    expect(calls).toHaveLength(1);
+    // The same name of another user is another command.
+    expect(await send({ ...load, ...login('anne') })).not.toEqual(first);
+    expect(await send({ ...load, ...ROOT, [COMMAND_NAME]: 'c2' })).not.toEqual(first);
+    await Promise.all(made.background);
+    expect(calls).toHaveLength(3);
+  });
+
+  it('keeps the job id that its command asked for when that is sent again', async () => {
+    const jid = '20261120171037123456';
+    const load = { cmd: 'runner', fun: 'jobs.active', jid, [COMMAND_NAME]: 'c1', ...ROOT };
+    const first = await send(load);
+    expect(textOf(first, 'jid')).toBe(jid);
+    expect(await send(load)).toEqual(first);
+    await Promise.all(made.background);
+    expect(calls).toHaveLength(1);
+  });
+
   it('is refused while so many run that no more can', async () => {
     running = 32;
-    const reply = await send({ cmd: 'runner', fun: 'manage.up', ...ROOT });
-    expect(errorOf(reply)).toBe('SaltRunnerError: 32 runners are running: try again');
+    const load = { cmd: 'runner', fun: 'manage.up', [COMMAND_NAME]: 'c1', ...ROOT };
+    expect(errorOf(await send(load))).toBe('SaltRunnerError: 32 runners are running: try again');
+    // It has begun nothing.
+    running = 0;
+    expect(errorOf(await send(load))).toBe('none');
+    await Promise.all(made.background);
+    expect(calls).toHaveLength(1);
   });
 
   it.each([

@@ -1,7 +1,7 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
 import { isJid, type Jid, jobReturnTag } from '@brine/job';
 import { mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { buildErrorReply, buildRunEntry, hasSecretArguments } from '@brine/wire/load';
+import { buildErrorReply, buildRunEntry, COMMAND_NAME, hasSecretArguments } from '@brine/wire/load';
 import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
@@ -22,7 +22,8 @@ const TIMEOUT_MAX_S = 86_400;
 
 /**
  * `runner` (salt/master.py ClearFuncs.runner): answers at once with the tag under which the events
- * `new` and `ret` come.
+ * `new` and `ret` come. A command that names itself begins one run, however often it is sent: the
+ * gateway that had its answer may have died.
  */
 export async function runner(
   ports: MasterPorts,
@@ -31,10 +32,6 @@ export async function runner(
 ): Promise<SaltMap> {
   const call = await allowedCall(ports, request, load, 'runner');
   if (call instanceof Map) return call;
-  if (ports.functions.running() >= RUNNERS_MAX) {
-    ports.count('runner_busy');
-    return buildErrorReply('SaltRunnerError', `${RUNNERS_MAX} runners are running: try again`);
-  }
   ports.functions.inBackground(async () => void (await runAndTell(ports, call)), call);
   return mapOf({ tag: tagOf(call), jid: call.jid });
 }
@@ -89,8 +86,8 @@ async function allowedCall(
       ports.count('runner_not_available');
       return buildErrorReply('CommandExecutionError', `'${asked.fun}' is not available.`);
     }
-    const jid = await jidFor(ports, kind === 'runner' ? load.get('jid') : undefined);
-    if (jid === undefined) return malformed(ports, kind, 'jid is no job id, or it is taken');
+    const jid = kind === 'runner' ? await runFor(ports, caller, load) : ports.nextJid();
+    if (typeof jid !== 'string') return jid;
     const seconds = load.get('timeout');
     const traceparent = textOf(load, 'traceparent');
     return {
@@ -104,14 +101,29 @@ async function allowedCall(
   return refusalOf(notAllowed(caller));
 }
 
-/** The job id that `salt-run --jid` asks for where it is free, or a new one. */
-async function jidFor(
+/**
+ * The job id for the run of a runner: the one that `salt-run --jid` asks for where it is free, or a
+ * new one. The answer to its command where there is to be no run of it, or no second one.
+ */
+async function runFor(
   ports: MasterPorts,
-  asked: SaltValue | undefined,
-): Promise<string | undefined> {
-  if (asked === undefined || asked === null || asked === '') return ports.nextJid();
-  if (!isJid(asked)) return undefined;
-  return (await ports.publications.reserve(asked)) ? asked : undefined;
+  caller: Caller,
+  load: SaltMap,
+): Promise<string | SaltMap> {
+  if (ports.functions.running() >= RUNNERS_MAX) {
+    ports.count('runner_busy');
+    return buildErrorReply('SaltRunnerError', `${RUNNERS_MAX} runners are running: try again`);
+  }
+  const asked = load.get('jid') ?? '';
+  const jid = asked === '' ? ports.nextJid() : asked;
+  const unfit = (): SaltMap => malformed(ports, 'runner', 'jid is no job id, or it is taken');
+  if (!isJid(jid)) return unfit();
+  const name = textOf(load, COMMAND_NAME);
+  // One user can not answer another's command.
+  const command = name === undefined ? undefined : `${caller.principal}\0${name}`;
+  const begun = command && (await ports.publications.begin(command, jid));
+  if (begun !== undefined) return mapOf({ tag: `salt/run/${begun}`, jid: begun });
+  return asked === '' || (await ports.publications.reserve(jid)) ? jid : unfit();
 }
 
 /** Seconds that `salt-run -t` gave. */
