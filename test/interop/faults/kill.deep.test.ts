@@ -31,9 +31,9 @@ const OPEN_COMMANDS_MAX = 4;
 /**
  * On a slow machine five services that die one after the other are away for longer than a peer
  * bridges: a job is sent again for 30 s, and a stock minion gives up a return that no gateway takes
- * within 30 s. After so long the commands of the deaths before end first.
+ * within 15 to 30 s. After so long the commands of the deaths before end first.
  */
-const DEATHS_IN_A_ROW_MS = 15_000;
+const DEATHS_IN_A_ROW_MS = 8_000;
 const SERVES_AGAIN_TIMEOUT_MS = 60_000;
 const COMMAND_MS = 180_000;
 /** A stock minion may send a return again up to so much later. */
