@@ -14,8 +14,9 @@ const CLAIM = 'brine.requests.claim';
 const ANSWERED = 'brine.requests.answered';
 
 /**
- * How long the same bytes are the same publish, where they do not name their command. A stock CLI sends them again 5 s after the first
- * time, up to three times (Salt: salt/client LocalClient.pub). All but the last two are in ms.
+ * How long the same bytes are the same publish, where they do not name their command. A stock CLI
+ * sends them again 5 s after the first time, up to three times (Salt: salt/client LocalClient.pub).
+ * All but the last two are in ms.
  */
 export const SAME_BYTES = {
   /** An unanswered request may be taken up by another gateway. */
