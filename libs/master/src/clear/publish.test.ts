@@ -2,6 +2,7 @@ import { PrivateKey } from '@brine/crypt';
 import { ASKER_TRACES, type Jid, spanIdOf, traceIdOf } from '@brine/job';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { mapIn, mapOf, type SaltMap, type SaltValue, unpackMap } from '@brine/wire';
+import { COMMAND_NAME } from '@brine/wire/load';
 import { describe, expect, it } from 'vitest';
 import type { AnswerAbout } from '../ports/ports.ts';
 import { publish } from './publish.ts';
@@ -167,12 +168,13 @@ describe('publishes recorded from the stock command line', () => {
     expect(made.jobs[0]?.hidden).toBe(true);
   });
 
-  it('a refused publish fires an event, without key and password', async () => {
+  it('a refused publish fires an event, without key, password and name of the command', async () => {
     const made = master(['va']);
     const vector = vectors.clear.find(({ name }) => name.startsWith('eauthfail'))!;
-    await publish(made.ports, request(), loadOf(vector));
+    await publish(made.ports, request(), loadOf(vector).set(COMMAND_NAME, 'c1'));
     const event = made.events[0]!;
     expect(event.tag).toBe('salt/job/error');
+    expect(unpackMap(event.body).has(COMMAND_NAME)).toBe(false);
     expect(Buffer.from(event.body).includes(KEY)).toBe(false);
     expect(unpackMap(event.body).has('kwargs')).toBe(false);
   });

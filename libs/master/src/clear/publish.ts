@@ -13,6 +13,7 @@ import {
 import {
   buildErrorReply,
   buildPublishReply,
+  COMMAND_NAME,
   parsePublish,
   type PublishRequest,
 } from '@brine/wire/load';
@@ -192,7 +193,8 @@ async function refuse(
   // Neither the key nor a password may reach the bus.
   data.delete('key');
   data.delete('kwargs');
-  // Of our own commands; it says nothing to readers.
+  // Of our own commands; they say nothing to readers.
+  data.delete(COMMAND_NAME);
   if (data.get('tracestate') === ASKER_TRACES) data.delete('tracestate');
   let body = pack(data);
   if (body.length > REFUSED_LOAD_MAX_BYTES) body = pack(reply);
