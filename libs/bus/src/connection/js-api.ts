@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from './connect.ts';
 import { BusError } from './errors.ts';
 
@@ -34,6 +35,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([
   10008, // JetStream system temporarily unavailable
   10009, // no leader / peers
   10076, // no quorum or not the leader
+  10158, // an earlier try with the same message id is being stored
   JS_ERRORS.consumerNotFound,
 ]);
 
@@ -110,6 +112,27 @@ export async function streamInfo(bus: Bus, stream: string): Promise<StreamInfo |
     lastTime: textIn(state, 'last_ts'),
     config: isRecord(answer.value['config']) ? answer.value['config'] : {},
   };
+}
+
+/** How long a new leader of a stream may lack what the one before it had stored, and each look. */
+const BEHIND = { forMs: 2_000, lookMs: 100 };
+
+/**
+ * As {@link streamInfo}, for a stream in which somebody has read up to `seq`. A new leader answers
+ * before it knows all that the one before it had stored: a stream has gone back only if it still
+ * holds less after 2 s.
+ */
+export async function settledInfo(
+  bus: Bus,
+  stream: string,
+  seq: number,
+): Promise<StreamInfo | undefined> {
+  const until = performance.now() + BEHIND.forMs;
+  for (;;) {
+    const info = await streamInfo(bus, stream);
+    if (info === undefined || info.lastSeq >= seq || performance.now() >= until) return info;
+    await sleep(BEHIND.lookMs);
+  }
 }
 
 /** Whether a parsed JSON value is an object. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
-import { streamInfo } from '../connection/js-api.ts';
+import { settledInfo, streamInfo } from '../connection/js-api.ts';
 import { RETRY_MS as ASIDE_RETRY_MS, TRIES_MAX } from './asides.ts';
 import { InProgressAcks } from './in-progress.ts';
 import type { ConsumerSpec, Delivery } from './pull-feed.ts';
@@ -197,10 +197,14 @@ export class StreamReader {
   }
 
   async #readUntilItEnds(): Promise<void> {
-    const info = await streamInfo(this.#bus, this.#spec.stream);
+    let info = await streamInfo(this.#bus, this.#spec.stream);
+    const isAnother = (): boolean =>
+      this.#incarnation !== undefined && this.#incarnation !== info?.incarnation;
+    if (info !== undefined && info.lastSeq < this.#lastSeq && !isAnother()) {
+      info = await settledInfo(this.#bus, this.#spec.stream, this.#lastSeq);
+    }
     if (info === undefined || this.#closed) return;
-    const another = this.#incarnation !== undefined && this.#incarnation !== info.incarnation;
-    if (another || info.lastSeq < this.#lastSeq) {
+    if (isAnother() || info.lastSeq < this.#lastSeq) {
       this.#resets++;
       this.#lastSeq = 0;
     }

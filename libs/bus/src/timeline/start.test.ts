@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { isTrimmedSince, placeIn } from './start.ts';
+import type { Bus } from '../connection/connect.ts';
+import { markOf, printPosition } from './position.ts';
+import { findStart, isTrimmedSince, placeIn } from './start.ts';
 
 const info = { firstSeq: 100, lastSeq: 200, messages: 101, firstTime: '2026-11-26T10:00:00Z' };
 
@@ -46,4 +48,29 @@ test('an empty stream is short of what it had since a time, and of nothing on a 
   };
   expect(isTrimmedSince(empty, Date.parse('2026-11-26T10:00:00Z'))).toBe(true);
   expect(isTrimmedSince(empty, Date.parse('2026-11-26T12:00:00Z'))).toBe(false);
+});
+
+/** A bus whose leader of EVENTS lacks the newest messages until it was asked so often. */
+function lagging(times: number): Bus {
+  let asked = 0;
+  const request = (subject: string): Promise<unknown> => {
+    if (subject.endsWith('.EVENTS')) asked += 1;
+    const isBehind = subject.endsWith('.EVENTS') && asked <= times;
+    const state = { messages: 9, first_seq: 1, last_seq: isBehind ? 5 : 9 };
+    return Promise.resolve({ data: Buffer.from(JSON.stringify({ created: 'c', state })) });
+  };
+  return { inbox: { request } } as unknown as Bus;
+}
+
+test('a position that a new leader has not reached yet is no stream that was put back', async () => {
+  const mark = markOf({ events: 'c', publications: 'c' });
+  const places = { events: { seq: 9 }, publications: { seq: 9 } };
+  const position = printPosition({ ...places, mark });
+  const found = await findStart(lagging(2), { position });
+  expect(found).toMatchObject({ places, notices: [] });
+  const back = await findStart(lagging(99), { position });
+  expect(back).toMatchObject({
+    places: { events: { seq: 5 } },
+    notices: [{ kind: 'restored' }],
+  });
 });

@@ -1,7 +1,7 @@
 import type { Bus } from '../connection/connect.ts';
 import { BusError } from '../connection/errors.ts';
 import type { StreamInfo } from '../connection/js-api.ts';
-import { streamInfo } from '../connection/js-api.ts';
+import { settledInfo, streamInfo } from '../connection/js-api.ts';
 import { directGet, firstSince } from '../streams/direct-get.ts';
 import type { StreamName } from '../subjects/names.ts';
 import { STREAMS } from '../subjects/names.ts';
@@ -53,8 +53,27 @@ export async function findStart(bus: Bus, from: TimelineFrom): Promise<Start> {
     events: events.incarnation,
     publications: publications.incarnation,
   };
-  const found = await placesFor(bus, from, { events, publications }, markOf(incarnations));
+  const mark = markOf(incarnations);
+  const infos = await settled(bus, from, { events, publications }, mark);
+  const found = await placesFor(bus, from, infos, mark);
   return { ...found, incarnations };
+}
+
+/** The streams as they are once they hold what was read before, if they still do. */
+async function settled(bus: Bus, from: TimelineFrom, infos: Infos, mark: string): Promise<Infos> {
+  if (typeof from !== 'object' || !('position' in from)) return infos;
+  const position = parsePosition(from.position);
+  if (position.mark !== mark) return infos;
+  const infoOfSide = async (name: 'events' | 'publications'): Promise<StreamInfo> => {
+    const { seq } = position[name];
+    if (seq <= infos[name].lastSeq) return infos[name];
+    return (await settledInfo(bus, STREAMS[name], seq)) ?? infos[name];
+  };
+  const [events, publications] = await Promise.all([
+    infoOfSide('events'),
+    infoOfSide('publications'),
+  ]);
+  return { events, publications };
 }
 
 interface Infos {
