@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Bus } from './connect.ts';
 import { readAnswer, settledInfo } from './js-api.ts';
 
-/** A bus of one stream whose leader holds four messages less until it was asked so often. */
+/** A bus of one stream. Its leader lacks four messages in the first answers, so many of them. */
 function lagging(times: number): { readonly bus: Bus; readonly asked: () => number } {
   let asked = 0;
   const request = (): Promise<unknown> => {
@@ -13,8 +13,8 @@ function lagging(times: number): { readonly bus: Bus; readonly asked: () => numb
   return { bus: { inbox: { request } } as unknown as Bus, asked: () => asked };
 }
 
-async function settled(bus: Bus, seq: number): Promise<number | undefined> {
-  return (await settledInfo(bus, 'EVENTS', seq))?.lastSeq;
+async function settled(bus: Bus, seq: number, incarnation = 'c'): Promise<number | undefined> {
+  return (await settledInfo(bus, 'EVENTS', { seq, incarnation }))?.lastSeq;
 }
 
 test('a new leader that lacks the newest messages is asked until it has them', async () => {
@@ -26,6 +26,12 @@ test('a new leader that lacks the newest messages is asked until it has them', a
 test('a stream that has them is asked once', async () => {
   const { bus, asked } = lagging(0);
   expect(await settled(bus, 9)).toBe(9);
+  expect(asked()).toBe(1);
+});
+
+test('a stream that was made again is asked once', async () => {
+  const { bus, asked } = lagging(99);
+  expect(await settled(bus, 9, 'b')).toBe(5);
   expect(asked()).toBe(1);
 });
 

@@ -120,17 +120,18 @@ const BEHIND = { forMs: 2_000, lookMs: 100 };
 /**
  * As {@link streamInfo}, for a stream in which somebody has read up to `seq`. A new leader answers
  * before it knows all that the one before it had stored: a stream has gone back only if it still
- * holds less after 2 s.
+ * holds less after 2 s. One that was made again since `incarnation` is not waited for.
  */
 export async function settledInfo(
   bus: Bus,
   stream: string,
-  seq: number,
+  { seq, incarnation }: { readonly seq: number; readonly incarnation: string | undefined },
 ): Promise<StreamInfo | undefined> {
   const until = performance.now() + BEHIND.forMs;
   for (;;) {
     const info = await streamInfo(bus, stream);
-    if (info === undefined || info.lastSeq >= seq || performance.now() >= until) return info;
+    const isBehind = info?.incarnation === incarnation && (info?.lastSeq ?? seq) < seq;
+    if (!isBehind || performance.now() >= until) return info;
     await sleep(BEHIND.lookMs);
   }
 }

@@ -197,14 +197,11 @@ export class StreamReader {
   }
 
   async #readUntilItEnds(): Promise<void> {
-    let info = await streamInfo(this.#bus, this.#spec.stream);
-    const isAnother = (): boolean =>
-      this.#incarnation !== undefined && this.#incarnation !== info?.incarnation;
-    if (info !== undefined && info.lastSeq < this.#lastSeq && !isAnother()) {
-      info = await settledInfo(this.#bus, this.#spec.stream, this.#lastSeq);
-    }
+    const reached = { seq: this.#lastSeq, incarnation: this.#incarnation };
+    const info = await settledInfo(this.#bus, this.#spec.stream, reached);
     if (info === undefined || this.#closed) return;
-    if (isAnother() || info.lastSeq < this.#lastSeq) {
+    const another = this.#incarnation !== undefined && this.#incarnation !== info.incarnation;
+    if (another || info.lastSeq < this.#lastSeq) {
       this.#resets++;
       this.#lastSeq = 0;
     }

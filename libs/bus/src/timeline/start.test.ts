@@ -50,7 +50,7 @@ test('an empty stream is short of what it had since a time, and of nothing on a 
   expect(isTrimmedSince(empty, Date.parse('2026-11-26T12:00:00Z'))).toBe(false);
 });
 
-/** A bus whose leader of EVENTS lacks the newest messages until it was asked so often. */
+/** A bus whose leader of EVENTS lacks four messages in the first answers, so many of them. */
 function lagging(times: number): Bus {
   let asked = 0;
   const request = (subject: string): Promise<unknown> => {

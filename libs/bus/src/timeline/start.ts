@@ -66,8 +66,9 @@ async function settled(bus: Bus, from: TimelineFrom, infos: Infos, mark: string)
   if (position.mark !== mark) return infos;
   const infoOfSide = async (name: 'events' | 'publications'): Promise<StreamInfo> => {
     const { seq } = position[name];
-    if (seq <= infos[name].lastSeq) return infos[name];
-    return (await settledInfo(bus, STREAMS[name], seq)) ?? infos[name];
+    const { lastSeq, incarnation } = infos[name];
+    if (seq <= lastSeq) return infos[name];
+    return (await settledInfo(bus, STREAMS[name], { seq, incarnation })) ?? infos[name];
   };
   const [events, publications] = await Promise.all([
     infoOfSide('events'),

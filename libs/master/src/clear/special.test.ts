@@ -145,6 +145,16 @@ describe('a runner over the request port', () => {
     expect(calls).toHaveLength(1);
   });
 
+  it('is refused under a taken job id also when its command is sent again', async () => {
+    made.ports.publications.reserve = () => Promise.resolve(false);
+    const jid = '20261120171037123456';
+    const load = { cmd: 'runner', fun: 'jobs.active', jid, [COMMAND_NAME]: 'c1', ...ROOT };
+    for (let tries = 0; tries < 3; tries += 1) {
+      expect(errorOf(await send(load))).toMatch(/it is taken$/);
+    }
+    expect(calls).toEqual([]);
+  });
+
   it('is refused while so many run that no more can', async () => {
     running = 32;
     const load = { cmd: 'runner', fun: 'manage.up', [COMMAND_NAME]: 'c1', ...ROOT };

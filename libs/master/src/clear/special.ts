@@ -121,9 +121,11 @@ async function runFor(
   const name = textOf(load, COMMAND_NAME);
   // One user can not answer another's command.
   const command = name === undefined ? undefined : `${caller.principal}\0${name}`;
-  const begun = command && (await ports.publications.begin(command, jid));
-  if (begun !== undefined) return mapOf({ tag: `salt/run/${begun}`, jid: begun });
-  return asked === '' || (await ports.publications.reserve(jid)) ? jid : unfit();
+  const isFree = asked === '' || (await ports.publications.reserve(jid));
+  // A refused command is noted too: sent again, it must not follow the run that has its jid.
+  const begun = command && (await ports.publications.begin(command, isFree ? jid : ''));
+  if (begun !== undefined && begun !== '') return mapOf({ tag: `salt/run/${begun}`, jid: begun });
+  return isFree && begun === undefined ? jid : unfit();
 }
 
 /** Seconds that `salt-run -t` gave. */

@@ -28,7 +28,10 @@ export interface Events {
 export interface Publications {
   /** Reserves a job id; false when another job has it. */
   reserve(jid: string): Promise<boolean>;
-  /** Notes the run that a command begins. Gives the job id of the one that it had begun before. */
+  /**
+   * Notes the run that a command begins, or '' for none. Gives what was noted of it before;
+   * undefined the first time.
+   */
   begin(command: string, jid: string): Promise<string | undefined>;
   /**
    * Appends the job and waits up to a second until the store and the host's event-bus have it.

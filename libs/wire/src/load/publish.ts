@@ -29,8 +29,8 @@ import {
  */
 
 /**
- * The field by which the bytes of a publish are those of one command, sent again or not. The same
- * bytes of a client without it may also be the same command typed twice.
+ * The field of a `publish` or `runner` load that names the command it is of, so that the same bytes
+ * are that command sent again. Without it they may also be the same command typed twice.
  */
 export const COMMAND_NAME = 'brine_request';
 
