@@ -260,8 +260,8 @@ function answering(
   stats: MasterStats | undefined,
 ): (request: IncomingRequest) => Promise<Answer> {
   return async (request) => {
-    // While the copy of the hot state is read again there is no sound answer.
-    if (!state.ready() && !(await state.readyWithin(STATE_WAIT_MS))) return { kind: 'drop' };
+    // While the copy of the hot state is read again there is no sound answer here.
+    if (!state.ready() && !(await state.readyWithin(STATE_WAIT_MS))) return { kind: 'refuse' };
     const startMs = nowMs();
     const answer = await answerer.answer(request);
     if (answer.kind === 'drop') return answer;

@@ -189,10 +189,10 @@ export class Gateway {
    */
   #loginAnswer(outcome: RequestOutcome): Uint8Array | undefined {
     if (outcome.kind === 'reply') return outcome.body;
-    if (outcome.kind === 'drop') return undefined;
-    if (outcome.why === 'limit') this.#logins.refused += 1;
-    else if (outcome.why === 'gone') this.#logins.abandoned += 1;
-    else if (!this.#ports.workers.ready) return BAD_LOAD_REPLY;
+    const why = outcome.kind === 'expired' ? outcome.why : undefined;
+    if (why === 'limit') this.#logins.refused += 1;
+    else if (why === 'gone') this.#logins.abandoned += 1;
+    else if (why !== undefined && !this.#ports.workers.ready) return BAD_LOAD_REPLY;
     else this.#logins.silent += 1;
     return undefined;
   }

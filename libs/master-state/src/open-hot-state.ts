@@ -12,6 +12,9 @@ import { BucketSessionKeys } from './minions/session-keys.ts';
 import { BucketSyndics } from './minions/syndics.ts';
 import { BucketUserKeys } from './user-keys.ts';
 
+/** How often it is looked whether all is there again, ms. */
+const LOOK_MS = 20;
+
 /** Opens the hot state of a master, with the copies of it that this process watches. */
 export async function openHotState(bus: Bus, pem: string, publishSession: number) {
   const epochs = await AesEpochs.connect(bus, SecretBox.fromMasterKey(pem, 'aes'));
@@ -42,6 +45,7 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     { keys, sessions, userKeys, syndics, minionData, pillars },
   );
   await Promise.all(watches.map((watch) => watch.whenReady()));
+  const ready = (): boolean => epochs.ready && watches.every((watch) => watch.ready);
   return {
     epochs,
     keys,
@@ -53,11 +57,12 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     mines,
     secrets: secretsBucket,
     requests: new Bucket(bus, 'brine_requests'),
-    ready: () => epochs.ready && watches.every((watch) => watch.ready),
-    readyWithin: (timeoutMs: number) => {
-      const all = Promise.all(watches.map((watch) => watch.whenReady()));
-      const late = sleep(timeoutMs, false, { ref: false });
-      return Promise.race([all.then(() => epochs.ready), late]);
+    ready,
+    /** Whether it is all there by then. */
+    readyWithin: async (timeoutMs: number): Promise<boolean> => {
+      const until = performance.now() + timeoutMs;
+      while (!ready() && performance.now() < until) await sleep(LOOK_MS, undefined, { ref: false });
+      return ready();
     },
     close: () => {
       for (const watch of watches) watch.close();

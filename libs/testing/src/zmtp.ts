@@ -99,11 +99,14 @@ class Inbox {
     if (next !== undefined) return Promise.resolve(next);
     if (this.#ended) return Promise.reject(new Error('connection closed'));
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      // A process that was stopped meanwhile has not read yet what came: its sockets come first.
+      const timer = setTimeout(() => setImmediate(late), timeoutMs);
+      const late = (): void => {
         const index = this.#wanted.indexOf(entry);
-        if (index >= 0) this.#wanted.splice(index, 1);
+        if (index < 0) return;
+        this.#wanted.splice(index, 1);
         reject(new Error(`nothing received within ${String(timeoutMs)} ms`));
-      }, timeoutMs);
+      };
       const entry: Waiting = {
         resolve: (frames) => {
           clearTimeout(timer);

@@ -180,7 +180,7 @@ export class RequestReceiver {
       const body =
         reference === undefined ? queued.body : await getBody(this.#bus, 'req', reference);
       const answer = await this.#answer(this.#request(queued, body));
-      if (answer.kind === 'drop') this.#answerWith(queued, WORDS.drop);
+      if (answer.kind !== 'reply') this.#answerWith(queued, WORDS[answer.kind]);
       else if (answer.body.length <= INLINE_MAX_BYTES) {
         this.#answerWith(queued, packReply(answer.body, answer.trace));
       } else {
@@ -342,10 +342,14 @@ export interface IncomingRequest {
   readonly stepAside: () => void;
 }
 
-/** What a worker makes of a request; `drop`: no answer is sent. `trace`: its note, opaque here. */
+/**
+ * What a worker makes of a request. `drop`: no answer is sent. `refuse`: it did nothing of it, and
+ * another worker, or this one later, shall have it. `trace`: its note, opaque here.
+ */
 export type Answer =
   | { readonly kind: 'reply'; readonly body: Uint8Array; readonly trace?: string }
-  | { readonly kind: 'drop' };
+  | { readonly kind: 'drop' }
+  | { readonly kind: 'refuse' };
 
 /** Answers one request. */
 export type RequestHandler = (request: IncomingRequest) => Promise<Answer>;

@@ -128,6 +128,17 @@ test('a worker that wants no answer gets none sent', async () => {
   expect(await sender.send(request())).toEqual({ kind: 'drop' });
 });
 
+test('what a worker refuses it gets again once it says that it has room', async () => {
+  let tries = 0;
+  await startWorker('refuses', async () => {
+    tries += 1;
+    return tries < 3 ? { kind: 'refuse' } : { kind: 'reply', body: Buffer.from('at last') };
+  });
+  const outcome = await sender.send(request({ class: 'clear', deadlineMs: Date.now() + 30_000 }));
+  expect(outcome).toEqual({ kind: 'reply', body: Buffer.from('at last') });
+  expect(tries).toBe(3);
+});
+
 test('an error of a handler is reported, and its request dropped', async () => {
   const errors: string[] = [];
   const onError = (error: Error): void => void errors.push(error.message);
