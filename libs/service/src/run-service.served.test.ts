@@ -111,6 +111,14 @@ describe('a service process', () => {
     },
   );
 
+  test('whose supervisor died while it started does not outlive it', async () => {
+    const { exit, stderr, process: started } = start('');
+    started.disconnect();
+    expect(await exit).toBe(0);
+    expect(stderr()).toContain('supervisor gone');
+    expect(stderr()).not.toContain('closed in order');
+  });
+
   test('a hang-up does not end it: its supervisor decides', async () => {
     const { port, exit, stderr, process: started } = start('');
     const base = `http://127.0.0.1:${await port}`;

@@ -19,14 +19,17 @@ export function onStopSignal(stop: (why: string) => void, hungUp?: () => void): 
   const ignore = (): void => undefined;
   process.on('SIGHUP', process.connected ? ignore : (hungUp ?? onSignal));
   process.on('SIGINT', process.connected ? ignore : onSignal);
-  process.on('disconnect', () => {
+  const onGone = (): void => {
     if (stopping) return;
     stopping = true;
     stop('supervisor gone');
-  });
+  };
+  process.on('disconnect', onGone);
   process.on('message', (message) => {
     if (message !== 'stop' || stopping) return;
     stopping = true;
     stop('supervisor');
   });
+  // It died before anyone listened: its channel was there, and has closed.
+  if (process.send !== undefined && !process.connected) onGone();
 }

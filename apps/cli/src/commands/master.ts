@@ -47,7 +47,9 @@ export async function startMaster(args: readonly string[], terminal: Terminal): 
 
 /** The demonstration starts a master as its child. When it is gone, the master stops. */
 function stopWithParent(): void {
-  if (process.env['BRINE_PARENT_WATCH'] !== '1' || !process.connected) return;
+  if (process.env['BRINE_PARENT_WATCH'] !== '1' || process.send === undefined) return;
   delete process.env['BRINE_PARENT_WATCH'];
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  const stop = (): void => void process.kill(process.pid, 'SIGTERM');
+  process.once('disconnect', stop);
+  if (!process.connected) stop();
 }
