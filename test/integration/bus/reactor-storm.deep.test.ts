@@ -106,9 +106,13 @@ it('is bounded on disk, memory stays flat, and requests go on', async () => {
   await until('the first are done', async () => (await failed()).waiting === 0, {
     withinMs: 300_000,
   });
+  const warm = await memory();
   const alone = await returns(10);
   const [, before] = await Promise.all([storm('calm', SECONDS), returns(SECONDS)]);
-  const memoryBefore = await memory();
+  // In calm minutes some kernels take pages back that a process has no use for just then.
+  const memoryBefore = new Map(
+    [...(await memory())].map(([name, at]) => [name, Math.max(at, warm.get(name) ?? 0)]),
+  );
 
   const most = new Map<string, number>();
   const look = async (): Promise<void> => {

@@ -39,7 +39,12 @@ export interface Wanted {
 const READER = 'reactor';
 /** A master without a reactor loses its place after so long: it must not hold up the purge. */
 const FORGET_MS = 10 * 60_000;
-const EVENTS_AT_ONCE = 128;
+/**
+ * Enough to hide the way to NATS and back: two workers match 5,000 events per second. What is more
+ * stands there in front of returns: with 128 (one run each) 99 % of them were done in a worker
+ * within 250 ms, with 16 within 50.
+ */
+const EVENTS_AT_ONCE = 16;
 /** An event comes again after so long when the queue is away. */
 const AGAIN_MS = 1_000;
 /** Fields of Salt's own by which the runner `reactor` of a stock Salt speaks. */
