@@ -205,7 +205,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
       beginBatch: async (order) => void batches.push(order),
       batch: async (jid) => {
         const found = batches.find((order) => order.jid === jid);
-        return found && { principal: found.principal, state: found.settings };
+        return found && { ...found, state: found.settings };
       },
       running: () => options.runningRunners ?? 0,
     },

@@ -192,7 +192,7 @@ async function run({ caller, options, config, printer, terminal }: Run): Promise
   }
   const [fun = '', ...words] = options.args;
   const noParse = (textValue(options, 'no_parse') ?? '').split(',');
-  const jid = new JidMaker().next(Date.now());
+  const jid = new JidMaker().next(performance.timeOrigin + performance.now());
   const outcome = await caller.call(fun, parseArguments(words, noParse), jid);
   if (outcome.kind !== 'done') return showUnrun(outcome, fun, printer, terminal);
   if (outcome.retcode !== 0) logFailedCommand(fun, words[0] ?? '', outcome, terminal);

@@ -26,7 +26,8 @@ export async function runInBatches(run: SaltRun, safeLimit?: number): Promise<nu
     terminal.out('\nNOTICE: Too many minions targeted, switching to batch execution.\n');
     size = textValue(options, 'batch_safe_size') ?? String(config.batchSafeSize);
   }
-  const jid = new JidMaker().next(Date.now());
+  // To the microsecond: commands of one script begin within the same millisecond.
+  const jid = new JidMaker().next(performance.timeOrigin + performance.now());
   const settings = settingsOf(options, size ?? '100%', jid);
   const command = withoutDisplay(run);
   const interrupt = whenInterrupted(terminal);

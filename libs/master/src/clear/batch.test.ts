@@ -95,6 +95,13 @@ describe('a batch', () => {
     expect(errorOf(await send({ ...ROOT, follow: JID }))).toBe('SaltReqTimeoutError');
   });
 
+  it('of another command that chose the same jid is refused, not taken for the first', async () => {
+    await send(ROOT);
+    expect(errorOf(await send({ ...ROOT, tgt: 'web1' }))).toBe('SaltInvocationError');
+    expect(errorOf(await send({ ...ROOT, arg: ['x'] }))).toBe('SaltInvocationError');
+    expect(made.batches).toHaveLength(1);
+  });
+
   it('under the jid of the batch of another is refused', async () => {
     await send(ROOT);
     expect(errorOf(await send(ANNE))).toBe('SaltInvocationError');

@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import { isJid } from '@brine/job';
-import { isMap, mapOf, type SaltMap, textOf, WireError } from '@brine/wire';
+import { isMap, mapOf, pack, type SaltMap, textOf, WireError } from '@brine/wire';
 import { buildErrorReply, parsePublish, type PublishRequest } from '@brine/wire/load';
 import { MasterUnavailableError } from '../errors.ts';
-import type { MasterPorts } from '../ports/ports.ts';
+import type { BatchOrder, KnownBatch, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
   type Caller,
@@ -49,20 +50,22 @@ export async function batch(
       return mapOf({ matched: false });
   }
   const jid = isJid(asked.jid) ? asked.jid : ports.nextJid();
-  const principal = caller.principal;
+  const order: BatchOrder = {
+    ...{ jid, principal: caller.principal, command: digestOf(asked) },
+    ...{ caller: keptCaller(caller), settings, host: request.gatewayHost },
+    load: withoutSecrets(load, jid),
+  };
   try {
     const known = await ports.functions.batch(jid);
     // The same command, sent again because its answer was lost.
     if (known !== undefined) {
-      return known.principal === principal ? mapOf({ jid }) : unfit(`${jid} is another batch`);
+      return isSame(known, order) ? mapOf({ jid }) : unfit(`${jid} is another batch`);
     }
-    const order = { jid, principal, caller: keptCaller(caller), settings };
-    const host = request.gatewayHost;
-    await ports.functions.beginBatch({ ...order, host, load: withoutSecrets(load, jid) });
+    await ports.functions.beginBatch(order);
     return mapOf({ jid });
   } catch (cause) {
     // Another sending of the same order was first.
-    if (await isOf(ports, principal, jid)) return mapOf({ jid });
+    if (await hasBegun(ports, order)) return mapOf({ jid });
     ports.count('batch_refused');
     if (cause instanceof MasterUnavailableError) {
       return mapOf({ error: `The batch could not begin: ${cause.message}` });
@@ -107,10 +110,23 @@ async function knownPublish(
     : { asked, caller };
 }
 
-/** Whether a batch is there that this principal began. */
-async function isOf(ports: MasterPorts, principal: string, jid: string): Promise<boolean> {
+/** Of what a command runs, and on whom; not of its settings, which another process may fill in. */
+function digestOf({ tgt, tgtType, fun, arg }: PublishRequest): string {
+  return createHash('sha256')
+    .update(pack([tgt, tgtType, fun, arg]))
+    .digest('base64url');
+}
+
+function isSame(known: KnownBatch, { principal, command }: BatchOrder): boolean {
+  const isOfCommand = known.command === '' || known.command === command;
+  return known.principal === principal && isOfCommand;
+}
+
+/** Whether a batch of this order is there. */
+async function hasBegun(ports: MasterPorts, order: BatchOrder): Promise<boolean> {
   try {
-    return (await ports.functions.batch(jid))?.principal === principal;
+    const known = await ports.functions.batch(order.jid);
+    return known !== undefined && isSame(known, order);
   } catch {
     // It is not known; the caller hears why the batch could not begin.
     return false;

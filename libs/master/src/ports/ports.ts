@@ -354,12 +354,22 @@ export interface BatchOrder {
   /** The caller, as `keptCaller` keeps it: its rights are judged at each publish. */
   readonly caller: SaltMap;
   readonly principal: string;
+  /** A digest of what it runs, and on whom: two commands may have chosen the same job id. */
+  readonly command: string;
   /** The host of the gateway that it came to: files of its jobs are written there first. */
   readonly host: string;
   /** As for a publish, without credentials. */
   readonly load: SaltMap;
   /** Size, waits and limits: `BatchSettings` of libs/runners. */
   readonly settings: SaltMap;
+}
+
+/** Who began a batch, by which command, and how it stands. */
+export interface KnownBatch {
+  readonly principal: string;
+  /** See {@link BatchOrder.command}; empty in one of a release that did not keep it. */
+  readonly command: string;
+  readonly state: SaltMap;
 }
 
 /** What functions of the master need beside the other ports. */
@@ -378,8 +388,8 @@ export interface MasterFunctions {
    * @throws MasterUnavailableError, or Error with a text for its caller
    */
   beginBatch(order: BatchOrder): Promise<void>;
-  /** A batch, under way or ended: who began it and how it stands; undefined for none. */
-  batch(jid: string): Promise<{ readonly principal: string; readonly state: SaltMap } | undefined>;
+  /** A batch, under way or ended; undefined for none. */
+  batch(jid: string): Promise<KnownBatch | undefined>;
   /** How many of these are running. */
   running(): number;
 }

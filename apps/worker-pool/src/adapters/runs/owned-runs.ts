@@ -135,12 +135,13 @@ export class WorkerRuns {
   }
 
   /** Begins a batch; resolves when it is kept. */
-  async beginBatch({ jid, caller, principal, load, settings, host }: BatchOrder): Promise<void> {
+  async beginBatch(order: BatchOrder): Promise<void> {
+    const { jid, caller, principal, command, load, settings, host } = order;
     // What is no size is refused before anything is kept.
     batchSettings(settings);
     const run = await this.#store.begin(BATCH, jid, {
       data: mapOf({}),
-      by: mapOf({ caller, principal, host }),
+      by: mapOf({ caller, principal, command, host }),
       fixed: mapOf({ load, settings }),
     });
     this.#parts.ports().count('batch_begun');
@@ -148,13 +149,14 @@ export class WorkerRuns {
     this.#tracked(this.#batch(run)).catch(() => undefined);
   }
 
-  /** How a batch stands, and who began it. */
+  /** How a batch stands, and whose it is. */
   async batch(jid: string) {
     const found = await this.#store.find(jid);
     if (found?.kind !== BATCH) return undefined;
     const state: SaltMap = new Map(found.data);
     state.set('ended', found.ended);
-    return { principal: textOf(found.by, 'principal') ?? '', state };
+    const of = (name: string): string => textOf(found.by, name) ?? '';
+    return { principal: of('principal'), command: of('command'), state };
   }
 
   /** What was saved last of a run; undefined for none. */
