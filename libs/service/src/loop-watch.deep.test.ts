@@ -36,7 +36,8 @@ test.each(['busy', 'matching', 'microtasks'])(
     const line = JSON.parse(stderr()) as { stack: string[]; msg: string };
     expect(line).toMatchObject({ level: 'fatal', service: 'fixture', stalledMs: 1000 });
     expect(line.msg).toBe('the event loop is blocked, ending this process');
-    expect(line.stack[0]).toMatch(/^(busy|matching|turn) .*\/fixtures\/blocked\.mjs:\d+$/);
+    const frame = /^(busy|matching|turn) .*\/fixtures\/blocked\.mjs:\d+$/;
+    expect(line.stack).toContainEqual(expect.stringMatching(frame));
   },
 );
 

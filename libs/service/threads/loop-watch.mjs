@@ -6,8 +6,11 @@ import { Session } from 'node:inspector';
 import { Socket } from 'node:net';
 import { workerData } from 'node:worker_threads';
 
-/** A loop that is blocked in a system call shows no stack; it is not waited for, ms. */
-const STACK_MS = 1_000;
+/**
+ * A loop that is blocked in a system call shows no stack; it is not waited for, ms. A busy machine
+ * may take more than a second to show one.
+ */
+const STACK_MS = 2_000;
 const STACK_FRAMES = 12;
 
 const { service, beats, beatMs, stalledMs, stacksFd } = workerData;
