@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus, splitKey } from '@brine/bus';
 import { SecretBox } from '@brine/crypt';
 import { AesEpochs } from './epochs/aes-epochs.ts';
@@ -10,10 +9,8 @@ import { BucketMinionKeys } from './minions/minion-keys.ts';
 import { BucketPillars } from './minions/pillar-bucket.ts';
 import { BucketSessionKeys } from './minions/session-keys.ts';
 import { BucketSyndics } from './minions/syndics.ts';
+import { until } from './until.ts';
 import { BucketUserKeys } from './user-keys.ts';
-
-/** How often it is looked whether all is there again, ms. */
-const LOOK_MS = 20;
 
 /** Opens the hot state of a master, with the copies of it that this process watches. */
 export async function openHotState(bus: Bus, pem: string, publishSession: number) {
@@ -59,11 +56,7 @@ export async function openHotState(bus: Bus, pem: string, publishSession: number
     requests: new Bucket(bus, 'brine_requests'),
     ready,
     /** Whether it is all there by then. */
-    readyWithin: async (timeoutMs: number): Promise<boolean> => {
-      const until = performance.now() + timeoutMs;
-      while (!ready() && performance.now() < until) await sleep(LOOK_MS, undefined, { ref: false });
-      return ready();
-    },
+    readyWithin: (timeoutMs: number): Promise<boolean> => until(timeoutMs, ready),
     close: () => {
       for (const watch of watches) watch.close();
       minionData.close();

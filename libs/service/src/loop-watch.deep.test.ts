@@ -37,7 +37,7 @@ test.each(['busy', 'matching', 'microtasks'])(
     expect(line).toMatchObject({ level: 'fatal', service: 'fixture', stalledMs: 1000 });
     expect(line.msg).toBe('the event loop is blocked, ending this process');
     const frame = /^(busy|matching|turn) .*\/fixtures\/blocked\.mjs:\d+$/;
-    expect(line.stack).toContainEqual(expect.stringMatching(frame));
+    expect(line.stack[0] ?? 'no stack').toMatch(frame);
   },
 );
 

@@ -111,7 +111,7 @@ describe('a service process', () => {
     },
   );
 
-  test('whose supervisor died while it started does not outlive it', async () => {
+  test('whose supervisor dies while it starts ends too', async () => {
     const { exit, stderr, process: started } = start('');
     started.disconnect();
     expect(await exit).toBe(0);

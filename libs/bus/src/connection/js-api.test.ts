@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Bus } from './connect.ts';
 import { readAnswer, settledInfo } from './js-api.ts';
 
-/** A bus of one stream. Its leader lacks four messages in the first answers, so many of them. */
+/** A bus of one stream. In so many answers, its leader does not know the last four messages yet. */
 function lagging(times: number): { readonly bus: Bus; readonly asked: () => number } {
   let asked = 0;
   const request = (): Promise<unknown> => {

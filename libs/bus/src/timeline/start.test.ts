@@ -50,7 +50,7 @@ test('an empty stream is short of what it had since a time, and of nothing on a 
   expect(isTrimmedSince(empty, Date.parse('2026-11-26T12:00:00Z'))).toBe(false);
 });
 
-/** A bus whose leader of EVENTS lacks four messages in the first answers, so many of them. */
+/** A bus. In so many answers, its leader of EVENTS does not know the last four messages yet. */
 function lagging(times: number): Bus {
   let asked = 0;
   const request = (subject: string): Promise<unknown> => {

@@ -14,6 +14,7 @@ import {
 } from '@brine/bus';
 import { PublicationReader, PublicationWriter } from '@brine/bus/jobs';
 import { newKeyString, type SecretBox } from '@brine/crypt';
+import { until } from '../until.ts';
 import { EpochHolders } from './epoch-holders.ts';
 
 /** One master AES key and its number. */
@@ -293,13 +294,6 @@ function readNote(bytes: Uint8Array): number | undefined {
     return isRecord(value) && typeof value['epoch'] === 'number' ? value['epoch'] : undefined;
   } catch {
     return undefined; // not written by us; the markers tell as well
-  }
-}
-
-async function until(timeoutMs: number, done: () => boolean): Promise<void> {
-  const end = performance.now() + timeoutMs;
-  while (!done() && performance.now() < end) {
-    await sleep(POLL_MS);
   }
 }
 

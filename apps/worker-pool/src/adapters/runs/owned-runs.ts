@@ -149,7 +149,7 @@ export class WorkerRuns {
     this.#tracked(this.#batch(run)).catch(() => undefined);
   }
 
-  /** How a batch stands, and whose it is. */
+  /** How a batch stands, who began it, and by which command. */
   async batch(jid: string) {
     const found = await this.#store.find(jid);
     if (found?.kind !== BATCH) return undefined;
