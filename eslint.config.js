@@ -18,7 +18,17 @@ const WAITS = 'A test waits for an event, or by a named time: @brine/testing/wai
 const SCRIPTS = ['**/*.{js,mjs,cjs}'];
 
 const NODE_GLOBALS = Object.fromEntries(
-  ['Atomics', 'Buffer', 'URL', 'clearInterval', 'clearTimeout', 'console', 'fetch', 'performance']
+  [
+    'AbortController',
+    'Atomics',
+    'Buffer',
+    'URL',
+    'clearInterval',
+    'clearTimeout',
+    'console',
+    'fetch',
+    'performance',
+  ]
     .concat(['process', 'setImmediate', 'setInterval', 'setTimeout', 'SharedArrayBuffer'])
     .map((name) => [name, 'readonly']),
 );

@@ -30,14 +30,19 @@ async function main() {
   // Read by test/layers/scenes-of-failures.ts.
   if (keep) process.env.BRINE_KEEP_FAILED = '1';
   const total = { passed: 0, failed: 0, skipped: 0 };
-  const endBy = process.env.CI === 'true' ? performance.now() + CI_DEADLINE_MS : Infinity;
+  const end = endOfRun();
   const failures = [];
   const times = [];
   const files = [];
   for (const layer of layers) {
+    if (end.aborted) {
+      failures.push(`${layer}: not run, ${end.reason}`);
+      total.failed += 1;
+      continue;
+    }
     console.log(`\n== ${layer}`);
     const startedAt = performance.now();
-    const { counts, failed, took } = await runLayer(layer, only, endBy);
+    const { counts, failed, took } = await runLayer(layer, only, end);
     const seconds = (performance.now() - startedAt) / 1000;
     failures.push(...failed);
     files.push(...took);
@@ -46,7 +51,8 @@ async function main() {
       times.push(`${layer}: ${ran} tests, ${seconds.toFixed(0)} s of ${LAYERS[layer]} s`);
     for (const key of Object.keys(total)) total[key] += counts[key];
   }
-  if (times.length === 0) throw new Error(`no test's path has ${only.join(' or ')} in it`);
+  if (times.length === 0 && !end.aborted)
+    throw new Error(`no test's path has ${only.join(' or ')} in it`);
   // Once more, all together: the first layer's failures stand a thousand lines above.
   for (const failure of failures) console.log(`\nFAILED ${failure}`);
   console.log('\nThe slowest files:');
@@ -77,11 +83,25 @@ function chosen(args) {
   return { layers: only.length === 0 ? USUAL : Object.keys(LAYERS), only, keep };
 }
 
-async function runLayer(layer, only, endBy) {
+/** Aborted where this run has to end before its last layer, with the reason in words. */
+function endOfRun() {
+  const end = new AbortController();
+  // Ctrl-C reaches vitest by itself; a plain kill of this process does not. Any number of them, as
+  // one who ends a whole tree sends it to each and npm passes its own on.
+  process.on('SIGTERM', () => end.abort('the run was ended by SIGTERM'));
+  if (process.env.CI === 'true') {
+    const minutes = CI_DEADLINE_MS / 60_000;
+    const late = () => end.abort(`the run was ended after ${minutes} min`);
+    setTimeout(late, CI_DEADLINE_MS).unref();
+  }
+  return end.signal;
+}
+
+async function runLayer(layer, only, end) {
   const dir = mkdtempSync(join(tmpdir(), 'brine-tests-'));
   const report = join(dir, 'report.json');
   try {
-    const code = await runVitest(layer, report, only, endBy);
+    const code = await runVitest(layer, report, only, end);
     const { counts, failed, took } = readReport(report);
     // A layer can fail beside its tests: a file that does not load, an uncaught error.
     if (code !== 0 && counts.failed === 0) {
@@ -94,7 +114,7 @@ async function runLayer(layer, only, endBy) {
   }
 }
 
-function runVitest(layer, report, only, endBy) {
+function runVitest(layer, report, only, end) {
   const reporters = ['--reporter=default', '--reporter=json', `--reporter=${UNENDED}`];
   const output = `--outputFile.json=${report}`;
   const args = [VITEST, 'run', '--project', layer, '--passWithNoTests', ...reporters, output];
@@ -103,14 +123,11 @@ function runVitest(layer, report, only, endBy) {
       cwd: ROOT,
       stdio: ['ignore', 'inherit', 'inherit'],
     });
-    // Ctrl-C reaches vitest by itself; a plain kill of this process does not.
-    const end = () => child.kill('SIGTERM');
-    process.once('SIGTERM', end);
-    const deadline = endBy === Infinity ? undefined : setTimeout(end, endBy - performance.now());
+    const stop = () => child.kill('SIGTERM');
+    end.addEventListener('abort', stop);
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      clearTimeout(deadline);
-      process.removeListener('SIGTERM', end);
+      end.removeEventListener('abort', stop);
       resolve(signal ?? code);
     });
   });

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
@@ -14,4 +15,20 @@ test.each([
   const { status, stdout, stderr } = spawnSync(process.execPath, [RUN_TESTS, ...args]);
   expect([status, String(stdout)]).toEqual([1, '']);
   expect(String(stderr)).toContain(message);
+});
+
+test('a run that is ended begins no other layer, and says so', async () => {
+  const args = [RUN_TESTS, 'pure', 'masters', '--only', 'tools/links'];
+  const run = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  run.stdout.on('data', (chunk: Buffer) => {
+    if (output === '') run.kill('SIGTERM');
+    output += String(chunk);
+  });
+  const [code] = (await once(run, 'close')) as [number | null];
+  expect(output).toContain('FAILED pure: outside of its tests (exit ');
+  expect(output).toContain('FAILED masters: not run, the run was ended by SIGTERM\n');
+  expect(output).not.toContain('== masters');
+  expect(output).toMatch(/\n0 passed, 2 failed\n$/);
+  expect(code).toBe(1);
 });

@@ -12,7 +12,11 @@ export default class UnendedTests {
   #failed = [];
 
   onInit() {
-    process.once('SIGTERM', () => {
+    let told = false;
+    // A second one, passed on by who started this, does not cut the list short.
+    process.on('SIGTERM', () => {
+      if (told) return;
+      told = true;
       const lines = [...this.#failed.map((name) => `FAILED ${name}`)];
       for (const [file, tests] of this.#running) {
         lines.push(`NOT ENDED ${file}${tests.size === 0 ? ' (no test of it runs)' : ''}`);

@@ -27,7 +27,10 @@ test('a run that is ended says what had failed, and which test had not ended', a
     cwd: ROOT,
     env: { ...process.env, TMPDIR: dir },
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
   });
+  // The process of its tests outlives it.
+  onTestFinished(() => void process.kill(-(vitest.pid ?? NaN), 'SIGKILL'));
   let output = '';
   const read = (chunk: Buffer) => {
     output += stripVTControlCharacters(String(chunk));
