@@ -30,7 +30,11 @@ it('an orchestration is paused at states, goes on, and is ended before another',
   // One is of the orchestration within it, which has not begun.
   await run('state.pause', JID, 'deep');
   await run('state.soft_kill', JID, 'fourth');
-  await run('event.send', 'test/go', 'data={"id": "one"}');
+  // It takes events from when its first state runs, however long a busy machine needs until then.
+  await until('its event is seen', async () => {
+    await run('event.send', 'test/go', 'data={"id": "one"}');
+    return (await master.log()).includes("{'minions_seen': ['one']}");
+  });
   await quietFor('its end', HELD_MS);
   expect(isOver).toBe(false);
   await run('state.resume', JID, 'second');

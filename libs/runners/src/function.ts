@@ -14,6 +14,9 @@ export interface RowSeal {
   ): string;
 }
 
+/** Takes an event; its data are read where they are asked for. */
+export type OnEvent = (tag: string, data: () => Promise<SaltMap>) => void;
+
 /** What a function works with, wherever it runs. */
 export interface RunnerContext {
   readonly client: LocalClient;
@@ -23,7 +26,7 @@ export interface RunnerContext {
   /** Derived from the master's key; rejects where that key is not readable. */
   readonly auditSeal: () => Promise<RowSeal>;
   /** Events of the host that a command line runs on; absent in a master, which has its own. */
-  readonly listen?: RunnerMaster['listen'];
+  readonly listen?: (onEvent: OnEvent) => Promise<{ close(): void }>;
   /** The master that the function runs in; absent at a command line. */
   readonly master?: RunnerMaster;
 }
@@ -49,8 +52,14 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
   pillarTop(asked: SaltMap): Promise<SaltValue>;
   /** Fires an event on the bus of the whole cluster; resolves when it is stored. */
   fire(tag: string, data: SaltMap): Promise<void>;
-  /** Calls the handler with each event from now on, until closed. */
-  listen(onEvent: (tag: string, data: () => Promise<SaltMap>) => void): Promise<{ close(): void }>;
+  /**
+   * Calls the handler with each event from now on, or from a position on, until closed. `position`:
+   * where it begins.
+   */
+  listen(
+    onEvent: (...event: [...Parameters<OnEvent>, position: string]) => void,
+    from?: string,
+  ): Promise<{ readonly position: string; close(): void }>;
   /** Calls another function of the table as this caller. @throws what that function throws */
   run(fun: string, given: GivenArguments): Promise<Shown>;
   /** Long work that outlives this worker. */

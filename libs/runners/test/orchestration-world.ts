@@ -59,7 +59,7 @@ export class OrchestrationWorld {
   readonly logged: string[] = [];
   readonly #files: Readonly<Record<string, Plain>>;
   readonly #minions: ReadonlyMap<string, Answer>;
-  readonly #listeners = new Set<(tag: string, data: () => Promise<SaltMap>) => void>();
+  readonly #listeners = new Set<Parameters<RunnerMaster['listen']>[0]>();
   readonly #returned = new Map<string, SaltMap>();
   readonly options = new Map<string, SaltValue>();
   pillar: SaltMap = new Map();
@@ -99,7 +99,8 @@ export class OrchestrationWorld {
   /** Fires an event, as anything in the cluster does. */
   fire(tag: string, data: SaltMap): void {
     this.fired.push({ tag, data });
-    for (const listener of this.#listeners) listener(tag, () => Promise.resolve(data));
+    const position = String(this.fired.length);
+    for (const listener of this.#listeners) listener(tag, () => Promise.resolve(data), position);
   }
 
   /** What the function of a call works with, in a new worker. */
@@ -273,9 +274,14 @@ export class OrchestrationWorld {
       nextJid: () => this.nextJid(),
       now: () => Date.now() + this.#clockMs,
       fire: (tag: string, data: SaltMap) => Promise.resolve(this.fire(tag, data)),
-      listen: (onEvent: (tag: string, data: () => Promise<SaltMap>) => void) => {
+      listen: (...[onEvent, from]: Parameters<RunnerMaster['listen']>) => {
+        const position = from ?? String(this.fired.length);
+        for (const [at, { tag, data }] of this.fired.entries()) {
+          if (at < Number(position)) continue;
+          onEvent(tag, () => Promise.resolve(data), String(at + 1));
+        }
         this.#listeners.add(onEvent);
-        return Promise.resolve({ close: () => void this.#listeners.delete(onEvent) });
+        return Promise.resolve({ position, close: () => void this.#listeners.delete(onEvent) });
       },
       runs: {
         begin: (_kind: string, own: string, data: SaltMap, fixed: SaltMap) => {

@@ -186,7 +186,7 @@ export class WorkerFunctions implements MasterFunctions {
         site: this.#site,
         pillarTop,
         fire,
-        listen: (onEvent) => this.#listenToBus(onEvent),
+        listen: this.#listenToBus,
         runs: this.#options.runs().of(call),
         reactor: reactor(),
         schedule: schedule(),
@@ -201,17 +201,19 @@ export class WorkerFunctions implements MasterFunctions {
     return context;
   }
 
-  /** The whole bus from now on, events of jobs too, until closed. */
-  async #listenToBus(onEvent: Parameters<RunnerMaster['listen']>[0]): Promise<{ close(): void }> {
-    const timeline = await Timeline.open(this.#options.bus, { from: 'now' });
+  /** The whole bus, events of jobs too. */
+  readonly #listenToBus: RunnerMaster['listen'] = async (onEvent, position) => {
+    const from = position === undefined ? 'now' : { position };
+    const timeline = await Timeline.open(this.#options.bus, { from });
+    const begin = timeline.position;
     const read = async (): Promise<void> => {
-      for await (const { tag, kind, timeMs, body } of timeline) {
-        onEvent(tag, async () => eventData(await body(), timeMs, kind));
+      for await (const { tag, kind, timeMs, body, position: next } of timeline) {
+        onEvent(tag, async () => eventData(await body(), timeMs, kind), next);
       }
     };
     read().catch((err: unknown) => this.#options.onTrouble('events were not read', err));
-    return { close: () => timeline.close() };
-  }
+    return { position: begin, close: () => timeline.close() };
+  };
 
   async #fire(tag: string, data: SaltMap): Promise<void> {
     const body = pack(data);

@@ -285,6 +285,28 @@ test('a runner that was under way when its worker died is not run again, and its
   expect(world.ran).toEqual(['test.sleep']);
 });
 
+test('salt.wait_for_event misses no event between two workers', async () => {
+  const main = {
+    a: { 'salt.wait_for_event': [{ name: 'x' }, { id_list: ['one', 'two', 'three'] }] },
+  };
+  const world = new OrchestrationWorld({ main });
+  // One of them notes where the wait begins, one what it has seen.
+  world.livesFor = 2;
+  const jid = world.nextJid();
+  world.fire('x', mapOf({ id: 'three' }));
+  const running = run(world, 'state.orchestrate', { mods: 'main' }, jid);
+  await expect.poll(() => world.saves).toBe(1);
+  for (const id of ['one', 'two']) world.fire('x', mapOf({ id }));
+  await expect(running).rejects.toThrow();
+  const outcome = OWNED_WORK.get('orchestrate')?.(world.takeOver(jid), world.context(jid));
+  await expect.poll(() => world.saves).toBe(5);
+  world.fire('x', mapOf({ id: 'three' }));
+  const { value = null } = (await outcome) ?? {};
+  expect(told(value)[0]).toMatch(/^a: true All events seen in/);
+  const changes = mapOf({ minions_seen: ['one', 'two', 'three'] });
+  expect(stateOf(value, 'a').get('changes')).toEqual(changes);
+});
+
 test('a batch of a step is one of the cluster; its silent minions have returned nothing', async () => {
   const main = { a: { 'salt.function': [{ name: 'f' }, { tgt: '*' }, { batch: '50%' }] } };
   const world = new OrchestrationWorld({ main }, { one: () => 'x', two: () => undefined });

@@ -1,6 +1,6 @@
 import type { StateCall, StateFunction } from '@brine/states';
 import { matchGlob } from '@brine/target';
-import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyFloat, pyStr } from '@brine/wire/text';
 import { type StateWorld, unlessCutOff } from './world.ts';
 
@@ -34,13 +34,12 @@ async function waitForEvent(world: StateWorld, args: SaltMap, call: StateCall): 
   }
   const given = args.get('id_list') ?? null;
   const wanted = Array.isArray(given) ? [...given] : [given];
-  const startMs = (call.earlier && intOf(call.earlier, 'start')) ?? Math.floor(world.master.now());
-  const seen = [...((call.earlier && listOf(call.earlier, 'seen')) ?? [])];
-  const left = new Wanted(wanted, seen);
-  await call.note(mapOf({ start: startMs, seen: [...seen] }));
+  const earlier = call.earlier ?? mapOf({});
+  const startMs = intOf(earlier, 'start') ?? Math.floor(world.master.now());
+  const left = new Wanted(wanted, listOf(earlier, 'seen') ?? []);
   const seconds = Math.min(Math.max(0, Number(args.get('timeout') ?? 300)), TIMEOUT_MAX_S);
   const outcome = await listenFor(world, call, {
-    ...{ name, key: args.get('event_id') ?? 'id', left, startMs },
+    ...{ name, key: args.get('event_id') ?? 'id', left, startMs, from: textOf(earlier, 'from') },
     untilMs: startMs + seconds * 1000,
   });
   if (left.seen.length > 0) ret.set('changes', mapOf({ minions_seen: [...left.seen] }));
@@ -86,29 +85,43 @@ interface Listening {
   readonly left: Wanted;
   readonly startMs: number;
   readonly untilMs: number;
+  /** Where the worker before this one was in the events; undefined: they begin now. */
+  readonly from: string | undefined;
+}
+
+/** An event that may be one of those. */
+interface Candidate {
+  readonly data: () => Promise<SaltMap>;
+  /** Reading goes on from here after it. */
+  readonly position: string;
 }
 
 /** Waits for the events; `seen`, or why the wait ended without them. */
 async function listenFor(
   world: StateWorld,
   call: StateCall,
-  { name, key, left, startMs, untilMs }: Listening,
+  { name, key, left, startMs, untilMs, from }: Listening,
 ): Promise<string> {
   if (left.isEmpty) return 'seen';
-  const waiting: (() => Promise<SaltMap>)[] = [];
+  const waiting: Candidate[] = [];
   let wake: () => void = () => undefined;
   let isBehind = false;
-  const listening = await world.master.listen((tag, data) => {
+  const onEvent = (tag: string, data: () => Promise<SaltMap>, position: string): void => {
     if (!matchGlob(name, tag)) return;
     if (waiting.length >= WAITING_MAX) isBehind = true;
-    else waiting.push(data);
+    else waiting.push({ data, position });
     wake();
-  });
+  };
+  const listening = await world.master.listen(onEvent, from);
+  // Another worker goes on from there: events that come while nobody has the run count too.
+  const note = (position: string): Promise<void> =>
+    call.note(mapOf({ start: startMs, seen: [...left.seen], from: position }));
   try {
+    await note(listening.position);
     for (;;) {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        if (!left.take(identifier(await next(), key))) continue;
-        await call.note(mapOf({ start: startMs, seen: [...left.seen] }));
+        if (!left.take(identifier(await next.data(), key))) continue;
+        await note(next.position);
         if (left.isEmpty) return 'seen';
       }
       if (isBehind) return `More than ${WAITING_MAX} events came at once; some were not looked at.`;
