@@ -124,7 +124,7 @@ describe('a reactor of three workers while its parts are killed', () => {
     const pids = (await master.services())
       .filter(({ name, pid }) => name.startsWith('worker-pool') && pid !== undefined)
       .map(({ pid }) => Number(pid));
-    process.kill(pids[Math.floor(Math.random() * pids.length)] ?? 0, 'SIGKILL');
+    process.kill(pids[Math.floor(Math.random() * pids.length)] ?? NaN, 'SIGKILL');
   }
 
   it('each reaction is done, and none twice', async () => {

@@ -92,15 +92,15 @@ describe('a worker whose event loop is blocked for 30 s under load', () => {
 
   it('stopped, and going on: it costs no return and no job', async () => {
     const [stopped] = await workers();
-    process.kill(stopped?.pid ?? 0, 'SIGSTOP');
-    const over = faultLasts(STALL_MS).then(() => process.kill(stopped?.pid ?? 0, 'SIGCONT'));
+    process.kill(stopped?.pid ?? NaN, 'SIGSTOP');
+    const over = faultLasts(STALL_MS).then(() => process.kill(stopped?.pid ?? NaN, 'SIGCONT'));
     await judge('stopped for 30 s', await jobsUntil(over));
   }, 300_000);
 
   it('blocked: it is ended and replaced, and costs no return and no job', async () => {
     const before = await workers();
     const blocked = before.at(-1);
-    process.kill(blocked?.pid ?? 0, 'SIGWINCH');
+    process.kill(blocked?.pid ?? NaN, 'SIGWINCH');
     const [blockedAt, blockedMs] = [performance.now(), Date.now()];
     let replacedMs = Infinity;
     const replaced = expect
@@ -128,7 +128,7 @@ describe('a worker whose event loop is blocked for 30 s under load', () => {
 
   it('killed: it is replaced, and costs no return and no job', async () => {
     const [killed] = await workers();
-    process.kill(killed?.pid ?? 0, 'SIGKILL');
+    process.kill(killed?.pid ?? NaN, 'SIGKILL');
     await judge('killed', await jobsUntil(loadPauses(5_000)));
   }, 300_000);
 });

@@ -87,7 +87,7 @@ describe('a host is lost, and its backup is put back on another', () => {
     await until('jobs under way', async () => (await acked(log)).length > done.length * MINIONS);
     // What is acknowledged from now on is in the stream only: the store does not read.
     const { pid } = (await first.services()).find(({ name }) => name === STORE) ?? {};
-    process.kill(pid ?? 0, 'SIGSTOP');
+    process.kill(pid ?? NaN, 'SIGSTOP');
     const stored = (await returned(first)).length;
     await until('returns in the stream only', async () => {
       return (await acked(log)).length >= stored + MINIONS;
@@ -101,7 +101,7 @@ describe('a host is lost, and its backup is put back on another', () => {
     const inTables = (await returned(first)).length;
 
     isLost = true;
-    process.kill(-(first.pid ?? 0), 'SIGKILL');
+    process.kill(-(first.pid ?? NaN), 'SIGKILL');
     await publishing;
     for (const path of [first.home.pkiDir, first.home.cacheDir]) {
       await rm(path, { recursive: true, force: true });

@@ -81,7 +81,7 @@ async function servesClean(next: SaltProcess, startedAt: number): Promise<number
   const { stdout } = await run(process.execPath, [BRINE, 'status', '-c', home.configDir], { env });
   expect(stdout).toContain('req-gateway');
   expect(readFileSync(join(home.configDir, 'pid'), 'utf8')).toBe(String(next.pid));
-  process.kill(next.pid ?? 0, 'SIGTERM');
+  process.kill(next.pid ?? NaN, 'SIGTERM');
   expect(await next.exited).toBe(0);
   const left = [join(home.configDir, 'pid'), state('master.lock'), state('services.json')];
   expect(left.filter((path) => existsSync(path))).toEqual([]);

@@ -73,7 +73,7 @@ test('SIGHUP reads the configuration again, says what it takes, and stops nothin
   const text = await readFile(path, 'utf8');
   const heard = systemd.words.length;
   await writeFile(path, `${text.replace('auto_accept: false\n', '')}auto_accept: true\n`);
-  process.kill(master.pid ?? 0, 'SIGHUP');
+  process.kill(master.pid ?? NaN, 'SIGHUP');
   await until('it says what it takes', async () => {
     return /changed options need `brine restart`.*auto_accept/.test(await master.log());
   });
@@ -83,12 +83,12 @@ test('SIGHUP reads the configuration again, says what it takes, and stops nothin
     'READY=1',
   ]);
   await writeFile(path, 'a: [1, 2\n');
-  process.kill(master.pid ?? 0, 'SIGHUP');
+  process.kill(master.pid ?? NaN, 'SIGHUP');
   await until('it says that the file can not be used', async () => {
     return (await master.log()).includes('the master goes on as it is');
   });
   await writeFile(path, text);
-  process.kill(master.pid ?? 0, 'SIGHUP');
+  process.kill(master.pid ?? NaN, 'SIGHUP');
   await until('the change is taken back', async () => {
     return (await master.log()).split('changed options need `brine restart`').length > 2;
   });
@@ -96,7 +96,7 @@ test('SIGHUP reads the configuration again, says what it takes, and stops nothin
 });
 
 test('SIGUSR1 writes stacks and queues of all services into one file', async () => {
-  process.kill(master.pid ?? 0, 'SIGUSR1');
+  process.kill(master.pid ?? NaN, 'SIGUSR1');
   const file = await until('the log names the file', async () => {
     return /SIGUSR1 is taken.* file=(\S+)/.exec(await master.log())?.[1];
   });

@@ -70,7 +70,7 @@ test('so does one with other directories on the same ports, also as a daemon', a
 
 test('services that a killed master leaves behind do not keep the next one away', async () => {
   const services = await master.services();
-  process.kill(master.pid ?? 0, 'SIGKILL');
+  process.kill(master.pid ?? NaN, 'SIGKILL');
   // At once: the services of the first still hold its ports.
   const { code, stderr } = await master.brine('master', ['-d']);
   expect([code, stderr]).toEqual([0, '']);

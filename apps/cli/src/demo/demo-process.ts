@@ -62,7 +62,7 @@ export class DemoProcess {
   /** Asks the process to stop and waits. Kills it if that takes too long. */
   async stop(): Promise<void> {
     if (!this.#running) return;
-    this.#child.kill('SIGTERM');
+    this.#signal('SIGTERM');
     const timer = setTimeout(() => this.kill(), STOP_MS);
     await this.#ended;
     clearTimeout(timer);
@@ -70,7 +70,12 @@ export class DemoProcess {
 
   /** Kills the process at once, for the exit handler of this process. */
   kill(): void {
-    if (this.#running) this.#child.kill('SIGKILL');
+    if (this.#running) this.#signal('SIGKILL');
+  }
+
+  /** To one that could not be spawned it would go to the whole group of this process. */
+  #signal(name: NodeJS.Signals): void {
+    if (this.#child.pid !== undefined) this.#child.kill(name);
   }
 
   #end(resolve: (how: string) => void, how: string): void {

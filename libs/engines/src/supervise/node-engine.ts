@@ -66,17 +66,23 @@ export class NodeEngine implements EngineProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#child.on('message', (message) => this.#hear(message));
-    this.#child.on('error', (error) => this.#fail(`its process failed: ${error.message}`));
     this.#logLines(this.#child.stdout, 'info');
     this.#logLines(this.#child.stderr, 'warn');
     const timer = setInterval(() => void this.#keepPosition(), KEEP_MS);
     this.gone = new Promise((resolve) => {
-      this.#child.once('exit', (code, signal) => {
+      const end = (text: string): void => {
         clearInterval(timer);
         this.#stopping.abort();
         this.#feed?.close();
-        const how = signal === null ? `it ended with code ${code ?? 'unknown'}` : `by ${signal}`;
-        void this.#keepPosition().then(() => resolve(this.#end ?? { text: how, refused: false }));
+        void this.#keepPosition().then(() => resolve(this.#end ?? { text, refused: false }));
+      };
+      this.#child.once('exit', (code, signal) => {
+        end(signal === null ? `it ended with code ${code ?? 'unknown'}` : `by ${signal}`);
+      });
+      this.#child.on('error', ({ message }) => {
+        this.#fail(`its process failed: ${message}`);
+        // A process that never began has no exit.
+        if (this.#child.pid === undefined) end(message);
       });
     });
   }

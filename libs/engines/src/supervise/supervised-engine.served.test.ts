@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until as untilWithin } from '@brine/testing/waits';
 import { mapOf, pack, unpack } from '@brine/wire';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { MemoryMaster } from '../../test/master.ts';
 import type { Plain } from '../engine.ts';
 import { readEngines } from '../engine-list.ts';
@@ -90,6 +90,20 @@ describe('a module of the site', () => {
     await until('it answered what came meanwhile', () => master.fired.length === 2);
     expect(tagsFired()).toEqual(['echo/a/1', 'echo/a/2']);
     await second.end();
+  });
+
+  test('is started once its process can be spawned, and can be stopped before', async () => {
+    const node = process.execPath;
+    onTestFinished(() => void (process.execPath = node));
+    // The system's error takes the path that it takes where the host has no room for a process.
+    process.execPath = '/nonexistent/node';
+    const entry = { mine: moduleOf(ECHO) };
+    await started(entry).end();
+    const { engine } = started(entry);
+    await until('it was tried again', () => engine.status().restarts >= 2);
+    expect(engine.status().why).toContain('ENOENT');
+    process.execPath = node;
+    await until('it runs', () => engine.status().state === 'running');
   });
 
   test('gets an event again that it was not done with when its process died', async () => {

@@ -122,7 +122,11 @@ class Runner {
         if (message.type === 'ready') resolve();
         else this.#done(message.body);
       });
-      this.#child.once('error', reject);
+      this.#child.once('error', (error) => {
+        reject(error);
+        // A process that never began has no exit.
+        if (this.#child.pid === undefined) onGone(this);
+      });
       this.#child.once('exit', (code, signal) => {
         const gone = new RunnerGone(code, signal);
         reject(gone);
@@ -159,7 +163,8 @@ class Runner {
   }
 
   signal(name: NodeJS.Signals): boolean {
-    return this.#child.kill(name);
+    // To one that could not be spawned it would go to the whole group of this process.
+    return this.#child.pid !== undefined && this.#child.kill(name);
   }
 
   /** Ends an idle process. */

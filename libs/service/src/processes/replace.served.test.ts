@@ -141,7 +141,7 @@ test('a port refuses no connection while its service is replaced or killed', asy
   rolling = false;
   await asking;
   expect(new Set(asked)).toEqual(new Set([first, second]));
-  process.kill(second ?? 0, 'SIGKILL');
+  process.kill(second ?? NaN, 'SIGKILL');
   // Waits in the system's queue until there is another.
   await until('the service was started again', () =>
     expect(supervisor.services()[0]?.restarts).toBe(1),

@@ -153,7 +153,7 @@ export class ServiceProcess {
   /** Asks it to stop and kills it after the deadline. Never rejects. */
   async stop(deadlineMs: number, onKill: () => void): Promise<void> {
     if (this.#isGone) return;
-    this.#child.kill('SIGTERM');
+    this.#signal('SIGTERM');
     const timer = setTimeout(() => {
       onKill();
       this.kill();
@@ -164,7 +164,15 @@ export class ServiceProcess {
 
   /** Ends it at once. */
   kill(): void {
-    this.#child.kill('SIGKILL');
+    this.#signal('SIGKILL');
+  }
+
+  /**
+   * A process that could not be spawned, and has not said so yet, has the number 0 in Node: a signal
+   * would go to all processes of this one's group, also to who started it.
+   */
+  #signal(name: NodeJS.Signals): void {
+    if (this.pid !== undefined) this.#child.kill(name);
   }
 
   #hear(message: unknown): Word | undefined {

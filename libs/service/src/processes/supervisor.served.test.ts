@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -130,6 +131,19 @@ test('a stop ends although no process could be spawned', async () => {
   const supervisor = supervise([specOf('base')]);
   await supervisor.stop();
   expect(supervisor.services()[0]).toMatchObject({ state: 'stopped', pid: undefined });
+});
+
+test('a stop of a process that could not be spawned signals no other one', async () => {
+  const args = ['--import', 'tsx', '--conditions=source', join(FIXTURES, 'unspawned.mjs')];
+  // Its group is its own: as it was, the signal went to all of it.
+  const child = spawn(process.execPath, args, {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  expect(await once(child, 'close')).toEqual([0, null]);
+  expect(printed).toBe('ENOENT\nstopped\n');
 });
 
 test('a spawn that throws is tried again, and its supervisor goes on', async () => {
