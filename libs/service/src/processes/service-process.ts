@@ -168,8 +168,8 @@ export class ServiceProcess {
   }
 
   /**
-   * A process that could not be spawned, and has not said so yet, has the number 0 in Node: a signal
-   * would go to all processes of this one's group, also to who started it.
+   * A process that could not be spawned, and has not said so yet, has the number 0 in Node. A
+   * signal would go to all processes of this one's group, and to who started it.
    */
   #signal(name: NodeJS.Signals): void {
     if (this.pid !== undefined) this.#child.kill(name);
