@@ -1,7 +1,7 @@
 /** What {@link endPool} needs of a `pg.Pool`. */
 export interface EndingPool {
   readonly totalCount: number;
-  on(event: 'remove', listener: () => void): unknown;
+  on(event: 'remove' | 'error', listener: () => void): unknown;
   end(): Promise<void>;
 }
 
@@ -11,6 +11,8 @@ export interface EndingPool {
  * awaits.
  */
 export async function endPool(pool: EndingPool): Promise<void> {
+  // Not counted any more: a client whose query failed, while its connection still closes.
+  pool.on('error', () => undefined);
   let open = pool.totalCount;
   const closed = new Promise<void>((resolve) => {
     if (open === 0) resolve();
