@@ -11,7 +11,7 @@ export interface EndingPool {
  * awaits.
  */
 export async function endPool(pool: EndingPool): Promise<void> {
-  // Not counted any more: a client whose query failed, while its connection still closes.
+  // The pool no longer counts a client whose query failed, though its connection still closes.
   pool.on('error', () => undefined);
   let open = pool.totalCount;
   const closed = new Promise<void>((resolve) => {

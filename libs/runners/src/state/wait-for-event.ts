@@ -113,7 +113,7 @@ async function listenFor(
     wake();
   };
   const listening = await world.master.listen(onEvent, from);
-  // Another worker goes on from there: events that come while nobody has the run count too.
+  // Another worker goes on from there, so that it sees what came while nobody had the run.
   const note = (position: string): Promise<void> =>
     call.note(mapOf({ start: startMs, seen: [...left.seen], from: position }));
   try {
