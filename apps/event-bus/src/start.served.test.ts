@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { EventWriter } from '@brine/bus/events';
-import { PublicationWriter, waitWritten } from '@brine/bus/jobs';
+import { awaitJobFiles, PublicationWriter, waitWritten } from '@brine/bus/jobs';
 import { JobFiles, readUserKey } from '@brine/cachedir';
 import { fireEvent } from '@brine/ipc';
 import { until } from '@brine/testing/waits';
@@ -51,6 +51,17 @@ describe('a job', () => {
     ]);
     expect(data?.get('_stamp')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/);
     client.close();
+  });
+
+  it('is found by a worker that asks the host for it', async () => {
+    const jid = newJid();
+    const at = { host: host.name, jid };
+    const patience = { busyMs: 0, absentMs: 0 };
+    expect(await awaitJobFiles(master.worker, at, patience)).toBe(false);
+    await new PublicationWriter(master.worker).appendJob(jobOf(jid, host.name));
+    expect(await awaitJobFiles(master.worker, at, { ...patience, busyMs: 60_000 })).toBe(true);
+    const nowhere = { host: 'nowhere', jid };
+    expect(await awaitJobFiles(master.worker, nowhere, patience)).toBe(false);
   });
 
   it('is announced before a return that came first', async () => {

@@ -3,7 +3,7 @@ import type { Bus } from '@brine/bus';
 import { handleEach } from '@brine/bus';
 import type { EventMessage } from '@brine/bus/events';
 import { EventReader } from '@brine/bus/events';
-import { type JobMessage, PublicationReader } from '@brine/bus/jobs';
+import { type JobMessage, PublicationReader, serveJobFiles } from '@brine/bus/jobs';
 import type { JobFiles } from '@brine/cachedir';
 import { INNER_KINDS, publishingPart } from '@brine/job';
 import { nowMs, type Telemetry } from '@brine/telemetry';
@@ -75,6 +75,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     announced: (jid) => events.announced(jid),
     onTrouble: (jid, error) => onTrouble(`files of job ${jid} could not be written`, error),
   });
+  const asked = serveJobFiles(bus, options.host, (jid) => jobs.filesOf(jid));
   let publications = new PublicationReader(bus, {
     kinds: ['job'],
     durable: `host-${token}`,
@@ -120,7 +121,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     close: async () => {
       await yielded;
       for (const close of closers) close();
-      await Promise.allSettled(running);
+      await Promise.allSettled([...running, asked.close()]);
       events.close();
     },
   };

@@ -73,6 +73,17 @@ it('a job that can not be written is announced once, tried again until the strea
   expect(acts.slice(-2)).toEqual(['written host:h', 'ack']);
 });
 
+it('whoever asks learns whether a job is still to come, written, or can not be', async () => {
+  const { feed, message } = feeding();
+  expect(await feed.filesOf(JOB.jid)).toBe('awaited');
+  writeFileSync(join(cachedir, 'jobs'), '');
+  await feed.handle(JOB, message(1));
+  expect(await feed.filesOf(JOB.jid)).toBe('failed');
+  rmSync(join(cachedir, 'jobs'));
+  await feed.handle(JOB, message(2));
+  expect(await feed.filesOf(JOB.jid)).toBe('written');
+});
+
 it('a job is announced without files where local tools look for jobs elsewhere', async () => {
   const acts: string[] = [];
   const readers = new Readers([], 1_000);

@@ -1,4 +1,4 @@
-import type { JobMessage } from '@brine/bus/jobs';
+import type { JobFilesState, JobMessage } from '@brine/bus/jobs';
 import type { JobFiles } from '@brine/cachedir';
 import type { Jid, Job } from '@brine/job';
 import { jobNewTag, jobPublishTag } from '@brine/job';
@@ -26,9 +26,13 @@ export interface JobFeedParts {
   readonly onTrouble: (jid: string, error: unknown) => void;
 }
 
+/** Jobs that are remembered because their files could not be written. */
+const FAILED_MAX = 1_000;
+
 /** Makes the files that stock tools look for of each job, then the events they wait for. */
 export class JobFeed {
   readonly #parts: JobFeedParts;
+  readonly #failed = new Set<string>();
   readonly #counts = { jobs: 0, failedFiles: 0 };
 
   constructor(parts: JobFeedParts) {
@@ -37,6 +41,14 @@ export class JobFeed {
 
   stats(): { readonly jobs: number; readonly failedFiles: number } {
     return { ...this.#counts };
+  }
+
+  /** What a worker learns that waits for the files of a job. */
+  async filesOf(jid: string): Promise<JobFilesState> {
+    const { files } = this.#parts;
+    // Local tools look elsewhere: there is nothing to wait for here.
+    if (files === undefined || (await files.has(jid))) return 'written';
+    return this.#failed.has(jid) ? 'failed' : 'awaited';
   }
 
   /**
@@ -53,6 +65,7 @@ export class JobFeed {
     } catch (error) {
       failure = { error };
       this.#counts.failedFiles += 1;
+      this.#noteFailed(job.jid);
       this.#parts.onTrouble(job.jid, error);
     }
     const first = message.deliveries <= 1 || failure === undefined;
@@ -62,6 +75,12 @@ export class JobFeed {
     if (failure !== undefined) return message.failed(failure.error);
     message.written(this.#parts.writer);
     message.ack();
+  }
+
+  #noteFailed(jid: string): void {
+    this.#failed.add(jid);
+    if (this.#failed.size <= FAILED_MAX) return;
+    for (const oldest of this.#failed) return void this.#failed.delete(oldest);
   }
 
   #announce(job: Job, load: SaltMap, timeMs: number): void {

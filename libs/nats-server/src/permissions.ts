@@ -83,6 +83,8 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ...consume(reactions),
       ...useBuckets(...BUCKETS),
       ...askQueries,
+      // whether a host has the files of a job
+      'brine.files.*',
       // a roll call, for a command
       ROLL,
       tell('worker-pool'),
@@ -138,7 +140,7 @@ export const PERMISSIONS: Readonly<Record<ServiceName, Permissions>> = {
       ownInbox('worker-pool'),
       tell('event-bus'),
     ],
-    subscribe: [ownInbox('event-bus'), 'brine.epochs', ROLL],
+    subscribe: [ownInbox('event-bus'), 'brine.epochs', 'brine.files.*', ROLL],
   },
   'job-cache-returner': {
     publish: [

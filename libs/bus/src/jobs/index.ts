@@ -1,3 +1,5 @@
+export type { JobFilesPatience, JobFilesState } from './job-files.ts';
+export { awaitJobFiles, serveJobFiles } from './job-files.ts';
 export type { Again, JobMessage, Published } from './publication.ts';
 export type { PublicationTimes } from './publication-reader.ts';
 export { PublicationReader, readPublicationTimes } from './publication-reader.ts';
