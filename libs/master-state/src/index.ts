@@ -21,6 +21,7 @@ export {
   OwnedRunStore,
 } from './runs/owned-run-store.ts';
 export { BusPages } from './streams/bus-pages.ts';
+export { jobLookups } from './streams/job-lookups.ts';
 export { StoredAcks, type StoredAckStats } from './streams/stored-acks.ts';
 export { StreamEvents, StreamPublications } from './streams/streams.ts';
 export { BucketTokens, sweepTokens } from './tokens.ts';

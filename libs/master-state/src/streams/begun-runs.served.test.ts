@@ -2,6 +2,7 @@ import { Bucket } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
 import { startNats, type TestNats } from '@brine/testing';
 import { expect, it } from 'vitest';
+import { jobLookups } from './job-lookups.ts';
 import { StreamPublications } from './streams.ts';
 
 const FIRST = '20261120171037123456';
@@ -15,6 +16,7 @@ async function publicationsOf(nats: TestNats): Promise<StreamPublications> {
     requests: new Bucket(bus, 'brine_requests'),
     telemetry: { recordSpan: () => undefined } as never,
     events: { full: false },
+    lookups: jobLookups(bus, 'local_cache'),
   });
 }
 

@@ -6,11 +6,13 @@ import { type Job, publishingPart } from '@brine/job';
 import { type Events, MasterUnavailableError, type Publications } from '@brine/master';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { unlessConflict } from '../hot-state.ts';
+import type { JobLookups } from './job-lookups.ts';
 import type { StoredAcks } from './stored-acks.ts';
 
 /**
- * How long a publish reply waits for the store and for the job's files: a stock CLI reads the load
- * from disk as soon as it has the reply. The job is published in any case.
+ * How long a publish waits until the store and the host report that they have the job. Then it asks
+ * for what a stock CLI reads as soon as it has the reply ({@link JobLookups}). The job is published
+ * in any case.
  */
 const WRITTEN_WAIT_MS = 1000;
 /** A gateway delivers what found no room every 5 s at the latest, and so renews or ends this. */
@@ -23,6 +25,7 @@ export class StreamPublications implements Publications {
   readonly #requests: Bucket;
   readonly #telemetry: Telemetry;
   readonly #events: { readonly full: boolean };
+  readonly #lookups: JobLookups;
 
   constructor(ports: {
     readonly bus: Bus;
@@ -31,12 +34,14 @@ export class StreamPublications implements Publications {
     readonly telemetry: Telemetry;
     /** The stream of returns: while it is full no job is published. */
     readonly events: { readonly full: boolean };
+    readonly lookups: JobLookups;
   }) {
     this.#bus = ports.bus;
     this.#writer = ports.writer;
     this.#requests = ports.requests;
     this.#telemetry = ports.telemetry;
     this.#events = ports.events;
+    this.#lookups = ports.lookups;
   }
 
   async reserve(jid: string): Promise<boolean> {
@@ -84,22 +89,29 @@ export class StreamPublications implements Publications {
       },
     });
     if (appended.duplicate) {
-      // An earlier try of the same request wrote it, and its files with it.
+      // An earlier try of the same request wrote it. Reports about it went to that try.
       waiting.cancel();
+      await this.#found(appended.job, [this.#lookups.writer(job)]);
       return appended.job;
     }
     // As a stock master at this level (salt/master.py ClearFuncs.publish), without the arguments.
     const { jid, user, fun, minions } = job;
     this.#telemetry.log.info({ jid, user, fun, minions: minions.length }, 'published a job');
-    const { missing } = await waiting.done;
-    if (missing.length > 0) {
-      // The job goes out in any case; a CLI on that host may not find its load yet.
-      this.#telemetry.log.warn(
-        { jid: job.jid, missing },
-        'answered before all had written the job',
-      );
-    }
+    await this.#found(job, (await waiting.done).missing);
     return job;
+  }
+
+  /** Waits for what the CLI of a job reads of it, if that is among what is missing. */
+  async #found(job: Pick<Job, 'host' | 'jid'>, missing: readonly string[]): Promise<void> {
+    const writer = this.#lookups.writer(job);
+    const isFound = !missing.includes(writer) || (await this.#lookups.found(job));
+    const left = missing.filter((one) => one !== writer || !isFound);
+    if (left.length === 0) return;
+    // The job goes out in any case; a CLI on that host may not find its load yet.
+    this.#telemetry.log.warn(
+      { jid: job.jid, missing: left },
+      'answered before all had written the job',
+    );
   }
 }
 
