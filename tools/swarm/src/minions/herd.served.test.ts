@@ -97,6 +97,19 @@ describe.each([2, 3] as const)('a herd of payload version %i', (version) => {
   });
 });
 
+it('asks again where the master can not answer a log-in now, as a stock minion does', async () => {
+  let notNow = 0;
+  master.tamper = (body, answer) => {
+    if (!isClear(body, '_auth') || notNow >= 5) return answer;
+    notNow += 1;
+    return pack('bad load');
+  };
+  // Connects all, or fails.
+  const one = await connected();
+  expect(notNow).toBe(5);
+  expect(await run(one)).toMatchObject({ reached: MINIONS, acknowledged: MINIONS });
+});
+
 describe('behaviours', () => {
   it('silent ones get the job and send nothing; twice is twice', async () => {
     const behaviours = [

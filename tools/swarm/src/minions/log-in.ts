@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CryptError, Crypticle } from '@brine/crypt';
-import { scanMap, WireError } from '@brine/wire';
+import { pack, RefusalText, scanMap, WireError } from '@brine/wire';
 import { clearEnvelope, DEFAULT_ENC_ALGO, DEFAULT_SIG_ALGO } from '@brine/wire/frames';
 import { buildAuth, parseAuthAnswer } from '@brine/wire/load';
 import type { SwarmCounts } from '../types.ts';
@@ -20,12 +20,17 @@ export interface LogInAttempt {
   readonly token: LogInToken | undefined;
 }
 
-/** How it ended; `session` where it was asked for (version 3). */
+/**
+ * How it ended; `session` where it was asked for (version 3). `pending`: the minion has to ask again,
+ * because its key waits or because the master can not answer now.
+ */
 export type LogInOutcome =
   | { readonly kind: 'accepted'; readonly session?: Crypticle }
   | { readonly kind: 'pending' | 'refused' };
 
+const PENDING: LogInOutcome = { kind: 'pending' };
 const REFUSED: LogInOutcome = { kind: 'refused' };
+const BAD_LOAD = pack(RefusalText.BAD_LOAD);
 const ACCEPTED: LogInOutcome = { kind: 'accepted' };
 
 /** Builds `_auth` requests and reads their answers, opening as few as asked for. */
@@ -94,14 +99,16 @@ export class LogIns {
     reply: Uint8Array,
     wantSession: boolean,
   ): LogInOutcome {
+    // A stock minion gets over this text, and asks again.
+    if (BAD_LOAD.equals(reply)) return PENDING;
     const outer = scanMap(reply);
     const load = outer.bytes('load');
     const sig = outer.bytes('sig');
-    // A text such as `bad load`, or an unsigned refusal.
+    // An unsigned refusal.
     if (load === undefined || sig === undefined) return REFUSED;
     const inner = scanMap(load);
     if (inner.text('nonce') !== attempt.nonce) throw new Unfit('the answer has another nonce');
-    if (inner.has('ret')) return inner.value('ret') === true ? { kind: 'pending' } : REFUSED;
+    if (inner.has('ret')) return inner.value('ret') === true ? PENDING : REFUSED;
     this.#answers += 1;
     const mark = inner.bytes('sig');
     const known = mark !== undefined && this.#knowledge.knowsAes(mark);

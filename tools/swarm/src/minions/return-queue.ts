@@ -96,8 +96,8 @@ export class ReturnQueue {
     const { counts, ledger, requests } = this.#around;
     const { jid } = run.job;
     const head = returnHead(run, minion.behaviour, requests);
-    run.sent(minion.index);
     const onSend = (send: number): void => {
+      run.sent(minion.index);
       counts.returnsSent += 1;
       ledger?.sent(jid, minion.id, head.hash, send, monotonicMs());
     };

@@ -9,15 +9,15 @@ import { RequestLine } from './request-line.ts';
 import { hashOf } from './return-queue.ts';
 import { exchange } from './sealed-exchange.ts';
 import type { LoadHead } from './sealed-request.ts';
-import type { SimMinion } from './sim-minion.ts';
+import type { LogInEnd, SimMinion } from './sim-minion.ts';
 import type { Surroundings } from './surroundings.ts';
 
 // Salt: auth_timeout, auth_tries.
 const AUTH_TIMEOUT_MS = 5_000;
 const AUTH_TRIES = 7;
-/** How long a key may wait to be accepted before the rig gives a minion up. */
-const PENDING_WAIT_MS = 1_000;
-const PENDING_TRIES = 60;
+/** The wait of a minion between two tries to connect, and when the rig gives it up. */
+const CONNECT_WAIT_MS = 1_000;
+const CONNECT_TRIES = 60;
 // Salt: request_channel_timeout of a client.
 const PUBLISH_TIMEOUT_MS = 60_000;
 
@@ -91,33 +91,42 @@ export class Lanes implements Work {
   }
 }
 
-/** Each minion once: subscribed and logged in; those whose key waits try again each second. */
+/**
+ * Each minion once: subscribed and logged in. As a stock minion it tries again each second unless it
+ * is refused: its key may wait, or the master may be busy.
+ */
 export function connectWork(minions: readonly SimMinion[], around: Surroundings): Work {
   let next = 0;
-  const connect = async (minion: SimMinion, done: Done): Promise<void> => {
-    // A minion that knows the port subscribes first: when the log-in is answered, the subscription
-    // stands.
-    if (around.knowledge.publishPort !== undefined) await minion.subscribe();
-    let resent = 0;
-    for (let tries = 0; tries < PENDING_TRIES; tries += 1) {
+  const connectOnce = async (minion: SimMinion): Promise<LogInEnd> => {
+    try {
+      // A minion that knows the port subscribes first: when the log-in is answered, the
+      // subscription stands.
+      if (around.knowledge.publishPort !== undefined) await minion.subscribe();
       const end = await minion.logIn();
-      resent += end.resent;
-      if (end.kind === 'accepted') {
-        await minion.subscribe();
-        return done('answered', resent);
-      }
-      if (end.kind !== 'pending') return done(end.kind, resent);
-      await sleep(PENDING_WAIT_MS);
+      if (end.kind === 'accepted') await minion.subscribe();
+      return end;
+    } catch {
+      // Nothing answers where it subscribes.
+      return { kind: 'timed-out', resent: 0 };
     }
-    done('refused', resent);
+  };
+  const connect = async (minion: SimMinion, done: Done): Promise<void> => {
+    let resent = 0;
+    for (let tries = 1; ; tries += 1) {
+      const end = await connectOnce(minion);
+      resent += end.resent;
+      if (end.kind === 'accepted') return done('answered', resent);
+      const isOver = end.kind === 'refused' || tries === CONNECT_TRIES;
+      if (isOver) return done(end.kind === 'timed-out' ? 'timed-out' : 'refused', resent);
+      await sleep(CONNECT_WAIT_MS);
+    }
   };
   return {
     begin: (done) => {
       const minion = minions[next];
       next += 1;
       if (minion === undefined) return false;
-      // A minion that cannot subscribe has no connection: nothing answers there.
-      connect(minion, done).catch(() => done('timed-out', 0));
+      void connect(minion, done);
       return true;
     },
   };
