@@ -8,6 +8,7 @@ import { nowMs, type Telemetry } from '@brine/telemetry';
 import { unlessConflict } from '../hot-state.ts';
 import type { JobLookups } from './job-lookups.ts';
 import type { StoredAcks } from './stored-acks.ts';
+import { UnansweredReturns } from './unanswered-returns.ts';
 
 /**
  * How long a publish waits until the store and the host report that they have the job. Then it asks
@@ -118,12 +119,13 @@ export class StreamPublications implements Publications {
 /** Appends events to the EVENTS stream; returns wait for PostgreSQL too where that is wanted. */
 export class StreamEvents implements Events {
   readonly #writer: Pick<EventWriter, 'append'>;
-  readonly #acks: StoredAcks | undefined;
+  readonly #acks: Pick<StoredAcks, 'stored'> | undefined;
+  readonly #unanswered = new UnansweredReturns();
   #fullAt = -Infinity;
   /** The smallest event that found no room since there was room for all. */
   #refusedBytes = Infinity;
 
-  constructor(writer: Pick<EventWriter, 'append'>, acks?: StoredAcks) {
+  constructor(writer: Pick<EventWriter, 'append'>, acks?: Pick<StoredAcks, 'stored'>) {
     this.#writer = writer;
     this.#acks = acks;
   }
@@ -134,24 +136,36 @@ export class StreamEvents implements Events {
   }
 
   async append(event: Parameters<Events['append']>[0]): Promise<{ readonly duplicate: boolean }> {
-    const { kind, jid, minion: id, body } = event;
+    const { kind, jid, minion: id } = event;
+    const acks = kind === 'ret' ? this.#acks : undefined;
+    if (acks === undefined || jid === undefined || id === undefined) return this.#write(event);
+    const appended = this.#unanswered.find(event) ?? (await this.#write(event));
+    try {
+      await acks.stored({ ...appended, jid, id });
+    } catch (error) {
+      this.#unanswered.note(event, appended);
+      throw error;
+    }
+    this.#unanswered.forget(event);
+    return appended;
+  }
+
+  async #write(event: Parameters<Events['append']>[0]): Promise<Appended> {
+    const { length } = event.body;
     let appended: Appended;
     try {
       appended = await this.#writer.append(event);
     } catch (cause) {
       if (cause instanceof BusError && cause.code === 'BUS_STREAM_FULL') {
         this.#fullAt = performance.now();
-        this.#refusedBytes = Math.min(this.#refusedBytes, body.length);
+        this.#refusedBytes = Math.min(this.#refusedBytes, length);
       }
       throw unavailable('the stream of events', cause);
     }
     // Smaller ones may find room where the next return does not.
-    if (body.length >= this.#refusedBytes) {
+    if (length >= this.#refusedBytes) {
       this.#fullAt = -Infinity;
       this.#refusedBytes = Infinity;
-    }
-    if (this.#acks !== undefined && kind === 'ret' && jid !== undefined && id !== undefined) {
-      await this.#acks.stored({ ...appended, jid, id });
     }
     return appended;
   }
