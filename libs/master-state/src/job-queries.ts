@@ -5,6 +5,13 @@ import type { SaltMap, SaltValue } from '@brine/wire';
 
 /** A longer query would outlast the timeout of the client that asked. */
 const QUERY_TIMEOUT_MS = 4000;
+/**
+ * A page of returns has up to 50 MB. A busy host takes many seconds to read it, to pack it and to
+ * send it through NATS. Given up after a short time, it would be read in vain each time it is asked
+ * for. A runner waits for as long; gateways answer other clients after 28 s.
+ */
+const PAGE_TIMEOUT_MS = 60_000;
+const PAGES: ReadonlySet<string> = new Set(['get_jid', 'export', 'import']);
 
 /** Questions to the job cache, over NATS. */
 export class JobCacheQueries implements JobQueries {
@@ -14,7 +21,7 @@ export class JobCacheQueries implements JobQueries {
     this.#bus = bus;
   }
 
-  async ask(query: string, args: SaltMap, timeoutMs = QUERY_TIMEOUT_MS): Promise<SaltValue> {
+  async ask(query: string, args: SaltMap, timeoutMs = timeoutOf(query)): Promise<SaltValue> {
     try {
       return await ask(this.#bus, `jobs.${query}`, args, timeoutMs);
     } catch (cause) {
@@ -22,6 +29,10 @@ export class JobCacheQueries implements JobQueries {
       throw new MasterUnavailableError(reasonOf(cause, timeoutMs), { cause });
     }
   }
+}
+
+function timeoutOf(query: string): number {
+  return PAGES.has(query) ? PAGE_TIMEOUT_MS : QUERY_TIMEOUT_MS;
 }
 
 function reasonOf({ code, message }: BusError, timeoutMs: number): string {
