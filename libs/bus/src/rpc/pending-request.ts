@@ -1,6 +1,6 @@
 import type { WheelTimer } from '../connection/timer-wheel.ts';
 import type { RequestClass } from '../subjects/names.ts';
-import { packRequest, type RequestHead } from './request-frame.ts';
+import { CLAIM_MS, extraClaimMs, packRequest, type RequestHead } from './request-frame.ts';
 
 /** A minion or user that asks, and the workers that fell silent with its requests. */
 export interface Asker {
@@ -128,6 +128,11 @@ export class Pending {
     const head = { id, host, deadlineMs, peer, receivedMs } as RequestHead;
     if (this.reference === undefined) return packRequest(head, body);
     return packRequest({ ...head, reference: this.reference }, new Uint8Array(0));
+  }
+
+  /** A worker has it from now on, until its claim lapses. */
+  claim(now: number): void {
+    this.lapsesAt = now + CLAIM_MS + extraClaimMs(this.request.body.length);
   }
 
   /** That there is no answer. */

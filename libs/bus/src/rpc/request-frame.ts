@@ -6,6 +6,18 @@ import { isToken, REPLY_INBOX } from '../subjects/names.ts';
  * second worker needs its part of them; a second try of a request changes nothing twice.
  */
 export const CLAIM_MS = 1_200;
+/**
+ * How much longer a claim lasts for each MiB of its request, in ms. A worker opens a request in one
+ * go and says nothing meanwhile: 50 MiB take half a second, and on a starved machine ten.
+ */
+const CLAIM_PER_MIB_MS = 200;
+const MIB = 1_048_576;
+
+/** How much longer than {@link CLAIM_MS} the claim of a request of this size lasts, in ms. */
+export function extraClaimMs(bytes: number): number {
+  return Math.floor(bytes / MIB) * CLAIM_PER_MIB_MS;
+}
+
 /** How long a worker that no more announces itself counts as alive, in ms. */
 export const SILENT_MS = 2_500;
 /** How often a worker renews its claims, in ms: two may be lost on the way. */

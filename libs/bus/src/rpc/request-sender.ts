@@ -221,7 +221,7 @@ export class RequestSender {
     const slot = this.#tries.begin(pending, worker.id);
     pending.wasHeard = this.#board.isOnTime(worker, now);
     this.#suspects.goes(pending, worker.id);
-    pending.lapsesAt = now + CLAIM_MS;
+    pending.claim(now);
     this.#board.count(worker.id, request.class, 1);
     const subject = subjects.request(request.class, worker.id);
     this.#requests.add(subject, slot, pending.pack(this.#host));
@@ -260,7 +260,7 @@ export class RequestSender {
       pending.current = slot;
     }
     if (pending.current === slot) {
-      pending.lapsesAt = performance.now() + CLAIM_MS;
+      pending.claim(performance.now());
       pending.wasHeard = true;
       if (pending.struck) this.#suspects.goesOn(pending);
       // Another worker has it now: one that has not begun need not.

@@ -30,9 +30,8 @@ function turn(): void {
 
 let ids = 0;
 
-function begin(asker?: string): Pending {
+function begin(asker?: string, body = Buffer.from('x')): Pending {
   const by = asker === undefined ? {} : { asker };
-  const body = Buffer.from('x');
   const request = { id: `r${ids++}`, class: 'aes', body, deadlineMs: 0, ...by } as const;
   return new Pending(request, suspects.begins(request), 0, () => undefined);
 }
@@ -66,6 +65,19 @@ test('a request that lost two workers is waiting, and refused once that is clear
   expect(suspects.refused(pending, now + 4_900)).toEqual([]);
   expect(suspects.refused(pending, now + 5_100)).toEqual([pending]);
   expect(stalls).toEqual([{ request: pending.request, requests: 1, workers: ['a', 'b'] }]);
+});
+
+test('a large request has more time before two workers count as lost to it', () => {
+  const large = begin('m', Buffer.alloc(50 * 1_048_576));
+  large.claim(now);
+  // A worker of a busy machine opens it in ten seconds, and says nothing meanwhile.
+  expect(large.lapsesAt - now).toBe(11_200);
+  strike(large, 'a', 'b');
+  expect(suspects.refused(large, now + 14_900)).toEqual([]);
+  expect(suspects.refused(large, now + 15_100)).toEqual([large]);
+  const small = begin('n', Buffer.alloc(1_048_575));
+  small.claim(now);
+  expect(small.lapsesAt - now).toBe(1_200);
 });
 
 test('a worker that is heard again soon was slow: the request goes on, and no asker rests', () => {

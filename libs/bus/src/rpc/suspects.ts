@@ -1,6 +1,7 @@
 import { REQUEST_CLASSES, type RequestClass } from '../subjects/names.ts';
 import type { Asker } from './pending-request.ts';
 import type { Pending, RequestToSend } from './pending-request.ts';
+import { extraClaimMs } from './request-frame.ts';
 
 /** Two workers that were lost to one asker. */
 export interface Stall {
@@ -228,7 +229,8 @@ export class Suspects {
   /** What is refused with this request, once it is clear that its asker has lost us two workers. */
   refused(pending: Pending, now: number): readonly Pending[] {
     const { asker, request } = pending;
-    const isClear = asker.silent.size >= MAX_SILENT && now - asker.silentAt >= STALLED_MS;
+    const silentMs = now - asker.silentAt - extraClaimMs(request.body.length);
+    const isClear = asker.silent.size >= MAX_SILENT && silentMs >= STALLED_MS;
     const waiting = this.#waiting[request.class];
     if (!isClear || !waiting.has(pending)) return [];
     const refused = [...waiting].filter((one) => one.asker === asker);
