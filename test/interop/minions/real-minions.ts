@@ -97,8 +97,9 @@ export function describeRealMinions(versions: readonly SaltVersion[]): void {
       const want = createHash('sha256').update('x'.repeat(LARGE_BYTES)).digest('hex');
       const stored = async (): Promise<string | undefined> => {
         const looked = ['jobs.lookup_jid', jid, '--out', 'json'];
-        const answer = await master.brine('run', looked, 120_000);
-        const returned = JSON.parse(answer.stdout === '' ? '{}' : answer.stdout) as Answers;
+        const { code, stdout: found, stderr } = await master.brine('run', looked, 120_000);
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        const returned = JSON.parse(found) as Answers;
         return typeof returned[id] === 'string' ? returned[id] : undefined;
       };
       const text = await until('the return of 50 MB is stored', stored, { withinMs: 300_000 });
