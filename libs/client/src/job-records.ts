@@ -38,6 +38,12 @@ export interface SilenceShown {
   readonly text: string;
 }
 
+/**
+ * How long a page of returns is waited for, in ms. A gateway answers after 28 s whatever is so. Asked
+ * for again before that, a busy master would read 50 MB several times at once.
+ */
+const PAGE_MS = 30_000;
+
 /** The job cache, asked through the master by the clear command `brine_query`. */
 export class JobRecords {
   readonly #client: LocalClient;
@@ -57,7 +63,7 @@ export class JobRecords {
     const all: SaltMap = new Map();
     let after: string | undefined;
     do {
-      const page = await this.#ask('get_jid', mapOf({ jid, after }));
+      const page = await this.#ask('get_jid', mapOf({ jid, after }), PAGE_MS);
       if (!isMap(page)) break;
       for (const [id, value] of mapIn(page, 'returns') ?? []) all.set(id, value);
       after = textOf(page, 'next');
@@ -278,8 +284,9 @@ export class JobRecords {
     return asMap(await this.#ask('database', mapOf({})));
   }
 
-  async #ask(query: string, args: SaltMap): Promise<SaltValue> {
-    const reply = await this.#client.command(mapOf({ cmd: 'brine_query', query, args }));
+  async #ask(query: string, args: SaltMap, atLeastMs?: number): Promise<SaltValue> {
+    const load = mapOf({ cmd: 'brine_query', query, args });
+    const reply = await this.#client.command(load, atLeastMs);
     return reply.get('value') ?? null;
   }
 }

@@ -13,6 +13,7 @@ import { COMMAND_NAME } from '@brine/wire/load';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { JobReturn } from './command.ts';
 import { MasterUnreachableError, RefusedError, RequestTimeoutError } from './errors.ts';
+import { JobRecords } from './job-records.ts';
 import { type ClientSettings, LocalClient } from './local-client.ts';
 import type { ClientPorts } from './ports.ts';
 
@@ -136,6 +137,15 @@ describe('publishing', () => {
     const client = new LocalClient(master.ports, { ...SETTINGS, timeoutMs: 60_000 });
     await expect(client.publish(PING)).rejects.toThrow(RequestTimeoutError);
     expect(master.timeoutsMs).toEqual([60_000, 40_000]);
+  });
+
+  it('waits longer for a page of returns, which a busy master would read twice else', async () => {
+    const master = new FakeMaster(() => mapOf({ value: mapOf({ returns: mapOf({}) }) }));
+    const client = new LocalClient(master.ports, SETTINGS);
+    const jobs = new JobRecords(client);
+    await jobs.load(JID);
+    await jobs.returns(JID);
+    expect(master.timeoutsMs).toEqual([5_000, 30_000]);
   });
 
   it('sends the same bytes up to three times when no answer comes', async () => {

@@ -46,6 +46,13 @@ const SENT_AGAIN_MS = 100_000;
 /** With less, a busy master would count as a dead one. Stock clients use `-t` as it is. */
 const MIN_REQUEST_TIMEOUT_MS = 5_000;
 
+/** How a request is sent. */
+interface ExchangeOptions {
+  readonly requestId?: string | undefined;
+  /** How long each try waits at least, in ms. */
+  readonly atLeastMs?: number;
+}
+
 /** Publishes jobs and gathers their returns (Salt: salt/client/__init__.py LocalClient). */
 export class LocalClient {
   readonly #ports: ClientPorts;
@@ -125,17 +132,18 @@ export class LocalClient {
   }
 
   /**
-   * Sends a clear command other than publish, with the caller's key.
+   * Sends a clear command other than publish, with the caller's key. `atLeastMs`: how long each try
+   * waits, where the answer may be large.
    * @throws MasterUnreachableError RequestTimeoutError RefusedError
    */
-  async command(load: SaltMap): Promise<SaltMap> {
+  async command(load: SaltMap, atLeastMs = MIN_REQUEST_TIMEOUT_MS): Promise<SaltMap> {
     if (!this.#ports.master.isPresent()) throw new MasterUnreachableError();
     this.#key ??= await this.#ports.master.readKey();
     load.set('key', this.#key);
     load.set('user', this.#settings.user);
     const { traceparent } = this.#settings;
     if (traceparent !== undefined) load.set('traceparent', traceparent);
-    const reply = await this.#exchange(load);
+    const reply = await this.#exchange(load, { atLeastMs });
     refuse(reply);
     return isMap(reply) ? reply : new Map();
   }
@@ -212,7 +220,7 @@ export class LocalClient {
   async #send(load: SaltMap, requestId?: string): Promise<PublishedCommand | undefined> {
     // The request goes through a gateway, of which any number may die before it is answered.
     if (requestId === undefined) load.set(COMMAND_NAME, randomUUID());
-    let reply = await this.#exchange(load, requestId);
+    let reply = await this.#exchange(load, { requestId });
     if (isEmpty(reply)) {
       // A restarted master has new keys.
       const key = await this.#ports.master.readKey();
@@ -221,7 +229,7 @@ export class LocalClient {
       }
       this.#key = key;
       load.set('key', key);
-      reply = await this.#exchange(load, requestId);
+      reply = await this.#exchange(load, { requestId });
     }
     refuse(reply);
     const answer = isMap(reply) ? mapIn(reply, 'load') : undefined;
@@ -234,9 +242,12 @@ export class LocalClient {
     return { jid, minions };
   }
 
-  async #exchange(load: SaltMap, requestId?: string): Promise<SaltValue> {
+  async #exchange(
+    load: SaltMap,
+    { requestId, atLeastMs = MIN_REQUEST_TIMEOUT_MS }: ExchangeOptions = {},
+  ): Promise<SaltValue> {
     const body = clearEnvelope(load);
-    const tryMs = Math.max(this.#settings.timeoutMs, MIN_REQUEST_TIMEOUT_MS);
+    const tryMs = Math.max(this.#settings.timeoutMs, atLeastMs);
     const until = performance.now() + SENT_AGAIN_MS;
     let failure: unknown;
     let losses = 0;
