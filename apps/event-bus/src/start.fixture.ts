@@ -18,7 +18,7 @@ import { startTelemetry } from '@brine/telemetry';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { expect } from 'vitest';
-import { startEventBus } from './start.ts';
+import { type EventBusSettings, startEventBus } from './start.ts';
 
 /** A NATS server and one worker's connection to it, for all tests of a file. */
 export class TestMaster {
@@ -124,7 +124,7 @@ export class TestHost {
   }
 
   /** Starts the event bus in this process and waits until it is ready. */
-  async start(): Promise<void> {
+  async start(settings: EventBusSettings = {}): Promise<void> {
     const { options } = this;
     const telemetry = await startTelemetry({ service: 'event-bus', options, env: {} });
     this.#metrics = new Metrics();
@@ -142,7 +142,7 @@ export class TestHost {
         throw error;
       },
     };
-    const running = await startEventBus(context);
+    const running = await startEventBus(context, settings);
     this.#service = running;
     await until('the event bus is ready', () => expect(running.ready()).toBe(true));
   }

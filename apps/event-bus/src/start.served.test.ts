@@ -65,6 +65,9 @@ describe('a job', () => {
   });
 
   it('is announced before a return that came first', async () => {
+    // No return goes out before its job, however slow the machine is.
+    await host.service.close();
+    await host.start({ returnWaitMs: 600_000 });
     const { seen, client } = await host.reader();
     const jid = newJid();
     const [publications, job] = [new PublicationWriter(master.worker), jobOf(jid, host.name)];
@@ -74,10 +77,10 @@ describe('a job', () => {
       tag: 'other',
       body: pack(mapOf({})),
     });
-    // The return is held for a second.
-    await until('the other event is seen before the held return', () =>
-      expect(tagsOf(seen)).toEqual(['other']),
+    await until('the event after the return is seen', () =>
+      expect(tagsOf(seen)).toContain('other'),
     );
+    expect(tagsOf(seen)).toEqual(['other']);
     await publications.appendJob(job);
     await until('the events of the job and its return are seen', () =>
       expect(seen).toHaveLength(4),

@@ -40,16 +40,25 @@ const MINION_TIMES = { never: 0, auto: 500, always: 5_000 } as const;
 type MasterOptions = ServiceContext['options'];
 type Trouble = (text: string, error?: unknown) => void;
 
+/** What only tests set. */
+export interface EventBusSettings {
+  /** How long a return waits for the `new` event of its job, in ms; default 1 s. */
+  readonly returnWaitMs?: number;
+}
+
 /**
  * Starts the event bus of a host. The order matters. The sockets are there within milliseconds of a
  * restart, and the streams before a service may write. The service is ready when files, keys and
  * feeds are in place.
  */
-export async function startEventBus(context: ServiceContext): Promise<RunningService> {
+export async function startEventBus(
+  context: ServiceContext,
+  settings: EventBusSettings = {},
+): Promise<RunningService> {
   const { options, log } = context;
   const releasers = new Releasers();
   try {
-    return await start(context, releasers);
+    return await start(context, settings, releasers);
   } catch (error) {
     await releasers.run();
     log.error({ host: options.brine.host }, 'event bus did not start');
@@ -57,7 +66,11 @@ export async function startEventBus(context: ServiceContext): Promise<RunningSer
   }
 }
 
-async function start(context: ServiceContext, releasers: Releasers): Promise<RunningService> {
+async function start(
+  context: ServiceContext,
+  settings: EventBusSettings,
+  releasers: Releasers,
+): Promise<RunningService> {
   const { options, log } = context;
   const startedMs = Date.now();
   const trouble = (text: string, err?: unknown): void => log.warn({ err }, text);
@@ -83,7 +96,8 @@ async function start(context: ServiceContext, releasers: Releasers): Promise<Run
   const batches = await hostBatches(context, bus, files);
   releasers.add(() => batches.close());
   const hasSalt = salt !== undefined;
-  const feeds = feedsOf(context, { bus, files, readers, times, batches, startedMs, hasSalt });
+  const parts = { bus, files, readers, times, batches, startedMs, hasSalt, ...settings };
+  const feeds = feedsOf(context, parts);
   releasers.add(() => feeds.close());
   const forOne = new Releasers();
   releasers.add(() => forOne.run());
@@ -184,7 +198,7 @@ async function prepare(bus: Bus, options: MasterOptions): Promise<void> {
 }
 
 /** What the feeds are made of. */
-interface FeedParts {
+interface FeedParts extends EventBusSettings {
   readonly bus: Bus;
   readonly files: JobFiles;
   readonly readers: Readers;
@@ -205,6 +219,7 @@ function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
     host: options.brine.host,
     sinceMs: parts.startedMs,
     maxEventSize: options.maxEventSize,
+    returnWaitMs: parts.returnWaitMs,
     times: {
       get wanted() {
         return times.wanted;

@@ -13,6 +13,8 @@ export interface EventFeedParts {
   readonly files: JobFiles;
   /** `max_event_size` in bytes. */
   readonly maxEventSize: number;
+  /** As `waitMs` of {@link WaitingReturnsOptions}. */
+  readonly returnWaitMs?: number | undefined;
   readonly onTrouble: (text: string, error: unknown) => void;
 }
 
@@ -37,7 +39,10 @@ export class EventFeed {
 
   constructor(parts: EventFeedParts) {
     this.#parts = parts;
-    this.#returns = new WaitingReturns({ release: (event) => this.#release(event) });
+    this.#returns = new WaitingReturns({
+      release: (event) => this.#release(event),
+      waitMs: parts.returnWaitMs,
+    });
   }
 
   /** A job was announced: its returns may go out. */
@@ -148,7 +153,7 @@ export interface WaitingReturnsOptions<T> {
   /** Hands a return on. */
   readonly release: (returned: T) => void;
   /** Longest wait, in ms: a 3007 CLI overlooks a return that comes before `new` for 5.5 s. */
-  readonly waitMs?: number;
+  readonly waitMs?: number | undefined;
   /** Returns that wait at once, of all jobs; beyond that they go out. */
   readonly maxWaiting?: number;
   /** How many jobs are remembered as announced. */

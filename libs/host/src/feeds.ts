@@ -21,6 +21,8 @@ export interface FeedsOptions {
   /** Readers could connect from this time on, in unix ms. */
   readonly sinceMs: number;
   readonly maxEventSize: number;
+  /** How long a return waits for the `new` event of its job, in ms; default 1 s. */
+  readonly returnWaitMs?: number | undefined;
   /** Who notes each event as it comes, while it wants them. */
   readonly times?: { readonly wanted: boolean; saw(event: EventMessage): void };
   readonly spans: Pick<Telemetry, 'recordSpan'>;
@@ -65,6 +67,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     readers,
     files,
     maxEventSize: options.maxEventSize,
+    returnWaitMs: options.returnWaitMs,
     onTrouble,
   });
   const jobs = new JobFeed({
