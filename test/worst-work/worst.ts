@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
+import { cpuMs } from '@brine/testing/waits';
 
 /** CPU that one input may take, in ms: longer, and other requests of a worker wait noticeably. */
 export const CPU_MAX_MS = 50;
@@ -41,19 +41,6 @@ export async function cpuMsOf(run: () => unknown): Promise<number> {
     if (least > 20 * CPU_MAX_MS) break;
   }
   return least;
-}
-
-/**
- * CPU that this thread has taken. What the process has is a worse measure: V8 compiles and collects
- * in threads beside this one, and what they do for one input is counted for the next.
- */
-function cpuMs(): number {
-  if (process.platform === 'linux') {
-    const [ns] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ');
-    return Number(ns) / 1e6;
-  }
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
 }
 
 /** A text so many times, with what is different in each. */

@@ -1,3 +1,4 @@
+import { cpuMs } from '@brine/testing/waits';
 import { expect, test } from 'vitest';
 import { renderTemplate } from './index.ts';
 
@@ -47,10 +48,10 @@ test('sets of many values, equal ones among them, do not take long', () => {
   const rows = '{% set c = a|batch(2)|list %}';
   const sizes =
     '{{ a|symmetric_difference(b)|length }} {{ c|unique|length }} {{ c|union(c)|length }}';
-  const start = performance.now();
+  const before = cpuMs();
   const text = renderTemplate(lists + rows + sizes, { variables: new Map(), outside });
   expect(text).toMatch(/^\d+ 4500 4500$/);
-  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(cpuMs() - before).toBeLessThan(2_000);
 });
 
 test('a template within the limits renders', () => {

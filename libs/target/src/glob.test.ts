@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { cpuMs } from '@brine/testing/waits';
 import { describe, expect, test } from 'vitest';
 import { compileGlob, matchGlob } from './index.ts';
 
@@ -27,9 +28,9 @@ describe('globs have the meaning of fnmatch', () => {
     expect(matchGlob(glob, text)).toBe(expected);
   });
   test('a glob with many stars cannot take long', () => {
-    const started = performance.now();
+    const before = cpuMs();
     expect(matchGlob(`${'a*'.repeat(200)}b`, 'a'.repeat(20_000))).toBe(false);
-    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(cpuMs() - before).toBeLessThan(10_000);
   });
   test('any text is a glob, and text without special characters matches itself only', () => {
     fc.assert(

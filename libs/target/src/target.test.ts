@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import fc from 'fast-check';
+import { cpuMs } from '@brine/testing/waits';
 import { describe, expect, test } from 'vitest';
 import type { TargetView } from './index.ts';
 import { checkMinions, compileSubdict, expandNodegroup, matchMinion } from './index.ts';
@@ -153,11 +154,11 @@ describe('a master expects', () => {
     const accepted = new Set(Array.from({ length: 100_000 }, (_, i) => `web${i}.example.com`));
     const big = view({ accepted, grains: () => ({ os: 'Debian' }) });
     for (const tgt of ['web*5.*', 'E@web[0-9]+5[.].*', 'G@os:Deb* and not web1*', 'L@web1,web2']) {
-      const started = performance.now();
+      const before = cpuMs();
       expect(checkMinions({ tgt, tgtType: 'compound' }, big).minions.length).toBeGreaterThanOrEqual(
         0,
       );
-      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(cpuMs() - before).toBeLessThan(10_000);
     }
   });
 });

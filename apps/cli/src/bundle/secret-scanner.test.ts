@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { cpuMs } from '@brine/testing/waits';
 import { expect, test } from 'vitest';
 import { SecretScanner, withoutSecrets } from './secret-scanner.ts';
 
@@ -152,9 +153,9 @@ test('a key of many secrets and a log of megabytes take seconds at most', () => 
   }));
   const large = new SecretScanner(many);
   const log = '2026-11-26 03:00:00,000 [INFO ] a usual line of the log\n'.repeat(40_000);
-  const startedMs = performance.now();
+  const before = cpuMs();
   expect(large.find(`${log}secret-number-4999-of-the-host`)).toHaveLength(1);
-  expect(performance.now() - startedMs).toBeLessThan(10_000);
+  expect(cpuMs() - before).toBeLessThan(10_000);
 });
 
 test.each([
