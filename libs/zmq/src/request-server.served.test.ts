@@ -265,13 +265,12 @@ test('closing ends the iteration, and a taken port is a typed error', async () =
 test('a server that goes away with a request in hand is noticed at once', async () => {
   const server = await bind();
   const peerOfIt = client(server);
-  const answer = peerOfIt.request(Buffer.from('taken'), { timeoutMs: 20_000 });
+  // Without notice of the loss it would wait until after this test.
+  const answer = peerOfIt.request(Buffer.from('taken'), { timeoutMs: 600_000 });
   const taken = server[Symbol.asyncIterator]();
   expect((await taken.next()).done).toBe(false);
-  const startedAt = performance.now();
   await server.close();
   await expect(answer).rejects.toMatchObject({ code: 'SALT_ZMQ_LOST', retryable: true });
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
 });
 
 test('after a loss the client reaches the next server on the same port', async () => {

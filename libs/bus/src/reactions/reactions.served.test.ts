@@ -1,5 +1,5 @@
 import { startNats, type TestNats } from '@brine/testing';
-import { quietFor, until, workTakes } from '@brine/testing/waits';
+import { until, workTakes } from '@brine/testing/waits';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import { Bucket } from '../kv/bucket.ts';
@@ -161,7 +161,7 @@ describe('a process', () => {
     expect(await leaving.next()).toBeUndefined();
     const other = reader(await nats.connect('worker-pool'), 'event', 4, KEPT_MS);
     const next = other.next();
-    await quietFor('a second delivery', KEPT_MS * 2);
+    await workTakes(KEPT_MS * 2);
     one?.done();
     other.close();
     expect(await next).toBeUndefined();

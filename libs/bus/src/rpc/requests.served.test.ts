@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { startNats, type TestNats } from '@brine/testing';
-import { until, workTakes } from '@brine/testing/waits';
+import { Gate, until, workTakes } from '@brine/testing/waits';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import type { RequestToSend } from './pending-request.ts';
@@ -54,9 +54,9 @@ async function startWorker(
 }
 
 const answerWith =
-  (name: string, delayMs = 0): RequestHandler =>
+  (name: string, work: () => Promise<void> = () => Promise.resolve()): RequestHandler =>
   async () => {
-    if (delayMs > 0) await workTakes(delayMs);
+    await work();
     return { kind: 'reply', body: Buffer.from(name) };
   };
 
@@ -168,10 +168,15 @@ test('the request of a killed worker is tried on another under the same id', asy
 });
 
 test('the request of a slow worker that renews its claim is not tried on another', async () => {
-  const slow = await startWorker('slow', answerWith('slow', 4_000));
+  let hasBegun = false;
+  const work = (): Promise<void> => {
+    hasBegun = true;
+    return workTakes(4_000);
+  };
+  await startWorker('slow', answerWith('slow', work));
   await readySender();
   const outcome = sender.send(request());
-  await until('the slow one has it in hand', () => slow.receiver.stats().hand.aes === 1);
+  await until('the slow one has begun', () => hasBegun);
   await startWorker('idle', answerWith('idle'));
   expect(await outcome).toMatchObject({ body: Buffer.from('slow') });
   expect(sender.stats().retries).toBe(0);
@@ -248,10 +253,9 @@ test('no more of a class run at once than there are places, and all are answered
 });
 
 test('what a worker refused takes up no room of it once it has some', async () => {
-  let release = (): void => undefined;
-  const released = new Promise<void>((resolve) => (release = resolve));
+  const gate = new Gate();
   const handler: RequestHandler = async () => {
-    await released;
+    await gate.opened;
     return { kind: 'reply', body: Buffer.from('at last') };
   };
   await startWorker('full', handler, { concurrency: { aes: 4 }, queue: { aes: 0 } });
@@ -262,7 +266,7 @@ test('what a worker refused takes up no room of it once it has some', async () =
   // The worker has announced that it has room, and has none by now.
   const refused = send(sender);
   await until('they wait', () => sender.stats().classes.aes.waiting === refused.length);
-  release();
+  gate.open();
   for (const outcome of await Promise.all([...taken, ...refused])) {
     expect(outcome).toMatchObject({ kind: 'reply', body: Buffer.from('at last') });
   }
@@ -270,7 +274,11 @@ test('what a worker refused takes up no room of it once it has some', async () =
 });
 
 test('a draining worker finishes what it has and gets nothing more', async () => {
-  const leaving = await startWorker('leaving', answerWith('leaving', 300));
+  const gate = new Gate();
+  const leaving = await startWorker(
+    'leaving',
+    answerWith('leaving', () => gate.opened),
+  );
   await readySender();
   const first = sender.send(request());
   await until('the leaving one has it in hand', () => leaving.receiver.stats().hand.aes === 1);
@@ -278,6 +286,7 @@ test('a draining worker finishes what it has and gets nothing more', async () =>
   await startWorker('staying', answerWith('staying'));
   const later = await Promise.all(Array.from({ length: 20 }, () => sender.send(request())));
   for (const outcome of later) expect(outcome).toMatchObject({ body: Buffer.from('staying') });
+  gate.open();
   expect(await first).toMatchObject({ body: Buffer.from('leaving') });
   await drained;
   expect(sender.stats().retries).toBe(0);
@@ -314,11 +323,14 @@ test('requests are spread over the workers', async () => {
 });
 
 test('requests under way survive a reconnect of the gateway', async () => {
-  const steady = await startWorker('steady', answerWith('steady', 1_000));
+  const gate = new Gate();
+  const work = (): Promise<void> => gate.opened;
+  const steady = await startWorker('steady', answerWith('steady', work));
   await readySender();
   const outcomes = Array.from({ length: 20 }, () => sender.send(request()));
   await until('all are in hand', () => steady.receiver.stats().hand.aes === outcomes.length);
   await gateway.connection.reconnect();
+  gate.open();
   for (const outcome of await Promise.all(outcomes)) {
     expect(outcome).toMatchObject({ body: Buffer.from('steady') });
   }

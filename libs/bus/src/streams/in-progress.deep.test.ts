@@ -1,5 +1,5 @@
 import { startNats, type TestNats } from '@brine/testing';
-import { quietFor, until } from '@brine/testing/waits';
+import { growsOld, until, workTakes } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Bus } from '../connection/connect.ts';
 import type { EventMessage } from '../events/event-reader.ts';
@@ -66,16 +66,27 @@ async function heldBy(first: EventReader, prefix: string): Promise<EventMessage>
   });
 }
 
+/** Appends events until one of them has been taken: what had to come before it has come. */
+async function laterOf(taken: readonly EventMessage[], prefix: string): Promise<void> {
+  const before = taken.length;
+  let n = 0;
+  await until('a later event is taken', async () => {
+    await append([`${prefix}-${n++}`]);
+    return taken.length > before;
+  });
+}
+
 test('a message that a reader works on goes to no other of its name', async () => {
   // A pause of the machine of a second is no silence.
   const ackWaitMs = 2_000;
   const { first, taken, close } = await readers('syndic-held', true, ackWaitMs);
   const held = await heldBy(first, 'held');
-  await quietFor('no second delivery', 1.5 * ackWaitMs);
-  await append(['after']);
+  await workTakes(1.5 * ackWaitMs);
+  await laterOf(taken, 'held-while');
   expect(taken.map(({ seq }) => seq)).not.toContain(held.seq);
   held.ack();
-  await quietFor('no second delivery', 1.2 * ackWaitMs);
+  await growsOld('the acknowledged message', 1.2 * ackWaitMs);
+  await laterOf(taken, 'held-after');
   expect(taken.map(({ seq }) => seq)).not.toContain(held.seq);
   await close();
 });

@@ -1,6 +1,6 @@
 import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
 import { startNats, type TestNats } from '@brine/testing';
-import { quietFor, until } from '@brine/testing/waits';
+import { Gate, until, workTakes } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type QueuedWork, QueueWork, type WorkEnd } from './queue-work.ts';
@@ -35,17 +35,40 @@ async function add(count: number): Promise<void> {
   }
 }
 
+/** Work that ends when the test says so. */
+class HeldWork {
+  begun = 0;
+  /** Most that were at work at one time. */
+  most = 0;
+  readonly #ends: (() => void)[] = [];
+
+  get atWork(): number {
+    return this.#ends.length;
+  }
+
+  readonly work = (): Promise<WorkEnd> => {
+    this.begun += 1;
+    return new Promise((resolve) => {
+      this.#ends.push(() => resolve('over'));
+      this.most = Math.max(this.most, this.atWork);
+    });
+  };
+
+  endOne(): void {
+    this.#ends.shift()?.();
+  }
+}
+
 test('no more are at work than may be, and all are done once', async () => {
   const seen: unknown[] = [];
   let [running, most] = [0, 0];
-  let areThree: () => void = () => undefined;
-  const three = new Promise<void>((resolve) => (areThree = resolve));
+  const areThree = new Gate();
   const { work, bus } = await worker(3, async ({ data }) => {
     running += 1;
     most = Math.max(most, running);
-    if (running === 3) areThree();
-    await three;
-    await quietFor('a fourth', 5);
+    if (running === 3) areThree.open();
+    await areThree.opened;
+    await workTakes(5);
     seen.push(data.get('n'));
     running -= 1;
     return 'over';
@@ -60,34 +83,37 @@ test('no more are at work than may be, and all are done once', async () => {
 
 test('a worker with more urgent work is at one reaction at a time', async () => {
   let isBusy = true;
-  const ends: (() => void)[] = [];
+  const held = new HeldWork();
   const bus = await nats.connect('worker-pool');
   const work = new QueueWork({
     ...{ bus, kind: 'event', atOnce: 3, onTrouble: () => undefined, isBusy: () => isBusy },
-    work: () => new Promise((resolve) => ends.push(() => resolve('over'))),
+    work: held.work,
   });
   open.push(work);
   await add(6);
-  await until('one is at work', () => ends.length === 1);
-  await quietFor('another one', 300);
-  expect(work.running).toBe(1);
+  // The next begins when one ends: had the queue given more at once, they would be at work by then.
+  for (let next = 1; next <= 3; next += 1) {
+    await until(`reaction ${next} is at work`, () => held.begun === next);
+    if (next < 3) held.endOne();
+  }
+  expect(held.most).toBe(1);
   isBusy = false;
   // The one that runs may run for an hour yet.
   await until('three are at work', () => work.running === 3);
-  for (let done = 0; done < 6; done += 1) {
-    await until('some work has begun', () => ends.length > 0);
-    ends.shift()?.();
+  for (let done = 2; done < 6; done += 1) {
+    await until('some work has begun', () => held.atWork > 0);
+    held.endOne();
   }
   await until('the queue is empty', async () => (await reactionsWaiting(bus)) === 0);
 });
 
 test('what only waits takes no place of others, up to nine for each place', async () => {
   let waiting = 0;
-  const ends: (() => void)[] = [];
+  const held = new HeldWork();
   const bus = await nats.connect('worker-pool');
   const work = new QueueWork({
     ...{ bus, kind: 'event', atOnce: 2, onTrouble: () => undefined, waiting: () => waiting },
-    work: () => new Promise((resolve) => ends.push(() => resolve('over'))),
+    work: held.work,
   });
   open.push(work);
   await add(25);
@@ -96,11 +122,13 @@ test('what only waits takes no place of others, up to nine for each place', asyn
   await until('two more are at work', () => work.running === 4);
   waiting = 25;
   await until('twenty are at work', () => work.running === 20);
-  await quietFor('another one', 300);
-  expect(work.running).toBe(20);
-  for (let done = 0; done < 25; done += 1) {
-    await until('some work has begun', () => ends.length > 0);
-    ends.shift()?.();
+  // The next begins when one ends: had there been place for more, they would be at work by then.
+  held.endOne();
+  await until('one more has begun', () => held.begun > 20);
+  expect(held.most).toBe(20);
+  for (let done = 1; done < 25; done += 1) {
+    await until('some work has begun', () => held.atWork > 0);
+    held.endOne();
   }
   await until('the queue is empty', async () => (await reactionsWaiting(bus)) === 0);
 });
