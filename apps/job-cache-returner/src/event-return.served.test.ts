@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { PublicationWriter } from '@brine/bus/jobs';
@@ -17,7 +18,7 @@ import {
   type TestDatabase,
   type TestNats,
 } from '@brine/testing';
-import { quietFor, until } from '@brine/testing/waits';
+import { until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -111,6 +112,17 @@ let fired = 0;
 function fire(tag: string, data: Record<string, string | number> = {}): Promise<unknown> {
   const msgId = `event-${(fired += 1)}`;
   return new EventWriter(worker).append({ kind: 'local', tag, body: pack(mapOf(data)), msgId });
+}
+
+/** Waits until both returners have read what was fired: what is no event comes after it. */
+async function isRead(metrics: Metrics, unreadable: number): Promise<void> {
+  const body = Buffer.from([0xc1]);
+  await new EventWriter(worker).append({ kind: 'local', tag: 'unreadable', body });
+  await until('it was read', async () => {
+    const text = await metrics.text('prometheus');
+    const counts = [...text.matchAll(/outcome="unreadable"\} (\d+)$/gm)].map(([, n]) => Number(n));
+    return isDeepStrictEqual(counts, [unreadable, unreadable]);
+  });
 }
 
 function publish(): Promise<unknown> {
@@ -221,15 +233,15 @@ test('a queue waits for its number or its seconds, and a stop writes what it hol
   await start();
   await placeIsKept();
   await stop();
-  await start({ eventReturnQueue: 4 });
+  const metrics = await start({ eventReturnQueue: 4 });
   for (const n of [1, 2, 3]) await fire(`q/${n}`);
-  await quietFor('three of four events', 1_000);
+  await isRead(metrics, 1);
   expect(await rowTags()).toEqual(['begin/0']);
   await fire('q/4');
   const four = ['begin/0', 'q/1', 'q/2', 'q/3', 'q/4'];
   await expect.poll(rowTags).toEqual(four);
   await fire('q/5');
-  await quietFor('one of four events', 1_000);
+  await isRead(metrics, 2);
   expect(await rowTags()).toEqual(four);
   await stop();
   expect(await rowTags()).toEqual([...four, 'q/5']);
