@@ -14,7 +14,9 @@ export function runFailing(
   const config = join('test', 'layers', 'failing', 'vitest.config.ts');
   const args = [VITEST, 'run', '--config', config, name];
   const { BRINE_KEEP_FAILED: _, ...inherited } = process.env;
-  const options = { cwd: ROOT, env: { ...inherited, ...env }, maxBuffer: 16 * 1024 * 1024 };
+  // A report may take long on a busy machine, and is under test here.
+  const all = { ...inherited, BRINE_REPORT_MS: '600000', ...env };
+  const options = { cwd: ROOT, env: all, maxBuffer: 16 * 1024 * 1024 };
   return new Promise((resolve) => {
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
       const output = stripVTControlCharacters(`${stdout}\n${stderr}`);

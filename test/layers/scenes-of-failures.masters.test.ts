@@ -1,8 +1,18 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { runFailing } from './run-failing.ts';
+
+type Run = Awaited<ReturnType<typeof runFailing>>;
+
+// What starts masters has the time of a hook.
+let ofMaster: Run;
+let ofHook: Run;
+beforeAll(async () => {
+  ofMaster = await runFailing('master');
+  ofHook = await runFailing('hook', { BRINE_KEEP_FAILED: '1' });
+});
 
 /** The reports by the directory that they are about. */
 function reportsIn(output: string): ReadonlyMap<string, string> {
@@ -12,8 +22,8 @@ function reportsIn(output: string): ReadonlyMap<string, string> {
   return reports;
 }
 
-test('a failed test tells once of its master: versions, settings, logs, events, jobs', async () => {
-  const { code, output } = await runFailing('master');
+test('a failed test tells once of its master: versions, settings, logs, events, jobs', () => {
+  const { code, output } = ofMaster;
   const reports = reportsIn(output);
   expect(code).toBe(1);
   expect(output).toMatch(/2 failed \| 1 passed/);
@@ -40,7 +50,7 @@ test('a failed test tells once of its master: versions, settings, logs, events, 
 });
 
 test('a failed hook tells too, and a test whose sandbox was closed; --keep keeps both', async () => {
-  const { output } = await runFailing('hook', { BRINE_KEEP_FAILED: '1' });
+  const { output } = ofHook;
   const reports = reportsIn(output);
   const dirs = [...reports.keys()];
   try {

@@ -8,12 +8,15 @@ type Suite = TestContext['task']['file'] | TestContext['task']['suite'];
 
 /** Set by `tools/run-tests.mjs --keep`. */
 const KEEP = process.env['BRINE_KEEP_FAILED'] === '1';
+/** How long a report may take; set where the report itself is under test. */
+const REPORT_MS = process.env['BRINE_REPORT_MS'];
 
 beforeAll(({}, file) => {
   scenes.watch({
     hasFailed: () => hasFailed(file),
     print: (text) => void process.stderr.write(text),
     keep: KEEP,
+    ...(REPORT_MS === undefined ? {} : { reportMs: Number(REPORT_MS) }),
   });
 });
 afterEach(({ task }) => scenes.testEnded(task.result?.state === 'fail'));

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
 import { type NatsCluster, startNatsCluster } from '@brine/testing/nodes';
-import { quietFor, until } from '@brine/testing/waits';
+import { faultLasts, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const BRINE = fileURLToPath(new URL('../../../apps/cli/bin/brine.mjs', import.meta.url));
@@ -166,6 +166,11 @@ describe('a batch of 200 minions while its parts are killed in turn', () => {
   it('a runner whose worker is killed is told to have failed, long before it would end', async () => {
     const began = Date.now();
     const running = master.brine('run', ['test.sleep', '120']);
+    const tag = ['--tag', 'salt/run/*/new'];
+    await until('it has begun', async () => {
+      const { stdout } = await master.brine('events', ['--no-follow', '--json', ...tag]);
+      return stdout.includes('test.sleep');
+    });
     let isOver = false;
     void running.finally(() => (isOver = true));
     const pids = (await master.services())
@@ -174,9 +179,8 @@ describe('a batch of 200 minions while its parts are killed in turn', () => {
     // Which of them has it is not known from outside.
     for (const pid of pids) {
       if (isOver) break;
-      await quietFor('an answer', 2_000);
       process.kill(Number(pid), 'SIGKILL');
-      await quietFor('an answer of another worker', 14_000);
+      await faultLasts(14_000);
     }
     const { code, stdout } = await running;
     expect(stdout).toContain('The worker that ran this is gone');

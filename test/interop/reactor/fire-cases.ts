@@ -1,5 +1,5 @@
 import type { SaltProcess } from '@brine/testing';
-import { quietFor, until } from '@brine/testing/waits';
+import { growsOld, until } from '@brine/testing/waits';
 import { type Reactions, reactionsIn, type ReactorCase } from './reactor-cases.ts';
 
 const SEEN_MS = 30_000;
@@ -47,7 +47,7 @@ export async function fireCases(
 
 async function settled(lines: () => Promise<string>, quietMs: number): Promise<string> {
   for (let text = await lines(); ;) {
-    await quietFor('another event', quietMs);
+    await growsOld('the last event', quietMs);
     const now = await lines();
     if (now === text) return text;
     text = now;

@@ -37,11 +37,10 @@ describe('commands', () => {
     expect((await run('cmd.run', 'true', kwarg({ cwd: '/no/such' }))).return).toMatch(/^ERROR: /);
   });
   test('a command that takes too long is ended with all that it started', async () => {
-    const started = Date.now();
-    const outcome = await run('cmd.run', 'sleep 30 & sleep 30', kwarg({ timeout: 1 }));
+    // What is not ended keeps the output open until after this test.
+    const outcome = await run('cmd.run', 'sleep 600 & sleep 600', kwarg({ timeout: 1 }));
     expect(pyStr(outcome.return)).toContain('Timed out after 1 seconds');
     expect(outcome.retcode).toBe(1);
-    expect(Date.now() - started).toBeLessThan(5_000);
   });
   test('a command that does not end its output is ended', async () => {
     expect((await run('cmd.run', 'cat /dev/zero')).return).toBe(

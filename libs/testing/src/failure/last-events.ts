@@ -1,37 +1,43 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { EventReader } from '@brine/bus/events';
+import { Timeline } from '@brine/bus/timeline';
 import { connectToOwn } from '../brine/own-bus.ts';
 
 /** How far back events are read. */
 const BACK_MS = 60_000;
-/** No event for so long: that was the last one. */
-const QUIET_MS = 300;
 /** A master under load has always another event. */
-const READ_MS = 3_000;
+const EVENTS_MAX = 100_000;
 const BATCH = 256;
 
 /**
- * The last events in the stream of a master's own NATS server, a line each.
+ * The last events of a master's own NATS server, a line each. Reads to the end of the streams, or
+ * until the time is up.
  * @throws Error if the server is unreachable or not the master's own.
  */
-export async function lastEvents(stateDir: string, count: number): Promise<string[]> {
-  const bus = await connectToOwn(stateDir);
-  const reader = new EventReader(bus, { from: { timeMs: Date.now() - BACK_MS } });
-  const until = Date.now() + READ_MS;
+export async function lastEvents(
+  stateDir: string,
+  count: number,
+  withinMs: number,
+): Promise<string[]> {
+  const until = performance.now() + withinMs;
+  const bus = await connectToOwn(stateDir, withinMs);
   const lines: string[] = [];
   try {
-    const batches = reader.batches(BATCH);
-    while (Date.now() < until) {
-      const next = await Promise.race([batches.next(), sleep(QUIET_MS)]);
-      if (next === undefined || next.done === true) break;
-      for (const { timeMs, kind, tag, size } of next.value) {
-        lines.push(`${new Date(timeMs).toISOString().slice(11, 23)} ${kind} ${tag} (${size} B)`);
+    const timeline = await Timeline.open(bus, { from: { timeMs: Date.now() - BACK_MS } });
+    try {
+      for (let read = 0; read < EVENTS_MAX && !timeline.isEven;) {
+        const leftMs = until - performance.now();
+        if (leftMs <= 0) break;
+        const events = await timeline.take(BATCH, leftMs, true);
+        for (const { timeMs, kind, tag, size } of events) {
+          lines.push(`${new Date(timeMs).toISOString().slice(11, 23)} ${kind} ${tag} (${size} B)`);
+        }
+        read += events.length;
+        lines.splice(0, Math.max(0, lines.length - count));
       }
-      lines.splice(0, Math.max(0, lines.length - count));
+    } finally {
+      timeline.close();
     }
     return lines;
   } finally {
-    reader.close();
     await bus.close();
   }
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { lastEvents } from './last-events.ts';
@@ -16,7 +17,7 @@ const JOBS = 3;
 const JOB_LINES = 40;
 const CONFIG_CHARS = 3_000;
 const REPORT_CHARS = 100_000;
-const COMMAND_MS = 20_000;
+const GIT_MS = 20_000;
 
 /** Each process has them, and they say nothing but where the scene is. */
 const PLACES = new Set([
@@ -33,6 +34,8 @@ export interface SceneParts {
   readonly configDirs: readonly string[];
   /** The Brine master of the scene. */
   readonly master: AskedMaster | undefined;
+  /** How long each part may take, in ms. */
+  readonly withinMs: number;
 }
 
 /** A Brine master that answers commands while it runs. */
@@ -44,11 +47,11 @@ export interface AskedMaster {
 
 /** Describes a scene: versions, configuration, logs, and the events and jobs of its master. */
 export async function sceneReport(parts: SceneParts): Promise<string> {
-  const { dir, master } = parts;
+  const { dir, master, withinMs } = parts;
   const sections = await Promise.all([
     section('versions', () => versions(parts.releases)),
     ...parts.configDirs.map((path) => section(path, () => configuration(path))),
-    ...(master === undefined ? [] : ofMaster(master)),
+    ...(master === undefined ? [] : ofMaster(master, withinMs)),
     section('logs', () => logs(dir, master)),
   ]);
   // The directory's name would stand in every second line.
@@ -56,12 +59,28 @@ export async function sceneReport(parts: SceneParts): Promise<string> {
   return text.length > REPORT_CHARS ? `${text.slice(0, REPORT_CHARS)}\n… (cut)` : text;
 }
 
-function ofMaster(master: AskedMaster): Promise<string>[] {
+function ofMaster(master: AskedMaster, withinMs: number): Promise<string>[] {
   return [
     section('services', () => services(master.stateDir)),
-    section('last events', async () => (await lastEvents(master.stateDir, EVENTS)).join('\n')),
-    section('last jobs', () => lastJobs(master)),
+    section('last events', async () =>
+      (await lastEvents(master.stateDir, EVENTS, withinMs)).join('\n'),
+    ),
+    section('last jobs', () => inTime(lastJobs(master, withinMs), withinMs)),
   ];
+}
+
+/** Rejects where the time is up: what the master answers late must not cost the other parts. */
+async function inTime(text: Promise<string>, withinMs: number): Promise<string> {
+  const over = new AbortController();
+  const late = sleep(withinMs, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`not within ${withinMs} ms`);
+  });
+  try {
+    return await Promise.race([text, late]);
+  } finally {
+    late.catch(() => undefined);
+    over.abort();
+  }
 }
 
 /** A part that fails says why; the other parts stay. */
@@ -78,7 +97,7 @@ async function versions(releases: readonly string[]): Promise<string> {
     readonly version: string;
   };
   const args = ['-C', ROOT, 'describe', '--always', '--dirty', '--abbrev=12'];
-  const commit = await promisify(execFile)('git', args, { timeout: COMMAND_MS }).then(
+  const commit = await promisify(execFile)('git', args, { timeout: GIT_MS }).then(
     ({ stdout }) => stdout.trim(),
     () => 'no commit known',
   );
@@ -120,16 +139,16 @@ async function services(stateDir: string): Promise<string> {
     .join('\n');
 }
 
-async function lastJobs(master: AskedMaster): Promise<string> {
+async function lastJobs(master: AskedMaster, withinMs: number): Promise<string> {
   const list = ['jobs.list_jobs_filter', String(JOBS), '--out', 'json'];
-  const jobs = JSON.parse(await master.ask('run', list, COMMAND_MS)) as readonly {
+  const jobs = JSON.parse(await master.ask('run', list, withinMs)) as readonly {
     readonly JID: string;
     readonly Function: string;
   }[];
   const told = jobs.map(async ({ JID, Function: fun }) => {
     const parts = await Promise.all([
-      section('jobs.why', () => master.ask('run', ['jobs.why', JID], COMMAND_MS)),
-      section('trace', () => master.ask('trace', [JID], COMMAND_MS)),
+      section('jobs.why', () => master.ask('run', ['jobs.why', JID], withinMs)),
+      section('trace', () => master.ask('trace', [JID], withinMs)),
     ]);
     const lines = parts.flatMap((part) => part.trimEnd().split('\n').slice(0, JOB_LINES));
     return `${JID} ${fun}\n${indented(redactedText(lines.join('\n')))}`;

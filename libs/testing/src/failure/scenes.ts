@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Longest wait for the report on one scene, in ms. */
 const REPORT_MS = 20_000;
+/** Of that, what each part of it may take. */
+const PARTS_SHARE = 0.75;
 
 /** A directory with processes of a test, and a report on both. */
 export interface Scene {
   readonly dir: string;
-  /** Asks what still runs, reads what it left. */
-  report(): Promise<string>;
+  /** Asks what still runs, reads what it left; each part may take so long. */
+  report(withinMs: number): Promise<string>;
   removeDir(): Promise<void>;
 }
 
@@ -74,7 +76,8 @@ export class Scenes {
     this.#reported.add(scene);
     const late = new AbortController();
     const text = await Promise.race([
-      scene.report().catch((error: unknown) => `no report: ${String(error)}`),
+      // What its parts are is printed, also where one of them takes all the time.
+      scene.report(reportMs * PARTS_SHARE).catch((error: unknown) => `no report: ${String(error)}`),
       sleep(reportMs, `no report within ${reportMs} ms`, { signal: late.signal }),
     ]);
     late.abort();

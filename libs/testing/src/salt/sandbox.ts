@@ -179,12 +179,13 @@ export class SaltSandbox implements Scene {
   }
 
   /** What a failed test prints of all that ran here. */
-  report(): Promise<string> {
+  report(withinMs: number): Promise<string> {
     return sceneReport({
       dir: this.dir,
       releases: [...this.#releases],
       configDirs: this.#homes.map(({ configDir }) => configDir),
       master: this.#master,
+      withinMs,
     });
   }
 

@@ -1,15 +1,6 @@
-// All fixed times of tests. Each is the thing under test: no event could end it. The timer is
-// looked up at each call, so that time is virtual where a test has fake timers.
-
-/**
- * Waits while something must not come; what did come is for the test to check afterwards.
- * Where something else can be made to come after it, wait for that instead.
- *
- * @param _what what must not come.
- */
-export function quietFor(_what: string, ms: number): Promise<void> {
-  return passes(ms);
-}
+// All fixed times of tests. Each is the thing under test: no event could end it. None is a proof
+// that something does not come: see docs/internals/tests.md. The timer is looked up at each call, so
+// that time is virtual where a test has fake timers.
 
 /** Lets a fault that the test has made last for so long. */
 export function faultLasts(ms: number): Promise<void> {
