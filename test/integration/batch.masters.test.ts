@@ -68,10 +68,10 @@ describe('a batch at a whole master', () => {
     return JSON.parse(stdout) as unknown;
   };
 
-  /** A command that ends once its gate is opened, or by itself after a minute. */
+  /** A command that ends once its gate is opened, or by itself when the test is over. */
   function gateOf(name: string): { readonly waitsFor: string; readonly open: () => Promise<void> } {
     const path = join(master.sandbox.dir, `gate-${name}`);
-    const waitsFor = `for n in $(seq 300); do test -e ${path} && break; sleep 0.2; done`;
+    const waitsFor = `for n in $(seq 900); do test -e ${path} && break; sleep 0.2; done`;
     return { waitsFor, open: () => writeFile(path, '') };
   }
 

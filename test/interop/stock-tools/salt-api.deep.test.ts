@@ -107,8 +107,8 @@ function isFile(id: string): Promise<unknown> {
 /** The record follows a deleted file after a second or more; until then a later case targets it. */
 function isNoTarget(id: string): Promise<unknown> {
   return until(`${id} is no target`, async () => {
-    const { stdout } = await lab.master.brine('salt', ['--preview-target', id]);
-    return !stdout.includes(id);
+    const { stderr } = await lab.master.brine('salt', ['--preview-target', id]);
+    return stderr.includes('No return received');
   });
 }
 
