@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { cpuMs } from '@brine/testing/waits';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileGlob, matchGlob } from './index.ts';
 

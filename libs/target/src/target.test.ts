@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
-import fc from 'fast-check';
 import { cpuMs } from '@brine/testing/waits';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { TargetView } from './index.ts';
 import { checkMinions, compileSubdict, expandNodegroup, matchMinion } from './index.ts';

@@ -1,5 +1,5 @@
-import fc from 'fast-check';
 import { cpuMs } from '@brine/testing/waits';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { SecretScanner, withoutSecrets } from './secret-scanner.ts';
 
