@@ -14,6 +14,38 @@ const PROMISED_TIME = [
 ].join(' ');
 const WAITS = 'A test waits for an event, or by a named time: @brine/testing/waits.';
 
+/** Time as evidence: what a slow machine makes fail, or what passes without the thing under test. */
+const NO_PROOFS = [
+  {
+    selector: [
+      'CallExpression[callee.property.name=/^toBeLessThan/]',
+      "CallExpression[callee.name='expect'] > BinaryExpression[operator='-']",
+      "> CallExpression.left[callee.property.name='now'][callee.object.name=/^(performance|Date)$/]",
+    ].join(' '),
+    message:
+      'Others on the machine take time too. Measure cpuMs, or await something that ends only in ' +
+      'the right way.',
+  },
+  {
+    selector: [
+      "ExpressionStatement[expression.type='AwaitExpression']",
+      '[expression.argument.callee.name=/^(loadPauses|workTakes)$/]',
+      ' + ExpressionStatement CallExpression',
+      "[callee.name='expect']",
+    ].join(''),
+    message:
+      'A time that has passed is no proof. Hold the work back by a Gate, or wait for something ' +
+      'that comes later on the same way.',
+  },
+  {
+    selector: [
+      "CallExpression[callee.name='until'] ReturnStatement > UnaryExpression[operator='!']",
+      "> CallExpression[callee.property.name='includes'][callee.object.name=/^std(out|err)$/]",
+    ].join(' '),
+    message: 'A command that failed does not print it either. Wait for what it prints.',
+  },
+];
+
 /** JavaScript that runs as it is: before a build, or in a thread. */
 const SCRIPTS = ['**/*.{js,mjs,cjs}'];
 
@@ -159,6 +191,7 @@ export default defineConfig([
           selector: PROMISED_TIME,
           message: WAITS,
         },
+        ...NO_PROOFS,
       ],
     },
   },
