@@ -7,11 +7,13 @@ import { type QueuedWork, QueueWork, type WorkEnd } from './queue-work.ts';
 
 let nats: TestNats;
 const open: QueueWork[] = [];
+const helds: HeldWork[] = [];
 
 beforeEach(async () => {
   nats = await startNats();
 });
 afterEach(async () => {
+  for (const held of helds.splice(0)) held.endAll();
   await Promise.all(open.splice(0).map((work) => work.close()));
   await nats.close();
 });
@@ -41,6 +43,11 @@ class HeldWork {
   /** Most that were at work at one time. */
   most = 0;
   readonly #ends: (() => void)[] = [];
+  #isOver = false;
+
+  constructor() {
+    helds.push(this);
+  }
 
   get atWork(): number {
     return this.#ends.length;
@@ -48,6 +55,7 @@ class HeldWork {
 
   readonly work = (): Promise<WorkEnd> => {
     this.begun += 1;
+    if (this.#isOver) return Promise.resolve('over');
     return new Promise((resolve) => {
       this.#ends.push(() => resolve('over'));
       this.most = Math.max(this.most, this.atWork);
@@ -56,6 +64,12 @@ class HeldWork {
 
   endOne(): void {
     this.#ends.shift()?.();
+  }
+
+  /** After the test, also after one that failed. */
+  endAll(): void {
+    this.#isOver = true;
+    for (const end of this.#ends.splice(0)) end();
   }
 }
 
@@ -93,7 +107,7 @@ test('a worker with more urgent work is at one reaction at a time', async () => 
   await add(6);
   // The next begins when one ends: had the queue given more at once, they would be at work by then.
   for (let next = 1; next <= 3; next += 1) {
-    await until(`reaction ${next} is at work`, () => held.begun === next);
+    await until(`reaction ${next} is at work`, () => held.begun >= next);
     if (next < 3) held.endOne();
   }
   expect(held.most).toBe(1);
