@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NODE_RELEASES, nodeBinary } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { expect, test } from 'vitest';
 
 /*
@@ -24,7 +25,8 @@ async function passedBy(
 ): Promise<number> {
   const bin = await nodeBinary(release);
   const { VITEST: _, VITEST_WORKER_ID: __, VITEST_POOL_ID: ___, ...usual } = process.env;
-  const env = { ...usual, PATH: `${bin}${delimiter}${process.env['PATH'] ?? ''}`, NO_COLOR: '1' };
+  const PATH = `${bin}${delimiter}${process.env['PATH'] ?? ''}`;
+  const env = { ...usual, PATH, NO_COLOR: '1', BRINE_TEST_WORKERS: '1' };
   const child = spawn(join(bin, 'node'), [VITEST, 'run', ...args], { cwd: ROOT, env });
   let said = '';
   const take = (chunk: Buffer): void => {
@@ -43,18 +45,20 @@ async function passedBy(
 
 // What computes alike by the oldest and the newest does so by those between them.
 const [newest = NODE_RELEASES[0]] = others.slice(-1);
+/** The newest of them for each change that reaches this; all of them at night. */
+const tried = sized({ change: others.slice(-1), release: others.slice(-1), nightly: others });
 
-test(
-  `Node ${newest} passes the pure tests of libraries and apps`,
-  async () => {
-    const patient = ['--testTimeout=120000', '--maxWorkers=1'];
-    const passed = await passedBy(newest, ['--project', 'pure', 'libs/', 'apps/', ...patient]);
+test.each(sized({ change: [], release: [newest] }))(
+  'Node %s passes the pure tests of libraries and apps',
+  async (release) => {
+    const patient = ['--testTimeout=120000'];
+    const passed = await passedBy(release, ['--project', 'pure', 'libs/', 'apps/', ...patient]);
     expect(passed).toBeGreaterThan(4_000);
   },
   LIMIT_MS,
 );
 
-test.each(others)(
+test.each(tried)(
   'Node %s runs a whole master with real minions',
   async (release) => {
     const light = 'test/integration/first-light.masters.test.ts';

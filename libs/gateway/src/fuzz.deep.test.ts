@@ -9,6 +9,7 @@ import {
   type TestNats,
   ZmtpPeer,
 } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { loadPauses, until } from '@brine/testing/waits';
 import { mapOf, pack, unpack } from '@brine/wire';
 import { clearEnvelope } from '@brine/wire/frames';
@@ -17,7 +18,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Gateway } from './gateway.ts';
 
 /** How many mutated frames; a night's run sets a million. */
-const FRAMES = Math.min(Number(process.env['BRINE_FUZZ_FRAMES'] ?? 10_000), 1_000_000);
+const FRAMES_MAX = 1_000_000;
+const USUAL = sized({ change: 3_000, release: 10_000, nightly: FRAMES_MAX });
+const FRAMES = Math.min(Number(process.env['BRINE_FUZZ_FRAMES'] ?? USUAL), FRAMES_MAX);
 const SEED = Number(process.env['BRINE_FUZZ_SEED'] ?? 1);
 const PEERS = 32;
 const MEMORY_GROWTH_MAX = 100 * 1_048_576;

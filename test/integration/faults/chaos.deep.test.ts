@@ -1,8 +1,9 @@
 import { BrineMaster } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { expect, it } from 'vitest';
 import { runChaos } from './run-chaos.ts';
 
-const FAULTS = 15;
+const FAULTS = sized({ change: 8, release: 15 });
 /** Any would do; a fixed one makes a failure of today a failure of tomorrow. */
 const SEED = 20_261_122;
 

@@ -5,11 +5,14 @@ import { loadMasterConfig } from '@brine/config';
 import { checkLedger, databaseUrlOf, type LedgerReport } from '@brine/ledger-check';
 import { Swarm } from '@brine/swarm';
 import { BrineMaster, freePorts, mutated, randomFrom, seedFrames, ZmtpPeer } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { loadPauses, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
-/** How many mutated frames; a night's run sets a million. */
-const FRAMES = Math.min(Number(process.env['BRINE_FUZZ_FRAMES'] ?? 20_000), 1_000_000);
+/** How many mutated frames. */
+const FRAMES_MAX = 1_000_000;
+const USUAL = sized({ change: 5_000, release: 20_000, nightly: FRAMES_MAX });
+const FRAMES = Math.min(Number(process.env['BRINE_FUZZ_FRAMES'] ?? USUAL), FRAMES_MAX);
 const SEED = Number(process.env['BRINE_FUZZ_SEED'] ?? 1);
 const PEERS = 32;
 

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { BrineMaster, saltVenv, type SaltVersion } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { loadPauses, until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -10,7 +11,7 @@ const STOCK_MINIONS = STOCK.flatMap((version) =>
   [1, 2].map((n) => ({ version, id: `s${version}-${n}` })),
 );
 const ALL = [...BRINE_MINIONS, ...STOCK_MINIONS.map(({ id }) => id)];
-const KILLS_PER_SERVICE = 5;
+const KILLS_PER_SERVICE = sized({ change: 1, release: 5 });
 const SERVICES = [
   'req-gateway',
   'worker-pool',

@@ -1,5 +1,6 @@
 import { isJid, type Jid, type Job, jobReturnTag } from '@brine/job';
 import { startNats, type TestNats } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { type NatsCluster, startNatsCluster } from '@brine/testing/nodes';
 import { loadPauses, until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
@@ -14,7 +15,8 @@ import { parsePosition } from './position.ts';
 import { type BusEvent, Timeline } from './timeline.ts';
 
 /** Events of the first test. */
-const EVENTS = Number(process.env['BRINE_REPLAY_EVENTS'] ?? 1_000_000);
+const USUAL = sized({ change: 100_000, release: 1_000_000 });
+const EVENTS = Number(process.env['BRINE_REPLAY_EVENTS'] ?? USUAL);
 const RETURNS_OF_A_JOB = 1_000;
 
 function jidOf(n: number): Jid {
