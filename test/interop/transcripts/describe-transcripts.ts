@@ -1,3 +1,4 @@
+import { drawn } from '@brine/testing/circle';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { differencesOf } from './differences.ts';
 import { judgeCases, type Judged } from './judge.ts';
@@ -16,6 +17,9 @@ import { brineTools, stockTools, type Tools } from './tools.ts';
 /** Runs only cases that match, for work on a few of them: `^runner/`. */
 const ONLY = new RegExp(process.env['BRINE_TRANSCRIPTS_ONLY'] ?? '');
 
+/** How many cases the circle *change* draws. */
+const DRAWN = 30;
+
 /** For all cases, on a machine three times slower than the one that they were written on. */
 const LIMIT_MS = 2_400_000;
 /** For those of the other files before. */
@@ -27,7 +31,8 @@ export function describeTranscripts(
   among: (recorded: RecordedCase) => boolean = () => true,
 ): void {
   const release: RecordedRelease = name === 'salt 3006.26' ? '3006.26' : '3008.2';
-  const cases = recordedCases(release).filter((one) => among(one) && ONLY.test(one.name));
+  const matching = recordedCases(release).filter((one) => among(one) && ONLY.test(one.name));
+  const cases = drawn(`cases of ${name}`, matching, DRAWN, (one) => one.name);
   const topics = TOPICS.filter((topic) => cases.some((one) => topicOf(one) === topic));
   const listed = differencesOf(name);
 

@@ -3,6 +3,10 @@ import { describeTranscripts } from './describe-transcripts.ts';
 /** Of the cases that 3008.2 prints alike, and runs all of, one in so many; 1 for each of them. */
 const ONE_IN = Number(process.env['BRINE_TRANSCRIPTS_3006'] ?? 3);
 
+// One lab at a time runs on a host, so all of them are one file: it waits for no other.
+describeTranscripts('brine');
+describeTranscripts('salt 3008.2');
+
 let alike = 0;
 describeTranscripts(
   'salt 3006.26',

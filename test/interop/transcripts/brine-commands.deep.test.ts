@@ -1,3 +1,0 @@
-import { describeTranscripts } from './describe-transcripts.ts';
-
-describeTranscripts('brine');
