@@ -8,16 +8,18 @@ const conditions = ['source', 'node'];
 const resolve = { conditions };
 const ssr = { resolve: { conditions, externalConditions: conditions } };
 
-/** What a layer's tests are called, how many files run at once, and how long they may take. */
+/** How many files run at once. Set by tools/tests, which knows what runs beside. */
+const WORKERS = Number(process.env['BRINE_TEST_WORKERS'] ?? 3);
+
+/** What a layer's tests are called, what is set up for them, and how long they may take. */
 interface Layer {
   readonly name: string;
   /** Tests are named after the layer, `x.served.test.ts`, but for the pure ones. */
   readonly include: readonly string[];
   readonly exclude?: readonly string[];
-  readonly setupFiles?: readonly string[];
+  readonly setupFiles: readonly string[];
   /** Runs once for the layer, where a file of it runs. */
   readonly globalSetup?: string;
-  readonly maxWorkers: number;
   readonly testTimeout: number;
   readonly hookTimeout: number;
 }
@@ -29,7 +31,6 @@ const layers: readonly Layer[] = [
     include: ['**/*.test.ts'],
     exclude: ['**/*.{served,masters,deep,hosts}.test.ts'],
     setupFiles: ['test/layers/nothing-started.ts'],
-    maxWorkers: 2,
     testTimeout: 180_000,
     hookTimeout: 60_000,
   },
@@ -38,8 +39,6 @@ const layers: readonly Layer[] = [
     include: ['**/*.served.test.ts'],
     setupFiles: ['test/layers/nothing-left.ts'],
     globalSetup: 'test/layers/one-postgres.ts',
-    // They wait for servers more than they compute.
-    maxWorkers: 3,
     testTimeout: 90_000,
     hookTimeout: 120_000,
   },
@@ -47,7 +46,6 @@ const layers: readonly Layer[] = [
     name: 'masters',
     include: ['**/*.masters.test.ts'],
     setupFiles: ['test/layers/scenes-of-failures.ts'],
-    maxWorkers: 3,
     testTimeout: 180_000,
     // The first run installs Salt.
     hookTimeout: 900_000,
@@ -56,14 +54,13 @@ const layers: readonly Layer[] = [
     name: 'deep',
     include: ['**/*.deep.test.ts'],
     setupFiles: ['test/layers/scenes-of-failures.ts'],
-    maxWorkers: 3,
     testTimeout: 180_000,
     hookTimeout: 900_000,
   },
   {
     name: 'hosts',
     include: ['**/*.hosts.test.ts'],
-    maxWorkers: 1,
+    setupFiles: [],
     testTimeout: 180_000,
     hookTimeout: 900_000,
   },
@@ -74,14 +71,14 @@ export default defineConfig({
   ssr,
   test: {
     sequence: { sequencer: LongestFirst },
-    projects: layers.map(({ name, include, exclude = [], setupFiles = [], ...limits }, at) => ({
+    projects: layers.map(({ name, include, exclude = [], setupFiles, ...limits }) => ({
       resolve,
       ssr,
       test: {
         name,
         include: [...include],
         exclude: [...exclude, '**/dist/**', '**/node_modules/**'],
-        setupFiles: [...setupFiles],
+        setupFiles: ['test/layers/cpu-of-file.ts', ...setupFiles],
         // As `until` of @brine/testing/waits: with vitest's one second, a busy machine looks like a
         // fault. It is below the time of a whole test, so that the wait says what did not come.
         expect: { poll: { timeout: 30_000 } },
@@ -91,7 +88,8 @@ export default defineConfig({
         pool: 'forks' as const,
         // Files of one process share what they import: a second import costs more than most tests.
         isolate: false,
-        sequence: { groupOrder: at },
+        // All in one queue: files that wait leave the cores to files that compute.
+        maxWorkers: WORKERS,
         ...limits,
       },
     })),

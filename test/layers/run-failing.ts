@@ -13,7 +13,7 @@ export function runFailing(
 ): Promise<{ readonly code: unknown; readonly output: string }> {
   const config = join('test', 'layers', 'failing', 'vitest.config.ts');
   const args = [VITEST, 'run', '--config', config, name];
-  const { BRINE_KEEP_FAILED: _, ...inherited } = process.env;
+  const { BRINE_KEEP_FAILED: _, BRINE_TEST_REPORTS: __, ...inherited } = process.env;
   // A report may take long on a busy machine, and is under test here.
   const all = { ...inherited, BRINE_REPORT_MS: '600000', ...env };
   const options = { cwd: ROOT, env: all, maxBuffer: 16 * 1024 * 1024 };

@@ -1,20 +1,25 @@
 // What a failed test or hook leaves says more than its assertion. This prints what is known of all
 // masters and sandboxes that are alive in the file, before they are closed. It also counts for each
 // file the masters and minions it started, and how long it waited for them.
+import { appendFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { scenes, startTally } from '@brine/testing';
 import { afterAll, afterEach, beforeAll, type TestContext } from 'vitest';
 
 type Suite = TestContext['task']['file'] | TestContext['task']['suite'];
 
-/** Set by `tools/run-tests.mjs --keep`. */
+/** Set by `npm test -- --keep`. */
 const KEEP = process.env['BRINE_KEEP_FAILED'] === '1';
 /** How long a report may take; set where the report itself is under test. */
 const REPORT_MS = process.env['BRINE_REPORT_MS'];
 
+/** Where reports go in a run of `npm test`; without it they are printed. */
+const REPORTS = process.env['BRINE_TEST_REPORTS'];
+
 beforeAll(({}, file) => {
   scenes.watch({
     hasFailed: () => hasFailed(file),
-    print: (text) => void process.stderr.write(text),
+    print: (text) => report(file.name, text),
     keep: KEEP,
     ...(REPORT_MS === undefined ? {} : { reportMs: Number(REPORT_MS) }),
   });
@@ -26,6 +31,14 @@ afterAll(async ({}, { name }) => {
   if (tally !== undefined) process.stderr.write(`${name}: ${tally}\n`);
   await scenes.fileEnded();
 });
+
+function report(file: string, text: string): void {
+  const path = REPORTS && join(REPORTS, `${basename(file, '.test.ts')}.report.txt`);
+  if (path) appendFileSync(path, text);
+  // Of a run in CI its output is all that stays.
+  const isAll = !path || process.env['CI'] === 'true';
+  process.stderr.write(isAll ? text : `report on masters: ${path}\n`);
+}
 
 function hasFailed(suite: NonNullable<Suite>): boolean {
   if (suite.result?.state === 'fail') return true;

@@ -1,0 +1,116 @@
+// `npm run test:flaky`: runs test files several times beside two busy loops, to see whether chance
+// decides; keeps the list of files that are known to be flaky.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readFlakyList, writeFlakyList } from './flaky-list.ts';
+import { layerOf } from './layers.ts';
+import { changeSince, ROOT, workingTree } from './repository.ts';
+
+const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+const BUSY_LOOPS = 2;
+const TIMES = 5;
+const EXIT_USAGE = 2;
+const USAGE = `npm run test:flaky -- [NAME ...] [options]: files whose path has a NAME in it
+  --changed      those that this branch added or changed since main
+  --base REV     with --changed: another commit or branch to compare with
+  --times N      how often each runs (${TIMES})
+  --note FILE    do not run; note FILE as flaky in test/layers/flaky.json, with the date
+  --mended FILE  do not run; take FILE out of that list
+`;
+
+async function main(args: readonly string[]): Promise<number> {
+  const { values, positionals } = read(args);
+  const { changed, base = 'main', times, note, mended } = values;
+  if (note !== undefined || mended !== undefined) return keepList(note, mended);
+  const count = Number(times);
+  const files = workingTree().paths.filter((path) => layerOf(path) !== undefined);
+  const since = changed ? new Set(changeSince(base).paths) : new Set<string>();
+  const chosen = files.filter(
+    (path) => since.has(path) || positionals.some((name) => path.includes(name)),
+  );
+  if (!Number.isInteger(count) || count < 1 || (positionals.length === 0 && !changed)) {
+    process.stderr.write(USAGE);
+    return EXIT_USAGE;
+  }
+  if (chosen.length === 0) console.log('no test file is meant');
+  const failed: string[] = [];
+  const loops = Array.from({ length: BUSY_LOOPS }, busyLoop);
+  process.once('exit', () => loops.forEach((loop) => loop.kill('SIGKILL')));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+  for (const file of chosen) {
+    const passed = await passesOf(file, count);
+    console.log(`${file}: ${passed} of ${count} passed`);
+    if (passed < count) failed.push(file);
+  }
+  console.log(`\n${chosen.length - failed.length} of ${chosen.length} files passed each time`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+function read(args: readonly string[]) {
+  return parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      changed: { type: 'boolean', default: false },
+      base: { type: 'string' },
+      times: { type: 'string', default: String(TIMES) },
+      note: { type: 'string' },
+      mended: { type: 'string' },
+    },
+  });
+}
+
+function keepList(note: string | undefined, mended: string | undefined): number {
+  const list = { ...readFlakyList() };
+  if (note !== undefined) {
+    if (layerOf(note) === undefined || !existsSync(join(ROOT, note)))
+      throw new Error(`${note} is no test file`);
+    // A file that is noted again keeps its first date: a week counts from there.
+    list[note] ??= new Date().toISOString().slice(0, 10);
+  }
+  if (mended !== undefined) {
+    if (list[mended] === undefined) throw new Error(`${mended} is not in the list`);
+    delete list[mended];
+  }
+  writeFlakyList(list);
+  return 0;
+}
+
+function busyLoop(): ChildProcess {
+  return spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
+}
+
+async function passesOf(file: string, count: number): Promise<number> {
+  let passed = 0;
+  for (let round = 1; round <= count; round += 1) {
+    const startedAt = performance.now();
+    const { code, output } = await run(file);
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+    if (code === 0) passed += 1;
+    else console.log(output);
+    console.log(`${file} ${round}: ${code === 0 ? 'passed' : 'FAILED'} in ${seconds} s`);
+  }
+  return passed;
+}
+
+function run(file: string): Promise<{ readonly code: number; readonly output: string }> {
+  return new Promise((resolve, reject) => {
+    const args = [VITEST, 'run', '--project', layerOf(file) ?? 'pure', file];
+    const child = spawn(process.execPath, args, { cwd: ROOT });
+    let output = '';
+    const take = (data: string): void => void (output += data);
+    child.stdout.setEncoding('utf8').on('data', take);
+    child.stderr.setEncoding('utf8').on('data', take);
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = EXIT_USAGE;
+}

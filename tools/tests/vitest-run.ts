@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { Layer } from './layers.ts';
+import { type Outcome, readOutcome } from './outcome.ts';
+import { ROOT } from './repository.ts';
+
+const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs');
+const REPORTERS = [
+  '--reporter=default',
+  `--reporter=${join(ROOT, 'tools', 'tests', 'reporter.ts')}`,
+  `--reporter=${join(ROOT, 'test', 'layers', 'unended-tests.mjs')}`,
+];
+
+/** Some test files, to be run by one vitest. */
+export interface VitestJob {
+  readonly files: ReadonlyMap<Layer, readonly string[]>;
+  /** How many files run at once. */
+  readonly workers: number;
+  /** Where the reporter writes, and reports on masters go. */
+  readonly dir: string;
+  readonly name: string;
+  /** Added to the environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** What one vitest came to. */
+export interface VitestEnd extends Outcome {
+  /** Its exit code, or the signal that ended it. */
+  readonly code: number | string;
+}
+
+/** Runs test files; ends early where `end` is aborted. @throws Error where vitest does not start */
+export async function runVitest(job: VitestJob, end: AbortSignal): Promise<VitestEnd> {
+  const outcome = join(job.dir, `${job.name}.jsonl`);
+  const layers = [...job.files].filter(([, files]) => files.length > 0);
+  if (layers.length === 0) return { code: 0, files: [], strays: [] };
+  const projects = layers.flatMap(([layer]) => ['--project', layer]);
+  const env = {
+    ...process.env,
+    ...job.env,
+    BRINE_TEST_OUTCOME: outcome,
+    BRINE_TEST_REPORTS: job.dir,
+    BRINE_TEST_WORKERS: String(job.workers),
+  };
+  const args = [VITEST, 'run', ...projects, ...REPORTERS, ...layers.flatMap(([, files]) => files)];
+  const code = await exitOf(args, env, end);
+  return { code, ...readOutcome(outcome) };
+}
+
+function exitOf(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  end: AbortSignal,
+): Promise<number | string> {
+  return new Promise((resolve, reject) => {
+    // A group of its own: vitest that is ended leaves the processes of its tests behind.
+    const child = spawn(process.execPath, args, {
+      cwd: ROOT,
+      env,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
+    });
+    const { pid } = child;
+    const stop = (): void => void child.kill('SIGTERM');
+    end.addEventListener('abort', stop);
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      end.removeEventListener('abort', stop);
+      if (end.aborted && pid !== undefined) endGroup(pid);
+      resolve(signal ?? code ?? 1);
+    });
+  });
+}
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
