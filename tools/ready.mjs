@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { buildNative } from '../libs/crypt/native/build.mjs';
+import { bundlePrograms } from './bundle.mjs';
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const LOCK = join(ROOT, '.nx', 'ready.lock');
@@ -24,6 +25,7 @@ async function main() {
     // Beside the compiler, which keeps one core busy. It is optional: it never fails.
     const native = buildNative(say);
     await build().finally(() => native);
+    await bundlePrograms(say);
   } finally {
     rmSync(LOCK, { force: true });
   }

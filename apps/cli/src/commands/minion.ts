@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { keepInspectorShut } from '@brine/service';
+import { programOf } from '@brine/service/processes';
 import { EXIT, Exit } from '../exit-codes.ts';
 import { flag, textValue } from '../options/command-form.ts';
 import { BASE_OPTIONS, loggingGroup, SALT_VERSION } from '../options/common-groups.ts';
@@ -10,7 +11,7 @@ import { type Terminal, warnIneffective } from '../terminal.ts';
 
 /** The path of the minion's program. */
 export function minionProgram(): string {
-  const path = fileURLToPath(new URL('../../../minion/dist/main.js', import.meta.url));
+  const path = programOf(fileURLToPath(new URL('../../../', import.meta.url)), 'minion');
   if (existsSync(path)) return path;
   throw new Exit(EXIT.generic, `The minion is not built (${path}): run npm run build first\n`);
 }

@@ -1,4 +1,5 @@
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
+import { programOf } from './program-of.ts';
 import type { ServiceSpec } from './service-process.ts';
 
 /** The services of a master, by the name of their app. */
@@ -29,7 +30,7 @@ const STAGES: Readonly<Record<MasterServiceName, number>> = {
 
 /** What the table of services is made from. */
 export interface MasterServicesSettings {
-  /** Directory that holds the apps, each with `dist/main.js`. */
+  /** Directory that holds the apps. */
   readonly appsDir: string;
   /** The configuration that was read. */
   readonly confFile: string;
@@ -65,7 +66,7 @@ function specOf(
   const isNamed = basename(confFile) !== 'master';
   return {
     name,
-    entry: join(appsDir, service, 'dist', 'main.js'),
+    entry: programOf(appsDir, service),
     args: [
       ...(isNamed ? [] : ['-c', configDir]),
       ...(logLevel === undefined ? [] : ['-l', logLevel(name)]),
