@@ -14,13 +14,14 @@ const PROMISED_TIME = [
 ].join(' ');
 const WAITS = 'A test waits for an event, or by a named time: @brine/testing/waits.';
 
-/** Time as evidence: what a slow machine makes fail, or what passes without the thing under test. */
+/** Time as evidence: a slow machine makes it fail, or it passes without the thing under test. */
 const NO_PROOFS = [
   {
     selector: [
       'CallExpression[callee.property.name=/^toBeLessThan/]',
       "CallExpression[callee.name='expect'] > BinaryExpression[operator='-']",
-      "> CallExpression.left[callee.property.name='now'][callee.object.name=/^(performance|Date)$/]",
+      "> CallExpression.left[callee.property.name='now']" +
+        '[callee.object.name=/^(performance|Date)$/]',
     ].join(' '),
     message:
       'Others on the machine take time too. Measure cpuMs, or await something that ends only in ' +

@@ -24,7 +24,7 @@ const ENTRIES = {
  * OpenTelemetry SDK, which finds its parts by itself and is loaded only where spans are exported.
  */
 const EXTERNAL = ['zeromq', '*.node', '@nats-io/*', '@opentelemetry/*'];
-/** Read by libs/service/src/processes/program-of.ts: a bundle that is older than these is not used. */
+/** Read by libs/service/src/processes/program-of.ts: a bundle older than these is not used. */
 const MADE = 'made-of.json';
 /** What packages in CommonJS use and ES modules do not have. */
 const BANNER = `import { createRequire as joined$require } from 'node:module';
@@ -78,7 +78,8 @@ function ownPlaces(outdir) {
         );
         if (/\b__(dirname|filename)\b/.test(text) && contents === text) {
           const dir = JSON.stringify(relative(outdir, dirname(path)));
-          contents = `var __filename = joined$place(${place}), __dirname = joined$place(${dir});\n${text}`;
+          const own = `__filename = joined$place(${place}), __dirname = joined$place(${dir})`;
+          contents = `var ${own};\n${text}`;
         }
         return { contents, loader: 'js' };
       });

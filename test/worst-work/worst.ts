@@ -35,8 +35,8 @@ export interface WorstWork {
 }
 
 /**
- * The least CPU that a run took, in ms of the thread that runs it, as on a quiet machine; errors are
- * answers.
+ * The least CPU that a run took, in ms of the thread that runs it, as on a quiet machine. Errors
+ * are answers.
  */
 export async function cpuMsOf(run: () => unknown): Promise<number> {
   const least = await leastCpuMs(run);

@@ -1,8 +1,8 @@
 /**
  * Three circles of tests. Each holds the one before it.
  *
- * - `change`: what each change waits for. All of pure, served and masters; of deep the smoke set and
- *   what the change reaches, of files that draw cases a sample.
+ * - `change`: what each change waits for. All of pure, served and masters; of deep the smoke set
+ *   and what the change reaches, of files that draw cases a sample.
  * - `release`: all of pure, served, masters and deep.
  * - `nightly`: that with all sizes at their largest, all releases of Node, the Debian packages, and
  *   the programs of {@link NIGHTLY}.

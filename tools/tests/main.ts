@@ -1,7 +1,7 @@
 // `npm test`: runs layers or a circle of tests, runs files of real peers that failed once more,
-// alone, and sums up. The last line is `N passed, N failed`, with `, N skipped` where there are any.
-// With CI=true a skipped test is a failure: no person watches to notice it. There a run also ends
-// itself before CI would.
+// alone, and sums up. The last line is `N passed, N failed`, with `, N skipped` where there are
+// any. With CI=true a skipped test is a failure: no person watches to notice it. There a run also
+// ends itself before CI would.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';

@@ -55,7 +55,8 @@ export function chosenByReach(
   );
   const left = tests.filter((path) => !reached.includes(path));
   const words = [
-    `compared with ${change.base ?? 'nothing: there is no older commit'}; ${change.paths.length} paths differ`,
+    `compared with ${change.base ?? 'nothing: there is no older commit'}`,
+    `${change.paths.length} paths differ`,
     ...unknown.map((path) => `no test is known to read ${path}: all run`),
     ...reasons(reached, ways, takesAll),
     `left out: ${left.length === 0 ? 'none' : left.join(' ')}`,

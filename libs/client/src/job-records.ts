@@ -39,7 +39,7 @@ export interface SilenceShown {
 }
 
 /**
- * How long a page of returns is waited for, in ms. A gateway answers after 28 s whatever is so. Asked
+ * How long a page of returns is waited for, in ms. A gateway answers after 28 s in any case. Asked
  * for again before that, a busy master would read 50 MB several times at once.
  */
 const PAGE_MS = 30_000;

@@ -221,7 +221,8 @@ test('a pause of the server is no silence of its peers', async () => {
   await until('a ping is heard', () => expect(peer.heard()).toContain('\x04PING'));
   peer.write(PONG);
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  // The pong is read. The whole process stands still, the peer with it: longer than any heartbeat may take.
+  // The pong is read. The whole process stands still, the peer with it: longer than any heartbeat
+  // may take.
   const untilMs = performance.now() + 6_000;
   while (performance.now() < untilMs);
   await new Promise((resolve) => setImmediate(resolve));

@@ -14,9 +14,19 @@ const FILES = {
     name: '@brine/a',
     exports: { '.': { source: './src/index.ts' }, './deep': { source: './src/deep/index.ts' } },
   }),
-  'libs/a/src/index.ts': `export { one } from './one.ts';\nexport { two as second } from './two.ts';\nexport type { T } from './types.ts';`,
-  'libs/a/src/one.ts': `import { readFileSync } from 'node:fs';\nexport const one = readFileSync(new URL('../sql/one.sql', import.meta.url));`,
-  'libs/a/src/two.ts': `import type { T } from './types.ts';\nexport const two: T = await import('./late.ts');`,
+  'libs/a/src/index.ts': [
+    `export { one } from './one.ts';`,
+    `export { two as second } from './two.ts';`,
+    `export type { T } from './types.ts';`,
+  ].join('\n'),
+  'libs/a/src/one.ts': [
+    `import { readFileSync } from 'node:fs';`,
+    `export const one = readFileSync(new URL('../sql/one.sql', import.meta.url));`,
+  ].join('\n'),
+  'libs/a/src/two.ts': [
+    `import type { T } from './types.ts';`,
+    `export const two: T = await import('./late.ts');`,
+  ].join('\n'),
   'libs/a/src/late.ts': 'export const late = 1;',
   'libs/a/src/types.ts': 'export interface T { readonly t: number }',
   'libs/a/sql/one.sql': 'SELECT 1;',
@@ -24,14 +34,25 @@ const FILES = {
   'libs/a/src/a.test.ts': `import { one } from '@brine/a';\none();`,
   'libs/a/src/b.test.ts': `import { second } from '@brine/a';\nsecond();`,
   'libs/a/src/c.test.ts': `import * as all from '@brine/a';\nall;`,
-  'libs/a/src/d.test.ts': `import { deep } from '@brine/a/deep';\nread('oracle.py', 'infra/chart.yaml', deep);`,
+  'libs/a/src/d.test.ts': [
+    `import { deep } from '@brine/a/deep';`,
+    `read('oracle.py', 'infra/chart.yaml', deep);`,
+  ].join('\n'),
   'libs/a/src/oracle.py': 'print()',
   'infra/chart.yaml': 'a: 1',
   'docs/lonely.txt': '',
-  'apps/cli/src/command-line.ts': `export const C = [['key', { load: () => import('./key.ts') }], ['run', { load: () => import('./run.ts') }]];`,
+  'apps/cli/src/command-line.ts': [
+    `export const C = [`,
+    `  ['key', { load: () => import('./key.ts') }],`,
+    `  ['run', { load: () => import('./run.ts') }],`,
+    `];`,
+  ].join('\n'),
   'apps/cli/src/key.ts': 'export const key = 1;',
   'apps/cli/src/run.ts': 'export const run = 1;',
-  'test/e.deep.test.ts': `import { C } from '../apps/cli/src/command-line.ts';\nC('salt-key', 'syndic-relay');`,
+  'test/e.deep.test.ts': [
+    `import { C } from '../apps/cli/src/command-line.ts';`,
+    `C('salt-key', 'syndic-relay');`,
+  ].join('\n'),
 };
 
 function reachedBy(changed: string, files: Readonly<Record<string, string>> = FILES) {

@@ -70,7 +70,7 @@ describe('planted bugs', () => {
       return files.reach(patched(path), [test]).tests.size === 0;
     });
     process.stdout.write(
-      `${bugs.length - missed.length} of ${bugs.length} planted bugs: their finder runs in change\n` +
+      `${bugs.length - missed.length} of ${bugs.length} bugs: their finder runs in change\n` +
         missed.map(({ name, finder }) => `${name}: ${finder}, in release\n`).join(''),
     );
     expect(missed.length).toBeLessThanOrEqual((1 - SHARE_MIN) * bugs.length);

@@ -45,7 +45,7 @@ interface Question {
 /**
  * `brine.ack: store`: a return is answered once PostgreSQL has committed it. The store announces
  * its commits, one message per batch. A worker that misses the message asks. Without a confirmation
- * there is no answer: the gateway keeps the bytes and delivers them again, and the worker recognises
+ * there is no answer: the gateway keeps the bytes and delivers them again; the worker recognises
  * them (`UnansweredReturns`).
  */
 export class StoredAcks {

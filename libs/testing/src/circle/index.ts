@@ -40,7 +40,7 @@ export function drawn<T>(
   return all.filter((_, at) => chosen.has(at));
 }
 
-/** Of `count` seeds from `first` on, in the circle *change* `some` in a row, drawn by the commit. */
+/** Of `count` seeds from `first` on: in the circle *change* `some` in a row, drawn by commit. */
 export function drawnSeeds(
   what: string,
   { first, count, some }: { readonly first: number; readonly count: number; readonly some: number },

@@ -1,5 +1,5 @@
 // All fixed times of tests. Each is the thing under test: no event could end it. None is a proof
-// that something does not come: see docs/internals/tests.md. The timer is looked up at each call, so
+// that something does not come: see docs/internals/tests.md. The timer is looked up each time, so
 // that time is virtual where a test has fake timers.
 
 /** Lets a fault that the test has made last for so long. */

@@ -21,8 +21,8 @@ export interface LogInAttempt {
 }
 
 /**
- * How it ended; `session` where it was asked for (version 3). `pending`: the minion has to ask again,
- * because its key waits or because the master can not answer now.
+ * How it ended; `session` where it was asked for (version 3). `pending`: the minion has to ask
+ * again, because its key waits or because the master can not answer now.
  */
 export type LogInOutcome =
   | { readonly kind: 'accepted'; readonly session?: Crypticle }

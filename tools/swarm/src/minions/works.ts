@@ -92,8 +92,8 @@ export class Lanes implements Work {
 }
 
 /**
- * Each minion once: subscribed and logged in. As a stock minion it tries again each second unless it
- * is refused: its key may wait, or the master may be busy.
+ * Each minion once: subscribed and logged in. As a stock minion it tries again each second unless
+ * it is refused: its key may wait, or the master may be busy.
  */
 export function connectWork(minions: readonly SimMinion[], around: Surroundings): Work {
   let next = 0;
