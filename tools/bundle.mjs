@@ -2,7 +2,7 @@
 // for some 1,000 files to start, a command for 500. To find and compile them one by one takes most
 // of the CPU of a start (docs/internals/measurements.md).
 // Plain JavaScript, as `tools/ready.mjs` runs it. It looks first: nothing is made twice.
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -26,6 +26,8 @@ const ENTRIES = {
 const EXTERNAL = ['zeromq', '*.node', '@nats-io/*', '@opentelemetry/*'];
 /** Read by libs/service/src/processes/program-of.ts: a bundle older than these is not used. */
 const MADE = 'made-of.json';
+/** Packages of others change with their list alone. */
+const ALSO = ['package-lock.json', 'tools/bundle.mjs'];
 /** What packages in CommonJS use and ES modules do not have. */
 const BANNER = `import { createRequire as joined$require } from 'node:module';
 import { fileURLToPath as joined$path } from 'node:url';
@@ -34,15 +36,23 @@ const joined$place = (path) => joined$path(new URL(path, import.meta.url));`;
 
 /** Bundles the programs that have changed. `say` gets a line for people. */
 export async function bundlePrograms(say = () => undefined) {
-  const stale = Object.keys(ENTRIES).filter((app) => !isFresh(app));
+  // Built just now: what decides at a start decides here too.
+  const { programOf } = await import('../libs/service/dist/processes/program-of.js');
+  const stale = Object.keys(ENTRIES).filter(
+    (app) => !programOf(join(ROOT, 'apps'), app, ENTRIES[app]).startsWith(joinedDir(app)),
+  );
   if (stale.length === 0) return;
   const { build } = await import('esbuild');
   for (const app of stale) await bundle(build, app);
   say(`bundled ${stale.length} programs`);
 }
 
+function joinedDir(app) {
+  return join(ROOT, 'apps', app, 'dist', 'joined');
+}
+
 async function bundle(build, app) {
-  const outdir = join(ROOT, 'apps', app, 'dist', 'joined');
+  const outdir = joinedDir(app);
   rmSync(outdir, { recursive: true, force: true });
   const { metafile } = await build({
     entryPoints: [join(ROOT, 'apps', app, 'dist', ENTRIES[app])],
@@ -61,7 +71,7 @@ async function bundle(build, app) {
   });
   // Written last: without it the bundle is not used.
   const own = Object.keys(metafile.inputs).filter((path) => /^(apps|libs)\//.test(path));
-  writeFileSync(join(outdir, MADE), JSON.stringify(own));
+  writeFileSync(join(outdir, MADE), JSON.stringify([...own, ...ALSO]));
 }
 
 /** Each file goes on to know its own place, from which it finds threads, SQL and native parts. */
@@ -85,19 +95,6 @@ function ownPlaces(outdir) {
       });
     },
   };
-}
-
-/** True where nothing that the bundle was made of is newer than it. */
-function isFresh(app) {
-  const made = join(ROOT, 'apps', app, 'dist', 'joined', MADE);
-  if (!existsSync(made)) return false;
-  const madeAt = statSync(made).mtimeMs;
-  const inputs = JSON.parse(readFileSync(made, 'utf8'));
-  // Packages of others change with their list alone.
-  return [...inputs, 'package-lock.json', 'tools/bundle.mjs'].every((path) => {
-    const found = statSync(join(ROOT, path), { throwIfNoEntry: false });
-    return found !== undefined && found.mtimeMs <= madeAt;
-  });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -7,7 +7,7 @@ export const FLAKY_LIST = join(ROOT, 'test', 'layers', 'flaky.json');
 
 /** As long a file may be flaky before that is red. */
 const DAYS_MAX = 7;
-/** So many files of one run may be: more is no chance. */
+/** The most flaky files that one run may have: more is no chance. */
 export const FLAKY_MAX = 3;
 
 const DAY_MS = 24 * 60 * 60 * 1000;

@@ -37,7 +37,7 @@ test('a green run ends with what it cost and how many passed, and leaves nothing
   expect(code).toBe(0);
 });
 
-test('a word that is none is refused before anything runs', async () => {
+test('an unknown word is refused before anything runs', async () => {
   const { code, output } = await run(['mastres']);
   expect([code, output]).toEqual([1, 'no such layer or circle: mastres\n']);
 });

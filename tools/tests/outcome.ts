@@ -43,7 +43,7 @@ export function readOutcome(path: string): Outcome {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    // It ended before its first file did; its exit code tells.
+    // vitest ended before its first file did. Its exit code is not 0 then.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const lines = text.split('\n').filter((line) => line !== '');

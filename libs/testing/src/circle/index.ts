@@ -19,8 +19,8 @@ export function sized<T>({ change, release, nightly = release }: Sizes<T>): T {
 }
 
 /**
- * Of cases that a test draws: in the circle *change* so many of them, drawn by the commit, in their
- * order; elsewhere all. It prints how to draw the same ones again.
+ * Draws some cases of a test in the circle *change*, by the commit, and keeps their order. Other
+ * circles get all cases. It prints how to draw the same ones again.
  *
  * @param what what the cases are, for the output.
  * @param nameOf names that stay when cases come and go: only the seed draws others.
