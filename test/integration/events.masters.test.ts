@@ -59,6 +59,9 @@ test('a job is there afterwards, in order, by any filter', async () => {
   const byMinion = await events('--from', '10m', '--minion', 'events-*', '--kind', 'ret');
   expect(byMinion.map(({ tag }) => tag)).toContain(`salt/job/${jid}/ret/${ID}`);
   expect(await events('--from', '10m', '--minion', 'nobody*')).toEqual([]);
+  // Without a beginning, what is asked of the past begins with the oldest.
+  const fromOldest = await events('--jid', jid);
+  expect(fromOldest.map(({ position }) => position)).toEqual(ofJob.map(({ position }) => position));
 });
 
 test('reading goes on after a position, and a wrong one is refused', async () => {

@@ -36,7 +36,11 @@ Each event has a position. --from goes on after it, with no event left out and n
 after a restart of the master.`;
 
 const OPTIONS = [
-  text(['--from'], 'from', `Where to begin: ${FROM_WORDS}.`, 'now'),
+  text(
+    ['--from'],
+    'from',
+    `Where to begin: ${FROM_WORDS}. Without it: now; with --to or --no-follow, oldest.`,
+  ),
   text(['--to'], 'to', 'Only events from before this time or age.'),
   text(['--tag'], 'tag', 'Only tags that this glob matches.'),
   text(['--minion'], 'minion', 'Only events from or about minions that this glob matches.'),
@@ -117,8 +121,9 @@ function searchOf(options: ParsedOptions, parser: OptionParser): EventSearch {
   try {
     const toMs = toArgument('--to', textValue(options, 'to') ?? null, nowMs);
     const kinds = kindsOf(textValue(options, 'kind'));
+    const begin = toMs !== undefined || isOn(options, 'no_follow') ? 'oldest' : 'now';
     return {
-      from: fromArgument('--from', textValue(options, 'from') ?? 'now', nowMs),
+      from: fromArgument('--from', textValue(options, 'from') ?? begin, nowMs),
       ...(toMs === undefined ? endOf(options, nowMs) : { toMs }),
       ...(tag === undefined ? {} : { tag }),
       ...(minion === undefined ? {} : { minion }),
