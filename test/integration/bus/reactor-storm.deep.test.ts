@@ -5,13 +5,14 @@ import { type Bus, readerLags } from '@brine/bus';
 import { EventWriter } from '@brine/bus/events';
 import { Swarm } from '@brine/swarm';
 import { BrineMaster, connectToOwn } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { loadPauses, until } from '@brine/testing/waits';
 import { mapOf, pack } from '@brine/wire';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /** Events per second, and for how many seconds; 5,000 for 60 s in a long run. */
 const RATE = Number(process.env['BRINE_STORM_RATE'] ?? 1_000);
-const SECONDS = Number(process.env['BRINE_STORM_SECONDS'] ?? 15);
+const SECONDS = Number(process.env['BRINE_STORM_SECONDS'] ?? sized({ change: 6, release: 15 }));
 /** Other traffic: returns per second. */
 const RETURNS = 100;
 const MINIONS = 50;

@@ -5,13 +5,14 @@ import { type Bus, connectBus, handleEach, readerLags } from '@brine/bus';
 import { EventReader, EventWriter } from '@brine/bus/events';
 import { minionId, Swarm } from '@brine/swarm';
 import { BrineMaster } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { until } from '@brine/testing/waits';
 import { mapOf, pack, textOf, unpackMap } from '@brine/wire';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BreakableNats } from '../faults/breakable-nats.ts';
 
 /** 10,000 for a long run. */
-const EVENTS = Number(process.env['BRINE_REACTIONS'] ?? 1_500);
+const EVENTS = Number(process.env['BRINE_REACTIONS'] ?? sized({ change: 600, release: 1_500 }));
 const WORKERS = 3;
 const PREFIX = 'react-';
 const MINIONS = 4;

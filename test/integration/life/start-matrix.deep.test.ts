@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type SaltHome, type SaltPorts, SaltProcess, SaltSandbox } from '@brine/testing';
 import { BRINE, brineEnv } from '@brine/testing/checkouts';
+import { drawn } from '@brine/testing/circle';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -123,7 +124,7 @@ const STEPS: readonly Step[] = [
 ];
 
 describe('a start that is killed at any step is followed by one that serves', () => {
-  test.each(STEPS)(
+  test.each(drawn('steps of a start', STEPS, 4, ({ name }) => name))(
     '$name',
     async ({ name, sign, without }) => {
       for (const path of without?.() ?? []) await rm(path, { recursive: true, force: true });

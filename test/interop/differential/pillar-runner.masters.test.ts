@@ -1,3 +1,4 @@
+import { drawn } from '@brine/testing/circle';
 import { expect, test } from 'vitest';
 import { fixture } from '../../../libs/pillar/test/trees.ts';
 import {
@@ -20,7 +21,7 @@ const DOZEN = [
   ...['include-chain', 'include-defaults-under', 'include-key-deep-under', 'merge-2-smart-plain'],
   ...['no-top', 'target-compound-parens-jinja', 'target-ipcidr-saltcall'],
 ];
-const NAMES = ALL ? treeNames() : DOZEN;
+const NAMES = ALL ? treeNames() : drawn('pillar trees of a runner', DOZEN, 4);
 const BY_SCRIPT = ALL
   ? [...DOZEN.slice(0, 8), 'env-saltenv', 'env-pillarenv']
   : ['target-compound-parens-jinja'];

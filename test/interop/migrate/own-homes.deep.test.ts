@@ -15,6 +15,7 @@ import {
   type TestPostgres,
 } from '@brine/testing';
 import { BRINE } from '@brine/testing/checkouts';
+import { drawn } from '@brine/testing/circle';
 import { until } from '@brine/testing/waits';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,7 +41,7 @@ CREATE TABLE salt_returns (fun varchar(50) NOT NULL, jid varchar(255) NOT NULL,
   "return" jsonb NOT NULL, id varchar(255) NOT NULL, success varchar(10) NOT NULL,
   full_ret jsonb NOT NULL, alter_time timestamptz DEFAULT now());`;
 
-describe.each(MASTERS)(
+describe.each(drawn('stock masters', MASTERS, 1, ({ version }) => version))(
   'a stock master of $version, cluster $clusterId',
   ({ version, clusterId }) => {
     const isCluster = clusterId !== undefined;

@@ -15,12 +15,13 @@ import {
   type SaltVersion,
 } from '@brine/testing';
 import { BRINE, brineEnv } from '@brine/testing/checkouts';
+import { drawn } from '@brine/testing/circle';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { json, run, started, stopBrine } from './both-masters.ts';
 
 /** Masters that are swapped, one after the other, over the same minions and the same files. */
-const MASTERS = ['3006.26', '3008.2'] as const;
+const MASTERS = drawn('stock masters', ['3006.26', '3008.2'] as const, 1);
 /** Each release once, and the first ones twice. */
 const FLEET_SIZE = 10;
 const FLEET: ReadonlyMap<string, SaltVersion> = new Map(

@@ -1,4 +1,5 @@
 import type { BrineMaster } from '@brine/testing';
+import { drawn } from '@brine/testing/circle';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DIFFERENCES } from './differences.ts';
 import { orchestrations, type Outcome, recorded } from './orchestrations.ts';
@@ -12,7 +13,8 @@ import { runAtBrine, runOne, startOrchestrated } from './run-brine.ts';
 
 /** Runs only cases that match, for work on a few of them. */
 const ONLY = new RegExp(process.env['BRINE_ORCHESTRATE_ONLY'] ?? '');
-const CASES = orchestrations().filter(({ name }) => ONLY.test(name));
+const ALL = orchestrations().filter(({ name }) => ONLY.test(name));
+const CASES = drawn('orchestrations', ALL, 25, ({ name }) => name);
 const STOCK = recorded();
 /** More differences than this are no accident of a loaded machine. */
 const AGAIN_MAX = 20;

@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BrineMaster, NEWEST_SALTS, newestOf } from '@brine/testing';
+import { sized } from '@brine/testing/circle';
 import { until } from '@brine/testing/waits';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MINIONS, StockCli } from './stock-cli.ts';
@@ -24,7 +25,7 @@ describe('the stock command line on the host of a Brine master', () => {
   // Fifty times in the deep layer.
   it.each(NEWEST_SALTS)(
     'salt %s gets every answer, and never has to ask whether a job still runs',
-    (version) => cli.expectAnswers(version, 10),
+    (version) => cli.expectAnswers(version, sized({ change: 4, release: 10 })),
   );
 
   it.each(NEWEST_SALTS)('salt %s prints answers as they come', async (version) => {
