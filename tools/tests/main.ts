@@ -14,7 +14,7 @@ import { changeSince, headCommit, ROOT, workingTree } from './repository.ts';
 import { chosenByName, chosenByReach, type Selection } from './selection.ts';
 import { costsOf, countsOf, failuresFor, flakyFor, wholeFailures } from './summary.ts';
 import { failuresOf, filesToRunAgain, type Ran, type Verdict, verdictOf } from './verdict.ts';
-import { runVitest, type VitestEnd, type VitestJob } from './vitest-run.ts';
+import { runVitest, type VitestJob } from './vitest-run.ts';
 
 /** CI ends a run after 90 min and keeps nothing of it; this leaves time for the start. In ms. */
 const CI_DEADLINE_MS = 84 * 60_000;
@@ -84,7 +84,7 @@ function endOfRun(): AbortSignal {
 
 type Settings = Pick<VitestJob, 'dir' | 'env'>;
 
-/** Runs what computes, with the cores for itself, then what waits for real peers. */
+/** Runs what waits for real peers, and what computes in the time that this leaves. */
 async function runAll(
   chosen: ReadonlyMap<Layer, readonly string[]>,
   settings: Settings,
@@ -93,17 +93,23 @@ async function runAll(
   const cores = availableParallelism();
   const only = (isChosen: (layer: Layer) => boolean): VitestJob['files'] =>
     new Map([...chosen].filter(([layer]) => isChosen(layer)));
-  const jobs = [
-    { name: 'computes', files: only((layer) => layer === 'pure'), workers: cores },
-    {
-      name: 'waits',
-      files: only((layer) => layer !== 'pure'),
-      workers: Math.ceil(cores * WAITING_PER_CORE),
-    },
-  ];
-  const ends: VitestEnd[] = [];
-  for (const job of jobs)
-    if (!end.aborted) ends.push(await runVitest({ ...settings, ...job }, end));
+  const waits = only((layer) => layer !== 'pure');
+  const ends = await Promise.all([
+    runVitest(
+      {
+        ...{ ...settings, name: 'waits', files: waits, isBehind: false },
+        workers: Math.ceil(cores * WAITING_PER_CORE),
+      },
+      end,
+    ),
+    runVitest(
+      {
+        ...{ ...settings, name: 'computes', files: only((layer) => layer === 'pure') },
+        ...{ isBehind: [...waits.values()].some(({ length }) => length > 0), workers: cores },
+      },
+      end,
+    ),
+  ]);
   return { chosen, ends, endedEarly: end.aborted ? String(end.reason) : undefined };
 }
 
@@ -118,7 +124,13 @@ async function runAgain(
     if (end.aborted) break;
     console.log(`\n== once more, alone: ${file}`);
     const chosen = new Map([[layerOf(file) ?? 'pure', [file]]]);
-    const job = { ...settings, name: `again-${at + 1}`, files: chosen, workers: 1 };
+    const job = {
+      ...settings,
+      name: `again-${at + 1}`,
+      files: chosen,
+      workers: 1,
+      isBehind: false,
+    };
     const ends = [await runVitest(job, end)];
     again.set(file, { chosen, ends, endedEarly: end.aborted ? String(end.reason) : undefined });
   }

@@ -1,4 +1,5 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { Layer } from './layers.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
@@ -16,6 +17,8 @@ export interface VitestJob {
   readonly files: ReadonlyMap<Layer, readonly string[]>;
   /** How many files run at once. */
   readonly workers: number;
+  /** Whether it takes what others leave of the cores, and is shown once it has ended. */
+  readonly isBehind: boolean;
   /** Where the reporter writes, and reports on masters go. */
   readonly dir: string;
   readonly name: string;
@@ -43,33 +46,45 @@ export async function runVitest(job: VitestJob, end: AbortSignal): Promise<Vites
     BRINE_TEST_WORKERS: String(job.workers),
   };
   const args = [VITEST, 'run', ...projects, ...REPORTERS, ...layers.flatMap(([, files]) => files)];
-  const code = await exitOf(args, env, end);
+  const code = await exitOf({ args, env, isBehind: job.isBehind }, end);
   return { code, ...readOutcome(outcome) };
 }
 
-function exitOf(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  end: AbortSignal,
-): Promise<number | string> {
+interface Command extends Pick<VitestJob, 'isBehind'> {
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}
+
+function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<number | string> {
   return new Promise((resolve, reject) => {
+    const output = isBehind ? 'pipe' : 'inherit';
     // A group of its own: vitest that is ended leaves the processes of its tests behind.
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
       env,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', output, output],
       detached: true,
     });
     const { pid } = child;
+    const said = outputOf(child);
+    if (isBehind && pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
     const stop = (): void => void child.kill('SIGTERM');
     end.addEventListener('abort', stop);
     child.once('error', reject);
     child.once('close', (code, signal) => {
       end.removeEventListener('abort', stop);
+      process.stdout.write(Buffer.concat(said));
       if (end.aborted && pid !== undefined) endGroup(pid);
       resolve(signal ?? code ?? 1);
     });
   });
+}
+
+/** Grows as the process writes, where it does not write to this one's terminal. */
+function outputOf({ stdout, stderr }: ChildProcess): readonly Buffer[] {
+  const said: Buffer[] = [];
+  for (const stream of [stdout, stderr]) stream?.on('data', (part: Buffer) => said.push(part));
+  return said;
 }
 
 function endGroup(leader: number): void {
