@@ -2,9 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
+/** Between two looks at the delay of the loop: each of them wakes a process that has nothing to do. */
+const LAG_EACH_MS = 100;
+
 /** Adds the metrics that every process has, under the names that exporters commonly use. */
 export function addProcessMetrics(metrics: Metrics): void {
-  const delay = monitorEventLoopDelay({ resolution: 20 });
+  const delay = monitorEventLoopDelay({ resolution: LAG_EACH_MS });
   delay.enable();
   metrics.gaugeOf('process_start_time_seconds', 'Start of the process, Unix time.', () =>
     Math.round(performance.timeOrigin / 1000),
