@@ -35,9 +35,10 @@ export function addProcessMetrics(metrics: Metrics): void {
     openFiles,
   );
   metrics.gaugeOf('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop.', () => {
-    const p99 = delay.percentile(99) / 1e9;
+    // Node counts the time between two looks, and none as 0.
+    const lateMs = delay.percentile(99) / 1e6 - LAG_EACH_MS;
     delay.reset();
-    return Number.isFinite(p99) ? p99 : 0;
+    return Math.max(0, lateMs) / 1e3;
   });
 }
 
