@@ -50,15 +50,15 @@ const until = async (isSo: () => boolean): Promise<void> => {
 describe('the link to a master above', () => {
   test('announces the syndic, under both tags, once it hears jobs', async () => {
     const { master, link, run } = start();
-    const first = master.next('_minion_event');
     run();
-    await first;
-    await until(() => master.loads.length === 2);
-    expect(master.loads.map((load) => textOf(load, 'tag'))).toEqual([
+    await until(() => master.loads.length === 3);
+    const [question, ...announced] = master.loads;
+    expect(question?.get('events')).toEqual([]);
+    expect(announced.map((load) => textOf(load, 'tag'))).toEqual([
       'syndic_start',
       'salt/syndic/syn/start',
     ]);
-    expect(textOf(master.loads[0] ?? mapOf({}), 'data')).toMatch(/^Syndic syn started at /);
+    expect(textOf(announced[0] ?? mapOf({}), 'data')).toMatch(/^Syndic syn started at /);
     expect(link.status).toMatchObject({ name: 'above', hears: true, trouble: undefined });
   });
 
@@ -91,9 +91,9 @@ describe('the link to a master above', () => {
 
   test('the older tag is left out where minions leave it out', async () => {
     const { master, run } = start('', false);
-    const first = master.next('_minion_event');
     run();
-    expect(textOf(await first, 'tag')).toBe('salt/syndic/syn/start');
+    await until(() => master.loads.length === 2);
+    expect(textOf(master.loads[1] ?? mapOf({}), 'tag')).toBe('salt/syndic/syn/start');
   });
 
   test('the start is sent until the master has it', async () => {
@@ -102,11 +102,14 @@ describe('the link to a master above', () => {
     master.tamper = (cmd) => {
       if (cmd !== '_minion_event') return undefined;
       tries += 1;
-      return tries < 3 ? Buffer.from(pack('bad load')) : undefined;
+      return tries === 2 || tries === 3 ? Buffer.from(pack('bad load')) : undefined;
     };
     run();
-    await until(() => tries >= 3);
-    expect(master.loads.length).toBeGreaterThanOrEqual(3);
+    await until(() => master.loads.length === 5);
+    // The second and third are refused, before and after a new sign-in.
+    const tag = 'salt/syndic/syn/start';
+    const tags = master.loads.map((load) => textOf(load, 'tag'));
+    expect(tags).toEqual([undefined, tag, tag, undefined, tag]);
   });
 
   test('hears every job, whichever minions it is for, and old serials never', async () => {
@@ -158,5 +161,61 @@ describe('the outcome of a request', () => {
     expect(await link.send(load, signal)).toBe('away');
     master.requests.request = () => Promise.reject(new Error('nobody there'));
     expect(await link.send(load, signal)).toBe('away');
+  });
+
+  test('after a loss a return goes to a master that has answered since', async () => {
+    const { master, link, signal, run } = start('', false);
+    run();
+    await until(() => master.loads.length === 2);
+    const returned = mapOf({ cmd: '_syndic_return', load: [] });
+    expect(await link.send(returned, signal)).toBe('taken');
+    expect(master.loads).toHaveLength(3);
+    master.link(false);
+    // As a stock master starts: its port takes what comes, and nobody answers yet.
+    const { request } = master.requests;
+    const taken: Uint8Array[] = [];
+    master.requests.request = (body) => {
+      taken.push(body);
+      return Promise.reject(new Error('no answer in time'));
+    };
+    expect(await link.send(returned, signal)).toBe('away');
+    expect(await link.send(returned, signal)).toBe('away');
+    master.loads.length = 0;
+    master.requests.request = request;
+    for (const body of taken) await request(body);
+    expect(await link.send(returned, signal)).toBe('taken');
+    expect(await link.send(returned, signal)).toBe('taken');
+    const had = master.loads.map((load) => [textOf(load, 'cmd'), load.get('events')]);
+    const nothing = ['_minion_event', []];
+    const aReturn = ['_syndic_return', undefined];
+    expect(had).toEqual([nothing, nothing, nothing, aReturn, aReturn]);
+  });
+
+  test('a refusal is an answer too, and one to an earlier request is none', async () => {
+    const { master, link, signal } = start();
+    const { request } = master.requests;
+    const returned = mapOf({ cmd: '_syndic_return', load: [] });
+    expect(await link.send(returned, signal)).toBe('taken');
+    master.requests.request = () => Promise.reject(new Error('nobody there'));
+    // Two at once: the master answers the second, which it had before the first was lost.
+    const first = link.send(returned, signal);
+    let answer: () => void = () => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    master.requests.request = (body) => answered.then(() => request(body));
+    const second = link.send(returned, signal);
+    expect(await first).toBe('away');
+    answer();
+    expect(await second).toBe('taken');
+    master.loads.length = 0;
+    const words = Buffer.from(pack('Some exception handling minion payload'));
+    master.requests.request = request;
+    master.tamper = (cmd) => (cmd === '_minion_event' ? words : undefined);
+    expect(await link.send(returned, signal)).toBe('taken');
+    expect(await link.send(returned, signal)).toBe('taken');
+    expect(master.loads.map((load) => textOf(load, 'cmd'))).toEqual([
+      '_minion_event',
+      '_syndic_return',
+      '_syndic_return',
+    ]);
   });
 });

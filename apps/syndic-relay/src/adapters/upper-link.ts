@@ -6,7 +6,7 @@ import { asctime, MasterSession, MinionError } from '@brine/minion';
 import type { MasterAbove, RelayLog, Sent } from '@brine/syndic';
 import type { SaltMap } from '@brine/wire';
 import type { PublishedJob } from '@brine/wire/load';
-import { buildMinionEvent } from '@brine/wire/load';
+import { buildMinionEvent, buildMinionEvents } from '@brine/wire/load';
 
 /** What a link to a master above is made of. */
 export interface UpperLinkParts {
@@ -38,9 +38,9 @@ export interface UpperLinkStatus {
 }
 
 /**
- * For one request, as a salt-syndic waits (salt/minion.py `_return_pub_multi`). What a stock master
- * does not answer by then is sent again, and its event bus has it twice; one that starts takes what
- * waited in its queue. A lost connection is noticed at once.
+ * For one request; a salt-syndic gives it 5 to 10 s, three times (`return_retry_timer`). What is
+ * not answered by then is sent again, and a stock master that was only slow has it twice. A lost
+ * connection is noticed at once.
  */
 const REQUEST_MS = 60_000;
 /** A master that has rejected this syndic, or has another fingerprint, is looked at again. */
@@ -55,6 +55,9 @@ export class UpperLink implements MasterAbove {
   #hears = false;
   #jobs = 0;
   #trouble: string | undefined;
+  /** Whether it has answered since the last loss. */
+  #serves = false;
+  #losses = 0;
 
   constructor(parts: UpperLinkParts) {
     const { options, finger, publishPort, key, masterKeyFile, master, clock, log } = parts;
@@ -97,7 +100,29 @@ export class UpperLink implements MasterAbove {
     }
   }
 
+  /**
+   * A stock master that starts opens its port long before it serves. What comes meanwhile waits in
+   * its queue, so a request that is given up and sent again arrives twice. At first and after each
+   * loss this therefore begins with what may arrive twice: an empty list of events. A sign-in would
+   * not do, as 3008 has a worker of its own for these.
+   */
   async send(load: SaltMap, signal: AbortSignal): Promise<Sent> {
+    if (!this.#serves) {
+      const nothing = buildMinionEvents(this.#parts.options.id, [], null);
+      if ((await this.#request(nothing, signal)) === 'away') return 'away';
+    }
+    return this.#request(load, signal);
+  }
+
+  async #request(load: SaltMap, signal: AbortSignal): Promise<Sent> {
+    const lossesBefore = this.#losses;
+    const sent = await this.#sent(load, signal);
+    if (sent === 'away') this.#lost();
+    else if (lossesBefore === this.#losses) this.#serves = true;
+    return sent;
+  }
+
+  async #sent(load: SaltMap, signal: AbortSignal): Promise<Sent> {
     try {
       await this.#session.send(load, { timeoutMs: REQUEST_MS, tries: 1, signal });
       return 'taken';
@@ -106,6 +131,12 @@ export class UpperLink implements MasterAbove {
       const refused = error instanceof MinionError && error.code === 'SALT_MINION_REFUSED';
       return refused ? 'refused' : 'away';
     }
+  }
+
+  /** An answer to a request from before says nothing about the master after it. */
+  #lost(): void {
+    this.#serves = false;
+    this.#losses += 1;
   }
 
   async #listen(signal: AbortSignal): Promise<void> {
@@ -117,8 +148,9 @@ export class UpperLink implements MasterAbove {
         },
         link: (isUp) => {
           if (signal.aborted) return;
-          if (isUp) this.#hearing();
-          else this.#deaf('the master above is heard no more, until it is back');
+          if (isUp) return this.#hearing();
+          this.#lost();
+          this.#deaf('the master above is heard no more, until it is back');
         },
         job: (job) => {
           this.#jobs += 1;
