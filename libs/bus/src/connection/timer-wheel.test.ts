@@ -1,3 +1,4 @@
+import { MessageChannel } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TimerWheel } from './timer-wheel.ts';
 
@@ -62,4 +63,24 @@ test('a time-out that another sets in firing waits for its own time', () => {
   expect(fire).not.toHaveBeenCalled();
   vi.advanceTimersByTime(100);
   expect(fire).toHaveBeenCalledTimes(1);
+});
+
+test('what was there to be read before a late time-out comes before it', async () => {
+  vi.useRealTimers();
+  const wheel = new TimerWheel(10);
+  const { port1, port2 } = new MessageChannel();
+  const seen: string[] = [];
+  const both = new Promise<void>((resolve) => {
+    const see = (what: string): void => void (seen.push(what) === 2 && resolve());
+    port2.on('message', see);
+    wheel.set(40, () => see('time-out'));
+  });
+  port1.postMessage('answer');
+  // Without a processor for longer than it waits.
+  const until = performance.now() + 100;
+  while (performance.now() < until);
+  await both;
+  port1.close();
+  wheel.close();
+  expect(seen).toEqual(['answer', 'time-out']);
 });

@@ -13,6 +13,9 @@ const SLOTS = 512;
 /**
  * Thousands of timeouts on one timer; each is late by up to one tick. A Node timer for each request
  * costs more than the request itself.
+ *
+ * If it is late, sockets are read before a timeout fires. A process that had no processor for a while finds its
+ * timers due and the answers unread, and Node runs timers first: each answer would be too late.
  */
 export class TimerWheel {
   readonly #tickMs: number;
@@ -21,6 +24,7 @@ export class TimerWheel {
   #size = 0;
   #startedAt = 0;
   #timer: NodeJS.Timeout | undefined;
+  #isReading = false;
 
   constructor(tickMs = 50) {
     this.#tickMs = tickMs;
@@ -66,13 +70,25 @@ export class TimerWheel {
     if (this.#timer !== undefined) return;
     this.#startedAt = performance.now();
     this.#tick = 0;
-    this.#timer = setInterval(() => this.#turn(), this.#tickMs);
+    this.#timer = setInterval(() => this.#readFirst(), this.#tickMs);
     this.#timer.unref();
   }
 
   #stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** If it is late, turns once the loop has read what is there: immediates run right after that. */
+  #readFirst(): void {
+    if (this.#isReading) return;
+    const lateMs = performance.now() - this.#startedAt - (this.#tick + 1) * this.#tickMs;
+    if (lateMs < this.#tickMs) return this.#turn();
+    this.#isReading = true;
+    setImmediate(() => {
+      this.#isReading = false;
+      if (this.#timer !== undefined) this.#turn();
+    });
   }
 
   #turn(): void {
