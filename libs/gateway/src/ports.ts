@@ -20,8 +20,11 @@ export interface Peers extends AsyncIterable<ZmqRequest> {
 export interface RequestMemory {
   /** The id to send these bytes under. Rejects if no worker can be asked. */
   claim(hash: string, id: string, as: ClaimedAs): Promise<string>;
-  /** The request of this id was answered. Rejects as `claim`. */
-  answered(hash: string, id: string): Promise<void>;
+  /**
+   * The request of this id was answered. For `keptMs` its CLI may ask again, here or at another
+   * gateway. Rejects as `claim`.
+   */
+  answered(hash: string, id: string, keptMs: number): Promise<void>;
   /** All peers that asked heard the answer; said when a gateway ends. Rejects as `claim`. */
   heard(hash: string, id: string): Promise<void>;
 }

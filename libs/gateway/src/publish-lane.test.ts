@@ -18,6 +18,10 @@ let memory: RequestMemory;
 let jobs: number;
 let workerMs: number;
 let told: string[];
+/** For how long each of these may be asked for again. */
+let kept: number[];
+/** How old the claims were. */
+let waited: number[];
 let known: string[];
 let ready: boolean;
 let isMemoryThere: boolean;
@@ -29,6 +33,8 @@ beforeEach(() => {
   jobs = 0;
   workerMs = 10;
   told = [];
+  kept = [];
+  waited = [];
   known = [];
   ready = true;
   isMemoryThere = true;
@@ -53,11 +59,15 @@ beforeEach(() => {
     },
   };
   memory = {
-    claim: async (_hash, id) => {
+    claim: async (_hash, id, { waitedMs }) => {
+      waited.push(waitedMs);
       if (!isMemoryThere) throw new Error('nobody can be asked');
       return id;
     },
-    answered: async (_hash, id) => void told.push(id),
+    answered: async (_hash, id, keptMs) => {
+      told.push(id);
+      kept.push(keptMs);
+    },
     heard: async (_hash, id) => void known.push(id),
   };
   lane = new PublishLane(workers, memory);
@@ -91,6 +101,8 @@ test('the next try of a CLI that hung up while its slow answer came gets the sam
   expect(lane.stats.joined).toBe(1);
   await vi.advanceTimersByTimeAsync(2_500);
   expect(await ask('b')).toBe('job 2');
+  // Its next try may come to another gateway.
+  expect(kept).toEqual([2_500, 2_500]);
 });
 
 test('an answer whose client was gone waits for its next try', async () => {
@@ -112,6 +124,7 @@ test('the third try of a CLI whose first two came at once gets the same job', as
   expect(await ask('again')).toBe('job 1');
   await vi.advanceTimersByTimeAsync(6_000);
   expect(await ask('b')).toBe('job 2');
+  expect(kept).toEqual([6_000, 0]);
 });
 
 test('the same command of two clients at once is one job, and one more after it another', async () => {
@@ -194,6 +207,20 @@ test('a publish waits for its memory: the next gateway has to know under which i
   await vi.advanceTimersByTimeAsync(200);
   expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
   expect(lane.stats.unremembered).toBe(0);
+});
+
+test('while workers live a publish waits for its memory as long as for them', async () => {
+  isMemoryThere = false;
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(9_000);
+  expect(jobs).toBe(0);
+  isMemoryThere = true;
+  await vi.advanceTimersByTimeAsync(200);
+  expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
+  expect(lane.stats.unremembered).toBe(0);
+  // Each claim says how old the bytes are.
+  expect(waited[0]).toBe(0);
+  expect(waited.at(-1)).toBe(9_100);
 });
 
 test('a publish that lay in the socket of a stopped gateway is as old as for its CLI', async () => {

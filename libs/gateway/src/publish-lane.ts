@@ -58,7 +58,9 @@ export class PublishLane {
     if (asked === undefined) return undefined;
     if ('body' in asked) return { askers: [asker], ...asked, handed: () => undefined };
     const delivered = await this.#users.run(user, body.length, async () => {
-      const claimed = await this.#sameBytes.claim(asked, id, asked.askedAt + waitsMs);
+      const claimed = await this.#sameBytes.claim(asked, id, () =>
+        this.#claimsUntil(asked.askedAt),
+      );
       const sent = { class: 'clear', body, ...addressOf(asker), ...by } as const;
       return this.#deliver(claimed, sent, asked.askedAt);
     });
@@ -66,6 +68,14 @@ export class PublishLane {
     const isReply = delivered.outcome.kind === 'reply';
     const handed = this.#sameBytes.settle(asked, delivered.id, answer, isReply);
     return { askers: asked.askers, ...answer, handed };
+  }
+
+  /**
+   * While there are workers, a claim that is not answered shows that these or this process are slow:
+   * its CLI then asks the next gateway too, and without a claim there would be two jobs.
+   */
+  #claimsUntil(askedAt: number): number {
+    return askedAt + (this.#workers.ready ? waitsInHopeMs : waitsMs);
   }
 
   /** Tries under the one id until there is an answer, no worker, or no more patience. */

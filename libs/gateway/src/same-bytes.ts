@@ -121,17 +121,21 @@ export class SameBytes {
    * The worker that publishes could look the id up itself and save the round trip. But a gateway
    * whose workers have no room must still learn whether one before it handed the bytes over: only
    * then it may say that there is no job.
+   *
+   * `until`: asked for each time, as workers come and go.
    */
-  async claim({ hash, isEarly, named }: Open, id: string, until: number): Promise<Claimed> {
+  async claim(open: Open, id: string, until: () => number): Promise<Claimed> {
+    const { hash, isEarly, named, askedAt, lainMs } = open;
     const { retryMs } = LIMITS.publish;
     for (;;) {
       try {
-        const known = await this.#memory.claim(hash, id, { early: isEarly, named });
+        const waitedMs = Math.round(performance.now() - askedAt + lainMs);
+        const known = await this.#memory.claim(hash, id, { early: isEarly, named, waitedMs });
         if (known !== id) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
         // If no worker can be asked, none can publish, as a rule: NATS is away, or none is there.
-        if (performance.now() + retryMs >= until) break;
+        if (performance.now() + retryMs >= until()) break;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
       }
     }
@@ -153,13 +157,15 @@ export class SameBytes {
     this.#open.delete(hash);
     keep(SAME_BYTES.untilKnownMs);
     return (heard) => {
-      if (heard > 0) this.#tell(hash, id);
       this.#answers.delete(hash);
-      // Of two tries at once the first had hung up: the third may be on its way just now.
-      if (heard < askers.length) return keep(SAME_BYTES.unheardMs);
-      this.#heard.set(hash, id);
       const tookMs = performance.now() - askedAt + lainMs;
-      if (isEarly || tookMs >= SAME_BYTES.slowMs) keep(SAME_BYTES.slowKeptMs);
+      const isSlow = isEarly || tookMs >= SAME_BYTES.slowMs;
+      // Of two tries at once the first had hung up: the third may be on its way just now.
+      const isUnheard = heard < askers.length;
+      const keptMs = isUnheard ? SAME_BYTES.unheardMs : isSlow ? SAME_BYTES.slowKeptMs : 0;
+      if (heard > 0) this.#tell(hash, id, isReply ? keptMs : 0);
+      if (keptMs > 0) keep(keptMs);
+      if (!isUnheard) this.#heard.set(hash, id);
     };
   }
 
@@ -171,8 +177,8 @@ export class SameBytes {
     await Promise.allSettled(told);
   }
 
-  #tell(hash: string, id: string): void {
-    this.#memory.answered(hash, id).catch(() => {
+  #tell(hash: string, id: string, keptMs: number): void {
+    this.#memory.answered(hash, id, keptMs).catch(() => {
       // The note says "unanswered" for 20 s: only another gateway could take it up, with the same
       // bytes, and its CLI would get the jid of this job.
       this.#unremembered += 1;

@@ -24,15 +24,16 @@ interface Asked {
   readonly gateway: string;
   readonly early?: boolean;
   readonly named?: boolean;
+  readonly waitedMs?: number;
 }
 
 function claim(asked: Asked): Promise<string> {
-  const { hash, id, gateway: name, early = false, named = false } = asked;
-  return new RequestIds(gateway, name, 10_000).claim(hash, id, { early, named });
+  const { hash, id, gateway: name, early = false, named = false, waitedMs = 0 } = asked;
+  return new RequestIds(gateway, name, 10_000).claim(hash, id, { early, named, waitedMs });
 }
 
-function answered({ hash, id, gateway: name }: Asked): Promise<void> {
-  return new RequestIds(gateway, name, 10_000).answered(hash, id);
+function answered({ hash, id, gateway: name }: Asked, keptMs = 0): Promise<void> {
+  return new RequestIds(gateway, name, 10_000).answered(hash, id, keptMs);
 }
 
 function heard({ hash, id, gateway: name }: Asked): Promise<void> {
@@ -82,6 +83,37 @@ test('an answer may have died with its gateway: the same bytes are that request 
   await answered({ ...next, id: 'r1' });
   // Answered by one that lives.
   expect(await claim({ ...next, id: 'r3' })).toBe('r3');
+});
+
+test('a slow answer is that of the next try at another gateway, while the first one leaves', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  await serve();
+  const first = { hash: HASH, id: 'r1', gateway: await living() };
+  await claim(first);
+  await answered(first, 2_500);
+  vi.setSystemTime(Date.now() + 2_000);
+  // The gateway ends, and says what was handed out.
+  await heard(first);
+  vi.setSystemTime(Date.now() + 400);
+  const second = await living();
+  expect(await claim({ ...first, id: 'r2', gateway: second })).toBe('r1');
+  await answered({ ...first, gateway: second }, 2_500);
+  vi.setSystemTime(Date.now() + 2_500);
+  expect(await claim({ ...first, id: 'r3', gateway: 'g3' })).toBe('r3');
+});
+
+test('a claim that waited is as old as its bytes: what came before an answer has it', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  await serve();
+  const first = { hash: HASH, id: 'r1', gateway: await living() };
+  await claim(first);
+  await answered(first);
+  vi.setSystemTime(Date.now() + 9_000);
+  const second = await living();
+  expect(await claim({ ...first, id: 'r2', gateway: second, waitedMs: 9_100 })).toBe('r1');
+  await answered({ ...first, gateway: second });
+  vi.setSystemTime(Date.now() + 9_000);
+  expect(await claim({ ...first, id: 'r3', gateway: 'g3', waitedMs: 8_900 })).toBe('r3');
 });
 
 test('after the end of a gateway, bytes whose answer was heard are a new request', async () => {

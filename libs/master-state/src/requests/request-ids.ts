@@ -64,6 +64,11 @@ export interface ClaimedAs {
   readonly early: boolean;
   /** They are those of one command, whatever was answered and however late they come. */
   readonly named: boolean;
+  /**
+   * How long ago they came, ms, as far as that is known. They are as old as that: the claim may have
+   * waited for its turn, or for a worker.
+   */
+  readonly waitedMs: number;
 }
 
 /** What a gateway asks: the id under which the bytes of this hash are to be sent. */
@@ -76,6 +81,8 @@ interface RequestClaim extends Partial<ClaimedAs> {
   readonly gateway: string;
   /** Of an answered one: all that asked were there to hear the answer, so none asks again. */
   readonly heard?: boolean;
+  /** Of an answered one: so long its CLI may ask again, for it may not have heard, in ms. */
+  readonly keptMs?: number;
 }
 
 interface Note {
@@ -87,6 +94,7 @@ interface Note {
   readonly at: number;
   readonly answered: boolean;
   readonly heard?: boolean;
+  readonly keptMs?: number;
 }
 
 /** The ids of unanswered publish requests, for one gateway: workers know them. */
@@ -115,11 +123,13 @@ export class RequestIds {
   }
 
   /**
-   * Tells that the request was answered: the same bytes are a new request from now on.
+   * Tells that the request was answered: the same bytes are a new request from now on, or after
+   * `keptMs` where its CLI may have hung up before it heard. It may ask the next gateway then, while
+   * this one leaves or stands beside it.
    * @throws BusError as {@link ask}.
    */
-  async answered(hash: string, id: string): Promise<void> {
-    await this.#ask(ANSWERED, { hash, id });
+  async answered(hash: string, id: string, keptMs = 0): Promise<void> {
+    await this.#ask(ANSWERED, { hash, id, ...(keptMs > 0 ? { keptMs } : {}) });
   }
 
   /**
@@ -180,10 +190,13 @@ async function isTakenUp(bus: Bus, note: Note, claim: RequestClaim): Promise<boo
   if (claim.named === true) return true;
   // Its claim once more: the answer to the first came too late, or never.
   if (note.gateway === claim.gateway) return note.claimed === claim.id;
-  if (note.heard === true) return false;
   // A note from the future: a clock was put back since, and it is of no known age.
-  const age = Math.abs(Date.now() - note.at);
+  const sinceMs = Math.abs(Date.now() - note.at);
+  // As the bytes came. Below none: they came before the answer, so it is theirs as well.
+  const age = sinceMs - (claim.waitedMs ?? 0);
   if (!note.answered) return age < SAME_BYTES.unansweredMs;
+  if (age < (note.keptMs ?? 0)) return true;
+  if (note.heard === true) return false;
   const untilMs = claim.early === true ? SAME_BYTES.unansweredMs : SAME_BYTES.unheardMs;
   return age < untilMs && (await isGone(bus, note.gateway));
 }
@@ -210,9 +223,12 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
   // Only the request it was: a newer one of the same bytes stays open.
   if (entry === undefined || note === undefined || note.id !== claim.id) return;
   try {
-    const { gateway, heard = false } = claim;
-    const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard };
-    await requests.update(key, pack(answered), entry.revision);
+    const { gateway, heard = false, keptMs } = claim;
+    const kept = keptMs === undefined ? {} : { keptMs };
+    const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard, ...kept };
+    // What is said when a gateway ends tells nothing of when the answer was.
+    const value = heard && note.answered ? { ...note, heard } : answered;
+    await requests.update(key, pack(value), entry.revision);
   } catch (error) {
     // Changed meanwhile: then it is another request's already.
     if (!(error instanceof BusError) || error.code !== 'BUS_CONFLICT') throw error;
@@ -228,7 +244,13 @@ function readClaim(question: SaltValue): RequestClaim {
     throw new BusError('BUS_BAD_MESSAGE', 'a claim needs hash, id and gateway');
   }
   const is = (name: string): boolean => map?.get(name) === true;
-  return { hash, id, gateway, early: is('early'), named: is('named'), heard: is('heard') };
+  // A gateway of an earlier release does not say how long.
+  const ms = (name: 'waitedMs' | 'keptMs'): Partial<RequestClaim> => {
+    const value = map?.get(name);
+    return typeof value === 'number' && value > 0 ? { [name]: value } : {};
+  };
+  const said = { early: is('early'), named: is('named'), heard: is('heard') };
+  return { hash, id, gateway, ...said, ...ms('waitedMs'), ...ms('keptMs') };
 }
 
 function pack(note: Note): Buffer {
@@ -239,11 +261,12 @@ function readNote(bytes: Uint8Array): Note | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString('utf8'));
     if (!isRecord(value)) return undefined;
-    const { id, claimed, gateway, at, answered, heard } = value;
+    const { id, claimed, gateway, at, answered, heard, keptMs } = value;
     const texts = typeof id === 'string' && typeof gateway === 'string';
     if (!texts || typeof at !== 'number' || typeof answered !== 'boolean') return undefined;
     const claim = typeof claimed === 'string' ? { claimed } : {};
-    return { id, ...claim, gateway, at, answered, heard: heard === true };
+    const kept = typeof keptMs === 'number' ? { keptMs } : {};
+    return { id, ...claim, gateway, at, answered, heard: heard === true, ...kept };
   } catch {
     return undefined; // not written by us: as if it were not there
   }
