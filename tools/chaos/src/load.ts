@@ -22,6 +22,8 @@ export interface Fleet {
   readonly cachedir: string;
   /** The minions are below another master: the client does not learn the targets of its jobs. */
   readonly below?: boolean;
+  /** How often the client sends a publish that is not answered; default 3 as stock. */
+  readonly sends?: number;
 }
 
 /** Load beside the faults, per second. */
@@ -96,13 +98,13 @@ export class Load {
   }
 
   async #job(number: number): Promise<void> {
-    const { swarm, cachedir, prefix } = this.#fleet;
+    const { swarm, cachedir, prefix, sends = SEND_AS_STOCK.sends } = this.#fleet;
     const target =
       number % (this.#rates.allEvery ?? ALL_EVERY) === 0
         ? `${prefix}*`
         : someMinions(this.#fleet, FEW, 0);
     // The log of the rig has the returns; here only the answer is waited for.
-    const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK };
+    const options: PublishOptions = { cachedir, target, waitMs: 0, ...SEND_AS_STOCK, sends };
     this.counts.jobs += 1;
     try {
       const { jid, error } = await swarm.publish(options);

@@ -23,6 +23,7 @@ export interface ChildPlan {
   readonly reconnectMs: readonly [number, number];
   readonly keepAliveMs: number;
   readonly returnTimeoutMs: readonly [number, number];
+  readonly returnSends: number;
 }
 
 /** A storm, and what it is of. */

@@ -86,6 +86,8 @@ export class Swarm {
             // Salt: `tcp_keepalive_idle` of the minion.
             keepAliveMs: options.keepAliveMs ?? 300_000,
             returnTimeoutMs: options.returnTimeoutMs ?? ([5_000, 10_000] as const),
+            // Salt: return_retry_tries.
+            returnSends: options.returnSends ?? 3,
           };
           return child.ask({ kind: 'start', plan });
         }),

@@ -58,6 +58,8 @@ export interface SwarmOptions {
   readonly keepAliveMs?: number;
   /** Time of one send of a return, drawn between these; default [5000, 10000] as stock minions. */
   readonly returnTimeoutMs?: readonly [number, number];
+  /** Sends of a return, after which it is lost; default 3 as stock minions. */
+  readonly returnSends?: number;
   /** Where key pairs are kept; default `${XDG_CACHE_HOME:-~/.cache}/brine/swarm`. */
   readonly cacheDir?: string;
   /** Gets a line when something takes long (making keys). */

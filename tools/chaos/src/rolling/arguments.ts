@@ -20,6 +20,8 @@ export interface RollingArguments {
   readonly commands: number;
   /** A job waits so long for its returns, in s. */
   readonly deadlineS: number;
+  /** How often minions and the client send what is not answered. */
+  readonly sends: number;
   /** Another release, between which and this one each restart changes. */
   readonly from: string | undefined;
   readonly json: string | undefined;
@@ -37,6 +39,8 @@ export const ROLLING_USAGE = `npm run chaos -- --rolling <n>    n rolling restar
   --pause <s>       between two restarts (15)
   --commands <n>    salt commands at a time, to the real minions (1 where there are any)
   --deadline <s>    a job waits so long for its returns (45)
+  --sends <n>       of what is not answered, by minions and the client; 3 as stock, which a starved
+                    machine makes too few (3)
   --from <commit|directory>  begin with its build; each restart changes to the other one, so two
                     upgrade and go back ("release": the last release of the history)
   --json <file>     the whole report
@@ -54,6 +58,7 @@ const OPTIONS = {
   pause: { type: 'string' },
   commands: { type: 'string' },
   deadline: { type: 'string' },
+  sends: { type: 'string' },
   from: { type: 'string' },
   json: { type: 'string' },
   keep: { type: 'boolean' },
@@ -74,6 +79,7 @@ export function readRollingArguments(args: readonly string[]): RollingArguments 
     pauseS: wholeNumber('pause', values.pause, [0, 3_600, 15]),
     commands: wholeNumber('commands', values.commands, [0, 16, real > 0 ? 1 : 0]),
     deadlineS: wholeNumber('deadline', values.deadline, [1, 3_600, 45]),
+    sends: wholeNumber('sends', values.sends, [1, 100, 3]),
     from: values.from,
     json: values.json,
     keep: values.keep ?? false,

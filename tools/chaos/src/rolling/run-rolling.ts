@@ -98,11 +98,11 @@ async function runOn(
   options: RollingOptions,
 ): Promise<RollingReport> {
   const { master } = restarted;
-  const { minions, jobs, allEvery, tell } = options;
+  const { minions, jobs, allEvery, sends, tell } = options;
   const { cacheDir: cachedir, configDir } = master.home;
   const installation = new Installation(loadMasterConfig({ configDir, env: {} }).options);
   const swarm = await startSwarm(master, log, options);
-  const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir };
+  const fleet: Fleet = { swarm, minions, prefix: PREFIX, cachedir, sends };
   const stored = new StoredProbes(() => installation.databaseUrl());
   try {
     await swarm.connect();
@@ -160,7 +160,7 @@ async function runOn(
 function startSwarm(
   master: BrineMaster,
   log: string,
-  { minions, processes, tell }: RollingOptions,
+  { minions, processes, sends, tell }: RollingOptions,
 ): Promise<Swarm> {
   const { pkiDir, retPort } = master.home;
   return Swarm.start({
@@ -171,6 +171,7 @@ function startSwarm(
     keyPairs: 16,
     pkiDir,
     reconnectMs: RECONNECT_MS,
+    returnSends: sends,
     log,
     onProgress: tell,
   });

@@ -54,6 +54,7 @@ async function connected(more: Partial<ChildPlan> = {}): Promise<Herd> {
     reconnectMs: [10, 20],
     keepAliveMs: 300_000,
     returnTimeoutMs: [5_000, 10_000],
+    returnSends: 3,
     ...more,
   });
   herd = made;

@@ -18,8 +18,6 @@ export interface SealingMinion {
 /** How a sealed request ended, after all sends. */
 export type ExchangeEnd = 'answered' | 'refused' | 'timed-out';
 
-/** Salt: return_retry_tries. */
-const SENDS = 3;
 /** IV 16, prefix, nonce and nil 8 + 32 + 1 in blocks 48, MAC 32: no sealed answer is shorter. */
 const MIN_SEALED_BYTES = 96;
 // str8, raw16, raw32, bin8, bin16, bin32: the heads of a long text or of bytes.
@@ -27,8 +25,8 @@ const LONG_HEADS = new Set([0xd9, 0xda, 0xdb, 0xc4, 0xc5, 0xc6]);
 
 /**
  * Sends a load as a stock minion sends its returns: again after 5 to 10 s without an answer, at
- * once after an answer that is none, after a log-in when the master does not know the key; three
- * sends, then it is lost. `onSend` hears of each send.
+ * once after an answer that is none, after a log-in when the master does not know the key; after so
+ * many sends as are `around` it is lost. `onSend` hears of each send.
  */
 export function exchange(
   minion: SealingMinion,
@@ -39,7 +37,7 @@ export function exchange(
 ): void {
   let sends = 0;
   const again = (end: ExchangeEnd): void => {
-    if (sends >= SENDS) return done(end, sends - 1);
+    if (sends >= around.returnSends) return done(end, sends - 1);
     around.counts.resends += 1;
     minion.line.whenFree(send);
   };

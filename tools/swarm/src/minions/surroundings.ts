@@ -15,6 +15,7 @@ export interface Surroundings {
   readonly reconnectMs: readonly [number, number];
   readonly keepAliveMs: number;
   readonly returnTimeoutMs: readonly [number, number];
+  readonly returnSends: number;
   readonly deadlines: Deadlines;
   readonly knowledge: MasterKnowledge;
   readonly logIns: LogIns;
