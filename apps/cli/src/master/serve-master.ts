@@ -125,7 +125,7 @@ async function openServers({ loaded, output }: PreparedMaster, { log, neighbours
 }
 
 async function superviseAll(
-  { loaded: { options }, output, claimed }: PreparedMaster,
+  { loaded: { options }, output }: PreparedMaster,
   { log, manager, stopping }: Shared,
   specs: ReturnType<typeof masterServices>,
 ): Promise<Served> {
@@ -133,7 +133,6 @@ async function superviseAll(
     log,
     onLine: output.write,
     stateDir: options.brine.stateDir,
-    leavePort: (port) => claimed.leavePort(port),
     stopDeadlineMs: options.brine.stopDeadline * 1000 + 1000,
   });
   stopping.onForce(() => supervisor.kill());

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { type AddressInfo, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -72,6 +72,12 @@ async function claim(want: HostClaim): Promise<ClaimedHost> {
   return claimed;
 }
 
+/** @throws Error ECONNREFUSED where none listens */
+async function connected(port: number): Promise<void> {
+  const socket = connect(port, HOST);
+  await once(socket, 'connect').finally(() => socket.destroy());
+}
+
 /** Why a claim is refused. */
 async function refusal(want: HostClaim): Promise<readonly string[]> {
   const error: unknown = await claim(want).catch((caught: unknown): unknown => caught);
@@ -83,11 +89,12 @@ test('free ports are taken, and free again once released', async () => {
   const ports = await freePorts(2);
   const claimed = await claim(wanted(ports));
   expect(readFileSync(join(dir, 'state', 'master.lock'), 'utf8')).toMatch(`${process.pid} `);
-  claimed.leavePort(ports[0] ?? 0);
-  await listen(ports[0] ?? 0);
-  await expect(listen(ports[1] ?? 0)).rejects.toThrow('EADDRINUSE');
+  // A balancer that looks by connecting must not find a master that is about to start.
+  for (const port of ports) await expect(connected(port)).rejects.toThrow('ECONNREFUSED');
+  const lines = await refusal(wanted(ports, { stateDir: join(dir, 'other') }));
+  expect(lines).toEqual([expect.stringMatching(`^port ${ports[0]} of ${HOST} is taken`)]);
   claimed.release();
-  await listen(ports[1] ?? 0);
+  for (const port of ports) await listen(port);
   expect(existsSync(join(dir, 'state', 'master.lock'))).toBe(false);
 });
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
+import { connect, createServer, type ListenOptions, type Server } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { claimState, ownerOfState } from './claim-state.ts';
 import { livingSupervisor, readState } from './state-file.ts';
@@ -33,9 +33,7 @@ export class HostTakenError extends Error {
 
 /** What was claimed. */
 export interface ClaimedHost {
-  /** Lets go of a port, for the service that listens there from now on. */
-  leavePort(port: number): void;
-  /** Lets go of the rest. Idempotent. */
+  /** Lets go of all. Idempotent. */
   release(): void;
 }
 
@@ -45,29 +43,29 @@ const LOOK_AGAIN_MS = 200;
 
 /**
  * Takes the ports and the state directory of a master for this process, before anything is
- * written. Ports are listened on until a service takes them, so that of two masters that start
- * at once one gets them. What a crash left behind does not count, and services that are about to
- * leave as their supervisor died are waited for.
+ * written. Of two masters that start at once one gets the ports. They are not listened on before a
+ * service serves there: a balancer that looks by connecting would send minions here meanwhile. What
+ * a crash left behind does not count, and services that are about to leave as their supervisor died
+ * are waited for.
  * @throws HostTakenError with all that others have
  */
 export async function claimHost(wanted: HostClaim): Promise<ClaimedHost> {
   const until = performance.now() + wanted.leftoverMs;
   for (;;) {
-    const ports = new Map<number, Server>();
+    const ports: Server[] = [];
     const close = (): void => ports.forEach((server) => server.close());
     const lines = [
       ...owners(wanted),
-      ...(await listenOnAll(wanted.ports, ports)),
+      ...(await claimAll(wanted.ports, ports)),
       ...(await answeringSockets(wanted.sockets)),
     ];
     const claimed = lines.length === 0 ? claimState(wanted.stateDir) : undefined;
     if (typeof claimed === 'function') {
-      const leavePort = (port: number): void => void ports.get(port)?.close();
       const release = (): void => {
         close();
         claimed();
       };
-      return { leavePort, release };
+      return { release };
     }
     close();
     if (claimed !== undefined) lines.push(hasState(wanted.stateDir, claimed.owner));
@@ -104,10 +102,7 @@ function isCrashed({ stateDir }: HostClaim): boolean {
   return state !== undefined && livingSupervisor(state) === undefined;
 }
 
-async function listenOnAll(
-  wanted: HostClaim['ports'],
-  servers: Map<number, Server>,
-): Promise<string[]> {
+async function claimAll(wanted: HostClaim['ports'], claims: Server[]): Promise<string[]> {
   const lines: string[] = [];
   for (const { host, port } of wanted) {
     // The first port decides between two that start at once: the loser must not take others.
@@ -115,15 +110,29 @@ async function listenOnAll(
       if (isListenedOn(port)) lines.push(isTaken(host, port));
       continue;
     }
-    const server = createServer((socket) => socket.destroy());
-    const failed = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-      server.once('error', resolve);
-      server.listen({ host, port, exclusive: true }, () => resolve(undefined));
-    });
-    if (failed === undefined) servers.set(port, server);
-    else lines.push(whyNot(host, port, failed));
+    const claim = createServer((socket) => socket.destroy());
+    const other = await listening(claim, { path: claimOf(host, port) });
+    if (other === undefined) claims.push(claim);
+    // Whether the port is free only listening on it tells.
+    const look = createServer((socket) => socket.destroy());
+    const failed = await listening(look, { host, port, exclusive: true });
+    if (failed === undefined) await new Promise((resolve) => look.close(resolve));
+    if (other?.code === 'EADDRINUSE') lines.push(isTaken(host, port));
+    else if (failed !== undefined) lines.push(whyNot(host, port, failed));
   }
   return lines;
+}
+
+/** A name without a file, which the system forgets with the process, as it does a port (Linux). */
+function claimOf(host: string, port: number): string {
+  return `\0brine-master-${host}-${port}`;
+}
+
+function listening(server: Server, at: ListenOptions): Promise<NodeJS.ErrnoException | undefined> {
+  return new Promise((resolve) => {
+    server.once('error', resolve);
+    server.listen(at, () => resolve(undefined));
+  });
 }
 
 function whyNot(host: string, port: number, { code, message }: NodeJS.ErrnoException): string {

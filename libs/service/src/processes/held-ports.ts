@@ -39,12 +39,6 @@ const HELD_PORTS = 'BRINE_HELD_PORTS';
  */
 export class HeldPorts {
   readonly #handles = new Map<string, BoundHandle>();
-  readonly #leavePort: (port: number) => void;
-
-  /** @param leavePort lets go of what this process claimed, for the service that asks for it */
-  constructor(leavePort: (port: number) => void = () => undefined) {
-    this.#leavePort = leavePort;
-  }
 
   /** Added to the environment of each service. */
   readonly env: Readonly<Record<string, string>> = { [HELD_PORTS]: '1' };
@@ -72,7 +66,6 @@ export class HeldPorts {
     if (held !== undefined && (port !== OF_PATH || existsSync(host))) return held;
     held?.close();
     this.#handles.delete(name);
-    if (port !== OF_PATH) this.#leavePort(port);
     if (this.#handles.size >= MAX_PORTS) return undefined;
     const made = bind(host, port);
     if (made !== undefined) this.#handles.set(name, made);

@@ -18,8 +18,6 @@ export interface SupervisorOptions {
   readonly onLine: (source: LogSource, line: string) => void;
   /** Where services.json is written. */
   readonly stateDir: string;
-  /** Lets go of a port that this process claimed; before a service listens there. */
-  readonly leavePort?: ((port: number) => void) | undefined;
   /** Longest time a service is given to stop. */
   readonly stopDeadlineMs: number;
   /** Of a rolling restart; for tests. */
@@ -71,7 +69,7 @@ export function superviseServices(
   let failedWrites = 0;
   let rolling: RollingState | undefined;
   let roll: Promise<void> | undefined;
-  const ports = new HeldPorts(options.leavePort);
+  const ports = new HeldPorts();
 
   const save = (): void => {
     const services = children.map((child) => child.state);
