@@ -31,8 +31,9 @@ const layers: readonly Layer[] = [
     include: ['**/*.test.ts'],
     exclude: ['**/*.{served,masters,deep,hosts}.test.ts'],
     setupFiles: ['test/layers/nothing-started.ts'],
-    testTimeout: 180_000,
-    hookTimeout: 60_000,
+    // They compute, in what the other layers leave of the cores: a time says little of them.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
   },
   {
     name: 'served',

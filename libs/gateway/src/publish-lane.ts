@@ -71,7 +71,7 @@ export class PublishLane {
   }
 
   /**
-   * While there are workers, a claim that is not answered shows that these or this process are slow:
+   * While there are workers, a claim that is not answered shows that they or this process are slow:
    * its CLI then asks the next gateway too, and without a claim there would be two jobs.
    */
   #claimsUntil(askedAt: number): number {

@@ -248,31 +248,27 @@ it('says so where the master can not be asked how minions log in', async () => {
   });
 });
 
-it(
-  'tells which certificates for NATS are open, broken, or at their end',
-  { timeout: 240_000 },
-  async () => {
-    const certificates = join(dir, 'pki', 'services');
-    const { brine } = loadedWith().options;
-    const nats = { ...brine.nats, url: 'tls://nats.example', certificates };
-    const changed = { brine: { ...brine, nats } };
-    const findings = async (): Promise<string[]> =>
-      (await examine(loadedWith(changed), logIns()))
-        .filter(({ check }) => check === 'certificates')
-        .map(({ level, text }) => `${level} ${text}`);
-    expect(await findings()).toEqual([expect.stringMatching(/^bad .*brine pki init/)]);
-    await natsCertificates(certificates).init([], 90);
-    expect(await findings()).toEqual(['ok 8 certificates are good']);
-    await natsCertificates(certificates).renew(20);
-    chmodSync(join(certificates, 'publisher', 'tls.key'), 0o644);
-    rmSync(join(certificates, 'req-gateway', 'tls.crt'));
-    expect(await findings()).toEqual([
-      expect.stringMatching(/^bad publisher: others can read/),
-      expect.stringMatching(/^bad req-gateway: no certificate/),
-      expect.stringMatching(/^warn worker-pool, event-bus, .*nats: it ends within 30 days/),
-    ]);
-  },
-);
+it('tells which certificates for NATS are open, broken, or at their end', async () => {
+  const certificates = join(dir, 'pki', 'services');
+  const { brine } = loadedWith().options;
+  const nats = { ...brine.nats, url: 'tls://nats.example', certificates };
+  const changed = { brine: { ...brine, nats } };
+  const findings = async (): Promise<string[]> =>
+    (await examine(loadedWith(changed), logIns()))
+      .filter(({ check }) => check === 'certificates')
+      .map(({ level, text }) => `${level} ${text}`);
+  expect(await findings()).toEqual([expect.stringMatching(/^bad .*brine pki init/)]);
+  await natsCertificates(certificates).init([], 90);
+  expect(await findings()).toEqual(['ok 8 certificates are good']);
+  await natsCertificates(certificates).renew(20);
+  chmodSync(join(certificates, 'publisher', 'tls.key'), 0o644);
+  rmSync(join(certificates, 'req-gateway', 'tls.crt'));
+  expect(await findings()).toEqual([
+    expect.stringMatching(/^bad publisher: others can read/),
+    expect.stringMatching(/^bad req-gateway: no certificate/),
+    expect.stringMatching(/^warn worker-pool, event-bus, .*nats: it ends within 30 days/),
+  ]);
+});
 
 it('has a row for each option that is set and not in force', async () => {
   const config = 'worker_threads: 40\nssl: true\ngitfs_provider: pygit2\nzzz: 1\n';

@@ -49,8 +49,7 @@ test('a function that the master does not have ends with 1, or as in Salt', asyn
     shown: ["'site.nothing' is not available."],
   });
   expect(await run(refuse, [], 'stock')).toMatchObject({ exit: 0 });
-  // It loads the whole table, for a name that is near.
-}, 120_000);
+});
 
 test('a call that the master refuses ends with an error, or as in Salt', async () => {
   const refusedAs = (name: string) => () => {

@@ -14,8 +14,9 @@ const SLOTS = 512;
  * Thousands of timeouts on one timer; each is late by up to one tick. A Node timer for each request
  * costs more than the request itself.
  *
- * If it is late, sockets are read before a timeout fires. A process that had no processor for a while finds its
- * timers due and the answers unread, and Node runs timers first: each answer would be too late.
+ * If it is late, sockets are read before a timeout fires. A process that had no processor for a
+ * while finds its timers due and the answers unread, and Node runs timers first: each answer would
+ * be too late.
  */
 export class TimerWheel {
   readonly #tickMs: number;

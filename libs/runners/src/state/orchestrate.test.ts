@@ -268,7 +268,6 @@ test.each([
     expect(world.sent).toEqual(sent);
     expect(world.published).toHaveLength(1);
   },
-  20_000,
 );
 
 test('a runner that was under way when its worker died is not run again, and its step fails', async () => {
