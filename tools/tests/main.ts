@@ -10,6 +10,7 @@ import { NIGHTLY } from './circles.ts';
 import { type Asked, readAsked, USAGE } from './command-line.ts';
 import { readFlakyList } from './flaky-list.ts';
 import { type Layer, layerOf } from './layers.ts';
+import { endLeftProcesses } from './left-processes.ts';
 import { changeSince, headCommit, ROOT, workingTree } from './repository.ts';
 import { chosenByName, chosenByReach, type Selection } from './selection.ts';
 import { costsOf, countsOf, failuresFor, flakyFor, wholeFailures } from './summary.ts';
@@ -38,6 +39,7 @@ async function main(args: readonly string[]): Promise<number> {
   const settings = { dir, env: envOf(asked) };
   const ran = await runAll(selection.files, settings, end);
   const again = await runAgain(filesToRunAgain(failuresOf(ran)), settings, end);
+  if (end.aborted) await endLeftProcesses(dir);
   const verdict = verdictOf(ran, again, readFlakyList(), Date.now());
   const programs = asked.circle === 'nightly' ? runPrograms(end) : [];
   const files = ran.ends.flatMap((one) => one.files);

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { Layer } from './layers.ts';
+import { RUN_VARIABLE } from './left-processes.ts';
 import { type Outcome, readOutcome } from './outcome.ts';
 import { ROOT } from './repository.ts';
 
@@ -42,7 +43,7 @@ export async function runVitest(job: VitestJob, end: AbortSignal): Promise<Vites
     ...process.env,
     ...job.env,
     BRINE_TEST_OUTCOME: outcome,
-    BRINE_TEST_REPORTS: job.dir,
+    [RUN_VARIABLE]: job.dir,
     BRINE_TEST_WORKERS: String(job.workers),
   };
   const args = [VITEST, 'run', ...projects, ...REPORTERS, ...layers.flatMap(([, files]) => files)];
@@ -58,7 +59,7 @@ interface Command extends Pick<VitestJob, 'isBehind'> {
 function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<number | string> {
   return new Promise((resolve, reject) => {
     const output = isBehind ? 'pipe' : 'inherit';
-    // A group of its own: vitest that is ended leaves the processes of its tests behind.
+    // A group of its own: a terminal's Ctrl-C comes to this process alone, which ends it in order.
     const child = spawn(process.execPath, args, {
       cwd: ROOT,
       env,
@@ -74,7 +75,6 @@ function exitOf({ args, env, isBehind }: Command, end: AbortSignal): Promise<num
     child.once('close', (code, signal) => {
       end.removeEventListener('abort', stop);
       process.stdout.write(Buffer.concat(said));
-      if (end.aborted && pid !== undefined) endGroup(pid);
       resolve(signal ?? code ?? 1);
     });
   });
@@ -85,12 +85,4 @@ function outputOf({ stdout, stderr }: ChildProcess): readonly Buffer[] {
   const said: Buffer[] = [];
   for (const stream of [stdout, stderr]) stream?.on('data', (part: Buffer) => said.push(part));
   return said;
-}
-
-function endGroup(leader: number): void {
-  try {
-    process.kill(-leader, 'SIGKILL');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
-  }
 }

@@ -158,7 +158,10 @@ export class SaltSandbox implements Scene {
 
   /** Environment of all processes here: a HOME of their own, so that no token leaks in. */
   env(): Record<string, string> {
+    // By this the run finds what is left when it is cut off (tools/tests/left-processes.ts).
+    const run = process.env['BRINE_TEST_REPORTS'];
     return {
+      ...(run === undefined ? {} : { BRINE_TEST_REPORTS: run }),
       PATH: process.env['PATH'] ?? '/usr/bin:/bin',
       HOME: join(this.dir, 'home'),
       LANG: 'C.UTF-8',
