@@ -1,7 +1,18 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { giveTree } from '@brine/files';
 import { JobCacheError } from '@brine/job-cache';
@@ -16,6 +27,10 @@ export const EMBEDDED_DATABASE = 'brine';
 /** Major version of the data directory that the installed programs read. */
 const MAJOR_VERSION = '18';
 
+const ROOM = 'making-';
+/** What a process of 0.2.0 left that was killed meanwhile. */
+const OF_0_2 = new Set(['data.new', 'password.new']);
+
 /** The environment of the server's programs: none of our PG* variables or locales may leak in. */
 export function serverEnvironment(): NodeJS.ProcessEnv {
   return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
@@ -23,7 +38,7 @@ export function serverEnvironment(): NodeJS.ProcessEnv {
 
 /**
  * Makes the data directory `<dir>/data` if there is none. Returns the password of the role `brine`,
- * which is kept in `<dir>/password` (mode 0600). initdb works in a directory of its own that is
+ * which is kept in `<dir>/password` (mode 0600). initdb works in a directory of its own, which is
  * renamed when it is whole: a process killed half-way leaves nothing that looks done.
  *
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED if initdb fails, or the data is of another major
@@ -44,11 +59,9 @@ export async function initialise(
     return readPassword(dir);
   }
   const password = randomBytes(24).toString('base64url');
-  const half = join(dir, 'data.new');
-  const passwordFile = join(dir, 'password.new');
-  await rm(half, { recursive: true, force: true });
+  const room = await roomToMakeIn(dir, account);
+  const [half, passwordFile] = [join(room, 'data'), join(room, 'password')];
   await mkdir(half, { mode: 0o700 });
-  await rm(passwordFile, { force: true });
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600, flag: 'wx' });
   if (account.other) {
     await chown(half, account.uid, account.gid);
@@ -59,7 +72,24 @@ export async function initialise(
   await chmod(passwordFile, 0o600);
   await rename(passwordFile, join(dir, 'password'));
   await rename(half, data);
+  await rm(room, { recursive: true });
   return password;
+}
+
+/**
+ * A directory of this process alone. The initdb of one that was killed goes on without it, and
+ * empties its directory where it fails: that must not be the one of the next process.
+ */
+async function roomToMakeIn(dir: string, account: Account): Promise<string> {
+  for (const name of await readdir(dir)) {
+    if (name.startsWith(ROOM) || OF_0_2.has(name)) {
+      // The initdb of a killed process may still write there.
+      await rm(join(dir, name), { recursive: true, force: true, maxRetries: 10 });
+    }
+  }
+  const room = await mkdtemp(join(dir, ROOM));
+  if (account.other) await chown(room, account.uid, account.gid);
+  return room;
 }
 
 async function assertVersion(data: string): Promise<void> {

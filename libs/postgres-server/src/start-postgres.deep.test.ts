@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -93,7 +94,8 @@ test('a second start in the same directory is refused while the first runs', asy
   await server.stop();
 });
 
-test('the server ends with the process that started it, its leavings are cleared', async () => {
+/** A process of its own that starts a server here and prints the process id of that. */
+function starter() {
   const module = fileURLToPath(new URL('start-postgres.ts', import.meta.url));
   const script = `import { startPostgres } from ${JSON.stringify(module)};
     const server = await startPostgres({ dir: ${JSON.stringify(dir)} });
@@ -101,6 +103,11 @@ test('the server ends with the process that started it, its leavings are cleared
   const options = ['--conditions=source', '--import=tsx', '--input-type=module', '-e', script];
   const child = spawn(process.execPath, options, { stdio: ['ignore', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+test('the server ends with the process that started it, its leavings are cleared', async () => {
+  const child = starter();
   const [said] = (await once(child.stdout, 'data')) as [Buffer];
   const pid = Number(said.toString());
   expect(postmasterPid(join(dir, 'data'))).toBe(pid);
@@ -110,6 +117,40 @@ test('the server ends with the process that started it, its leavings are cleared
   expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
   await server.stop();
 });
+
+test('an initdb whose process was killed does not harm the next one', async () => {
+  const child = starter();
+  const room = await until('initdb has begun', () => roomOfInitdb());
+  const [left = 0] = childrenOf(child.pid ?? 0);
+  process.kill(left, 'SIGSTOP');
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  const starting = startPostgres({ dir });
+  await until(
+    'the next initdb has begun',
+    async () => ![undefined, room].includes(await roomOfInitdb()),
+  );
+  // It finds its files gone, and empties its directory as it fails.
+  process.kill(left, 'SIGCONT');
+  const server = await starting;
+  expect(await ended(left, 15_000)).toBe(true);
+  expect(await ask(server.url, 'SELECT 1')).toEqual([[1]]);
+  await server.stop();
+  expect((await readdir(dir)).filter((name) => name.startsWith('making-'))).toEqual([]);
+});
+
+/** The directory in which an initdb has begun, by its name. */
+async function roomOfInitdb(): Promise<string | undefined> {
+  for (const name of await readdir(dir)) {
+    if (existsSync(join(dir, name, 'data', 'PG_VERSION'))) return name;
+  }
+  return undefined;
+}
+
+function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return text.split(' ').filter(Boolean).map(Number);
+}
 
 test('a postmaster.pid whose number belongs to another program does not block', async () => {
   const first = await startPostgres({ dir });

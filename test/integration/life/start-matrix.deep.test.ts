@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -62,6 +62,13 @@ const isReady = (name: string): boolean =>
 const allServe = (): boolean =>
   ['worker-pool', 'publisher', 'req-gateway', 'job-cache-returner'].every(isReady);
 
+/** A file of initdb is there. */
+function isBeingMade(): boolean {
+  if (!existsSync(state('postgres'))) return false;
+  const rooms = readdirSync(state('postgres')).filter((name) => name.startsWith('making-'));
+  return rooms.some((room) => existsSync(state('postgres', room, 'data', 'PG_VERSION')));
+}
+
 /** The next start serves, as if nothing had been; and its stop leaves nothing behind. */
 async function startsClean(): Promise<number> {
   const startedAt = performance.now();
@@ -100,7 +107,7 @@ interface Step {
 
 /** In the order of a start; but for the first, which is for a directory without data. */
 const STEPS: readonly Step[] = [
-  { name: 'data of PostgreSQL half made', sign: () => existsSync(state('postgres', 'data.new')) },
+  { name: 'data of PostgreSQL half made', sign: isBeingMade },
   { name: 'state directory taken', sign: () => existsSync(state('master.lock')) },
   { name: 'pid file written', sign: () => existsSync(join(home.configDir, 'pid')) },
   {
