@@ -65,8 +65,8 @@ export interface ClaimedAs {
   /** They are those of one command, whatever was answered and however late they come. */
   readonly named: boolean;
   /**
-   * How long ago they came, ms, as far as that is known. They are as old as that: the claim may have
-   * waited for its turn, or for a worker.
+   * How long ago they came, ms, as far as that is known: the claim may have waited for its turn, or
+   * for a worker.
    */
   readonly waitedMs: number;
 }
@@ -124,8 +124,8 @@ export class RequestIds {
 
   /**
    * Tells that the request was answered: the same bytes are a new request from now on, or after
-   * `keptMs` where its CLI may have hung up before it heard. It may ask the next gateway then, while
-   * this one leaves or stands beside it.
+   * `keptMs` where its CLI may have hung up before it heard. It may then ask another gateway, while
+   * this one leaves or beside it.
    * @throws BusError as {@link ask}.
    */
   async answered(hash: string, id: string, keptMs = 0): Promise<void> {

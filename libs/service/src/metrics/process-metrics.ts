@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Metrics } from './metrics.ts';
 
-/** Between two looks at the delay of the loop: each of them wakes a process that has nothing to do. */
+/** Between two looks at the delay of the loop: each wakes a process that has nothing to do. */
 const LAG_EACH_MS = 100;
 
 /** Adds the metrics that every process has, under the names that exporters commonly use. */
