@@ -171,7 +171,7 @@ describe('the outcome of a request', () => {
     expect(await link.send(returned, signal)).toBe('taken');
     expect(master.loads).toHaveLength(3);
     master.link(false);
-    // As a stock master starts: its port takes what comes, and nobody answers yet.
+    // A stock master that starts: its port takes every request, and no worker answers yet.
     const { request } = master.requests;
     const taken: Uint8Array[] = [];
     master.requests.request = (body) => {

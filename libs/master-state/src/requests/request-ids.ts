@@ -123,9 +123,9 @@ export class RequestIds {
   }
 
   /**
-   * Tells that the request was answered: the same bytes are a new request from now on, or after
-   * `keptMs` where its CLI may have hung up before it heard. It may then ask another gateway, while
-   * this one leaves or beside it.
+   * Tells that the request was answered. From now on the same bytes are a new request. If its CLI
+   * may have hung up before it heard the answer, they are that only after `keptMs`: it may ask
+   * another gateway meanwhile.
    * @throws BusError as {@link ask}.
    */
   async answered(hash: string, id: string, keptMs = 0): Promise<void> {
@@ -226,7 +226,7 @@ async function answeredIn(requests: Bucket, claim: RequestClaim): Promise<void> 
     const { gateway, heard = false, keptMs } = claim;
     const kept = keptMs === undefined ? {} : { keptMs };
     const answered = { id: note.id, gateway, at: Date.now(), answered: true, heard, ...kept };
-    // What is said when a gateway ends tells nothing of when the answer was.
+    // A gateway says this as it ends: the answer is older, so its time stays.
     const value = heard && note.answered ? { ...note, heard } : answered;
     await requests.update(key, pack(value), entry.revision);
   } catch (error) {

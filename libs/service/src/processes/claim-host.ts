@@ -113,15 +113,19 @@ async function claimAll(wanted: HostClaim['ports'], claims: Server[]): Promise<s
     const claim = createServer((socket) => socket.destroy());
     const other = await listening(claim, { path: claimOf(host, port) });
     if (other === undefined) claims.push(claim);
-    // Whether the port is free only listening on it tells.
+    // Only a program that listens on a port learns whether it is free.
     const look = createServer((socket) => socket.destroy());
     const failed = await listening(look, { host, port, exclusive: true });
     if (failed === undefined) await new Promise((resolve) => look.close(resolve));
     if (other?.code === 'EADDRINUSE') lines.push(isTaken(host, port));
     else if (failed !== undefined) lines.push(whyNot(host, port, failed));
+    else if (other !== undefined && HAS_NAMES) lines.push(whyNot(host, port, other));
   }
   return lines;
 }
+
+/** Elsewhere the ports of two masters that start at once are not told apart. */
+const HAS_NAMES = process.platform === 'linux';
 
 /** A name without a file, which the system forgets with the process, as it does a port (Linux). */
 function claimOf(host: string, port: number): string {
