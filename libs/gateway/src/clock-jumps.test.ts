@@ -22,6 +22,7 @@ function workersWith(lefts: number[]): Workers {
   const classes = { auth: idle, clear: idle, aes: idle };
   return {
     ready: true,
+    expected: true,
     send: async ({ deadlineMs }) => {
       lefts.push(deadlineMs - Date.now());
       const body = Buffer.from(`answer ${lefts.length}`);

@@ -5,7 +5,10 @@ import type { ZmqPeer, ZmqRequest } from '@brine/zmq';
 
 /** Workers, as the gateway needs them: `RequestSender` of the bus. */
 export interface Workers {
+  /** Whether one is there that takes requests. */
   readonly ready: boolean;
+  /** Whether one is there, or was so lately that it, or its successor, is to come. */
+  readonly expected: boolean;
   send(request: RequestToSend): Promise<RequestOutcome>;
   stats(): RequestSenderStats;
 }

@@ -24,6 +24,8 @@ let kept: number[];
 let waited: number[];
 let known: string[];
 let ready: boolean;
+/** Whether a worker is to come, though none is there. */
+let expected: boolean;
 let isMemoryThere: boolean;
 /** What comes before the reply, each at the deadline of its try. */
 let silences: RequestOutcome[];
@@ -37,11 +39,15 @@ beforeEach(() => {
   waited = [];
   known = [];
   ready = true;
+  expected = false;
   isMemoryThere = true;
   silences = [];
   workers = {
     get ready() {
       return ready;
+    },
+    get expected() {
+      return ready || expected;
     },
     send: async ({ deadlineMs }) => {
       const silence = silences.shift();
@@ -168,6 +174,23 @@ test('without workers a publish is refused before its CLI asks again, and there 
   ready = false;
   silences = [NOBODY];
   expect(await refusalAfter(2_800)).toContain('no worker answers; the job was not published');
+});
+
+test('workers that were there a moment ago are waited for', async () => {
+  ready = false;
+  expected = true;
+  silences = [NOBODY];
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(Buffer.from((await asking)?.body ?? []).toString()).toBe('job 1');
+});
+
+test('once no worker is expected any more, a publish is refused at the next look', async () => {
+  ready = false;
+  expected = true;
+  silences = [NOBODY, NOBODY];
+  setTimeout(() => (expected = false), 3_000);
+  expect(await refusalAfter(5_800)).toContain('no worker answers; the job was not published');
 });
 
 test('where workers live but have no room it is not said that none answers', async () => {

@@ -71,11 +71,11 @@ export class PublishLane {
   }
 
   /**
-   * While there are workers, a claim that is not answered shows that they or this process are slow:
+   * While workers are expected, a claim without an answer shows that they or this process are slow:
    * its CLI then asks the next gateway too, and without a claim there would be two jobs.
    */
   #claimsUntil(askedAt: number): number {
-    return askedAt + (this.#workers.ready ? waitsInHopeMs : waitsMs);
+    return askedAt + (this.#workers.expected ? waitsInHopeMs : waitsMs);
   }
 
   /** Tries under the one id until there is an answer, no worker, or no more patience. */
@@ -95,10 +95,12 @@ export class PublishLane {
         outcome.kind === 'drop' || (outcome.kind === 'expired' && outcome.why === 'deadline');
       if (!again) return { id, handed, isUnsure, outcome };
       const now = performance.now();
-      if (now >= askedAt + waitsMs) {
-        const isHopeless = !this.#workers.ready && !handed;
+      if (now >= until) {
+        const isHopeless = !this.#workers.expected && !handed;
         if (isHopeless || now >= askedAt + waitsInHopeMs) return { id, handed, isUnsure, outcome };
-        until = askedAt + waitsInHopeMs;
+        // Where none is there, it may turn out soon that none comes.
+        const isThere = this.#workers.ready || handed;
+        until = Math.min(askedAt + waitsInHopeMs, isThere ? Infinity : now + waitsMs);
       }
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }

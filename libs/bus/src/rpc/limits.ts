@@ -86,6 +86,9 @@ export const LIMITS = {
     // text that leaves open whether there is a job. The CLI's further tries (at 5 and 10 s) join
     // the first, and all get its job id.
     waitsInHopeMs: 14_000,
+    // For so long after a worker was last heard, or the gateway began, one is expected: workers are
+    // replaced within seconds, and on a host without CPU their announcements come late.
+    workersExpectedMs: 10_000,
     // A worker that stops, or has lost the stream for a moment, leaves a publish to the next one.
     retryMs: 100,
     // A publish costs every service something; a storm of one user's is let in by small pieces.

@@ -7,7 +7,7 @@ import { getBody, INLINE_MAX_BYTES, putBody } from '../streams/bodies.ts';
 import { REPLY_INBOX, REQUEST_CLASSES, type RequestClass, subjects } from '../subjects/names.ts';
 import { Admission, type ClassStats } from './admission.ts';
 import { Bundler, BUNDLES, hearWords } from './bundle.ts';
-import type { ClassLimits } from './limits.ts';
+import { type ClassLimits, LIMITS } from './limits.ts';
 import {
   type Expiry,
   notBegun,
@@ -117,6 +117,13 @@ export class RequestSender {
   /** Whether there is a worker that takes requests. */
   get ready(): boolean {
     return this.#bus.status === 'connected' && this.#board.ready;
+  }
+
+  /** Whether one is there, or was so lately that it, or its successor, is to come. */
+  get expected(): boolean {
+    if (this.#bus.status !== 'connected') return false;
+    const silentMs = performance.now() - this.#board.heardAt;
+    return this.#board.ready || silentMs < LIMITS.publish.workersExpectedMs;
   }
 
   /** What is in hand and what was counted. */

@@ -92,6 +92,16 @@ async function startProcess(workerId: string, delayMs = 0): Promise<ChildProcess
   return child;
 }
 
+test('once its last worker has left, a sender expects the next one, but none without NATS', async () => {
+  const { receiver } = await startWorker('leaves', answerWith('leaves'));
+  await readySender();
+  await receiver.drain();
+  await until('the sender knows that it left', () => !sender.ready);
+  expect(sender.expected).toBe(true);
+  await gateway.close();
+  expect(sender.expected).toBe(false);
+});
+
 test('a request reaches a worker with all that belongs to it, and is answered', async () => {
   let seen: IncomingRequest | undefined;
   await startWorker('all', async (incoming) => {

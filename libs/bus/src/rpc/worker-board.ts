@@ -89,6 +89,8 @@ export function readAnnouncement(data: Uint8Array): Announcement | undefined {
  * announcements.
  */
 export class WorkerBoard {
+  /** When any worker was last heard; before that, when the board began. */
+  heardAt = performance.now();
   readonly #workers = new Map<string, WorkerView>();
   #list: readonly WorkerView[] = [];
   /** The worker that gets what comes next of class `aes`, how much of it, and how long. */
@@ -109,6 +111,7 @@ export class WorkerBoard {
 
   /** Notes what a worker announced. */
   announced(id: string, announcement: Announcement, now: number): void {
+    this.heardAt = now;
     const known = this.#workers.get(id);
     const seat = (cls: RequestClass): Seat => {
       const own = known?.seats[cls].own ?? 0;
@@ -139,6 +142,7 @@ export class WorkerBoard {
 
   /** After a time in which no worker could be heard, all count as heard. */
   hearAll(now: number): void {
+    this.heardAt = now;
     for (const worker of this.#list) worker.heardAt = now;
   }
 
