@@ -43,8 +43,14 @@ const MINIONS = ['brine-0', 'brine-1', STOCK];
 const ROUNDS = 5;
 const RATE_WINDOW = '10s';
 const PASSWORD = 'for-a-test';
-/** What we do here looks like trouble to these, if it went on for a quarter of an hour. */
-const PENDING_ALLOWED = ['BrineJobsFail', 'BrineAnswersMissing'];
+/**
+ * What we do here looks like trouble to these, if it went on for a quarter of an hour; so does a
+ * machine with other work, where requests take seconds and loops wait for a CPU.
+ */
+const PENDING_ALLOWED = [
+  ...['BrineJobsFail', 'BrineAnswersMissing'],
+  ...['BrineRequestsSlow', 'BrineEventLoopLag', 'BrineStoreSlow'],
+];
 
 /** Counters with labels have no series before the first of what they count. */
 const NOT_ON_A_HEALTHY_MASTER = [
