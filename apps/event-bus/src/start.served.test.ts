@@ -233,9 +233,11 @@ describe('event sockets', () => {
     expect(statSync(host.sock('publish_pull.ipc')).isFile()).toBe(true);
   });
 
-  it('may be read by all users with publisher_acl, and written by none', async () => {
+  it("may be read by the master's group with publisher_acl, and written by none", async () => {
     await host.restart({ publisher_acl: { nobody: ['test.*'] } });
-    expect(statSync(host.sock('master_event_pub.ipc')).mode & 0o777).toBe(0o666);
+    const readers = statSync(host.sock('master_event_pub.ipc'));
+    expect(readers.mode & 0o777).toBe(0o660);
+    expect(readers.gid).toBe(process.getgid?.());
     expect(statSync(host.sock('master_event_pull.ipc')).mode & 0o777).toBe(0o600);
     expect(await readUserKey(host.cache(), 'nobody')).toHaveLength(76);
   });

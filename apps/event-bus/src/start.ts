@@ -11,18 +11,21 @@ import {
   JobFiles,
   type SocketDialect,
 } from '@brine/cachedir';
-import { SecretBox } from '@brine/crypt';
+import { type PrivateKey, RecordMac, SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
-import { offerRun } from '@brine/master-state';
+import { BucketTokens, offerRun } from '@brine/master-state';
 import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
+import { MANAGE_PURPOSE } from '@brine/reactor';
 import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';
 import { heldSocket } from '@brine/service/processes';
+import { eventDoor } from './adapters/event-door.ts';
 import { startHostBanks } from './adapters/host-banks.ts';
 import { HostBatches } from './adapters/host-batches.ts';
 import { HostSockets } from './adapters/host-sockets.ts';
 import { startHousekeeping } from './adapters/housekeeping.ts';
 import { type HostKeys, startHostKeys } from './adapters/keys/host-keys.ts';
+import { LocalKeys } from './adapters/local-keys.ts';
 import { exposeMetrics } from './adapters/metrics.ts';
 import { MinionTimes } from './adapters/minion-times.ts';
 import { neededEvents } from './adapters/needed-events.ts';
@@ -76,7 +79,9 @@ async function start(
   const trouble = (text: string, err?: unknown): void => log.warn({ err }, text);
 
   const connecting = connectBus(natsOf(context, 'event-bus'));
-  const local = localEvents(connecting, options, tagPrefixCounter(context.metrics), trouble);
+  const localKeys = await LocalKeys.open(options.cachedir, options.user, trouble);
+  releasers.add(() => localKeys.close());
+  const local = localEvents(context, connecting, localKeys, trouble);
   const salt = findInstalledSalt(context.env['PATH'] ?? '');
   const sockets = await openSockets(options, salt, local, trouble);
   releasers.add(() => sockets.close());
@@ -176,7 +181,7 @@ function openSockets(
   return HostSockets.open({
     sockDir: options.sockDir,
     dialect: chooseDialect(options.brine.eventFraming, salt),
-    readableByAll: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
+    readableByGroup: hasEntries(options.publisherAcl) || hasEntries(options.externalAuth),
     onEvent: local.take,
     onTrouble,
     held: heldSocket,
@@ -260,21 +265,42 @@ async function hostBatches(
 }
 
 function localEvents(
+  { options, metrics }: ServiceContext,
   connecting: Promise<Bus>,
-  { masterId }: MasterOptions,
-  fired: (tag: string) => void,
+  keys: LocalKeys,
   onTrouble: Trouble,
 ): LocalEvents {
+  const fired = tagPrefixCounter(metrics);
+  const taken = metrics.counter(
+    'brine_event_bus_secrets_total',
+    'Local keys and live tokens that stood in events of local tools, and were taken out.',
+  );
+  // Made here, at 0: a counter that is not there yet does not show its first step.
+  const taking = { key: taken.of({ kind: 'key' }), token: taken.of({ kind: 'token' }) };
   // Events that are fired before the streams are there wait for them; the socket queues the rest.
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
   // A failure to connect is thrown where the connection is awaited.
   writer.catch(() => undefined);
+  const masterKey = async (): Promise<PrivateKey> => {
+    const { pkiDir, keysize } = options;
+    return (await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options))).privateKey;
+  };
   const append = async (event: Event): Promise<unknown> => {
     const appended = await (await writer).append(event);
     fired(event.tag);
     return appended;
   };
-  return new LocalEvents({ append }, masterId, (error) =>
+  const door = eventDoor({
+    keys,
+    mac: async () => RecordMac.fromMasterKey(await masterKey(), MANAGE_PURPOSE),
+    isToken: async (text) => {
+      const box = SecretBox.fromMasterKey(await masterKey(), 'token');
+      const tokens = new BucketTokens(new Bucket(await connecting, 'brine_tokens'), box);
+      return (await tokens.find(text)) !== undefined;
+    },
+    onSecret: (kind) => taking[kind].add(1),
+  });
+  return new LocalEvents({ append }, options.masterId, door, (error) =>
     onTrouble('an event of a local tool was lost', error),
   );
 }

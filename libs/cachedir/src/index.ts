@@ -25,4 +25,4 @@ export {
 } from './stock/tokens.ts';
 export { Uploads } from './uploads.ts';
 export type { HostUser, UserKey } from './user-keys.ts';
-export { ensureUserKey, lookupUser, readUserKey } from './user-keys.ts';
+export { ensureUserKey, lookupUser, readUserKey, readUserKeys } from './user-keys.ts';

@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
-import { stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Owner } from '@brine/files';
-import { readIfThere, writeAtomic } from '@brine/files';
+import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
 import { CachedirError } from './errors.ts';
 
 /**
@@ -40,6 +40,35 @@ export function userKeyPath(cachedir: string, user: string): string {
 export async function readUserKey(cachedir: string, user: string): Promise<string | undefined> {
   const text = (await readIfThere(userKeyPath(cachedir, user)))?.toString('latin1').trim();
   return text !== undefined && USER_KEY.test(text) ? text : undefined;
+}
+
+/**
+ * The keys of all local users, as their files have them now. Those that are not ours to read, and files of another form, are left out.
+ */
+export async function readUserKeys(
+  cachedir: string,
+): Promise<readonly Pick<UserKey, 'user' | 'key'>[]> {
+  const keys: Pick<UserKey, 'user' | 'key'>[] = [];
+  for (const name of await namesIn(cachedir)) {
+    const user = /^\.(.+)_key$/.exec(name)?.[1];
+    if (user === undefined || !USER_NAME.test(user)) continue;
+    const key = await readUserKey(cachedir, user).catch(unlessForbidden);
+    if (key !== undefined) keys.push({ user, key });
+  }
+  return keys;
+}
+
+async function namesIn(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir);
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+function unlessForbidden(error: unknown): undefined {
+  if (!isSystemError(error, 'EACCES', 'EPERM')) throw error;
 }
 
 /**

@@ -6,6 +6,7 @@ export { CryptError } from './errors.ts';
 export { fingerprint, normalisePem } from './fingerprint.ts';
 export type { EncAlgo, SigAlgo } from './keys.ts';
 export { isEncAlgo, isSigAlgo, PrivateKey, PublicKey } from './keys.ts';
+export { RecordMac } from './record-mac.ts';
 export { SecretBox } from './secret-box.ts';
 export { checkMinionToken, minionToken } from './token.ts';
 export type { CertificateSubject, Certified } from './x509.ts';

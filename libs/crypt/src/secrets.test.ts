@@ -7,6 +7,7 @@ import { constantTimeEqual } from './bytes.ts';
 import { CryptError } from './errors.ts';
 import { fingerprint, normalisePem } from './fingerprint.ts';
 import { PrivateKey } from './keys.ts';
+import { RecordMac } from './record-mac.ts';
 import { SecretBox } from './secret-box.ts';
 
 const [first, second] = vectors<RsaVectors>('rsa').keys;
@@ -21,6 +22,26 @@ function codeOf(action: () => unknown): string | undefined {
   }
   return undefined;
 }
+
+describe('RecordMac', () => {
+  const mac = RecordMac.fromMasterKey(pem, 'reactor');
+
+  it('is of its parts, their order and their purpose, and of one master', () => {
+    const made = mac.of('tag', Buffer.from('body'));
+    expect(made).toMatch(/^[\w-]{22}$/);
+    expect(
+      RecordMac.fromMasterKey(PrivateKey.parse(pem), 'reactor').isOf(made, 'tag', 'body'),
+    ).toBe(true);
+    for (const parts of [['tag', 'bodY'], ['body', 'tag'], ['ta', 'gbody'], ['tag'], ['tagbody']]) {
+      expect(mac.isOf(made, ...parts)).toBe(false);
+    }
+    expect(RecordMac.fromMasterKey(pem, 'schedule').isOf(made, 'tag', 'body')).toBe(false);
+    expect(RecordMac.fromMasterKey(second!.pem, 'reactor').isOf(made, 'tag', 'body')).toBe(false);
+    for (const other of ['', made.slice(1), `${made}A`]) {
+      expect(mac.isOf(other, 'tag', 'body')).toBe(false);
+    }
+  });
+});
 
 describe('SecretBox', () => {
   const box = SecretBox.fromMasterKey(pem, 'aes');

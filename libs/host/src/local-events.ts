@@ -9,6 +9,12 @@ export interface EventSink {
   append(event: Event): Promise<unknown>;
 }
 
+/** An event as it may go on, and what came of looking at it. */
+export type Passed = Pick<Event, 'body' | 'proof'>;
+
+/** Takes secrets out of an event of a local tool before anything keeps or shows it. */
+export type EventDoor = (tag: string, body: Uint8Array) => Passed | Promise<Passed>;
+
 /** Appends in flight at once, over all sockets; beyond that the writing tools wait. */
 const MAX_IN_FLIGHT = 256;
 
@@ -16,6 +22,7 @@ const MAX_IN_FLIGHT = 256;
 export class LocalEvents {
   readonly #sink: EventSink;
   readonly #masterId: string;
+  readonly #door: EventDoor;
   readonly #onTrouble: (error: unknown) => void;
   /** Ids are new for each process, so that a message resent by the writer is stored once. */
   readonly #idPrefix = `local:${randomBytes(9).toString('base64url')}`;
@@ -25,9 +32,15 @@ export class LocalEvents {
   #lost = 0;
 
   /** @param masterId `<host>_master`: runs of stock tools are returns of it */
-  constructor(sink: EventSink, masterId: string, onTrouble: (error: unknown) => void) {
+  constructor(
+    sink: EventSink,
+    masterId: string,
+    door: EventDoor,
+    onTrouble: (error: unknown) => void,
+  ) {
     this.#sink = sink;
     this.#masterId = masterId;
+    this.#door = door;
     this.#onTrouble = onTrouble;
   }
 
@@ -38,9 +51,12 @@ export class LocalEvents {
   /** Starts storing an event; resolves when more may come. Throws WireError for other bytes. */
   readonly take = async (event: Uint8Array): Promise<void> => {
     const { tag, data } = splitEvent(event);
+    const looked = this.#door(tag, data);
+    // Most are looked at in this turn, and keep the order of their coming from all sockets.
+    const passed = looked instanceof Promise ? await looked : looked;
     const id = `${this.#idPrefix}:${(this.#taken += 1)}`;
     // Appended in the order of the calls: one connection keeps the order of what it sends.
-    const storing = this.#store(tag, data, id).finally(() => this.#inFlight.delete(storing));
+    const storing = this.#store(tag, passed, id).finally(() => this.#inFlight.delete(storing));
     this.#inFlight.add(storing);
     while (this.#inFlight.size >= MAX_IN_FLIGHT) await Promise.race(this.#inFlight);
   };
@@ -50,10 +66,10 @@ export class LocalEvents {
     await Promise.all(this.#inFlight);
   }
 
-  async #store(tag: string, body: Uint8Array, msgId: string): Promise<void> {
+  async #store(tag: string, passed: Passed, msgId: string): Promise<void> {
     try {
-      await this.#sink.append({ kind: 'local', tag, body, msgId });
-      if (endsRun(tag)) await this.#storeRun(tag, body);
+      await this.#sink.append({ kind: 'local', tag, ...passed, msgId });
+      if (endsRun(tag)) await this.#storeRun(tag, passed.body);
       this.#stored += 1;
     } catch (error) {
       this.#lost += 1;

@@ -44,6 +44,8 @@ export interface Event {
   readonly minion?: string | undefined;
   /** A W3C traceparent that the sender gave; becomes a span link. */
   readonly link?: string | undefined;
+  /** That the host's event-bus saw the master's key with it, where it asks for something. */
+  readonly proof?: string | undefined;
   /** The spans of this event are recorded: each service that takes it on records its own. */
   readonly traced?: boolean;
   /**

@@ -1,4 +1,6 @@
 export { kindsFor, wantsJobs } from './event-kinds.ts';
+export type { ManageAct } from './manage-events.ts';
+export { isProven, MANAGE_PURPOSE, MANAGE_ROOT, manageActOf, proofOf } from './manage-events.ts';
 export type { CallPlan, PlanStore } from './planned-calls.ts';
 export { PlannedCalls } from './planned-calls.ts';
 export type { CallToMake, FailedReaction, FailureKind, ReactionFile, ReactPorts } from './ports.ts';

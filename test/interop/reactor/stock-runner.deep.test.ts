@@ -1,3 +1,6 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join, relative } from 'node:path';
 import { BrineMaster, type SaltVenv, saltVenv } from '@brine/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { masterConfig, reactorCases, VERSION } from './reactor-cases.ts';
@@ -46,4 +49,23 @@ it('asks for the leader and sets it', async () => {
   const { stdout } = await master.brine('run', ['reactor.is_leader', '--out', 'json']);
   expect(JSON.parse(stdout)).toBe(false);
   expect(await stock('reactor.set_leader')).toBe(true);
+});
+
+it('leaves the key that the runner sends in no event and in no file', async () => {
+  const own = `.${userInfo().username}_key`;
+  const key = (await readFile(join(master.home.cacheDir, own), 'utf8')).trim();
+  const { stdout } = await master.brine('events', ['--no-follow', '--json']);
+  expect(stdout.includes('salt/reactors/manage/set_leader')).toBe(true);
+  // Not printed where it fails: the events are long.
+  expect(stdout.includes(key)).toBe(false);
+  const { dir } = master.sandbox;
+  const entries = await readdir(dir, { withFileTypes: true, recursive: true });
+  const holding: string[] = [];
+  for (const entry of entries.filter((one) => one.isFile())) {
+    const path = join(entry.parentPath, entry.name);
+    // What is written while the master runs may be gone by now.
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    if (bytes.includes(key)) holding.push(relative(master.home.cacheDir, path));
+  }
+  expect(holding).toEqual([own]);
 });

@@ -31,8 +31,8 @@ export interface HostSocketsOptions {
   readonly sockDir: string;
   /** Of the sockets in sock_dir itself. */
   readonly dialect: SocketDialect;
-  /** True with publisher_acl or external_auth: then other users may read events. */
-  readonly readableByAll: boolean;
+  /** True with publisher_acl or external_auth: then the master's group may read events. */
+  readonly readableByGroup: boolean;
   readonly onEvent: (event: Uint8Array) => Promise<void>;
   readonly onTrouble: (text: string) => void;
   /** Sockets that outlive this process, where its supervisor holds them. */
@@ -59,7 +59,7 @@ export class HostSockets {
     const opened = new HostSockets(sockets, receivers);
     try {
       for (const { dir, dialect } of directories(options)) {
-        await mkdir(dir, { recursive: true, mode: 0o755 });
+        await mkdir(dir, { recursive: true, mode: 0o711 });
         const { onEvent, held } = options;
         sockets.push(await openReaders(dir, dialect, options));
         const path = join(dir, PULL);
@@ -131,9 +131,9 @@ function directories(options: HostSocketsOptions): readonly Place[] {
 async function openReaders(
   dir: string,
   { framing, zone, wakes }: SocketDialect,
-  { readableByAll, held }: HostSocketsOptions,
+  { readableByGroup, held }: HostSocketsOptions,
 ): Promise<ReaderSocket> {
-  const mode = readableByAll ? 0o666 : 0o600;
+  const mode = readableByGroup ? 0o660 : 0o600;
   const path = join(dir, PUB);
   const publisher = await EventPublisher.listen({
     path,

@@ -118,7 +118,7 @@ export function readEvents(
 }
 
 /** What the message of an event says of it. */
-interface ReadEvent extends Pick<Event, 'kind' | 'tag' | 'jid' | 'minion' | 'link'> {
+interface ReadEvent extends Pick<Event, 'kind' | 'tag' | 'jid' | 'minion' | 'link' | 'proof'> {
   readonly traced: boolean;
   /** Undefined where it is in the object store, under `reference`. */
   readonly body: Uint8Array | undefined;
@@ -140,6 +140,7 @@ function eventOf(received: Received, kind: EventKind): ReadEvent {
     jid: header(EVENT_HEADERS.jid) ?? inTag?.jid,
     minion: header(EVENT_HEADERS.minion) ?? inTag?.id,
     link: header(EVENT_HEADERS.link),
+    proof: header(EVENT_HEADERS.proof),
     traced: received.header(EVENT_HEADERS.traced) !== '',
     body: reference === undefined ? received.data : undefined,
     reference,
@@ -162,6 +163,7 @@ export class EventMessage implements StreamEvent {
   readonly jid: string | undefined;
   readonly minion: string | undefined;
   readonly link: string | undefined;
+  readonly proof: string | undefined;
   readonly traced: boolean;
   readonly body: Uint8Array | undefined;
   readonly size: number;
@@ -191,6 +193,7 @@ export class EventMessage implements StreamEvent {
     this.jid = read.jid;
     this.minion = read.minion;
     this.link = read.link;
+    this.proof = read.proof;
     this.traced = read.traced;
     this.body = body;
     this.size = body?.length ?? sizeOfReference(reference ?? '') ?? 0;

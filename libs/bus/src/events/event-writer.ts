@@ -19,6 +19,7 @@ export const EVENT_HEADERS = {
   minion: 'Brine-Minion',
   link: 'Brine-Link',
   traced: 'Brine-Traced',
+  proof: 'Brine-Proof',
   reference: 'Brine-Body',
 } as const;
 
@@ -68,7 +69,7 @@ export class EventWriter {
 }
 
 function headersOf(event: Event): Record<string, string> {
-  const { kind, tag, jid, minion, link, traced } = event;
+  const { kind, tag, jid, minion, link, traced, proof } = event;
   const headers: Record<string, string> = { [EVENT_HEADERS.tag]: escapeHeader(tag) };
   const inTag = returnOf(kind, tag);
   if (inTag === undefined || inTag.jid !== jid || inTag.id !== minion) {
@@ -76,6 +77,7 @@ function headersOf(event: Event): Record<string, string> {
     if (minion !== undefined) headers[EVENT_HEADERS.minion] = escapeHeader(minion);
   }
   if (link !== undefined) headers[EVENT_HEADERS.link] = escapeHeader(link);
+  if (proof !== undefined) headers[EVENT_HEADERS.proof] = escapeHeader(proof);
   if (traced === true) headers[EVENT_HEADERS.traced] = '1';
   // A message of version 1 carries no version: the header would be in every return.
   if (MESSAGE_VERSION > 1) headers[VERSION_HEADER] = String(MESSAGE_VERSION);

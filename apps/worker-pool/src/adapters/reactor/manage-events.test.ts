@@ -30,14 +30,19 @@ function scene() {
   };
   const parts = {
     ...{ care, id: 'm_master' },
-    isOwnKey: (key: string) => key === 'right',
+    mac: { isOf: (sum: string) => sum === 'right' },
     fire: async (tag: string, data: SaltMap) => void fired.push([tag, data]),
     onTrouble: (text: string) => void troubles.push(text),
   };
-  const ask = (act: string, data: Readonly<Record<string, SaltValue>>, kind = 'local') => {
+  const ask = (
+    act: string,
+    data: Readonly<Record<string, SaltValue>>,
+    given: Partial<EventMessage> = {},
+  ) => {
     const tag = `salt/run/${JID}/salt/reactors/manage/${act}`;
-    const body = pack(mapOf({ key: 'right', ...data }));
-    const event = { tag, kind, fetch: async () => body } as unknown as EventMessage;
+    const body = pack(mapOf(data));
+    const proven = { kind: 'local', proof: '1000.right', timeMs: 1_500 } as const;
+    const event = { tag, ...proven, fetch: async () => body, ...given } as EventMessage;
     return manageByEvent(event, parts);
   };
   return { ask, fired, calls, troubles, leads: () => isLeader };
@@ -87,15 +92,18 @@ describe('a stock runner of the host', () => {
 
 test('without the key of the master nothing is changed or told', async () => {
   const { ask, fired, calls, troubles } = scene();
-  expect(await ask('add', { key: 'wrong', event: 'a', reactors: ['/a'] })).toBe(true);
+  const add = { event: 'a', reactors: ['/a'] };
+  for (const proof of [undefined, '', '1000.wrong', 'right', '.right', '9000000.right'])
+    expect(await ask('add', { key: 'right', ...add }, { proof })).toBe(true);
   expect([fired, calls]).toEqual([[], []]);
-  expect(troubles).toEqual([expect.stringContaining('without the key of the master')]);
+  expect(troubles).toHaveLength(6);
+  expect(troubles[0]).toContain('without the key of the master');
 });
 
 test('what is no such question is left alone: answers, and events of minions', async () => {
   const { ask, fired } = scene();
   expect(await ask('list-results', {})).toBe(false);
   expect(await ask('leader/value', {})).toBe(false);
-  expect(await ask('list', {}, 'minion')).toBe(false);
+  expect(await ask('list', {}, { kind: 'minion' })).toBe(false);
   expect(fired).toEqual([]);
 });

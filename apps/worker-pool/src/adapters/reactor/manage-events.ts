@@ -1,72 +1,65 @@
 import type { EventMessage } from '@brine/bus/events';
+import type { RecordMac } from '@brine/crypt';
+import { isProven, MANAGE_ROOT, type ManageAct, manageActOf } from '@brine/reactor';
 import type { ReactorCare } from '@brine/runners';
 import { listOf, mapOf, type SaltMap, textOf, unpackMap, WireError } from '@brine/wire';
 
 /** What answers stock runners of this host. */
 export interface ManageParts {
   readonly care: ReactorCare;
-  /** Whether a key is one of the master's own user. */
-  readonly isOwnKey: (key: string) => boolean;
+  /** Made for `MANAGE_PURPOSE`. */
+  readonly mac: Pick<RecordMac, 'isOf'>;
   /** Id of the master itself, which `set_leader` names. */
   readonly id: string;
   readonly fire: (tag: string, data: SaltMap) => Promise<void>;
   readonly onTrouble: (text: string, err?: unknown) => void;
 }
 
-const ROOT = 'salt/reactors/manage';
-
 /**
  * Answers the runner `reactor` of a stock Salt on this host, which asks by events and waits for
- * others (salt/runners/reactor.py). An event without the master's key changes nothing.
+ * others (salt/runners/reactor.py). The event-bus of the host has taken the master's key out of the
+ * event and put a proof in its place; without one nothing is changed.
  */
 export async function manageByEvent(event: EventMessage, parts: ManageParts): Promise<boolean> {
-  const { tag, kind } = event;
-  const act = ACTS.find(([ending]) => tag.endsWith(`${ROOT}/${ending}`))?.[1];
+  const { tag, kind, proof, timeMs } = event;
+  const act = manageActOf(tag);
   // The answers have tags of the same kind.
   if (kind !== 'local' || act === undefined) return false;
-  const data = await dataOf(event);
+  const body = await event.fetch();
+  const data = mapOrNone(body);
   if (data === undefined) return false;
-  if (!parts.isOwnKey(textOf(data, 'key') ?? '')) {
+  if (!isProven(parts.mac, { tag, body, proof, timeMs })) {
     parts.onTrouble(`an event ${tag} without the key of the master was left alone`);
     return true;
   }
-  const [answerTag, answer] = await act(data, parts);
-  await parts.fire(`${ROOT}/${answerTag}`, answer);
+  const [answerTag, answer] = await ACTS[act](data, parts);
+  await parts.fire(`${MANAGE_ROOT}/${answerTag}`, answer);
   return true;
 }
 
 type Act = (data: SaltMap, parts: ManageParts) => Promise<[tag: string, answer: SaltMap]>;
 
-const ACTS: readonly (readonly [ending: string, act: Act])[] = [
-  ['is_leader', async (_, { care }) => ['leader/value', mapOf({ result: await care.isLeader() })]],
-  [
-    'set_leader',
-    async (data, { care, id }) => {
-      if (data.get('id') === id) await care.setLeader(data.get('value') !== false);
-      return ['leader/value', mapOf({ result: await care.isLeader() })];
-    },
-  ],
-  [
-    'add',
-    async (data, { care }) => {
-      const reactors = (listOf(data, 'reactors') ?? []).filter((file) => typeof file === 'string');
-      const result = await care.add(textOf(data, 'event') ?? '', reactors);
-      return ['add-complete', mapOf({ reactors: [...(await care.list())], result })];
-    },
-  ],
-  [
-    'delete',
-    async (data, { care }) => {
-      const result = await care.remove(textOf(data, 'event') ?? '');
-      return ['delete-complete', mapOf({ reactors: [...(await care.list())], result })];
-    },
-  ],
-  ['list', async (_, { care }) => ['list-results', mapOf({ reactors: [...(await care.list())] })]],
-];
+const ACTS: Readonly<Record<ManageAct, Act>> = {
+  is_leader: async (_, { care }) => ['leader/value', mapOf({ result: await care.isLeader() })],
+  set_leader: async (data, { care, id }) => {
+    if (data.get('id') === id) await care.setLeader(data.get('value') !== false);
+    return ['leader/value', mapOf({ result: await care.isLeader() })];
+  },
+  add: async (data, { care }) => {
+    const reactors = (listOf(data, 'reactors') ?? []).filter((file) => typeof file === 'string');
+    const result = await care.add(textOf(data, 'event') ?? '', reactors);
+    return ['add-complete', mapOf({ reactors: [...(await care.list())], result })];
+  },
+  delete: async (data, { care }) => {
+    const result = await care.remove(textOf(data, 'event') ?? '');
+    return ['delete-complete', mapOf({ reactors: [...(await care.list())], result })];
+  },
+  list: async (_, { care }) => ['list-results', mapOf({ reactors: [...(await care.list())] })],
+};
 
-async function dataOf(event: EventMessage): Promise<SaltMap | undefined> {
+function mapOrNone(body: Uint8Array): SaltMap | undefined {
   try {
-    return unpackMap(await event.fetch());
+    return unpackMap(body);
   } catch (error) {
     if (error instanceof WireError) return undefined;
     throw error;

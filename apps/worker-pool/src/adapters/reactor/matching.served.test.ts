@@ -144,6 +144,15 @@ test('the events of a job come from the stream of jobs', async () => {
   expect(data.get('minions')).toEqual(['one']);
 });
 
+test('words of the reactor in what a minion sends hide nothing', async () => {
+  const { added, managed } = await worker(wantedOf(['*']));
+  const by = { kind: 'minion', minion: 'one' } as const;
+  await fire('my/1', mapOf({ user: 'Reactor' }), by);
+  await fire('my/salt/reactors/manage/list', mapOf({}), by);
+  await until('both are matched', () => added.length === 2);
+  expect(managed).toEqual([]);
+});
+
 describe('no reaction is made', () => {
   test('to events of runs that a reaction began', async () => {
     const { added, outcomes } = await worker(wantedOf(['salt/run/*']));

@@ -9,7 +9,7 @@ import {
 } from '@brine/bus/reactions';
 import { eventsOfJob } from '@brine/bus/timeline';
 import { type EventKind, isJid, parseTag, traceparentOf } from '@brine/job';
-import { kindsFor, type ReactorMap, wantsJobs } from '@brine/reactor';
+import { kindsFor, MANAGE_ROOT, type ReactorMap, wantsJobs } from '@brine/reactor';
 import { mapOf, pack, scanMap, trimEvent, unpackMap, VALUE_TRIMMED, WireError } from '@brine/wire';
 
 /** What the matching of events works with. */
@@ -47,10 +47,10 @@ const FORGET_MS = 10 * 60_000;
 const EVENTS_AT_ONCE = 16;
 /** An event comes again after so long when the queue is away. */
 const AGAIN_MS = 1_000;
-/** Fields of Salt's own by which the runner `reactor` of a stock Salt speaks. */
-const MANAGE = 'salt/reactors/manage';
 /** The user of runs that a reaction began: their events cause no reaction (Salt: event_user). */
 export const REACTOR_USER = 'Reactor';
+/** Events whose data a minion or a lower master chose: their `user` is a word of theirs. */
+const BY_PEERS: ReadonlySet<EventKind> = new Set(['ret', 'minion', 'syndic']);
 /** A body that is stored elsewhere is fetched up to so many times max_event_size. */
 const FETCH_FACTOR = 8;
 
@@ -126,7 +126,7 @@ export class Matching {
   /** Events of one message wait for each other: a page of 255 large ones must not be in memory. */
   async #message(message: UnreadEvents): Promise<void> {
     for (const [at, event] of message.read().entries()) {
-      const concerns = this.#wanted.map.wants(event.tag) || event.tag.includes(MANAGE);
+      const concerns = this.#wanted.map.wants(event.tag) || isManaging(event);
       if (concerns) await this.#event(event, at);
       else event.ack();
     }
@@ -134,9 +134,8 @@ export class Matching {
 
   async #event(event: EventMessage, at: number): Promise<void> {
     try {
-      if (event.tag.includes(MANAGE)) {
-        await this.#parts.manage(event);
-      } else await this.#matched(event, at);
+      if (isManaging(event)) await this.#parts.manage(event);
+      else await this.#matched(event, at);
       event.ack();
     } catch (error) {
       if (isRetryable(error)) event.nak(AGAIN_MS);
@@ -147,7 +146,7 @@ export class Matching {
   async #matched(event: EventMessage, at: number): Promise<void> {
     if (!this.#wanted.isLeader) return this.#parts.count('not leader');
     const body = await this.#bodyOf(event);
-    if (isOwn(body)) return this.#parts.count('own');
+    if (!BY_PEERS.has(event.kind) && isOwn(body)) return this.#parts.count('own');
     const { tag, timeMs, seq } = event;
     await this.#add({
       ...{ kind: 'event', name: tag, body, timeMs, link: linkOf(event) },
@@ -235,6 +234,11 @@ function scanned(body: Uint8Array): ReturnType<typeof scanMap> | undefined {
     if (error instanceof WireError) return undefined;
     throw error;
   }
+}
+
+/** What tools of the host and this master say of the reactor; a peer may fire under any tag. */
+function isManaging({ kind, tag }: Pick<EventMessage, 'kind' | 'tag'>): boolean {
+  return kind === 'local' && tag.includes(MANAGE_ROOT);
 }
 
 function isOwn(body: Uint8Array): boolean {

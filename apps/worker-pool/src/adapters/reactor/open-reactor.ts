@@ -3,7 +3,7 @@ import { Bucket, type Bus } from '@brine/bus';
 import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
 import { hearWorkers, tellWorkers } from '@brine/bus/rpc';
 import { saltValue } from '@brine/config';
-import { SecretBox } from '@brine/crypt';
+import { RecordMac, SecretBox } from '@brine/crypt';
 import { readBounded } from '@brine/files';
 import type { FileServer } from '@brine/fileserver';
 import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
@@ -12,6 +12,7 @@ import type { PythonCalls } from '@brine/python-host';
 import {
   type FailedReaction,
   type FailureKind,
+  MANAGE_PURPOSE,
   OutageError,
   react,
   ReactorMap,
@@ -383,16 +384,13 @@ class Reactor implements WorkerReactor {
     const { options, log } = context;
     const queue = new ReactionQueue(bus, { mostWaiting: mostWaiting(options) });
     const onTrouble = (text: string, err?: unknown): void => log.warn({ err }, text);
-    const isOwnKey = (key: string): boolean => {
-      const { userKeys, rules } = ports();
-      return key !== '' && [...userKeys.of(rules.user), ...userKeys.of('root')].includes(key);
-    };
+    const mac = RecordMac.fromMasterKey(this.#parts.pem, MANAGE_PURPOSE);
     return new Matching(
       {
         ...{ bus, queue, onTrouble, maxEventSize: options.maxEventSize },
         manage: (event) =>
           manageByEvent(event, {
-            ...{ care: this.care, isOwnKey, id: ports().rules.masterMinionId, onTrouble },
+            ...{ care: this.care, mac, id: ports().rules.masterMinionId, onTrouble },
             fire: async (tag, data) => this.#fire(event, tag, data),
           }),
         count: (outcome) => this.#metrics.matched(outcome),

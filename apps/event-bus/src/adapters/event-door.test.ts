@@ -1,0 +1,111 @@
+import { RecordMac } from '@brine/crypt';
+import { isProven } from '@brine/reactor';
+import { vectorFile } from '@brine/testing';
+import { mapOf, pack, type SaltValue, unpack } from '@brine/wire';
+import { beforeEach, expect, test } from 'vitest';
+import { eventDoor, type SecretKind } from './event-door.ts';
+
+const { master_key: master } = vectorFile<{ readonly master_key: { readonly pem: string } }>(
+  'auth.json',
+);
+const mac = RecordMac.fromMasterKey(master.pem, 'reactor manage');
+const KEY = `${'a+b/'.repeat(18)}abc=`;
+const OTHER = `${'c+d/'.repeat(18)}abc=`;
+const TOKEN = 'e'.repeat(64);
+const DIGEST = 'f'.repeat(64);
+const STARS = (text: string): string => '*'.repeat(text.length);
+
+let taken: SecretKind[];
+let asked: string[];
+let isAway: boolean;
+const door = eventDoor({
+  keys: { all: () => [KEY, OTHER], isOwn: async (key) => key === KEY },
+  mac: async () => mac,
+  isToken: async (text) => {
+    asked.push(text);
+    if (isAway) throw new Error('nobody can be asked');
+    return text === TOKEN;
+  },
+  onSecret: (kind) => taken.push(kind),
+});
+
+beforeEach(() => {
+  taken = [];
+  asked = [];
+  isAway = false;
+});
+
+const through = async (data: SaltValue, tag = 'my/tag') => {
+  const passed = await door(tag, pack(data));
+  return { ...passed, data: unpack(passed.body) };
+};
+
+const PLACES: readonly (readonly [string, (secret: string) => SaltValue])[] = [
+  ['a value', (secret) => mapOf({ key: secret, other: 1 })],
+  ['a text', (secret) => mapOf({ line: `curl -d key=${secret} x` })],
+  ['a list below maps', (secret) => mapOf({ a: mapOf({ b: [1, [secret]] }) })],
+  ['a name', (secret) => mapOf({ [secret]: 1 })],
+  ['bytes', (secret) => mapOf({ raw: Buffer.from(`x${secret}y`) })],
+  ['two places', (secret) => [secret, secret]],
+  ['data that is no map', (secret) => secret],
+];
+
+test.each(PLACES)('local keys and live tokens are covered in %s', async (_where, place) => {
+  for (const [secret, kind] of [
+    [KEY, 'key'],
+    [OTHER, 'key'],
+    [TOKEN, 'token'],
+  ] as const) {
+    taken = [];
+    const { data } = await through(place(secret));
+    expect(pack(data)).toEqual(pack(place(STARS(secret))));
+    expect(new Set(taken)).toEqual(new Set([kind]));
+  }
+});
+
+test('what is no secret stays: digests, texts like keys', async () => {
+  const plain = mapOf({ sum: DIGEST, text: 'a+b/'.repeat(19), hex: 'e'.repeat(63) });
+  expect((await through(plain)).data).toEqual(plain);
+  expect([asked, taken]).toEqual([[DIGEST], []]);
+});
+
+test('an event without a digest goes on in the same turn', () => {
+  expect(door('my/tag', pack(mapOf({ a: 1 })))).not.toBeInstanceOf(Promise);
+});
+
+test('where nobody can be asked, and beyond 64 digests, all are covered', async () => {
+  isAway = true;
+  expect((await through([DIGEST])).data).toEqual([STARS(DIGEST)]);
+  isAway = false;
+  const digests = Array.from({ length: 70 }, (_, at) => at.toString(16).padStart(64, '0'));
+  const { data } = await through(digests);
+  expect(data).toEqual(digests.map((text, at) => (at < 64 ? text : STARS(text))));
+});
+
+const TAG = 'salt/run/20261128000000000000/salt/reactors/manage/add';
+
+test.each(['add', 'delete', 'list', 'is_leader', 'set_leader'])(
+  'what a stock runner asks of the reactor (%s) goes on with a proof instead of the key',
+  async (act) => {
+    const tag = TAG.replace(/add$/, act);
+    const { data, body, proof } = await through(mapOf({ event: 'x/*', key: KEY }), tag);
+    expect(data).toEqual(mapOf({ event: 'x/*' }));
+    const event = { tag, body, proof, timeMs: Date.now() };
+    expect(isProven(mac, event)).toBe(true);
+    expect(isProven(mac, { ...event, tag: `${tag}x` })).toBe(false);
+    expect(isProven(mac, { ...event, body: pack(mapOf({ event: 'y' })) })).toBe(false);
+    expect(isProven(mac, { ...event, timeMs: Date.now() + 3_600_000 })).toBe(false);
+  },
+);
+
+test.each([
+  ['the key of another user', mapOf({ event: 'x', key: OTHER })],
+  ['a wrong key', mapOf({ event: 'x', key: 'guess' })],
+  ['no key', mapOf({ event: 'x' })],
+  ['no map', [KEY]],
+])('%s gives no proof, and no key goes on', async (_what, given) => {
+  const { body, proof } = await through(given, TAG);
+  expect(proof).toBeUndefined();
+  for (const secret of [KEY, OTHER, 'guess'])
+    expect(Buffer.from(body).includes(secret)).toBe(false);
+});
