@@ -11,7 +11,8 @@ export interface EventPublisherOptions {
   readonly path: string;
   readonly framing: IpcFraming;
   /**
-   * File mode: 0o600, or 0o666 with publisher_acl or external_auth (Salt: salt/transport/ipc.py).
+   * File mode: 0o600, or 0o660 with publisher_acl or external_auth (Salt: salt/utils/event.py
+   * EventPublisher.run).
    */
   readonly mode?: number;
   /** What may wait for one reader (`ipc_write_buffer`); above it the reader is dropped. */

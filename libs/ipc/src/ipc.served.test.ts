@@ -192,8 +192,8 @@ describe('EventPublisher', () => {
 
   it('has the mode it is given, replaces the socket of a dead process, and cleans up', async () => {
     writeFileSync(pub(), 'left behind');
-    const publisher = await EventPublisher.listen({ path: pub(), framing: 'bare', mode: 0o666 });
-    expect(statSync(pub()).mode & 0o777).toBe(0o666);
+    const publisher = await EventPublisher.listen({ path: pub(), framing: 'bare', mode: 0o660 });
+    expect(statSync(pub()).mode & 0o777).toBe(0o660);
     await expect(EventPublisher.listen({ path: pub(), framing: 'bare' })).rejects.toMatchObject({
       code: 'SALT_IPC_IN_USE',
     });

@@ -56,7 +56,8 @@ export async function listenOn(
       process.umask(umask);
     }
   });
-  if (mode !== 0o600) chmodSync(path, mode);
+  // One that another process bound has the mode of its time.
+  chmodSync(path, mode);
 }
 
 async function clearPath(path: string): Promise<void> {

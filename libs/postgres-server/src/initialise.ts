@@ -50,7 +50,8 @@ export async function initialise(
   account: Account,
 ): Promise<string> {
   const data = join(dir, 'data');
-  await mkdir(dir, { recursive: true, mode: 0o755 });
+  // Passed through by the account of the server, and read by nobody else.
+  await mkdir(dir, { recursive: true, mode: 0o711 });
   assertReachable(dir, account);
   if (existsSync(join(data, 'PG_VERSION'))) {
     await assertVersion(data);

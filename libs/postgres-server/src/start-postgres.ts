@@ -61,7 +61,7 @@ const HEALTHY_MS = 30_000;
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<RunningPostgres> {
   const dir = resolve(options.dir);
-  await mkdir(dir, { recursive: true, mode: 0o755 });
+  await mkdir(dir, { recursive: true, mode: 0o711 });
   const release = claimDirectory(dir);
   try {
     const account = serverAccount(join(dir, 'data'));

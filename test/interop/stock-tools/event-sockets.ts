@@ -51,7 +51,7 @@ export function describeEventSockets(versions: readonly SaltVersion[]): void {
       const sockets = await HostSockets.open({
         sockDir,
         dialect: dialectOf(one.version),
-        readableByAll: false,
+        readableByGroup: false,
         onEvent: (event) => {
           fired.push(event);
           return Promise.resolve();

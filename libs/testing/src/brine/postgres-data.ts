@@ -23,7 +23,7 @@ const INITIALISE = fileURLToPath(
 export async function placePostgresData(dir: string): Promise<void> {
   const made = await madeData();
   // Under root the server runs as another user, which must be able to enter the directory.
-  await mkdir(dir, { recursive: true, mode: 0o755 });
+  await mkdir(dir, { recursive: true, mode: 0o711 });
   await run('cp', ['-a', join(made, 'data'), join(made, 'password'), dir]);
 }
 
