@@ -20,6 +20,7 @@ export type AuditOutcome =
   | 'full'
   | 'first accept'
   | 'no minion id'
+  | 'id with signs of a shell'
   | 'oversized key'
   | 'unusable key'
   | 'bad enc algo'

@@ -7,7 +7,7 @@ export type { Jid } from './jid.ts';
 export { isJid, JidMaker, jidStartTime, jidTimeMs } from './jid.ts';
 export type { Job } from './job.ts';
 export type { KeyState } from './minion-id.ts';
-export { isMinionId, mayHaveKey } from './minion-id.ts';
+export { isMinionId, mayBeOffered, mayHaveKey } from './minion-id.ts';
 export { firedTag } from './minion-tags.ts';
 export { Outstanding } from './outstanding.ts';
 export type { Seen, SilenceCause, SilenceEvidence } from './silence.ts';

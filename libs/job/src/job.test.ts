@@ -11,6 +11,7 @@ import {
   jobProgressTag,
   jobPublishTag,
   jobReturnTag,
+  mayBeOffered,
   mayHaveKey,
   minionStartTag,
   Outstanding,
@@ -135,6 +136,18 @@ describe('ids that may have a key', () => {
     '%j may not',
     (id) => expect(mayHaveKey(id)).toBe(false),
   );
+});
+
+describe('ids that strangers may offer', () => {
+  const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+  const plain = ascii.filter((sign) => /[\w.:@%+-]/.test(sign));
+  test.each(plain)('a%j may stand in one', (sign) => expect(mayBeOffered(`a${sign}b`)).toBe(true));
+  test.each(ascii.filter((sign) => !plain.includes(sign)))('%j may not', (sign) => {
+    expect(mayBeOffered(`a${sign}b`)).toBe(false);
+    // Of those that may have a key, the option lets each in.
+    expect(mayBeOffered(`a${sign}b`, sign)).toBe(mayHaveKey(`a${sign}b`));
+  });
+  test('letters of other alphabets are plain', () => expect(mayBeOffered('日本-é')).toBe(true));
 });
 
 describe('the ledger of a job', () => {

@@ -32,3 +32,18 @@ const AMBIGUOUS = /^[.\- ]|[*?[\],]| $|(?! )[\p{Cc}\p{Cf}\p{Z}]/u;
 export function mayHaveKey(text: unknown): text is string {
   return isMinionId(text) && !AMBIGUOUS.test(text) && text.normalize('NFC') === text;
 }
+
+// What a shell, or a tool that a shell line calls, acts on. An id that a stranger chose stands in
+// lines that an operator types, pastes and completes.
+const ACTED_ON = /[\u0020-\u007e]/gu;
+const PLAIN = /[A-Za-z0-9._:@%+-]/u;
+
+/**
+ * True for an id under which a stranger may offer a key: one that is a single plain word in every
+ * shell. One whose key is accepted goes on, whatever its signs.
+ * @param further signs that are plain at this site (`brine.minion_id_signs`)
+ */
+export function mayBeOffered(id: string, further = ''): boolean {
+  const signs = id.match(ACTED_ON) ?? [];
+  return mayHaveKey(id) && signs.every((sign) => PLAIN.test(sign) || further.includes(sign));
+}

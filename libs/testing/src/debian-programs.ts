@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, copyFile, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { access, copyFile, cp, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,12 +14,17 @@ const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
 /** Required packages only, no recommended ones. */
 const NEEDED = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'];
 
+/** The directory that modules are copied to. */
+const MODULES = 'modules';
+
 /** A Debian package and the programs in it that are wanted. */
 export interface DebianPrograms<Name extends string> {
   readonly package: string;
   readonly names: readonly Name[];
   /** Of what the package depends on: libraries that most hosts have not, by their names. */
   readonly libraries?: RegExp;
+  /** A directory of the package that its programs load from, by the end of its path. */
+  readonly modules?: RegExp;
   /** How a program says its release; default `--version`. */
   readonly versionArgument?: string;
   /** Where else one gets them. */
@@ -32,6 +37,8 @@ export interface DebianPrograms<Name extends string> {
 export interface FoundPrograms<Name extends string> {
   readonly paths: Readonly<Record<Name, string>>;
   readonly env: Readonly<Record<string, string>>;
+  /** Where their modules are, if that is not where they look by themselves. */
+  readonly modules?: string;
 }
 
 /**
@@ -51,13 +58,15 @@ export async function debianPrograms<Name extends string>(
   }
   const base = env['XDG_CACHE_HOME'] ?? join(env['HOME'] ?? homedir(), '.cache');
   const dir = join(base, 'brine', wanted.package);
-  if (!(await hasAll(dir, names))) {
+  const all = [...names, ...(wanted.modules === undefined ? [] : [MODULES])];
+  if (!(await hasAll(dir, all))) {
     await mkdir(dir, { recursive: true });
     await withFileLock(join(dir, 'install.lock'), async () => {
-      if (!(await hasAll(dir, names))) await unpackPackage(wanted, dir);
+      if (!(await hasAll(dir, all))) await unpackPackage(wanted, dir);
     });
   }
-  return { paths: inDir(dir), env: withLibraries(dir) };
+  const modules = wanted.modules === undefined ? {} : { modules: join(dir, MODULES) };
+  return { paths: inDir(dir), env: withLibraries(dir), ...modules };
 }
 
 function withLibraries(dir: string): Record<string, string> {
@@ -83,6 +92,7 @@ async function unpackPackage(wanted: DebianPrograms<string>, dir: string): Promi
       await step('dpkg-deb', ['-x', join(work, file), into]);
     }
     await keepLibraries(into, join(dir, 'lib'));
+    if (wanted.modules !== undefined) await keepModules(wanted.modules, into, dir);
     for (const name of wanted.names) {
       const places = ['usr/bin', 'usr/sbin', 'bin'].map((dir) => join(into, dir, name));
       const made = await firstOf(places);
@@ -109,6 +119,12 @@ async function keepLibraries(from: string, to: string): Promise<void> {
     const file = name.split('/').at(-1) ?? '';
     if (/^lib.*\.so\.[0-9.]+$/.test(file)) await copyFile(join(from, name), join(to, file));
   }
+}
+
+async function keepModules(wanted: RegExp, from: string, dir: string): Promise<void> {
+  const found = (await readdir(from, { recursive: true })).find((name) => wanted.test(name));
+  if (found === undefined) throw new Error(`the package has no directory like ${wanted.source}`);
+  await cp(join(from, found), join(dir, MODULES), { recursive: true });
 }
 
 async function firstOf(paths: readonly string[]): Promise<string> {

@@ -65,7 +65,8 @@ export async function candidatesFor(
   const typed = words.at(-1) ?? '';
   const fitting = (found: readonly string[]): string[] =>
     [...new Set(found)]
-      .filter((word) => word.startsWith(typed))
+      // One with a sign that ends lines would be several words.
+      .filter((word) => word.startsWith(typed) && !/\p{Cc}/u.test(word))
       .sort()
       .slice(0, CANDIDATES_MAX);
   const [program = '', ...rest] = words;

@@ -28,6 +28,8 @@ _brine_complete() {
   local word
   COMPREPLY=()
   while IFS= read -r word; do
+    # The shell reads what it completes: a sign of its own in a name must stay a letter.
+    printf -v word %q "$word"
     COMPREPLY+=("$word")
   done < <(${ask} --line="\${COMP_LINE:0:COMP_POINT}" \\
     --part="\${COMP_WORDS[COMP_CWORD]}" 2>/dev/null)

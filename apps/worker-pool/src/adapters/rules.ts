@@ -22,6 +22,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     openMode: options.openMode,
     maxMinions: options.maxMinions,
     maxPendingKeys: PENDING_KEYS_MAX,
+    minionIdSigns: options.brine.minionIdSigns,
     allowMinionKeyRevoke: options.allowMinionKeyRevoke,
     rotateAesKey: options.rotateAesKey,
     preserveMinionCache: options.preserveMinionCache,

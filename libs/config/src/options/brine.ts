@@ -123,6 +123,12 @@ export const brineOptions = {
     default: ['*'],
     doc: 'Minions (globs) that may be syndics. Needs order_masters.',
   }),
+  minion_id_signs: text({
+    default: '',
+    doc:
+      'Signs that ids of new minions may have besides letters, digits and `._:@%+-`, as `~#`. ' +
+      'Shells act on the others; an id whose key is accepted may have any.',
+  }),
   minion_events: texts({
     default: [],
     doc:

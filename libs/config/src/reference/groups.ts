@@ -37,7 +37,11 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
     salt: networkOptions,
     brine: ['max_request_size', 'presence_grace'],
   },
-  { title: 'Let minions in: keys and signatures', salt: keyOptions, brine: [] },
+  {
+    title: 'Let minions in: keys and signatures',
+    salt: keyOptions,
+    brine: ['minion_id_signs'],
+  },
   {
     title: 'Run jobs, keep them, show them',
     salt: jobOptions,

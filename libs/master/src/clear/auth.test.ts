@@ -107,6 +107,23 @@ describe('sign-ins recorded from real minions', () => {
     },
   );
 
+  const SIGNS = ['a;b', "a'b", 'a"b', 'a$b', 'a`b', 'a b', 'a(b', 'a|b', 'a&b', '~a', '#a', 'a=b'];
+  it.each(SIGNS)('a stranger gets no key as %j, and a minion that has one goes on', async (id) => {
+    const vector = vectors.cases.find(({ state }) => state.startsWith('accepted'))!;
+    const { load, version } = loadOf(vector);
+    const named = new Map(load).set('id', id);
+    const come = async (master: MemoryMaster): Promise<boolean> =>
+      (await answerAuth(master.ports, request, named, version)).accepted;
+    const strict = memoryMaster({ masterKey, rules: { autoAccept: true } });
+    expect(await come(strict)).toBe(false);
+    expect([...strict.ports.keys.all()]).toEqual([]);
+    expect(strict.counts.get('auth_id_signs')).toBe(1);
+    strict.setKey(id, { state: 'accepted', pub: textOf(load, 'pub')!.trim(), denied: [] });
+    expect(await come(strict)).toBe(true);
+    const open = memoryMaster({ masterKey, rules: { autoAccept: true, minionIdSigns: id } });
+    expect(await come(open)).toBe(true);
+  });
+
   it('a stranger cannot fill the store of waiting keys', async () => {
     const vector = vectors.cases.find((entry) => entry.state === 'pending')!;
     const master = memoryMaster({ masterKey, rules: { maxPendingKeys: 2 } });

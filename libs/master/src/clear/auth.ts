@@ -1,5 +1,5 @@
 import { type EncAlgo, isEncAlgo, isSigAlgo, type PublicKey, type SigAlgo } from '@brine/crypt';
-import { type AuditOutcome, mayHaveKey } from '@brine/job';
+import { type AuditOutcome, mayBeOffered, mayHaveKey } from '@brine/job';
 import { mapOf, pack, RefusalText, type SaltMap, WireError } from '@brine/wire';
 import { clearReply, signedReply } from '@brine/wire/frames';
 import { type AuthRequest, buildAuthAccept, buildAuthVerdict, parseAuth } from '@brine/wire/load';
@@ -66,6 +66,11 @@ export async function answerAuth(
     return refused(await refusal(ports, signIn, false));
   }
   const verdict = await decide(ports, signIn);
+  if (verdict === 'not offered') {
+    ports.count('auth_id_signs');
+    recordLogin(ports, request, { ...signIn, outcome: 'id with signs of a shell' });
+    return refused(await refusal(ports, signIn, false));
+  }
   // "Not now": the one unsigned refusal that a minion gets over.
   if (verdict === undefined) return refused(pack(RefusalText.BAD_LOAD));
   return reply(ports, request, signIn, verdict);
@@ -73,8 +78,12 @@ export async function answerAuth(
 
 /**
  * Judges, and writes what the judgement leaves behind; undefined when others kept writing first.
+ * `not offered`: a stranger may not have this id.
  */
-async function decide(ports: MasterPorts, signIn: SignIn): Promise<AuthVerdict | undefined> {
+async function decide(
+  ports: MasterPorts,
+  signIn: SignIn,
+): Promise<AuthVerdict | 'not offered' | undefined> {
   const { keys, rules } = ports;
   const full =
     rules.maxMinions > 0 &&
@@ -86,6 +95,8 @@ async function decide(ports: MasterPorts, signIn: SignIn): Promise<AuthVerdict |
   // (salt/minion.py, `rejected_retry` off). A minion whose key was just deleted would get the AES
   // key that was made to shut it out. An accepted key needs no signing files.
   let key = await keys.fetch(signIn.id);
+  const isKnown = key?.state === 'accepted';
+  if (!isKnown && !mayBeOffered(signIn.id, rules.minionIdSigns)) return 'not offered';
   const first = judgeAuth({ ...facts, key, autosign: 'none' });
   if (first.ret === undefined && first.write === undefined) return first;
   const autosign = rules.autoAccept

@@ -105,6 +105,8 @@ export interface MasterRules extends ServedRules {
   readonly openMode: boolean;
   readonly maxMinions: number;
   readonly maxPendingKeys: number;
+  /** Signs that strangers' ids may have besides those that are plain in every shell. */
+  readonly minionIdSigns?: string;
   readonly allowMinionKeyRevoke: boolean;
   readonly rotateAesKey: boolean;
   readonly preserveMinionCache: boolean;

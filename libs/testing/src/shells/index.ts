@@ -14,6 +14,7 @@ const SHELLS: { readonly [Name in 'zsh' | 'fish']: DebianPrograms<Name> } = {
     package: 'zsh',
     names: ['zsh'],
     libraries: /^lib(?:cap2|gdbm)/,
+    modules: /\/zsh\/[\d.]+$/,
     site: 'https://www.zsh.org',
     missing,
   },
