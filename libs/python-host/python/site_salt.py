@@ -133,10 +133,11 @@ class Site:
         if fun not in loader:
             raise UnknownName(fun)
         called = loader[fun]
-        keywords = dict(given["kwargs"], __kwarg__=True)
-        try:
-            args, kwargs = salt.minion.load_args_and_kwargs(called, [*given["args"], keywords])
-        except salt.exceptions.SaltInvocationError:
+        # These were judged: they reach the function as they are. Salt would read keywords out of
+        # texts and maps here once more.
+        args, kwargs = given["args"], given["kwargs"]
+        spec = salt.utils.args.get_function_argspec(called)
+        if not spec.keywords and not kwargs.keys() <= set(spec.args):
             return {"value": {fun: inspect.getdoc(called) or ""}, "success": True}
         return outcome(kind, fun, called, args, kwargs, context)
 

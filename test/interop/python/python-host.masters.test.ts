@@ -103,6 +103,17 @@ describe.each(VERSIONS)('modules of Salt %s', (version) => {
     );
   });
 
+  it('hands over arguments as they were judged: a text or a map becomes no keyword', async () => {
+    const greeted = async (name: SaltValue): Promise<SaltValue | undefined> =>
+      ((await valueOf('site.greet', [name])) as SaltMap).get('text');
+    expect(await greeted('greeting=Hi')).toBe('Hello, greeting=Hi!');
+    expect(await greeted(mapOf({ __kwarg__: true, greeting: 'Hi' }))).toBe(
+      "Hello, {'__kwarg__': True, 'greeting': 'Hi'}!",
+    );
+    const unknown = await valueOf('more.double', [1], { kwargs: mapOf({ other: 1 }) });
+    expect([...(unknown as SaltMap).keys()]).toEqual(['more.double']);
+  });
+
   it('hands over values as Salt packs them', async () => {
     const value = (await valueOf('site.values')) as SaltMap;
     expect(value.get('tuple')).toEqual([1, 'two']);
