@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  isOfOwner,
   livingSupervisor,
   readState,
   type RollingState,
+  stateFile,
   type SupervisorState,
 } from '@brine/service/processes';
 import { EXIT, Exit } from '../exit-codes.ts';
@@ -33,6 +35,9 @@ export async function runRestart(args: readonly string[], terminal: Terminal): P
   const before = readState(stateDir);
   const pid = livingSupervisor(before);
   if (pid === undefined) throw failed('no master runs on this host');
+  if (!isOfOwner(stateFile(stateDir), pid)) {
+    throw failed(`${stateFile(stateDir)} names process ${pid}, which is another user's`);
+  }
   const number = (before?.rolling?.number ?? 0) + (before?.rolling?.state === 'running' ? 0 : 1);
   process.kill(pid, 'SIGUSR2');
   const startedAt = Date.now();

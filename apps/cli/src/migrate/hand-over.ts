@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { MasterOptions } from '@brine/config';
-import { isListenedOn, whoListens } from '@brine/service/processes';
+import { isListenedOn, isOfOwner, whoListens } from '@brine/service/processes';
 import { EXIT } from '../exit-codes.ts';
 import { refused } from './refused.ts';
 
@@ -12,7 +12,7 @@ const STOP_MS = 60_000;
 /** The process of a stock master that runs with these options; undefined where none does. */
 export function stockMaster({ pidfile, retPort }: MasterOptions): number | undefined {
   const named = Number(readText(pidfile).trim());
-  if (isStockMaster(named)) return named;
+  if (isStockMaster(named) && isOfOwner(pidfile, named)) return named;
   // A master in the foreground of a service manager may have no pid file that can be read.
   const listening = Number(/^\d+/.exec(whoListens(retPort) ?? '')?.[0] ?? 0);
   return isStockMaster(listening) ? mainProcess(listening) : undefined;

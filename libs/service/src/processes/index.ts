@@ -8,6 +8,7 @@ export { programOf } from './program-of.ts';
 export { RestartDelays } from './restart-delays.ts';
 export type { RollingState, SupervisorState } from './state-file.ts';
 export {
+  isOfOwner,
   livingSupervisor,
   readState,
   removePidfile,

@@ -1,5 +1,6 @@
 import {
   lchownSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -70,6 +71,17 @@ export function livingSupervisor(state: SupervisorState | undefined): number | u
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
   }
   return isNode(state.pid) ? state.pid : undefined;
+}
+
+/**
+ * Whether a process may be signalled because a file names it: it belongs to the file's owner, or
+ * root wrote the file. What another user wrote down must not lead a signal of root's anywhere.
+ * Without /proc (not Linux) nobody can say.
+ */
+export function isOfOwner(path: string, pid: number): boolean {
+  const owner = lstatSync(path, { throwIfNoEntry: false })?.uid;
+  const of = lstatSync(`/proc/${pid}`, { throwIfNoEntry: false })?.uid;
+  return owner === 0 || of === undefined || owner === of;
 }
 
 /**
