@@ -50,12 +50,12 @@ test('colours are there only where they are asked for, and failures have their o
 });
 
 test('what a minion sends can not reach the terminal as a sequence', () => {
-  const evil = '\x1b[2J\x07\x9b1m\n';
+  const evil = '\x1b[2J\x07\x9b1m\n\u202e';
   const event = eventOf('minion', `site/${evil}`, { text: evil }, `web${evil}`);
   for (const data of [false, true]) {
     const line = eventLine(event, { color: false, data });
     expect(line).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
-    expect(line.split('\n')[0]).toContain('\\x1b[2J\\x07\\x9b1m\\x0a');
+    expect(line.split('\n')[0]).toContain('\\x1b[2J\\x07\\x9b1m\\x0a\\u202e');
   }
 });
 

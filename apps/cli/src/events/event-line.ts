@@ -4,6 +4,7 @@ import { printable } from '@brine/runners/command';
 import { intOf, isMap, listOf, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { eventStamp } from '@brine/wire/frames';
 import { pyStr } from '@brine/wire/text';
+import { visible } from '../night/plain-text.ts';
 
 /** An event as a line shows it. */
 export interface ShownEvent {
@@ -49,19 +50,6 @@ export function jsonLine({ tag, kind, timeMs, position, minion, data }: ShownEve
   const time = eventStamp(timeMs, true);
   const event = mapOf({ time, position, kind, minion: minion ?? null, tag, data });
   return `${pythonJson(printable(event), false)}\n`;
-}
-
-const CONTROL = /[\x00-\x1f\x7f-\x9f]/g;
-
-/**
- * Texts of minions reach a terminal: what would move its cursor or colour it stands as an escape.
- */
-function visible(text: string): string {
-  return text.replace(CONTROL, escaped);
-}
-
-function escaped(char: string): string {
-  return `\\x${(char.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}`;
 }
 
 function minionOf({ minion, data, tag }: ShownEvent): string | undefined {

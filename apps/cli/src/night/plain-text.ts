@@ -8,3 +8,15 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u20
 export function plainText(text: string): string {
   return text.slice(0, TEXT_MAX).replace(UNSAFE, '?');
 }
+
+/** The same whole, with Python's escapes (`\x1b`, `\u202e`) for what is not safe. */
+export function visible(text: string): string {
+  return text.replace(UNSAFE, (sign) => {
+    const code = sign.charCodeAt(0);
+    return code < 0x100 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
+  });
+}
+
+function hex(code: number, digits: number): string {
+  return code.toString(16).padStart(digits, '0');
+}

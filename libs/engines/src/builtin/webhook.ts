@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { isName } from '@brine/wire';
 import { OptionError, Options } from '../child/options.ts';
 import type { EngineContext, EngineStart } from '../engine.ts';
 
@@ -96,8 +97,7 @@ function pathOf(url: string): string | undefined {
   const [raw = ''] = url.split('?', 1);
   try {
     const path = decodeURIComponent(raw.slice(1));
-    // Control characters have no place in a tag.
-    return path.length > PATH_MAX_CHARS || /[\u0000-\u001f\u007f]/.test(path) ? undefined : path;
+    return path.length > PATH_MAX_CHARS || !isName('tag', path) ? undefined : path;
   } catch {
     return undefined;
   }

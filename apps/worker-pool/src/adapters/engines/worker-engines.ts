@@ -21,7 +21,7 @@ import { runAndTell } from '@brine/master/functions';
 import type { HeldRun } from '@brine/master-state';
 import { PythonEngine } from '@brine/python-host';
 import type { Metrics, ServiceContext } from '@brine/service';
-import { mapOf, type SaltMap, textOf } from '@brine/wire';
+import { isName, mapOf, type SaltMap, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
 import type { EndlessWork } from '../runs/endless-runs.ts';
 
@@ -136,7 +136,11 @@ function portsOf({ bus, context, ports, fire }: WorkerEnginesParts): EnginePorts
   return {
     masterId: options.id,
     openFeed: (fits, position) => openFeed(bus, fits, position),
-    fire,
+    fire: async (tag, data) => {
+      // What strangers send to an engine may be in it.
+      if (!isName('tag', tag)) throw new RangeError('a tag of an engine holds signs of no name');
+      await fire(tag, data);
+    },
     call: async ({ kind, fun, args, kwargs }) => {
       const master = ports();
       if (!(await master.functions.knows(kind, fun))) throw new Error(`'${fun}' is not available.`);
