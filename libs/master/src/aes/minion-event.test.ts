@@ -182,3 +182,11 @@ it('the same request sent again fires nothing', async () => {
   }
   expect(tagsOf(master)).toEqual(['my/tag']);
 });
+
+it('grains of a start event are kept under the id of the channel', async () => {
+  const master = memoryMaster({ masterKey });
+  const told = mapOf({ grains: mapOf({ os: 'Arch', id: 'b' }) });
+  const load = new Map([...buildMinionEvent('a', 'salt/minion/a/start', told), ...told]);
+  await takeMinionEvent(master.ports, '1', load);
+  expect(master.grains.get('a')).toEqual(mapOf({ os: 'Arch', id: 'a' }));
+});

@@ -109,12 +109,15 @@ async function noteExpected(ports: MasterPorts, syndic: string, data: SaltMap): 
   await tellExpected(ports, { syndic, jid, minions, load: data });
 }
 
-/** `start_event_grains`: the start event carries grains that targets may ask for. */
+/**
+ * `start_event_grains`: the start event carries grains that targets may ask for. `grains.id` is the
+ * id of the channel, whatever the grains say.
+ */
 async function rememberGrains(ports: MasterPorts, load: SaltMap): Promise<void> {
   const grains = mapIn(load, 'grains');
   const minion = load.get('id');
   if (grains === undefined || typeof minion !== 'string' || !ports.rules.minionDataCache) return;
   if (ports.minionData.grains(minion) === undefined) {
-    await ports.minionData.storeGrains(minion, grains);
+    await ports.minionData.storeGrains(minion, new Map(grains).set('id', minion));
   }
 }
