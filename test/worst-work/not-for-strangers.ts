@@ -16,7 +16,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal cryptoInUse digestOf hexDigestOf issueCertificate makeAuthority'),
-    ...named('crypt', 'minionToken newKeyString'),
+    ...named('crypt', 'minionToken newKeyString RecordMac'),
     ...named('job', 'JidMaker backoffMs durableTtl'),
   ],
   'what a master keeps of its own jobs': named(

@@ -44,6 +44,7 @@ const PLAIN = /[A-Za-z0-9._:@%+-]/u;
  * @param further signs that are plain at this site (`brine.minion_id_signs`)
  */
 export function mayBeOffered(id: string, further = ''): boolean {
+  if (!mayHaveKey(id)) return false;
   const signs = id.match(ACTED_ON) ?? [];
-  return mayHaveKey(id) && signs.every((sign) => PLAIN.test(sign) || further.includes(sign));
+  return signs.every((sign) => PLAIN.test(sign) || further.includes(sign));
 }

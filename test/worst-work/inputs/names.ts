@@ -15,7 +15,8 @@ const TEXTS: readonly string[] = [
 
 export const names: WorstWork = {
   of: [
-    ...['parseTag', 'firedTag', 'isJid', 'isMinionId', 'mayHaveKey'].map((name) => `job.${name}`),
+    ...['parseTag', 'firedTag', 'isJid', 'isMinionId'].map((name) => `job.${name}`),
+    ...['mayHaveKey', 'mayBeOffered'].map((name) => `job.${name}`),
     ...['checkNames', 'checkQuestion', 'isName'].map((name) => `wire.${name}`),
   ],
   inputs: () =>
@@ -27,6 +28,8 @@ export const names: WorstWork = {
         [`a tag that fits: ${name}`, () => job.firedTag(text.slice(0, 8_192))],
         [`a jid or an id: ${name}`, () => [job.isJid(text), job.isMinionId(text)]],
         [`an id that fits: ${name}`, () => job.mayHaveKey(text.slice(0, 255))],
+        [`an id that is offered: ${name}`, () => job.mayBeOffered(text.slice(0, 255), '~#')],
+        [`an id of any length: ${name}`, () => job.mayBeOffered(text)],
         [`a name: ${name}`, () => isName('tgt', text)],
         [`fields: ${name}`, () => checkNames(mapOf({ tgt: list, fun: text }), 'a load')],
         [`keys: ${name}`, () => checkNames(new Map([[text, 1]]), 'a load')],
