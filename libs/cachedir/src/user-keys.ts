@@ -43,7 +43,8 @@ export async function readUserKey(cachedir: string, user: string): Promise<strin
 }
 
 /**
- * The keys of all local users, as their files have them now. Those that are not ours to read, and files of another form, are left out.
+ * The keys of all local users, as their files have them now. Those that are not ours to read, and
+ * files of another form, are left out.
  */
 export async function readUserKeys(
   cachedir: string,
