@@ -24,7 +24,8 @@ interface Started {
 }
 
 const salt = `printf '%s\\0' "$@" > ${GOT}.new; mv ${GOT}.new ${GOT}`;
-const env = { ...process.env, HOME: DIR, TERM: 'dumb' };
+// Without a directory for the run fish makes one in /tmp, which stays.
+const env = { ...process.env, HOME: DIR, XDG_RUNTIME_DIR: DIR, TERM: 'dumb' };
 
 const SHELLS: Readonly<Record<Shell, (script: string) => Started | Promise<Started>>> = {
   bash: (script) => ({
