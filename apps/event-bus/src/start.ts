@@ -264,6 +264,11 @@ async function hostBatches(
   return batches;
 }
 
+async function masterKeyOf(options: MasterOptions): Promise<PrivateKey> {
+  const { pkiDir, keysize } = options;
+  return (await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options))).privateKey;
+}
+
 function localEvents(
   { options, metrics }: ServiceContext,
   connecting: Promise<Bus>,
@@ -281,10 +286,9 @@ function localEvents(
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
   // A failure to connect is thrown where the connection is awaited.
   writer.catch(() => undefined);
-  const masterKey = async (): Promise<PrivateKey> => {
-    const { pkiDir, keysize } = options;
-    return (await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options))).privateKey;
-  };
+  // Read once, and not before an event needs it: the sockets are there within milliseconds.
+  let reading: Promise<PrivateKey> | undefined;
+  const masterKey = (): Promise<PrivateKey> => (reading ??= masterKeyOf(options));
   const append = async (event: Event): Promise<unknown> => {
     const appended = await (await writer).append(event);
     fired(event.tag);

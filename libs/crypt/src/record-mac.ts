@@ -7,8 +7,8 @@ const SALT = 'brine record mac 1';
 const MAC_BYTES = 16;
 
 /**
- * Tells what services with `master.pem` wrote from what others put into the streams. The key is
- * derived from the master's private key; what was signed for one purpose counts for no other.
+ * A code by which a service that holds `master.pem` proves that a record is its own: others who may
+ * write into the streams can not make one. What was signed for one purpose counts for no other.
  */
 export class RecordMac {
   readonly #key: KeyObject;
@@ -30,7 +30,7 @@ export class RecordMac {
     const hmac = createHmac('sha256', this.#key);
     for (const part of parts) {
       const bytes = typeof part === 'string' ? Buffer.from(part, 'utf8') : asBuffer(part);
-      // The length tells the parts apart, whatever they contain.
+      // With their lengths no two lists of parts give the same bytes.
       hmac.update(`${bytes.length} `).update(bytes);
     }
     return hmac.digest().subarray(0, MAC_BYTES).toString('base64url');

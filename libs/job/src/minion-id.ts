@@ -33,10 +33,9 @@ export function mayHaveKey(text: unknown): text is string {
   return isMinionId(text) && !AMBIGUOUS.test(text) && text.normalize('NFC') === text;
 }
 
-// What a shell, or a tool that a shell line calls, acts on. An id that a stranger chose stands in
-// lines that an operator types, pastes and completes.
-const ACTED_ON = /[\u0020-\u007e]/gu;
-const PLAIN = /[A-Za-z0-9._:@%+-]/u;
+// What a shell acts on, in any place of a word. An id that a stranger chose stands in lines that an
+// operator types, pastes and completes.
+const OF_SHELLS = /[ !-$&-*,/;-?[-^`{-~]/g;
 
 /**
  * True for an id under which a stranger may offer a key: one that is a single plain word in every
@@ -45,6 +44,5 @@ const PLAIN = /[A-Za-z0-9._:@%+-]/u;
  */
 export function mayBeOffered(id: string, further = ''): boolean {
   if (!mayHaveKey(id)) return false;
-  const signs = id.match(ACTED_ON) ?? [];
-  return signs.every((sign) => PLAIN.test(sign) || further.includes(sign));
+  return (id.match(OF_SHELLS) ?? []).every((sign) => further.includes(sign));
 }

@@ -23,7 +23,7 @@ const door = eventDoor({
   mac: async () => mac,
   isToken: async (text) => {
     asked.push(text);
-    if (isAway) throw new Error('nobody can be asked');
+    if (isAway) throw new Error('NATS is away');
     return text === TOKEN;
   },
   onSecret: (kind) => taken.push(kind),
@@ -73,7 +73,7 @@ test('an event without a digest goes on in the same turn', () => {
   expect(door('my/tag', pack(mapOf({ a: 1 })))).not.toBeInstanceOf(Promise);
 });
 
-test('where nobody can be asked, and beyond 64 digests, all are covered', async () => {
+test('while NATS is away, and beyond 64 digests, all are covered', async () => {
   isAway = true;
   expect((await through([DIGEST])).data).toEqual([STARS(DIGEST)]);
   isAway = false;

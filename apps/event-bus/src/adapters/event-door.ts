@@ -1,14 +1,14 @@
 import type { RecordMac } from '@brine/crypt';
 import type { EventDoor, Passed } from '@brine/host';
 import { manageActOf, proofOf } from '@brine/reactor';
-import { isMap, pack, textOf, unpack, WireError } from '@brine/wire';
+import { pack, type SaltMap, textOf, unpackMap, WireError } from '@brine/wire';
 import type { LocalKeys } from './local-keys.ts';
 
 /** What the door looks at events with. */
 export interface EventDoorParts {
   readonly keys: Pick<LocalKeys, 'isOwn' | 'all'>;
   readonly mac: () => Promise<Pick<RecordMac, 'of'>>;
-  /** Whether a text is a token that counts. Rejects where nobody can be asked. */
+  /** Whether a text is a token that counts. Rejects while NATS is away. */
   readonly isToken: (text: string) => Promise<boolean>;
   /** Called for each secret that was taken out. */
   readonly onSecret: (kind: SecretKind) => void;
@@ -18,8 +18,8 @@ export interface EventDoorParts {
 export type SecretKind = 'key' | 'token';
 
 /** Tokens are digests by `hash_type`, in hex: md5 to sha512. */
-const TOKEN_FORM =
-  /(?<![0-9a-f])(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})(?![0-9a-f])/g;
+const TOKEN_LENGTHS: ReadonlySet<number> = new Set([32, 40, 56, 64, 96, 128]);
+const HEX = /[0-9a-f]{32,}/g;
 /** An event with more of them is a list of digests: all of those behind are taken out unasked. */
 const ASKED_MAX = 64;
 const COVER = 0x2a;
@@ -47,17 +47,13 @@ async function manageEvent(tag: string, body: Uint8Array, parts: EventDoorParts)
   return { ...left, proof: proofOf(await parts.mac(), { tag, body: left.body }, Date.now()) };
 }
 
-function readMap(body: Uint8Array): ReturnType<typeof mapOrNone> {
+function readMap(body: Uint8Array): SaltMap | undefined {
   try {
-    return mapOrNone(unpack(body));
+    return unpackMap(body);
   } catch (error) {
     if (error instanceof WireError) return undefined;
     throw error;
   }
-}
-
-function mapOrNone(value: ReturnType<typeof unpack>) {
-  return isMap(value) ? value : undefined;
 }
 
 /** The event with stars over its secrets: as long as before, so that nothing else moves. */
@@ -69,7 +65,9 @@ function covered(body: Uint8Array, parts: EventDoorParts): Passed | Promise<Pass
       parts.onSecret('key');
     }
   }
-  const found = [...bytes.toString('latin1').matchAll(TOKEN_FORM)];
+  const found = [...bytes.toString('latin1').matchAll(HEX)].filter(([text]) =>
+    TOKEN_LENGTHS.has(text.length),
+  );
   return found.length === 0 ? { body: bytes } : coverTokens(bytes, found, parts);
 }
 
@@ -80,7 +78,7 @@ async function coverTokens(
 ): Promise<Passed> {
   const texts = [...new Set(found.map(([text]) => text))];
   const asked = texts.slice(0, ASKED_MAX);
-  // Where nobody can be asked, what may be one is taken for one.
+  // While NATS is away, what has the form of a token is taken for one.
   const answers = await Promise.all(asked.map((text) => isToken(text).catch(() => true)));
   const harmless = new Set(asked.filter((_text, at) => answers[at] === false));
   for (const { 0: text, index = 0 } of found) {

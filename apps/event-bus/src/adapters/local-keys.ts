@@ -1,6 +1,6 @@
 import { readUserKeys } from '@brine/cachedir';
 
-/** Who fires an event a moment after their key file was made may be a stranger to the last look. */
+/** A key file that is made meanwhile is known at the next look. */
 const LOOK_EVERY_MS = 60_000;
 
 /** The keys of the users of this host, from their files, for the door at the pull socket. */

@@ -2,7 +2,7 @@ import type { EventMessage } from '@brine/bus/events';
 import type { RecordMac } from '@brine/crypt';
 import { isProven, MANAGE_ROOT, type ManageAct, manageActOf } from '@brine/reactor';
 import type { ReactorCare } from '@brine/runners';
-import { listOf, mapOf, type SaltMap, textOf, unpackMap, WireError } from '@brine/wire';
+import { listOf, mapOf, type SaltMap, textOf, unpackMap } from '@brine/wire';
 
 /** What answers stock runners of this host. */
 export interface ManageParts {
@@ -26,13 +26,11 @@ export async function manageByEvent(event: EventMessage, parts: ManageParts): Pr
   // The answers have tags of the same kind.
   if (kind !== 'local' || act === undefined) return false;
   const body = await event.fetch();
-  const data = mapOrNone(body);
-  if (data === undefined) return false;
   if (!isProven(parts.mac, { tag, body, proof, timeMs })) {
     parts.onTrouble(`an event ${tag} without the key of the master was left alone`);
     return true;
   }
-  const [answerTag, answer] = await ACTS[act](data, parts);
+  const [answerTag, answer] = await ACTS[act](unpackMap(body), parts);
   await parts.fire(`${MANAGE_ROOT}/${answerTag}`, answer);
   return true;
 }
@@ -56,12 +54,3 @@ const ACTS: Readonly<Record<ManageAct, Act>> = {
   },
   list: async (_, { care }) => ['list-results', mapOf({ reactors: [...(await care.list())] })],
 };
-
-function mapOrNone(body: Uint8Array): SaltMap | undefined {
-  try {
-    return unpackMap(body);
-  } catch (error) {
-    if (error instanceof WireError) return undefined;
-    throw error;
-  }
-}
