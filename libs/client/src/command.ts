@@ -42,6 +42,11 @@ export interface Command {
    * one job. Others have no say in it.
    */
   readonly requestId?: string;
+  /**
+   * The function that sends it chose it, and not that function's caller, whose rights need not
+   * cover it. Inside of a master; others have no say in it.
+   */
+  readonly isOwn?: boolean;
   /** The caller records the root of the job's trace; the master's spans are its children. */
   readonly recordsRoot?: boolean;
 }
@@ -55,8 +60,6 @@ export interface LoadSettings {
   readonly extJobCache?: string;
   /** W3C trace context of the caller, for a link in the job's trace. */
   readonly traceparent?: string;
-  /** Rights that limit the publish: those of a user of a higher master (syndic). */
-  readonly authList?: readonly string[];
   /** With `order_masters` the load carries the time-out, in seconds. */
   readonly orderMastersTimeout?: number;
 }
@@ -70,7 +73,6 @@ export function publishLoad(command: Command, key: string, settings: LoadSetting
   const target = resolveTarget(command, settings);
   const returners = [command.ret, settings.extJobCache].filter((name) => name !== undefined);
   const kwargs: SaltMap = new Map(command.kwargs);
-  if (settings.authList !== undefined) kwargs.set('auth_list', [...settings.authList]);
   return buildPublish({
     ...target,
     fun: typeof command.fun === 'string' ? command.fun : [...command.fun],

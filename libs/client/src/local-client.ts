@@ -49,6 +49,7 @@ const MIN_REQUEST_TIMEOUT_MS = 5_000;
 /** How a request is sent. */
 interface ExchangeOptions {
   readonly requestId?: string | undefined;
+  readonly isOwn?: boolean | undefined;
   /** How long each try waits at least, in ms. */
   readonly atLeastMs?: number;
 }
@@ -79,14 +80,15 @@ export class LocalClient {
     this.#refuseWithoutMaster();
     this.#key ??= await this.#ports.master.readKey();
     const load = publishLoad(command, this.#key, this.#settings);
-    const { requestId } = command;
-    if (options.listen !== true && options.into === undefined) return this.#send(load, requestId);
+    const { requestId, isOwn } = command;
+    const how = { requestId, isOwn };
+    if (options.listen !== true && options.into === undefined) return this.#send(load, how);
     await this.#connect();
     const events = options.into ?? this.#inbox.open();
     events.keepAll();
     let published: PublishedCommand | undefined;
     try {
-      published = await this.#send(load, requestId);
+      published = await this.#send(load, how);
       return published === undefined ? undefined : { ...published, events };
     } finally {
       events.keepWanted(published === undefined ? undefined : this.#tagsOf(published.jid));
@@ -217,10 +219,13 @@ export class LocalClient {
     }
   }
 
-  async #send(load: SaltMap, requestId?: string): Promise<PublishedCommand | undefined> {
+  async #send(
+    load: SaltMap,
+    how: Pick<ExchangeOptions, 'requestId' | 'isOwn'>,
+  ): Promise<PublishedCommand | undefined> {
     // The request goes through a gateway, of which any number may die before it is answered.
-    if (requestId === undefined) load.set(COMMAND_NAME, randomUUID());
-    let reply = await this.#exchange(load, { requestId });
+    if (how.requestId === undefined) load.set(COMMAND_NAME, randomUUID());
+    let reply = await this.#exchange(load, how);
     if (isEmpty(reply)) {
       // A restarted master has new keys.
       const key = await this.#ports.master.readKey();
@@ -229,7 +234,7 @@ export class LocalClient {
       }
       this.#key = key;
       load.set('key', key);
-      reply = await this.#exchange(load, { requestId });
+      reply = await this.#exchange(load, how);
     }
     refuse(reply);
     const answer = isMap(reply) ? mapIn(reply, 'load') : undefined;
@@ -244,7 +249,7 @@ export class LocalClient {
 
   async #exchange(
     load: SaltMap,
-    { requestId, atLeastMs = MIN_REQUEST_TIMEOUT_MS }: ExchangeOptions = {},
+    { requestId, isOwn, atLeastMs = MIN_REQUEST_TIMEOUT_MS }: ExchangeOptions = {},
   ): Promise<SaltValue> {
     const body = clearEnvelope(load);
     const tryMs = Math.max(this.#settings.timeoutMs, atLeastMs);
@@ -254,7 +259,11 @@ export class LocalClient {
     for (let tries = 0; tries < REQUEST_TRIES; tries += 1) {
       const timeoutMs = Math.min(tryMs, until - performance.now());
       if (timeoutMs <= 0) break;
-      const options = { timeoutMs, ...(requestId === undefined ? {} : { requestId }) };
+      const options = {
+        timeoutMs,
+        ...(requestId === undefined ? {} : { requestId }),
+        ...(isOwn === undefined ? {} : { isOwn }),
+      };
       try {
         // The same bytes each time: by them the master knows a second try from a second command.
         return unpack(await this.#ports.request.request(body, options));

@@ -3,10 +3,15 @@ export interface RequestPort {
   /**
    * Sends a body and gives the answer. Rejects with an error where no answer came in time.
    * @param options.requestId {@link Command.requestId}, where the port is inside of a master
+   * @param options.isOwn {@link Command.isOwn}, as well
    */
   request(
     body: Uint8Array,
-    options: { readonly timeoutMs: number; readonly requestId?: string },
+    options: {
+      readonly timeoutMs: number;
+      readonly requestId?: string;
+      readonly isOwn?: boolean;
+    },
   ): Promise<Uint8Array>;
 }
 

@@ -27,12 +27,22 @@ export function optionsByName(options: MasterOptions): SaltMap {
 }
 
 /**
- * The same for functions of the master, whose callers may see Salt's options: secrets of Brine's
- * own options, as the address of PostgreSQL with its password, are masked.
+ * The same for functions of the master: secrets of Brine's own options, as the address of
+ * PostgreSQL with its password, are masked.
  */
-export function optionsForCallers(options: MasterOptions): SaltMap {
+export function optionsForFunctions(options: MasterOptions): SaltMap {
   const found = optionsByName(options);
   return found.set('brine', maskSecrets('brine', found.get('brine')) as SaltValue);
+}
+
+/** The same for the eyes of a caller: all secrets are masked, as `brine config` masks them. */
+export function optionsForCallers(options: MasterOptions): SaltMap {
+  return new Map(
+    [...optionsByName(options)].map(([name, value]) => [
+      name,
+      typeof name === 'string' ? (maskSecrets(name, value) as SaltValue) : value,
+    ]),
+  );
 }
 
 function saltName(field: string): string {

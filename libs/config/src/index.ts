@@ -1,4 +1,4 @@
-export { optionsByName, optionsForCallers } from './by-name.ts';
+export { optionsByName, optionsForCallers, optionsForFunctions } from './by-name.ts';
 export { nearestName } from './did-you-mean.ts';
 export type { ConfigWarning } from './errors.ts';
 export { ConfigError } from './errors.ts';

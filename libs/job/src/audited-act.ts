@@ -42,6 +42,11 @@ export interface AuditedAct {
    * Absent where nothing was proven.
    */
   readonly principal?: string;
+  /**
+   * What caused the act where its principal did not ask for it itself: a call (`runner.salt.execute
+   * <jid>`), `batch <jid>`, `reactor <tag>` or `schedule <name>`.
+   */
+  readonly via?: string;
   /** The name that the request gave itself, where it is not the one that was proven. */
   readonly claimed?: string;
   /**

@@ -21,6 +21,7 @@ import { type UsualReturn, usualReturn } from './aes/return.ts';
 import { recordProof } from './audit-records.ts';
 import { openAtOnce, type OpenedRequest, openRequest } from './channel.ts';
 import { answerAuth } from './clear/auth.ts';
+import type { ClearRequest } from './clear/caller.ts';
 import { runClearCommand } from './clear/commands.ts';
 import { MasterUnavailableError } from './errors.ts';
 import type { Answer, AnswerAbout, MasterPorts, Request } from './ports/ports.ts';
@@ -47,7 +48,7 @@ export class Answerer {
     this.#onFault = onFault;
   }
 
-  answer(request: Request): Promise<Answer> {
+  answer(request: ClearRequest): Promise<Answer> {
     let envelope: Envelope;
     try {
       const { minimumAuthVersion } = this.#ports.rules;
@@ -72,7 +73,7 @@ export class Answerer {
     return { kind: 'reply', body: refusalReply(cause) };
   }
 
-  async #clear(request: Request, envelope: ClearEnvelope): Promise<Answer> {
+  async #clear(request: ClearRequest, envelope: ClearEnvelope): Promise<Answer> {
     const isAuth = envelope.load.get('cmd') === '_auth';
     try {
       if (isAuth) {

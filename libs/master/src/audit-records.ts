@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { AuditedAct, AuditOutcome } from '@brine/job';
 import { isMap, listOf, mapIn, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { PRINCIPAL } from './aes/peers.ts';
 import type { Proven } from './clear/caller.ts';
+import type { AskedFunction } from './clear/function-call.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
 
 const KINDS = {
@@ -79,12 +81,40 @@ function whoOf(
   load: SaltMap,
   kwargs: SaltMap,
   proven: Proven | undefined,
-): Pick<AuditedAct, 'principal' | 'claimed' | 'method'> {
+): Pick<AuditedAct, 'principal' | 'claimed' | 'method' | 'via'> {
+  // What a load of the master's own says of its user is no claim of anybody's.
+  if (proven?.via !== undefined) return provenAs(proven);
   const name = textOf(kwargs, 'username') ?? textOf(load, 'username') ?? textOf(load, 'user');
   const claimed = name === undefined || name === proven?.principal ? {} : { claimed: name };
   if (proven === undefined) return { ...claimed, method: triedMethod(load, kwargs) };
-  const { kind, principal } = proven;
-  return { principal, ...claimed, method: kind === 'user' ? 'key' : kind };
+  return { ...provenAs(proven), ...claimed };
+}
+
+/** The proven name and what proved it; a minion stands by its id alone. */
+function provenAs({
+  kind,
+  principal,
+  via,
+}: Proven): Pick<AuditedAct, 'principal' | 'method' | 'via'> {
+  if (kind === 'minion') {
+    return { principal: principal.slice(PRINCIPAL.length), method: kind, ...given('via', via) };
+  }
+  return { principal, method: kind === 'user' ? 'key' : kind, ...given('via', via) };
+}
+
+/** Puts a runner or wheel on record that another call, an event or a due time began. */
+export function recordInner(
+  ports: MasterPorts,
+  { kind, fun, args, kwargs, jid }: AskedFunction & { readonly jid: string },
+  proven: Proven,
+  outcome: 'done' | 'refused',
+): void {
+  const target = kind === 'wheel' ? (targetOf(kind, kwargs) ?? args.at(0)) : undefined;
+  ports.audit?.[outcome === 'refused' ? 'recordRefusal' : 'record']({
+    ...{ kind, outcome, fun, jid, ...provenAs(proven) },
+    argsHash: hashOf([[...args], kwargs]),
+    ...given('target', shown(target)),
+  });
 }
 
 /** Puts on record what a minion had other minions or the master do (`peer`, `peer_run`). */

@@ -1,5 +1,6 @@
 import type { JobRecords, LocalClient } from '@brine/client';
 import type { FunctionCall, FunctionOutcome, MasterPorts, MinionBanks } from '@brine/master';
+import type { CallIdentity } from '@brine/master/functions';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import type { HostPorts } from './host-ports.ts';
 import type { OwnedRun, OwnedRuns } from './owned-run.ts';
@@ -32,18 +33,18 @@ export interface RunnerContext {
 }
 
 /** A call as a function sees it: who asked, and the job id of the run. */
-export type CallIdentity = Pick<FunctionCall, 'jid' | 'user' | 'principal' | 'limited'>;
+export type { CallIdentity } from '@brine/master/functions';
 
 /** What a function can reach in a master, beside the ports of requests. */
 export interface RunnerMaster extends MasterPorts, HostPorts {
   readonly call: CallIdentity;
   /**
-   * The whole configuration by Salt's names, defaults included; `undefined` for no such option.
-   * Secrets of Brine's own options are masked.
+   * An option by Salt's name, with its default; `undefined` for no such option. Secrets of Brine's
+   * own options are masked.
    */
   option(name: string): SaltValue | undefined;
-  /** All of it; it holds secrets. */
-  options(): SaltMap;
+  /** The whole configuration for the eyes of a caller: its secrets are masked. */
+  readonly shownOptions: SaltMap;
   /** What minions sent about themselves, and their pillars. */
   readonly banks: MinionBanks;
   /** What is known of the site's functions in Python, where the master has some. */
@@ -60,7 +61,10 @@ export interface RunnerMaster extends MasterPorts, HostPorts {
     onEvent: (...event: [...Parameters<OnEvent>, position: string]) => void,
     from?: string,
   ): Promise<{ readonly position: string; close(): void }>;
-  /** Calls another function of the table as this caller. @throws what that function throws */
+  /**
+   * Calls another function of the table as this caller.
+   * @throws InnerCallRefusedError where it may not; what that function throws
+   */
   run(fun: string, given: GivenArguments): Promise<Shown>;
   /** Long work that outlives this worker. */
   readonly runs: OwnedRuns;

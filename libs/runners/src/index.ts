@@ -6,6 +6,7 @@ export { adoptStockBatch } from './batch/stock-batch.ts';
 export type { MasterContext } from './call.ts';
 export { callFunction, isKnown, runFunction, runnerNamed, signatureOf } from './call.ts';
 export type {
+  GivenArguments,
   OwnedWork,
   RowSeal,
   RunnerContext,

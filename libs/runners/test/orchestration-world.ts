@@ -1,5 +1,6 @@
 import type { JobRecords, LocalClient } from '@brine/client';
-import type { FunctionCall, FunctionOutcome } from '@brine/master';
+import type { AuditedAct } from '@brine/job';
+import type { AccessRules, FunctionCall, FunctionOutcome } from '@brine/master';
 import {
   isMap,
   mapIn,
@@ -51,6 +52,8 @@ interface Job {
 /** What a minion returns for a function; undefined: nothing. */
 export type Answer = (fun: string, arg: readonly SaltValue[]) => SaltValue | undefined;
 
+const ROOT = { user: 'root', principal: 'root' };
+
 /** A cluster in memory: minions, job cache, files and the records of runs outlive each worker. */
 export class OrchestrationWorld {
   readonly published: PublishedJob[] = [];
@@ -62,6 +65,11 @@ export class OrchestrationWorld {
   readonly #listeners = new Set<Parameters<RunnerMaster['listen']>[0]>();
   readonly #returned = new Map<string, SaltMap>();
   readonly options = new Map<string, SaltValue>();
+  readonly audited: AuditedAct[] = [];
+  /** Who asks for what runs here. */
+  caller: Pick<FunctionCall, 'user' | 'principal' | 'caller'> = ROOT;
+  /** Rights of others than root. */
+  access: AccessRules | undefined;
   pillar: SaltMap = new Map();
   /** The record of the run, as the bucket has it. */
   record: { data: Uint8Array; fixed: Uint8Array } | undefined;
@@ -248,8 +256,13 @@ export class OrchestrationWorld {
       return Promise.resolve({ duplicate: false });
     };
     const master = {
-      call: { jid, user: 'root', principal: 'root' },
-      rules: { masterMinionId: 'm_master', runnerReturns: true },
+      call: { kind: 'runner', fun: 'state.orchestrate', jid, ...this.caller },
+      rules: { masterMinionId: 'm_master', runnerReturns: true, access: this.access },
+      audit: {
+        record: (act: AuditedAct) => void this.audited.push(act),
+        recordRefusal: (act: AuditedAct) => void this.audited.push(act),
+      },
+      count: () => undefined,
       events: { append },
       option: (name: string) => this.options.get(name),
       pillars: {

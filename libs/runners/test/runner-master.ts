@@ -1,6 +1,8 @@
+import { readAcl } from '@brine/acl';
 import { type Command, JobRecords, type JobReturn } from '@brine/client';
 import { PrivateKey } from '@brine/crypt';
-import type { FunctionOutcome, MasterRules, MinionBanks } from '@brine/master';
+import type { AccessRules, FunctionOutcome, MasterRules, MinionBanks } from '@brine/master';
+import { keptCaller } from '@brine/master/functions';
 import { type MemoryMaster, memoryMaster, vectorFile } from '@brine/testing';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { pyStr } from '@brine/wire/text';
@@ -26,7 +28,8 @@ export interface SceneOptions {
   /** Options of the configuration. */
   readonly configured?: Readonly<Record<string, SaltValue>>;
   readonly rules?: Partial<MasterRules>;
-  readonly limited?: true;
+  /** The caller has these rights of `publisher_acl`, and is not root. */
+  readonly rights?: readonly SaltValue[];
   /** What else a function may reach. */
   readonly more?: Partial<RunnerMaster>;
 }
@@ -52,10 +55,11 @@ export interface Scene {
 
 /** Builds such a master with accepted minions. */
 export function sceneOf(accepted: readonly string[], options: SceneOptions = {}): Scene {
-  const { configured = {}, jobCache } = options;
+  const { configured = {}, jobCache, rights } = options;
+  const limited = rights && limitedUser(rights);
   const memory = memoryMaster({
     masterKey,
-    ...(options.rules === undefined ? {} : { rules: options.rules }),
+    rules: { ...options.rules, ...(limited && { access: limited.access }) },
     ...(jobCache === undefined ? {} : { answerQuery: jobCache }),
   });
   for (const id of accepted) {
@@ -68,9 +72,12 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
   const fired: (readonly [string, SaltMap])[] = [];
   const master = {
     ...memory.ports,
-    call: { jid: JID, user: 'root', principal: 'root', ...(options.limited && { limited: true }) },
+    call: {
+      ...{ kind: 'runner', fun: 'test.arg', jid: JID, user: 'root', principal: 'root' },
+      ...limited?.call,
+    },
     option: (name: string) => configured[name],
-    options: () => mapOf(configured),
+    shownOptions: mapOf(configured),
     banks: memoryBanks(memory, pillars),
     fire: async (tag: string, data: SaltMap) => void fired.push([tag, data]),
     ...options.more,
@@ -109,6 +116,24 @@ export function sceneOf(accepted: readonly string[], options: SceneOptions = {})
       if (!outcome.success) throw new Error(`${fun} failed: ${pyStr(outcome.value)}`);
       return outcome.value;
     },
+  };
+}
+
+/** No rights by any login. */
+const NO_ACCESS: AccessRules = {
+  ...{ externalAuth: {}, publisherAcl: {}, sudoAcl: false, permissiveAcl: false },
+  ...{ keepAclInToken: false, tokenExpire: 0, tokenExpireUserOverride: false, hashType: 'sha256' },
+};
+
+/** The user whose rights a test gives. */
+const LIMITED = 'bob';
+
+/** A user with these rights of `publisher_acl`, as a call names it, and the rules that say so. */
+export function limitedUser(rights: readonly SaltValue[]) {
+  const who = { user: LIMITED, principal: LIMITED };
+  return {
+    call: { ...who, caller: keptCaller({ kind: 'user', ...who, acl: readAcl(rights) }) },
+    access: { ...NO_ACCESS, publisherAcl: { [LIMITED]: rights } },
   };
 }
 

@@ -16,7 +16,12 @@ export const SERVED = 'served.txt';
 /** Who may run `test.*`. */
 const LOGIN = { eauth: 'file', username: 'anne', password: 'secret of anne' } as const;
 /** Users of the same file, each with rights of its own kind. */
-const RIGHTS = { anne: ['test.*'], rick: ['@runner'], wanda: ['@wheel'] };
+const RIGHTS = {
+  anne: ['test.*'],
+  rick: ['@runner'],
+  wanda: ['@wheel'],
+  olga: [{ a: ['test.*'] }, { '@runner': ['state.orchestrate', 'queue', 'manage.up'] }],
+};
 
 /** A whole master, two minions that say whatever a test wants, and an ear on its event bus. */
 export class AttackedMaster {

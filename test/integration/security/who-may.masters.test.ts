@@ -1,10 +1,18 @@
 import { Crypticle, newKeyString } from '@brine/crypt';
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { until } from '@brine/testing/waits';
+import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
+import { toJson } from '@brine/wire/text';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sealedLoad } from '../../../tools/request-table/aes-frames.ts';
 import { sealed } from '../../../tools/request-table/frames.ts';
 import type { AttackedMaster } from './attacked-master.ts';
-import { clearRaw, jobIsStored, sendSealed, startBesieged } from './hostile/besieged-master.ts';
+import {
+  ask,
+  clearRaw,
+  jobIsStored,
+  sendSealed,
+  startBesieged,
+} from './hostile/besieged-master.ts';
 import { type Act, type Actor, ACTORS, ACTS } from './hostile/who-may.ts';
 
 /* Each cell of the table "who may see or cause what" of SECURITY.md, asked of a whole master. */
@@ -33,12 +41,15 @@ function credentialsOf(actor: Actor): Readonly<Record<string, SaltValue>> {
   }
 }
 
-async function outcomeOf({ form, cmd, fields }: Act, actor: Actor): Promise<string> {
+async function outcomeOf({ form, cmd, fields, awaited }: Act, actor: Actor): Promise<string> {
   if (form === 'clear') {
     const credentials = credentialsOf(actor);
     const load: SaltMap = mapOf({ cmd, ...fields, ...credentials });
     if (cmd === 'publish') load.set('kwargs', mapOf(credentials));
-    return clearRaw(it, load);
+    if (awaited !== true) return clearRaw(it, load);
+    const answer = await ask(it, Object.fromEntries(load) as Record<string, SaltValue>);
+    const jid = textOf(answer, 'jid');
+    return jid === undefined ? 'refused' : resultOf(jid);
   }
   const load = sealedLoad(it.a, cmd, fields);
   if (actor === 'minion') return sendSealed(it.a, load);
@@ -46,6 +57,18 @@ async function outcomeOf({ form, cmd, fields }: Act, actor: Actor): Promise<stri
   load.set('tok', Buffer.alloc(256, 1));
   const sealedWith = new Crypticle(newKeyString());
   return it.send(sealed(load, { sealedWith, version: 3, outerId: 'a' }));
+}
+
+/** What a runner returned, as JSON. */
+async function resultOf(jid: string): Promise<string> {
+  const asked = { cmd: 'brine_query', query: 'get_jid', args: mapOf({ jid }) };
+  let returns: SaltMap | undefined;
+  await until(`run ${jid} has ended`, async () => {
+    const page = await ask(it, { ...asked, user: 'root', key: it.rootKey });
+    returns = mapIn(mapIn(page, 'value') ?? mapOf({}), 'returns');
+    return (returns?.size ?? 0) > 0;
+  });
+  return toJson(returns ?? null).json;
 }
 
 describe.each(Object.keys(ACTORS) as Actor[])('%s', (actor) => {

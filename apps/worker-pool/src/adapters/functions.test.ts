@@ -1,40 +1,32 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LocalClient } from '@brine/client';
 import { loadMasterConfig } from '@brine/config';
 import type { Answer } from '@brine/master';
-import { isMap, mapIn, pack, type SaltValue, unpack } from '@brine/wire';
+import type { ClearRequest } from '@brine/master/functions';
+import { mapOf, pack } from '@brine/wire';
 import { expect, test } from 'vitest';
 import { answerHere, settingsFor } from './functions.ts';
 
-test('a limited runner publishes with rights that are handed down, not as root', async () => {
+test('a runner publishes under the name of a caller that is limited', () => {
   const dir = mkdtempSync(join(tmpdir(), 'brine-functions-'));
-  writeFileSync(join(dir, 'master'), '');
+  writeFileSync(join(dir, 'master'), 'user: salt\n');
   const { options } = loadMasterConfig({ configDir: dir, env: {} });
   rmSync(dir, { recursive: true });
-  const handedDown = async (limited?: true): Promise<SaltValue | undefined> => {
-    let rights: SaltValue | undefined;
-    const ports = {
-      request: {
-        request: async (body: Uint8Array) => {
-          const sent = unpack(body);
-          const load = isMap(sent) ? mapIn(sent, 'load') : undefined;
-          rights = load && mapIn(load, 'kwargs')?.get('auth_list');
-          return pack('refused');
-        },
-      },
-      events: { listen: async () => ({ close: () => undefined }) },
-      master: { isPresent: () => true, readKey: async () => 'key' },
-      logError: () => undefined,
-    };
-    const client = new LocalClient(ports, settingsFor(options, limited ? { limited } : {}));
-    const command = { tgt: 'I@role:web', tgtType: 'compound', fun: 'test.ping', arg: [] };
-    await expect(client.publish(command)).rejects.toThrow('refused');
-    return rights;
+  expect(settingsFor(options, { user: 'anne', caller: mapOf({}) }).user).toBe('anne');
+  expect(settingsFor(options, { user: 'root' }).user).toBe('salt');
+});
+
+test('what a runner sends is sent as its caller', async () => {
+  const callers: unknown[] = [];
+  const answer = ({ caller }: ClearRequest): Promise<Answer> => {
+    callers.push(caller?.principal);
+    return Promise.resolve({ kind: 'reply', body: pack('') });
   };
-  expect(await handedDown()).toBeUndefined();
-  expect(await handedDown(true)).toEqual(['.*']);
+  const caller = { kind: 'user', user: 'anne', principal: 'anne', acl: [] } as const;
+  await answerHere({ answer }, pack(''), { host: 'h', caller }, () => undefined);
+  await answerHere({ answer }, pack(''), { host: 'h' }, () => undefined);
+  expect(callers).toEqual(['anne', undefined]);
 });
 
 const ABOUT = { kind: 'publish', jid: '20261126120000123456' } as const;

@@ -11,7 +11,12 @@ import {
   LocalClient,
   parseArguments,
 } from '@brine/client';
-import { type MasterOptions, nodegroupsOf, optionsForCallers } from '@brine/config';
+import {
+  type MasterOptions,
+  nodegroupsOf,
+  optionsForCallers,
+  optionsForFunctions,
+} from '@brine/config';
 import type { EventKind } from '@brine/job';
 import type { WorkerTraces } from '@brine/job-traces';
 import type {
@@ -23,9 +28,11 @@ import type {
   MasterPorts,
   MinionBanks,
 } from '@brine/master';
+import { type Caller, callerOf, judgeInner, nameOfCall } from '@brine/master/functions';
 import type { PythonCalls } from '@brine/python-host';
 import {
   callFunction,
+  type GivenArguments,
   type HostPorts,
   isKnown,
   type MasterContext,
@@ -38,6 +45,7 @@ import {
   type RunnerMaster,
   runnerNamed,
   type ScheduleCare,
+  type Shown,
 } from '@brine/runners';
 import { nowMs } from '@brine/telemetry';
 import { isMap, mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
@@ -76,6 +84,8 @@ export interface OwnRequest {
   readonly id?: string;
   /** Trace context of the command that caused it: a link in its trace, which no minion sees. */
   readonly link?: string;
+  /** Who asks, in place of the master's own user. */
+  readonly caller?: Caller;
 }
 
 /** Work that outlives this worker. */
@@ -102,12 +112,14 @@ const CLIENT_KINDS = ['ret', 'job', 'syndic'] as const;
 export class WorkerFunctions implements MasterFunctions {
   readonly #options: FunctionsOptions;
   readonly #named: SaltMap;
+  readonly #shown: SaltMap;
   readonly #site: SiteFunctions | undefined;
   #running = 0;
 
   constructor(options: FunctionsOptions) {
     this.#options = options;
-    this.#named = optionsForCallers(options.options);
+    this.#named = optionsForFunctions(options.options);
+    this.#shown = optionsForCallers(options.options);
     const { python, onTrouble } = options;
     const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
     if (python === undefined) return;
@@ -167,7 +179,7 @@ export class WorkerFunctions implements MasterFunctions {
     const { auditSeal, banks, hostPorts, ports, pillarTop, reactor, schedule } = this.#options;
     const fire = (tag: string, data: SaltMap): Promise<void> => this.#fire(tag, data);
     const tag = `salt/${call.kind === 'runner' ? 'run' : 'wheel'}/${call.jid}`;
-    const context: MasterContext = {
+    return {
       client,
       auditSeal: () => Promise.resolve(auditSeal),
       out: (text) => {
@@ -181,7 +193,7 @@ export class WorkerFunctions implements MasterFunctions {
         ...hostPorts(),
         call,
         option: (name) => this.#named.get(name),
-        options: () => this.#named,
+        shownOptions: this.#shown,
         banks,
         site: this.#site,
         pillarTop,
@@ -190,15 +202,26 @@ export class WorkerFunctions implements MasterFunctions {
         runs: this.#options.runs().of(call),
         reactor: reactor(),
         schedule: schedule(),
-        run: (fun, given) => {
-          const found = runnerNamed(fun);
-          if (found !== undefined) return runFunction(found, given, context);
-          if (this.#site === undefined) throw new Error(`'${fun}' is not available.`);
-          return this.#site.shown({ ...call, kind: 'runner', fun, ...given });
-        },
+        run: (fun, given) => this.#runInner(call, fun, given),
       },
     };
-    return context;
+  }
+
+  /** A runner that another one calls. @throws what that function throws, or that it may not */
+  async #runInner(outer: FunctionCall, fun: string, given: GivenArguments): Promise<Shown> {
+    judgeInner(this.#options.ports(), outer, { kind: 'runner', fun, ...given });
+    const call = { ...outer, kind: 'runner', fun, ...given, via: nameOfCall(outer) } as const;
+    const found = runnerNamed(fun);
+    if (found === undefined) {
+      if (this.#site === undefined) throw new Error(`'${fun}' is not available.`);
+      return this.#site.shown(call);
+    }
+    const { context, close } = this.contextOf(call);
+    try {
+      return await runFunction(found, given, context);
+    } finally {
+      await close();
+    }
   }
 
   /** The whole bus, events of jobs too. */
@@ -221,12 +244,14 @@ export class WorkerFunctions implements MasterFunctions {
   }
 
   #client(call: FunctionCall): LocalClient {
-    const { options, answer, ownKey, onTrouble } = this.#options;
+    const { options, answer, ownKey, onTrouble, ports: master } = this.#options;
     const link = call.traceparent === undefined ? {} : { link: call.traceparent };
     const ports: ClientPorts = {
       request: {
-        request: (body, { requestId: id }) =>
-          answer(body, { ...link, ...(id === undefined ? {} : { id }) }),
+        request: (body, { requestId: id, isOwn }) => {
+          const caller = callerOf(master(), call, isOwn);
+          return answer(body, { caller, ...link, ...(id === undefined ? {} : { id }) });
+        },
       },
       events: {
         listen: (onEvent) =>
@@ -262,16 +287,17 @@ export class WorkerFunctions implements MasterFunctions {
   }
 }
 
-/**
- * How a runner publishes. For a caller other than the master's own user it publishes as a user of a
- * master above that may run anything. Its targets are then judged as its own and reveal no pillar.
- */
+/** How a runner publishes: under the name of its caller, where that is not free. */
 export function settingsFor(
   options: MasterOptions,
-  { limited, timeoutSeconds = options.timeout }: Pick<FunctionCall, 'limited' | 'timeoutSeconds'>,
+  {
+    caller,
+    user = options.user,
+    timeoutSeconds = options.timeout,
+  }: Partial<Pick<FunctionCall, 'caller' | 'user' | 'timeoutSeconds'>>,
 ): ClientSettings {
   return {
-    user: options.user,
+    user: caller === undefined ? options.user : user,
     nodegroups: new Map(Object.entries(nodegroupsOf(options.nodegroups))),
     configFile: options.confFile,
     timeoutMs: timeoutSeconds * 1000,
@@ -279,7 +305,6 @@ export function settingsFor(
     orderMasters: options.orderMasters,
     syndicWaitMs: options.syndicWait * 1000,
     sockDir: options.sockDir,
-    ...(limited === true ? { authList: ['.*'] } : {}),
     ...(options.orderMasters ? { orderMastersTimeout: options.timeout } : {}),
   };
 }
@@ -288,11 +313,12 @@ export function settingsFor(
 export async function answerHere(
   answerer: Pick<Answerer, 'answer'>,
   body: Uint8Array,
-  { host: gatewayHost, id = randomUUID(), link }: OwnRequest & { readonly host: string },
+  { host: gatewayHost, id = randomUUID(), link, caller }: OwnRequest & { readonly host: string },
   traceOwn: WorkerTraces['own'],
 ): Promise<Uint8Array> {
   const startMs = nowMs();
-  const request = { id, body, gatewayHost, receivedMs: Date.now() };
+  const asked = { id, body, gatewayHost, receivedMs: Date.now() };
+  const request = caller === undefined ? asked : { ...asked, caller };
   const answer = await answerer.answer(request);
   if (answer.kind === 'drop') throw new Error('the master could not answer itself');
   const { about } = answer;

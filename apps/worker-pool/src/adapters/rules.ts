@@ -38,6 +38,7 @@ export function masterRules(options: MasterOptions): MasterRules {
     minionEvents: options.brine.minionEvents,
     masterId: options.jobMasterId,
     masterMinionId: options.masterId,
+    innerCalls: options.brine.innerCalls,
     runnerReturns: options.runnerReturns,
     user: options.user,
     runningUser: userInfo().username,

@@ -129,6 +129,12 @@ export const brineOptions = {
       'Signs that ids of new minions may have besides letters, digits and `._:@%+-`, as `~#`. ' +
       'Shells act on the others; an id whose key is accepted may have any.',
   }),
+  inner_calls: oneOf(['judged', 'stock'], {
+    default: 'judged',
+    doc:
+      'judged: jobs, runners and wheels that a runner begins need rights of its caller. ' +
+      'stock: the right to that runner is enough, as with a stock master.',
+  }),
   minion_events: texts({
     default: [],
     doc:

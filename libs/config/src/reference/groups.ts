@@ -51,7 +51,7 @@ export const MASTER_GROUPS: readonly GroupPlan[] = [
     title: 'Choose what survives a crash',
     brine: ['ack', 'sync_interval', 'durable_functions', 'stream_bytes', 'stream_replicas'],
   },
-  { title: 'Say who may run what', salt: accessOptions, brine: ['eauth'] },
+  { title: 'Say who may run what', salt: accessOptions, brine: ['eauth', 'inner_calls'] },
   { title: 'Log in through LDAP', salt: ldapOptions, brine: [] },
   {
     title: 'Events',

@@ -39,8 +39,9 @@ test('a runner that peer_run allows runs as the user of the master, and is answe
   expect(await ask('web1', 'manage.up', mapOf({ arg: ['web*', 'timeout=3'] }))).toEqual(['web1']);
   const jid = calls[0]!.jid;
   const args = ['web*', 'timeout=3'];
-  const call = { kind: 'runner', fun: 'manage.up', user: 'salt', limited: true, args };
+  const call = { kind: 'runner', fun: 'manage.up', user: 'salt', principal: 'web1', args };
   expect(calls).toMatchObject([call]);
+  expect(calls[0]!.caller?.get('principal')).toBe('minion/web1');
   const tags = [`salt/run/${jid}/new`, `salt/run/${jid}/ret`, `salt/job/${jid}/ret/test_master`];
   expect(made.events.map(({ tag }) => tag)).toEqual(tags);
   expect(unpackMap(made.events[1]!.body).get('return')).toEqual(['web1']);

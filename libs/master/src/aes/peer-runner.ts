@@ -3,9 +3,10 @@ import { matchPcre } from '@brine/target';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { recordPeer } from '../audit-records.ts';
 import { withoutInternal } from '../clear/function-call.ts';
+import { keptCaller } from '../clear/kept-caller.ts';
 import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
 import type { FunctionCall, MasterPorts } from '../ports/ports.ts';
-import { type PeerCommand, rightsOf } from './peers.ts';
+import { minionCaller, type PeerCommand, PRINCIPAL, rightsOf } from './peers.ts';
 
 /** Longest wait for a runner: a request is not kept longer by the gateway. The runner goes on. */
 const WAIT_MAX_MS = 20_000;
@@ -74,7 +75,7 @@ function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): Functio
     jid: ports.nextJid(),
     user: ports.rules.runningUser,
     principal: minion,
-    limited: true,
+    caller: keptCaller(minionCaller(ports, `${PRINCIPAL}${minion}`)),
     args: keywords === undefined ? parsed : parsed.slice(0, -1),
     kwargs: withoutInternal(keywords ?? mapOf({})),
   };

@@ -14,6 +14,7 @@ import {
 } from '@brine/wire';
 import { parsePublish, type PublishRequest } from '@brine/wire/load';
 import { recordPeer } from '../audit-records.ts';
+import type { Caller } from '../clear/caller.ts';
 import { expectedWithin } from '../clear/expected-minions.ts';
 import { type AllowedJob, publishJob } from '../clear/new-job.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
@@ -24,7 +25,7 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
  */
 
 /** Before the id of a minion that published a job: only that minion may read its returns. */
-const PRINCIPAL = 'minion/';
+export const PRINCIPAL = 'minion/';
 
 /** How often a blocking publish looks for returns. */
 const LOOK_MS = 250;
@@ -90,6 +91,20 @@ export function rightsOf(
   return Object.entries(rights ?? {}).flatMap(([ids, held]) =>
     matchPcre(ids, minion) ? held : [],
   );
+}
+
+/**
+ * A minion as a caller of what its runners do: `peer` says what it may publish, and `peer_run`
+ * which runners it may call.
+ */
+export function minionCaller({ rules }: MasterPorts, principal: string): Caller {
+  const minion = principal.slice(PRINCIPAL.length);
+  const runners = rightsOf(rules.peerRun, minion).filter((fun) => typeof fun === 'string');
+  const acl = [
+    ...readAcl(rightsOf(rules.peer, minion)),
+    ...readAcl([mapOf({ '@runner': runners })]),
+  ];
+  return { kind: 'minion', user: principal, principal, acl };
 }
 
 async function publishForPeer(ports: MasterPorts, request: Request, minion: string, load: SaltMap) {

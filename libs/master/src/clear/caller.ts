@@ -5,18 +5,25 @@ import { buildErrorReply } from '@brine/wire/load';
 import type { TokenRecord, Vouched } from '../ports/login-ports.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 
-/** How a caller proved its name: by a token, a login module, or a local key. */
-export type CallerKind = 'token' | 'eauth' | 'user';
+/**
+ * How a caller proved its name: by a token, a login module, or a local key; `minion` by its sealed
+ * request.
+ */
+export type CallerKind = 'token' | 'eauth' | 'user' | 'minion';
 
 /** The name that was proven to ask, and by what. */
 export interface Proven {
   readonly kind: CallerKind;
   /** Owner of the local key, the token or the login, whatever the load calls itself. */
   readonly principal: string;
+  /** The call of its that asks here, where it does not ask itself. */
+  readonly via?: string;
 }
 
 /** A request in the clear. */
 export interface ClearRequest extends Request {
+  /** Who asks, where this process asks itself for what a caller began. */
+  readonly caller?: Caller;
   /** Called as soon as a name is proven, whatever becomes of the request. */
   readonly onProven?: (proven: Proven) => void;
 }
@@ -42,6 +49,7 @@ const ERROR_NAMES = {
   token: 'TokenAuthenticationError',
   eauth: 'EauthAuthenticationError',
   user: 'UserAuthenticationError',
+  minion: 'AuthorizationError',
 } as const;
 
 /**
@@ -55,13 +63,20 @@ export async function authenticate(
   load: SaltMap,
   credentials: SaltMap = load,
 ): Promise<Caller | Stranger> {
-  const caller = credentials.has('token')
-    ? await byToken(ports, credentials)
-    : credentials.has('eauth')
-      ? await byPassword(ports, request, credentials)
-      : await byKey(ports, request, load);
+  const caller = request.caller ?? (await provenCaller(ports, request, load, credentials));
   if (!isStranger(caller)) request.onProven?.(caller);
   return caller;
+}
+
+async function provenCaller(
+  ports: MasterPorts,
+  request: ClearRequest,
+  load: SaltMap,
+  credentials: SaltMap,
+): Promise<Caller | Stranger> {
+  if (credentials.has('token')) return byToken(ports, credentials);
+  if (credentials.has('eauth')) return byPassword(ports, request, credentials);
+  return byKey(ports, request, load);
 }
 
 /** Whether the caller was not let in. */

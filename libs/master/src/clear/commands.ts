@@ -2,7 +2,7 @@ import { checkNames, mapOf, type SaltMap, type SaltValue, textOf, WireError } fr
 import { buildErrorReply } from '@brine/wire/load';
 import { recordClear } from '../audit-records.ts';
 import { MasterUnavailableError } from '../errors.ts';
-import type { AnswerAbout, MasterPorts, Request } from '../ports/ports.ts';
+import type { AnswerAbout, MasterPorts } from '../ports/ports.ts';
 import { isTooMuchWork, refuseWork, TOO_MUCH_WORK } from '../too-much-work.ts';
 import { batch, resolve } from './batch.ts';
 import { busEvents } from './bus-events.ts';
@@ -100,7 +100,7 @@ const COMMANDS: ReadonlyMap<string, ClearCommand> = new Map<string, ClearCommand
  */
 export async function runClearCommand(
   ports: MasterPorts,
-  request: Request,
+  request: ClearRequest,
   load: SaltMap,
 ): Promise<ClearResult> {
   const name = load.get('cmd');

@@ -1,15 +1,17 @@
 import { publisherAcl, readAcl } from '@brine/acl';
 import { boolOf, listOf, mapOf, type SaltMap, textOf } from '@brine/wire';
+import { minionCaller } from '../aes/peers.ts';
 import type { MasterPorts } from '../ports/ports.ts';
 import { type Caller, grantedRights, type Proven } from './caller.ts';
 import { aclToHandDown } from './new-job.ts';
 
 /** A caller as long work keeps it: no key, password or token. {@link callerNow} reads it. */
-export function keptCaller({ kind, user, principal, acl, granted }: Caller): SaltMap {
+export function keptCaller({ kind, user, principal, acl, granted, via }: Caller): SaltMap {
   return mapOf({
     kind,
     user,
     principal,
+    via,
     free: acl === undefined,
     acl: acl === undefined ? undefined : aclToHandDown({ acl }),
     module: granted?.module,
@@ -22,10 +24,27 @@ export function keptCaller({ kind, user, principal, acl, granted }: Caller): Sal
  * it began. Undefined where it has none any more.
  */
 export function callerNow(ports: MasterPorts, kept: SaltMap): Caller | undefined {
+  const now = rightsNow(ports, kept);
+  const via = textOf(kept, 'via');
+  if (now === undefined || via === undefined) return now;
+  return withinCall(ports, { ...now, via });
+}
+
+/** Everything, as a list of rights: its targets are still the caller's, and reveal no pillar. */
+const FREE = readAcl(['.*', '@runner', '@wheel']);
+
+/** A caller in what its call does: with `brine.inner_calls: stock` that is free. */
+export function withinCall({ rules }: MasterPorts, caller: Caller, isOwn = false): Caller {
+  const isFree = isOwn || rules.innerCalls === 'stock';
+  return caller.acl !== undefined && isFree ? { ...caller, acl: FREE } : caller;
+}
+
+function rightsNow(ports: MasterPorts, kept: SaltMap): Caller | undefined {
   const kind = textOf(kept, 'kind');
   const user = textOf(kept, 'user');
   const principal = textOf(kept, 'principal');
   if (user === undefined || principal === undefined) return undefined;
+  if (kind === 'minion') return minionCaller(ports, principal);
   if (kind !== 'user' && kind !== 'token' && kind !== 'eauth') return undefined;
   const who: Proven & Pick<Caller, 'user'> = { kind, user, principal };
   if (boolOf(kept, 'free') === true) return { ...who, acl: undefined };

@@ -105,7 +105,7 @@ export async function judgePublish(
   const refused = buildErrorReply(AUTHORIZATION.name, AUTHORIZATION.message);
   const names = [caller.user, ...(asked.user === undefined ? [] : [asked.user])];
   if (refusedByBlacklist(ports, names, asked.fun)) return refused;
-  const handed = handedDown(ports, load, asked.kwargs);
+  const handed = handedDown(ports, { load, asked, caller });
   const expected = await expectedFor(ports, caller, handed, asked);
   if (expected === undefined) return refused;
   const free = caller.acl === undefined || (await isFreeFor(ports, caller, asked.jid));
@@ -117,7 +117,7 @@ async function publishAs(
   request: Request,
   { load, asked, caller }: KnownPublish,
 ): Promise<PublishReply> {
-  const handed = handedDown(ports, load, asked.kwargs);
+  const handed = handedDown(ports, { load, asked, caller });
   const expected = await expectedFor(ports, caller, handed, asked);
   if (expected === undefined) {
     const named = caller.acl === undefined ? asked.jid : '';
@@ -212,8 +212,8 @@ async function expectedFor(
 ): Promise<Expected | undefined> {
   if (kind !== 'user' && refusedByBlacklist(ports, [user], asked.fun)) return undefined;
   const acl = handed === undefined ? own : readAcl(handed);
-  // As in Salt, a caller that a key let in and that has no list of rights needs none.
-  const isFree = acl === undefined || (kind === 'user' && acl.length === 0);
+  // As in Salt, a user of a master above to whom no list was handed down needs none.
+  const isFree = acl === undefined || (kind === 'user' && handed?.length === 0);
   return isFree ? expectedMinions(ports, asked) : expectedWithin(ports, acl, asked);
 }
 
@@ -245,7 +245,9 @@ function refusedByBlacklist(
  * The rights of the user of a master above. Its syndic hands them down, with a key of the master's
  * own user (salt/master.py ClearFuncs.publish).
  */
-function handedDown(ports: MasterPorts, load: SaltMap, kwargs: SaltMap | undefined) {
+function handedDown(ports: MasterPorts, { load, asked: { kwargs }, caller }: KnownPublish) {
+  // What a caller's own work publishes has the rights of that caller.
+  if (caller.via !== undefined) return undefined;
   const list = kwargs && listOf(kwargs, 'auth_list');
   return list !== undefined && isMastersKey(ports, textOf(load, 'key') ?? '') ? list : undefined;
 }

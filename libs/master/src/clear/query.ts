@@ -62,8 +62,8 @@ export async function query(
 ): Promise<SaltMap> {
   const caller = await authenticate(ports, request, load);
   if (isStranger(caller)) return refusalOf(caller);
-  // A caller with limited rights asks by a runner, where the arguments are judged.
-  if (caller.acl !== undefined) return refusalOf(notAllowed(caller));
+  // A caller with limited rights asks by a runner, where the arguments were judged.
+  if (caller.acl !== undefined && caller.via === undefined) return refusalOf(notAllowed(caller));
   const name = textOf(load, 'query');
   const own = OWN_QUERIES.get(name ?? '');
   if (name === undefined || (own === undefined && !QUERIES.has(name))) {

@@ -69,10 +69,10 @@ describe('a runner over the request port', () => {
       await send({ cmd: 'runner', fun: 'manage.up', kwarg: mapOf({}), ...who });
     }
     await Promise.all(made.background);
-    const limited = new Map(calls.map((call) => [call.principal, call.limited]));
-    expect(limited.get('anne')).toBe(true);
+    const limited = new Map(calls.map((call) => [call.principal, call.caller]));
+    expect(limited.get('anne')?.get('principal')).toBe('anne');
     expect(limited.get('root')).toBeUndefined();
-    expect(calls.filter((call) => call.limited === undefined)).toHaveLength(1);
+    expect(calls.filter((call) => call.caller === undefined)).toHaveLength(1);
   });
 
   const kwarg = mapOf({ arg: ['a'], kwarg: mapOf({ b: 1, __jid__: 'x' }) });

@@ -13,6 +13,7 @@ import {
   SUDO_PREFIX,
 } from './caller.ts';
 import { readCall } from './function-call.ts';
+import { keptCaller } from './kept-caller.ts';
 
 /** Runners that one worker runs at the same time; each may wait for minions. */
 export const RUNNERS_MAX = 32;
@@ -92,7 +93,7 @@ async function allowedCall(
     const traceparent = textOf(load, 'traceparent');
     return {
       ...{ ...asked, jid, user: userOf(ports, load, caller), principal },
-      ...(caller.acl === undefined ? {} : { limited: true }),
+      ...(caller.acl === undefined ? {} : { caller: keptCaller(caller) }),
       ...(isTimeout(seconds) && { timeoutSeconds: seconds }),
       ...(kind === 'runner' && traceparent !== undefined ? { traceparent } : {}),
     };

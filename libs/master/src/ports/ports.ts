@@ -128,6 +128,11 @@ export interface MasterRules extends ServedRules {
   readonly masterId: string | undefined;
   /** The id of the master itself, `<host>_master`: its runs are returns of it. */
   readonly masterMinionId: string;
+  /**
+   * `stock`: what a function does for its caller is free, as with Salt. Default: each job, runner
+   * and wheel that it begins is judged by the rights of its caller.
+   */
+  readonly innerCalls?: 'judged' | 'stock';
   /** Runners have an entry in the job cache. */
   readonly runnerReturns: boolean;
   readonly user: string;
@@ -330,8 +335,13 @@ export interface FunctionCall {
   readonly user: string;
   /** The name that was proven to call. */
   readonly principal: string;
-  /** The caller is not the master's own user, so a job of the function is judged as its own. */
-  readonly limited?: true;
+  /**
+   * The caller whose rights count for what the function does, as `keptCaller` keeps it. Absent where
+   * nothing is forbidden to it.
+   */
+  readonly caller?: SaltMap;
+  /** What made this call: another one (`runner.state.orchestrate <jid>`), an event, a due time. */
+  readonly via?: string;
   /** How long its own commands wait for minions, s; absent: the master's `timeout`. */
   readonly timeoutSeconds?: number;
   /** Of the asking command; its own requests are linked to it. */

@@ -92,7 +92,7 @@ async function killActive({ jid, data }: OwnedRunRecord, context: RunnerContext)
   const tgt = active.filter((id) => typeof id === 'string').sort();
   if (tgt.length === 0) return;
   const fun = 'saltutil.kill_job';
-  await context.client.publish({ tgt, tgtType: 'list', fun, arg: [jid] });
+  await context.client.publish({ tgt, tgtType: 'list', fun, arg: [jid], isOwn: true });
 }
 
 const pause: RunnerFunction = {

@@ -1,11 +1,14 @@
+import { dirname, isAbsolute, relative, resolve } from 'node:path';
+import { isJudged } from '@brine/master/functions';
 import { matchGlob } from '@brine/target';
-import { mapOf, type SaltMap, type SaltValue } from '@brine/wire';
+import { isMap, mapOf, type SaltMap, type SaltValue } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import {
   type BoundArguments,
   masterOf,
   type RunnerContext,
   type RunnerFunction,
+  type RunnerMaster,
 } from '../function.ts';
 import type { ReactionFailure, ReactorCare } from '../reactor-care.ts';
 
@@ -39,14 +42,58 @@ const add: RunnerFunction = {
   parameters: [['event'], ['reactors'], ...UNUSED],
   doc:
     'Adds an entry to the list of the reactor, in the whole cluster and for good. event: a glob ' +
-    'of tags. reactors: a path, a glob of paths or salt://, or a list of these.',
+    'of tags. reactors: a path, a glob of paths or salt://, or a list of these. A caller with ' +
+    'limited rights may name files in file_roots, and beside those that the option reactor names.',
   async run({ named }, context) {
     const event = pyStr(named.get('event') ?? '');
     const given = named.get('reactors') ?? [];
     const reactors = (Array.isArray(given) ? given : [given]).map(pyStr);
+    await judgeFiles(masterOf(context), reactors);
     return { value: await reactorOf(context).add(event, reactors) };
   },
 };
+
+const SERVED = 'salt://';
+
+/**
+ * A caller with limited rights adds only files that an operator has put there to be run: a minion
+ * may have pushed others. @throws Error that names the first one
+ */
+async function judgeFiles(master: RunnerMaster, reactors: readonly string[]): Promise<void> {
+  if (!isJudged(master, master.call)) return;
+  const dirs = await reactorDirs(master);
+  const other = reactors.find((file) => {
+    const dir = resolve(plainPart(file));
+    return !file.startsWith(SERVED) && !dirs.some((one) => isWithin(dir, one));
+  });
+  if (other === undefined) return;
+  throw new Error(`${other} lies neither in file_roots nor in a directory that reactor names`);
+}
+
+/** The directories of file_roots, and of the files that the configuration reacts with. */
+async function reactorDirs(master: RunnerMaster): Promise<readonly string[]> {
+  const roots = await master.hostFiles.roots('file_roots');
+  const named = textsWithin(master.option('reactor') ?? null).filter((text) =>
+    text.startsWith('/'),
+  );
+  return [...[...roots.values()].flat(), ...named.map((file) => dirname(`${plainPart(file)}.`))];
+}
+
+/** A path up to its first sign of a glob. */
+function plainPart(path: string): string {
+  return path.replace(/\/?[^/]*[*?[{].*$/s, '/');
+}
+
+function isWithin(path: string, dir: string): boolean {
+  const way = relative(resolve(dir), path);
+  return way === '' || !(way.startsWith('..') || isAbsolute(way));
+}
+
+function textsWithin(value: SaltValue): readonly string[] {
+  if (typeof value === 'string') return [value];
+  if (isMap(value)) return [...value.values()].flatMap(textsWithin);
+  return Array.isArray(value) ? value.flatMap(textsWithin) : [];
+}
 
 const remove: RunnerFunction = {
   name: 'reactor.delete',

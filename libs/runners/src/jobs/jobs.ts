@@ -303,7 +303,7 @@ const active: RunnerFunction = {
     WITH_PROGRESS,
   async run({ named }, context) {
     const { jobs } = context;
-    const command = { tgt: '*', tgtType: 'glob', fun: 'saltutil.running', arg: [] };
+    const command = { tgt: '*', tgtType: 'glob', fun: 'saltutil.running', arg: [], isOwn: true };
     const found: SaltMap = new Map();
     const wanted = isTruthy(named.get('display_progress'));
     const answers = await returnsOf(context, command);

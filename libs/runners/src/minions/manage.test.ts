@@ -16,9 +16,9 @@ test('minions that answer a ping are up, those that do not are down', async () =
   const kwargs = mapOf({ tgt: ['a', 'b'], tgt_type: 'list', gather_job_timeout: 7 });
   expect(await scene.value('manage.down', [], kwargs)).toEqual(['dead1', 'dead2']);
   expect(scene.commands).toEqual([
-    { tgt: '*', tgtType: 'glob', fun: 'test.ping', arg: [] },
-    { tgt: 'web*', tgtType: 'glob', fun: 'test.ping', arg: [] },
-    { tgt: ['a', 'b'], tgtType: 'list', fun: 'test.ping', arg: [] },
+    { tgt: '*', tgtType: 'glob', fun: 'test.ping', arg: [], isOwn: true },
+    { tgt: 'web*', tgtType: 'glob', fun: 'test.ping', arg: [], isOwn: true },
+    { tgt: ['a', 'b'], tgtType: 'list', fun: 'test.ping', arg: [], isOwn: true },
   ]);
   expect(scene.waits).toEqual([{}, { timeoutMs: 3_000 }, { gatherJobTimeoutMs: 7_000 }]);
 });

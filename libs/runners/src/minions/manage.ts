@@ -37,6 +37,7 @@ async function ping({ named }: BoundArguments, context: RunnerContext): Promise<
     tgtType: pyStr(named.get('tgt_type') ?? 'glob'),
     fun: 'test.ping',
     arg: [],
+    isOwn: true,
   };
   const found = await gatherFrom(context, command, {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
@@ -105,7 +106,8 @@ const keyRegen: RunnerFunction = {
     'master stays.',
   async run(_given, context) {
     const master = masterOf(context);
-    await gatherFrom(context, { tgt: '*', tgtType: 'glob', fun: 'saltutil.regen_keys', arg: [] });
+    const command = { tgt: '*', tgtType: 'glob', fun: 'saltutil.regen_keys', arg: [] };
+    await gatherFrom(context, { ...command, isOwn: true });
     await deleteKeys(master, listKeys(master));
     return { value: KEYS_DELETED };
   },
@@ -126,7 +128,7 @@ const versions: RunnerFunction = {
     'Asks all minions for their release of Salt, and lists them by how it compares with that of ' +
     'the master. A minion that does not tell a release counts as offline.',
   async run(_given, context) {
-    const command = { tgt: '*', tgtType: 'glob', fun: 'test.version', arg: [] };
+    const command = { tgt: '*', tgtType: 'glob', fun: 'test.version', arg: [], isOwn: true };
     const shown: SaltMap = new Map();
     const found = await returnsOf(context, command, {}, true);
     for (const [id, full] of [...found].sort(byText)) {

@@ -45,9 +45,10 @@ test('mine.update hands its keywords on to the minions', async () => {
   const kwargs = mapOf({ clear: true, mine_functions: mapOf({ 'test.ping': [] }) });
   await made.value('mine.update', ['role:web', 'grain'], kwargs);
   expect(made.commands).toEqual([
-    { tgt: 'web*', tgtType: 'glob', fun: 'mine.update', arg: [] },
+    { tgt: 'web*', tgtType: 'glob', fun: 'mine.update', arg: [], isOwn: true },
     {
-      ...{ tgt: 'role:web', tgtType: 'grain', fun: 'mine.update' },
+      // Its caller has named functions.
+      ...{ tgt: 'role:web', tgtType: 'grain', fun: 'mine.update', isOwn: false },
       arg: [new Map([['__kwarg__', true], ...kwargs])],
     },
   ]);

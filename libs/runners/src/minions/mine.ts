@@ -36,6 +36,8 @@ const update: RunnerFunction = {
       tgt: targetOf(named.get('tgt')),
       tgtType: pyStr(named.get('tgt_type') ?? 'glob'),
       fun: 'mine.update',
+      // Functions that the caller names run on the minions.
+      isOwn: functions === null,
       arg:
         kwargs.size === 0 ? [] : [new Map<SaltValue, SaltValue>([['__kwarg__', true], ...kwargs])],
     };

@@ -69,7 +69,7 @@ test('one value is one argument, not its letters', async () => {
 });
 
 test('credentials and rights can not be handed in beside the caller’s own', async () => {
-  const { run, commands } = sceneOf([], { minions, limited: true });
+  const { run, commands } = sceneOf([], { minions, rights: ['@runner'] });
   for (const name of ['auth_list', 'token', 'eauth', 'key']) {
     const outcome = await run('salt.execute', ['*', 'test.ping'], mapOf({ [name]: 'x' }));
     expect(outcome).toMatchObject({ success: false });

@@ -9,14 +9,18 @@ const get: RunnerFunction = {
   doc:
     'Shows an option of the master. key: its name, with names below it after colons. default: ' +
     'what is shown where there is none (default: nothing). delimiter: stands between names ' +
-    "(default :). Secrets of Brine's own options are masked.",
+    "(default :). Secrets of Brine's own options are masked, and for a caller with limited rights " +
+    'all secrets.',
   async run({ named }, context) {
     const master = masterOf(context);
     const delimiter = pyStr(named.get('delimiter') ?? ':');
     const [name = '', ...below] = pyStr(named.get('key') ?? '').split(delimiter);
-    const found = traverse(master.option(name) ?? null, below);
-    const isThere = master.option(name) !== undefined && found !== undefined;
-    if (!isThere) return { value: named.get('default') ?? null };
+    const isLimited = master.call.caller !== undefined;
+    const option = isLimited ? master.shownOptions.get(name) : master.option(name);
+    const found = traverse(option ?? null, below);
+    if (option === undefined || found === undefined) return { value: named.get('default') ?? null };
+    // What stands in a store may be a secret: sdb.get has a right of its own.
+    if (isLimited) return { value: found };
     return { value: await sdbGet(found, master) };
   },
 };

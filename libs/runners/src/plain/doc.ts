@@ -22,7 +22,7 @@ const execution: RunnerFunction = {
   async run(_given, context) {
     const { client } = context;
     const tgt = [...masterOf(context).keys.accepted()].slice(0, ASKED_MAX);
-    const command = { tgt, tgtType: 'list', fun: 'sys.doc', arg: [] };
+    const command = { tgt, tgtType: 'list', fun: 'sys.doc', arg: [], isOwn: true };
     const job = tgt.length === 0 ? undefined : await client.publish(command, { listen: true });
     if (job === undefined) return { value: [] };
     for await (const item of client.returns(job)) {

@@ -1,3 +1,5 @@
+import { firedTag } from '@brine/job';
+import { isJudged } from '@brine/master/functions';
 import { isMap, isName, mapOf } from '@brine/wire';
 import { isTruthy, pyStr } from '@brine/wire/text';
 import { masterOf, type RunnerFunction } from '../function.ts';
@@ -7,7 +9,8 @@ const send: RunnerFunction = {
   parameters: [['tag'], ['data', null]],
   doc:
     'Fires an event on the bus of the whole cluster. tag: its tag, used as it is. data: a map of ' +
-    'what it carries (default: nothing).',
+    'what it carries (default: nothing). A caller with limited rights may not use tags of Salt ' +
+    'itself, as readers take their events for those of the master.',
   async run({ named }, context) {
     const tag = pyStr(named.get('tag') ?? '');
     const given = named.get('data') ?? null;
@@ -15,7 +18,11 @@ const send: RunnerFunction = {
     if (!isMap(data)) throw new Error(`Dict object expected, not '${pyStr(data)}'.`);
     if (tag === '') throw new Error('Empty tag.');
     if (!isName('tag', tag)) throw new Error('a tag is one line of at most 8192 bytes');
-    await masterOf(context).fire(tag, new Map(data));
+    const master = masterOf(context);
+    if (isJudged(master, master.call) && firedTag(tag).kind !== 'custom') {
+      throw new Error(`a caller with limited rights may not fire ${tag}: Salt has this tag`);
+    }
+    await master.fire(tag, new Map(data));
     return { value: true };
   },
 };

@@ -103,7 +103,8 @@ test('documentation of execution modules is that of a minion which answers', asy
   const docs = mapOf({ 'test.ping': 'pongs' });
   const asked = sceneOf(['a', 'b'], { minions: () => [back('a', false), back('b', docs)] });
   expect(await asked.value('doc.execution')).toEqual(docs);
-  expect(asked.commands).toEqual([{ tgt: ['a', 'b'], tgtType: 'list', fun: 'sys.doc', arg: [] }]);
+  const tgt = ['a', 'b'];
+  expect(asked.commands).toEqual([{ tgt, tgtType: 'list', fun: 'sys.doc', arg: [], isOwn: true }]);
   expect(await sceneOf([]).value('doc.execution')).toEqual([]);
 });
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { MasterUnavailableError } from '@brine/master';
+import { isJudged, judgeLater } from '@brine/master/functions';
 import { isMap, mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { fromJson, pyRepr, pyStr, toJson } from '@brine/wire/text';
 import {
+  type GivenArguments,
   masterOf,
   type RunnerContext,
   type RunnerFunction,
@@ -175,10 +177,39 @@ const insert: RunnerFunction = {
   doc:
     'Puts one item, or all of a list or none, into a queue. items: text, a map, or a list. ' +
     ABOUT,
-  run: async ({ named }, context) => ({
-    value: await queueOf(named, context, 'insert').insert(named.get('items') ?? null),
-  }),
+  async run({ named }, context) {
+    const items = named.get('items') ?? null;
+    await judgeItems(masterOf(context), items);
+    return { value: await queueOf(named, context, 'insert').insert(items) };
+  },
 };
+
+/**
+ * Judges what queue.process_runner would run: whoever processes a queue may have more rights than
+ * those who put items into it.
+ * @throws InnerCallRefusedError
+ */
+async function judgeItems(master: RunnerMaster, items: SaltValue): Promise<void> {
+  if (!isJudged(master, master.call)) return;
+  for (const item of Array.isArray(items) ? items : [items]) {
+    const call = runnerIn(item);
+    const isText = !isMap(item);
+    // Most texts are names of something else.
+    if (isText && !(await master.functions.knows('runner', call.fun))) continue;
+    if (isText || item.has('fun')) judgeLater(master, master.call, { kind: 'runner', ...call });
+  }
+}
+
+/** An item as queue.process_runner reads it. */
+function runnerIn(item: SaltValue): GivenArguments & { readonly fun: string } {
+  if (!isMap(item)) return { fun: pyStr(item), args: [], kwargs: mapOf({}) };
+  const args = item.get('args');
+  return {
+    fun: textOf(item, 'fun') ?? '',
+    args: Array.isArray(args) ? args : [],
+    kwargs: mapIn(item, 'kwargs') ?? mapOf({}),
+  };
+}
 
 const remove: RunnerFunction = {
   name: 'queue.delete',
@@ -281,6 +312,7 @@ const insertRunner: RunnerFunction = {
     const args = typeof given === 'string' ? given.split(',') : (given ?? []);
     const kwargs = named.get('kwargs') ?? mapOf({});
     const item = mapOf({ fun: named.get('fun') ?? null, args, kwargs });
+    await judgeItems(masterOf(context), item);
     const queue = queueOf(runnerQueue(named, context), context, 'insert');
     return { value: await queue.insert(item) };
   },
@@ -295,7 +327,8 @@ const processRunner: RunnerFunction = {
   ],
   doc:
     'Takes runners out of a queue, fires them as queue.process_queue does, and runs one after ' +
-    'the other. One that fails does not stop the others; the failure is shown at the end. ' +
+    'the other, each within the rights of whoever processes the queue. One that fails does not ' +
+    'stop the others; the failure is shown at the end. ' +
     `quantity: how many (default 1), or all. ${ABOUT_RUNNERS}`,
   async run({ named }, context) {
     const asked = runnerQueue(named, context).set('is_runner', true);
@@ -303,11 +336,9 @@ const processRunner: RunnerFunction = {
     const failures: string[] = [];
     const items = isMap(data) ? data.get('items') : [];
     for (const item of Array.isArray(items) ? items : []) {
-      const fun = isMap(item) ? (textOf(item, 'fun') ?? '') : pyStr(item);
-      const args = isMap(item) ? item.get('args') : [];
-      const kwargs = (isMap(item) ? mapIn(item, 'kwargs') : undefined) ?? mapOf({});
+      const { fun, args, kwargs } = runnerIn(item);
       try {
-        await masterOf(context).run(fun, { args: Array.isArray(args) ? args : [], kwargs });
+        await masterOf(context).run(fun, { args, kwargs });
       } catch (error) {
         failures.push(`${fun}: ${error instanceof Error ? error.message : String(error)}`);
       }

@@ -40,9 +40,9 @@ test('metasyntactic names are those of a country', async () => {
 });
 
 test('options that Salt does not have are for callers without limits', async () => {
-  const configured = { user: 'root', brine: mapOf({ database_url: 'postgres://a:secret@b/c' }) };
+  const configured = { user: 'root', brine: mapOf({ host: 'a' }) };
   const whole = await sceneOf([], { configured }).value('test.get_opts');
   expect(whole).toEqual(mapOf(configured));
-  const limited = await sceneOf([], { configured, limited: true }).value('test.get_opts');
+  const limited = await sceneOf([], { configured, rights: ['@runner'] }).value('test.get_opts');
   expect(limited).toEqual(mapOf({ user: 'root' }));
 });

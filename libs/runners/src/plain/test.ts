@@ -91,12 +91,12 @@ const getOpts: RunnerFunction = {
   name: 'test.get_opts',
   parameters: [],
   doc:
-    'Shows the configuration of the master, with its secrets. A caller with limited rights does ' +
-    'not see the options below brine, which Salt does not have.',
+    'Shows the configuration of the master; secrets are masked, as brine config masks them. A ' +
+    'caller with limited rights does not see the options below brine, which Salt does not have.',
   async run(_given, context) {
     const master = masterOf(context);
-    const shown: SaltMap = new Map(master.options());
-    if (master.call.limited === true) shown.delete('brine');
+    const shown: SaltMap = new Map(master.shownOptions);
+    if (master.call.caller !== undefined) shown.delete('brine');
     return { value: shown };
   },
 };

@@ -1,3 +1,4 @@
+import { judgeLater } from '@brine/master/functions';
 import {
   type Asked,
   ASKED_MAX,
@@ -21,6 +22,7 @@ import {
   masterOf,
   type RunnerContext,
   type RunnerFunction,
+  type RunnerMaster,
 } from '../function.ts';
 import type { ScheduledRun } from './schedule-care.ts';
 
@@ -258,11 +260,21 @@ const runJob: RunnerFunction = {
       // The due times of a job that is off are passed over, so it runs as a call of its own.
       return { value: await runForced(job, context) };
     }
+    await judgeJob(master, job);
     const at = master.now();
     await change(context, job.name, (asked) => ({ ...asked, runs: [...asked.runs, at] }));
     return { value: told(`Scheduling Job ${job.name} on the master.`) };
   },
 };
+
+/**
+ * Judges a job of the schedule that a call makes run: only who may call its function may.
+ * @throws InnerCallRefusedError
+ */
+async function judgeJob(master: RunnerMaster, { fun, args, kwargs }: ScheduledJob): Promise<void> {
+  const kind = (await master.functions.knows('runner', fun)) ? 'runner' : 'wheel';
+  judgeLater(master, master.call, { kind, fun, args, kwargs });
+}
 
 async function runForced(job: ScheduledJob, context: RunnerContext): Promise<SaltMap> {
   await masterOf(context).run(job.fun, { args: job.args, kwargs: job.kwargs });
@@ -281,13 +293,17 @@ function switching(name: string, isJob: boolean, to: boolean): RunnerFunction {
       `Switches ${what} ${to ? 'on' : 'off'}, for all masters of the cluster and until it is ` +
       'switched again. The configuration stays as it is.',
     async run({ named }, context) {
+      const master = masterOf(context);
       if (!isJob) {
-        await masterOf(context).schedule.ask((asked) => ({ ...asked, enabled: to }));
+        const { schedule } = await viewOf(context);
+        for (const job of to ? schedule.jobs : []) await judgeJob(master, job);
+        await master.schedule.ask((asked) => ({ ...asked, enabled: to }));
         return { value: told(`${word} schedule on the master.`, { changes: ['schedule', done] }) };
       }
       const given = named.get('name') ?? null;
       const job = jobNamed(await viewOf(context), given);
       if (job === undefined) return { value: unknownJob(given) };
+      if (to) await judgeJob(master, job);
       await change(context, job.name, (asked) => ({ ...asked, enabled: to }));
       const comment = `${word} Job ${job.name} in schedule.`;
       return { value: told(comment, { changes: [job.name, done] }) };
@@ -320,7 +336,9 @@ const postponeJob: RunnerFunction = {
     const { job, times, fault } = await timesOf(given, ['current_time', 'new_time'], context);
     const [current, later] = times;
     if (job === undefined || current === undefined || later === undefined) return { value: fault };
-    const moment = momentOf(later, masterOf(context).schedule.zone);
+    const master = masterOf(context);
+    await judgeJob(master, job);
+    const moment = momentOf(later, master.schedule.zone);
     await change(context, job.name, (asked) => ({
       ...asked,
       skips: [...asked.skips, current],

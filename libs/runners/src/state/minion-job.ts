@@ -208,6 +208,7 @@ async function chosenTarget(
     tgtType: job.tgtType,
     fun: 'sys.list_functions',
     arg: [],
+    isOwn: true,
   });
   const able = (listed ?? []).flatMap((item) =>
     item.kind === 'return' && Array.isArray(item.ret) && item.ret.includes(job.fun)
@@ -343,7 +344,7 @@ async function runningOn(
   ids: readonly string[],
   jid: string,
 ): Promise<string[]> {
-  const command = { tgt: ids, tgtType: 'list', fun: 'saltutil.find_job', arg: [jid] };
+  const command = { tgt: ids, tgtType: 'list', fun: 'saltutil.find_job', arg: [jid], isOwn: true };
   const answers = await runOnMinions(client, command);
   return (answers ?? []).flatMap((item) =>
     item.kind === 'return' && isMap(item.ret) && item.ret.size > 0 ? [item.id] : [],

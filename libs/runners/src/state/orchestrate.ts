@@ -1,3 +1,5 @@
+import { isJid } from '@brine/job';
+import { isJudged } from '@brine/master/functions';
 import {
   copyOf,
   DependencyGraph,
@@ -141,6 +143,9 @@ async function runSls(
 ): Promise<Shown> {
   const master = masterOf(context);
   const jid = named.get('orchestration_jid') ?? null;
+  if (isJudged(master, master.call) && jid !== null && !isJid(jid)) {
+    throw refusal('orchestration_jid is no job id');
+  }
   const settings = {
     ...settingsOf(named, context),
     test: isTest(named.get('test') ?? null, context),
@@ -244,7 +249,7 @@ async function runSingle(
   callable: Callable,
 ): Promise<Shown> {
   const { masterMinionId } = masterOf(context).rules;
-  const settings = settingsOf(named, context);
+  const settings = { ...settingsOf(named, context), areGiven: true } as const;
   const [module, fun] = pyStr(named.get('fun') ?? '').split('.');
   if (fun === undefined) return { value: mapOf({ [masterMinionId]: 'Invalid function passed' }) };
   const chunk: SaltMap = new Map(kwargs);
@@ -266,7 +271,8 @@ async function runHigh(
   context: RunnerContext,
   callable: Callable,
 ): Promise<Shown> {
-  const minion = await OwnMinion.of(context, settingsOf(named, context), callable);
+  const settings = { ...settingsOf(named, context), areGiven: true } as const;
+  const minion = await OwnMinion.of(context, settings, callable);
   return shownStates(context, await minion.run(named.get('data') ?? null));
 }
 

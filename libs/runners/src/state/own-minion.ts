@@ -1,3 +1,4 @@
+import { isJudged } from '@brine/master/functions';
 import {
   callHigh,
   checkResult,
@@ -30,6 +31,8 @@ export interface StateSettings {
   /** Job id of events; undefined where Salt has none. */
   readonly jid: string | undefined;
   readonly orchestrationJid: string | undefined;
+  /** The states are data of the caller, and stand in no file of an operator. */
+  readonly areGiven?: true;
 }
 
 /** What keeps a run where another worker finds it. */
@@ -221,6 +224,10 @@ export class OwnMinion {
   }
 
   async #call(fun: string, args: readonly SaltValue[], kwargs: SaltMap): Promise<SaltValue> {
+    const { call } = this.#master;
+    if (this.#settings.areGiven === true && isJudged(this.#master, call)) {
+      throw pythonError('PermissionError', `${fun} is not allowed: ${NOT_FROM_A_FILE}`);
+    }
     const answer = await this.#ask(this.#asked({ fun, args: [...args], kwargs }));
     const error = textOf(answer, 'error');
     if (error !== undefined) throw pythonError(textOf(answer, 'kind') ?? 'Exception', error);
@@ -234,6 +241,9 @@ export class OwnMinion {
     });
   }
 }
+
+const NOT_FROM_A_FILE =
+  'states that a caller with limited rights gives as data call no function of the master itself';
 
 const NOT_HERE =
   'A stock master runs it on its own host; a Brine master runs only states of salt and test. ' +

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FunctionOutcome } from '@brine/master';
-import { runAndTell } from '@brine/master/functions';
+import { InnerCallRefusedError, judgeInner, nameOfCall, runAndTell } from '@brine/master/functions';
 import type { StateCall, StateFunction } from '@brine/states';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { hasSecretArguments } from '@brine/wire/load';
@@ -156,10 +156,19 @@ async function runNested(
     return { jid: before, outcome: await outcomeAfterDeath(world, nested, before) };
   }
   const jid = master.nextJid();
+  try {
+    judgeInner(master, master.call, nested, jid);
+  } catch (error) {
+    if (!(error instanceof InnerCallRefusedError)) throw error;
+    return { jid, outcome: { value: error.message, success: false, retcode: 1 } };
+  }
   await call.note(mapOf({ jid }));
   await fireArgs(world, call, shownCall(nested));
-  const { user, principal, limited } = master.call;
-  const identity = { jid, user, principal, ...(limited === true ? { limited } : {}) };
+  const { user, principal, caller } = master.call;
+  const identity = {
+    ...{ jid, user, principal, via: nameOfCall(master.call) },
+    ...(caller === undefined ? {} : { caller }),
+  };
   const outcome = await unlessCutOff(runAndTell(master, { ...nested, ...identity }), world.cutOff);
   return { jid, outcome };
 }

@@ -13,8 +13,8 @@ const WHERE = 'It is in force after a restart of the services, on the host of th
 const values: WheelFunction = {
   name: 'config.values',
   parameters: [],
-  doc: "Shows the whole configuration. Secrets of Brine's own options are masked.",
-  run: (_given, master) => master.options(),
+  doc: 'Shows the whole configuration; secrets are masked, as brine config masks them.',
+  run: (_given, master) => master.shownOptions,
 };
 
 const apply: WheelFunction = {

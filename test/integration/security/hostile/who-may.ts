@@ -27,6 +27,8 @@ export interface Act {
   readonly form: 'clear' | 'sealed';
   readonly cmd: string;
   readonly fields: Fields;
+  /** The answer is what a runner returned, when it has ended. */
+  readonly awaited?: true;
   /** Fits the answer where it was done, and no refusal. */
   readonly done: RegExp;
   /** Those who may; all others may not. */
@@ -39,6 +41,14 @@ const JID = '20261122080000123456';
 const PILLAR: Fields = { grains: mapOf({ id: 'a' }), ver: '2', saltenv: null, pillarenv: null };
 const FILE: Fields = { path: 'served.txt', saltenv: 'base', loc: 0 };
 const PEER: Fields = { arg: [], tgt: 'a', ret: '', tgt_type: 'glob' };
+
+/** Arguments of a runner. */
+function called(
+  arg: readonly SaltValue[],
+  kwarg: Readonly<Record<string, SaltValue>> = {},
+): SaltValue {
+  return mapOf({ arg: [...arg], kwarg: mapOf(kwarg) });
+}
 
 /** Rows of the table. */
 export const ACTS: readonly Act[] = [
@@ -87,6 +97,60 @@ export const ACTS: readonly Act[] = [
     form: 'clear',
     cmd: 'wheel',
     fields: { fun: 'key.list_all' },
+    done: /"success":true|a map of data tag/,
+    may: ['wanda', 'root'],
+  },
+  {
+    name: 'run `cmd.run` on a minion by `salt.execute`',
+    form: 'clear',
+    cmd: 'runner',
+    fields: { fun: 'salt.execute', kwarg: called(['a', 'cmd.run', ['true'], 1]) },
+    awaited: true,
+    done: /did not return|No response/i,
+    may: ['root'],
+  },
+  {
+    name: 'accept a key by an orchestration',
+    form: 'clear',
+    cmd: 'runner',
+    fields: {
+      fun: 'state.orchestrate_single',
+      kwarg: called(['salt.wheel', 'key.accept'], { match: 'a' }),
+    },
+    awaited: true,
+    done: /"result":true/,
+    may: ['root'],
+  },
+  {
+    name: 'read all pillars by `pillar.show_pillar`',
+    form: 'clear',
+    cmd: 'runner',
+    fields: { fun: 'pillar.show_pillar', kwarg: called(['b']) },
+    awaited: true,
+    done: /"secret":/,
+    may: ['rick', 'root'],
+  },
+  {
+    name: 'accept a key by `key.accept`',
+    form: 'clear',
+    cmd: 'wheel',
+    fields: { fun: 'key.accept', match: 'a' },
+    done: /"success":true|a map of data tag/,
+    may: ['wanda', 'root'],
+  },
+  {
+    name: 'write into `file_roots` by `file_roots.write`',
+    form: 'clear',
+    cmd: 'wheel',
+    fields: { fun: 'file_roots.write', data: 'x', path: 'written.txt' },
+    done: /"success":true|a map of data tag/,
+    may: ['wanda', 'root'],
+  },
+  {
+    name: 'write into the configuration by `config.apply`',
+    form: 'clear',
+    cmd: 'wheel',
+    fields: { fun: 'config.apply', key: 'timeout', value: 5 },
     done: /"success":true|a map of data tag/,
     may: ['wanda', 'root'],
   },

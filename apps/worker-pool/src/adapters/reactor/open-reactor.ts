@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bucket, type Bus } from '@brine/bus';
 import { ReactionQueue, reactionsWaiting } from '@brine/bus/reactions';
@@ -353,15 +354,16 @@ class Reactor implements WorkerReactor {
   }
 
   #openFiles(): ReactionFiles {
-    const { files, ownStates, ports } = this.#parts;
+    const { context, files, ownStates, ports } = this.#parts;
     return new ReactionFiles({
       ...{ files, threads: this.#threads },
+      pushedDir: join(context.options.cachedir, 'minions'),
       id: () => ports().rules.masterMinionId,
       grains: (id) => ownStates.grains(id),
       runner: async (fun, args, kwargs) => {
         const master = ports();
         const call = { kind: 'runner', fun, args, kwargs, jid: master.nextJid() } as const;
-        const own = { user: REACTOR_USER, principal: master.rules.user };
+        const own = { user: REACTOR_USER, principal: master.rules.user, via: 'reactor' };
         return (await master.functions.run({ ...call, ...own })).value;
       },
     });

@@ -26,7 +26,11 @@ interface World {
 }
 
 function scene(world: Partial<World> = {}, atOnce = 2) {
-  const published: { readonly id: string; readonly load: SaltMap }[] = [];
+  const published: {
+    readonly id: string;
+    readonly via: string | undefined;
+    readonly load: SaltMap;
+  }[] = [];
   const fired: string[] = [];
   const called: FunctionCall[] = [];
   const spans: object[] = [];
@@ -57,9 +61,13 @@ function scene(world: Partial<World> = {}, atOnce = 2) {
   const calls = new OwnCalls({
     ...{ options: OPTIONS, atOnce, ports: () => ports, ownKey: () => 'key' },
     isReady: () => world.ready !== false,
-    answer: async (body, { id }) => {
+    answer: async (body, { id = '', caller }) => {
       const envelope = unpack(body);
-      published.push({ id, load: (isMap(envelope) && mapIn(envelope, 'load')) || mapOf({}) });
+      published.push({
+        id,
+        via: caller?.via,
+        load: (isMap(envelope) && mapIn(envelope, 'load')) || mapOf({}),
+      });
       const answer = answers.length > 1 ? answers.shift() : answers[0];
       if (answer instanceof Error) throw answer;
       return pack(answer ?? null);
@@ -94,6 +102,7 @@ describe('a job', () => {
     const { calls, published, spans } = scene();
     await calls.make(made(PING), CAUSE);
     expect(published.map(({ id }) => id)).toEqual(['reaction:event/EVENTS/7.0/0']);
+    expect(published[0]?.via).toBe(`reactor ${CAUSE.name}`);
     expect(Object.fromEntries(published[0]?.load ?? [])).toMatchObject({
       ...{ cmd: 'publish', fun: 'test.ping', tgt: 'one', ret: 'smtp', jid: JID, user: 'root' },
       ...{ arg: [1], key: 'key', tracestate: 'brine=asker' },

@@ -2,12 +2,13 @@ import { LocalClient } from '@brine/client';
 import type { MasterOptions } from '@brine/config';
 import { type Jid, traceparentOf } from '@brine/job';
 import { type FunctionCall, type MasterPorts, MasterUnavailableError } from '@brine/master';
+import { recordInner } from '@brine/master/functions';
 import { type CallToMake, type LocalCall, type MasterCall, OutageError } from '@brine/reactor';
 import type { OwnedRuns } from '@brine/runners';
 import type { ServiceContext } from '@brine/service';
 import { nowMs, type Telemetry } from '@brine/telemetry';
 import { isMap, mapOf } from '@brine/wire';
-import { settingsFor } from '../functions.ts';
+import { type OwnRequest, settingsFor } from '../functions.ts';
 import { REACTOR_USER } from './matching.ts';
 import { isOutage, runOnce } from './run-once.ts';
 import { reactorThreads } from './settings.ts';
@@ -32,7 +33,7 @@ export interface CallParts {
   /** The ports of requests; made after this. */
   readonly ports: () => MasterPorts;
   /** Answers a request as this worker answers those of gateways; one id is one request. */
-  readonly answer: (body: Uint8Array, sent: { readonly id: string }) => Promise<Uint8Array>;
+  readonly answer: (body: Uint8Array, sent: OwnRequest) => Promise<Uint8Array>;
   /** The key of the master's own user. */
   readonly ownKey: () => string;
   /** Whether this worker knows the minions: while it reads them again, targets match none. */
@@ -95,7 +96,7 @@ export class OwnCalls {
     const { call } = made;
     if (!this.#parts.isReady()) throw new OutageError('the hot state is being read again');
     try {
-      if (call.kind === 'local') await this.#publish(call, made);
+      if (call.kind === 'local') await this.#publish(call, made, viaOf(cause));
       else await this.#run(call, made, cause);
       this.#record(made, cause);
     } catch (error) {
@@ -104,12 +105,14 @@ export class OwnCalls {
     }
   }
 
-  async #publish(call: LocalCall, { jid, key, again }: CallToMake): Promise<void> {
+  async #publish(call: LocalCall, { jid, key, again }: CallToMake, via: string): Promise<void> {
     if (again && (await this.#isPublished(jid))) return;
-    const { options, answer, ownKey, onTrouble } = this.#parts;
+    const { options, answer, ownKey, onTrouble, ports } = this.#parts;
+    const { user } = ports().rules;
+    const caller = { kind: 'user', user, principal: user, acl: undefined, via } as const;
     const client = new LocalClient(
       {
-        request: { request: (body) => answer(body, { id: `reaction:${key}` }) },
+        request: { request: (body) => answer(body, { id: `reaction:${key}`, caller }) },
         events: { listen: () => Promise.reject(new Error('a reaction waits for no returns')) },
         master: { isPresent: () => true, readKey: async () => ownKey() },
         logError: (text) => onTrouble(text, undefined),
@@ -135,12 +138,14 @@ export class OwnCalls {
     const ports = this.#parts.ports();
     const { kind, fun, args, kwargs } = call;
     if (!(await ports.functions.knows(kind, fun))) throw new Error('function not available');
+    const { user: principal } = ports.rules;
+    const via = viaOf(cause);
     const asked: FunctionCall = {
-      ...{ kind, fun, args, kwargs, jid },
+      ...{ kind, fun, args, kwargs, jid, principal, via },
       user: cause.user ?? REACTOR_USER,
-      principal: ports.rules.user,
       traceparent: traceparentOf(jid as Jid, 'request'),
     };
+    recordInner(ports, asked, { kind: 'user', principal, via }, 'done');
     await runOnce(asked, again, {
       ...{ ports, runsOf, onTrouble },
       run: (one) => this.#amongOthers(() => ports.functions.run(one)),
@@ -176,4 +181,11 @@ export class OwnCalls {
       attributes: { 'salt.fun': `${call.kind}.${call.fun}`, 'brine.reaction': key },
     });
   }
+}
+
+/** Most of a tag that a row on record has; a minion may choose 8 KiB. */
+const NAME_MAX = 256;
+
+function viaOf({ name }: CallCause): string {
+  return `reactor ${name.slice(0, NAME_MAX)}`;
 }

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { FileServer } from '@brine/fileserver';
 import { MasterUnavailableError } from '@brine/master';
 import type { ThreadedSls } from '@brine/pillar-compiler';
@@ -41,6 +41,7 @@ function scene(reads: readonly string[] = [], answer: SaltMap = mapOf({ value: 1
   } as unknown as FileServer;
   const made = new ReactionFiles({
     files,
+    pushedDir: join(dir, 'minions'),
     threads: {
       ask: async (map: SaltMap, needs: Parameters<ThreadedSls['ask']>[1]) => {
         asked.push(map);
@@ -71,6 +72,18 @@ test('a path is a file of the host, a glob its files by name', async () => {
   ]);
   expect(await made.find(join(react, 'none.sls'))).toEqual([]);
   expect(await made.find(join(react, 'folder.sls'))).toEqual([]);
+});
+
+test('what a minion pushed is no file of a reaction, by whatever path', async () => {
+  const { made } = scene();
+  const pushed = join(dir, 'minions', 'web1', 'files', 'a.sls');
+  mkdirSync(dirname(pushed), { recursive: true });
+  writeFileSync(pushed, 'pushed');
+  symlinkSync(pushed, join(dir, 'react', 'link.sls'));
+  for (const path of [pushed, join(dir, 'minions', '*', 'files', '*'), join(dir, 'react', 'l*')]) {
+    await expect(made.find(path)).rejects.toThrow('pushed by a minion');
+  }
+  rmSync(join(dir, 'react', 'link.sls'));
 });
 
 test('salt:// is a file of the file server, of an environment where it names one', async () => {
@@ -114,6 +127,7 @@ test('what is wrong in a file is an error, and too many renders are an outage', 
   await expect(made.render({ path }, mapOf({}))).rejects.toThrow('Jinja: line 1');
   const busy = new ReactionFiles({
     files: {} as FileServer,
+    pushedDir: join(dir, 'minions'),
     threads: { ask: () => Promise.reject(new MasterUnavailableError('too many renders wait')) },
     id: () => 'm_master',
     grains: async () => mapOf({}),

@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
+import { sep } from 'node:path';
 import { readBounded } from '@brine/files';
 import { expandRoots, type FileServer } from '@brine/fileserver';
 import { MasterUnavailableError } from '@brine/master';
@@ -11,6 +12,8 @@ import { RenderGate, TooSlowError } from './render-gate.ts';
 export interface ReactionFilesParts {
   readonly files: FileServer;
   readonly threads: Pick<ThreadedSls, 'ask'>;
+  /** The directory of what minions push (Salt: `file_recv`): nothing below it is run. */
+  readonly pushedDir: string;
   /** Id of the master's own minion. */
   readonly id: () => string;
   readonly grains: (id: string) => Promise<SaltMap>;
@@ -37,7 +40,10 @@ export class ReactionFiles {
     this.#parts = parts;
   }
 
-  /** The files that an item of the list means: a path, a glob of paths, or `salt://…?saltenv=…`. */
+  /**
+   * The files that an item of the list means: a path, a glob of paths, or `salt://…?saltenv=…`.
+   * @throws Error for a file that a minion pushed
+   */
   async find(item: string): Promise<readonly ReactionFile[]> {
     if (item.startsWith(SERVED)) {
       const asked = item.slice(SERVED.length);
@@ -47,7 +53,17 @@ export class ReactionFiles {
     }
     const paths = (await expandRoots([item])).sort().slice(0, FOUND_MAX);
     const there = await Promise.all(paths.map(isFile));
+    await this.#refusePushed(paths.filter((_, at) => there[at]));
     return paths.filter((_, at) => there[at]).map((path) => ({ path }));
+  }
+
+  async #refusePushed(paths: readonly string[]): Promise<void> {
+    const pushed = await realpath(this.#parts.pushedDir).catch(() => undefined);
+    if (pushed === undefined) return;
+    for (const path of paths) {
+      const real = await realpath(path).catch(() => path);
+      if (real.startsWith(`${pushed}${sep}`)) throw new Error(`${path} was pushed by a minion`);
+    }
   }
 
   /** @throws Error with what is wrong in the file; OutageError where too many renders wait */

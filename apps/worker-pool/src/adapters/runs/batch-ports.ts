@@ -152,7 +152,8 @@ class BatchPublisher {
     const request = { id, body: new Uint8Array(0), gatewayHost, receivedMs: Date.now() };
     const startMs = nowMs();
     const ports = this.#parts.ports();
-    const caller = callerNow(ports, mapIn(by, 'caller') ?? mapOf({}));
+    const now = callerNow(ports, mapIn(by, 'caller') ?? mapOf({}));
+    const caller = now && { ...now, via: `batch ${this.#run.jid}` };
     try {
       const { value, about } = await publishFor(ports, request, load, caller);
       this.#parts.traceOwn(id, about, startMs);

@@ -247,10 +247,10 @@ function recordOf({ jid, kind, owner, ended, data }: FoundRun): OwnedRunRecord {
 
 /** A call as it is kept with its run. */
 function callMap(call: FunctionCall): SaltMap {
-  const { kind, fun, jid, user, principal, limited, timeoutSeconds, args, kwargs } = call;
+  const { kind, fun, jid, user, principal, caller, via, timeoutSeconds, args, kwargs } = call;
   const whole = mapOf({ args: [...args], kwargs });
   const kept = pack(whole).length <= CALL_MAX_BYTES ? whole : mapOf({});
-  const who = mapOf({ kind, fun, jid, user, principal, limited, timeoutSeconds });
+  const who = mapOf({ kind, fun, jid, user, principal, caller, via, timeoutSeconds });
   return new Map([...who, ...kept]);
 }
 
@@ -258,13 +258,17 @@ function callOf(by: SaltMap, jid: string): FunctionCall | undefined {
   const fun = textOf(by, 'fun');
   if (fun === undefined) return undefined;
   const seconds = by.get('timeoutSeconds');
+  // A run of an earlier release says only that its caller is limited: it may do nothing more.
+  const caller = mapIn(by, 'caller') ?? (boolOf(by, 'limited') === true ? mapOf({}) : undefined);
+  const via = textOf(by, 'via');
   return {
     kind: textOf(by, 'kind') === 'wheel' ? 'wheel' : 'runner',
     fun,
     jid: textOf(by, 'jid') ?? jid,
     user: textOf(by, 'user') ?? '',
     principal: textOf(by, 'principal') ?? '',
-    ...(boolOf(by, 'limited') === true ? { limited: true } : {}),
+    ...(caller === undefined ? {} : { caller }),
+    ...(via === undefined ? {} : { via }),
     ...(typeof seconds === 'number' ? { timeoutSeconds: seconds } : {}),
     args: listOf(by, 'args') ?? [],
     kwargs: mapIn(by, 'kwargs') ?? mapOf({}),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Jid, traceparentOf } from '@brine/job';
 import type { FunctionCall, FunctionOutcome, MasterPorts } from '@brine/master';
+import { recordInner } from '@brine/master/functions';
 import type { OwnedRuns } from '@brine/runners';
 import type { Schedule, ScheduledJob } from '@brine/schedule';
 import { nowMs, type Telemetry } from '@brine/telemetry';
@@ -147,9 +148,11 @@ export class DueWork {
     const { args, kwargs } = job;
     const { user } = ports().rules;
     const traceparent = traceparentOf(jid as Jid, 'request');
+    const via = `schedule ${job.name}`;
     const call: FunctionCall = {
-      ...{ kind, fun, jid, user, principal: user, traceparent, args, kwargs },
+      ...{ kind, fun, jid, user, principal: user, via, traceparent, args, kwargs },
     };
+    recordInner(ports(), call, { kind: 'user', principal: user, via }, 'done');
     const startMs = nowMs();
     const outcome = await runOnce(call, again, {
       ...{ ports: this.#keepingPorts(job), runsOf, onTrouble },
