@@ -227,6 +227,22 @@ describe('environment', () => {
     );
   });
 
+  test('further variables of children are names, and never Brine’s own', () => {
+    const names = (text: string, env = {}) => load(text, env).options.brine.childEnvironment;
+    expect(names('')).toEqual([]);
+    expect(names('brine: {child_environment: [AWS_*, VAULT_TOKEN]}\n')).toEqual([
+      'AWS_*',
+      'VAULT_TOKEN',
+    ]);
+    expect(names('', { BRINE_CHILD_ENVIRONMENT: ' AWS_* *' })).toEqual(['AWS_*', '*']);
+    for (const name of ['NATS_URL', 'BRINE_*', 'DATABASE_URL', 'PGPASSWORD', 'A=B', 'A*B', '7']) {
+      const text = `brine: {child_environment: ['${name}']}\n`;
+      expect(errorOf(() => load(text)).message).toContain(
+        "must be a list of variables like AWS_REGION or AWS_*, and none of Brine's own",
+      );
+    }
+  });
+
   test('the file is found by argument, then by variable, then where Salt has it', () => {
     const env = { SALT_CONFIG_DIR: '/s', BRINE_CONFIG_DIR: '/b', SALT_MASTER_CONFIG: '/m/file' };
     expect(findConfig('master', { configDir: '/a', env }).file).toBe('/a/master');

@@ -1,3 +1,4 @@
+import { isOwn } from '@brine/environment';
 import {
   type ConfigMap,
   type ConfigValue,
@@ -20,6 +21,8 @@ interface NumberField<T> extends Field<T> {
   readonly max?: number;
 }
 
+/** `*` alone is all of them. */
+const VARIABLE = /^(?:\*|[A-Za-z_][A-Za-z0-9_]*\*?)$/;
 const YES = new Set(['true', 'yes', 'on', '1']);
 const NO = new Set(['false', 'no', 'off', '0', '']);
 
@@ -89,6 +92,24 @@ export function texts(field: Field<readonly string[]>): Option<readonly string[]
       const word = readText(item);
       if (word instanceof Misfit) return new Misfit('a list of texts');
       out.push(word);
+    }
+    return out;
+  };
+  return { type: 'list of texts', ...field, read };
+}
+
+/** Names of variables, or their beginnings with a `*`; in one text they stand apart by spaces. */
+export function variables(field: Field<readonly string[]>): Option<readonly string[]> {
+  const expected = "a list of variables like AWS_REGION or AWS_*, and none of Brine's own";
+  const read = (value: ConfigValue): readonly string[] | Misfit => {
+    const items = typeof value === 'string' ? (value.match(/\S+/g) ?? []) : value;
+    if (!isList(items)) return new Misfit(expected);
+    const out: string[] = [];
+    for (const item of items) {
+      if (typeof item !== 'string' || !VARIABLE.test(item) || isOwn(item)) {
+        return new Misfit(expected);
+      }
+      out.push(item);
     }
     return out;
   };

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { operatorEnvironment } from '@brine/environment';
 import { ConfigError } from './errors.ts';
 import { type ConfigMap, type ConfigValue, isConfigMap, isList } from './option.ts';
 import type { Origin } from './table.ts';
@@ -24,8 +25,6 @@ const ADDRESSES_MAX = 200;
 /** Below WatchdogSec of the unit: no beat is sent while a reload waits for the store. */
 const TIMEOUT_MS = 20_000;
 const ANSWER_MAX_BYTES = 4 * 1024 * 1024;
-/** Variables that hold secrets of the services; drivers of the site have no use for them. */
-const OWN_VARIABLES = /^(?:BRINE_|NATS_|PG|DATABASE_URL$|NOTIFY_SOCKET$|WATCHDOG_)/;
 
 /** Reads each address by the site's own Salt. */
 const READER = `
@@ -101,7 +100,7 @@ function readAddresses(
   try {
     const answer = execFileSync(python, ['-c', READER], {
       input: JSON.stringify({ file, addresses }),
-      env: Object.fromEntries(Object.entries(env).filter(([key]) => !OWN_VARIABLES.test(key))),
+      env: operatorEnvironment(env),
       timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
       maxBuffer: ANSWER_MAX_BYTES,

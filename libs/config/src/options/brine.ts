@@ -1,3 +1,4 @@
+import { CHILD_VARIABLE } from '@brine/environment';
 import {
   decimal,
   flag,
@@ -9,6 +10,7 @@ import {
   port,
   text,
   texts,
+  variables,
 } from '../kinds.ts';
 
 /** What may be traced, from nothing to everything. */
@@ -53,6 +55,13 @@ export const brineOptions = {
     default: '',
     env: 'BRINE_STATE_DIR',
     doc: 'Files of NATS, PostgreSQL and the supervisor. `<cachedir>/brine` when empty.',
+  }),
+  child_environment: variables({
+    default: [],
+    env: CHILD_VARIABLE,
+    doc:
+      'Further variables of the services that programs which they start get, and that templates ' +
+      "may read: names, or their beginnings with a `*` (`AWS_*`). Never Brine's own.",
   }),
   eauth: {
     pam_program: text({
