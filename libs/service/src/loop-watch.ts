@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import type { Environment } from '@brine/environment';
 
 /** How often the loop shows that it turns, in ms. */
 const BEAT_MS = 500;
@@ -22,20 +23,19 @@ const THREAD_LIMITS = { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 1 
  * it runs itself, and in which the loop has a CPU: a process that was stopped, or a machine that is
  * too busy, has not stalled. The same thread tells the supervisor where this process is, also while
  * its loop is blocked.
+ * @param env of the start of this process: it says where to tell that
  */
-export function watchLoop(service: string, stalledMs = STALLED_MS): void {
+export function watchLoop(service: string, env: Environment, stalledMs = STALLED_MS): void {
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
   const thread = new Worker(new URL('../threads/loop-watch.mjs', import.meta.url), {
-    workerData: { service, beats, beatMs: BEAT_MS, stalledMs, stacksFd: stacksFd() },
+    workerData: { service, beats, beatMs: BEAT_MS, stalledMs, stacksFd: stacksFd(env) },
     resourceLimits: THREAD_LIMITS,
   });
   thread.unref();
 }
 
-/** Only the process that was started by the supervisor has it: its children do not. */
-function stacksFd(): number | undefined {
-  const fd = process.env[STACKS_VARIABLE];
-  delete process.env[STACKS_VARIABLE];
+function stacksFd(env: Environment): number | undefined {
+  const fd = env[STACKS_VARIABLE];
   return fd === undefined || fd === '' ? undefined : Number(fd);
 }

@@ -71,6 +71,23 @@ describe('a service process', () => {
     expect(stderr()).toContain('closed in order');
   });
 
+  test('forgets its passwords once they are read, and names what children get', async () => {
+    const url = 'nats://user:secret@127.0.0.1:4222';
+    const secrets = {
+      ...{ NATS_URL: url, DATABASE_URL: 'postgres://user:secret@127.0.0.1/brine' },
+      ...{ PGPASSWORD: 'secret', BRINE_SDB: '{}', OTEL_EXPORTER_OTLP_HEADERS: 'key=secret' },
+    };
+    const { port } = start('brine: {child_environment: [AWS_*]}\n', {
+      ...{ ...secrets, PGSSLMODE: 'require', AWS_PROFILE: 'site' },
+    });
+    const response = await fetch(`http://127.0.0.1:${await port}/status`);
+    const { given, left } = (await response.json()) as { given: string; left: string[] };
+    expect(given).toBe(url);
+    const kept = ['PATH', 'PGSSLMODE', 'AWS_PROFILE', 'BRINE_CHILD_ENVIRONMENT'];
+    expect(left).toEqual(expect.arrayContaining(kept));
+    expect(left.filter((name) => Object.hasOwn(secrets, name))).toEqual([]);
+  });
+
   test('whose event loop is blocked is ended, and its log says so', async () => {
     const { port, exit, stderr } = start('', { BLOCK: '1' });
     await port;

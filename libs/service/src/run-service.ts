@@ -8,6 +8,7 @@ import {
   type MasterOptions,
   refusalOf,
 } from '@brine/config';
+import { forgetOwn, letChildrenHave } from '@brine/environment';
 import { type Log, startTelemetry, type Telemetry } from '@brine/telemetry';
 import { parseServiceArguments } from './arguments.ts';
 import { startHealth } from './health.ts';
@@ -32,6 +33,7 @@ export interface ServiceContext {
   readonly metrics: Metrics;
   /** Aborted when the service is to stop; for what runs by itself. */
   readonly signal: AbortSignal;
+  /** The environment of its start; that of the process has no secrets any more. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What this service tells of itself when the cluster is called. */
   readonly told: () => { readonly status: object };
@@ -77,7 +79,7 @@ export const EXIT_CONFIG = 78;
  */
 export async function runService(service: Service): Promise<void> {
   const debug = keepInspectorShut();
-  const env = process.env;
+  const env = { ...process.env };
   const args = parseServiceArguments(process.argv.slice(2));
   const { options: read, warnings } = readOptions({ configDir: args.configDir, env });
   const options = args.logLevel ? { ...read, logLevel: args.logLevel } : read;
@@ -89,6 +91,9 @@ export async function runService(service: Service): Promise<void> {
     options: { ...options, logLevel },
     env,
   });
+  // All that reads them has done so. Threads, templates and children must not find them.
+  forgetOwn(process.env);
+  letChildrenHave(process.env, options.brine.childEnvironment);
   // Below a supervisor that has said it once, not once for each service.
   if (!isSupervised(env)) logOptions(telemetry.log, warnings);
   answerDumps(() => debug.facts());
@@ -118,7 +123,7 @@ async function live(
 ): Promise<void> {
   const { log } = telemetry;
   const name = instanceName(service.name, env);
-  watchLoop(name);
+  watchLoop(name, env);
   const stopping = new AbortController();
   const facts = factsOf(options);
   let running: RunningService | undefined;

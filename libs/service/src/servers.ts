@@ -19,6 +19,9 @@ export function natsOf<const Name extends string>(
   };
 }
 
+/** `user:password@` before the hosts, or the parameter. */
+const HAS_PASSWORD = /^[^/]*\/\/[^/?#@]*:[^/?#@]+@|[?&]password=/;
+
 /** What Linux has by itself: /proc/sys/net/ipv4/tcp_keepalive_time. */
 const LINUX_KEEPALIVE_MS = 7_200_000;
 
@@ -31,9 +34,14 @@ export function keepAliveMs({
   return tcpKeepaliveIdle > 0 ? tcpKeepaliveIdle * 1000 : LINUX_KEEPALIVE_MS;
 }
 
-/** The URL of PostgreSQL. Throws where none is named. */
-export function postgresUrlOf({ options }: Pick<ServiceContext, 'options'>): string {
+/**
+ * The URL of PostgreSQL, with the password of libpq's `PGPASSWORD` where it has none: the driver
+ * finds that variable no more. Throws where none is named.
+ */
+export function postgresUrlOf({ options, env }: Pick<ServiceContext, 'options' | 'env'>): string {
   const { url } = options.brine.postgres;
   if (!url) throw new Error('no PostgreSQL is named: set DATABASE_URL or brine.postgres.url');
-  return url;
+  const password = env['PGPASSWORD'] ?? '';
+  if (password === '' || HAS_PASSWORD.test(url)) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}password=${encodeURIComponent(password)}`;
 }

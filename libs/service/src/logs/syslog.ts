@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { childEnvironment } from '@brine/environment';
 import { LogFormatError } from './log-format.ts';
 import type { LevelName } from './log-lines.ts';
 
@@ -114,6 +115,7 @@ export class SyslogLines {
     this.#againAt = performance.now() + AGAIN_MS;
     // In a group of its own: Ctrl-C must not take it away before the last lines.
     const logger = spawn(PROGRAM, this.#place.args, {
+      env: childEnvironment(process.env),
       stdio: ['pipe', 'ignore', 'pipe'],
       detached: true,
     });

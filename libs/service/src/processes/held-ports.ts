@@ -31,6 +31,8 @@ const MAX_PORTS = 64;
 const ANSWER_MS = 5_000;
 /** Tells a service that its supervisor holds ports. */
 const HELD_PORTS = 'BRINE_HELD_PORTS';
+/** Read once: a service forgets such variables at its start. */
+const HAS_HELD_PORTS = process.env[HELD_PORTS] === '1';
 
 /**
  * The ports and sockets of a host. The supervisor holds them and its services listen on them: two
@@ -87,7 +89,7 @@ export async function heldSocket(path: string): Promise<object | undefined> {
 }
 
 async function askForHandle(host: string, port: number): Promise<object | undefined> {
-  if (process.send === undefined || process.env[HELD_PORTS] !== '1') return undefined;
+  if (process.send === undefined || !HAS_HELD_PORTS) return undefined;
   return new Promise((resolve) => {
     const done = (handle: unknown): void => {
       clearTimeout(timer);
