@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError, loadMasterConfig, type MasterOptions } from '@brine/config';
+import { letChildrenHave } from '@brine/environment';
 import { EXIT, Exit } from './exit-codes.ts';
 import { type ParsedOptions, textValue } from './options/command-form.ts';
 import { GIVE_OPTIONS } from './options/common-groups.ts';
@@ -24,6 +25,8 @@ export function readMasterConfig(options: ParsedOptions, terminal: Terminal): Ma
       const shown = configDir ?? loaded.options.configDir;
       terminal.err(`WARNING: CONFIG '${shown}' directory does not exist.\n`);
     }
+    // Outputters in Python get what modules of the master get.
+    letChildrenHave(process.env, loaded.options.brine.childEnvironment);
     return loaded.options;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { childEnvironment } from '@brine/environment';
 import type { Owner } from '@brine/files';
 import { isSystemError, readIfThere, writeAtomic } from '@brine/files';
 import { CachedirError } from './errors.ts';
@@ -128,7 +129,8 @@ async function fromPasswdFile(user: string): Promise<string | undefined> {
 
 async function fromNameService(user: string): Promise<string | undefined> {
   try {
-    const { stdout } = await promisify(execFile)('getent', ['passwd', user], { timeout: 3_000 });
+    const options = { env: childEnvironment(process.env), timeout: 3_000 };
+    const { stdout } = await promisify(execFile)('getent', ['passwd', user], options);
     return stdout.split('\n').find((line) => line.startsWith(`${user}:`));
   } catch {
     // No such user (exit 2), or a host without getent: both mean an unknown user.

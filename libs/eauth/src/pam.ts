@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { promisify } from 'node:util';
+import { childEnvironment } from '@brine/environment';
 import { type Credentials, type KnownUser, LoginError, type LoginModule } from './login-module.ts';
 
 /** How PAM is asked. */
@@ -42,7 +43,11 @@ export class Pam implements LoginModule {
     const { program, service } = this.#options;
     const args = [service, username, 'authenticate', 'acct_mgmt'];
     return new Promise((resolve, reject) => {
-      const child = spawn(program, args, { stdio: ['pipe', 'ignore', 'ignore'], signal });
+      const child = spawn(program, args, {
+        env: childEnvironment(process.env),
+        stdio: ['pipe', 'ignore', 'ignore'],
+        signal,
+      });
       child.on('error', (cause) => {
         reject(new LoginError(`external_auth:pam: ${program} could not be run`, { cause }));
       });
@@ -56,7 +61,7 @@ export class Pam implements LoginModule {
 
 /** The groups of a user of the host, the primary one first (salt/utils/user.py get_group_list). */
 async function groupsOf(username: string): Promise<readonly string[]> {
-  const options = { timeout: GROUPS_TIMEOUT_MS };
+  const options = { env: childEnvironment(process.env), timeout: GROUPS_TIMEOUT_MS };
   try {
     const { stdout } = await promisify(execFile)('id', ['-Gn', '--', username], options);
     return stdout.trim().split(/\s+/);

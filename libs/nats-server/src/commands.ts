@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { operatorEnvironment } from '@brine/environment';
 
 /** How a command ended. */
 export interface CommandResult {
@@ -12,7 +13,10 @@ export interface CommandResult {
 
 const OUTPUT_MAX = 8_000;
 
-/** Runs a command to its end, for `timeoutMs` at most; a command that is missing is a failure. */
+/**
+ * Runs a command that finds or installs a server to its end, for `timeoutMs` at most. One that is
+ * missing is a failure. It gets the indexes and caches that the operator names.
+ */
 export function runCommand(
   file: string,
   args: readonly string[],
@@ -21,9 +25,9 @@ export function runCommand(
   return new Promise((resolve) => {
     const child = spawn(file, [...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: operatorEnvironment(options.env ?? process.env),
       timeout: options.timeoutMs,
       killSignal: 'SIGKILL',
-      ...(options.env === undefined ? {} : { env: options.env }),
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     });
     let output = '';

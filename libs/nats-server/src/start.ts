@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServiceName } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
+import { childEnvironment } from '@brine/environment';
 import type { NatsClusterOptions, SyncInterval } from './conf.ts';
 import { INNER_ACCOUNT, natsConf } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
@@ -103,6 +104,7 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   await chmod(confFile, 0o600);
   await rm(logFile, { force: true });
   const child = spawn('/bin/sh', ['-c', GUARD, options.binary, '-c', confFile, '-l', logFile], {
+    env: childEnvironment(process.env),
     stdio: ['pipe', 'pipe', 'ignore'],
     // A group of its own: Ctrl-C in the terminal reaches this process, which stops the server last.
     detached: true,

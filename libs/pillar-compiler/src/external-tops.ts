@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { type ConfigMap, type ConfigValue, isConfigMap, parseConfigText } from '@brine/config';
 import { textsOf } from '@brine/config';
+import { childEnvironment } from '@brine/environment';
 import type { ExternalTops } from '@brine/master';
 import { DEFAULT_CLASS_TREE } from '@brine/pillar-sources';
 import type { SaltMap } from '@brine/wire';
@@ -122,7 +123,8 @@ function textsIn(states: unknown): string[] {
 }
 
 function runCommand([file = '', ...args]: readonly string[]): Promise<string> {
-  const options = { timeout: TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
+  const env = childEnvironment(process.env);
+  const options = { env, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_MAX_BYTES };
   return new Promise((resolve, reject) => {
     execFile(file, args, options, (error, stdout) => {
       if (error === null) resolve(stdout);

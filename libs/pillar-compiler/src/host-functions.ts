@@ -1,13 +1,18 @@
 import { spawnSync } from 'node:child_process';
+import { childEnvironment } from '@brine/environment';
 import { PyFunction, str } from '@brine/jinja';
 
 const COMMAND_TIMEOUT_MS = 20_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** What templates may do on this host: run commands, as on a stock master. */
+/**
+ * What templates may do on this host: run commands, as on a stock master. They may read the
+ * variables that a command gets, and no other.
+ */
 export function hostFunctions(): Map<string, PyFunction> {
   const shell = new PyFunction('cmd.run', ({ positional: [command] }) => {
     const run = spawnSync('/bin/sh', ['-c', str(command)], {
+      env: childEnvironment(process.env),
       timeout: COMMAND_TIMEOUT_MS,
       maxBuffer: MAX_OUTPUT_BYTES,
     });
@@ -15,7 +20,8 @@ export function hostFunctions(): Map<string, PyFunction> {
     return `${run.stdout.toString('utf8')}${run.stderr.toString('utf8')}`.trimEnd();
   });
   const environment = new PyFunction('environ.get', ({ positional: [name, otherwise = ''] }) => {
-    return process.env[str(name)] ?? otherwise;
+    const variables = new Map(Object.entries(childEnvironment(process.env)));
+    return variables.get(str(name)) ?? otherwise;
   });
   return new Map([
     ['cmd.run', shell],

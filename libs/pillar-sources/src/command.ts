@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { childEnvironment } from '@brine/environment';
 import type { SaltValue } from '@brine/wire';
 import { readJson } from '@brine/wire/text';
 import { loadYaml, YamlWork } from '@brine/yaml';
@@ -35,6 +36,7 @@ function run(command: string, id: string): string {
   // be in one that is pasted.
   if (command.includes('%s') && !/^[\w.@:][\w.@:-]*$/.test(id)) throw new Error('unsafe minion id');
   const done = spawnSync('/bin/sh', ['-c', command.replaceAll('%s', () => id)], {
+    env: childEnvironment(process.env),
     timeout: TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { childEnvironment, type Environment } from '@brine/environment';
 
 const TIMEOUT_MS = 30_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -23,17 +24,13 @@ export interface GitSettings {
 /** Git in one repository, without a shell and without prompts. */
 export class Git {
   readonly #dir: string;
-  readonly #env: NodeJS.ProcessEnv;
+  readonly #env: Environment;
 
   constructor(dir: string, settings: GitSettings) {
     this.#dir = dir;
-    const { PATH, HOME, SSH_AUTH_SOCK } = process.env;
     const ssh = settings.privkey === '' ? '' : ` -i '${settings.privkey.replaceAll("'", '')}'`;
     const basic = Buffer.from(`${settings.user}:${settings.password}`).toString('base64');
     this.#env = {
-      PATH,
-      HOME,
-      SSH_AUTH_SOCK,
       LC_ALL: 'C',
       GIT_DIR: dir,
       GIT_TERMINAL_PROMPT: '0',
@@ -52,10 +49,10 @@ export class Git {
   }
 
   /** @throws GitPillarError */
-  run(args: readonly string[], env: NodeJS.ProcessEnv = {}): string {
+  run(args: readonly string[], env: Environment = {}): string {
     const done = spawnSync('git', args, {
       cwd: this.#dir,
-      env: { ...this.#env, ...env },
+      env: childEnvironment(process.env, { ...this.#env, ...env }),
       timeout: TIMEOUT_MS,
       maxBuffer: MAX_OUTPUT_BYTES,
       encoding: 'utf8',

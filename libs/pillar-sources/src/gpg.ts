@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { childEnvironment } from '@brine/environment';
 import type { SaltValue } from '@brine/wire';
 
 const MESSAGE = /-----BEGIN PGP MESSAGE-----[^]*?-----END PGP MESSAGE-----/g;
@@ -53,6 +54,7 @@ function decryptMessage(message: string, { keyDir, mustSucceed }: GpgSettings): 
   const run = spawnSync('gpg', args, {
     // Messages are often written as one line of YAML.
     input: message.replaceAll('\\n', '\n'),
+    env: childEnvironment(process.env),
     timeout: TIMEOUT_MS,
     maxBuffer: MAX_OUTPUT_BYTES,
   });

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { childEnvironment } from '@brine/environment';
 import { JobCacheError } from '@brine/job-cache';
 
 /** The account that runs the server: PostgreSQL refuses to run as root. */
@@ -64,6 +65,7 @@ export function isReachable(path: string, account: Account): boolean {
     cwd: '/',
     uid: account.uid,
     gid: account.gid,
+    env: childEnvironment(process.env),
     stdio: 'ignore',
   });
   return tried.status === 0;

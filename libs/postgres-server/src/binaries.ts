@@ -4,6 +4,7 @@ import { createRequire } from 'node:module';
 import { arch, platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { childEnvironment } from '@brine/environment';
 import { JobCacheError, messageOf } from '@brine/job-cache';
 import type { Account } from './account.ts';
 import { isReachable } from './account.ts';
@@ -84,6 +85,7 @@ async function makeLinks(packageDir: string): Promise<void> {
   try {
     await run(process.execPath, [join(packageDir, 'scripts', 'hydrate-symlinks.js')], {
       cwd: packageDir,
+      env: childEnvironment(process.env),
     });
   } catch (error) {
     const text = `the libraries of PostgreSQL can not be linked in ${packageDir}: `;

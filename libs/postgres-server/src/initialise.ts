@@ -14,6 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { childEnvironment } from '@brine/environment';
 import { giveTree } from '@brine/files';
 import { JobCacheError } from '@brine/job-cache';
 import type { Account } from './account.ts';
@@ -32,8 +33,9 @@ const ROOM = 'making-';
 const OF_0_2 = new Set(['data.new', 'password.new']);
 
 /** The environment of the server's programs: none of our PG* variables or locales may leak in. */
-export function serverEnvironment(): NodeJS.ProcessEnv {
-  return { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+export function serverEnvironment(): Record<string, string> {
+  const { PATH = '/usr/bin:/bin' } = process.env;
+  return childEnvironment({ PATH }, { LC_ALL: 'C', TZ: 'UTC' });
 }
 
 /**

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childEnvironment } from '@brine/environment';
 import { JobCacheError, stateOf } from '@brine/job-cache';
 
 /** How long a server that we found is given for each way of stopping, in ms. */
@@ -108,7 +109,10 @@ function isPostgres(pid: number): boolean {
   if (commandLine !== '') return POSTGRES.test(commandLine);
   try {
     return POSTGRES.test(
-      execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }),
+      execFileSync('ps', ['-o', 'command=', '-p', String(pid)], {
+        env: childEnvironment(process.env),
+        encoding: 'utf8',
+      }),
     );
   } catch {
     return false; // ps exits with 1 where there is no such process.

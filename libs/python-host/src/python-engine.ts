@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { pythonEnvironment } from './environment.ts';
+import { childEnvironment } from '@brine/environment';
 import { LineLog, type TakeLine } from './line-log.ts';
-import type { PythonSettings } from './settings.ts';
+import { type PythonSettings, UTF8_OUTPUT } from './settings.ts';
 
 const PROGRAM = fileURLToPath(new URL('../python/engine.py', import.meta.url));
 
@@ -38,7 +38,7 @@ export class PythonEngine {
       cwd: '/',
       // A group of its own: what the engine starts ends with it.
       detached: true,
-      env: pythonEnvironment(process.env),
+      env: childEnvironment(process.env, UTF8_OUTPUT),
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     for (const output of [this.#child.stdout, this.#child.stderr]) {

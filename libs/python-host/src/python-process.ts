@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '@brine/environment';
 import { mapIn, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { pythonEnvironment } from './environment.ts';
 import { PythonCallError } from './errors.ts';
 import { frameOf, FrameReader } from './frames.ts';
 import { LineLog, type TakeLine } from './line-log.ts';
-import { LIMITS, type PythonSettings, type PythonUse } from './settings.ts';
+import { LIMITS, type PythonSettings, type PythonUse, UTF8_OUTPUT } from './settings.ts';
 
 const PROGRAM = fileURLToPath(new URL('../python/host.py', import.meta.url));
 
@@ -56,7 +56,7 @@ export class PythonProcess {
       cwd: '/',
       // A group of its own: what a module starts ends with it.
       detached: true,
-      env: pythonEnvironment(process.env),
+      env: childEnvironment(process.env, UTF8_OUTPUT),
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     });
     this.#child.on('error', (error) => this.#end(`does not start: ${error.message}`));

@@ -13,6 +13,9 @@ export interface PythonSettings {
   readonly runnerMs: number;
 }
 
+/** Output of another encoding would end a module at its first print. */
+export const UTF8_OUTPUT = { PYTHONIOENCODING: 'utf-8:replace' } as const;
+
 /** Bounds of a use. */
 export interface UseLimits {
   /** Processes at once. */

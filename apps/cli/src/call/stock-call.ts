@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
+import { operatorEnvironment } from '@brine/environment';
 
 /** By the module and not by the program beside it: a link of that name may lead to Brine. */
 const START =
@@ -13,7 +14,10 @@ const START =
  * @throws Error if there is no such interpreter
  */
 export function runStockCall(python: string, args: readonly string[]): Promise<number> {
-  const child = spawn(python, ['-c', START, ...args], { stdio: 'inherit' });
+  const child = spawn(python, ['-c', START, ...args], {
+    env: operatorEnvironment(process.env),
+    stdio: 'inherit',
+  });
   // Ctrl-C reaches both by the terminal; a plain kill reaches this process only.
   const end = (): void => void child.kill('SIGTERM');
   process.once('SIGTERM', end);

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { MasterOptions } from '@brine/config';
+import { childEnvironment } from '@brine/environment';
 import { shelfDir } from '@brine/pki';
 
 /** A line about open files, and how bad it is. */
@@ -32,7 +33,11 @@ export function raiseOpenFiles(wanted: number): string | undefined {
   const told = `max_open_files is ${wanted}, and this host allows ${limit}`;
   if (process.getuid?.() !== 0) return `${told}: raise LimitNOFILE in the unit, or ulimit -n`;
   const args = ['--pid', String(process.pid), `--nofile=${wanted}:${wanted}`];
-  const tried = spawnSync('prlimit', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const tried = spawnSync('prlimit', args, {
+    env: childEnvironment(process.env),
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   if (tried.status === 0) return undefined;
   const why = tried.error === undefined ? tried.stderr.trim() : 'prlimit is not installed';
   return `${told}: ${why}; raise LimitNOFILE in the unit`;

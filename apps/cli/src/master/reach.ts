@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { childEnvironment } from '@brine/environment';
 import type { Account } from './account.ts';
 import { noAccess, StartRefusal } from './start-refusal.ts';
 
@@ -52,6 +53,7 @@ export function checkReach(
   const given = JSON.stringify({ name, uid, gid, files: [process.execPath, ...files], logFiles });
   const tried = spawnSync(process.execPath, ['-e', CHECK, given], {
     cwd: '/',
+    env: childEnvironment(process.env),
     encoding: 'utf8',
     timeout: CHECK_MS,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { childEnvironment } from '@brine/environment';
 import type { ServiceState } from '@brine/service/processes';
 
 /** Variables by which systemd tells a service where it listens; children have no use for them. */
@@ -40,10 +41,8 @@ export function serviceManager(env: Environment, tell: (text: string) => void): 
   let serves = false;
   const send = (...words: readonly string[]): Promise<void> => {
     if (socket === undefined || socket === '') return Promise.resolve();
-    const { PATH } = env;
-    const given = { NOTIFY_SOCKET: socket, ...(PATH === undefined ? {} : { PATH }) };
     turn = turn.then(async () => {
-      const trouble = await run(words, given);
+      const trouble = await run(words, env, socket);
       if (trouble === undefined || isTold) return;
       isTold = true;
       tell(`the service manager does not hear: ${trouble}`);
@@ -90,10 +89,14 @@ export function isWell(services: readonly Pick<ServiceState, 'state'>[]): boolea
 }
 
 /** Resolves with what went wrong. It waits until the manager has read the message. */
-function run(words: readonly string[], env: Environment): Promise<string | undefined> {
+function run(
+  words: readonly string[],
+  env: Environment,
+  socket: string,
+): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(PROGRAM, words, {
-      env,
+      env: childEnvironment(env, { NOTIFY_SOCKET: socket }),
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: SEND_MS,
       killSignal: 'SIGKILL',

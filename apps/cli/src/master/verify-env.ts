@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { MasterOptions } from '@brine/config';
+import { childEnvironment } from '@brine/environment';
 import { giveFile, giveTree, isSystemError, type NewOwner } from '@brine/files';
 import { KEY_SHELVES, shelfDir } from '@brine/pki';
 import { isSyslog } from '@brine/service';
@@ -197,6 +198,7 @@ function verifyLogFile(path: string, owner?: NewOwner): void {
 
 function groupsOf(user: string): ReadonlySet<number> {
   const asked = spawnSync('id', ['-G', '--', user], {
+    env: childEnvironment(process.env),
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });

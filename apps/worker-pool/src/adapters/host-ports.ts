@@ -1,6 +1,7 @@
 import { type Bus } from '@brine/bus';
 import { hearWorkers, tellWorkers } from '@brine/bus/rpc';
 import { type MasterOptions, textsOf } from '@brine/config';
+import { operatorEnvironment } from '@brine/environment';
 import {
   readBelow,
   readBounded,
@@ -102,6 +103,6 @@ function hostFilesOf(options: MasterOptions): HostFiles {
     },
     ...{ readBelow, treeBelow, writeBelow, removeBelow, removeEmptyBelow },
     ...{ readBounded, writeWhole },
-    environment: (name) => process.env[name],
+    environment: (name) => operatorEnvironment(process.env)[name],
   };
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { childEnvironment } from '@brine/environment';
 import { loadYaml } from '@brine/yaml';
 import { OptionError, Options } from '../child/options.ts';
 import type { EngineContext, EngineStart, Plain } from '../engine.ts';
@@ -49,7 +50,11 @@ async function runOnce(
   take: (line: string) => Promise<void>,
 ): Promise<string | undefined> {
   // As in Salt what it prints on stderr counts too.
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const child = spawn(program, args, {
+    env: childEnvironment(process.env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
   const kill = (): void => {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
   };

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { childEnvironment } from '@brine/environment';
 
 /** How git is run for a remote. */
 export interface GitCall {
@@ -19,6 +20,13 @@ const TIMEOUT_MS = 60_000;
 /** Listings of the largest trees in use have some tens of MB. */
 const OUTPUT_MAX_BYTES = 128 * 1024 * 1024;
 const STDERR_MAX_CHARS = 4_000;
+/** English messages, and nobody who could answer. */
+const NO_PROMPTS = {
+  LC_ALL: 'C',
+  LANGUAGE: 'C',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+};
 
 /**
  * Runs git without a shell, with English messages and without prompts. Gives its output.
@@ -47,7 +55,7 @@ export function streamGit(
 ): Promise<void> {
   const child = spawn('git', [...args], {
     cwd: call.cwd,
-    env: { ...gitEnv(), ...call.env },
+    env: childEnvironment(process.env, { ...NO_PROMPTS, ...call.env }),
     stdio: ['pipe', 'pipe', 'pipe'],
     timeout: call.timeoutMs ?? TIMEOUT_MS,
     killSignal: 'SIGKILL',
@@ -75,20 +83,4 @@ export function streamGit(
     }
   })();
   return Promise.all([taken, ended]).then(() => undefined);
-}
-
-/** The environment of all calls: what git needs, and no prompts. */
-function gitEnv(): NodeJS.ProcessEnv {
-  const { PATH, HOME, SSH_AUTH_SOCK, GIT_SSL_CAINFO, SSL_CERT_FILE } = process.env;
-  return {
-    PATH,
-    HOME,
-    SSH_AUTH_SOCK,
-    GIT_SSL_CAINFO,
-    SSL_CERT_FILE,
-    LC_ALL: 'C',
-    LANGUAGE: 'C',
-    GIT_TERMINAL_PROMPT: '0',
-    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
-  };
 }

@@ -62,7 +62,8 @@ function commandOf(call: Call, merge: boolean): Command {
   return {
     command: textArgument(call, 'cmd'),
     shell: optionalText(call, 'shell') ?? process.env['SHELL'] ?? '/bin/sh',
-    env: environment(call),
+    clean: call.named.get('clean_env') === true,
+    env: givenVariables(call),
     merge,
     ...(cwd === undefined ? {} : { cwd }),
     ...(typeof stdin === 'string' || stdin instanceof Uint8Array ? { stdin } : {}),
@@ -70,11 +71,8 @@ function commandOf(call: Call, merge: boolean): Command {
   };
 }
 
-function environment(call: Call): Record<string, string> {
+function givenVariables(call: Call): Record<string, string> {
   const env = new Map<string, string>();
-  if (call.named.get('clean_env') !== true) {
-    for (const [key, value] of Object.entries(process.env)) env.set(key, value ?? '');
-  }
   const given = call.named.get('env') ?? null;
   for (const map of (Array.isArray(given) ? given : [given]).filter(isMap)) {
     for (const [key, value] of map) env.set(pyStr(key), pyStr(value));

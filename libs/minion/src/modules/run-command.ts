@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { spawn } from 'node:child_process';
+import { operatorEnvironment } from '@brine/environment';
 import { ExecutionError } from '../functions/minion-function.ts';
 
 /** A command for the shell. */
@@ -7,6 +8,9 @@ export interface Command {
   readonly command: string;
   readonly cwd?: string;
   readonly shell: string;
+  /** No other variables than `env`. */
+  readonly clean: boolean;
+  /** Added to those of the minion. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin?: string | Uint8Array;
   /** Seconds; the command is ended when they are over. */
@@ -38,7 +42,7 @@ export function runCommand(command: Command): Promise<CommandResult> {
     const script = command.merge ? `exec 2>&1\n${command.command}` : command.command;
     const child = spawn(command.shell, ['-c', script], {
       ...(command.cwd === undefined ? {} : { cwd: command.cwd }),
-      env: command.env,
+      env: operatorEnvironment(command.clean ? {} : process.env, command.env),
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe'],
     });

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { operatorEnvironment } from '@brine/environment';
 import type { Outcome } from '../functions/run-function.ts';
 import { isRunnerMessage, packRequest, readOutcome, type RunRequest } from './messages.ts';
 
@@ -113,6 +114,7 @@ class Runner {
     this.#child = fork(entry(), {
       serialization: 'advanced',
       execArgv: loaderArguments(),
+      env: operatorEnvironment(process.env),
       // A runner must not use the IPC channel of the minion's own supervisor.
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { MasterOptions } from '@brine/config';
+import { childEnvironment } from '@brine/environment';
 import {
   type Batch,
   eventLine,
@@ -68,6 +69,7 @@ export class SyslogReturner implements EventReturner {
   #log(lines: string): Promise<void> {
     return new Promise((resolve, reject) => {
       const child = spawn(this.#program, this.#args, {
+        env: childEnvironment(process.env),
         stdio: ['pipe', 'ignore', 'pipe'],
         timeout: TIMEOUT_MS,
         killSignal: 'SIGKILL',
