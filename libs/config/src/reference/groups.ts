@@ -29,7 +29,16 @@ export interface GroupPlan {
 export const MASTER_GROUPS: readonly GroupPlan[] = [
   {
     title: 'Start a master: servers, workers, hosts',
-    brine: ['nats', 'postgres', 'workers', 'host', 'state_dir', 'stop_deadline', 'accept_ignored'],
+    brine: [
+      'nats',
+      'postgres',
+      'workers',
+      'host',
+      'state_dir',
+      'stop_deadline',
+      'child_environment',
+      'accept_ignored',
+    ],
   },
   { title: 'Place files and directories', salt: pathOptions, brine: [] },
   {
