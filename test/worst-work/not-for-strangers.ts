@@ -16,7 +16,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
   'what is written for an operator': named('yaml', 'YamlEmitter doubleQuoted singleQuoted'),
   'what the master makes for itself': [
     ...named('crypt', 'AuditSeal cryptoInUse digestOf hexDigestOf issueCertificate makeAuthority'),
-    ...named('crypt', 'minionToken newKeyString RecordMac'),
+    ...named('crypt', 'minionToken newKeyString RecordMac SealedText'),
     ...named('job', 'JidMaker backoffMs durableTtl'),
   ],
   'what a master keeps of its own jobs': named(
@@ -36,7 +36,7 @@ export const NOT_FOR_STRANGERS: Readonly<Record<string, readonly string[]>> = {
     ...named('job', 'isEventKind'),
     ...named('wire', 'SaltDatetime SaltFloat boolOf bytesOf intOf isMap isNumber'),
     // Alternatives of an anchored name, without a repeat that could begin twice.
-    ...named('wire', 'hasRunEntry hasSecretArguments'),
+    ...named('wire', 'hasRunEntry hasSecretArguments hasSecretReturn withoutCredentials'),
     ...named('wire', 'isTruthy listOf mapIn mapOf pyFloat textOf typeName'),
   ],
   // Templates reach them behind the bounds of jinja; its inputs try `"%9999s" % v` and the like.

@@ -7,6 +7,7 @@ export { fingerprint, normalisePem } from './fingerprint.ts';
 export type { EncAlgo, SigAlgo } from './keys.ts';
 export { isEncAlgo, isSigAlgo, PrivateKey, PublicKey } from './keys.ts';
 export { RecordMac } from './record-mac.ts';
+export { SealedText } from './sealed-text.ts';
 export { SecretBox } from './secret-box.ts';
 export { checkMinionToken, minionToken } from './token.ts';
 export type { CertificateSubject, Certified } from './x509.ts';

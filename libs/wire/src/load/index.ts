@@ -7,6 +7,7 @@ export {
   parseAuthAnswer,
 } from './auth.ts';
 export { buildServeFile, parseFilePiece, parseFileReceive, parseServeFile } from './file.ts';
+export { withoutCredentials } from './kept-load.ts';
 export { parseMineEntry } from './mine.ts';
 export type { MinionEventLoad } from './minion-event.ts';
 export { buildMinionEvent, buildMinionEvents, parseMinionEvent } from './minion-event.ts';
@@ -31,6 +32,13 @@ export {
   parsePublishedJob,
 } from './publish.ts';
 export { buildReturn } from './return.ts';
-export { buildRunEntry, endsRun, hasRunEntry, hasSecretArguments } from './run.ts';
+export {
+  buildRunEntry,
+  endsRun,
+  hasRunEntry,
+  hasSecretArguments,
+  hasSecretReturn,
+  SECRET_RETURN,
+} from './run.ts';
 export type { SyndicJob } from './syndic-return.ts';
 export { buildSyndicReturn, parseSyndicReturn } from './syndic-return.ts';

@@ -16,6 +16,12 @@ const WITH_SECRETS = [
   /^wheel\.(?:config\.(?:apply|update_config)|(?:file|pillar)_roots\.write)$/,
 ];
 
+/** Functions that return secrets: a token, the private key of a minion. */
+const RETURNS_SECRETS = /^(?:runner\.auth\.mk_token|wheel\.key\.gen(?:_accept|_keys)?)$/;
+
+/** What the returns of {@link hasSecretReturn} are sealed for. */
+export const SECRET_RETURN = 'secret return';
+
 /** Tags of the events that end a run; the job id is in the first group. */
 const ENDED = /^salt\/(?:run|wheel)\/(\d{20})\/ret$/;
 
@@ -61,6 +67,11 @@ export function hasRunEntry(fun: string): boolean {
 /** Whether arguments of a function stand in no event, list and job: `runner.auth.mk_token`. */
 export function hasSecretArguments(fun: string): boolean {
   return WITH_SECRETS.some((names) => names.test(fun));
+}
+
+/** Whether what a function returns stands in no stream and no record: `wheel.key.gen`. */
+export function hasSecretReturn(fun: string): boolean {
+  return RETURNS_SECRETS.test(fun);
 }
 
 /** Whether an event of this tag ends a run. */
