@@ -4,7 +4,7 @@ import type { Jid, Job } from '@brine/job';
 import { jobNewTag, jobPublishTag } from '@brine/job';
 import type { SaltMap, SaltValue } from '@brine/wire';
 import { isMap, mapIn, unpack } from '@brine/wire';
-import { buildNewJob } from '@brine/wire/load';
+import { buildNewJob, withoutCredentials } from '@brine/wire/load';
 import type { Readers } from './readers.ts';
 
 /** How a job is settled. */
@@ -98,9 +98,7 @@ export class JobFeed {
 function loadOf(job: Job): SaltMap {
   const value = unpack(job.load);
   const load: SaltMap = isMap(value) ? value : new Map<SaltValue, SaltValue>();
-  load.set('jid', job.jid);
-  load.delete('key');
-  return load;
+  return withoutCredentials(load).set('jid', job.jid);
 }
 
 /** Salt: salt/master.py ClearFuncs._prep_jid takes it out of the keywords of the load. */

@@ -1,5 +1,6 @@
 import { isJid, isMinionId, jidTimeMs } from '@brine/job';
 import { pack } from '@brine/wire';
+import { withoutCredentials } from '@brine/wire/load';
 import { eachAtOnce } from './at-once.ts';
 import type { BrineIntake, JobHead, ReturnLoad, StockHistory } from './ports.ts';
 import { returnLoad } from './return-loads.ts';
@@ -105,7 +106,7 @@ async function takeJobs({ stock, brine, sinceMs, tally }: FromStock): Promise<vo
       continue;
     }
     if (isTwice(inPart.jobs, job.jid)) tally.known('jobs');
-    else jobs.push(job);
+    else jobs.push(headOf(job));
     bytes += pack(job.load).length;
     for await (const one of job.returns) {
       if (!isMinionId(one.id)) {
@@ -130,4 +131,9 @@ async function takeJobs({ stock, brine, sinceMs, tally }: FromStock): Promise<vo
 function isTwice(known: Set<string>, entry: string): boolean {
   const before = known.size;
   return known.add(entry).size === before;
+}
+
+/** Without the local key of root, which a stock master keeps with jobs of a `salt` with a token. */
+function headOf({ jid, load, minions }: JobHead): JobHead {
+  return { jid, load: withoutCredentials(load), minions };
 }

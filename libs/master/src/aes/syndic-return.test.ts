@@ -33,6 +33,24 @@ function returned(syndic: string, ids: readonly string[], load: SaltMap = mapOf(
 const tagsOf = (master: MemoryMaster): string[] =>
   master.events.filter(({ kind }) => kind === 'ret').map(({ tag }) => tag);
 
+it('the credentials of a command at a lower master are not kept', async () => {
+  const master = above();
+  const kwargs = mapOf({ key: 'root-key', token: 'a-token' });
+  const load = new Map([...LOAD, ...mapOf({ key: 'root-key', password: 'a-password', kwargs })]);
+  await takeSyndicReturn(
+    master.ports,
+    request,
+    buildSyndicReturn('syn', [returned('syn', ['x'], load)]),
+    'syn',
+  );
+  expect(master.events.length).toBeGreaterThan(1);
+  for (const { body } of master.events) {
+    for (const secret of ['root-key', 'a-token', 'a-password']) {
+      expect(Buffer.from(body).includes(secret)).toBe(false);
+    }
+  }
+});
+
 it('each return is taken as if its minion had sent it, the load as a list of minions', async () => {
   const master = above();
   const jobs = [returned('syn', ['x', 'y'], LOAD), returned('syn', ['x'], mapOf({}), OTHER)];

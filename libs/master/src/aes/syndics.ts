@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto';
 import { isJid, isMinionId } from '@brine/job';
 import { matchGlob } from '@brine/target';
 import { mapOf, pack, type SaltMap, type SaltValue } from '@brine/wire';
+import { withoutCredentials } from '@brine/wire/load';
 import type { MasterPorts } from '../ports/ports.ts';
 
 /** What a load or a `salt/job/<jid>/new` says about minions and the bus; no part of the job. */
-const NO_LOAD = ['minions', 'Minions', 'missing', 'jid', '_stamp', 'key', 'auth_list'];
+const NO_LOAD = ['minions', 'Minions', 'missing', 'jid', '_stamp', 'auth_list'];
 
 /** Whether a minion may speak for those below it: only below a master of masters, if it is let. */
 export function mayBeSyndic({ rules }: MasterPorts, id: string): boolean {
@@ -37,7 +38,8 @@ export async function tellExpected(
     return;
   }
   const ids = [...new Set(minions)].sort();
-  const load: SaltMap = new Map(told.load);
+  // A stock master below keeps the keys of its commands with its jobs.
+  const load = withoutCredentials(told.load);
   for (const name of NO_LOAD) load.delete(name);
   const hash = createHash('sha1').update(pack(ids)).digest('base64url');
   await ports.events.append({

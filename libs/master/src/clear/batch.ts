@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto';
 import { isJid } from '@brine/job';
 import { isMap, mapOf, pack, type SaltMap, textOf, WireError } from '@brine/wire';
-import { buildErrorReply, parsePublish, type PublishRequest } from '@brine/wire/load';
+import {
+  buildErrorReply,
+  parsePublish,
+  type PublishRequest,
+  withoutCredentials,
+} from '@brine/wire/load';
 import { MasterUnavailableError } from '../errors.ts';
 import type { BatchOrder, KnownBatch, MasterPorts } from '../ports/ports.ts';
 import {
@@ -14,9 +19,6 @@ import {
 } from './caller.ts';
 import { keptCaller } from './kept-caller.ts';
 import { judgePublish } from './publish.ts';
-
-/** What in the keywords of a load proves its caller; none of it is kept. */
-const SECRETS = ['token', 'password', 'auth_list'];
 
 /** What finds the minions of a batch (salt/cli/batch.py gather_minions). */
 const PING = 'test.ping';
@@ -152,13 +154,9 @@ async function howItStands(ports: MasterPorts, caller: Caller, jid: string): Pro
 }
 
 function withoutSecrets(load: SaltMap, jid: string): SaltMap {
-  const kept = new Map(load).set('jid', jid);
-  for (const name of ['key', 'cmd', 'batch', 'traceparent', 'tracestate']) kept.delete(name);
-  const kwargs = load.get('kwargs');
-  if (!isMap(kwargs)) return kept;
-  const shown = new Map(kwargs);
-  for (const name of SECRETS) shown.delete(name);
-  return kept.set('kwargs', shown);
+  const kept = withoutCredentials(load).set('jid', jid);
+  for (const name of ['cmd', 'batch', 'traceparent', 'tracestate']) kept.delete(name);
+  return kept;
 }
 
 function unfit(text: string): SaltMap {

@@ -13,7 +13,12 @@ import {
   type SaltValue,
   textOf,
 } from '@brine/wire';
-import { buildPublishedJob, COMMAND_NAME, type PublishRequest } from '@brine/wire/load';
+import {
+  buildPublishedJob,
+  COMMAND_NAME,
+  type PublishRequest,
+  withoutCredentials,
+} from '@brine/wire/load';
 import type { MasterPorts, Request } from '../ports/ports.ts';
 import type { Caller } from './caller.ts';
 import type { Expected } from './expected-minions.ts';
@@ -101,14 +106,9 @@ function answering({ syndics }: MasterPorts, minions: readonly string[]): readon
 
 /** What is stored of the load: no key, password or token. */
 function loadToKeep(load: SaltMap, jid: Jid, user: string | undefined): SaltMap {
-  const kept = new Map(load).set('jid', jid);
-  for (const name of ['key', COMMAND_NAME]) kept.delete(name);
-  if (user !== undefined) kept.set('user', user);
-  const kwargs = mapIn(load, 'kwargs');
-  if (kwargs === undefined) return kept;
-  const shown = new Map(kwargs);
-  for (const name of ['token', 'password', 'auth_list']) shown.delete(name);
-  return kept.set('kwargs', shown);
+  const kept = withoutCredentials(load).set('jid', jid);
+  kept.delete(COMMAND_NAME);
+  return user === undefined ? kept : kept.set('user', user);
 }
 
 /** Names of publish kwargs that go on into the publication (salt/master.py `_prep_pub`). */

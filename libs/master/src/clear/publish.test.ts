@@ -81,6 +81,20 @@ describe('publishes recorded from the stock command line', () => {
     expect(Buffer.from(job.load).includes(KEY)).toBe(false);
   });
 
+  it('keeps no key, token or password that its kwargs have', async () => {
+    const made = master(['va']);
+    // As a stock `salt` of root sends it where it finds a token.
+    const kwargs = mapOf({ key: KEY, delimiter: ':', password: 'secret-1' });
+    const load = loadOf(byKey[0]!).set('kwargs', kwargs).set('password', 'secret-2');
+    await publish(made.ports, request(), load);
+    const [job] = made.jobs;
+    expect(mapIn(unpackMap(job!.load), 'kwargs')).toEqual(mapOf({ delimiter: ':' }));
+    for (const secret of [KEY, 'secret-1', 'secret-2']) {
+      expect(Buffer.from(job!.load).includes(secret)).toBe(false);
+      expect(Buffer.from(job!.publication).includes(secret)).toBe(false);
+    }
+  });
+
   const askFor = async (deadline: SaltValue): Promise<{ value: SaltMap; after: number[] }> => {
     const made = master(['va']);
     const load = loadOf(byKey[0]!);
