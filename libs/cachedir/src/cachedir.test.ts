@@ -96,6 +96,18 @@ describe('JobFiles', () => {
     expect(await files.writeReturn(jid, 'jid', value('x'))).toBe(false);
   });
 
+  it('removes all of a job, and nothing of others', async () => {
+    const other = '20261120171953105575';
+    for (const one of [jid, other]) {
+      await files.writeJob({ jid: one, load: mapOf({ jid: one }), minions: ['m1'] });
+      await files.writeReturn(one, 'm1', value('x'));
+    }
+    await files.remove(jid);
+    await files.remove('20261120171953105576');
+    expect([await files.has(jid), await files.has(other)]).toEqual([false, true]);
+    expect(await files.readReturns(jid)).toEqual([]);
+  });
+
   it('unites the minions of the job and of its syndics', async () => {
     await files.writeJob({ jid, load: mapOf({ jid }), minions: ['b', 'a'] });
     await files.writeSyndicMinions(jid, 'syn1', ['c', 'a']);
@@ -157,6 +169,11 @@ describe('user keys', () => {
   it('are private files of 76 characters', async () => {
     expect(await ensure()).toMatchObject({ key: KEY, fresh: true, owned: true });
     expect(statSync(userKeyPath(cachedir, 'root')).mode & 0o777).toBe(0o600);
+    expect(await readUserKey(cachedir, 'root')).toBe(KEY);
+  });
+
+  it('are new when their files were removed', async () => {
+    expect(await ensure(OTHER)).toMatchObject({ key: KEY, fresh: true });
     expect(await readUserKey(cachedir, 'root')).toBe(KEY);
   });
 

@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isSystemError, readIfThere, writeAtomic, writeNew } from '@brine/files';
 import type { SaltMap, SaltValue } from '@brine/wire';
@@ -124,6 +124,11 @@ export class JobFiles {
     if (!(await writeNew(join(dir, 'return.p'), pack(value, 'bin'), JOB_FILE))) return false;
     if (out !== undefined) await writeAtomic(join(dir, 'out.p'), pack(out, 'bin'), JOB_FILE);
     return true;
+  }
+
+  /** Removes all that is here of a job; none is no error. */
+  async remove(jid: string): Promise<void> {
+    await rm(this.dir(jid), { recursive: true, force: true });
   }
 
   /** When the job ended, as text; shown by `jobs.list_jobs` (`job_cache_store_endtime`). */

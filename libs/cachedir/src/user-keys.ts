@@ -75,8 +75,9 @@ function unlessForbidden(error: unknown): undefined {
 
 /**
  * Makes sure that a user has a key file, 0600 and owned by that user. A key that was found and is
- * also `known` (the master accepts it already) is kept. Any other is replaced by `fresh()`, so a
- * file that another user put there is never trusted.
+ * also `known` (the master accepts it already) is kept. A file with any other text gets the known
+ * key, so a file that another user put there is never trusted. A file that was removed gets a new
+ * key: this is how an operator replaces one.
  */
 export async function ensureUserKey(options: {
   readonly cachedir: string;
@@ -92,9 +93,14 @@ export async function ensureUserKey(options: {
   if (found !== undefined && found === known && (await isPrivate(path, owner))) {
     return { user, key: found, path, fresh: false, owned };
   }
-  const key = known !== undefined && USER_KEY.test(known) ? known : options.fresh();
+  const isSpoilt = await isThere(path);
+  const key = isSpoilt && known !== undefined && USER_KEY.test(known) ? known : options.fresh();
   await writeAtomic(path, key, { mode: USER_KEY_MODE, owner });
   return { user, key, path, fresh: key !== known, owned };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await readIfThere(path)) !== undefined;
 }
 
 async function isPrivate(path: string, owner: Owner | undefined): Promise<boolean> {
