@@ -11,7 +11,7 @@ import {
   JobFiles,
   type SocketDialect,
 } from '@brine/cachedir';
-import { type PrivateKey, RecordMac, SecretBox } from '@brine/crypt';
+import { type PrivateKey, RecordMac, SealedText, SecretBox } from '@brine/crypt';
 import { type Feeds, LocalEvents, Readers, startFeeds } from '@brine/host';
 import type { Event } from '@brine/job';
 import { BucketTokens, offerRun } from '@brine/master-state';
@@ -19,6 +19,7 @@ import { loadOrCreateMasterKeys, masterKeyOptions } from '@brine/pki';
 import { MANAGE_PURPOSE } from '@brine/reactor';
 import { natsOf, type RunningService, type ServiceContext, tagPrefixCounter } from '@brine/service';
 import { heldSocket } from '@brine/service/processes';
+import { SECRET_RETURN } from '@brine/wire/load';
 import { eventDoor } from './adapters/event-door.ts';
 import { startHostBanks } from './adapters/host-banks.ts';
 import { HostBatches } from './adapters/host-batches.ts';
@@ -30,6 +31,7 @@ import { exposeMetrics } from './adapters/metrics.ts';
 import { MinionTimes } from './adapters/minion-times.ts';
 import { neededEvents } from './adapters/needed-events.ts';
 import { Releasers } from './adapters/releasers.ts';
+import { openSecretReturn } from './adapters/secret-returns.ts';
 
 /**
  * Folders of the cachedir that a stock master makes at its start and that stock tools then take for
@@ -81,7 +83,8 @@ async function start(
   const connecting = connectBus(natsOf(context, 'event-bus'));
   const localKeys = await LocalKeys.open(options.cachedir, options.user, trouble);
   releasers.add(() => localKeys.close());
-  const local = localEvents(context, connecting, localKeys, trouble);
+  const files = new JobFiles({ cachedir: options.cachedir, hashType: options.hashType });
+  const local = localEvents(context, { connecting, keys: localKeys, files }, trouble);
   const salt = findInstalledSalt(context.env['PATH'] ?? '');
   const sockets = await openSockets(options, salt, local, trouble);
   releasers.add(() => sockets.close());
@@ -91,7 +94,6 @@ async function start(
   releasers.add(() => bus.close());
   releasers.add(() => local.drained());
   await prepare(bus, options);
-  const files = new JobFiles({ cachedir: options.cachedir, hashType: options.hashType });
   const known = { accepted: (): Iterable<string> => [] };
   const times = new MinionTimes(
     () => known.accepted(),
@@ -101,7 +103,8 @@ async function start(
   const batches = await hostBatches(context, bus, files);
   releasers.add(() => batches.close());
   const hasSalt = salt !== undefined;
-  const parts = { bus, files, readers, times, batches, startedMs, hasSalt, ...settings };
+  const returns = SealedText.fromMasterKey(await masterKeyOf(options), SECRET_RETURN);
+  const parts = { bus, files, readers, times, batches, returns, startedMs, hasSalt, ...settings };
   const feeds = feedsOf(context, parts);
   releasers.add(() => feeds.close());
   const forOne = new Releasers();
@@ -209,6 +212,7 @@ interface FeedParts extends EventBusSettings {
   readonly readers: Readers;
   readonly times: MinionTimes;
   readonly batches: HostBatches;
+  readonly returns: SealedText;
   readonly startedMs: number;
   /** Whether a Salt is installed whose tools read returns. */
   readonly hasSalt: boolean;
@@ -216,7 +220,7 @@ interface FeedParts extends EventBusSettings {
 
 function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
   const { options, log } = context;
-  const { bus, files, readers, times, batches } = parts;
+  const { bus, files, readers, times, batches, returns } = parts;
   return startFeeds({
     bus,
     files,
@@ -225,6 +229,7 @@ function feedsOf(context: ServiceContext, parts: FeedParts): Feeds {
     sinceMs: parts.startedMs,
     maxEventSize: options.maxEventSize,
     returnWaitMs: parts.returnWaitMs,
+    open: (tag, body) => openSecretReturn(returns, tag, body),
     times: {
       get wanted() {
         return times.wanted;
@@ -269,19 +274,28 @@ async function masterKeyOf(options: MasterOptions): Promise<PrivateKey> {
   return (await loadOrCreateMasterKeys(pkiDir, keysize, masterKeyOptions(options))).privateKey;
 }
 
+/** What {@link localEvents} works with. */
+interface LocalEventsParts {
+  readonly connecting: Promise<Bus>;
+  readonly keys: LocalKeys;
+  readonly files: JobFiles;
+}
+
 function localEvents(
   { options, metrics }: ServiceContext,
-  connecting: Promise<Bus>,
-  keys: LocalKeys,
+  { connecting, keys, files }: LocalEventsParts,
   onTrouble: Trouble,
 ): LocalEvents {
   const fired = tagPrefixCounter(metrics);
   const taken = metrics.counter(
     'brine_event_bus_secrets_total',
-    'Local keys and live tokens that stood in events of local tools, and were taken out.',
+    'Local keys, live tokens and secrets of runs that were taken out of events of local tools.',
   );
   // Made here, at 0: a counter that is not there yet does not show its first step.
-  const taking = { key: taken.of({ kind: 'key' }), token: taken.of({ kind: 'token' }) };
+  const taking = {
+    ...{ key: taken.of({ kind: 'key' }), token: taken.of({ kind: 'token' }) },
+    run: taken.of({ kind: 'run' }),
+  };
   // Events that are fired before the streams are there wait for them; the socket queues the rest.
   const writer = connecting.then((bus) => new EventWriter(bus, { timeoutMs: 30_000 }));
   // A failure to connect is thrown where the connection is awaited.
@@ -303,6 +317,9 @@ function localEvents(
       return (await tokens.find(text)) !== undefined;
     },
     onSecret: (kind) => taking[kind].add(1),
+    forget: (jid) => {
+      files.remove(jid).catch((err: unknown) => onTrouble('files of a run stay', err));
+    },
   });
   return new LocalEvents({ append }, options.masterId, door, (error) =>
     onTrouble('an event of a local tool was lost', error),

@@ -15,6 +15,8 @@ export interface EventFeedParts {
   readonly maxEventSize: number;
   /** As `waitMs` of {@link WaitingReturnsOptions}. */
   readonly returnWaitMs?: number | undefined;
+  /** The body of an event of a local tool with what only the readers may see; or undefined. */
+  readonly open?: ((tag: string, body: Uint8Array) => Uint8Array | undefined) | undefined;
   readonly onTrouble: (text: string, error: unknown) => void;
 }
 
@@ -117,9 +119,11 @@ export class EventFeed {
   }
 
   #send({ kind, tag, body, jid, minion, timeMs }: EventOrStandIn): void {
-    const { readers } = this.#parts;
-    if (body !== undefined) readers.fire({ kind, tag, body, timeMs });
-    else readers.fireMap(tag, trimmedStandIn({ jid, id: minion }), timeMs);
+    const { readers, open } = this.#parts;
+    if (body !== undefined) {
+      const isSealed = kind === 'local' && readers.count > 0 && open !== undefined;
+      readers.fire({ kind, tag, body: (isSealed ? open(tag, body) : undefined) ?? body, timeMs });
+    } else readers.fireMap(tag, trimmedStandIn({ jid, id: minion }), timeMs);
   }
 
   /**

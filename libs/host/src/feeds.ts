@@ -23,6 +23,8 @@ export interface FeedsOptions {
   readonly maxEventSize: number;
   /** How long a return waits for the `new` event of its job, in ms; default 1 s. */
   readonly returnWaitMs?: number | undefined;
+  /** As `open` of {@link EventFeed}. */
+  readonly open?: ((tag: string, body: Uint8Array) => Uint8Array | undefined) | undefined;
   /** Who notes each event as it comes, while it wants them. */
   readonly times?: { readonly wanted: boolean; saw(event: EventMessage): void };
   readonly spans: Pick<Telemetry, 'recordSpan'>;
@@ -68,6 +70,7 @@ export function startFeeds(options: FeedsOptions): Feeds {
     files,
     maxEventSize: options.maxEventSize,
     returnWaitMs: options.returnWaitMs,
+    open: options.open,
     onTrouble,
   });
   const jobs = new JobFeed({

@@ -86,6 +86,7 @@ export function memoryMaster(options: MemoryMasterOptions): MemoryMaster {
   const users = options.userKeys ?? {};
   const ports: MasterPorts = {
     rules: { ...DEFAULT_RULES, ...options.rules },
+    sealReturn: (tag) => `sealed:${tag}`,
     keys: {
       cached: (id) => minionKeys.get(id),
       fetch: (id) => Promise.resolve(minionKeys.get(id)),

@@ -18,6 +18,7 @@ const STARS = (text: string): string => '*'.repeat(text.length);
 let taken: SecretKind[];
 let asked: string[];
 let isAway: boolean;
+let forgotten: string[];
 const door = eventDoor({
   keys: { all: () => [KEY, OTHER], isOwn: async (key) => key === KEY },
   mac: async () => mac,
@@ -27,12 +28,14 @@ const door = eventDoor({
     return text === TOKEN;
   },
   onSecret: (kind) => taken.push(kind),
+  forget: (jid) => forgotten.push(jid),
 });
 
 beforeEach(() => {
   taken = [];
   asked = [];
   isAway = false;
+  forgotten = [];
 });
 
 const through = async (data: SaltValue, tag = 'my/tag') => {
@@ -108,4 +111,40 @@ test.each([
   expect(proof).toBeUndefined();
   for (const secret of [KEY, OTHER, 'guess'])
     expect(Buffer.from(body).includes(secret)).toBe(false);
+});
+
+const RUN = 'salt/run/20261128000000000000';
+const PASSWORD = mapOf({ username: 'anne', password: 'correct horse' });
+
+test.each([
+  [`${RUN}/new`, 'runner.auth.mk_token'],
+  [`${RUN}/ret`, 'runner.auth.mk_token'],
+  [`${RUN}/ret`, 'http.query'],
+  [`${RUN}/new`, 'runner.sdb.set'],
+  ['salt/wheel/20261128000000000000/new', 'wheel.config.update_config'],
+])('%s of %s goes on without its arguments', async (tag, fun) => {
+  const { data } = await through(mapOf({ fun, fun_args: ['x', PASSWORD], user: 'root' }), tag);
+  expect(data).toEqual(mapOf({ fun, fun_args: [], user: 'root' }));
+  expect(taken).toEqual(['run']);
+  // What the tool wrote of it into the job cache is there by its end.
+  expect(forgotten).toEqual(tag.endsWith('ret') ? ['20261128000000000000'] : []);
+});
+
+test.each([
+  [`${RUN}/ret`, 'runner.auth.mk_token'],
+  ['salt/wheel/20261128000000000000/ret', 'wheel.key.gen'],
+])('%s of %s goes on without its return', async (tag, fun) => {
+  const { data } = await through(mapOf({ fun, fun_args: [], return: PASSWORD }), tag);
+  const shown = 'not shown: it is a secret';
+  expect(data).toEqual(mapOf({ fun, fun_args: [], return: shown }));
+});
+
+test.each([
+  [`${RUN}/new`, 'runner.jobs.list_jobs'],
+  [`${RUN}/progress`, 'runner.auth.mk_token'],
+  ['salt/job/20261128000000000000/new', 'auth.mk_token'],
+])('%s of %s keeps what it has', async (tag, fun) => {
+  const given = mapOf({ fun, fun_args: ['x', mapOf({ a: 1 })] });
+  expect((await through(given, tag)).data).toEqual(given);
+  expect([taken, forgotten]).toEqual([[], []]);
 });

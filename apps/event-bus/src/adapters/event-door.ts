@@ -2,6 +2,7 @@ import type { RecordMac } from '@brine/crypt';
 import type { EventDoor, Passed } from '@brine/host';
 import { manageActOf, proofOf } from '@brine/reactor';
 import { pack, type SaltMap, textOf, unpackMap, WireError } from '@brine/wire';
+import { hasSecretArguments, hasSecretReturn } from '@brine/wire/load';
 import type { LocalKeys } from './local-keys.ts';
 
 /** What the door looks at events with. */
@@ -12,10 +13,12 @@ export interface EventDoorParts {
   readonly isToken: (text: string) => Promise<boolean>;
   /** Called for each secret that was taken out. */
   readonly onSecret: (kind: SecretKind) => void;
+  /** Removes what a stock tool itself has written of a run into the job cache of this host. */
+  readonly forget: (jid: string) => void;
 }
 
 /** What may not stand in an event. */
-export type SecretKind = 'key' | 'token';
+export type SecretKind = 'key' | 'token' | 'run';
 
 /** Tokens are digests by `hash_type`, in hex: md5 to sha512. */
 const TOKEN_LENGTHS: ReadonlySet<number> = new Set([32, 40, 56, 64, 96, 128]);
@@ -23,17 +26,42 @@ const HEX = /[0-9a-f]{32,}/g;
 /** An event with more of them is a list of digests: all of those behind are taken out unasked. */
 const ASKED_MAX = 64;
 const COVER = 0x2a;
+/** Events of a runner or a wheel that a stock tool runs itself (salt/client/mixins.py `low`). */
+const OF_RUN = /^salt\/(run|wheel)\/(\d{20})\/(new|ret)$/;
+/** Stands for the return of a run that is a secret; the tool has printed it already. */
+const NOT_SHOWN = 'not shown: it is a secret';
 
 /**
  * The door at the pull socket: local keys and live tokens leave an event before anything keeps or
- * shows it. Stock runners that manage the reactor send the master's key; the event goes on with a
- * proof in its place.
+ * shows it, and so do arguments and returns of functions that take or give secrets. Stock runners
+ * that manage the reactor send the master's key; the event goes on with a proof in its place.
  */
 export function eventDoor(parts: EventDoorParts): EventDoor {
   return (tag, body) => {
     if (manageActOf(tag) !== undefined) return manageEvent(tag, body, parts);
-    return covered(body, parts);
+    const [, kind, jid = '', suffix] = OF_RUN.exec(tag) ?? [];
+    const left = kind === undefined ? undefined : withoutSecrets(kind, body);
+    if (left === undefined) return covered(body, parts);
+    parts.onSecret('run');
+    // The tool writes its entry before this event (salt/client/mixins.py `low`).
+    if (suffix === 'ret') parts.forget(jid);
+    return covered(left, parts);
   };
+}
+
+/** Undefined for a run without secrets. The master's own runs leave out the same. */
+function withoutSecrets(kind: string, body: Uint8Array): Uint8Array | undefined {
+  const data = readMap(body);
+  const fun = data === undefined ? undefined : textOf(data, 'fun');
+  if (data === undefined || fun === undefined) return undefined;
+  // A runner that Salt refuses to run has no kind before its name (salt/runner.py).
+  const names = [fun, `${kind === 'run' ? 'runner' : 'wheel'}.${fun}`];
+  const takes = names.some(hasSecretArguments);
+  const gives = names.some(hasSecretReturn);
+  if (!takes && !gives) return undefined;
+  data.set('fun_args', []);
+  if (gives && data.has('return')) data.set('return', NOT_SHOWN);
+  return pack(data);
 }
 
 async function manageEvent(tag: string, body: Uint8Array, parts: EventDoorParts): Promise<Passed> {

@@ -2,7 +2,7 @@ import { Bucket, type Bus } from '@brine/bus';
 import { PublicationWriter } from '@brine/bus/jobs';
 import { callRoll, rollKey } from '@brine/bus/rpc';
 import { Uploads } from '@brine/cachedir';
-import { SecretBox } from '@brine/crypt';
+import { SealedText, SecretBox } from '@brine/crypt';
 import { JidMaker } from '@brine/job';
 import { type WorkerTraces } from '@brine/job-traces';
 import { type MasterPorts } from '@brine/master';
@@ -26,7 +26,8 @@ import type { PythonCalls } from '@brine/python-host';
 import { kindsFor, wantsJobs } from '@brine/reactor';
 import { type ServiceContext } from '@brine/service';
 import { nowMs } from '@brine/telemetry';
-import { isMap, mapOf, type SaltMap } from '@brine/wire';
+import { isMap, mapOf, pack, type SaltMap } from '@brine/wire';
+import { SECRET_RETURN } from '@brine/wire/load';
 import { fromJson } from '@brine/wire/text';
 import { SigningFiles } from './autosign.ts';
 import { refusedWorkLog } from './fault-log.ts';
@@ -64,6 +65,7 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
   const grainsOf = async (id: string): Promise<SaltMap> =>
     (await state.minionData.fetch(id))?.grains ?? mapOf({ id });
   const jids = new JidMaker();
+  const returns = SealedText.fromMasterKey(pem, SECRET_RETURN);
   return {
     rules: masterRules(options),
     keys: state.keys,
@@ -95,6 +97,7 @@ export function portsOf({ options, telemetry, log }: ServiceContext, parts: Part
       new Bucket(bus, 'brine_tokens'),
       SecretBox.fromMasterKey(pem, 'token'),
     ),
+    sealReturn: (tag, value) => returns.seal(tag, pack(value)),
     functions,
     files,
     received: new Uploads(options.cachedir),

@@ -179,6 +179,14 @@ describe('a runner over the request port', () => {
     expect(made.events.length).toBeGreaterThan(1);
     for (const { body } of made.events) expect(Buffer.from(body).includes('pw-secret')).toBe(false);
   });
+
+  it('auth.mk_token returns into its event alone, and sealed', async () => {
+    await send({ cmd: 'runner', fun: 'auth.mk_token', ...ROOT });
+    await Promise.all(made.background);
+    const [, ret] = made.events;
+    expect(textOf(unpackMap(ret!.body), 'return')).toBe(`sealed:${ret!.tag}`);
+    expect(made.events).toHaveLength(2);
+  });
 });
 
 describe('a wheel over the request port', () => {
@@ -208,6 +216,16 @@ describe('a wheel over the request port', () => {
     ]);
     expect(made.events.at(-1)?.kind).toBe('run');
   });
+
+  it.each(['key.gen', 'key.gen_accept'])(
+    '%s shows a private key to its caller alone',
+    async (fun) => {
+      const pair = await wheel(fun, { id_: 'new2' });
+      expect(isMap(pair) && textOf(pair, 'priv')).toContain('PRIVATE KEY');
+      for (const { body } of made.events) expect(Buffer.from(body).includes('PRIVATE')).toBe(false);
+      expect(made.events.some(({ body }) => Buffer.from(body).includes('sealed:'))).toBe(true);
+    },
+  );
 
   it('accepts, rejects and deletes what matches, each with its event', async () => {
     expect(await wheel('key.accept', { match: '*1' })).toEqual(

@@ -1,7 +1,13 @@
 import { mayCall, type SpecialKind } from '@brine/acl';
 import { isJid, type Jid, jobReturnTag } from '@brine/job';
 import { mapOf, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { buildErrorReply, buildRunEntry, COMMAND_NAME, hasSecretArguments } from '@brine/wire/load';
+import {
+  buildErrorReply,
+  buildRunEntry,
+  COMMAND_NAME,
+  hasSecretArguments,
+  hasSecretReturn,
+} from '@brine/wire/load';
 import type { FunctionCall, FunctionOutcome, MasterPorts } from '../ports/ports.ts';
 import {
   authenticate,
@@ -162,7 +168,9 @@ export async function tellOutcome(
   { value, success, retcode }: FunctionOutcome,
 ): Promise<void> {
   const failed = retcode === undefined ? {} : { retcode };
-  const data = await fire(ports, call, 'ret', mapOf({ return: value, success, ...failed }));
+  const isSecret = hasSecretReturn(`${call.kind}.${call.fun}`);
+  const shown = isSecret ? ports.sealReturn(`${tagOf(call)}/ret`, value) : value;
+  const data = await fire(ports, call, 'ret', mapOf({ return: shown, success, ...failed }));
   const { masterMinionId, runnerReturns } = ports.rules;
   if (call.kind === 'runner' && !runnerReturns) return;
   const entry = buildRunEntry(`${tagOf(call)}/ret`, data, masterMinionId);

@@ -210,6 +210,11 @@ export interface MasterPorts extends ServedPorts {
   readonly pillars?: Pillars;
   readonly logins: Logins;
   readonly tokens: Tokens;
+  /**
+   * A text for a return that is a secret, in the event of this tag: only the event-bus of a host
+   * opens it, for the tools that wait at its socket.
+   */
+  readonly sealReturn: (tag: string, value: SaltValue) => string;
   readonly functions: MasterFunctions;
   /** Unix milliseconds. */
   now(): number;

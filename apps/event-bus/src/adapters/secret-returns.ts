@@ -1,0 +1,34 @@
+import type { SealedText } from '@brine/crypt';
+import { pack, type SaltMap, textOf, unpack, unpackMap, WireError } from '@brine/wire';
+import { endsRun, hasSecretReturn } from '@brine/wire/load';
+
+/**
+ * Opens a return that is a secret for the tools that wait at the sockets of this host: a stock
+ * `salt-run -a` gets its token there and nowhere else. The stream keeps it sealed, and every other
+ * reader of the stream gets it so.
+ *
+ * @returns the body with the return, or undefined for any other event
+ */
+export function openSecretReturn(
+  returns: Pick<SealedText, 'open'>,
+  tag: string,
+  body: Uint8Array,
+): Uint8Array | undefined {
+  if (!endsRun(tag)) return undefined;
+  const data = readMap(body);
+  if (data === undefined || !hasSecretReturn(textOf(data, 'fun') ?? '')) return undefined;
+  const text = textOf(data, 'return');
+  const opened = text === undefined ? undefined : returns.open(tag, text);
+  if (opened === undefined) return undefined;
+  data.set('return', unpack(opened));
+  return pack(data);
+}
+
+function readMap(body: Uint8Array): SaltMap | undefined {
+  try {
+    return unpackMap(body);
+  } catch (error) {
+    if (error instanceof WireError) return undefined; // The readers count it.
+    throw error;
+  }
+}
