@@ -1,0 +1,14 @@
+import type { SecretForm } from './forms.ts';
+
+/** A secret in some bytes, and the first form that it has there. */
+export type Held = Pick<SecretForm, 'secret' | 'form'>;
+
+/** Which secrets some bytes hold. */
+export function holdsWhat(bytes: Uint8Array, forms: readonly SecretForm[]): Held[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const found = new Map<string, Held>();
+  for (const { secret, form, bytes: sought } of forms) {
+    if (!found.has(secret) && buffer.includes(sought)) found.set(secret, { secret, form });
+  }
+  return [...found.values()];
+}
