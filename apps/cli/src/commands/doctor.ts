@@ -23,9 +23,10 @@ import { checkStreams } from '../doctor/check-streams.ts';
 import { checkVersions, type LogInVersions } from '../doctor/check-versions.ts';
 import type { Finding } from '../doctor/finding.ts';
 import { isSeen, look, type Seen, type Unseen } from '../doctor/look.ts';
+import { examineBorders } from '../doctor/security/examine-borders.ts';
 import { EXIT } from '../exit-codes.ts';
 import { lookAtMaster } from '../local-master.ts';
-import { text, textValue } from '../options/command-form.ts';
+import { flag, isOn, text, textValue } from '../options/command-form.ts';
 import { brineForm } from '../options/common-groups.ts';
 import { OptionParser } from '../options/option-parser.ts';
 import { logLine, type Terminal } from '../terminal.ts';
@@ -36,7 +37,16 @@ servers that options name, and the clocks and releases of all hosts. It also nam
 not in force. If the master runs, it lists the minions that a higher minimum_auth_version would cut
 off.
 
+With --security it looks at the borders of the master alone, and closer: owners and modes of all
+files and sockets, credentials in environments and command lines, addresses that it listens at, users
+of NATS, and options that give more than the defaults. Run it as root.
+
 Exit code 1 if something is bad. Changes nothing.`;
+
+const OPTIONS = [
+  flag(['--security'], 'security', 'Only what separates the master from others on this host.'),
+  text(['--out', '--output'], 'output', 'json, or lines.'),
+];
 
 /** How long to wait for the master, which may not run. */
 const ASK_MS = 5_000;
@@ -59,6 +69,10 @@ export async function examine(
     ...checkCrypto(),
     ...(seen === undefined ? [] : checkSeen(seen)),
   ];
+  return worstFirst(findings);
+}
+
+function worstFirst(findings: Finding[]): Finding[] {
   const rank = { bad: 0, warn: 1, ok: 2 } as const;
   return findings.sort((one, other) => rank[one.level] - rank[other.level]);
 }
@@ -96,28 +110,38 @@ export function checkSeen(seen: Seen): Finding[] {
 
 /** `brine doctor`: prints what it finds. Gives the exit code. */
 export async function runDoctor(args: readonly string[], terminal: Terminal): Promise<number> {
-  const parser = new OptionParser(
-    brineForm('doctor', DESCRIPTION, [text(['--out', '--output'], 'output', 'json, or lines.')]),
-  );
+  const parser = new OptionParser(brineForm('doctor', DESCRIPTION, OPTIONS));
   const options = parser.parse(args);
+  const location = { configDir: textValue(options, 'config_dir') };
   let loaded: LoadedConfig<MasterOptions>;
   try {
-    loaded = loadMasterConfig({ configDir: textValue(options, 'config_dir') });
+    loaded = loadMasterConfig(location);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     logLine(terminal, 'ERROR', error.message);
     return EXIT.generic;
   }
-  const master = lookAtMaster(loaded.options, terminal, ASK_MS);
-  const jobs = new JobRecords(master.client);
-  const seen = await look(loaded.options, jobs);
-  const findings = await examine(loaded, () => jobs.logInVersions(), seen).finally(() =>
-    master.close(),
-  );
+  const findings = isOn(options, 'security')
+    ? worstFirst(await examineBorders(loaded, location))
+    : await examineRunning(loaded, terminal);
   terminal.out(
     textValue(options, 'output') === 'json'
       ? `${JSON.stringify(findings, null, 4)}\n`
       : findingLines(findings),
   );
   return findings.some(({ level }) => level === 'bad') ? EXIT.generic : EXIT.ok;
+}
+
+async function examineRunning(
+  loaded: LoadedConfig<MasterOptions>,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  const master = lookAtMaster(loaded.options, terminal, ASK_MS);
+  try {
+    const jobs = new JobRecords(master.client);
+    const seen = await look(loaded.options, jobs);
+    return await examine(loaded, () => jobs.logInVersions(), seen);
+  } finally {
+    await master.close();
+  }
 }

@@ -1,0 +1,100 @@
+import type { Stats } from 'node:fs';
+import { lstat, opendir } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+
+/** A file, directory or socket of a master. */
+export interface MadeFile {
+  /** From its root on, as `cache/jobs`. */
+  readonly at: string;
+  readonly path: string;
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+  readonly kind: 'file' | 'dir' | 'socket';
+}
+
+/** The directories of a master, by the name that paths below them begin with. */
+export type MadeRoots = Readonly<Record<'pki' | 'cache' | 'sock' | 'state', string>>;
+
+/** What was found, and what could not be looked at, with the error of the system. */
+export interface MadeFiles {
+  readonly files: readonly MadeFile[];
+  readonly unread: ReadonlyMap<string, string>;
+  /** False where there were too many. */
+  readonly all: boolean;
+}
+
+/** A master of 50,000 minions has that many key files, and some hundred thousand of jobs. */
+const FILES_MAX = 500_000;
+/** Files of one directory that are looked at: those of minions and jobs are made alike. */
+const ALIKE_MAX = 2_000;
+const DEPTH_MAX = 12;
+/** Group or others may go through a directory. */
+const MAY_ENTER = 0o011;
+
+/**
+ * What is below a master's directories. What lies in a directory that only its owner may enter is
+ * left out: it is closed by that. Links have no mode of their own. Never throws.
+ */
+export async function madeFiles(roots: MadeRoots): Promise<MadeFiles> {
+  const look = new Look(roots);
+  for (const [name, path] of Object.entries(roots)) await look.at(path, name, 0);
+  return look;
+}
+
+class Look implements MadeFiles {
+  readonly files: MadeFile[] = [];
+  readonly unread = new Map<string, string>();
+  all = true;
+  readonly #roots: ReadonlyMap<string, string>;
+
+  constructor(roots: MadeRoots) {
+    this.#roots = new Map(Object.entries(roots).map(([name, path]) => [path, name]));
+  }
+
+  async at(path: string, at: string, depth: number): Promise<void> {
+    // The state is usually below the cache, and has a name of its own.
+    const own = this.#roots.get(path);
+    if (own !== undefined && own !== at) return;
+    const one = await this.#stat(path);
+    if (one === undefined || one.isSymbolicLink()) return;
+    const kind = one.isSocket() ? 'socket' : one.isDirectory() ? 'dir' : 'file';
+    const mode = one.mode & 0o7777;
+    this.files.push({ at, path, mode, uid: one.uid, gid: one.gid, kind });
+    // Root of a tree: its own mode is the operator's, and what is in it may be opened tomorrow.
+    if (kind !== 'dir' || (depth > 0 && (mode & MAY_ENTER) === 0)) return;
+    if (depth >= DEPTH_MAX) this.all = false;
+    else await this.#below(path, at, depth);
+  }
+
+  async #below(path: string, at: string, depth: number): Promise<void> {
+    let files = 0;
+    try {
+      for await (const entry of await opendir(path)) {
+        if (this.files.length >= FILES_MAX || files > ALIKE_MAX) {
+          this.all = false;
+          return;
+        }
+        files += entry.isDirectory() ? 0 : 1;
+        await this.at(join(path, entry.name), `${at}${sep}${entry.name}`, depth + 1);
+      }
+    } catch (error) {
+      this.#failed(path, error);
+    }
+  }
+
+  async #stat(path: string): Promise<Stats | undefined> {
+    try {
+      return await lstat(path);
+    } catch (error) {
+      this.#failed(path, error);
+      return undefined;
+    }
+  }
+
+  #failed(path: string, error: unknown): void {
+    const { code = String(error) } = error as NodeJS.ErrnoException;
+    // Gone between the listing and the look, or never there.
+    if (code !== 'ENOENT') this.unread.set(path, code);
+  }
+}
