@@ -48,6 +48,13 @@ describe('the master', () => {
     expect(closed).toEqual([]);
   });
 
+  test('files of jobs are for its user and group', () => {
+    expect(valuesOf(MASTER, 'CacheDirectoryMode')).toEqual(['0750']);
+    expect(read('debian/brine-master/postinst')).toContain(`make 0750 ${options.cachedir}\n`);
+    // The account of PostgreSQL has its way elsewhere.
+    expect(options.brine.stateDir.startsWith(options.cachedir)).toBe(false);
+  });
+
   test('gpg may write its locks and its socket beside its keys', () => {
     const homes = ['/etc/brine/gpgkeys', '/etc/salt/gpgkeys'];
     const writable = [MASTER, 'examples/etc-salt.conf'].flatMap((unit) =>
