@@ -18,6 +18,7 @@ const ROOT = realpathSync(new URL('../..', import.meta.url).pathname);
 const COPIED = [
   'libs',
   'apps',
+  'packaging',
   'tools',
   'test',
   'package.json',
