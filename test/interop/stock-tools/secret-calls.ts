@@ -15,7 +15,7 @@ import { type Json, python } from './stock-tools.ts';
 export const RELEASE = newestOf('3008');
 const CALLS = fileURLToPath(new URL('secret-calls.py', import.meta.url));
 /** Their own logs are no part of the master. */
-const NO_LOG = ['--log-level', 'quiet', '--log-file', '/dev/null', '--log-file-level', 'quiet'];
+const NO_LOG = ['--log-file', '/dev/null', '--log-file-level', 'quiet'];
 
 /** The second line of a private key in JSON: the first is alike in all. */
 const PRIVATE_LINE = /-----BEGIN [A-Z ]*PRIVATE KEY-----\\n[^\\]+\\n([A-Za-z0-9+/]{60,})\\n/;
@@ -91,7 +91,10 @@ export class SecretCalls {
   }
 
   async #stock(name: string, command: string, ...args: readonly string[]): Promise<string> {
-    const { stdout, stderr } = await this.#cli.run(RELEASE, command, [...NO_LOG, ...args]);
+    // salt-key logs nothing to its terminal.
+    const level = command === 'salt-key' ? [] : ['--log-level', 'quiet'];
+    const given = [...NO_LOG, ...level, ...args];
+    const { stdout, stderr } = await this.#cli.run(RELEASE, command, given);
     this.outcomes.set(name, `${stdout}${stderr}`);
     return stdout;
   }

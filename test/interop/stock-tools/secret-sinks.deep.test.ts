@@ -191,7 +191,7 @@ it('the calls came through, and those with wrong passwords did not', () => {
   expect(failed.map((text) => text.slice(0, 300))).toEqual([]);
   // A token of each way, two keys of minions, and both keys of local users.
   const names = calls.secrets().map(({ name }) => name);
-  expect(names.filter((name) => name.startsWith('token '))).toHaveLength(9);
+  expect(names.filter((name) => name.startsWith('token '))).toHaveLength(10);
   expect(names).toEqual(expect.arrayContaining(['key made', 'key made locally']));
   expect(names).toEqual(expect.arrayContaining(['local key .root_key', 'local key .nobody_key']));
 });
