@@ -298,6 +298,7 @@ describe('options that give more', () => {
         tokenExpireUserOverride: true,
       },
     ],
+    ['inner_calls', 'warn brine.inner_calls', {}, { innerCalls: 'stock' }],
     ['minion_id_signs', 'warn brine.minion_id_signs', {}, { minionIdSigns: '~#' }],
     ['minion_events', 'warn brine.minion_events', {}, { minionEvents: ['salt/*'] }],
   ])('%s is named', async (_option, found, changed, brine = {}) => {

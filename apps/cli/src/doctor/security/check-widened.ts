@@ -95,6 +95,10 @@ function minionsWidened({ peer, peerRun, brine, ...options }: MasterOptions, say
     const text = "permissive_pki_access lets the group read the master's keys: turn it off";
     say('warn', 'permissive_pki_access', text);
   }
+  if (brine.innerCalls === 'stock') {
+    const text = 'a right to a runner such as state.orchestrate is a right to everything';
+    say('warn', 'brine.inner_calls', text);
+  }
   if (brine.minionIdSigns !== '') {
     const text = 'ids of strangers may have signs that shells act on; quote them in every script';
     say('warn', 'brine.minion_id_signs', text);
