@@ -122,7 +122,9 @@ export class SyslogLines {
     let said = '';
     logger.stderr.setEncoding('utf8').on('data', (text: string) => {
       said = (said + text).slice(0, SHOWN_CHARS);
-      this.#tell(text.trim().slice(0, SHOWN_CHARS));
+      // A line may come in pieces.
+      const [line = '', ...rest] = said.split('\n');
+      if (rest.length > 0 || said.length === SHOWN_CHARS) this.#tell(line.trim());
     });
     logger.stdin.on('error', () => undefined); // It ended; `close` tells.
     logger.once('error', (error) => this.#ended(logger, error.message));
