@@ -21,8 +21,8 @@ export interface Peers extends AsyncIterable<ZmqRequest> {
 
 /** What remembers the ids of unanswered publish requests beyond the life of a gateway. */
 export interface RequestMemory {
-  /** The id to send these bytes under. Rejects if no worker can be asked. */
-  claim(hash: string, id: string, as: ClaimedAs): Promise<string>;
+  /** The id to send these bytes under. Rejects if no worker answers within `waitMs`. */
+  claim(hash: string, id: string, as: ClaimedAs, waitMs: number): Promise<string>;
   /**
    * The request of this id was answered. For `keptMs` its CLI may ask again, here or at another
    * gateway. Rejects as `claim`.

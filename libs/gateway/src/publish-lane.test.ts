@@ -20,6 +20,8 @@ let workerMs: number;
 let told: string[];
 /** For how long each of these may be asked for again. */
 let kept: number[];
+/** How long the answers to claims were waited for. */
+let waits: number[];
 /** How old the claims were. */
 let waited: number[];
 let known: string[];
@@ -37,6 +39,7 @@ beforeEach(() => {
   told = [];
   kept = [];
   waited = [];
+  waits = [];
   known = [];
   ready = true;
   expected = false;
@@ -65,8 +68,9 @@ beforeEach(() => {
     },
   };
   memory = {
-    claim: async (_hash, id, { waitedMs }) => {
+    claim: async (_hash, id, { waitedMs }, waitMs) => {
       waited.push(waitedMs);
+      waits.push(waitMs);
       if (!isMemoryThere) throw new Error('nobody can be asked');
       return id;
     },
@@ -244,6 +248,23 @@ test('while workers live a publish waits for its memory as long as for them', as
   // Each claim says how old the bytes are.
   expect(waited[0]).toBe(0);
   expect(waited.at(-1)).toBe(9_100);
+});
+
+test('each further wait for the memory is longer: on a starved host all answers are late', async () => {
+  isMemoryThere = false;
+  const asking = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(1_000);
+  isMemoryThere = true;
+  await vi.advanceTimersByTimeAsync(200);
+  await asking;
+  expect(waits.slice(0, 6)).toEqual([400, 800, 1_600, 3_200, 3_200, 3_200]);
+});
+
+test('while workers live a publish without its memory is none: the next try would be another', async () => {
+  isMemoryThere = false;
+  expect(await refusalAfter(14_000)).toContain('no worker had room');
+  expect(jobs).toBe(0);
+  expect(lane.stats.unremembered).toBe(1);
 });
 
 test('a publish that lay in the socket of a stopped gateway is as old as for its CLI', async () => {

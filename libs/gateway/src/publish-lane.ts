@@ -23,6 +23,8 @@ export interface PublishLaneStats extends SameBytesStats {
   readonly users: FairShare['stats'];
 }
 
+const NOT_SENT: RequestOutcome = { kind: 'expired', why: 'deadline', handed: false };
+
 const { waitsMs, waitsInHopeMs, retryMs, share } = LIMITS.publish;
 
 /** Publish requests: joined when byte-identical, answered in time whatever is down. */
@@ -61,6 +63,10 @@ export class PublishLane {
       const claimed = await this.#sameBytes.claim(asked, id, () =>
         this.#claimsUntil(asked.askedAt),
       );
+      // Workers are there, and none took the id: sent all the same, it would be a second job when its
+      // CLI asks the next gateway.
+      if (claimed.isUnremembered && this.#workers.expected)
+        return { ...claimed, outcome: NOT_SENT };
       const sent = { class: 'clear', body, ...addressOf(asker), ...by } as const;
       return this.#deliver(claimed, sent, asked.askedAt);
     });

@@ -33,6 +33,8 @@ export interface Claimed {
   readonly handed: boolean;
   /** A gateway before this one may have handed it to a worker: no worker could be asked. */
   readonly isUnsure: boolean;
+  /** No worker has the id: another gateway would send the same bytes under another one. */
+  readonly isUnremembered?: true;
 }
 
 /** Counts of repetitions. */
@@ -127,22 +129,25 @@ export class SameBytes {
   async claim(open: Open, id: string, until: () => number): Promise<Claimed> {
     const { hash, isEarly, named, askedAt, lainMs } = open;
     const { retryMs } = LIMITS.publish;
+    let askMs: number = SAME_BYTES.askMs;
     for (;;) {
       try {
         const waitedMs = Math.round(performance.now() - askedAt + lainMs);
-        const known = await this.#memory.claim(hash, id, { early: isEarly, named, waitedMs });
+        const as = { early: isEarly, named, waitedMs };
+        const known = await this.#memory.claim(hash, id, as, askMs);
         if (known !== id) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
         // If no worker can be asked, none can publish, as a rule: NATS is away, or none is there.
         if (performance.now() + retryMs >= until()) break;
         await new Promise((resolve) => setTimeout(resolve, retryMs));
+        // On a starved host each answer would come too late, however often it is asked for.
+        askMs = Math.min(askMs * 2, SAME_BYTES.askMostMs);
       }
     }
-    // A publish without a memory is better than none; counted, and shown in the status.
-    this.#unremembered += 1;
+    this.#unremembered += 1; // Shown in the status.
     const isUnsure = performance.now() - this.#since < SAME_BYTES.unansweredMs;
-    return { id, handed: false, isUnsure };
+    return { id, handed: false, isUnsure, isUnremembered: true };
   }
 
   /**

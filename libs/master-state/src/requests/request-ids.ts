@@ -50,6 +50,8 @@ export const SAME_BYTES = {
   readAfterPauseMs: 1_000,
   /** A gateway waits so long for a worker that knows the ids: one hop and one read. */
   askMs: 400,
+  /** Each further wait is twice as long, up to this: on a starved host a hop takes seconds. */
+  askMostMs: 3_200,
   /** Another gateway is found gone within this; the server says at once that none listens. */
   presenceMs: 150,
   /** Answers, and ids of answered requests, that a gateway remembers. */
@@ -115,8 +117,8 @@ export class RequestIds {
    * killed, run no second job.
    * @throws BusError as {@link ask}.
    */
-  async claim(hash: string, id: string, as: ClaimedAs): Promise<string> {
-    const answer = await this.#ask(CLAIM, { hash, id, ...as });
+  async claim(hash: string, id: string, as: ClaimedAs, waitMs = this.#timeoutMs): Promise<string> {
+    const answer = await this.#ask(CLAIM, { hash, id, ...as }, waitMs);
     const known = isMap(answer) ? textOf(answer, 'id') : undefined;
     if (known === undefined) throw new BusError('BUS_BAD_MESSAGE', 'no request id in the answer');
     return known;
@@ -140,9 +142,13 @@ export class RequestIds {
     await this.#ask(ANSWERED, { hash, id, heard: true });
   }
 
-  #ask(subject: string, about: Omit<RequestClaim, 'gateway'>): Promise<SaltValue> {
+  #ask(
+    subject: string,
+    about: Omit<RequestClaim, 'gateway'>,
+    waitMs = this.#timeoutMs,
+  ): Promise<SaltValue> {
     const claim: RequestClaim = { ...about, gateway: this.#gateway };
-    return ask(this.#bus, subject, mapOf({ ...claim }), this.#timeoutMs);
+    return ask(this.#bus, subject, mapOf({ ...claim }), waitMs);
   }
 }
 
