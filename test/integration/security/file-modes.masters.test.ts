@@ -44,7 +44,8 @@ describe('with publisher_acl', () => {
     const shared: string[] = [];
     for (const [at, { mode, kind }] of await made(brine.home)) {
       const other = theirs.get(at);
-      if (other?.kind !== kind) continue;
+      // 3008 gives its second copy of a public key the mode of the private one.
+      if (other?.kind !== kind || at.endsWith('.pub')) continue;
       shared.push(at);
       // What everybody may, the group may.
       const may = other.mode | ((other.mode & 0o007) << 3);

@@ -35,7 +35,6 @@ export const EXPECTED_MODES: readonly ExpectedMode[] = [
   { at: /^cache\/traces(\/.*)?$/, may: 0o050, why: "the master's group reads traces, as logs" },
   { at: /^state$/, may: 0o011, why: 'the account of PostgreSQL passes through' },
   { at: /^state\/postgres$/, may: 0o011, why: 'the account of PostgreSQL passes through' },
-  { at: /^state\/nats\/nats\.log$/, may: 0o040, why: "the master's group reads logs" },
   { at: /^sock$/, may: 0o055, why: "the operator's: sockets have modes of their own" },
   {
     at: /^sock\/(bare|prefixed|3007)$/,
