@@ -2,6 +2,9 @@ import type { SealedText } from '@brine/crypt';
 import { pack, type SaltMap, textOf, unpack, unpackMap, WireError } from '@brine/wire';
 import { endsRun, hasSecretReturn } from '@brine/wire/load';
 
+/** The caller of a wheel has the return in the answer, and waits for no event. */
+const OF_RUNNER = 'salt/run/';
+
 /**
  * Opens a return that is a secret for the tools that wait at the sockets of this host: a stock
  * `salt-run -a` gets its token there and nowhere else. The stream keeps it sealed, and every other
@@ -14,7 +17,7 @@ export function openSecretReturn(
   tag: string,
   body: Uint8Array,
 ): Uint8Array | undefined {
-  if (!endsRun(tag)) return undefined;
+  if (!tag.startsWith(OF_RUNNER) || !endsRun(tag)) return undefined;
   const data = readMap(body);
   if (data === undefined || !hasSecretReturn(textOf(data, 'fun') ?? '')) return undefined;
   const text = textOf(data, 'return');
