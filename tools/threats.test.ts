@@ -86,6 +86,7 @@ test.each([
   ['| x | y | [a](../../tools/threats.test.ts) | `id-is-a-path` |', 'is found by'],
   ['| x | y | z |', 'a row has four cells'],
 ])('the row %s has a fault: %s', (row, fault) => {
-  const text = `## Who\n\n| reaches | border | tests | guards |\n| --- | --- | --- | --- |\n${row}\n`;
+  const head = '| reaches | border | tests | guards |\n| --- | --- | --- | --- |';
+  const text = `## Who\n\n${head}\n${row}\n`;
   expect(bordersIn(text).flatMap(faultsOf).join('\n')).toContain(fault);
 });

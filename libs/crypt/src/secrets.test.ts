@@ -8,7 +8,7 @@ import { CryptError } from './errors.ts';
 import { fingerprint, normalisePem } from './fingerprint.ts';
 import { PrivateKey } from './keys.ts';
 import { RecordMac } from './record-mac.ts';
-import { SecretBox } from './secret-box.ts';
+import { SecretBox } from './secrets/secret-box.ts';
 
 const [first, second] = vectors<RsaVectors>('rsa').keys;
 const pem = first!.pem;

@@ -63,8 +63,8 @@ export class PublishLane {
       const claimed = await this.#sameBytes.claim(asked, id, () =>
         this.#claimsUntil(asked.askedAt),
       );
-      // Workers are there, and none took the id: sent all the same, it would be a second job when its
-      // CLI asks the next gateway.
+      // Workers are there, and none took the id. Sent all the same, it would be a second job when
+      // its CLI asks the next gateway.
       if (claimed.isUnremembered && this.#workers.expected)
         return { ...claimed, outcome: NOT_SENT };
       const sent = { class: 'clear', body, ...addressOf(asker), ...by } as const;

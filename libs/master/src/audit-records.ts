@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AuditedAct, AuditOutcome } from '@brine/job';
 import { isMap, listOf, mapIn, pack, type SaltMap, type SaltValue, textOf } from '@brine/wire';
-import { PRINCIPAL } from './aes/peers.ts';
-import type { Proven } from './clear/caller.ts';
+import { MINION_PREFIX, type Proven } from './clear/caller.ts';
 import type { AskedFunction } from './clear/function-call.ts';
 import type { MasterPorts, Request } from './ports/ports.ts';
 
@@ -97,7 +96,7 @@ function provenAs({
   via,
 }: Proven): Pick<AuditedAct, 'principal' | 'method' | 'via'> {
   if (kind === 'minion') {
-    return { principal: principal.slice(PRINCIPAL.length), method: kind, ...given('via', via) };
+    return { principal: principal.slice(MINION_PREFIX.length), method: kind, ...given('via', via) };
   }
   return { principal, method: kind === 'user' ? 'key' : kind, ...given('via', via) };
 }

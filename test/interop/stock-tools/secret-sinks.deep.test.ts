@@ -79,7 +79,7 @@ const ALLOWED: readonly AllowedPlace[] = [
   {
     sinks: /^event salt\/run\/\d{20}\/ret$/,
     secrets: /^token (of brine run|of salt-run -a|token by runner)/,
-    why: 'the command that made the token waits for it at the socket, and the master fires it there',
+    why: 'the command that made the token waits for it at the socket, where the master fires it',
   },
   {
     sinks: JOB_DATA,

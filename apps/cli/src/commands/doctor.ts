@@ -38,8 +38,8 @@ not in force. If the master runs, it lists the minions that a higher minimum_aut
 off.
 
 With --security it looks at the borders of the master alone, and closer: owners and modes of all
-files and sockets, credentials in environments and command lines, addresses that it listens at, users
-of NATS, and options that give more than the defaults. Run it as root.
+files and sockets, credentials in environments and command lines, addresses that it listens at,
+users of NATS, and options that give more than the defaults. Run it as root.
 
 Exit code 1 if something is bad. Changes nothing.`;
 

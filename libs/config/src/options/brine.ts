@@ -141,8 +141,8 @@ export const brineOptions = {
   inner_calls: oneOf(['judged', 'stock'], {
     default: 'judged',
     doc:
-      'judged: jobs, runners and wheels that a runner begins need rights of its caller. ' +
-      'stock: the right to that runner is enough, as with a stock master.',
+      '`judged`: jobs, runners and wheels that a runner begins need rights of its caller. ' +
+      '`stock`: the right to that runner is enough, as with a stock master.',
   }),
   minion_events: texts({
     default: [],

@@ -2,11 +2,12 @@ import type { AuditOutcome } from '@brine/job';
 import { matchPcre } from '@brine/target';
 import { isMap, mapOf, type SaltMap, type SaltValue, textOf } from '@brine/wire';
 import { recordPeer } from '../audit-records.ts';
+import { MINION_PREFIX } from '../clear/caller.ts';
 import { withoutInternal } from '../clear/function-call.ts';
 import { keptCaller } from '../clear/kept-caller.ts';
 import { runAndTell, RUNNERS_MAX } from '../clear/special.ts';
 import type { FunctionCall, MasterPorts } from '../ports/ports.ts';
-import { minionCaller, type PeerCommand, PRINCIPAL, rightsOf } from './peers.ts';
+import { minionCaller, type PeerCommand, rightsOf } from './peers.ts';
 
 /** Longest wait for a runner: a request is not kept longer by the gateway. The runner goes on. */
 const WAIT_MAX_MS = 20_000;
@@ -75,7 +76,7 @@ function allowedCall(ports: MasterPorts, minion: string, load: SaltMap): Functio
     jid: ports.nextJid(),
     user: ports.rules.runningUser,
     principal: minion,
-    caller: keptCaller(minionCaller(ports, `${PRINCIPAL}${minion}`)),
+    caller: keptCaller(minionCaller(ports, `${MINION_PREFIX}${minion}`)),
     args: keywords === undefined ? parsed : parsed.slice(0, -1),
     kwargs: withoutInternal(keywords ?? mapOf({})),
   };

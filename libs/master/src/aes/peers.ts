@@ -14,7 +14,7 @@ import {
 } from '@brine/wire';
 import { parsePublish, type PublishRequest } from '@brine/wire/load';
 import { recordPeer } from '../audit-records.ts';
-import type { Caller } from '../clear/caller.ts';
+import { type Caller, MINION_PREFIX } from '../clear/caller.ts';
 import { expectedWithin } from '../clear/expected-minions.ts';
 import { type AllowedJob, publishJob } from '../clear/new-job.ts';
 import type { MasterPorts, Request } from '../ports/ports.ts';
@@ -23,9 +23,6 @@ import type { MasterPorts, Request } from '../ports/ports.ts';
  * Jobs that minions publish (salt/master.py AESFuncs `minion_pub`, `minion_publish`, `pub_ret`);
  * protocol.md 5.
  */
-
-/** Before the id of a minion that published a job: only that minion may read its returns. */
-export const PRINCIPAL = 'minion/';
 
 /** How often a blocking publish looks for returns. */
 const LOOK_MS = 250;
@@ -76,7 +73,7 @@ export const publishedReturns: PeerCommand = async (ports, _request, minion, loa
   const jid = textOf(load, 'jid');
   if (jid === undefined || !isJid(jid)) return new Map();
   const job = await ports.jobs.ask('job', mapOf({ jid }));
-  if (!isMap(job) || job.get('principal') !== `${PRINCIPAL}${minion}`) {
+  if (!isMap(job) || job.get('principal') !== `${MINION_PREFIX}${minion}`) {
     ports.count('peer_return_refused');
     return new Map();
   }
@@ -98,7 +95,7 @@ export function rightsOf(
  * which runners it may call.
  */
 export function minionCaller({ rules }: MasterPorts, principal: string): Caller {
-  const minion = principal.slice(PRINCIPAL.length);
+  const minion = principal.slice(MINION_PREFIX.length);
   const runners = rightsOf(rules.peerRun, minion).filter((fun) => typeof fun === 'string');
   const acl = [
     ...readAcl(rightsOf(rules.peer, minion)),
@@ -152,7 +149,7 @@ async function allowedJob(
   if (asked === undefined) return undefined;
   const expected = await expectedWithin(ports, acl, asked, NEVER);
   if (expected === undefined) return undefined;
-  const principal = `${PRINCIPAL}${minion}`;
+  const principal = `${MINION_PREFIX}${minion}`;
   const caller = { kind: 'user', user: principal, principal, acl: undefined } as const;
   return { load: publish, asked, caller, handed: undefined, expected };
 }

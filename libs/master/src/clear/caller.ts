@@ -178,6 +178,9 @@ interface KeyHolder {
   readonly full: boolean;
 }
 
+/** Before the id of a minion that published a job: only that minion may read its returns. */
+export const MINION_PREFIX = 'minion/';
+
 /** Before the name of a user that called by sudo (salt/auth/__init__.py AuthUser). */
 export const SUDO_PREFIX = 'sudo_';
 

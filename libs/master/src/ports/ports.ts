@@ -341,8 +341,8 @@ export interface FunctionCall {
   /** The name that was proven to call. */
   readonly principal: string;
   /**
-   * The caller whose rights count for what the function does, as `keptCaller` keeps it. Absent where
-   * nothing is forbidden to it.
+   * The caller whose rights count for what the function does, as `keptCaller` keeps it. Absent
+   * where nothing is forbidden to it.
    */
   readonly caller?: SaltMap;
   /** What made this call: another one (`runner.state.orchestrate <jid>`), an event, a due time. */

@@ -9,8 +9,8 @@ const get: RunnerFunction = {
   doc:
     'Shows an option of the master. key: its name, with names below it after colons. default: ' +
     'what is shown where there is none (default: nothing). delimiter: stands between names ' +
-    "(default :). Secrets of Brine's own options are masked, and for a caller with limited rights " +
-    'all secrets.',
+    "(default :). Secrets of Brine's own options are masked; for a caller with limited rights " +
+    'all secrets are.',
   async run({ named }, context) {
     const master = masterOf(context);
     const delimiter = pyStr(named.get('delimiter') ?? ':');

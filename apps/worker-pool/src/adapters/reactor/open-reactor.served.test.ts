@@ -24,7 +24,7 @@ async function workerWith(reactor: readonly object[]): Promise<WorkerReactor> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const options = {
     ...{ reactor, engines: [], reactorNiceness: null, maxEventSize: 1_048_576 },
-    ...{ reactorWorkerThreads: 2, reactorWorkerHwm: 10_000 },
+    ...{ reactorWorkerThreads: 2, reactorWorkerHwm: 10_000, cachedir: '/nonexistent' },
   };
   const context = { options, log, metrics: new Metrics(), telemetry: {} };
   const parts: Partial<ReactorParts> = {

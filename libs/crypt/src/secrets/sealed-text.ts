@@ -1,5 +1,5 @@
-import { CryptError } from './errors.ts';
-import type { PrivateKey } from './keys.ts';
+import { CryptError } from '../errors.ts';
+import type { PrivateKey } from '../keys.ts';
 import { SecretBox } from './secret-box.ts';
 
 /** What a sealed value begins with, so that people see what stands there. */

@@ -6,9 +6,9 @@ import {
   hkdfSync,
   randomBytes,
 } from 'node:crypto';
-import { asBuffer } from './bytes.ts';
-import { CryptError } from './errors.ts';
-import { PrivateKey } from './keys.ts';
+import { asBuffer } from '../bytes.ts';
+import { CryptError } from '../errors.ts';
+import { PrivateKey } from '../keys.ts';
 
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
