@@ -79,7 +79,7 @@ class Look {
       names = await readdir(dir);
     } catch (error) {
       // No directory yet: the master never ran and has no secrets.
-      this.#failed(dir, error);
+      noteUnread(this.unread, dir, error);
       return [];
     }
     const all = await Promise.all(names.map((name) => this.found(join(dir, name))));
@@ -91,16 +91,16 @@ class Look {
       const { mode, mtimeMs } = await stat(path);
       return { path, mode, mtimeMs };
     } catch (error) {
-      // Gone between the listing and the look, or never there.
-      this.#failed(path, error);
+      noteUnread(this.unread, path, error);
       return undefined;
     }
   }
+}
 
-  #failed(path: string, error: unknown): void {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') this.unread.set(path, code);
-  }
+/** Notes what could not be looked at, but for what is gone since the listing, or never was there. */
+export function noteUnread(unread: Map<string, string>, path: string, error: unknown): void {
+  const { code = String(error) } = error as NodeJS.ErrnoException;
+  if (code !== 'ENOENT') unread.set(path, code);
 }
 
 function unreadFindings(unread: ReadonlyMap<string, string>): Finding[] {

@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs';
 import { lstat, opendir } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { noteUnread } from '../check-files.ts';
 
 /** A file, directory or socket of a master. */
 export interface MadeFile {
@@ -79,7 +80,7 @@ class Look implements MadeFiles {
         await this.at(join(path, entry.name), `${at}${sep}${entry.name}`, depth + 1);
       }
     } catch (error) {
-      this.#failed(path, error);
+      noteUnread(this.unread, path, error);
     }
   }
 
@@ -87,14 +88,8 @@ class Look implements MadeFiles {
     try {
       return await lstat(path);
     } catch (error) {
-      this.#failed(path, error);
+      noteUnread(this.unread, path, error);
       return undefined;
     }
-  }
-
-  #failed(path: string, error: unknown): void {
-    const { code = String(error) } = error as NodeJS.ErrnoException;
-    // Gone between the listing and the look, or never there.
-    if (code !== 'ENOENT') this.unread.set(path, code);
   }
 }
