@@ -97,7 +97,7 @@ class Look {
   }
 }
 
-/** Notes what could not be looked at, but for what is gone since the listing, or never was there. */
+/** Notes what could not be looked at, but for what is gone since it was listed, or never was. */
 export function noteUnread(unread: Map<string, string>, path: string, error: unknown): void {
   const { code = String(error) } = error as NodeJS.ErrnoException;
   if (code !== 'ENOENT') unread.set(path, code);
