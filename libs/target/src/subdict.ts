@@ -57,6 +57,8 @@ class SubdictMatcher {
   readonly #comparison: Comparison;
   readonly #tests = new Map<string, ValueTest>();
   readonly #splits = new Map<string, readonly Split[]>();
+  /** Each text after its `*:`, made once: a text made anew is hashed anew at each look for it. */
+  readonly #afterStar = new Map<string, string>();
 
   constructor(comparison: Comparison) {
     this.#comparison = comparison;
@@ -108,7 +110,7 @@ class SubdictMatcher {
     here.work.spend(STEPS_PER_KEY);
     const below = { work: here.work, depth: here.depth + 1 };
     const wildcard = given.startsWith('*:');
-    const pattern = wildcard ? given.slice(2) : given;
+    const pattern = wildcard ? this.#textAfterStar(given) : given;
     if (pattern === '*' || member(dict, pattern) !== undefined) return true;
     // As 3006.30, 3007.17 and 3008.5 do; older minions look for the key alone.
     for (const key of keysOf(dict)) if (this.#value(key, pattern, here.work)) return true;
@@ -118,6 +120,15 @@ class SubdictMatcher {
       if (this.#below(value, pattern, below)) return true;
     }
     return false;
+  }
+
+  #textAfterStar(given: string): string {
+    let text = this.#afterStar.get(given);
+    if (text === undefined) {
+      text = given.slice(2);
+      this.#afterStar.set(given, text);
+    }
+    return text;
   }
 
   #below(value: Data, pattern: string, here: Here): boolean {
