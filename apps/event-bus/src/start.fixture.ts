@@ -85,6 +85,12 @@ export class TestHost {
     return this.#service;
   }
 
+  /** How many returns wait for their job, and how those went out that did. */
+  held(): unknown {
+    const { feeds } = this.service.status() as { readonly feeds: { readonly events: object } };
+    return (feeds.events as { readonly hold: unknown }).hold;
+  }
+
   /** What it tells Prometheus. */
   exposition(): Promise<string> {
     return Promise.resolve(this.#metrics.text());
