@@ -208,6 +208,30 @@ test('a publish that a worker had may be a job, also if no worker is left', asyn
   expect(await refusalAfter(14_000)).toContain('may have been published');
 });
 
+test('a try that comes when the first was given up asks for the same job', async () => {
+  const ids: string[] = [];
+  const plain = workers;
+  const send: Workers['send'] = (sent) => {
+    ids.push(sent.id);
+    return plain.send(sent);
+  };
+  lane = new PublishLane({ ...plain, send, ready: false, expected: false }, memory);
+  silences = [SILENT, NOBODY];
+  const first = lane.send('a', BODY, HELLO, 'root');
+  await vi.advanceTimersByTimeAsync(14_000);
+  (await first)?.handed(1);
+  expect(ids).toEqual(['a', 'a']);
+  // Other gateways take it up as well, and none is told that its answer was heard.
+  expect([told, kept]).toEqual([['a'], [20_000]]);
+  await lane.close();
+  expect(known).toEqual([]);
+  expect(await ask('b')).toBe('job 1');
+  expect(ids.at(-1)).toBe('a');
+  // Once there is an answer, the same bytes are another command.
+  expect(await ask('c')).toBe('job 2');
+  expect(ids.at(-1)).toBe('c');
+});
+
 test('a publish that a worker had is waited for: the next worker knows its job', async () => {
   ready = false;
   silences = [SILENT];

@@ -2,7 +2,13 @@ import { LIMITS, type RequestOutcome, type RequestToSend } from '@brine/bus/rpc'
 import { FairShare } from './fair-share.ts';
 import { publishFailure } from './no-answer.ts';
 import { addressOf, type Asker, type RequestMemory, type Workers } from './ports.ts';
-import { type Answer, type Claimed, SameBytes, type SameBytesStats } from './same-bytes.ts';
+import {
+  type Answer,
+  type Claimed,
+  SameBytes,
+  type SameBytesStats,
+  type Settled,
+} from './same-bytes.ts';
 
 /** What became of a publish: the answer, for all peers that sent the same bytes. */
 export interface PublishAnswer extends Answer {
@@ -14,6 +20,11 @@ export interface PublishAnswer extends Answer {
 /** What came of a publish. */
 interface Delivered extends Claimed {
   readonly outcome: RequestOutcome;
+}
+
+function settledBy({ outcome, handed }: Delivered): Settled {
+  if (outcome.kind === 'reply') return 'answered';
+  return handed ? 'perhaps done' : 'failed';
 }
 
 /** Counts of the publish lane. */
@@ -71,8 +82,7 @@ export class PublishLane {
       return this.#deliver(claimed, sent, asked.askedAt);
     });
     const answer = this.#answer(delivered);
-    const isReply = delivered.outcome.kind === 'reply';
-    const handed = this.#sameBytes.settle(asked, delivered.id, answer, isReply);
+    const handed = this.#sameBytes.settle(asked, delivered.id, answer, settledBy(delivered));
     return { askers: asked.askers, ...answer, handed };
   }
 

@@ -24,7 +24,12 @@ export interface Open {
   readonly isEarly: boolean;
   /** Its bytes are those of one command. */
   readonly named: boolean;
+  /** The id of a try before it that failed although a worker may have published its job. */
+  readonly triedAs: string | undefined;
 }
+
+/** What came of a publish: a worker's answer, a failure, or one after which there may be a job. */
+export type Settled = 'answered' | 'failed' | 'perhaps done';
 
 /** The id that a publish goes under, and what is known of it before it is sent. */
 export interface Claimed {
@@ -70,6 +75,12 @@ export class SameBytes {
     ttl: SAME_BYTES.unheardMs,
     ...CLOCK,
   });
+  /** The ids of those that failed although a worker may have done them. */
+  readonly #perhaps = new LRUCache<string, string>({
+    max: SAME_BYTES.maxKept,
+    ttl: SAME_BYTES.unansweredMs,
+    ...CLOCK,
+  });
   readonly #since = performance.now();
   readonly #pauses = new PauseWatch(PAUSES);
   #joined = 0;
@@ -111,6 +122,7 @@ export class SameBytes {
       lainMs: this.#pauses.lastedMs(SAME_BYTES.readAfterPauseMs),
       isEarly: askedAt - this.#since < SAME_BYTES.earlyMs,
       named,
+      triedAs: this.#perhaps.get(hash),
     };
     this.#open.set(hash, open);
     return open;
@@ -127,15 +139,16 @@ export class SameBytes {
    * `until`: asked for each time, as workers come and go.
    */
   async claim(open: Open, id: string, until: () => number): Promise<Claimed> {
-    const { hash, isEarly, named, askedAt, lainMs } = open;
+    const { hash, isEarly, named, askedAt, lainMs, triedAs } = open;
     const { retryMs } = LIMITS.publish;
+    const own = triedAs ?? id;
     let askMs: number = SAME_BYTES.askMs;
     for (;;) {
       try {
         const waitedMs = Math.round(performance.now() - askedAt + lainMs);
         const as = { early: isEarly, named, waitedMs };
-        const known = await this.#memory.claim(hash, id, as, askMs);
-        if (known !== id) this.#resumed += 1;
+        const known = await this.#memory.claim(hash, own, as, askMs);
+        if (known !== own) this.#resumed += 1;
         return { id: known, handed: known !== id, isUnsure: false };
       } catch {
         // If no worker can be asked, none can publish, as a rule: NATS is away, or none is there.
@@ -147,15 +160,19 @@ export class SameBytes {
     }
     this.#unremembered += 1; // Shown in the status.
     const isUnsure = performance.now() - this.#since < SAME_BYTES.unansweredMs;
-    return { id, handed: false, isUnsure, isUnremembered: true };
+    return { id: own, handed: triedAs !== undefined, isUnsure, isUnremembered: true };
   }
 
   /**
-   * It has its answer; what is returned is to be called with how many were there to hear it.
-   * `isReply`: a worker gave the answer, so that it is the one for further tries too.
+   * It has its answer; what is returned is to be called with how many were there to hear it. That
+   * of a worker is the one for further tries too. Where there may be a job, further tries ask for
+   * that one: a try can lie in the socket of a starved gateway until the first was given up.
    */
-  settle(open: Open, id: string, answer: Answer, isReply: boolean): (heard: number) => void {
+  settle(open: Open, id: string, answer: Answer, settled: Settled): (heard: number) => void {
     const { hash, askers, askedAt, lainMs, isEarly } = open;
+    const isReply = settled === 'answered';
+    if (settled === 'perhaps done') this.#perhaps.set(hash, id);
+    else this.#perhaps.delete(hash);
     const keep = (ttl: number): void => {
       if (isReply) this.#answers.set(hash, answer, { ttl });
     };
@@ -168,9 +185,11 @@ export class SameBytes {
       // Of two tries at once the first had hung up: the third may be on its way just now.
       const isUnheard = heard < askers.length;
       const keptMs = isUnheard ? SAME_BYTES.unheardMs : isSlow ? SAME_BYTES.slowKeptMs : 0;
-      if (heard > 0) this.#tell(hash, id, isReply ? keptMs : 0);
+      // Another gateway takes it up too, from now on.
+      if (settled === 'perhaps done') this.#tell(hash, id, SAME_BYTES.unansweredMs);
+      else if (heard > 0) this.#tell(hash, id, isReply ? keptMs : 0);
       if (keptMs > 0) keep(keptMs);
-      if (!isUnheard) this.#heard.set(hash, id);
+      if (!isUnheard && settled !== 'perhaps done') this.#heard.set(hash, id);
     };
   }
 
