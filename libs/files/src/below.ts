@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { chmod, lstat, mkdir, open, readdir, realpath, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, posix } from 'node:path';
 import { isSystemError, readIfThere, removeIfThere, writeAtomic } from './files.ts';
@@ -55,17 +56,22 @@ export async function readBelow(
  */
 export async function readBounded(path: string, maxBytes: number): Promise<Buffer | undefined> {
   try {
-    if (!(await stat(path)).isFile()) return undefined;
+    return await readFile(path, maxBytes, true);
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
-  return readFile(path, maxBytes, true);
 }
 
-async function readFile(path: string, maxBytes: number, whole: boolean): Promise<Buffer> {
-  const file = await open(path, 'r');
+async function readFile(
+  path: string,
+  maxBytes: number,
+  whole: boolean,
+): Promise<Buffer | undefined> {
+  // Opening a pipe may never end, and a device has no end.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    if (!(await file.stat()).isFile()) return undefined;
     const chunks: Buffer[] = [];
     let size = 0;
     while (size <= maxBytes) {

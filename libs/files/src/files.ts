@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { link, open, readFile, rename, unlink } from 'node:fs/promises';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { link, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** True when `error` is a system error with one of these codes. */
@@ -7,14 +8,47 @@ export function isSystemError(error: unknown, ...codes: readonly string[]): bool
   return error instanceof Error && 'code' in error && codes.includes(String(error.code));
 }
 
-/** The bytes of a file, or undefined where there is none. */
+/** Opening a pipe, or reading a device, may never end. */
+const AT_ONCE = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * The bytes of a file, or undefined where there is none.
+ * @throws as the file system does; EINVAL for a pipe or a device, whose bytes may have no end
+ */
 export async function readIfThere(path: string): Promise<Buffer | undefined> {
   try {
-    return await readFile(path);
+    const file = await open(path, AT_ONCE);
+    try {
+      const found = await file.stat();
+      if (!found.isFile() && !found.isDirectory()) throw noFile(path);
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;
   }
+}
+
+/** As {@link readIfThere}, as UTF-8 and without leaving the current turn of the event loop. */
+export function textNowIfThere(path: string): string | undefined {
+  try {
+    const file = openSync(path, AT_ONCE);
+    try {
+      if (!fstatSync(file).isFile()) throw noFile(path);
+      return readFileSync(file, 'utf8');
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
+    throw error;
+  }
+}
+
+function noFile(path: string): Error {
+  return Object.assign(new Error(`EINVAL: ${path} is no plain file`), { code: 'EINVAL', path });
 }
 
 /** As {@link readIfThere}, as UTF-8. */

@@ -1,8 +1,18 @@
+export type { StartedAs } from './as-owner.ts';
+export {
+  asOwnerOf,
+  asOwnerOfNow,
+  eachAsOwnerOf,
+  isRootsOwn,
+  OthersPathError,
+  startAsOwner,
+} from './as-owner.ts';
 export {
   readBelow,
   readBounded,
   removeBelow,
   removeEmptyBelow,
+  TooMuchError,
   treeBelow,
   writeBelow,
   writeWhole,
@@ -13,6 +23,7 @@ export {
   readIfThere,
   removeIfThere,
   textIfThere,
+  textNowIfThere,
   writeAtomic,
   writeNew,
 } from './files.ts';
