@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { operatorEnvironment } from '@brine/environment';
+import { startAsOwner } from '@brine/files';
 
 /** How a command ended. */
 export interface CommandResult {
@@ -23,13 +24,16 @@ export function runCommand(
   options: { readonly timeoutMs: number; readonly env?: NodeJS.ProcessEnv; readonly cwd?: string },
 ): Promise<CommandResult> {
   return new Promise((resolve) => {
-    const child = spawn(file, [...args], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: operatorEnvironment(options.env ?? process.env),
-      timeout: options.timeoutMs,
-      killSignal: 'SIGKILL',
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-    });
+    const child = startAsOwner((as) =>
+      spawn(file, [...args], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: operatorEnvironment(options.env ?? process.env),
+        timeout: options.timeoutMs,
+        killSignal: 'SIGKILL',
+        ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+        ...as,
+      }),
+    );
     let output = '';
     const keep = (chunk: Buffer): void => {
       output = (output + chunk.toString('utf8')).slice(-OUTPUT_MAX);

@@ -8,6 +8,7 @@ import type { ServiceName } from '@brine/bus';
 import { BusError } from '@brine/bus';
 import { SERVICE_NAMES } from '@brine/bus';
 import { childEnvironment } from '@brine/environment';
+import { startAsOwner } from '@brine/files';
 import type { NatsClusterOptions, SyncInterval } from './conf.ts';
 import { INNER_ACCOUNT, natsConf } from './conf.ts';
 import { loadOrMakePasswords } from './credentials.ts';
@@ -103,12 +104,16 @@ export async function startNatsServer(options: StartNatsOptions): Promise<NatsSe
   await writeFile(confFile, conf, { mode: 0o600 });
   await chmod(confFile, 0o600);
   await rm(logFile, { force: true });
-  const child = spawn('/bin/sh', ['-c', GUARD, options.binary, '-c', confFile, '-l', logFile], {
-    env: childEnvironment(process.env),
-    stdio: ['pipe', 'pipe', 'ignore'],
-    // A group of its own: Ctrl-C in the terminal reaches this process, which stops the server last.
-    detached: true,
-  });
+  const words = ['-c', GUARD, options.binary, '-c', confFile, '-l', logFile];
+  const child = startAsOwner((as) =>
+    spawn('/bin/sh', words, {
+      env: childEnvironment(process.env),
+      stdio: ['pipe', 'pipe', 'ignore'],
+      // A group of its own: Ctrl-C in the terminal reaches this process, which stops it last.
+      detached: true,
+      ...as,
+    }),
+  );
   const server = await running(child, options, port, logFile);
   await writeFile(pidFile, String(server.pid), { mode: 0o600 });
   await writeFile(join(dir, 'port'), String(port), { mode: 0o600 });

@@ -2,7 +2,7 @@ export { readAutosignGrain, readSigningFile, takeAutosignStub } from './autosign
 export { PkiError } from './errors.ts';
 export { confirmKeySync, journalPath, KeyJournal, readKeySyncAlarm } from './journal.ts';
 export type { KeyShelf } from './key-dirs.ts';
-export { ensureKeyDirs, KEY_SHELVES, shelfDir } from './key-dirs.ts';
+export { ensureKeyDirs, KEY_SHELVES, keyDirs, shelfDir } from './key-dirs.ts';
 export type { KeyListing } from './key-store.ts';
 export { KeyStore } from './key-store.ts';
 export { KeySync } from './key-sync.ts';

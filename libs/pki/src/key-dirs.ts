@@ -38,9 +38,14 @@ export function shelfDir(pkiDir: string, shelf: KeyShelf): string {
   return join(pkiDir, DIR_OF[shelf]);
 }
 
+/** pki_dir and its directories: all of one user. */
+export function keyDirs(pkiDir: string): readonly string[] {
+  return [pkiDir, ...KEY_SHELVES.map((shelf) => shelfDir(pkiDir, shelf))];
+}
+
 /** Makes pki_dir and its directories, 0700 as Salt: salt/utils/verify.py verify_env does. */
 export async function ensureKeyDirs(pkiDir: string): Promise<void> {
-  for (const dir of [pkiDir, ...KEY_SHELVES.map((shelf) => shelfDir(pkiDir, shelf))]) {
+  for (const dir of keyDirs(pkiDir)) {
     const made = await mkdir(dir, { recursive: true, mode: 0o700 });
     if (made !== undefined) continue;
     const { mode } = await stat(dir);

@@ -37,7 +37,8 @@ export class KeyStore {
    * directory is missing.
    */
   async list(): Promise<KeyListing> {
-    const names = await Promise.all(KEY_SHELVES.map((shelf) => this.names(shelf)));
+    const names: (readonly string[])[] = [];
+    for (const shelf of KEY_SHELVES) names.push(await this.names(shelf));
     return listing((shelf) => names[KEY_SHELVES.indexOf(shelf)] ?? []);
   }
 
@@ -84,9 +85,14 @@ export class KeyStore {
 
   /** The key text in one shelf, trimmed, or undefined. */
   async readShelf(shelf: KeyShelf, id: string): Promise<string | undefined> {
-    checkId(id);
-    const text = await readPlainFile(join(shelfDir(this.pkiDir, shelf), id));
+    const text = await this.readText(shelf, id);
     return text === undefined ? undefined : normalisePem(text);
+  }
+
+  /** As {@link readShelf}, the text as it is: fingerprints of 3008 depend on the last line end. */
+  async readText(shelf: KeyShelf, id: string): Promise<string | undefined> {
+    checkId(id);
+    return readPlainFile(join(shelfDir(this.pkiDir, shelf), id));
   }
 
   /**

@@ -1,4 +1,12 @@
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  type Stats,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { isSystemError } from '@brine/files';
 
@@ -8,17 +16,20 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Codes of what is no plain file: nothing, a link, a socket or device. */
 const NO_FILE = ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENXIO'] as const;
 
+/** The largest key that OpenSSL reads has some 6 KB. */
+const MAX_BYTES = 1024 * 1024;
+
 /** Whether there is a plain file. A link to one does not count. */
 export function isPlainFile(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-/** The text of a plain file; undefined where there is none, or something else. */
+/** The text of a plain file; undefined where there is none, something else, or too much. */
 export async function readPlainFile(path: string): Promise<string | undefined> {
   try {
     const file = await open(path, FLAGS);
     try {
-      return (await file.stat()).isFile() ? await file.readFile('utf8') : undefined;
+      return mayBeKey(await file.stat()) ? await file.readFile('utf8') : undefined;
     } finally {
       await file.close();
     }
@@ -33,7 +44,7 @@ export function readPlainFileSync(path: string): string | undefined {
   try {
     const file = openSync(path, FLAGS);
     try {
-      return fstatSync(file).isFile() ? readFileSync(file, 'utf8') : undefined;
+      return mayBeKey(fstatSync(file)) ? readFileSync(file, 'utf8') : undefined;
     } finally {
       closeSync(file);
     }
@@ -41,4 +52,8 @@ export function readPlainFileSync(path: string): string | undefined {
     if (isSystemError(error, ...NO_FILE)) return undefined;
     throw error;
   }
+}
+
+function mayBeKey(found: Stats): boolean {
+  return found.isFile() && found.size <= MAX_BYTES;
 }

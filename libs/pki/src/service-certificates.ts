@@ -111,8 +111,9 @@ export class ServiceCertificates {
         mode: PUBLIC_MODE,
       });
     };
-    // All together, because making a key takes long.
-    await Promise.all(subjects.map(renewOne));
+    // All together, because making a key takes long; none goes on after a failure of another.
+    const ends = await Promise.allSettled(subjects.map(renewOne));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
   }
 
   /**

@@ -23,8 +23,9 @@ const CANDIDATES = ['postgres', 'nobody'] as const;
  * Throws JobCacheError SALT_JOBCACHE_EMBEDDED where root finds none of them.
  */
 export function serverAccount(dataDir: string): Account {
-  const uid = process.getuid?.() ?? -1;
-  const gid = process.getgid?.() ?? -1;
+  // Root may be at work as the owner of the directory.
+  const uid = process.geteuid?.() ?? -1;
+  const gid = process.getegid?.() ?? -1;
   if (uid !== 0) return { uid, gid, other: false };
   const owner = statSync(dataDir, { throwIfNoEntry: false });
   if (owner !== undefined && owner.uid !== 0) {

@@ -15,7 +15,7 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { childEnvironment } from '@brine/environment';
-import { giveTree } from '@brine/files';
+import { giveTree, startAsOwner } from '@brine/files';
 import { JobCacheError } from '@brine/job-cache';
 import type { Account } from './account.ts';
 import { assertReachable } from './account.ts';
@@ -128,12 +128,14 @@ function runInitdb(
     '--encoding=UTF8',
     '--locale=C',
   ];
-  const child = spawn(binaries.initdb, options, {
-    cwd: '/',
-    env: serverEnvironment(),
-    stdio: ['ignore', 'ignore', 'pipe'],
-    ...(account.other ? { uid: account.uid, gid: account.gid } : {}),
-  });
+  const child = startAsOwner((as) =>
+    spawn(binaries.initdb, options, {
+      cwd: '/',
+      env: serverEnvironment(),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      ...(account.other ? { uid: account.uid, gid: account.gid } : as),
+    }),
+  );
   let said = '';
   child.stderr.setEncoding('utf8');
   child.stderr.on('data', (text: string) => {

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { startAsOwner } from '@brine/files';
 import { JobCacheError, messageOf, stateOf } from '@brine/job-cache';
 import pg from 'pg';
 import type { Account } from './account.ts';
@@ -99,14 +100,17 @@ function spawnServer(spec: ServerSpec, data: string): ChildProcess {
     timezone: 'UTC',
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
-  return spawn('/bin/sh', ['-c', WATCHDOG, 'sh', spec.binaries.postgres, '-D', data, ...options], {
-    cwd: '/',
-    env: serverEnvironment(),
-    stdio: ['pipe', 'ignore', 'pipe'],
-    // A group of its own: Ctrl-C in a terminal must not stop the database before its writers.
-    detached: true,
-    ...(spec.account.other ? { uid: spec.account.uid, gid: spec.account.gid } : {}),
-  });
+  const words = ['-c', WATCHDOG, 'sh', spec.binaries.postgres, '-D', data, ...options];
+  return startAsOwner((as) =>
+    spawn('/bin/sh', words, {
+      cwd: '/',
+      env: serverEnvironment(),
+      stdio: ['pipe', 'ignore', 'pipe'],
+      // A group of its own: Ctrl-C in a terminal must not stop the database before its writers.
+      detached: true,
+      ...(spec.account.other ? { uid: spec.account.uid, gid: spec.account.gid } : as),
+    }),
+  );
 }
 
 function keepLines(child: ChildProcess, onLog: (line: string) => void): string[] {

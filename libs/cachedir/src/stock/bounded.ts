@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { isSystemError } from '@brine/files';
 import { type SaltValue, unpack } from '@brine/wire';
@@ -46,7 +47,8 @@ export async function readAtMost(
 ): Promise<{ readonly bytes: Buffer; readonly timeMs: number } | undefined> {
   let file;
   try {
-    file = await open(path, 'r');
+    // A pipe would hold the reader up for ever.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (isSystemError(error, 'ENOENT', 'ENOTDIR')) return undefined;
     throw error;

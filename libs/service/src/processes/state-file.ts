@@ -1,7 +1,11 @@
 import {
+  closeSync,
+  constants,
+  fstatSync,
   lchownSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -48,11 +52,21 @@ export function writeState(stateDir: string, state: SupervisorState): void {
  */
 export function readState(stateDir: string): SupervisorState | undefined {
   try {
-    return JSON.parse(readFileSync(stateFile(stateDir), 'utf8')) as SupervisorState;
+    return JSON.parse(textOf(stateFile(stateDir))) as SupervisorState;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
+  }
+}
+
+/** Its directory may be another user's: a pipe must not hold the reader up, or a device fill it. */
+function textOf(path: string): string {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return fstatSync(file).isFile() ? readFileSync(file, 'utf8') : '';
+  } finally {
+    closeSync(file);
   }
 }
 
